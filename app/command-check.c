@@ -192,7 +192,7 @@ warn_of_memory (const Command *command, double bytes, gboolean trains)
                 trains ? " and the optimiser's state" : "", needed, there);
 }
 
-/* What only the samples tell. Data that cannot be read are another's to complain of. */
+/* Faults that only the samples show. Data that cannot be read are another's to complain of. */
 static void
 check_data (const LoomGraph *graph, const LoomNet *net, const LoomTrainSpec *spec, LoomFaults *faults)
 {

@@ -331,7 +331,7 @@ command_finish (int status)
       if (output_errno == 0)
         output_errno = errno;
     }
-  /* Who closed the other end of a pipe has seen enough; a standard output that was closed from the start is no loss
+  /* A reader that closed its end of a pipe has seen enough; a standard output that was closed from the start is no loss
    * unless something was written. */
   if (!lost || output_errno == EPIPE)
     return status;

@@ -154,7 +154,7 @@ run_open_state (Run *r, LoomProgram *program, GError **error)
   return loom_state_adopt (r->state, program, error) && (r->weights == NULL || load_weights (r, error));
 }
 
-/* Whether a step changes state: the graph assigns to a weight. */
+/* TRUE if a step changes state: the graph assigns to a weight. */
 static gboolean
 commits_anything (const LoomProgram *program)
 {

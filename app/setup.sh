@@ -1,4 +1,4 @@
-# What app/run and tests/run share: packages and builds. Sourced, not run.
+# Shared by app/run and tests/run: packages and builds. Sourced, not run.
 #
 # On Debian and its relatives missing packages are installed; elsewhere, and for packages that apt does not know, what is
 # missing is listed, because guessing another distribution's names would fail later and less clearly.

@@ -1,4 +1,4 @@
-/* What `gradloom train` and `gradloom eval` show of a trainer: lines of epochs and a bar, or events. */
+/* Display of a trainer by `gradloom train` and `gradloom eval`: lines of epochs and a bar, or events. */
 #include "app/train-view.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ is_table (LoomTrainer *trainer, guint metric)
   return ((const LoomMetricSpec *)loom_trainer_spec (trainer)->metrics->pdata[metric])->metric->is_matrix;
 }
 
-/* What a bar says beside itself, the most important first: what has no room on a narrow terminal is left out. */
+/* The texts beside a bar, the most important first: those for which a narrow terminal has no room are left out. */
 static GPtrArray *
 bar_parts (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
@@ -245,7 +245,7 @@ print_items (const char *what, const GPtrArray *items)
     }
 }
 
-/* What a run began from: for people in lines, for programs as an event. */
+/* The weights that a run began from: lines for people, an event for programs. */
 void
 train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
 {

@@ -1,4 +1,4 @@
-/* What `gradloom train` and `gradloom eval` show of a trainer: for a person, a log or a program. */
+/* Display of a trainer by `gradloom train` and `gradloom eval`: for a person, a log or a program. */
 #pragma once
 
 #include "app/command.h"
@@ -19,11 +19,11 @@ typedef struct
   const Command *command;
 } TrainView;
 
-/* What view->json has chosen is shown from here on. */
+/* Begins to show the trainer, in the form that view->json has chosen. */
 void train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer);
 /* The same of an evaluation alone, with weights of so many steps (-1: nobody knows). */
 void train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *trainer, gint64 weights_step);
-/* What the run began from, where that was a file. */
+/* Shows the file that the run began from, if any. */
 void train_view_say_transfer (TrainView *view, LoomTrainer *trainer);
 /* How it ended, where that is no error; folder: the run's, or NULL. */
 void train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder);

@@ -26,14 +26,14 @@ loom_int_div_trunc (int64_t a, int64_t b)
   return b == 0 ? 0 : b == -1 ? loom_int_neg (a) : a / b;
 }
 
-/* What loom_int_div_trunc() leaves; it has the sign of a. */
+/* The remainder of loom_int_div_trunc(); it has the sign of a. */
 LOOM_INTEGER_FN int64_t
 loom_int_fmod (int64_t a, int64_t b)
 {
   return b == 0 || b == -1 ? 0 : a % b;
 }
 
-/* What loom_int_div_floor() leaves; it has the sign of b. */
+/* The remainder of loom_int_div_floor(); it has the sign of b. */
 LOOM_INTEGER_FN int64_t
 loom_int_mod (int64_t a, int64_t b)
 {

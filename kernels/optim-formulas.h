@@ -3,7 +3,7 @@
  * p is the weight and d the gradient after the common prelude; s0, s1, s2 are the element's states and are changed;
  * c are the step's numbers. The result is the new weight. Included once for each type, without a guard. */
 
-/* What the elements of a step have in common, in the type of the elements. */
+/* Values common to the elements of a step, in the type of the elements. */
 typedef struct
 {
   T shrink, decay, scale, c[8];

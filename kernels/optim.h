@@ -102,7 +102,7 @@ loom_step_scalars (const LoomStepAttrs *a)
   return count[a->kind];
 }
 
-/* What a step's elements have in common. */
+/* Values common to a step's elements. */
 typedef struct
 {
   double shrink, decay, scale;

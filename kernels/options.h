@@ -1,4 +1,4 @@
-/* What back ends share when they say in which ways they can compute a call: which operands are images, how much work a
+/* Shared by back ends that list the algorithms of a call: which operands are images, how much work a
  * call is, and the list of options itself. Plain C, all static inline. */
 #ifndef LOOM_OPTIONS_H
 #define LOOM_OPTIONS_H

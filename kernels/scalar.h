@@ -67,7 +67,7 @@
   X (DIV,     "div",     2, a / b)                                                           \
   X (DIV_TRUNC, "div_trunc", 2, LOOM_M_DIV_TRUNC (a, b))                                     \
   X (DIV_FLOOR, "div_floor", 2, LOOM_M_DIV_FLOOR (a, b))                                     \
-  /* What is left of a division: fmod has the sign of a, mod that of b. */                   \
+  /* Remainders: fmod has the sign of a, mod that of b. */                   \
   X (FMOD,    "fmod",    2, LOOM_M_FMOD (a, b))                                              \
   X (MOD,     "mod",     2, (LOOM_M_FMOD (a, b) != 0 && (LOOM_M_FMOD (a, b) < 0) != (b < 0)  \
                              ? LOOM_M_FMOD (a, b) + b : LOOM_M_FMOD (a, b)))                 \

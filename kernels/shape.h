@@ -116,7 +116,7 @@ loom_dim_product (const LoomTensorDesc *d, int from, int to)
   return n;
 }
 
-/* What solve and cholesky return for matrix q of a batch. */
+/* The status that solve and cholesky return for matrix q of a batch. */
 static inline LoomStatus
 loom_singular (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
 {

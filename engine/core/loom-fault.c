@@ -60,7 +60,7 @@ find_quotation (const char *s, const char **begin, const char **end)
         continue;
       from = open + strlen (quotations[i].open);
       to = strstr (from, quotations[i].close);
-      /* What has a blank behind < is a comparison. */
+      /* A < with a blank behind it is a comparison. */
       if (to == NULL || (*quotations[i].open == '<' && strcspn (from, " \t\n") < (gsize)(to - from)))
         continue;
       if (*begin != NULL && *begin <= from)
@@ -83,7 +83,7 @@ put_shortened (GString *to, const char *begin, const char *end, glong longest)
     g_string_append (to, "…");
 }
 
-/* What stands in no quotation: a number of a thousand digits, or a path. */
+/* Text outside quotations: a number of a thousand digits, or a path. */
 static void
 put_words (GString *to, const char *begin, const char *end)
 {
@@ -111,7 +111,7 @@ loom_shorten_quotes (const char *sentence)
       put_words (text, s, begin);
       put_shortened (text, begin, end, *begin == '/' ? MAX_PATH : MAX_QUOTE);
       s = end;
-      /* What closes one quotation opens none. */
+      /* A mark that closes one quotation opens none. */
       g_string_append_unichar (text, g_utf8_get_char (s));
       s = g_utf8_next_char (s);
     }

@@ -56,7 +56,7 @@ guint loom_faults_length (const LoomFaults *faults);
 const LoomFault *loom_faults_get (const LoomFaults *faults, guint i);
 /* "line 12: node fc, input: the sentence. Fix." */
 char *loom_fault_to_string (const LoomFault *fault);
-/* Whose lines they are. The first file stays: what is derived from a graph is of its file. */
+/* The file that the lines belong to. The first file stays: what is derived from a graph is of its file. */
 void loom_faults_set_file (LoomFaults *faults, const char *file);
 /* TRUE when there is no error; else the first one's code and all sentences, a line each, behind the name of the file
  * (NULL: the faults' own, where it is known). */

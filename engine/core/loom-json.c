@@ -45,7 +45,7 @@ append_quoted (GString *out, const char *text)
   g_string_append_c (out, '"');
 }
 
-/* What stands before a value: a comma where one is due, and the member's name. */
+/* Writes the text before a value: a comma where one is due, and the member's name. */
 static void
 begin_value (LoomJson *self, const char *name)
 {

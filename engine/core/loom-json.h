@@ -30,7 +30,7 @@ void loom_json_null (LoomJson *self, const char *name);
 /* An array of whole numbers. */
 void loom_json_ints (LoomJson *self, const char *name, int n, const gint64 *values);
 
-/* What was written so far, without a line break at the end (transfer none). */
+/* The text so far, without a line break at the end (transfer none). */
 const char *loom_json_text (const LoomJson *self);
 /* (transfer full) The same; frees self. */
 char *loom_json_take (LoomJson *self);

@@ -281,7 +281,7 @@ set_integer (LoomTensor *t, gint64 i, gint64 value)
     loom_tensor_set (t, i, (double)value);
 }
 
-/* Whether element i of t holds exactly this integer. */
+/* TRUE if element i of t holds exactly this integer. */
 static gboolean
 holds_integer (const LoomTensor *t, gint64 i, gint64 value)
 {

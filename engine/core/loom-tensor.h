@@ -53,7 +53,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensor, loom_tensor_unref)
 
 /* The back end that alone computes in this type, "ref" for f64; NULL where others do, too. */
 const char *loom_dtype_backend (LoomDType dtype);
-/* Whether a device of this name ("ref", "ref:1") belongs to a back end that computes in it. */
+/* TRUE if a device of this name ("ref", "ref:1") belongs to a back end that computes in it. */
 gboolean loom_dtype_runs_on (LoomDType dtype, const char *device);
 
 G_END_DECLS

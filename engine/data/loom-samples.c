@@ -307,7 +307,7 @@ read_numbers (const char *line, GArray *numbers)
     }
 }
 
-/* Whether no field of a line is a number: it names the columns. */
+/* TRUE if no field of a line is a number: it names the columns. */
 static gboolean
 is_header (const char *line)
 {

@@ -48,7 +48,7 @@ gboolean loom_reading_check_text (const char *file, const char *data, gsize leng
  * closed.
  */
 char *loom_reading_innermost_open (const char *data, gsize length, int *line);
-/* Whether the text ends within an element. */
+/* TRUE if the text ends within an element. */
 gboolean loom_reading_is_cut_off (const char *data, gsize length);
 
 /* The parser's complaint as a sentence without its full stop, in words of our own, with what to do. */

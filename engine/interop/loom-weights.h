@@ -1,4 +1,4 @@
-/* Whether the tensors of a safetensors file fit what a graph wants, and the sentences that say where they do not.
+/* Comparison of a safetensors file's tensors with those of a graph, and the sentences about mismatches.
  *
  * Running, evaluating, predicting, exporting and beginning from another run all ask this; each decides by itself what
  * follows from it. */

@@ -214,7 +214,7 @@ read_chain (Clause *clause, char **word, guint n, GError **error)
   return TRUE;
 }
 
-/* Whether the operators word[0 … i] lead to this node, the last of them being its own; "*" stands for any number of
+/* TRUE if the operators word[0 … i] lead to this node, the last of them being its own; "*" stands for any number of
  * nodes, none among them. visited keeps the search linear in nodes for each word. */
 static gboolean
 chain_reaches (const LoomNet *net, char **word, guint i, guint node, GHashTable *visited)

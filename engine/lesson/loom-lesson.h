@@ -34,7 +34,7 @@ typedef struct
   GPtrArray *pages; /* LoomLessonPage */
 } LoomLesson;
 
-/* What a goal may ask about, beside graph and net. Each function may be NULL: then nothing of its kind is known. */
+/* Questions that a goal may ask, beside graph and net. Each function may be NULL: then nothing of its kind is known. */
 typedef struct
 {
   /* "loss", "val_loss", "accuracy", "step" …: the newest figure of the run of the graph as it is; NaN where there is
@@ -65,13 +65,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomGoal, loom_goal_free)
 guint loom_goal_n_clauses (const LoomGoal *goal);
 /* A clause as a sentence for the learner: "the loss on validation data is below 0.2". Owned by the goal. */
 const char *loom_goal_clause_text (const LoomGoal *goal, guint i);
-/* Whether the clause holds. The graph and the net that was made from it are only read. */
+/* TRUE if the clause holds. The graph and the net that was made from it are only read. */
 gboolean loom_goal_clause_holds (const LoomGoal *goal, guint i, const LoomGraph *graph, const LoomNet *net,
                                  const LoomLessonState *state);
-/* Whether all hold; of no goal (NULL), FALSE. */
+/* TRUE if all hold; of no goal (NULL), FALSE. */
 gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
-/* Whether one of the clauses asks for an answer that is typed. */
+/* TRUE if one of the clauses asks for an answer that is typed. */
 gboolean loom_goal_asks (const LoomGoal *goal);
 
 G_END_DECLS

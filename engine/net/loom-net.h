@@ -65,11 +65,11 @@ int loom_net_find (const LoomNet *net, const char *path); /* -1 */
 /* PATH.PORT with the longest existing path first; a module's path names its only (or named) output. -1 and a PORT
  * error that says which ports there are. */
 int loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error);
-/* Whether nobody can say that there is no such port: its node's outputs follow from parameters, which have a fault. */
+/* TRUE if nobody can say that there is no such port: its node's outputs follow from parameters, which have a fault. */
 gboolean loom_net_port_is_unknown (const LoomNet *net, const char *port);
 guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
-/* Whether a source is a weight or buffer of its node and not an output. */
+/* TRUE if a source is a weight or buffer of its node and not an output. */
 gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
 /* The weight that a node's declared weight or buffer of this name is, or that such a source is: its index among the
  * net's, or -1 where a wire stands for it or nothing of that name was declared. */
@@ -89,7 +89,7 @@ void loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int 
                              const LoomDataset *dataset, LoomFaults *faults);
 /* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
 const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
-/* Whether a node delivers batches of a data set; and the data set that it names, opened with its options as the net
+/* TRUE if a node delivers batches of a data set; and the data set that it names, opened with its options as the net
  * evaluated them. Relative paths start at folder (NULL: the working folder); node -1 is the one without ports. Errors:
  * those of loom_dataset_open(). */
 gboolean loom_net_is_dataset (const LoomNet *net, guint node);
@@ -113,7 +113,7 @@ const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path,
 typedef struct
 {
   gboolean training;
-  /* Whether nodes that change state (assign) are lowered too, wanted or not: in a step that commits. */
+  /* TRUE if nodes that change state (assign) are lowered too, wanted or not: in a step that commits. */
   gboolean effects;
   LoomDType float_dtype; /* LOOM_F32 or LOOM_F64 */
   /* Only what these need is lowered: n pairs of node and output. */

@@ -7,7 +7,7 @@
 
 /* ---- order ------------------------------------------------------------ */
 
-/* Whether a node waits for what is wired into an input. A weight that stands for another is only compared with it, in
+/* TRUE if a node waits for what is wired into an input. A weight that stands for another is only compared with it, in
  * the end, so a tie never makes a ring: the first layer may use what the last one learns. */
 static gboolean
 waits_for (const LoomNet *net, const LoomNetNode *n, guint input)

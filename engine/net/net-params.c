@@ -37,7 +37,7 @@ lookup_number (const char *name, LoomNumber *value, gpointer data)
   return TRUE;
 }
 
-/* Whether an argument that the expression names is unknown because of an earlier fault. */
+/* TRUE if an argument that the expression names is unknown because of an earlier fault. */
 static gboolean
 depends_on_fault (const NetEnvironment *arguments, const char *text)
 {

@@ -32,7 +32,7 @@ loom_net_find_local (const NetScope *scope, const char *way, gsize n)
   return NULL;
 }
 
-/* Whether a wire's end leads to a weight of the node, or of a node in the module. */
+/* TRUE if a wire's end leads to a weight of the node, or of a node in the module. */
 static gboolean
 leads_to_weight (const NetLocal *local, const char *way)
 {
@@ -112,7 +112,7 @@ port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const gu
 
 /* ---- nodes -------------------------------------------------------------- */
 
-/* What helps where there is no operator of a name. */
+/* Adds a hint where there is no operator of a name. */
 typedef struct
 {
   const char *op; /* that may be meant, or NULL */

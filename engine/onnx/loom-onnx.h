@@ -31,7 +31,7 @@ typedef struct
   gint64 opset;       /* of ONNX's own operators */
 } LoomOnnx;
 
-/* Whether this build has the reader; without it the functions below fail with a sentence. */
+/* TRUE if this build has the reader; without it the functions below fail with a sentence. */
 gboolean loom_onnx_available (void);
 
 /* Reads a model. NULL with error for what is no model (IO or DATA), and NULL without one where faults were added: every

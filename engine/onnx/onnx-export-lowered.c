@@ -61,7 +61,7 @@ onnx_prim_out (OnnxPrim *q, guint i, OnnxVar *v)
     q->var[q->instr[0]->out[i]] = v;
 }
 
-/* Whether another instruction or the node itself uses a result. */
+/* TRUE if another instruction or the node itself uses a result. */
 gboolean
 onnx_prim_is_wanted (OnnxPrim *q, guint i)
 {

@@ -223,7 +223,7 @@ write_conv2d (OnnxPrim *q)
 
 /* ---- pooling ------------------------------------------------------------------ */
 
-/* Whether the output is longer than whole windows make it, which is ceil mode; -1 where the bindings disagree. */
+/* TRUE if the output is longer than whole windows make it, which is ceil mode; -1 where the bindings disagree. */
 static int
 is_ceil (OnnxPrim *q)
 {

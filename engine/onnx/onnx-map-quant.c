@@ -17,7 +17,7 @@ along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
   return onnx_reshape (c, v, &shape);
 }
 
-/* Whether zero points of this input are signed; our types do not tell, since i8 is carried as i64. */
+/* TRUE if zero points of this input are signed; our types do not tell, since i8 is carried as i64. */
 static gboolean
 is_signed (const OnnxWire *zero)
 {

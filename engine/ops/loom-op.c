@@ -82,7 +82,7 @@ loom_op_params (const LoomOp *op, const LoomElement *node)
   return variant != NULL ? variant->params : op->params;
 }
 
-/* Whether other libraries or papers call an operator so: a synonym, or its name in PyTorch. */
+/* TRUE if other libraries or papers call an operator so: a synonym, or its name in PyTorch. */
 static gboolean
 is_called (const LoomOp *op, const char *word)
 {

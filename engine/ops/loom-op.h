@@ -31,7 +31,7 @@ typedef enum {
 
 const char *loom_category_title (LoomCategory category);
 
-/* What a node of this operator is to the graph around it, where it is more than a computation. */
+/* The role of a node of this operator in the graph around it, beside a computation. */
 typedef enum
 {
   LOOM_ROLE_NONE,
@@ -171,7 +171,7 @@ char *loom_ops_mentioning (const char *word);
 const LoomOp *loom_op (const char *name);
 /* The operator of a <node>; NULL for other elements, for instances of modules, and where the name is unknown. */
 const LoomOp *loom_op_of (const LoomElement *node);
-/* Whether an element is a node whose operator has this role. */
+/* TRUE if an element is a node whose operator has this role. */
 gboolean loom_op_has_role (const LoomElement *node, LoomOpRole role);
 /* The inputs of a node of this operator, whose <node> may be NULL for a fresh one. */
 const LoomPortSpec *loom_op_inputs (const LoomOp *op, const LoomElement *node);
@@ -180,7 +180,7 @@ const LoomOpVariant *loom_op_variant (const LoomOp *op, const char *value);
 /* The parameters of a node of this operator, whose <node> may be NULL for a fresh one, ending with name NULL; NULL for
  * none. Where the first one's value is an expression or unknown these are op->params. */
 const LoomParamSpec *loom_op_params (const LoomOp *op, const LoomElement *node);
-/* Whether a node of this operator may have the parameter, in one variant at least. */
+/* TRUE if a node of this operator may have the parameter, in one variant at least. */
 gboolean loom_op_has_param (const LoomOp *op, const char *name);
 
 /* ---- ports ------------------------------------------------------------ */
@@ -221,7 +221,7 @@ const char *loom_infer_folder (const LoomInfer *ctx); /* the graph file's folder
  * so required inputs are always there; optional ones may be NULL. */
 guint loom_infer_n_inputs (const LoomInfer *ctx); /* variadic count */
 const LoomType *loom_infer_input (const LoomInfer *ctx, guint i);
-/* Whether what is wired into input i is a weight or buffer of another node; its full name goes to *name. */
+/* TRUE if what is wired into input i is a weight or buffer of another node; its full name goes to *name. */
 gboolean loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name);
 /* Says that this node gives that state its next value; FALSE where another node does already. */
 gboolean loom_infer_claim_state (LoomInfer *ctx, const char *name);

@@ -1,4 +1,4 @@
-/* Whether two elements are equal. */
+/* Equality of elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_eq = {

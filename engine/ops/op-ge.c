@@ -1,4 +1,4 @@
-/* Whether one element is at least another. */
+/* Greater than or equal, by elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_ge = {

@@ -1,4 +1,4 @@
-/* Whether an element is infinite. */
+/* Test of elements for infinity. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_isinf = {

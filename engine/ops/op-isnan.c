@@ -1,4 +1,4 @@
-/* Whether an element is not a number. */
+/* Test of elements for NaN. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_isnan = {

@@ -1,4 +1,4 @@
-/* Whether one element is at most another. */
+/* Less than or equal, by elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_le = {

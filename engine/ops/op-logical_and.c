@@ -1,4 +1,4 @@
-/* Whether both elements are true. */
+/* Logical and, by elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_and = {

@@ -1,4 +1,4 @@
-/* Whether an element is false. */
+/* Logical not, by elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_not = {

@@ -1,4 +1,4 @@
-/* Whether exactly one of two elements is true. */
+/* Logical exclusive or, by elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_xor = {

@@ -1,4 +1,4 @@
-/* Whether one element is less than another. */
+/* Less than, by elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_lt = {

@@ -1,4 +1,4 @@
-/* Whether two elements differ. */
+/* Inequality of elements. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_ne = {

@@ -41,7 +41,7 @@ void loom_op_infer_rounded_division (LoomInfer *ctx);
 /* The same for what is true or false of each element, or of each pair. */
 void loom_op_infer_question (LoomInfer *ctx);
 void loom_op_infer_compare (LoomInfer *ctx);
-/* Whether a number can stand among integers. */
+/* TRUE if a number can stand among integers. */
 gboolean loom_op_is_integer (double value);
 /* The wider of two types, as the program's primitives promote. */
 LoomDType loom_op_promote (LoomDType a, LoomDType b);
@@ -101,7 +101,7 @@ double loom_op_input_flops (const LoomInfer *ctx);
  * "zeros" (then value fills them), "reflect", "replicate" or "circular". */
 LoomValue loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 back, const char *mode,
                              double value);
-/* Whether an axis of that size has enough places to be padded so: reflect needs more than the padding, circular as
+/* TRUE if an axis of that size has enough places to be padded so: reflect needs more than the padding, circular as
  * many, replicate one. */
 gboolean loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *mode);
 

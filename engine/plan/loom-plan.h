@@ -59,7 +59,7 @@ void loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *
  * why: the back end's sentence, without a full stop. */
 void loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error);
 
-/* Whose a byte is. */
+/* Owner of a byte. */
 typedef enum
 {
   LOOM_OWNER_PARAMETERS,
@@ -168,7 +168,7 @@ guint loom_plan_n_devices (const LoomPlan *plan);
 LoomPlanDevice *loom_plan_device (const LoomPlan *plan, guint i);
 guint loom_plan_n_instrs (const LoomPlan *plan);
 const LoomPlanInstr *loom_plan_instr (const LoomPlan *plan, guint i);
-/* What one that belongs to no node is there for, as loom_program_purpose() calls it. (transfer full) */
+/* The purpose of an instruction that belongs to no node, as loom_program_purpose() calls it. (transfer full) */
 char *loom_plan_purpose (const LoomPlan *plan, const LoomPlanInstr *instr);
 guint loom_plan_n_values (const LoomPlan *plan);
 const LoomPlanValue *loom_plan_value (const LoomPlan *plan, guint i);

@@ -20,7 +20,7 @@ count_outside_inputs (const WorkInstr *a, const WorkInstr *b, guint joint)
   return n;
 }
 
-/* Whether what `from` reads is still there at into's place: an optimiser's step overwrites what it updates. */
+/* TRUE if what `from` reads is still there at into's place: an optimiser's step overwrites what it updates. */
 static gboolean
 may_move (Work *w, GHashTable *updaters, const WorkInstr *from, const WorkInstr *into)
 {

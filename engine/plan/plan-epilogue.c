@@ -5,7 +5,7 @@
  * not fused away. */
 #include "engine/plan/plan-private.h"
 
-/* Whether v holds one number per output column (of a product) or channel (of a convolution), and nothing else: n
+/* TRUE if v holds one number per output column (of a product) or channel (of a convolution), and nothing else: n
  * elements on the given axis counted from the end, 1 elsewhere. */
 static gboolean
 is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
@@ -62,7 +62,7 @@ as_vector (Work *w, guint v, gint64 n)
   return flat;
 }
 
-/* Whether the device has the product or convolution with the attributes that it has now, a bias (0: none but its own)
+/* TRUE if the device has the product or convolution with the attributes that it has now, a bias (0: none but its own)
  * and the result of what stands behind it. */
 static gboolean
 has_joined (Work *w, const WorkInstr *instr, guint bias, guint result)

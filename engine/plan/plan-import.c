@@ -41,7 +41,7 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
   return TRUE;
 }
 
-/* Whether the element-wise form of a conversion keeps its meaning when it is merged: to the registers' float from
+/* TRUE if the element-wise form of a conversion keeps its meaning when it is merged: to the registers' float from
  * anything, and between it and a 16-bit float, to which a step can round. A truncation to an integer would be lost in a
  * float register, so that one stays a kernel of its own. */
 static gboolean

@@ -60,7 +60,8 @@ layouts_coincide (const LoomTensorDesc *d)
   return d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1;
 }
 
-/* Whose layout v has: the value with its bytes, where that has its shape; a reshape of plain bytes is one of its own.
+/* The value whose layout v has: the value with its bytes, where that has its shape; a reshape of plain bytes is one of
+ * its own.
  */
 static guint
 layout_of (Work *w, guint v)
@@ -300,7 +301,7 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
   return least;
 }
 
-/* Whether an instruction reads the bytes of v under another shape, for which they must be in plain order. */
+/* TRUE if an instruction reads the bytes of v under another shape, for which they must be in plain order. */
 static gboolean
 is_reshaped (Work *w, guint v)
 {
@@ -311,7 +312,7 @@ is_reshaped (Work *w, guint v)
   return FALSE;
 }
 
-/* Whether a slot takes v, or a view of the same shape. */
+/* TRUE if a slot takes v, or a view of the same shape. */
 static gboolean
 is_committed (Work *w, guint v)
 {

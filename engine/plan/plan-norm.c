@@ -6,7 +6,7 @@
  * exchanged). */
 #include "engine/plan/plan-private.h"
 
-/* Whether grad is the gradient of this very normalisation, with nothing fused into it yet. */
+/* TRUE if grad is the gradient of this very normalisation, with nothing fused into it yet. */
 static gboolean
 is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
 {
@@ -18,7 +18,7 @@ is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
          && (!a->affine || work_in (grad, 4) == work_in (norm, 1));
 }
 
-/* Whether the device has the normalisation, or its gradient, with a ReLU: operand or result 0 becomes v, and a gradient
+/* TRUE if the device has the normalisation, or its gradient, with a ReLU: operand or result 0 becomes v, and a gradient
  * reads the bias behind all else (0: there is none). */
 static gboolean
 has_with_relu (Work *w, const WorkInstr *instr, gboolean gradient, guint v, guint bias)

@@ -202,7 +202,7 @@ work_place (Work *w)
       place_commit (w, v);
 }
 
-/* Whether anything about it can be computed before the first step. */
+/* TRUE if anything about it can be computed before the first step. */
 static gboolean
 is_setup (Work *w, const WorkInstr *instr)
 {

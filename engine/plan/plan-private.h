@@ -148,15 +148,15 @@ guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like
 void work_set_alias (Work *w, guint v, guint base);
 /* A slot takes v when the step ends: v itself, or a view of it where another slot takes that. */
 void work_commit (Work *w, guint v, int slot);
-/* Whether v is used: by an instruction, the caller, a slot, or a view of it that is used. */
+/* TRUE if v is used: by an instruction, the caller, a slot, or a view of it that is used. */
 gboolean work_is_used (Work *w, guint v);
 /* The only living instruction that reads v itself (or, with views, something that has v's bytes), where v is neither
  * an output nor a state's next value and nothing else reads it; NULL otherwise. */
 WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
 
-/* Whether a result of it takes the place of operand k, which nobody may read behind it. */
+/* TRUE if a result of it takes the place of operand k, which nobody may read behind it. */
 gboolean work_updates (const WorkInstr *instr, guint k);
-/* Who does so, by the value whose bytes it updates: WorkInstr. (transfer full) */
+/* The instructions that do so, by the value whose bytes they update: WorkInstr. (transfer full) */
 GHashTable *work_find_updaters (Work *w);
 /* How many read v, none of them through a view: at most `max` of them are stored. More than that where the caller, a
  * slot or a view's reader knows of v. */
@@ -167,7 +167,7 @@ WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const 
 void work_move (Work *w, WorkInstr *instr, WorkInstr *before);
 /* Takes its operands from it and leaves its results without a producer. */
 void work_erase (Work *w, WorkInstr *instr);
-/* Whoever reads a reads b from now on. Where a is an output or a state's next value it becomes a view of b, so what
+/* Makes all readers of a read b. Where a is an output or a state's next value it becomes a view of b, so what
  * made it is to be erased. */
 void work_replace (Work *w, guint a, guint b);
 
@@ -184,9 +184,9 @@ WorkInstr *work_first (const Work *w);
 WorkInstr *work_next (const WorkInstr *instr);
 gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
 
-/* Whether it is a call of this primitive, and nothing merged: for the passes whose pattern it is. */
+/* TRUE if it is a call of this primitive, and nothing merged: for the passes whose pattern it is. */
 gboolean work_is (const WorkInstr *instr, const char *primitive);
-/* Whether it is this one scalar operation. */
+/* TRUE if it is this one scalar operation. */
 gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
 /* How an error calls an instruction that belongs to no node; NULL where it belongs to one. (transfer full) */
 char *work_purpose (Work *w, const WorkInstr *instr);
@@ -210,7 +210,7 @@ typedef enum
   WORK_IS_FUSION = 1 << 0 /* it is left out where every primitive is to have a kernel of its own */
 } WorkPassFlags;
 
-/* What holds of the working form once a pass has run. Which pass comes first among those that need the same is a matter
+/* Properties of the working form once a pass has run. Which pass comes first among those that need the same is a matter
  * of what is gained, told at the table. */
 typedef enum
 {
@@ -299,7 +299,7 @@ gboolean work_take_measurements (const LoomPlanDevice *device, const LoomKernelS
  * not the same as having no kernel, that is noted. */
 guint work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
                     LoomKernelOption option[LOOM_MAX_OPTIONS]);
-/* Whether the instruction's device has a kernel for it, with its attributes and steps as they are now but these
+/* TRUE if the instruction's device has a kernel for it, with its attributes and steps as they are now but these
  * operands and results. Whoever joins instructions asks this before. */
 gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);
 

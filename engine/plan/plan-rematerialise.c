@@ -18,7 +18,7 @@ is_norm (const WorkInstr *instr)
   return work_is (instr, "batch_norm");
 }
 
-/* Whether an instruction behind the forward pass reads v or a view of it. The backward pass comes last in a list of
+/* TRUE if an instruction behind the forward pass reads v or a view of it. The backward pass comes last in a list of
  * uses, so the list is walked from its end. */
 static gboolean
 is_read_later (Work *w, guint v)
@@ -29,7 +29,7 @@ is_read_later (Work *w, guint v)
   return FALSE;
 }
 
-/* Whether v is alive until the backward pass whatever this pass decides. */
+/* TRUE if v is alive until the backward pass whatever this pass decides. */
 static gboolean
 is_kept (Work *w, guint v)
 {

@@ -49,7 +49,7 @@ const LoomOptimizer *const *loom_optimizers (void); /* NULL-terminated */
 const LoomOptimizer *loom_optimizer (const char *name);
 /* The index of a hyper-parameter, -1 where there is none. */
 int loom_optimizer_find (const LoomOptimizer *optimizer, const char *name);
-/* Whether hyper[k] may change while it trains: then it is a scalar slot. */
+/* TRUE if hyper[k] may change while it trains: then it is a scalar slot. */
 gboolean loom_optimizer_is_live (const LoomOptimizer *optimizer, const double *hyper, guint k);
 
 /* Parameters with hyper-parameters of their own. */

@@ -25,7 +25,7 @@ typedef enum
   LOOM_PRIM_GATE = 1 << 4        /* it lets a step write: on several devices all must have told their faults before */
 } LoomPrimFlags;
 
-/* Whether the result is another view of operand 0's bytes, in plain layout. */
+/* TRUE if the result is another view of operand 0's bytes, in plain layout. */
 typedef enum
 {
   LOOM_VIEW_NEVER,
@@ -80,7 +80,7 @@ struct _LoomPrim
   double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
   LoomPrecision precision;
   LoomView view;
-  /* Whether attributes mean the same call. NULL: there are none, or two calls are never the same. */
+  /* TRUE if attributes mean the same call. NULL: there are none, or two calls are never the same. */
   gboolean (*equal) (const void *a, const void *b);
   /* Of attributes, for primitives that often differ in nothing else; equal ones have one hash. May be NULL. */
   guint (*hash) (const void *attrs);
@@ -91,7 +91,7 @@ struct _LoomPrim
   guint (*updates) (const void *attrs, guint result);
 };
 
-/* Whether two calls of it with these attributes are the same: shared attributes, equal ones, or none. */
+/* TRUE if two calls of it with these attributes are the same: shared attributes, equal ones, or none. */
 gboolean loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b);
 
 /* ---- attributes -------------------------------------------------------
@@ -177,7 +177,7 @@ typedef struct
   guint8 out[LOOM_FORMULA_MAX_OUT]; /* registers */
 } LoomFormula;
 
-/* Whether a register holds bools: a comparison, or what “and” and “or” make of two. Inputs are floats. */
+/* TRUE if a register holds bools: a comparison, or what “and” and “or” make of two. Inputs are floats. */
 gboolean loom_formula_is_bool (const LoomFormula *formula, guint reg);
 /* Emits it on the given inputs, which are floats, with constants of the given type, and fills out[0 … n_out-1]. */
 void

@@ -124,7 +124,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomProgram, loom_program_unref)
 /* The float type that "float" means in this program: F32, or F64 for `--dtype f64`. */
 void loom_program_set_float (LoomProgram *p, LoomDType dtype);
 LoomDType loom_program_get_float (const LoomProgram *p);
-/* Whether devices may round the operands of its f32 products to TF32 (LoomKernelSpec.tf32). FALSE in a new program. */
+/* TRUE if devices may round the operands of its f32 products to TF32 (LoomKernelSpec.tf32). FALSE in a new program. */
 void loom_program_set_tf32 (LoomProgram *p, gboolean tf32);
 gboolean loom_program_get_tf32 (const LoomProgram *p);
 

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* What a text refers to, which its type does not tell. */
+/* The thing that a text refers to, which its type does not say. */
 typedef enum
 {
   LOOM_REFERS_NOTHING,

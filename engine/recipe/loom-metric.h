@@ -38,7 +38,7 @@ typedef struct
   gboolean higher_is_better;
   gboolean is_matrix; /* the statistics are n × n counts, which are shown whole; the value is their diagonal's share */
   LoomMetricTakes takes;
-  /* Whether it can be computed for these operands; on FALSE *why (free it) says what it needs. */
+  /* TRUE if it can be computed for these operands; on FALSE *why (free it) says what it needs. */
   gboolean (*check) (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target,
                      char **why);
   /* How many statistics; NULL: one. */

@@ -22,7 +22,7 @@ typedef struct
   const char *doc;
 } LoomScheduleParam;
 
-/* What "plateau" has seen of a run: it belongs to the run's place, not to the schedule. */
+/* Observations of "plateau" about a run: they belong to the run's place, not to the schedule. */
 typedef struct
 {
   double best; /* NaN before the first loss */

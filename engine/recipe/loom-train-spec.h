@@ -68,7 +68,7 @@ LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, 
 void loom_train_spec_free (LoomTrainSpec *spec);
 /* The first group that a weight's path matches, counted from 1; 0 where none does. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
-/* Whether this weight is to be taken from the file that training begins from. */
+/* TRUE if this weight is to be taken from the file that training begins from. */
 gboolean loom_train_spec_takes (const LoomTrainSpec *spec, const char *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainSpec, loom_train_spec_free)
 

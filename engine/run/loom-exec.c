@@ -340,7 +340,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
       exec->devices[d].arena->user = exec;
       exec->is_asynchronous |= exec->devices[d].arena->stream != NULL;
     }
-  /* What the set-up rows find wrong in constant data is heard here, as on devices that tell at once. */
+  /* Faults that the set-up rows find in constant data are reported here, as on devices that report at once. */
   if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
     return NULL;
   return g_steal_pointer (&exec);

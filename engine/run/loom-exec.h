@@ -35,7 +35,7 @@ gboolean loom_exec_sync (LoomExec *exec, GError **error);
 /* A step and loom_exec_sync(): outputs can be read at once. */
 gboolean loom_exec_run (LoomExec *exec, GError **error);
 
-/* Whose fault it was that step or sync failed with: 0 for the step made last, 1 for the one before it. */
+/* The step whose fault loom_exec_step() or loom_exec_sync() reported: 0 for the last one, 1 for the one before it. */
 guint loom_exec_fault_steps_ago (const LoomExec *exec);
 
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.

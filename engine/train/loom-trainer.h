@@ -157,7 +157,7 @@ typedef enum
 } LoomCommandKind;
 void loom_trainer_post (LoomTrainer *trainer, LoomCommandKind kind, const char *name, double value);
 
-/* Whether SET_HYPER knows this name: the optimiser's ("lr", "momentum", …) and operators' ("drop.p"). */
+/* TRUE if SET_HYPER knows this name: the optimiser's ("lr", "momentum", …) and operators' ("drop.p"). */
 gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
 /* The learning rate in force, before its schedule: of the graph, the options, the checkpoint or SET_HYPER. To be asked
  * where the run is (in an observer), or before it. */
@@ -172,7 +172,7 @@ const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);
 gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
 gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
-/* Whether nothing is left to do: all epochs are done, or it has ended early. */
+/* TRUE if nothing is left to do: all epochs are done, or it has ended early. */
 gboolean loom_trainer_is_over (const LoomTrainer *trainer);
 /* NULL where it began from no file, or goes on from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);

@@ -68,7 +68,7 @@ TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, 
 void trainer_plan_free (TrainerPlan *plan);
 /* Where batches are accumulated: makes t->update ready, the step's other half. */
 gboolean trainer_plan_update (LoomTrainer *t, GError **error);
-/* Whether there are moving averages yet: there is one after the first step. */
+/* TRUE if there are moving averages yet: there is one after the first step. */
 gboolean trainer_has_averages (LoomTrainer *t);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);

@@ -10,7 +10,7 @@ trainer_place_clear (TrainerPlace *place)
   g_clear_pointer (&place->group_lr, g_free);
 }
 
-/* Who has edited patience into a run's graph begins to watch from there. */
+/* Where patience was edited into a run's graph, watching begins there. */
 static gboolean
 read_watch (LoomTrainer *t, const TrainerJson *json, LoomTrainerWatch *watch, GError **error)
 {

@@ -97,7 +97,7 @@ trainer_transfer (LoomTrainer *t, GError **error)
   file = loom_safetensors_open (path, &local);
   if (!file)
     {
-      /* Whoever names a wrong file has made a mistake in the graph or on the line; the disk is not at fault. */
+      /* A wrong file is a mistake in the graph or on the command line, not a fault of the disk. */
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights to begin from: %s", local->message);
       return FALSE;
     }

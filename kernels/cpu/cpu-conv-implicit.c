@@ -65,8 +65,8 @@ put_rows (const Call *call, int64_t t, int64_t row, const float *from, int64_t n
     }
 }
 
-/* What the taps read for pixel t of the block, pixel (p, q) of an image. A row of taps inside the image lies side by
- * side without dilation. */
+/* Gathers the operands of all taps for pixel t of the block, which is pixel (p, q) of an image. A row of taps inside
+ * the image lies side by side without dilation. */
 INLINE void
 gather_pixel (const Call *call, int64_t t, const float *image, int64_t p, int64_t q)
 {

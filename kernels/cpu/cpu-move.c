@@ -84,7 +84,7 @@ copy_tiles (const Copy *c, char *y, const char *x, Line line)
       }
 }
 
-/* Whether the last two axes are done in tiles: x lies together along the last but one. */
+/* true if the last two axes are done in tiles: x lies together along the last but one. */
 static bool
 in_tiles (const Copy *c)
 {

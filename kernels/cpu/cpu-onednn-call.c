@@ -1,4 +1,4 @@
-/* What every oneDNN kernel shares: engine, memories, reorders, execution. */
+/* Shared by all oneDNN kernels: engine, memories, reorders, execution. */
 #include "kernels/cpu/cpu-onednn.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* What one core does with middling shapes; only the order of magnitude counts. */
+/* Operations a nanosecond of one core on shapes of middle size; only the order of magnitude counts. */
 #define FLOPS_PER_NS 100.0
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -390,7 +390,7 @@ part_avg (void *context, int64_t from, int64_t to)
     }
 }
 
-/* What threads share: images, or planes of them. */
+/* The unit of work that threads share: images, or planes of them. */
 static int64_t
 count_items (const Pool *self)
 {

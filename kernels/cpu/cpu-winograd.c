@@ -226,7 +226,7 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
          * (double)((columns + PANEL - 1) / PANEL * PANEL);
 }
 
-/* Whether a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
+/* true if a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
  * tests/kernels/bench-winograd. The number of threads has no say, so that it changes no bits. */
 static bool
 is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y)

@@ -32,8 +32,8 @@ LoomStatus ISA (cpu_winograd_input_grad) (LoomDevice *device, const LoomKernelSp
 LoomStatus ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
                                            CpuKernel **kernel, LoomMessage *message);
 
-/* Whether to take the algorithm for this convolution; the one rule for all three kernels, so that a layer's passes go
- * together. */
+/* Decides whether to take the algorithm for this convolution; the one rule for all three kernels, so that a layer's
+ * passes go together. */
 bool ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
                               const LoomTensorDesc *y);
 /* The operations of its products, with the overhang of tiles at the edges and the columns that fill up a panel. */

@@ -43,7 +43,7 @@ typedef struct
 {
   const char *name;
   CpuCreate create;
-  /* Whether it takes a call, where making the kernel to find out would not be cheap; else NULL, and it is made. */
+  /* true if it takes a call, where making the kernel to find out would not be cheap; else NULL, and it is made. */
   bool (*takes) (const LoomKernelSpec *spec);
   /* The operations that it makes, padding included; NULL: loom_spec_flops(). */
   double (*flops) (const LoomKernelSpec *spec);
@@ -124,7 +124,7 @@ void cpu_thread_limit (int threads);
 /* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of
  * so many. */
 void cpu_wait_asleep (bool asleep, int threads);
-/* Whether a team counts as kept waiting, given whether it did so far, the share of the last sample's time for which
+/* true if a team counts as kept waiting, given whether it did so far, the share of the last sample's time for which
  * its threads together had no processor, and the number of that sample. */
 bool cpu_is_kept_waiting (bool so_far, double share, unsigned samples);
 /* How many processors this process may use at once: those of its affinity mask, or fewer where a control group allows

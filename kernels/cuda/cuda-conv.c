@@ -382,7 +382,7 @@ scratch_of (Conv *self, const Call *call)
   return self->packed + loom_desc_bytes (call->w);
 }
 
-/* What a library says that does not have something; all else is a failure. */
+/* The statuses by which a library declines a call; any other is a failure. */
 static bool
 declines (LoomStatus status)
 {

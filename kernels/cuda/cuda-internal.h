@@ -1,4 +1,4 @@
-/* What the files of the CUDA back end share: the device, how a kernel is built and
+/* Shared by the files of the CUDA back end: the device, how a kernel is built and
  * how faults are told.
  *
  * The header is read by C (host code) and by CUDA C++ (own kernels), so it holds
@@ -19,7 +19,7 @@ extern "C"
 {
 #endif
 
-  /* What a kernel found wrong in its data. */
+  /* The fault that a kernel found in its data. */
   typedef enum
   {
     CUDA_FAULT_NONE,
@@ -47,7 +47,7 @@ extern "C"
     CudaReport *report;
   } CudaFlag;
 
-  /* What a kernel that may raise the flag is launched with. The device hands `of` on to the report and never reads what
+  /* The argument of a kernel that may raise the flag. The device hands `of` on to the report and never reads what
    * is there. */
   typedef struct
   {
@@ -56,8 +56,8 @@ extern "C"
     const struct CudaRequirement *of; /* on the host */
   } CudaRaise;
 
-  /* What `require` says, and of what shape its condition is; or what else fills the message, given that shape and the
-   * place in it. */
+  /* The sentence of `require` and the shape of its condition; or another function that fills the message, given that
+   * shape and the place in it. */
   struct CudaRequirement
   {
     LoomRequireAttrs attrs;
@@ -67,7 +67,7 @@ extern "C"
 
   typedef struct CudaModuleCache CudaModuleCache;
 
-  /* What a thread launches with: nothing of it is shared by two runs. */
+  /* The launch arguments of a thread: nothing of it is shared by two runs. */
   struct LoomStream
   {
     cudaStream_t handle;
@@ -108,12 +108,12 @@ extern "C"
   {
     const char *name;
     CudaConstructor make;
-    /* What computes a call in the layouts that it has, the best first, and how many, at most max: 0 where there is
-     * nothing. Another status than OK is a device or a library that failed. make() then gets one of the names in the
-     * spec. NULL: the one algorithm is "own". */
+    /* Lists the algorithms that compute a call in the layouts that it has, the best first, at most max: none where
+     * there is nothing. Another status than OK is a device or a library that failed. make() then gets one of the names
+     * in the spec. NULL: the one algorithm is "own". */
     LoomStatus (*algorithms) (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
                               int *n, LoomMessage *message);
-    /* Whether "own" takes a call, where making the kernel to find out would compile something or take memory of the
+    /* true if "own" takes a call, where making the kernel to find out would compile something or take memory of the
      * device; else NULL, and it is made. */
     bool (*takes) (const LoomKernelSpec *spec);
   } CudaPrimitive;
@@ -161,7 +161,7 @@ extern "C"
     return (stream != NULL ? stream : device->stream)->handle;
   }
 
-  /* What the kernel raises the stream's flag with; `of` is NULL where the fault's kind says all. */
+  /* The fault that the kernel raises the stream's flag with; `of` is NULL where the fault's kind says all. */
   static inline CudaRaise
   cuda_raise (LoomDevice *device, LoomStream *stream, const LoomKernel *kernel, const struct CudaRequirement *of)
   {

@@ -25,7 +25,7 @@ typedef struct
   struct CudaRequirement requirement; /* that there is a solution */
 } Linalg;
 
-/* What a thread needs of Linalg. */
+/* The part of Linalg that a thread needs. */
 typedef struct
 {
   int64_t n, m, count;

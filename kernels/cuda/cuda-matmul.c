@@ -341,8 +341,8 @@ scratch_of (size_t workspace)
   return workspace != 0 ? workspace + WORKSPACE_ALIGNMENT : 0;
 }
 
-/* What cuBLASLt proposes for the product with this epilogue, the best first; how many. The answer is one of shapes,
- * types, alignments and the library's version: nothing is timed. */
+/* Asks cuBLASLt for configurations of the product with this epilogue, the best first; returns how many. The answer is
+ * one of shapes, types, alignments and the library's version: nothing is timed. */
 static int
 propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS])
 {

@@ -243,7 +243,7 @@ same_dtypes (const LoomKernelSpec *spec)
   return all_of_dtype (spec->in, spec->n_in, spec->out[0].dtype);
 }
 
-/* What every constructor below begins with: a kernel of one part whose walk has the
+/* Makes the base of every kernel below: a kernel of one part whose walk has the
  * shape of `shape` and the natural strides of both sides. */
 static Move *
 one_walk (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *shape, const char *name,

@@ -80,7 +80,7 @@ __launch_bounds__ (CUDA_THREADS) batch_norm_kernel (float *y, float *mean, float
     }
 }
 
-/* What of g comes through the activation behind the normalisation. */
+/* The part of g that passes the activation behind the normalisation. */
 __device__ static float
 gate (float g, float y, bool relu)
 {

@@ -120,7 +120,7 @@ __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalar
       common = common_of_f (&rates);
     }
   __syncthreads ();
-  /* What lies in the buffer before the first step may be NaN. */
+  /* The buffer may hold NaN before the first step. */
   const bool keeps = attrs.momentum && step != 1;
   for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
     {

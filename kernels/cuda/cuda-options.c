@@ -50,7 +50,7 @@ cuda_name_keep (const char *text)
 
 /* ---- options -------------------------------------------------------------- */
 
-/* What making a kernel says; of an algorithm that was named it is the only answer. */
+/* Finds out by making the kernel; for a named algorithm there is no other way. */
 static int
 algorithm_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call,
                      CudaAlgorithm *algorithms, LoomMessage *message)
@@ -166,7 +166,7 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     return LOOM_STATUS_UNSUPPORTED;
   cuda_use (device);
   status = make (device, entry, spec, kernel, message);
-  /* What has no kernel for bf16 or f16 is computed in f32. */
+  /* A primitive without a kernel for bf16 or f16 is computed in f32. */
   if (status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_reduced (spec))
     return loom_widened_new (loom_backend_entry (), device, spec, cuda_widen, cuda_narrow, kernel, message);
   return status;

@@ -22,7 +22,7 @@ typedef struct
   bool wide; /* places as i32 */
 } Pool;
 
-/* What a kernel needs of Pool; the host pointers stay behind. */
+/* The part of Pool that a kernel needs, without host pointers. */
 typedef struct
 {
   LoomPool2dAttrs attrs;
@@ -118,7 +118,7 @@ __launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g
   dx[place (window.x, at)] = sum;
 }
 
-/* What an average divides by, PyTorch's rule: padding counts up to its edge if at all,
+/* The divisor of an average, by PyTorch's rule: padding counts up to its edge if at all,
  * what hangs over beyond it never. */
 __device__ static float
 divisor (const Window &window, long long p, long long q)

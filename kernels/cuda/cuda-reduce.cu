@@ -278,7 +278,7 @@ typedef struct
   long long outer, dim, inner;
 } ArgReduce;
 
-/* Whether (a, at i) stands before (b, at j): NaN first, then the better value, then the
+/* true if (a, at i) stands before (b, at j): NaN first, then the better value, then the
  * earlier place. */
 template <typename T>
 __device__ static bool

@@ -54,7 +54,7 @@ static const char *const type_names[LOOM_N_DTYPES] = {
 #define TEXT2(x) #x
 #define TEXT(x)  TEXT2 (x)
 
-/* What both have besides; the remainders are those of the type. An integer of a float is that of convert.h. */
+/* Functions for both types; the remainders are those of the type. An integer of a float is that of convert.h. */
 #define FLOATS                                                                                                         \
   "#define LOOM_M_DIV_FLOOR(x, y) " TEXT (                                                                             \
       LOOM_FLOAT_DIV_FLOOR (x, y)) "\n"                                                                                \
@@ -196,7 +196,7 @@ collapse (CudaElementwisePlan *plan)
   plan->rank = rank;
 }
 
-/* Whether four neighbours of the output are, in every input, four neighbours that begin
+/* true if four neighbours of the output are, in every input, four neighbours that begin
  * at a multiple of four, or one element. */
 static bool
 four_at_once (const CudaElementwisePlan *plan)

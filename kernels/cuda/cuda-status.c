@@ -1,4 +1,4 @@
-/* What errors of CUDA and its libraries mean to the engine.
+/* Translation of CUDA's and its libraries' errors into the engine's statuses.
  *
  * Most calls report what an earlier one has done, so the number says little about the call and much about the device:
  * out of memory is a plan that was too large, and leaves everything as it was; the errors of LOST end the context, and

@@ -5,7 +5,7 @@
  * and of what is measured, one block a tensor joins them in the chunks' order, and the step multiplies by the ratio. */
 #include "kernels/cuda/cuda-optim.cuh"
 
-/* What a launch needs of the call; addresses are the device's. */
+/* The launch argument; addresses are the device's. */
 typedef struct
 {
   const Chunk *chunks;
@@ -42,7 +42,7 @@ struct Formula;
     }                                                                                                                  \
   };
 
-/* What those with a trust ratio have beside it. */
+/* Additional members of steps with a trust ratio. */
 template <int FORMULA>
 struct Trust;
 

@@ -63,7 +63,7 @@ FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* What of g comes through the activation behind the normalisation. */
+/* The part of g that passes the activation behind the normalisation. */
 static double
 FN (norm_gate) (const LoomNormAttrs *a, double g, double xhat, const T *weight, const T *bias, int64_t c)
 {

@@ -22,7 +22,7 @@ ROOT, WORK = sys.argv[1], sys.argv[2]
 BUILD_ROOT = sys.argv[3] if len(sys.argv) > 3 else None
 TREE = os.path.join(WORK, 'tree')
 BUILD = os.path.join(TREE, 'build')
-# What NAME and FAMILY stand for in a README, and where the paragraph stands.
+# Meanings of NAME and FAMILY in a README, and the place of the paragraph.
 ADDITIONS = {
     'operator': ('engine/ops/README.md', 'To add an operator', {'NAME': 'toy'}),
     'primitive': ('kernels/README.md', 'To add a primitive', {'NAME': 'toy_turn', 'FAMILY': 'index'}),

@@ -77,7 +77,7 @@ input_of (LoomExec *exec, const char *suffix)
   g_error ("the graph has no input %s", suffix);
 }
 
-/* What the device copies fastest from: page-locked memory where it has such, which lives as long as the process. */
+/* Memory that the device copies from fastest: page-locked where it has such; it lives as long as the process. */
 static const char *
 resident (LoomExec *exec, const LoomTensor *t)
 {

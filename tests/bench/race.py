@@ -76,7 +76,7 @@ class Gradloom:
             [program, graph, str(batch), os.path.join(folder, "x.npy"), os.path.join(folder, "y.npy"),
              os.path.join(folder, "weights.safetensors"), str(args.threads), args.device] + (["tf32"] if args.tf32 else []),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            # What the gradloom program sets for itself: OpenMP's threads spin shortly, then sleep.
+            # As the gradloom program sets for itself: OpenMP's threads spin shortly, then sleep.
             env={**os.environ, "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "10000")})
         self.ready = float(self.process.stdout.readline().split()[1])
 

@@ -1,4 +1,4 @@
-/* What the command line's tests share: calling it, and arrays in files. */
+/* Shared by the tests of the command line: calling it, and arrays in files. */
 #pragma once
 
 #include "engine/loom.h"

@@ -109,13 +109,13 @@ test_across (void)
   cli_expect (0, "goes on on cpu, not on cuda:0 as before", "train", "--resume", "moved", "--epochs", "3", "--device",
               "cpu");
   assert_near_weights ("stayed/weights.safetensors", "moved/weights.safetensors");
-  /* Whoever resumes says nothing of devices: it goes on where it was. */
+  /* Resuming names no device: the run stays on its own. */
   cli_expect (0, NULL, "train", "g.xml", "--epochs", "1", "--out", "card", "--device", "cuda:0");
   g_auto (CliResult) on = cli ("train", "--resume", "card", "--epochs", "3", NULL);
   g_assert_cmpint (on.status, ==, 0);
   g_assert_null (strstr (on.err, "warning"));
   assert_near_weights ("stayed/weights.safetensors", "card/weights.safetensors");
-  /* What was trained there is evaluated, exported and begun from like any other. */
+  /* A run that was trained there is evaluated, exported and begun from like any other. */
   for (guint i = 0; i < 2; i++)
     {
       g_auto (CliResult) r = cli ("eval", "card", "--device", i == 0 ? "cuda:0" : "cpu", NULL);

@@ -164,7 +164,7 @@ test_train (void)
   g_assert_nonnull (strstr (text.out, "accuracy"));
   g_auto (CliResult) eval = cli ("eval", "run1", "--json", NULL);
   g_assert_cmpuint (count_events (eval.out, "eval"), ==, 1);
-  /* What was trained is what is evaluated. */
+  /* The trained weights are those that are evaluated. */
   const char *line = strstr (a.out, "\"step\":48,\"loss\"") != NULL
                          ? strstr (a.out, "\"event\":\"eval\",\"split\":\"test\",\"step\":48")
                          : NULL;

@@ -43,7 +43,7 @@ test_disagreement (void)
               "b=b.npy", "--out", "s=o.npy");
 }
 
-/* What has no end is not read to it. */
+/* A file without end is not read to its end. */
 static void
 test_endless (void)
 {
@@ -302,7 +302,7 @@ test_not_finite (void)
   g_assert_true (isnan (loom_tensor_get (o, 0)));
 }
 
-/* What people read: nan without a sign, a remedy for a class that is none, the program's name in a list of processes.
+/* Output for people: nan without a sign, a remedy for a class that is none, the program's name in a list of processes.
  */
 static void
 test_sentences (void)
@@ -348,7 +348,7 @@ test_sentences (void)
   "<node id=\"loss\" op=\"cross_entropy\"/>\n<wire from=\"data.x\" to=\"fc\"/>\n"                                      \
   "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"data.y\" to=\"loss.target\"/>\n"
 
-/* What train would refuse, check says, with the line of <train>; and a table is no number of an epoch's line. */
+/* `check` reports what train would refuse, with the line of <train>; and a table is no number of an epoch's line. */
 static void
 test_check_trains (void)
 {
@@ -367,7 +367,7 @@ test_check_trains (void)
   g_assert_null (strstr (r.out, "confusion_matrix"));
 }
 
-/* What a resumed run cannot do, it refuses before it reads anything. */
+/* A resumed run refuses impossible options before it reads anything. */
 static void
 test_resume_words (void)
 {
@@ -483,7 +483,7 @@ test_gradcheck_points (void)
   cli_expect (1, "There is no node or port", "check", "points.xml", "--gradcheck", "--in", "c=good.npy");
 }
 
-/* What has no answer ends a run with the node, the kernel and the place, and not with a number. */
+/* A computation without a result ends a run with the node, the kernel and the place, and not with a number. */
 static void
 test_refusals (void)
 {

@@ -12,7 +12,7 @@
   "<wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                       \
   "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"8\" epochs=\"1\"/>\n"
 
-/* Whatever reads a graph refuses an option that the source does not have. */
+/* Every command that reads a graph refuses an option that the source does not have. */
 static void
 test_misspelt (void)
 {
@@ -44,7 +44,7 @@ test_expression (void)
   g_assert_nonnull (strstr (trained.out, "{\"event\":\"done\",\"step\":3"));
 }
 
-/* What is wrong with the data is said, and not what it leads to. */
+/* The fault of the data is reported, and not its consequences. */
 static void
 test_run_error (void)
 {
@@ -54,7 +54,7 @@ test_run_error (void)
   cli_write ("t.csv", "a,b,y\n1,2,0\n1,oops,1\n");
   cli_save ("other.npy", LOOM_F32, 1, (const gint64[]){ 2 }, (const double[]){ 1, 2 });
   cli_expect (1, "Node data: “./t.csv” line 3, column “b”: “oops” is no number.", "run", "g.xml", "--out", "fc=o.npy");
-  /* Who asks for something else does not need it. */
+  /* Requests for something else do not need it. */
   cli_expect (0, NULL, "run", "g.xml", "--in", "other=other.npy", "--out", "r=o.npy");
   cli_write ("t.csv", "a,b,y\n");
   cli_expect (1, "Node data: ", "run", "g.xml", "--out", "fc=o.npy");

@@ -46,7 +46,7 @@ test_threads (void)
 #define TRAIN(attributes)                                                                                              \
   "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"16\" epochs=\"1\"" attributes "/>\n" TAIL
 
-/* What train or run refuses for its devices, check refuses, with line, node and remedy; and nothing else. */
+/* `check` refuses the devices that train or run refuse, with line, node and hint; and no others. */
 static void
 test_refused (void)
 {

@@ -227,7 +227,7 @@ test_trouble (void)
   g_assert_nonnull (strstr (colored.out, "\033[33m~ node head"));
 }
 
-/* What diff takes for the defaults of <train> is what training takes. */
+/* The defaults of <train> that diff knows are those that training takes. */
 static void
 test_train_defaults (void)
 {

@@ -98,7 +98,7 @@ test_taken (void)
   g_assert_cmpint (g_remove ("taken/graph.xml"), ==, 0);
   cli_expect (2, "Continue that run with: gradloom train --resume runs/one,", "train", "source/g.xml", "--out",
               "runs/one");
-  /* What a run leaves that was killed while it began. */
+  /* The folder of a run that was killed while it began. */
   g_assert_cmpint (g_mkdir ("taken/checkpoints", 0777), ==, 0);
   cli_write ("taken/events.jsonl", "");
   cli_write ("taken/.note", "");

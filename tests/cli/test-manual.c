@@ -121,7 +121,7 @@ test_bash (void)
     }
 }
 
-/* What reads these files finds nothing wrong with them, where it is installed. */
+/* The programs that read these files accept them, where they are installed. */
 static void
 test_readers (void)
 {

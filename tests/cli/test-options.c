@@ -1,4 +1,4 @@
-/* Whose a fault is: the file's, with its name and line, or the option's that has set what is wrong. */
+/* Attribution of faults: to the file, with its name and line, or to the option that has set the value. */
 #include "tests/cli/cli.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ test_file (void)
     cli_expect (1, says, commands[i], "g.xml");
   cli_expect (1, says, "run", "g.xml", "--out", "loss=x.npy");
   cli_expect (1, says, "export", "g.xml", "--to", "onnx", "-o", "x.onnx");
-  /* What only training looks at. */
+  /* Options that only training reads. */
   cli_write ("g.xml", GRAPH ("1", " patience=\"-3\""));
   cli_expect (1, "g.xml: line 8: patience: <train>: patience is -3", "train", "g.xml");
   cli_write ("g.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"none\"/>\n");
@@ -70,7 +70,7 @@ test_option (void)
               "train", "g.xml", "--set", "fc.out_features=-2", "--lr", "1e30");
   cli_expect (1, "With --set fc.out_features=2 --batch-size 2: g.xml", "train", "g.xml", "--set", "fc.out_features=2",
               "--batch-size", "2");
-  /* What the file has wrong is the file's. */
+  /* A fault in the file is attributed to the file. */
   cli_write ("g.xml", GRAPH ("-1", ""));
   cli_expect (1, "train: g.xml: line 3: node fc", "train", "g.xml", "--lr", "0.5");
 }

@@ -290,7 +290,7 @@ test_rows (void)
       cli_expect (1, wrong[i].says, "predict", "kinds", "rows.csv");
     }
 
-  /* What is away is the table, not the <train>. */
+  /* The table is missing, not the <train>. */
   g_assert_cmpint (g_rename ("kinds.csv", "elsewhere.csv"), ==, 0);
   cli_write ("rows.csv", files[1]);
   cli_expect (1, "kinds.csv”; paths start", "predict", "kinds", "rows.csv");

@@ -1,4 +1,4 @@
-/* What `gradloom train` and `eval` show: lines of events, and the bar of a terminal. */
+/* Output of `gradloom train` and `eval`: lines of events, and the bar of a terminal. */
 #include "tests/cli/cli.h"
 
 #include <json-glib/json-glib.h>
@@ -102,7 +102,7 @@ test_one_value (void)
   cli_expect (0, NULL, "check", "g.xml");
 }
 
-/* What a terminal of so many columns receives. */
+/* The output that a terminal of so many columns receives. */
 static char *
 on_terminal (int columns)
 {

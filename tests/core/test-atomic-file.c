@@ -82,7 +82,7 @@ test_link (Fixture *f, gconstpointer data)
   g_unlink (link_path);
 }
 
-/* What the link names is made, and the link stays one. */
+/* The target of a link is made, and the link stays one. */
 static void
 test_link_to_nothing (Fixture *f, gconstpointer data)
 {
@@ -97,7 +97,7 @@ test_link_to_nothing (Fixture *f, gconstpointer data)
   assert_content (f->path, "new");
 }
 
-/* What is no regular file is written to, and is there afterwards. */
+/* A file that is not regular is written to, and is there afterwards. */
 static void
 test_pipe (Fixture *f, gconstpointer data)
 {

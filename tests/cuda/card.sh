@@ -1,4 +1,4 @@
-# What carry and on-device share: which programs a card is asked with, and how they are built. Sourced, not run.
+# Shared by carry and on-device: the programs that run on a GPU, and how they are built. Sourced, not run.
 # shellcheck shell=bash disable=SC2154
 # "here" is the root of the tree.
 
@@ -8,7 +8,7 @@ programs="app/gradloom tests/cuda/card-info tests/kernels/test-kernels-ref tests
  tests/exec/test-run-steps tests/bench/bench-race"
 # shellcheck disable=SC2034 # on-device and carry read it
 modules=kernels/cuda/loom-cuda.so
-# What not every build has; a stage that lacks it is skipped.
+# Programs that not every build has; a stage that lacks one is skipped.
 extras="tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device tests/cuda/log-answers.so"
 
 # Builds them without Studio; $2: what nvcc compiles for (default: every kind of card).

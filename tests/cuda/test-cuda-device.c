@@ -1,5 +1,5 @@
-/* What a card does beside computing: faults told late, recorded graphs, refused memory. The kernels' results are tested
- * by tests/kernels/test-kernels-module. */
+/* Behaviour of a GPU beside computing: faults reported late, recorded graphs, refused memory. The kernels' results are
+ * tested by tests/kernels/test-kernels-module. */
 #include <gmodule.h>
 #include <math.h>
 #include <string.h>
@@ -34,7 +34,7 @@ small_kernel (const char *primitive, const void *attrs, int n_in, const LoomTens
   return kernel;
 }
 
-/* What the device's own stream has to tell once it is idle; it is cleared. */
+/* The fault of the device's own stream once it is idle; it is cleared. */
 static LoomDeviceFault
 take_fault (char *text)
 {

@@ -1,4 +1,4 @@
-/* What the engine is told of errors of CUDA, cuBLASLt and cuDNN, by their names in the libraries' headers; and that a
+/* Statuses for errors of CUDA, cuBLASLt and cuDNN, by their names in the libraries' headers; and that a
  * device that was lost stays so. The runtime's three functions that this needs stand here. */
 #include <cublasLt.h>
 #include <cudnn.h>

@@ -74,7 +74,7 @@ test_registry (void)
     }
 }
 
-/* What is described is what opens, reading twice gives the same bits, and another seed gives others. */
+/* A source opens as it is described, reading twice gives the same bits, and another seed gives others. */
 static void
 test_generated (void)
 {

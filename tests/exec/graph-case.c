@@ -23,7 +23,7 @@ case_complain (Case *c, const char *format, ...)
 
 /* ---- programs --------------------------------------------------------- */
 
-/* What nothing reads, and every fifth value on the way. */
+/* Values that nothing reads, and every fifth value on the way. */
 static GArray *
 wanted_of (const LoomNet *net, guint32 seed)
 {
@@ -349,7 +349,7 @@ case_run_poisoned (Case *c, LoomProgram *p, const LoomPlanOptions *options)
 
 /* ---- comparing -------------------------------------------------------- */
 
-/* What result i is: outputs come first, then the slots. */
+/* The name of result i: outputs come first, then the slots. */
 static const char *
 name_of (const LoomProgram *p, guint i)
 {

@@ -39,7 +39,7 @@ typedef struct
   gint64 classes; /* integers */
 } Leaf;
 
-/* What the samples' symbols stand for. */
+/* Values of the samples' symbols. */
 static const LoomBinding bound = { .value = { ['B' - 'A'] = 4, ['T' - 'A'] = 5 } };
 
 struct _RandomGraph
@@ -252,7 +252,7 @@ pick (RandomGraph *self, LoomDType dtype)
 
 /* ---- the inputs of a node --------------------------------------------- */
 
-/* What is wanted of all inputs of one node. */
+/* Requirements on all inputs of one node. */
 typedef struct
 {
   const char *range;
@@ -497,7 +497,7 @@ append_sample (RandomGraph *self, const LoomOp *op, const LoomSample *sample)
 
     if (!note_outputs (self, id, depth, growth + 1))
       return;
-    /* What the data sizes is summed, so that its gradient comes back. */
+    /* Results whose size the data decide are summed, so that a gradient comes back. */
     for (guint v = first, end = self->values->len; v < end && self->fault == NULL; v++)
       if (value_at (self, v)->count < 0 && loom_dtype_is_float (value_at (self, v)->dtype))
         pass_through (self, v, "sum", "input", "", 1);

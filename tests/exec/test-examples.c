@@ -19,7 +19,7 @@ typedef struct
 
 /* ---- programs --------------------------------------------------------- */
 
-/* What nothing else reads, of a graph that has no <train>. */
+/* Ports that nothing reads, of a graph without <train>. */
 static LoomProgram *
 lower_all (const LoomNet *net, LoomDType dtype)
 {

@@ -475,7 +475,7 @@ run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, Lo
     {
       g_autoptr (GPtrArray) batch = draw_batch (&source, got->program);
 
-      /* What both begin from is what f32 holds of the truth. */
+      /* Both begin from the exact values rounded to f32. */
       begin_from (like, truth->state);
       begin_from (truth, like->state);
       begin_from (got, like->state);

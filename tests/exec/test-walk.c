@@ -133,7 +133,7 @@ slots_of (LoomState *state)
   return slots;
 }
 
-/* What a plan makes of the same step: the ports, and then the slots. */
+/* Results of a plan for the same step: the ports, and then the slots. */
 static GPtrArray *
 planned (const LoomStep *step, GPtrArray *feed, guint n_ports)
 {

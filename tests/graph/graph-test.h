@@ -1,4 +1,4 @@
-/* What the tests of this folder share: one example with a bit of everything, and files as text. */
+/* Shared by the tests of this folder: one example with a bit of everything, and files as text. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"

@@ -22,7 +22,7 @@ test_round_trip (void)
   g_assert_cmpint (loom_element_line (loom_scope_find_node (loom_graph_root (graph), "data")), ==, 20);
 }
 
-/* What is not canonical becomes so at the first writing, and stays. */
+/* A file that is not canonical becomes so at the first writing, and stays so. */
 static void
 test_canonical (void)
 {

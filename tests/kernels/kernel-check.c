@@ -32,7 +32,7 @@ static void G_GNUC_PRINTF (2, 3) fail (Report *report, const char *format, ...)
   va_end (args);
 }
 
-/* What storing in a type may lose, by the value's size, and the largest value that it holds. */
+/* Rounding error of storing in a type, by the value's size, and the largest value that it holds. */
 static const struct
 {
   double loss, largest;
@@ -43,7 +43,7 @@ static const struct
   [LOOM_BF16] = { 0x1p-8, 3.38e38 },
 };
 
-/* What is near the type's largest value may have become an infinity, and what is beyond it has. */
+/* A value near the type's largest may have become an infinity, and one beyond it has. */
 static gboolean
 agrees (double a, double b, double tolerance, double largest)
 {

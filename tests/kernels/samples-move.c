@@ -122,7 +122,7 @@ move_samples (GPtrArray *all)
         sample_out (s, desc ((LoomDType)to, "2,3,4,5"));
         s->nhwc = TRUE;
       }
-  /* What does not fit, NaN and infinities included, is the smallest i64 and of that the lowest bits. */
+  /* A value that does not fit, NaN and infinities included, becomes the smallest i64 and of that the lowest bits. */
   for (int to = LOOM_I64; to < LOOM_N_DTYPES; to++)
     for (int special = 0; special < 2; special++)
       {

@@ -21,7 +21,7 @@
 #define MAX_DEATHS 50 /* of one primitive */
 #define PART       64 /* samples */
 
-/* What `text`, "PRIMITIVE" or "PRIMITIVE:K/N", stands for. */
+/* Reads `text`, "PRIMITIVE" or "PRIMITIVE:K/N". */
 typedef struct
 {
   char primitive[64];
@@ -235,7 +235,7 @@ main (int argc, char **argv)
   gboolean quick;
   int failed = 0;
 
-  /* What the program starts itself with: MODULE PRIMITIVE NUMBER [quick]. */
+  /* Arguments with which the program starts itself: MODULE PRIMITIVE NUMBER [quick]. */
   if (argc >= 4 && g_ascii_isdigit (argv[3][0]))
     return run_primitive (argv[1], argv[2], (guint)strtoul (argv[3], NULL, 10), argc == 5);
   quick = argc > 1 && g_str_equal (argv[1], "--quick");

@@ -1,4 +1,4 @@
-/* What a back end says of its options is so: each option's kernel can be made and computes what the reference does, and
+/* Options of back ends hold: each option's kernel can be made and computes what the reference does, and
  * where there is no option there is no kernel. Of the CPU's back end, or of a module's: test-kernels-options MODULE.so.
  */
 #include "tests/kernels/kernel-harness.h"

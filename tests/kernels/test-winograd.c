@@ -164,7 +164,7 @@ test_bits (void)
   machine_close (&machine[1]);
 }
 
-/* What is not finite in one pixel reaches all the outputs of its tiles as NaN, at least all that a direct convolution
+/* A pixel that is not finite reaches all the outputs of its tiles as NaN, at least all that a direct convolution
  * reaches, and no other tile. */
 static void
 test_not_finite (void)

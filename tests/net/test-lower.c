@@ -196,7 +196,7 @@ test_device (Fixture *f, gconstpointer data)
   g_assert_cmpstr (loom_value_info (q, value)->device, ==, "cpu");
 }
 
-/* What is wanted may itself be given: it is handed through. */
+/* A wanted port may itself be given: it is handed through. */
 static void
 test_given_and_wanted (Fixture *f, gconstpointer data)
 {

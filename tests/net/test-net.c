@@ -427,7 +427,7 @@ seconds_of_unknown (guint n, gboolean one_word)
   return (double)(clock () - start) / CLOCKS_PER_SEC;
 }
 
-/* What helps against an unknown word is found once for all nodes that have it. */
+/* The hint about an unknown word is found once for all nodes that have it. */
 static void
 test_unknown_words (void)
 {

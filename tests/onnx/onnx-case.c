@@ -135,7 +135,7 @@ given (const Job *job, guint i)
   return t != NULL ? t : g_hash_table_lookup (job->data->inputs, place);
 }
 
-/* What the model leaves open is what the data say. */
+/* Dynamic sizes of the model are those of the data. */
 static LoomBinding
 bind_sizes (const Job *job)
 {

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is refused, by what a sample is called, and why it is. */
+/* Samples that are refused, by name, and the reason. */
 typedef struct
 {
   const char *pattern, *reason;
@@ -269,7 +269,7 @@ write_model (const LoomGraph *graph, const LoomBinding *sizes, const Values *v, 
   return writer ? loom_onnx_writer_bytes (writer, NULL) : NULL;
 }
 
-/* What came out of the model by the same names. */
+/* Outputs of the model by the same names. */
 static void
 read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, const char *what)
 {

@@ -92,7 +92,7 @@ test_graph (void)
   g_assert_cmpuint (loom_net_n_weights (net), ==, 2);
 }
 
-/* What exporters write for x.view(x.size(0), -1): the open batch stays a symbol all the way. */
+/* Exporters write this for x.view(x.size(0), -1): the dynamic batch stays a symbol all the way. */
 static void
 test_open_sizes (void)
 {
@@ -366,7 +366,7 @@ test_negative_sizes (void)
       g_free (sentence (model (g, 13)));
     }
 
-  /* What the older exporter writes for expand(x.shape[0], -1): Equal of an open size and -1. */
+  /* The older exporter writes this for expand(x.shape[0], -1): Equal of a dynamic size and -1. */
   GByteArray *g = g_byte_array_new ();
   put_part (g, 5, numbers ("rest", 1, 2, (gint64[]){ -1, -1 }));
   put_part (g, 5, numbers ("ones", 1, 2, one));
@@ -386,7 +386,7 @@ test_negative_sizes (void)
   g_assert_cmpstr (said, ==, NULL);
 }
 
-/* What is said of a model of this node and the numbers that it reads, which are taken; NULL where it is right. */
+/* The error for a model of this node and the numbers that it reads, which are taken; NULL where it is right. */
 static char *
 image_sentence (GByteArray *n, const gint64 *in, const gint64 *out, GByteArray *constant, gint64 opset)
 {
@@ -498,7 +498,7 @@ test_truncated (void)
     {
       GByteArray *part = g_byte_array_new ();
       g_byte_array_append (part, whole->data, n);
-      /* What is cut off at the very end may be a field that has a default. */
+      /* A field that is cut off at the very end may have a default. */
       g_free (sentence (part));
     }
 }

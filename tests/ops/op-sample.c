@@ -73,7 +73,7 @@ op_sample_for_each (void (*visit) (const LoomOp *op, const LoomSample *sample, c
 {
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
     {
-      /* What a module is made of exists only inside one. */
+      /* Ports of a module exist only inside one. */
       if ((*op)->category == LOOM_CATEGORY_HIDDEN)
         continue;
       for (const LoomSample *s = (*op)->samples; s != NULL && (s->params != NULL || s->inputs[0] != NULL); s++)

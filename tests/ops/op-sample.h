@@ -3,7 +3,7 @@
 
 #include "engine/net/loom-net.h"
 
-/* What the samples' symbols stand for: B is 4, T is 5. */
+/* Values of the samples' symbols: B is 4, T is 5. */
 extern const LoomBinding op_sample_binding;
 
 /* The text of the graph; its symbols are open. */

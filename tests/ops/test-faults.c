@@ -1,4 +1,4 @@
-/* What the operators say when they are used wrongly: the sentence, its place, and the fix. */
+/* Faults of wrongly used operators: the sentence, its place, and the fix. */
 #include "engine/net/loom-net.h"
 
 #include <string.h>

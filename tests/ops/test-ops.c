@@ -269,7 +269,7 @@ check_gradient (const LoomOp *op, const LoomSample *sample, gboolean training, c
 static void
 check_gradients (const LoomOp *op, const LoomSample *sample, const char *what)
 {
-  /* What it is for: the difference exists and the gradient does not. */
+  /* Its purpose: the difference exists and the gradient does not. */
   if (g_str_equal (op->name, "detach"))
     return;
   if (op->count_size != NULL)

@@ -1,4 +1,4 @@
-/* What a plan chooses on the emulated card: configurations that cuBLASLt proposes and algorithms of cuDNN are options,
+/* Choices of a plan on the emulated GPU: configurations that cuBLASLt proposes and algorithms of cuDNN are options,
  * kept by name, and asked for by name when a newer library proposes others. */
 #include <math.h>
 #include <string.h>
@@ -216,7 +216,7 @@ algorithms_test (void)
       g_autofree char *name = chosen (p, table);
 
       g_assert_true (g_ptr_array_find_with_equal_func (names, all[i], g_str_equal, NULL));
-      /* What lies in NHWC must be worth two reorders. */
+      /* A value in NHWC must be worth two reorders. */
       if (g_str_has_suffix (all[i], " plain"))
         g_assert_true (g_str_has_prefix (all[i], name) && all[i][strlen (name)] == ' ');
       for (gint64 k = 0; k < want->count; k++)

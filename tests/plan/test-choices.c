@@ -68,7 +68,8 @@ test_least_sums (void)
   g_assert_cmpfloat (worst, <=, WITHIN);
 }
 
-/* What is looked at for a strip of n variables of four states, each of which hangs together with the `reach` before it.
+/* The number of visits for a strip of n variables of four states, each of which hangs together with the `reach` before
+ * it.
  */
 static double
 looked_at (guint n, guint reach, gsize largest)
@@ -207,7 +208,7 @@ cost_of (GHashTable *costs, const char *call, const char *option)
   return seconds != NULL ? *seconds : INFINITY;
 }
 
-/* What a plan costs by the table: its kernels and its reorders, read off its listing. */
+/* The cost of a plan by the table: its kernels and its reorders, read off its listing. */
 static double
 plan_cost (const LoomPlan *plan, GHashTable *costs, GPtrArray *call_keys)
 {
@@ -381,7 +382,7 @@ test_random_tables (void)
       loom_devices_set_costs (devices, table);
       structure = loom_plan_new (p, devices, &plain, &error);
       g_assert_no_error (error);
-      /* What this plan chooses is by shipped rates; the table must forget it. */
+      /* This plan chooses by shipped rates; the table must forget it. */
       plan = loom_plan_new (p, devices, &first, &error);
       g_assert_no_error (error);
       g_clear_pointer (&plan, loom_plan_free);

@@ -1,4 +1,4 @@
-/* What the planner does with nets: random blocks of convolutions, normalisations, ReLUs, poolings and sums whose values
+/* Planning of nets: random blocks of convolutions, normalisations, ReLUs, poolings and sums whose values
  * are large enough to be made again, each way of reading a value that a pass might not think of among them; and nets so
  * deep that a pass which looks through all instructions for each one would be felt.
  *

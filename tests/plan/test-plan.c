@@ -282,7 +282,8 @@ test_fusion (void)
   g_assert_cmpuint (count_label (plan, "fused(sin,mul,exp,add)"), ==, 1);
 }
 
-/* What the backward pass reads keeps its place: a product whose bare result has a second reader is not fused. */
+/* A result that the backward pass reads keeps its place: a product whose bare result has a second reader is not fused.
+ */
 static void
 test_no_fusion_of_shared (void)
 {

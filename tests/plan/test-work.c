@@ -115,7 +115,7 @@ test_replace (Fixture *f, gconstpointer data)
   g_assert_cmpuint (work_root (w, f->a), ==, data != NULL ? f->b : f->a);
 }
 
-/* Whoever goes between two again and again finds room, and the numbers keep saying who comes first. */
+/* Repeated insertions between two instructions find room, and the numbers keep their order. */
 static void
 test_order (Fixture *f, gconstpointer data)
 {
@@ -166,7 +166,8 @@ test_checker (Fixture *f, gconstpointer data)
   assert_sound (w);
 }
 
-/* What a pass needs, those before it give, also where fusion is left out; and each fact comes from one pass. */
+/* The properties that a pass needs are given by earlier passes, also where fusion is left out; and each fact comes from
+ * one pass. */
 static void
 test_needs (void)
 {

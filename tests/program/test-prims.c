@@ -724,7 +724,7 @@ test_zero_factors (void)
   check_reduction (LOOM_REDUCE_PROD, (double[]){ 0, 0, 3 }, (double[]){ 0, 0, 0 }, 3);
 }
 
-/* What passes ask of a primitive must hold together, whoever wrote the entry. */
+/* The members of a primitive that passes read must agree with each other. */
 static void
 check_facts (const LoomPrim *prim)
 {
@@ -890,7 +890,7 @@ test_updates (void)
     }
 }
 
-/* Whatever the table has, a composite can be expanded and every entry says what it is. */
+/* Each composite of the table can be expanded, and each entry is documented. */
 static void
 test_table (void)
 {

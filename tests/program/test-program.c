@@ -96,7 +96,7 @@ test_fan_out (void)
                                     1e-12);
 }
 
-/* What does not lead to the loss has no gradient, and comparisons stop it silently. */
+/* A value that does not lead to the loss has no gradient, and comparisons stop it silently. */
 static void
 test_unreached (void)
 {

@@ -325,7 +325,7 @@ expect_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value
     g_assert_nonnull (strstr (sentences, attribute->spec.name));
 }
 
-/* What the table says of an attribute holds where it is read: its default, its type and its range. */
+/* The table's entry of an attribute holds where it is read: its default, its type and its range. */
 static void
 test_attributes (void)
 {

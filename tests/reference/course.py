@@ -56,7 +56,7 @@ def average(program, f64, decay, parts):
         theirs = dict(zip(["a.weight", "a.bias", "b.weight", "b.bias"], averaged.module.parameters()))
         worst = {name: apart(ours[name], p.detach().numpy()) for name, p in theirs.items()}
         worst |= {f"slot of {name}": apart(run.states[f"optimizer.ema.{name}"], p.detach().numpy()) for name, p in theirs.items()}
-        # What validation saw, there being one split: the last evaluation is of the averages.
+        # The evaluation of validation, there being one split: the last evaluation is of the averages.
         with open(os.path.join(run.out, "events.jsonl"), encoding="utf-8") as file:
             evals = [json.loads(line) for line in file if '"eval"' in line]
         if evals:

@@ -20,7 +20,7 @@ from torch.testing._internal.common_modules import module_db
 NAMES = {"BCELoss": "binary_cross_entropy", "BCEWithLogitsLoss": "binary_cross_entropy_with_logits", "KLDivLoss": "kl_div",
          "CrossEntropyLoss": "cross_entropy", "LeakyReLU": "leaky_relu", "GaussianNLLLoss": "gaussian_nll_loss", "PoissonNLLLoss": "poisson_nll_loss",
          "NLLLoss": "nll_loss", "MSELoss": "mse_loss", "L1Loss": "l1_loss", "SmoothL1Loss": "smooth_l1_loss", "LogSigmoid": "logsigmoid", "RMSNorm": "rms_norm"}
-# What a constructor is told and a node sees by itself.
+# Arguments of constructors that a node infers by itself.
 SEEN = {"in_channels", "in_features", "num_features", "num_channels", "in1_features", "in2_features", "device", "dtype", "size_average", "reduce",
         "inplace", "_weight", "_freeze", "return_indices"}
 ACTIVATIONS = ("elu", "celu", "gelu", "glu", "mish", "prelu", "relu", "relu6", "selu", "silu")

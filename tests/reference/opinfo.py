@@ -109,12 +109,12 @@ TABLE = {
     "feature_alpha_dropout": [(f"nn.functional.feature_alpha_dropout.{kind}_train", "input p") for kind in ("with", "without")], **functional("rrelu", "input lower upper"),
 }
 
-# What PyTorch passes and means nothing here, with the only value that it may have.
+# Arguments of PyTorch that mean nothing here, with the only value that each may have.
 MEANINGLESS = {"inplace": None, "device": None, "requires_grad": None, "layout": None, "pin_memory": None, "out_int32": False, "as_tuple": False,
                "return_indices": None, "non_blocking": None, "max_norm": None, "scale_grad_by_freq": False, "sparse": False, "norm_type": None,
                "size_average": None, "reduce_": None, "antialias": False, "recompute_scale_factor": None, "memory_format": None, "stable_": None}
 
-# What a sample computes in f64 is the graph's f32: the type of numbers that a run chooses.
+# A sample in f64 corresponds to the graph's f32: the float type that a run chooses.
 DTYPES = {torch.float64: "f32", torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8", torch.bool: "bool"}
 
 

@@ -1,4 +1,4 @@
-/* What weights begin as: PyTorch's distributions, for every operator that has weights.
+/* Initial weights: PyTorch's distributions, for every operator that has weights.
  *
  * At a fixed seed the numbers are always the same, so nothing here fails by chance; the limits are those that one in a
  * thousand honest samples would pass (Kolmogorov and Smirnov), and four standard errors for mean and deviation. A

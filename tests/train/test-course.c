@@ -1,4 +1,4 @@
-/* What shapes a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
+/* Settings of a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
  */
 #include "engine/loom.h"
 
@@ -321,7 +321,7 @@ test_early_stop (void)
       g_assert_true (loom_trainer_evaluate (other, "test", &error));
       g_assert_cmpfloat (again.value[1], ==, w.value[best]);
 
-      /* Whoever asks for more epochs gets them. */
+      /* A request for more epochs is granted. */
       g_clear_pointer (&trainer, loom_trainer_free);
       LoomTrainerOptions more = { .threads = 1, .resume = out, .lr = NAN, .seed = -1, .epochs = 100 };
       trainer = loom_trainer_new (NULL, &more, &error);
@@ -391,7 +391,7 @@ test_transfer (void)
   g_assert_nonnull (strstr (json, "\"mismatched\":[{\"name\":\"hidden.bias\",\"shape\":\"f32 12\","
                                   "\"file_shape\":\"i64 12\"},"));
 
-  /* What is not taken begins as it would without the file. */
+  /* Weights that are not taken begin as without the file. */
   g_autoptr (LoomTrainer) none = trainer_ok (plain, NULL);
   g_autoptr (LoomTensor) taken = loom_state_get (loom_trainer_state (trainer), "hidden.weight", &error);
   g_assert_null (loom_trainer_transfer (none));
@@ -531,7 +531,7 @@ test_fault (gconstpointer device)
             LoomSlotKind kind;
 
             loom_state_slot (loom_trainer_state (failed), i, &name, &kind, NULL);
-            /* What is accumulated, and what batches are told, means nothing between two steps. */
+            /* Accumulated sums and per-batch scalars mean nothing between two steps. */
             if (kind == LOOM_SLOT_SCALAR || strstr (name, "accumulate") != NULL)
               continue;
             g_autoptr (LoomTensor) a = loom_state_get (loom_trainer_state (failed), name, NULL);

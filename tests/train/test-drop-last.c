@@ -132,7 +132,8 @@ test_counts (void)
     }
 }
 
-/* What was nonsense: the batch of one moved the weights and the running variance by a constant each epoch. */
+/* The fault that this prevents: the batch of one moved the weights and the running variance by a constant each epoch.
+ */
 static void
 test_learns (void)
 {

@@ -155,7 +155,7 @@ test_no_epochs (void)
   g_assert_cmpmem (a, n_a, b, n_b);
 }
 
-/* What nothing brings is said before the first step, wherever there is also data. */
+/* An input that nothing provides is reported before the first step, wherever there is also data. */
 static void
 test_input (void)
 {

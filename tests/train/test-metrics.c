@@ -297,7 +297,7 @@ test_by_hand (void)
                                   1e-15);
 }
 
-/* What does not fit is said with both shapes. */
+/* A mismatch is reported with both shapes. */
 static void
 test_refused (void)
 {

@@ -1,4 +1,4 @@
-/* What may happen inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
+/* Events inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
 #include "engine/loom.h"
 
 #include <math.h>

@@ -173,7 +173,7 @@ test_recompute (gconstpointer precision)
 
 /* ---- mixed precision ------------------------------------------------------ */
 
-/* What a chain of links computes does not depend on how they were joined, in 16-bit types as in f32. */
+/* The result of a chain of element-wise links does not depend on their fusion, in 16-bit types as in f32. */
 static void
 test_fusion (void)
 {

@@ -1,4 +1,4 @@
-/* What a run that goes on may change, what it refuses, and what it makes of a damaged folder. */
+/* Resumed runs: what they may change and refuse, and damaged folders. */
 #include "engine/loom.h"
 #include "tests/scratch.h"
 
@@ -439,7 +439,8 @@ test_accumulate_changed (Fixture *f, gconstpointer data)
 
 /* ---- kernels -------------------------------------------------------- */
 
-/* Whatever the run has chosen was a kernel that nobody has, of a name for each plan. Returns how many plans. */
+/* Replaces each kernel that the run has chosen by one that does not exist, with a name for each plan. Returns how many
+ * plans. */
 static guint
 choose_abacus (Fixture *f, const char *name)
 {

@@ -99,7 +99,7 @@ test_fresh (void)
   after = loom_trainer_snapshot (trainer, "scores", &step, NULL);
   g_assert_cmpint (step, ==, 0);
   g_assert_cmpfloat_with_epsilon (loom_tensor_get (after, 0), loom_tensor_get (before, 0) + 1, 1e-5);
-  /* What was handed out before stays as it was. */
+  /* Snapshots that were handed out before stay as they were. */
   expected = look (trainer, "scores");
   g_assert_true (loom_tensor_equal_bits (after, expected));
   g_assert_cmpfloat (loom_tensor_get (before, 0), !=, loom_tensor_get (after, 0));

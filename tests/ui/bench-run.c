@@ -1,4 +1,4 @@
-/* What a run costs the program that shows it: processor time a second while a worker's numbers arrive ten times a
+/* Cost of showing a run: processor time a second while a worker's numbers arrive ten times a
  * second, as they do, with the window open and nobody touching it. On a machine of two processors this is what both
  * threads of the training wait for. bench-run GRAPH */
 #include <adwaita.h>

@@ -1,4 +1,4 @@
-/* What tests of documents share: a document from a text, and what is in it. */
+/* Shared by tests of documents: a document from a text, and what is in it. */
 #pragma once
 
 #include "ui/document/studio-document.h"

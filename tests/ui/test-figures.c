@@ -1,4 +1,4 @@
-/* What cards show beside words: curves, insides of modules, samples. No display. */
+/* Figures on cards: curves, insides of modules, samples. No display. */
 #include <math.h>
 #include <string.h>
 

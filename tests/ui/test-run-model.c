@@ -80,7 +80,7 @@ test_evaluation (void)
   g_assert_cmpstr (studio_run_get_split (run), ==, "val");
 }
 
-/* What the engine says of its own command line has a button here, and why a run failed is known. */
+/* Hints of the engine that name a command line have a button here, and the cause of a failed run is known. */
 static void
 test_problem (void)
 {

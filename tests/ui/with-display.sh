@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a program on a virtual screen of its own, with a session bus of its own: with-display.sh PROGRAM [ARGUMENT…]
-# What services of that bus print is no part of the program's own output.
+# The output of that bus's services is no part of the program's own.
 # Software drawing, so that what is measured and compared does not depend on a graphics card.
 for need in Xvfb dbus-run-session; do
   command -v "$need" >/dev/null || { echo "1..0 # SKIP $need is not installed"; exit 77; }

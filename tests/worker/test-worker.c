@@ -457,7 +457,7 @@ test_commands (Fixture *f, gconstpointer data)
   snapshot (f, "scores", 4096, shape, &rank, &full, &bytes, NULL);
   g_assert_cmpint (full, ==, 64);
 
-  /* What was changed is in force where the checkpoint is gone on with, and told. */
+  /* Changed values are in force where the checkpoint is resumed, and reported. */
   g_assert_cmpfloat (f->base_lr, ==, 0.01);
   g_clear_error (&error);
   start (f, 100000, TRUE, TRUE, &error);
@@ -527,7 +527,7 @@ test_pace (Fixture *f, gconstpointer data)
   g_assert_nonnull (error);
 }
 
-/* What is asked for while the run is being prepared holds from its first step on. */
+/* Requests during a run's preparation hold from its first step on. */
 static void
 test_early_pause (Fixture *f, gconstpointer data)
 {
@@ -586,7 +586,7 @@ test_many_metrics (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (f->problem, "21 metrics"));
 }
 
-/* What training should be known for, though it is no fault, reaches whoever watches. */
+/* Notes about training, which are no faults, reach every client. */
 static void
 test_note (Fixture *f, gconstpointer data)
 {
@@ -689,7 +689,7 @@ events_length (Fixture *f)
   return st.st_size;
 }
 
-/* What a stopped Studio looks like: a client that asked for a long run and then stands still. It is this program again,
+/* A stopped Studio: a client that asked for a long run and then stands still. It is this program again,
  * in a process of its own, because a forked one would have lost GDBus's thread. */
 static int
 be_client (const char *in, const char *out, const char *folder)

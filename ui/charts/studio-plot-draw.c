@@ -383,7 +383,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   draw_text (cr, context, style->scale, FALSE, text->str, tx, y, 0);
 }
 
-/* What lies beyond the axis is said beside the title: a point that is not drawn must not be taken for one that is not
+/* Points beyond the axis are counted beside the title: a point that is not drawn must not be taken for one that is not
  * there. */
 static void
 draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,

@@ -1,4 +1,4 @@
-/* What is to be said of the run in words, above its panel: that it trains an earlier version, and how it ended. */
+/* The bars above the run panel: that it trains an earlier version, and how it ended. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -104,7 +104,7 @@ is_live (const char *folder)
   int fd = g_open (path, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0)
     return FALSE;
-  /* Who trains holds its events locked for as long as it lives. */
+  /* A trainer keeps its events locked for as long as it lives. */
   gboolean live = flock (fd, LOCK_SH | LOCK_NB) != 0;
   close (fd);
   return live;
@@ -149,7 +149,7 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
   const char *kind = json_object_get_string_member_with_default (event, "event", "");
   gint64 step = json_object_get_int_member_with_default (event, "step", -1);
   gint64 epoch = json_object_get_int_member_with_default (event, "epoch", 0);
-  /* What came after the newest checkpoint is computed anew when the run goes on. */
+  /* Steps behind the newest checkpoint are computed anew when the run is resumed. */
   if (step < 0 || step > until)
     return;
   if (g_str_equal (kind, "step"))

@@ -53,7 +53,7 @@ void studio_run_set_state (StudioRun *self, StudioRunState state, const char *me
 void studio_run_forget_note (StudioRun *self);
 /* The note of another folder becomes this run's. */
 void studio_run_move_note (StudioRun *self, const char *from);
-/* Whether its end is wanted: the next Studio then offers to go on without talking of a failure. */
+/* TRUE if its end is wanted: the next Studio then offers to go on without talking of a failure. */
 void studio_run_note_end (StudioRun *self, gboolean wanted);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);

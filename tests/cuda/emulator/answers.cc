@@ -1,4 +1,4 @@
-/* What real cards' libraries refused, read from the logs in tests/cuda/answers (README.md has their format). */
+/* Refusals of libraries on real GPUs, read from the logs in tests/cuda/answers (README.md has their format). */
 #include <glib.h>
 #include <stdlib.h>
 

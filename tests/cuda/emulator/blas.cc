@@ -122,7 +122,7 @@ extent (const Layout &x)
   return (size_t)((x.batches - 1) * x.stride + (x.columns - 1) * x.ld + x.rows) * bytes_of (x.type);
 }
 
-/* What cublasLtMatmul() may be given at an address, or the end of the program. */
+/* Checks the arguments of cublasLtMatmul() at an address, and ends the program where they are wrong. */
 void
 check_operand (char name, const void *at, const Layout &layout, uint32_t alignment)
 {
@@ -149,7 +149,7 @@ known_epilogue (uint32_t e)
   return add_bias (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_GELU;
 }
 
-/* Whether operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
+/* true if operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
  * dimension of at least the rows, the same batches everywhere, results that do not lie over each other, and of the
  * compute types those of the table for these data. */
 bool

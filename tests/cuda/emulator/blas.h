@@ -1,4 +1,4 @@
-/* What cuBLASLt's fakes keep behind the library's opaque handles: matrices, products, preferences, algorithms. */
+/* State of fake cuBLASLt behind the library's opaque handles: matrices, products, preferences, algorithms. */
 #ifndef EMULATOR_BLAS_H
 #define EMULATOR_BLAS_H
 
@@ -33,7 +33,7 @@ struct Preference
   uint32_t align[4]; /* A, B, C, D */
 };
 
-/* What is kept in an algorithm's bytes: its configuration, and what the heuristic promised for one product. */
+/* Content of an algorithm's bytes: its configuration, and what the heuristic promised for one product. */
 struct Choice
 {
   uint16_t align[4], align_bias; /* bytes */
@@ -49,10 +49,10 @@ size_t bytes_of (uint32_t type);
 bool known_epilogue (uint32_t epilogue);
 bool fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y);
 
-/* What tells one product from another, never 0. */
+/* A number that differs between products, never 0. */
 uint64_t product_of (const Desc &desc, const Layout &a, const Layout &y);
 
-/* Whether the configuration computes the product; the workspace that it wants. */
+/* true if the configuration computes the product; the workspace that it wants. */
 bool configuration_takes (const Choice &choice, const Layout &y, uint32_t *workspace);
 
 /* GRADLOOM_EMULATOR_CUBLASLT: how many versions newer the library is, see blas-choice.cc. */

@@ -38,7 +38,7 @@ std::string place_of (int thread);
 /* A block begins: it has no variables yet but `bytes` of dynamic memory. */
 void shared_begin (size_t bytes);
 
-/* Whether it is this block's shared memory; `touch_shared` takes note of who read or wrote, and ends the program where
+/* true if it is this block's shared memory; `touch_shared` takes note of who read or wrote, and ends the program where
  * nothing orders that after what another thread did. `code` is the place in the kernel. */
 bool in_shared (uintptr_t at);
 void touch_shared (uintptr_t at, unsigned bytes, bool write, const void *code);
@@ -59,7 +59,7 @@ std::string line_of (const void *code);
 /* One load or store. */
 void touch (const void *at, unsigned bytes, bool write, const void *code);
 
-/* What the undefined-behaviour checks of a checked kernel call. */
+/* Functions that the undefined-behaviour checks of a checked kernel call. */
 struct Position
 {
   const char *file;

@@ -20,7 +20,7 @@ struct _nvrtcProgram
 
 namespace
 {
-/* What the texts use of CUDA; the C library's functions are declared rather than
+/* Functions of CUDA that the texts use; the C library's functions are declared rather than
  * included, which makes compiling several times faster. */
 const char *const before = R"(
 #define __device__

@@ -1,4 +1,4 @@
-/* What a translated .cu file sees in place of nvcc's own declarations; read before it.
+/* Declarations that a translated .cu file sees in place of nvcc's own; read before it.
  *
  * A launch checks its shape and its pointers, copies its arguments and hands one thread's
  * work to launch.cc, which runs it once for each thread of each block. */
@@ -72,7 +72,7 @@ namespace emulated
 /* Says once on standard error which part of CUDA no fake has; the caller answers "not supported". */
 void lacks (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
 
-/* Whether the kernels' loads and stores are checked one by one (the module in checked/). */
+/* true if the kernels' loads and stores are checked one by one (the module in checked/). */
 extern const bool checked;
 
 /* ---- kernels (launch.cc, shared.cc) ------------------------------------------------------- */
@@ -102,7 +102,7 @@ void warp_barrier (int line);
 /* Memory of the running block, poisoned when the block begins; `key` is the variable, `unit` its element's size. */
 void *shared (const void *key, size_t bytes, unsigned unit, const char *name);
 
-/* What the launch asked for: extern __shared__. */
+/* The shared memory that the launch asked for: extern __shared__. */
 void *dynamic_shared (void);
 
 /* cudaFuncSetAttribute(); a kernel goes by the name that its launch spells. */
@@ -124,7 +124,7 @@ shuffle_xor (unsigned mask, A value, int offset, int line)
   return value;
 }
 
-/* What runs for one thread, and its copied arguments. */
+/* The function of one thread, and its copied arguments. */
 struct Kernel
 {
   const char *name;
@@ -139,7 +139,7 @@ cudaError_t check (const char *name, const Shape &shape);
 /* Runs the kernel, or records it where the stream is being captured. */
 cudaError_t submit (const Shape &shape, const Kernel &kernel);
 
-/* What cudaGetLastError() answers next. */
+/* The next answer of cudaGetLastError(). */
 void set_error (cudaError_t error);
 
 /* Runs every block; called with the device held. */
@@ -213,7 +213,7 @@ bool faulted (void);
 /* standing(), for calls that wait for the card. */
 cudaError_t waited (void);
 
-/* What a real card's library answered to this question, where it refused it; else 0. */
+/* The answer of a real GPU's library to this question, where it refused it; else 0. */
 int refusal (const char *question);
 
 template <typename P>

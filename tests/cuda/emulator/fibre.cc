@@ -56,7 +56,7 @@ asm (".text\n"
      ".size emulated_switch, . - emulated_switch\n");
 #endif
 
-/* What a fibre does when it runs again; the first time nothing of it is kept. */
+/* The function of a fibre when it runs again; the first time nothing of it is kept. */
 void
 arrived (void *fake)
 {

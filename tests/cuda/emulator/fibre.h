@@ -21,7 +21,7 @@ void go (Fibre *to);
 /* Which thread of the block it runs. */
 int &thread_of (Fibre *fibre);
 
-/* Whether the address lies on a fibre's stack. */
+/* true if the address lies on a fibre's stack. */
 bool on_a_stack (uintptr_t at);
 }
 

@@ -161,7 +161,7 @@ set_attribute (const char *kernel, cudaFuncAttribute what, int value)
   return cudaSuccess;
 }
 
-/* What a launch may ask for. */
+/* Limits of a launch. */
 size_t
 dynamic_limit (const char *kernel)
 {

@@ -41,7 +41,7 @@ test_found (void (*body) (void), const char *sentence)
   g_test_trap_assert_stderr (sentence);
 }
 
-/* What tests leave is held until the end. */
+/* Memory that tests leave is kept until the end. */
 static std::vector<void *> &kept = *new std::vector<void *> ();
 
 static cudaStream_t
@@ -260,7 +260,7 @@ replayed_test (void)
   OK (cudaFree (x));
 }
 
-/* What breaks a capture, and the error that it gets itself; the capture then ends with an error of its own. */
+/* Calls that break a capture, and the error that each returns; the capture then ends with an error of its own. */
 static void
 forbidden_test (void)
 {

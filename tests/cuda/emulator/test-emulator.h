@@ -1,4 +1,4 @@
-/* What the files of the emulator's own test share. */
+/* Shared by the files of the emulator's own test. */
 #ifndef EMULATOR_TEST_H
 #define EMULATOR_TEST_H
 

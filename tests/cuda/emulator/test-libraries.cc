@@ -1,4 +1,4 @@
-/* What the fakes for cuBLASLt and cuDNN refuse, and what real cards' answers make them refuse. */
+/* Refusals of fake cuBLASLt and cuDNN, their own and those that real GPUs' answers add. */
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <string.h>
@@ -282,7 +282,7 @@ handle_test (void)
       "*cudnnSetStream: two threads take one handle to two streams*");
 }
 
-/* What has no fake says so by its name. */
+/* A function without a fake is reported by its name. */
 static void
 product_lacks_test (void)
 {
@@ -469,7 +469,7 @@ convolution_behind_test (void)
 
 /* ---- answers -------------------------------------------------------------------------------------- */
 
-/* What a log says that a card refused is refused; other questions are not. */
+/* Questions that a GPU refused by its log are refused; others are not. */
 static void
 answers_test (void)
 {

@@ -13,7 +13,7 @@ namespace emulated
 {
 namespace
 {
-/* What this thread of the host runs. */
+/* The kernel that this thread of the host runs. */
 struct Running
 {
   const char *name; /* NULL: no kernel */
