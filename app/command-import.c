@@ -85,7 +85,7 @@ print_summary (const LoomOnnx *model, const char *path, const char *output, cons
   printf ("\n");
 }
 
-/* The weights first: a graph without its weights would look whole and compute nonsense. */
+/* The weights first: a graph without its weights would seem complete and compute with random ones. */
 static gboolean
 write_files (const LoomOnnx *model, const char *output, const char *weights, GError **error)
 {

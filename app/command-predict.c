@@ -348,7 +348,7 @@ predict_file (Predict *p, const char *file)
   return p->waiting->len < (guint)p->batch || flush (p);
 }
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------- */
 
 static gboolean
 read_range (const char *text, double *low, double *high)

@@ -64,7 +64,7 @@ port_file_new (const char *text, gboolean with_file)
   return port_file;
 }
 
-/* ---- words ------------------------------------------------------------ */
+/* ---- arguments -------------------------------------------------------- */
 
 static int
 read_ports (Run *r)

@@ -26,8 +26,8 @@ find_limit (const GOptionEntry *entry)
   return -1;
 }
 
-/* Defaults are often 0 or -1 for "not given", so a given 0 or -1 would be taken for silence. While the words are parsed
- * each such variable holds a number that nobody types, which afterwards tells a given number from none. */
+/* Defaults are often 0 or -1 for "not given", so a given 0 or -1 would count as not given. While arguments are parsed
+ * each such variable holds an improbable number, which afterwards shows that none was given. */
 static void
 mark_numbers (const GOptionEntry *entries, gint64 *whole, double *real)
 {
@@ -132,7 +132,7 @@ static gpointer describe_data;
 void
 command_describe (const Command *command, CommandOptionsFunc func, gpointer data)
 {
-  /* A word must be there for the worker, which otherwise begins to serve. */
+  /* --help must be among the arguments, or the worker begins to serve. */
   char *argv[] = { (char *)command->name, (char *)"--help", NULL };
 
   describe = func;
@@ -141,10 +141,10 @@ command_describe (const Command *command, CommandOptionsFunc func, gpointer data
   describe = NULL;
 }
 
-/* The context whose options are being read: a callback of an option has no other way to it. */
+/* The context whose options are being read: an option's callback receives no pointer to it. */
 static GOptionContext *reading;
 
-/* GLib's own --help ends the process before anybody has seen whether its text arrived. */
+/* GLib's own --help ends the process without checking that its output was written. */
 static gboolean
 print_help (const char *name, const char *value, gpointer data, GError **error)
 {

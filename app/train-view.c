@@ -31,7 +31,7 @@ terminal_width (void)
   return ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/* For people: the sign of a NaN says nothing. */
+/* A number for people, without the meaningless sign of a NaN. */
 static const char *
 readable (double x, char *buffer)
 {
@@ -227,7 +227,7 @@ note_cb (LoomTrainer *trainer, const char *text, gpointer data)
   command_warn (view->command, "%s", text);
 }
 
-/* ---- weights to begin from -------------------------------------------- */
+/* ---- initial weights from a file -------------------------------------- */
 
 static void
 print_items (const char *what, const GPtrArray *items)
@@ -311,7 +311,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   if (view->epochs > 0)
     printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
   printf ("\n");
-  /* While it trains a table would drown the lines of the epochs. */
+  /* During training tables are not printed, so that the epochs' lines stay together. */
   for (guint i = 0; view->epochs == 0 && i < e->n_metrics; i++)
     print_matrix (e->metric_name[i], &e->matrix[i]);
   flush (view, trainer);

@@ -104,7 +104,7 @@ loom_f16_from_float (float x)
 }
 
 /* A float as an integer of 64 bits by truncation; what does not fit, NaN included,
- * becomes INT64_MIN, which is what x86 does and, said here, what all do. */
+ * becomes INT64_MIN, as on x86; all back ends follow that. */
 LOOM_CONVERT_FN int64_t
 loom_int_from_double (double x)
 {

@@ -1,4 +1,4 @@
-/* Whole-number arithmetic that C leaves undefined or rounds another way: what the
+/* Integer arithmetic that C leaves undefined or rounds another way: what the
  * integer forms of scalar.h's formulas call.
  *
  * A division by zero gives 0 here: the operators put the primitive `require` before it.

@@ -1,12 +1,12 @@
-/* Messages of the worker, bounded.
+/* The worker's queue of messages, bounded.
  *
  * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
  * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
  * out evenly, and of all else the newest wins.
  *
  * The serve thread may come late, too: a run of tiny steps with a thread on each core leaves it little time. So a full
- * ring is no reason to drop what follows, which would leave a hole in the curve and, at the end of a run, the last
- * numbers untold: the compute thread then thins out on its own side, until the serve thread has come. */
+ * ring does not drop new points, which would leave a gap in the curve and, at the end of a run, lose the last
+ * points: the compute thread then thins out on its own side, until the serve thread has read the ring. */
 #include "app/worker/worker.h"
 
 #include <math.h>
@@ -390,7 +390,7 @@ send_rest (WorkerOutbox *o)
       loom_bus_worker1_emit_problem (o->bus, p->code, p->node, p->port, p->message);
       problem_free (p);
     }
-  /* States last: whoever hears "done" has heard all that came before it. */
+  /* States last: a client that receives "done" has received everything before it. */
   while ((s = g_queue_pop_head (&o->states)))
     {
       loom_bus_worker1_emit_state_changed (o->bus, s->state, s->message);

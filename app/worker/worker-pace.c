@@ -1,9 +1,9 @@
-/* The pace of a run that somebody watches.
+/* The pace of a run that is shown to an audience.
  *
- * A lesson of a few thousand tiny steps is over before an eye has found the curve. So a run can be asked to take at
+ * A lesson of a few thousand tiny steps would be over before its curve is seen. So a run can be asked to take at
  * least so many seconds, and its steps are spread evenly over them: step k is due at base + (k − first) · seconds /
  * total. Only the time between steps changes, never a number. No step waits longer than MAX_WAIT, which
- * bounds both how slow a run becomes and how late a command is heard; what was lost to an evaluation or a pause is not
+ * bounds both how slow a run becomes and the delay of commands; time lost to an evaluation or a pause is not
  * made up for in a burst. */
 #include "app/worker/worker.h"
 

@@ -62,7 +62,7 @@ job_free (Job *job)
   g_free (job);
 }
 
-/* ---- what the trainer reports ----------------------------------------- */
+/* ---- reports of the trainer ------------------------------------------- */
 
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
@@ -304,7 +304,7 @@ compute (gpointer data)
   return NULL;
 }
 
-/* ---- from the serve thread -------------------------------------------- */
+/* ---- on the serve thread ---------------------------------------------- */
 
 static void snapshot_job (gpointer job, gpointer runner);
 

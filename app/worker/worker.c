@@ -153,7 +153,7 @@ run_worker (const Command *command, int argc, char **argv)
   if (!write_magic (out))
     return 5;
   if (nice (10) == -1)
-    errno = 0; /* being nice is a courtesy; without it the worker only runs louder */
+    errno = 0; /* a lower priority is optional */
   return serve (command, in, out);
 }
 

@@ -98,7 +98,7 @@ loom_dim_mul (LoomDim a, LoomDim b)
   int na = symbol_count (a), nb = symbol_count (b);
   gint64 coef;
 
-  /* Nothing times anything is nothing, even where the anything is not known. */
+  /* Zero times any dimension is zero, also an unknown one. */
   if (a.coef == 0 || b.coef == 0)
     return loom_dim (0);
   if (a.coef < 0 || b.coef < 0 || __builtin_mul_overflow (a.coef, b.coef, &coef))

@@ -1,4 +1,4 @@
-/* Reading a file that may be none: a pipe, or a device that has no end. */
+/* Bounded reading of a path that may be a pipe or a device without end. */
 #pragma once
 
 #include <glib.h>

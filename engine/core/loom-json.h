@@ -27,7 +27,7 @@ void loom_json_number_digits (LoomJson *self, const char *name, double value, in
 /* With so many digits behind the point. */
 void loom_json_fixed (LoomJson *self, const char *name, double value, int decimals);
 void loom_json_null (LoomJson *self, const char *name);
-/* An array of whole numbers. */
+/* An array of integers. */
 void loom_json_ints (LoomJson *self, const char *name, int n, const gint64 *values);
 
 /* The text so far, without a line break at the end (transfer none). */

@@ -328,7 +328,7 @@ read_rows (LoomCsvReader *reader, const Columns *columns, GArray *x, GArray *y, 
   return TRUE;
 }
 
-/* Labels that are all whole numbers from 0 stay what they are. */
+/* Labels that are all integers from 0 stay what they are. */
 static gboolean
 keep_numbers (GPtrArray *labels, LoomTensor *y, gint64 *n_classes)
 {

@@ -35,7 +35,7 @@ char *diff_node_type (const DiffSide *side, const LoomElement *node);
 /* All of it as one text, for comparing at once. */
 char *diff_fingerprint (const DiffSide *side, const LoomElement *element);
 
-/* ---- who is who (diff-match.c) ---- */
+/* ---- matching (diff-match.c) ------ */
 
 /* A scope of a, one of b, or both. */
 typedef struct

@@ -451,7 +451,7 @@ compare_train (const Diff *d)
   compare_metrics (d, a, b);
 }
 
-/* ---- what changes nothing ----------------------------------------------- */
+/* ---- equivalent graphs -------------------------------------------------- */
 
 static void
 count_child (const Diff *d, const DiffSide *side, const LoomElement *e, GHashTable *counts, int by)
@@ -553,7 +553,7 @@ compare_cosmetics (const Diff *d, const DiffScope *pair)
     }
 }
 
-/* ---- the whole ---------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------- */
 
 GPtrArray *
 loom_graph_diff (const LoomGraph *a, const LoomGraph *b, gboolean cosmetic)

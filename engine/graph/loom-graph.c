@@ -91,7 +91,7 @@ loom_graph_rebuild_duplicates (LoomElement *e)
     }
 }
 
-/* ---- life ------------------------------------------------------------ */
+/* ---- construction ---------------------------------------------------- */
 
 void
 loom_graph_register (LoomGraph *graph, LoomElement *tree)
@@ -244,7 +244,7 @@ loom_graph_set_folder (LoomGraph *graph, const char *folder)
   graph->folder = g_strdup (folder);
 }
 
-/* ---- looking ---------------------------------------------------------- */
+/* ---- accessors -------------------------------------------------------- */
 
 LoomElement *
 loom_graph_root (const LoomGraph *graph)

@@ -1,6 +1,6 @@
 /* Texts that are refused before the XML parser sees them.
  *
- * The parser itself is no guard here: what a document type declares is read before the reader reports it, and the
+ * The parser itself gives no protection: it reads the declarations of a document type before it reports them, and the
  * parser compares each attribute of an element with all others, so that one element with many of them keeps it busy
  * for minutes before anything can be said. One pass over the text finds both. */
 #include "engine/graph/reader-private.h"

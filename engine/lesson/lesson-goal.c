@@ -304,7 +304,7 @@ wired_holds (const Clause *clause, const Judged *judged)
   return FALSE;
 }
 
-/* ---- what the learner does ----------------------------------------------------------- */
+/* ---- answers of the learner ---------------------------------------------------------- */
 
 static gboolean
 read_pinned (Clause *clause, char **word, guint n, GError **error)

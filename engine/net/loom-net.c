@@ -113,7 +113,7 @@ loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, Loom
                           path != NULL && path[0] != 0 ? path : NULL, port, "%s", message);
 }
 
-/* ---- life ------------------------------------------------------------ */
+/* ---- construction ---------------------------------------------------- */
 
 static void
 clear_weight (gpointer data)
@@ -216,7 +216,7 @@ loom_net_free (LoomNet *net)
   g_free (net);
 }
 
-/* ---- looking ---------------------------------------------------------- */
+/* ---- accessors -------------------------------------------------------- */
 
 GHashTable *
 loom_net_recomputed (const LoomNet *net)

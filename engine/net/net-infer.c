@@ -163,7 +163,7 @@ sort_nodes (LoomNet *net)
   net->nodes = g_steal_pointer (&sorted);
 }
 
-/* ---- what infer() asks of the other nodes --------------------------------------- */
+/* ---- queries of infer() about other nodes --------------------------------------- */
 
 static gboolean
 input_is_state (const LoomInfer *ctx, guint i, const char **name)
@@ -469,7 +469,7 @@ list_parameters (const LoomInfer *infer)
   return g_string_free (text, FALSE);
 }
 
-/* ---- sizes that data tells --------------------------------------------------- */
+/* ---- sizes that depend on data ----------------------------------------------- */
 
 /* Symbols that users and data sets may mean something by, besides those that parameters of this graph name. */
 #define COMMON_SYMBOLS "BCHTW"

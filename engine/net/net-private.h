@@ -155,8 +155,8 @@ struct _LoomNet
   GHashTable *recomputed, *dtypes; /* as loom_net_recomputed() and loom_net_dtypes() have them */
 };
 
-/* One sentence about an element. Of 100 copies of a module only the first one complains: a sentence that was said
- * before goes to a list that is not shown, so the result is never NULL. */
+/* A fault of an element. Of 100 copies of a module only the first reports it: a repeated sentence
+ * goes to a list that is not shown, so the result is never NULL. */
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
                            const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
 /* Never freed, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every

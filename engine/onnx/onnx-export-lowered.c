@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what primitives ask ------------------------------------------------ */
+/* ---- accessors for primitives ------------------------------------------- */
 
 static OnnxVar *
 slot_var (OnnxPrim *q, const LoomSlot *slot)

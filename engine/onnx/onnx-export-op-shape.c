@@ -37,7 +37,7 @@ write_einsum (OnnxWrite *w)
   return TRUE;
 }
 
-/* ---- what only the data size ---------------------------------------------- */
+/* ---- sizes that depend on data -------------------------------------------- */
 
 /* One row of coordinates an element, where ONNX has a column. */
 static gboolean

@@ -232,7 +232,7 @@ write_pad (OnnxPrim *q)
   return sizes != NULL;
 }
 
-/* ---- numbers from nowhere -------------------------------------------------- */
+/* ---- generated numbers ----------------------------------------------------- */
 
 static gboolean
 write_fill (OnnxPrim *q)
@@ -255,7 +255,7 @@ write_fill (OnnxPrim *q)
   return shape != NULL;
 }
 
-/* start + i · step along an axis of known length is a constant; else ONNX counts, in whole numbers. */
+/* start + i · step along an axis of known length is a constant; else ONNX counts, in integers. */
 static gboolean
 write_iota (OnnxPrim *q)
 {
@@ -334,7 +334,7 @@ write_random (OnnxPrim *q)
   OnnxVar *y = onnx_node_result (
       q->all, onnx_add_node (q->all, normal ? "RandomNormalLike" : "RandomUniformLike", ONNX_VARS (like)), 0);
 
-  /* ONNX draws floats alone: 53 bits of one are a whole number, and the logarithm of one is exponential. */
+  /* ONNX draws floats alone: 53 bits of one are an integer, and the logarithm of one is exponential. */
   if (whole)
     y = onnx_to_type (q->all, CALL ("Mul", y, onnx_number_var (q->all, type, 9007199254740992.0)), type, LOOM_I64);
   else if (a->kernel.kind == LOOM_RANDOM_EXPONENTIAL)

@@ -100,7 +100,7 @@ gboolean onnx_write_same (OnnxWrite *w);
 /* By its lowering. */
 void onnx_write_lowered (OnnxWrite *w);
 
-/* ---- what writers ask --------------------------------------------------- */
+/* ---- accessors for writers ---------------------------------------------- */
 /* NULL where it is not wired. */
 OnnxVar *onnx_write_in (OnnxWrite *w, guint i);
 const LoomType *onnx_write_type (OnnxWrite *w, guint i);

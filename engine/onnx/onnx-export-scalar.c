@@ -46,7 +46,7 @@ FORMULA (truncate_number)
   return loom_dtype_is_float (f->dtype) ? two (f, "Mul", one (f, "Sign", A), one (f, "Floor", one (f, "Abs", A))) : A;
 }
 
-/* Whole numbers stay as they are. */
+/* Integers stay as they are. */
 FORMULA (floor_of)
 {
   return loom_dtype_is_float (f->dtype) ? one (f, "Floor", A) : A;
@@ -176,7 +176,7 @@ FORMULA (div_trunc)
   return truncate_number (&of);
 }
 
-/* (a - a mod b) / b is a whole number but for its rounding, so that exact multiples stay exact; by 0 it is a / b. */
+/* (a - a mod b) / b is an integer but for its rounding, so that exact multiples stay exact; by 0 it is a / b. */
 FORMULA (div_floor)
 {
   OnnxVar *rest = mod_of (f), *exact = two (f, "Div", two (f, "Sub", A, rest), B);

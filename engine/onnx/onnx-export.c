@@ -18,7 +18,7 @@ struct _LoomOnnxWriter
   GPtrArray *mapped; /* char */
 };
 
-/* ---- what writers ask --------------------------------------------------- */
+/* ---- accessors for writers ---------------------------------------------- */
 
 void
 onnx_refuse (OnnxWrite *w, const char *format, ...)
@@ -367,7 +367,7 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
     }
 }
 
-/* ---- the whole ---------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------- */
 
 /* Data that is missing is no fault as long as no written node depends on it. */
 static gboolean
@@ -563,7 +563,7 @@ loom_onnx_writer_free (LoomOnnxWriter *self)
   g_free (self);
 }
 
-/* ---- looking and saving ------------------------------------------------- */
+/* ---- reading and saving ------------------------------------------------- */
 
 guint
 loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs)
@@ -643,7 +643,7 @@ loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external
 
   if (data_path != NULL)
     *data_path = NULL;
-  /* The numbers first: a model without them would look whole. */
+  /* The weights' file first: a model file without it would seem complete. */
   if (outside && self->all.outside > 0)
     {
       if (!save_data (self, beside, error))

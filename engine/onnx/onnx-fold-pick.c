@@ -237,7 +237,7 @@ fold_slice (const Fold *f)
   return strided (x, dims, offset, stride);
 }
 
-/* Of whole numbers only: a weight, be it a single number, is the model's to train. */
+/* Of integers only: a weight, be it a single number, is the model's to train. */
 LoomTensor *
 fold_transpose (const Fold *f)
 {

@@ -594,7 +594,7 @@ add_output (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
   add_port (result->outputs, info->name, c.failed ? NULL : wire->node->id, &wire->type);
 }
 
-/* ---- the whole -------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------- */
 
 static gboolean
 find_opset (OnnxImport *all, GError **error)

@@ -63,7 +63,7 @@ bring_inside (OnnxCtx *c, const Sampling *s, const OnnxWire *at, gint64 size, co
   return onnx_emit (c, "clamp", ONNX_IN (at), "min", "0", "max", onnx_number (c, (double)size - 1), NULL);
 }
 
-/* Adds weight times the pixel at (x, y), whole numbers kept as floats. */
+/* Adds weight times the pixel at (x, y), integers kept as floats. */
 static void
 add_tap (OnnxCtx *c, Sampling *s, const OnnxWire *x, const OnnxWire *y, const OnnxWire *weight)
 {

@@ -164,7 +164,7 @@ fill_outside (OnnxCtx *c, const Ways *w, const Side *side, const OnnxWire *x)
   return x;
 }
 
-/* ---- as PyTorch's ----------------------------------------------------- */
+/* ---- agreement with PyTorch ------------------------------------------- */
 
 /* The mode of upsample that does the same, or NULL. */
 static const char *

@@ -60,7 +60,7 @@ map_mod (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, fmod ? "fmod" : "remainder", onnx_in (c, 0), onnx_in (c, 1)));
 }
 
-/* A shift is a multiplication or division by a power of two; both are exact in whole numbers. */
+/* A shift is a multiplication or division by a power of two; both are exact in integers. */
 static void
 map_bit_shift (OnnxCtx *c)
 {

@@ -1,5 +1,5 @@
 /* ONNX's quantisation: numbers in eight bits and the formulas around them. Products of eight-bit numbers are computed
- * as floats, which hold whole numbers up to 2²⁴ exactly: sums of some 250 products. */
+ * as floats, which hold integers up to 2²⁴ exactly: sums of some 250 products. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 

@@ -141,7 +141,7 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
     {
       double value = loom_infer_float (ctx, scalar);
 
-      /* A whole number leaves integers what they are and makes them of truth values; any other makes floats. */
+      /* An integer leaves integers what they are and makes them of truth values; any other makes floats. */
       if (!loom_op_is_integer (value))
         *dtype = LOOM_F32;
       else if (*dtype == LOOM_BOOL)
@@ -255,7 +255,7 @@ loom_op_lower_question (LoomLower *ctx)
       loom_unary (loom_lower_program (ctx), loom_infer_op (loom_lower_infer (ctx))->scalar, loom_lower_input (ctx, 0)));
 }
 
-/* A number is compared as a whole number with integers, unless it is a fraction. */
+/* A number is compared as an integer with integers, unless it is a fraction. */
 void
 loom_op_lower_compare (LoomLower *ctx)
 {

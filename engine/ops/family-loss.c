@@ -14,7 +14,7 @@ const LoomParamSpec loom_op_param_reduction[] = { LOOM_OP_REDUCTION, { NULL } };
 
 /* ---- inference -------------------------------------------------------- */
 
-/* B×1 against B broadcasts to the difference of every sample with every other, which trains to the mean. */
+/* [B, 1] against [B] broadcasts to [B, B], the differences of all pairs of samples, whose minimum is the mean. */
 static void
 warn_of_shapes (LoomInfer *ctx, guint i, const LoomShape *x, const LoomShape *t, const LoomShape *both)
 {
@@ -227,7 +227,7 @@ constant (LoomProgram *p, LoomValue like, double value)
   return loom_const (p, loom_value_info (p, like)->desc.dtype, value);
 }
 
-/* ln(1 + exp(-|x|)) + max(∓x, 0). Both choices are made at the same place, so that the slopes on either side of 0 meet
+/* ln(1 + exp(-|x|)) + max(∓x, 0). Both selections switch at x = 0, so that the derivatives on either side meet
  * there in ∓1/2. */
 LoomValue
 loom_op_logistic_loss (LoomProgram *p, LoomValue x, gboolean large)

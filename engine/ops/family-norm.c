@@ -148,7 +148,7 @@ static void
 track (LoomLower *ctx, LoomValue mean, LoomValue var, double count, LoomValue momentum)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  /* One value has no spread. Only a program that is never stepped has such a batch; what it says is of no account. */
+  /* One value has no variance. Only a program that takes no step has such a batch, and its result is not used. */
   double unbiased = count > 1 ? count / (count - 1) : 1;
 
   var = loom_binary (p, LOOM_SCALAR_MUL, var, loom_op_const_like (ctx, var, unbiased));
@@ -234,8 +234,8 @@ loom_op_lower_batch_norm (LoomLower *ctx)
       seen = loom_binary (p, LOOM_SCALAR_ADD, loom_lower_weight (ctx, "num_batches_tracked"),
                           loom_const (p, LOOM_I64, 1));
       loom_lower_commit (ctx, "num_batches_tracked", seen);
-      /* Without a momentum every batch has the same say: the newest of n moves the mean by 1/n. An empty one is counted
-       * and has none. */
+      /* Without a momentum all batches weigh the same: the newest of n moves the mean by 1/n. An empty one is counted
+       * but moves nothing. */
       if (loom_desc_count (&d) > 0)
         track (ctx, out[1], out[2], (double)loom_desc_count (&d) / (double)MAX (d.dim[1], 1),
                momentum >= 0 ? loom_const (p, d.dtype, momentum)

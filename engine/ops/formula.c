@@ -58,7 +58,7 @@ suggest (Parser *p, const char *at, gsize n, const char *near)
   p->fault->text = g_strdup_printf ("%.*s%s%s", (int)(at - p->start), p->start, near, at + n);
 }
 
-/* ---- words ------------------------------------------------------------ */
+/* ---- tokens -------------------------------------------------------- */
 
 static void
 skip_space (Parser *p)

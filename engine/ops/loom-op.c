@@ -234,7 +234,7 @@ loom_op_weight_index (const LoomOp *op, const char *name)
   return -1;
 }
 
-/* ---- words ---------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------ */
 
 const char *
 loom_category_title (LoomCategory category)

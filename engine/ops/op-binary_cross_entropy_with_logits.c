@@ -40,7 +40,7 @@ infer (LoomInfer *ctx)
     loom_op_infer_loss (ctx, dtype, &shape);
 }
 
-/* Neither a yes nor a no is computed from the other, so that nothing cancels however sure the network is. */
+/* The losses of both classes are computed directly from the logit, so that large logits lead to no cancellation. */
 static void
 lower (LoomLower *ctx)
 {

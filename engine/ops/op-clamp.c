@@ -23,7 +23,7 @@ infer (LoomInfer *ctx)
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "min", "clamp needs a bound: give min, max or both.");
       return;
     }
-  /* A bound between whole numbers makes integers floats, for else it could not be kept. */
+  /* A bound between integers makes integers floats, for else it could not be kept. */
   if (is_fraction (ctx, "min") || is_fraction (ctx, "max"))
     loom_op_infer_float (ctx);
   else

@@ -23,7 +23,7 @@ is_exact (const LoomInfer *ctx)
   return g_str_equal (loom_infer_string (ctx, "rounding_mode"), "none");
 }
 
-/* Rounded quotients of whole numbers are whole. */
+/* Rounded quotients of integers are whole. */
 static void
 infer (LoomInfer *ctx)
 {

@@ -1,4 +1,4 @@
-/* Embedding: a learnt row for each whole number. */
+/* Embedding: a learnt row for each integer. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {

@@ -65,8 +65,8 @@ with_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 sam
   return loom_reduce (p, LOOM_REDUCE_SUM, loom_cast (p, sums, LOOM_I64), 1u << 2, FALSE);
 }
 
-/* Each position waits for a time that is exponential with its weight as the rate; the first to come are drawn
- * (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). A weight of 0 has an infinite waiting
+/* Each position gets an exponential random time with its weight as the rate; those with the least times are drawn
+ * (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). A weight of 0 has an infinite
  * time. */
 static LoomValue
 without_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 samples)

@@ -1,4 +1,4 @@
-/* One-hot: a whole number as a row of zeros with a single one. */
+/* One-hot: an integer as a row of zeros with a single one. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = { { "input", "Whole numbers from 0 to num_classes - 1." }, { NULL } };

@@ -15,7 +15,7 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* Whole powers of whole numbers are whole; a negative power is a fraction. */
+/* Whole powers of integers are whole; a negative power is a fraction. */
 static void
 infer (LoomInfer *ctx)
 {

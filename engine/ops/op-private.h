@@ -16,7 +16,7 @@ extern const LoomParamSpec loom_op_param_other[];
 extern const LoomSample loom_op_samples_any[], loom_op_samples_away0[], loom_op_samples_positive[];
 extern const LoomSample loom_op_samples_unit[], loom_op_samples_above1[];
 extern const LoomSample loom_op_samples_pairs[], loom_op_samples_positive_pairs[];
-/* The same with whole numbers among them, for comparisons and questions. */
+/* The same with integers among them, for comparisons and questions. */
 extern const LoomSample loom_op_samples_compared[], loom_op_samples_asked[];
 /* The attribute "reduction" of losses. */
 extern const char *const loom_op_reductions[];
@@ -35,7 +35,7 @@ void loom_op_infer_float (LoomInfer *ctx);
  * wired. Where a division is, integers become floats. */
 void loom_op_infer_binary (LoomInfer *ctx);
 void loom_op_infer_division (LoomInfer *ctx);
-/* The same where whole numbers stay whole, which 0 cannot divide: a fault where it is given as a number, an error of
+/* The same where integers stay whole, which 0 cannot divide: a fault where it is given as a number, an error of
  * the run where it comes by wire. */
 void loom_op_infer_rounded_division (LoomInfer *ctx);
 /* The same for what is true or false of each element, or of each pair. */
@@ -54,7 +54,7 @@ guint32 loom_op_axes_of (const LoomInfer *ctx, const char *name, int rank);
 int loom_op_axis_of (gint64 dim, int rank);
 /* Shape with the given axes removed, or 1 there. */
 LoomShape loom_op_reduced_shape (const LoomShape *shape, guint32 axes, gboolean keepdim);
-/* Rank faults in one voice: FALSE after "NAME needs WHAT; here comes SHAPE. HINT". */
+/* Reports a fault of rank: FALSE after "NAME needs WHAT; here comes SHAPE. HINT". */
 gboolean
 loom_op_rank (LoomInfer *ctx, guint i, const char *port, int minimum, int maximum, const char *what, const char *hint);
 /* A dimension that becomes a weight's size; FALSE with a fault when it is not a plain number. */
@@ -299,7 +299,7 @@ LoomValue loom_op_class_weight (LoomLower *ctx, guint i);
  * classes with 0 in place of ignored ones, `counts` whether a target is not ignored. */
 LoomValue loom_op_target_weight (LoomLower *ctx, LoomValue target, gint64 ignored, LoomDType dtype,
                                  LoomValue class_weight, LoomValue *safe, LoomValue *counts);
-/* FALSE after a fault: targets must be whole numbers, of the shape of `scores` without dimension 1. */
+/* FALSE after a fault: targets must be integers, of the shape of `scores` without dimension 1. */
 gboolean loom_op_infer_classes (LoomInfer *ctx, LoomShape *each);
 /* [N, d…] → [N, 1, d…] */
 LoomValue loom_op_with_class_axis (LoomProgram *p, LoomValue v);

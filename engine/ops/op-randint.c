@@ -1,4 +1,4 @@
-/* Randint: random whole numbers, as torch.randint. */
+/* Randint: random integers, as torch.randint. */
 #include "engine/ops/family-random.h"
 
 static const LoomParamSpec params[] = {

@@ -1,4 +1,4 @@
-/* Round: the nearest whole number, or digit. */
+/* Round: the nearest integer, or digit. */
 #include "engine/ops/op-private.h"
 
 #include <math.h>

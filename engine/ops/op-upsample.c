@@ -2,7 +2,7 @@
  *
  * Dimensions are resized one after another. Each is brought to the front, where its places are rows: a new place
  * gathers one, two or four old ones and weighs them, and its gradient scatters. Which ones it gathers is computed in
- * whole numbers, because a position that should fall exactly on a place must not fall a rounding beside it. Whole
+ * integers, because a position that should fall exactly on a place must not fall a rounding beside it. Whole
  * factors of the nearest are repetitions and gather nothing. */
 #include "engine/ops/op-layers.h"
 
@@ -176,7 +176,7 @@ whole (LoomProgram *p, gint64 value)
   return loom_const (p, LOOM_I64, (double)value);
 }
 
-/* floor(v / by) of whole numbers, and the rest. The quotient of what divides is a whole number, which rounding finds
+/* floor(v / by) of integers, and the rest. The quotient of what divides is an integer, which rounding finds
  * even where a float is short of digits. */
 static LoomValue
 divide (LoomProgram *p, LoomValue v, gint64 by, LoomDType real, LoomValue *rest)
@@ -190,7 +190,7 @@ divide (LoomProgram *p, LoomValue v, gint64 by, LoomDType real, LoomValue *rest)
   return loom_cast (p, q, LOOM_I64);
 }
 
-/* For each of `out` new places its position among `in` old ones: [out] whole numbers, and what is beyond them, [out]
+/* For each of `out` new places its position among `in` old ones: [out] integers, and what is beyond them, [out]
  * from 0 to 1 (0 for the nearest, where it does not matter). */
 static LoomValue
 positions (LoomProgram *p, const char *mode, gboolean align, Ratio r, gint64 in, gint64 out, LoomDType real,

@@ -328,7 +328,7 @@ loom_cost_table_unref (LoomCostTable *table)
   g_free (table);
 }
 
-/* ---- telling ---------------------------------------------------------------- */
+/* ---- serialisation ----------------------------------------------------------------- */
 
 char *
 loom_cost_table_to_text (LoomCostTable *table, gboolean whole)

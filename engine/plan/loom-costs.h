@@ -1,4 +1,4 @@
-/* The cost table: what kernels are estimated to take, and which were chosen.
+/* The cost table: estimated times of kernels, and the kernels that runs have chosen.
  *
  * A plan chooses algorithms and layouts by this table and never by a clock, so that two runs over the same table choose
  * alike. The table is a readable file (data/costs.ini says how it is written): rates by back end, primitive, algorithm

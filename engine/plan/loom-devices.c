@@ -378,7 +378,7 @@ loom_threads_warning (int threads)
       threads, processors, processors == 1 ? "" : "s", processors, processors == 1 ? "is" : "are");
 }
 
-/* Below this the question costs more than the answer is worth: reading what is free takes a file or a driver call. */
+/* Smaller allocations are not checked beforehand: reading the free memory takes a file or a driver call. */
 #define SMALL (64u << 20)
 
 void

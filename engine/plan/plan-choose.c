@@ -1,9 +1,9 @@
-/* Least sums by variable elimination (dynamic programming over a graph: Bertelè and Brioschi, Nonserial Dynamic
+/* Minimal sums by variable elimination (dynamic programming over a graph: Bertelè and Brioschi, Nonserial Dynamic
  * Programming, 1972).
  *
  * A variable is taken out by finding, for each combination of states of its neighbours, the best state that it can
  * have; the best sums become a cost of the neighbours together. The variable with the smallest such table goes first. A
- * network with its backward pass is a ladder with few rungs across, so tables stay small. Where one would not, the
+ * network with its backward pass has a small tree width, so tables stay small. Where one would not, the
  * variable that makes it large is held at the state that it has in the best answer so far, and the whole is done again
  * with others held. */
 #include "engine/plan/plan-choose.h"

@@ -256,7 +256,7 @@ work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, con
   refuse_failure (w, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
-  /* The failure that kept the device from naming it is over. */
+  /* The device can name its options again: its failure was temporary. */
   kernel->free (kernel);
   return work_estimates (device, spec, option, &message);
 }

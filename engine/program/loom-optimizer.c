@@ -334,7 +334,7 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
     }
   if (options->clip_norm > 0)
     scale = clip_norm (p, norm, options->clip_norm);
-  /* A step that writes nothing is none: what comes next counts from where this one began. The optimiser sees the same
+  /* A step that writes nothing does not count: the next one has the same number. The optimiser sees the same
    * number, since it writes nothing either. */
   step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_cast (p, go, LOOM_I64));
   loom_program_commit (p, loom_program_find_slot (p, "step"), step);

@@ -128,7 +128,7 @@ LoomDType loom_program_get_float (const LoomProgram *p);
 void loom_program_set_tf32 (LoomProgram *p, gboolean tf32);
 gboolean loom_program_get_tf32 (const LoomProgram *p);
 
-/* ---- where new instructions belong ------------------------------------ */
+/* ---- insertion points ------------------------------------------------- */
 void loom_program_set_region (LoomProgram *p, LoomRegion region);
 LoomRegion loom_program_get_region (const LoomProgram *p);
 void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
@@ -169,7 +169,7 @@ LoomValue loom_program_find_port (const LoomProgram *p, const char *name); /* 0 
  * executors ask before they count bytes. */
 gboolean loom_program_is_countable (const LoomProgram *p, GError **error);
 
-/* ---- looking ---------------------------------------------------------- */
+/* ---- accessors -------------------------------------------------------- */
 guint loom_program_n_values (const LoomProgram *p); /* values are 1 … n */
 const LoomValueInfo *loom_value_info (const LoomProgram *p, LoomValue v);
 guint loom_program_n_instrs (const LoomProgram *p);

@@ -314,7 +314,7 @@ RULE (grad_div)
   return TRUE;
 }
 
-/* a - b·q, where the whole number q has no slope. */
+/* a - b·q, where the integer q has no slope. */
 static gboolean
 grad_rest (const LoomGradCall *call, LoomScalarOp quotient)
 {

@@ -7,7 +7,7 @@ check_axis (int axis, const LoomTensorDesc *x, char **why)
   return (axis >= 0 && axis < x->rank) || loom_prim_refuse (why, "has no axis %d in rank %d", axis, x->rank);
 }
 
-/* An index points into x: whole numbers of its rank, no longer than it on every axis but one. */
+/* An index points into x: integers of its rank, no longer than it on every axis but one. */
 static gboolean
 check_index (const LoomTensorDesc *x, const LoomTensorDesc *index, int axis, char **why)
 {

@@ -64,7 +64,7 @@ void loom_metric_merge (const LoomMetric *metric, double *total, double *total_w
 double loom_metric_value (const LoomMetric *metric, const LoomMetricOptions *options, const double *total, guint size,
                           double weight);
 
-/* ---- what metrics of classes share -------------------------------------- */
+/* ---- shared by metrics of classes --------------------------------------- */
 
 /* input is scores (N, C, d…) or, where it has the target's own shape, one score for each element; target is class
  * numbers (N, d…). */

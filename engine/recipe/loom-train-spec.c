@@ -471,7 +471,7 @@ read_precision (RecipeReading *r)
   return LOOM_F32;
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- entry points --------------------------------------------------------- */
 
 /* A step is planned before it sees its batch, so nothing in it may be as large as the batch says. */
 static void

@@ -62,7 +62,7 @@ loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path)
   return 0;
 }
 
-/* Every pattern must name something: a slip of the pen would else train what was meant to stay. */
+/* A pattern that matches no weight is a fault: a misspelt one would train weights that were meant to be frozen. */
 static void
 check_match (RecipeReading *r, const LoomElement *e, const char *match)
 {

@@ -1,7 +1,7 @@
 /* The eager executor: one primitive at a time, every value in memory of its own.
  *
  * No fusion, no shared memory, plain layout. Kernels are kept between walks, values are not. What works in place gets a
- * copy of its operand to work on, so that no value ever changes and going back is only forgetting. */
+ * copy of its operand to work on, so that no value ever changes and stepping back only frees values. */
 #include "engine/run/loom-eager.h"
 
 #include "engine/run/run-private.h"
@@ -38,7 +38,7 @@ typedef struct
   gsize bytes;
 } Scratch;
 
-/* ---- where things lie ------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------- */
 
 static LoomStream *
 stream_of (LoomEager *eager, LoomPlanDevice *device)

@@ -344,7 +344,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
   return TRUE;
 }
 
-/* ---- looking ---------------------------------------------------------- */
+/* ---- accessors -------------------------------------------------------- */
 
 guint
 loom_state_n_slots (const LoomState *state)

@@ -57,7 +57,7 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
       LoomTensorDesc desc = loom_value_info (p, grad[i])->desc;
       g_autofree char *name = g_strconcat ("product.", loom_program_get_slot (p, (guint)slot[i])->name, NULL);
 
-      /* A gradient that does not depend on any weight curves nowhere. */
+      /* A gradient that does not depend on any weight has no second derivative. */
       if (product[i] == 0)
         product[i] = loom_fill (p, desc.dtype, desc.rank, desc.dim, 0);
       loom_program_output (p, name, product[i]);
@@ -150,7 +150,7 @@ advance (const LoomDriverCall *call, GError **error)
     scale = MAX (scale, fabs (h[i * n + i]));
   while (!solve (h, damping, l, g, d, n))
     {
-      /* A saddle or a plain: more of the gradient's own direction. */
+      /* The Hessian is not positive definite: damping turns the step towards the gradient. */
       damping = MAX (damping * 10, scale > 0 ? scale * 1e-6 : 1e-6);
       if (!isfinite (damping))
         {

@@ -32,7 +32,7 @@ extern const LoomDriver loom_driver_lbfgs, loom_driver_newton;
 /* NULL where the optimiser is part of the program. */
 const LoomDriver *loom_driver (const char *optimizer);
 
-/* ---- what drivers share ------------------------------------------------ */
+/* ---- shared by drivers ------------------------------------------------- */
 
 /* All trained parameters as one vector, in the order of the program's outputs. */
 typedef struct

@@ -89,7 +89,7 @@ loom_predictor_free (LoomPredictor *self)
   g_free (self);
 }
 
-/* ---- what is computed --------------------------------------------------- */
+/* ---- computation -------------------------------------------------------- */
 
 static gboolean
 same_source (const LoomNetSource *a, const LoomNetSource *b)
@@ -173,7 +173,7 @@ find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
   return g_str_equal (own->op->name, "sigmoid") ? OUTPUT_BINARY : OUTPUT_VALUES;
 }
 
-/* ---- what is read ------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static gboolean
 is_dataset (const LoomNetNode *node)

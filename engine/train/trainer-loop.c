@@ -265,7 +265,7 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
       double loss = loom_exec_scalar (plan->exec, plan->loss);
 
       g_error_free (failure);
-      /* A curve shows where it ends; what has happened to it is the error's to say. */
+      /* The curve gets its last point; the error explains it. */
       if (!isfinite (loss))
         tell_step (t, t->place.step + 1, loss, t->rates.lr, loom_exec_scalar (plan->exec, plan->grad_norm));
       trainer_explain_nan (t, plan, batch, error);
@@ -519,7 +519,7 @@ run (LoomTrainer *t, GError **error)
                 return LOOM_TRAINER_FAILED;
               if (action != TRAINER_CONTINUE)
                 return end_run (t, action, error);
-              t->inbox.single = FALSE; /* this is it */
+              t->inbox.single = FALSE; /* the step below is the requested one */
               trainer_set_state (t, "running");
             }
           if (t->place.step >= last_step (t))

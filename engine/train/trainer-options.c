@@ -159,7 +159,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   set_train (graph, "device", options->device, given);
   if (options->weights != NULL && options->weights[0])
     {
-      /* The path is relative to where the person stands, not to the graph. */
+      /* The path is relative to the current folder, not to the graph's. */
       g_autofree char *path = g_canonicalize_filename (options->weights, NULL);
       set_train (graph, "weights", path, given);
     }

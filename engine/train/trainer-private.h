@@ -114,7 +114,7 @@ void trainer_rollback_restore (LoomTrainer *t);
 /* Notes an epoch's value in *watch, of which `watch` is a copy. TRUE where it is the best so far. */
 gboolean trainer_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value);
 
-/* ---- weights to begin from ---- */
+/* ---- initial weights from a file -- */
 
 gboolean trainer_transfer (LoomTrainer *t, GError **error);
 void trainer_transfer_free (LoomTransfer *transfer);

@@ -272,10 +272,10 @@ onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd)
   self->k.base.name = self->name;
 }
 
-/* Relu as a post-operation: leaky with the smallest denormal for a slope, because with
- * slope 0 oneDNN turns NaN into 0, and a diverged network would look well. The slope
+/* ReLU as a post-operation: leaky with the smallest denormal as its negative slope, because with
+ * slope 0 oneDNN turns NaN into 0, which would hide a diverged network. The slope
  * counts as 0 when it is multiplied, since denormals are flushed (cpu-backend.c), but
- * must not when oneDNN looks at it: what has it is created with flushing off. */
+ * must not when oneDNN reads it: primitives that have it are created with flushing off. */
 #define RELU_SLOPE 1.4e-45f
 
 unsigned

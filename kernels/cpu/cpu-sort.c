@@ -1,9 +1,9 @@
-/* sort: along an axis, stable, with the places that elements came from.
+/* sort: along an axis, stable, with the indices of the elements.
  *
  * Every element becomes an unsigned number that orders as it does (a descending sort
  * turns it around), and pairs of number and place are sorted by digits of eight bits,
- * lowest first. That is stable by nature, knows no bad input and needs one pass a
- * digit; digits in which all agree are skipped, so small whole numbers take one or two.
+ * lowest first. That is stable, has no worst case and needs one pass a
+ * digit; digits in which all agree are skipped, so small integers take one or two.
  * Short rows are sorted by insertion. Threads share rows. */
 #include "kernels/cpu/cpu.h"
 

@@ -25,7 +25,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* ---- how many --------------------------------------------------------- */
+/* ---- number of threads ------------------------------------------------ */
 
 /* The first line of a file, empty where it has none; false where there is no such file. */
 static bool
@@ -125,7 +125,7 @@ cpu_processors (void)
   return processors;
 }
 
-/* ---- how work is divided ---------------------------------------------- */
+/* ---- division of work ------------------------------------------------- */
 
 void
 cpu_thread_limit (int threads)
@@ -193,7 +193,7 @@ cpu_wait_asleep (bool asleep, int threads)
   pthread_mutex_unlock (&spare.lock);
 }
 
-/* ---- how they wait ---------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------- */
 
 #define SAMPLE_EVERY_CALLS 32
 #define SAMPLE_EVERY_NS    100e6

@@ -1,6 +1,6 @@
 /* The name of a configuration of cuBLASLt: "cublaslt:a21t20s8k2r2", and the configuration of such a name.
  *
- * A plan keeps the name, and so does a checkpoint; with the same library the same card then computes with the same
+ * A plan keeps the name, and so does a checkpoint; with the same library the same GPU then computes with the same
  * bits. Each letter stands for one attribute of a configuration, with its number behind it; one that has the usual
  * value is left out. */
 #include <stdint.h>

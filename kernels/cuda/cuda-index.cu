@@ -155,7 +155,7 @@ table_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc 
   self->indices = loom_desc_count (index);
   self->element = loom_dtype_size (table->dtype);
   self->narrow = index->dtype == LOOM_I32;
-  /* Enough blocks for a large card, yet no more walks over the list than needed. */
+  /* Enough blocks for a large GPU, yet no more walks over the list than needed. */
   self->rows_per_block = (int)(self->table_rows / 512 < 1    ? 1
                                : self->table_rows / 512 > 64 ? 64
                                                              : self->table_rows / 512);

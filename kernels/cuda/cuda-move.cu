@@ -289,7 +289,7 @@ cuda_permute_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **k
   return finish_one (self, kernel);
 }
 
-/* A change of type is an element-wise program that does nothing: its loads and stores
+/* A change of type is an element-wise program without steps: its loads and stores
  * convert. The register must hold both types. */
 static LoomStatus
 cast_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)

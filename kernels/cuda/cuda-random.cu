@@ -1,4 +1,4 @@
-/* Random numbers by Philox (kernels/philox.h): uniform ones and whole numbers have the bits of every other back end. */
+/* Random numbers by Philox (kernels/philox.h): uniform ones and integers have the bits of every other back end. */
 #include <math.h>
 
 #include "kernels/cuda/cuda-kernels.cuh"
@@ -42,7 +42,7 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
     }
 }
 
-/* y is (count); a thread two whole numbers, which one block of Philox gives. */
+/* y is (count); a thread two integers, which one block of Philox gives. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *seed, const long long *step,
                                                long long count, unsigned long long stream)

@@ -243,8 +243,8 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     }
   self->columns
       = self->shape.kept.rank > 0 && self->shape.kept.stride[self->shape.kept.rank - 1] == 1 && self->shape.outputs > 1;
-  /* About four blocks a processor of a large card, each with at least 2,048 elements a
-   * result; a constant, not this card's size, so that every card gives the same bits. */
+  /* About four blocks a processor of a large GPU, each with at least 2,048 elements a
+   * result; a constant, not this GPU's size, so that every GPU gives the same bits. */
   blocks = self->columns ? (self->shape.outputs + COLUMNS - 1) / COLUMNS : self->shape.outputs;
   wanted = blocks > 0 && blocks < 512 ? 512 / blocks : 1;
   if (wanted > self->shape.reads / 2048)

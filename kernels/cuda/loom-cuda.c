@@ -191,7 +191,7 @@ device_close (LoomDevice *device)
   if (device == NULL)
     return;
   cuda_use (device);
-  /* Not the whole card: another thread may be recording a graph on it, which waiting for all of it would break. Other
+  /* Not the whole GPU: another thread may be recording a graph on it, which waiting for all of it would break. Other
    * streams were waited for when they were freed. */
   if (device->stream != NULL)
     cudaStreamSynchronize (device->stream->handle);
@@ -248,7 +248,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the card. */
+/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the GPU. */
 static void
 write_libraries (const LoomDevice *device, char *text, size_t size)
 {

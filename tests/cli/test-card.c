@@ -69,10 +69,10 @@ assert_same_file (const char *a, const char *b)
     g_error ("%s and %s differ", a, b);
 }
 
-/* ---- looking ---------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------- */
 
 static void
-test_looking (void)
+test_queries (void)
 {
   cli_write ("g.xml", NET (""));
   g_auto (CliResult) devices = cli ("devices", NULL);
@@ -260,7 +260,7 @@ test_ports (void)
     g_assert_cmpfloat_with_epsilon (g_ascii_strtod (a[i], NULL), g_ascii_strtod (b[i], NULL), 1e-5);
 }
 
-/* ---- what goes wrong ---------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------- */
 
 /* Exit status and sentence, without what a run says before it begins. */
 static char *
@@ -426,7 +426,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
-  g_test_add_func ("/card/looking", test_looking);
+  g_test_add_func ("/card/looking", test_queries);
   g_test_add_func ("/card/across", test_across);
   g_test_add_func ("/card/mixed", test_mixed);
   g_test_add_func ("/card/tf32", test_tf32);

@@ -249,7 +249,7 @@ test_tied_layers (void)
 }
 
 /* Where PyTorch takes something, so does the graph: rows of images in a linear layer, with a warning, and a bound
- * between whole numbers. */
+ * between integers. */
 static void
 test_as_pytorch (void)
 {

@@ -185,7 +185,7 @@ test_only_cause (void)
     }
 }
 
-/* Labels that are no whole numbers from 0 are numbered by the data set; a sentence names them as the file does. */
+/* Labels that are no integers from 0 are numbered by the data set; a sentence names them as the file does. */
 static void
 test_classes (void)
 {

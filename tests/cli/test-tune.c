@@ -157,7 +157,7 @@ test_tune (void)
   cli_expect (2, "devices", "bench", "devices", "--tune");
 }
 
-/* ---- what goes wrong while it measures ---------------------------------- */
+/* ---- errors while measuring --------------------------------------------- */
 
 #define IMAGES                                                                                                         \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"i\">\n"                                                    \

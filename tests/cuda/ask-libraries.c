@@ -1,4 +1,4 @@
-/* A module that asks cuBLASLt and cuDNN as the back end does, without a card: they answer, though never with a yes. The
+/* A module that asks cuBLASLt and cuDNN as the back end does, without a GPU: they answer, though never with a yes. The
  * test of log-answers opens it. */
 #include <cublasLt.h>
 #include <cudnn.h>

@@ -1,9 +1,9 @@
-/* Tells which card a module of the CUDA back end finds, and which libraries of CUDA it has really loaded:
+/* Tells which GPU a module of the CUDA back end finds, and which libraries of CUDA it has really loaded:
  *
  *   card-info MODULE.so
  *
  * Several versions of a library can stand on one machine (a toolkit's, PyTorch's), so what counts is what this process
- * holds after the device was opened. Ends with status 1 and a sentence where there is no card. */
+ * holds after the device was opened. Ends with status 1 and a sentence where there is no GPU. */
 #include <gmodule.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # "here" is the root of the tree.
 
-# Below the build folder. The two that know no card tell whether the machine itself is sound.
+# Below the build folder. The two that know no GPU tell whether the machine itself is sound.
 programs="app/gradloom tests/cuda/card-info tests/kernels/test-kernels-ref tests/kernels/test-kernels-agree
  tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device
  tests/exec/test-run-steps tests/bench/bench-race"
@@ -11,7 +11,7 @@ modules=kernels/cuda/loom-cuda.so
 # Programs that not every build has; a stage that lacks one is skipped.
 extras="tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device tests/cuda/log-answers.so"
 
-# Builds them without Studio; $2: what nvcc compiles for (default: every kind of card).
+# Builds them without Studio; $2: what nvcc compiles for (default: every kind of GPU).
 build_for_card () { # build_for_card FOLDER [ARCHITECTURE]
   export PATH="$PATH:${CUDA_HOME:-/usr/local/cuda}/bin"
   if [ ! -f "$1/build.ninja" ]; then

@@ -1,7 +1,7 @@
-/* Logs what a card's libraries answer: LD_PRELOAD=log-answers.so LOOM_CUDA_ANSWERS=FILE PROGRAM….
+/* Logs what a GPU's libraries answer: LD_PRELOAD=log-answers.so LOOM_CUDA_ANSWERS=FILE PROGRAM….
  *
  * Each call below goes to the library; its question and the answer become one line of FILE (README.md has the
- * format), each question once. The emulated card then refuses what the card refused. */
+ * format), each question once. The emulated GPU then refuses what the GPU refused. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A question to a library of CUDA, as one line of text: the same on a card, where the answer is logged
+/* A question to a library of CUDA, as one line of text: the same on a GPU, where the answer is logged
  * (log-answers.c), and on the emulated one, where it is given again (answers/, described in README.md).
  *
  * The text is made through the library's public getters, so both sides write the same words. */

@@ -1,5 +1,5 @@
 /* log-answers, preloaded, writes down what the real libraries answer to a module that is opened as the back end is:
- * each question once, in the words that README.md describes. Without a card every answer is a refusal. */
+ * each question once, in the words that README.md describes. Without a GPU every answer is a refusal. */
 #include <glib/gstdio.h>
 #include <gmodule.h>
 

@@ -504,7 +504,7 @@ append_sample (RandomGraph *self, const LoomOp *op, const LoomSample *sample)
   }
 }
 
-/* ---- what no sample shows --------------------------------------------- */
+/* ---- cases beyond samples --------------------------------------------- */
 
 /* The gradient of a small function of a value, or of another one, as a value. */
 static void
@@ -643,7 +643,7 @@ append_module (RandomGraph *self)
   note_outputs (self, id, value_at (self, at)->depth + n, 1);
 }
 
-/* ---- the whole -------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------- */
 
 static guint
 n_samples (const LoomOp *op)

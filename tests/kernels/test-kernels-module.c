@@ -89,7 +89,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
   return 0;
 }
 
-/* ---- all of them ---------------------------------------------------------------------- */
+/* ---- all samples -------------------------------------------------------------------- */
 
 typedef struct
 {

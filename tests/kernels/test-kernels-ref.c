@@ -49,7 +49,7 @@ expect (const double *got, const double *want, int n)
       g_assert_cmpfloat_with_epsilon (got[i], want[i], 1e-9);
 }
 
-/* ---- by hand ------------------------------------------------------------ */
+/* ---- results by hand ---------------------------------------------- */
 
 static void
 test_conv_by_hand (void)

@@ -14,7 +14,7 @@ void put_part (GByteArray *b, guint field, GByteArray *part);
 
 /* A tensor of floats: value, value + 1, …; `announced` sizes may lie. */
 GByteArray *tensor (const char *name, guint n, const gint64 *announced, guint count, float value);
-/* Whole numbers; rank 0 is a single one. */
+/* Integers; rank 0 is a single one. */
 GByteArray *numbers (const char *name, guint rank, guint n, const gint64 *values);
 /* An input or output of floats; a size of -1 is named "batch". */
 GByteArray *port (const char *name, guint n, const gint64 *dims);

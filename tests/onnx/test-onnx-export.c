@@ -215,7 +215,7 @@ compare (const LoomTensor *is, const LoomTensor *should, const char *what, const
     }
 }
 
-/* ---- there and back ------------------------------------------------------- */
+/* ---- round trips ---------------------------------------------------------- */
 
 static void
 keep (const char *kind, GBytes *bytes, const Values *v, const char *what)

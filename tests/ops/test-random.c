@@ -190,7 +190,7 @@ test_distributions (void)
         }
 }
 
-/* Shares of whole numbers 0 … n-1 against what they should be, by chi squared in deviations of its own. */
+/* Shares of integers 0 … n-1 against what they should be, by chi squared in deviations of its own. */
 static double
 chi_squared (const LoomTensor *t, int n, const double *share)
 {

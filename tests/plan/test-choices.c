@@ -737,7 +737,7 @@ test_broken_tables (void)
   g_unlink (path);
 }
 
-/* ---- several who measure ---------------------------------------------------------- */
+/* ---- concurrent measurements ------------------------------------------------------ */
 
 #define WRITERS 6
 #define ROUNDS  4

@@ -122,7 +122,7 @@ resume (const LoomTrainerOptions *o)
   return trainer;
 }
 
-/* ---- what may change -------------------------------------------------- */
+/* ---- changes ---------------------------------------------------------- */
 
 static void
 test_refused (Fixture *f, gconstpointer data)

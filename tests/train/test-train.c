@@ -397,7 +397,7 @@ test_resume_from_nothing (Fixture *f, gconstpointer data)
   assert_same_file (a, b, "events.jsonl");
 }
 
-/* ---- what goes wrong -------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------- */
 
 static void
 test_nan (Fixture *f, gconstpointer data)

@@ -183,7 +183,7 @@ studio_plot_nice_step (double min, double max, int wanted)
   return raw;
 }
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------- */
 
 char *
 studio_plot_describe (const StudioPlot *p)

@@ -175,7 +175,7 @@ pull_all (StudioPins *self)
     pull (g_ptr_array_index (self->pins, i));
 }
 
-/* ---- which pins there are ----------------------------------------------------------------- */
+/* ---- the list of pins --------------------------------------------------------------------- */
 
 static void
 size_pin (Pin *pin)

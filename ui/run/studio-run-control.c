@@ -410,7 +410,7 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   start_from_the_beginning (self);
 }
 
-/* ---- going on ------------------------------------------------------------------------------- */
+/* ---- resuming ------------------------------------------------------------------------------- */
 
 void
 studio_run_continue (StudioRun *self, const StudioRunOptions *changes)

@@ -77,7 +77,7 @@ studio_run_forget_note (StudioRun *self)
   g_unlink (note);
 }
 
-/* ---- what lies in a folder --------------------------------------------------------- */
+/* ---- contents of a folder ---------------------------------------------------------- */
 
 /* The highest step under checkpoints/; -1 when there is none. */
 static gint64
@@ -110,7 +110,7 @@ is_live (const char *folder)
   return live;
 }
 
-/* ---- what had been seen ---------------------------------------------------------------- */
+/* ---- the view before ------------------------------------------------------------------- */
 
 static double
 number_of (JsonObject *object, const char *name)

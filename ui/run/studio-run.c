@@ -180,7 +180,7 @@ studio_run_add_mark (StudioRun *self, double step, const char *label)
   tell_points (self);
 }
 
-/* ---- what arrives ------------------------------------------------------------- */
+/* ---- incoming events ---------------------------------------------------------- */
 
 static void
 begin_curves (StudioRunCurves *c)
@@ -393,7 +393,7 @@ studio_run_take_end (StudioRun *self, const char *sentence)
     studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
 }
 
-/* ---- what is asked --------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------- */
 
 StudioRunState
 studio_run_get_state (StudioRun *self)

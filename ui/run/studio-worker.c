@@ -96,7 +96,7 @@ studio_worker_init (StudioWorker *self)
   self->noise = g_string_new (NULL);
 }
 
-/* ---- which program -------------------------------------------------------- */
+/* ---- choice of the program ------------------------------------------------ */
 
 char *
 studio_worker_find_program (GError **error)
@@ -126,7 +126,7 @@ studio_worker_find_program (GError **error)
   return found;
 }
 
-/* ---- how it ended ---------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------- */
 
 char *
 studio_worker_describe_end (gboolean signalled, int code, const char *last_line)

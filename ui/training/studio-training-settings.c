@@ -280,7 +280,7 @@ add_stopping (StudioTrainingSettings *self)
   training_add_attribute (self, grid, in_train, "monitor", "loss", suggest_monitor);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- entry points --------------------------------------------------------------------------------------- */
 
 static void
 build (StudioTrainingSettings *self)

@@ -340,7 +340,7 @@ studio_training_add_group (StudioDocument *document)
   return TRUE;
 }
 
-/* ---- what could stand in a field --------------------------------------------------------- */
+/* ---- completions of a field -------------------------------------------------------------- */
 
 #define MAX_CHOICES 60
 

@@ -46,7 +46,7 @@ void touch_shared (uintptr_t at, unsigned bytes, bool write, const void *code);
 /* ---- checked kernels (touch.cc) ------------------------------------------------------------------ */
 
 /* Between these two, this thread of the host runs kernels whose loads and stores are checked. Besides memory of the
- * card they may read [also, also + bytes): their arguments. `stack` and below is theirs, too, where it is not NULL. */
+ * GPU they may read [also, also + bytes): their arguments. `stack` and below is theirs, too, where it is not NULL. */
 void touch_begin (const char *name, const void *also, size_t bytes, const void *stack);
 void touch_end (void);
 

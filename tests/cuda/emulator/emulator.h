@@ -133,7 +133,7 @@ struct Kernel
   size_t bytes; /* of the arguments */
 };
 
-/* cudaSuccess, or what the card answers to a launch of this shape. */
+/* cudaSuccess, or what the GPU answers to a launch of this shape. */
 cudaError_t check (const char *name, const Shape &shape);
 
 /* Runs the kernel, or records it where the stream is being captured. */
@@ -178,7 +178,7 @@ cudaError_t take (void **to, size_t bytes, bool host);
 cudaError_t give_back (void *pointer);
 void memory_info (size_t *bytes_free, size_t *bytes_total);
 
-/* While one of these lives, the host may not be told apart from the card: device memory is readable.
+/* While one of these lives, the host may not be told apart from the GPU: device memory is readable.
  * Outside, the address sanitizer reports whoever reads it. */
 struct Opened
 {
@@ -206,11 +206,11 @@ bool fails (const char *what);
 /* The error that every call answers once the device is lost. */
 cudaError_t standing (void);
 
-/* A kernel does what a card notices only later: until the next synchronisation nothing is said, nothing is run. */
+/* A kernel does what a GPU notices only later: until the next synchronisation nothing is said, nothing is run. */
 void fault (void);
 bool faulted (void);
 
-/* standing(), for calls that wait for the card. */
+/* standing(), for calls that wait for the GPU. */
 cudaError_t waited (void);
 
 /* The answer of a real GPU's library to this question, where it refused it; else 0. */

@@ -2,9 +2,9 @@
  *
  * GRADLOOM_EMULATOR_FAIL=WHAT:N, several of them with commas, counted from when the text was set:
  *   alloc:N   the N-th allocation finds no memory
- *   launch:N  the N-th launch gets an error of its own, and the card goes on
+ *   launch:N  the N-th launch gets an error of its own, and the GPU goes on
  *   sticky:N  the N-th kernel that runs accesses an illegal address; said at the next synchronisation, and from then on
- *   lost:N    from the N-th call on the card is lost */
+ *   lost:N    from the N-th call on the GPU is lost */
 #include <algorithm>
 #include <mutex>
 #include <stdlib.h>

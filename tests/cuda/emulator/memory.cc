@@ -1,4 +1,4 @@
-/* The card's memory, and page-locked memory that the card sees.
+/* The GPU's memory, and page-locked memory that the GPU sees.
  *
  * Pieces are exact and begin poisoned. What is given back is poisoned again and kept for a while, so that an address
  * that somebody still holds is not soon another's. Under the address sanitizer device memory is closed to the host. */

@@ -74,7 +74,7 @@ using emulated::answer;
 using emulated::enqueue;
 using emulated::forbidden;
 
-/* Nothing works any more on a lost card. */
+/* Nothing works any more on a lost GPU. */
 #define STANDS()                                                                                                       \
   if (cudaError_t error_ = emulated::standing ())                                                                      \
   return answer (error_)
@@ -141,7 +141,7 @@ cudaDeviceSynchronize (void)
   return answer (emulated::waited ());
 }
 
-/* An error of a lost card stays. */
+/* An error of a lost GPU stays. */
 cudaError_t
 cudaGetLastError (void)
 {
@@ -201,7 +201,7 @@ cudaMalloc (void **to, size_t bytes)
   return answer (emulated::take (to, bytes, false));
 }
 
-/* As on a card, this waits. Of a lost card the driver takes memory back, whatever it answers. */
+/* As on a GPU, this waits. Of a lost GPU the driver takes memory back, whatever it answers. */
 cudaError_t
 cudaFree (void *pointer)
 {
@@ -219,7 +219,7 @@ cudaHostAlloc (void **to, size_t bytes, unsigned int)
   return answer (emulated::take (to, bytes, true));
 }
 
-/* The host's memory can be given back without the card. */
+/* The host's memory can be given back without the GPU. */
 cudaError_t
 cudaFreeHost (void *pointer)
 {
@@ -248,7 +248,7 @@ cudaMemGetInfo (size_t *bytes_free, size_t *bytes_total)
   return cudaSuccess;
 }
 
-/* Every byte on the card's side lies in one piece of its memory. */
+/* Every byte on the GPU's side lies in one piece of its memory. */
 cudaError_t
 cudaMemcpyAsync (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {

@@ -42,7 +42,7 @@ struct Record
 
 alignas (256) char memory[AT_MOST + 64 * GAP];
 std::vector<Variable> variables;
-size_t used, counted, dynamic; /* bytes with gaps; bytes that a card would take; dynamic ones */
+size_t used, counted, dynamic; /* bytes with gaps; bytes that a GPU would take; dynamic ones */
 std::map<std::string, size_t> asked; /* dynamic memory that a kernel opted in to */
 
 Record *

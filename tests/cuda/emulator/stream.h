@@ -41,7 +41,7 @@ struct Capture
 /* This thread is capturing, so what might wait or allocate is forbidden: breaks the capture. */
 bool forbidden (void);
 
-/* The same for what waits for the whole card, whichever thread captures on it: breaks every capture. */
+/* The same for what waits for the whole GPU, whichever thread captures on it: breaks every capture. */
 bool forbidden_by_any (void);
 
 /* Remembers an error for cudaGetLastError(). */

@@ -1,4 +1,4 @@
-/* Defects that the emulated card finds, and by which order or check.
+/* Defects that the emulated GPU finds, and by which order or check.
  *
  * Each module beside this program has one defect, which meson.build writes into a copy of one kernel's source; the same
  * call gives the right result with the module that has none. README.md has the table. */

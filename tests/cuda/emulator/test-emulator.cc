@@ -1,4 +1,4 @@
-/* The emulated card itself: what it refuses, what capture forbids, faults on demand.
+/* The emulated GPU itself: what it refuses, what capture forbids, faults on demand.
  *
  * Every promise of tests/cuda/README.md has a test here or in the two files beside it. */
 #include <string>
@@ -189,7 +189,7 @@ copies_test (void)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-/* Device memory is the card's alone; page-locked memory is the host's, too. */
+/* Device memory is the GPU's alone; page-locked memory is the host's, too. */
 static void
 host_reads_test (void)
 {
@@ -322,7 +322,7 @@ forbidden_test (void)
   OK (cudaFree (x));
 }
 
-/* Waiting for the whole card waits for every stream on it, so what another thread captures breaks. */
+/* Waiting for the whole GPU waits for every stream on it, so what another thread captures breaks. */
 static void
 another_thread_test (void)
 {

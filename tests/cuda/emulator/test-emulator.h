@@ -11,7 +11,7 @@
 /* Device memory that is freed by cudaFree(); page-locked where `host`. */
 float *test_memory (size_t floats);
 
-/* The value at an address of the card. */
+/* The value at an address of the GPU. */
 float test_value (const float *at);
 
 /* Runs this test again in another process, where `body` ends the program with a sentence that has this in it. */

@@ -79,7 +79,7 @@ test_large (float *y)
   large_kernel<<<1, 1>>> (y);
 }
 
-/* ---- what is found where loads and stores are checked ---------------------------------------- */
+/* ---- defects found by checked loads and stores ----------------------------------------------- */
 
 struct alignas (16) Four
 {

@@ -481,7 +481,7 @@ answers_test (void)
 
       file = g_build_filename (folder, "a-card.txt", NULL);
       g_setenv ("GRADLOOM_EMULATOR_ANSWERS", folder, TRUE);
-      /* Layouts and preferences are asked of a card in the same words. */
+      /* Layouts and preferences are asked of a GPU in the same words. */
       other.ld[0] = 8;
       other.epilogue = CUBLASLT_EPILOGUE_BIAS;
       text = g_strdup ("# a card\n"

@@ -1,4 +1,4 @@
-/* Loads and stores: races, misaligned vectors, reads outside of the card's memory. */
+/* Loads and stores: races, misaligned vectors, reads outside of the GPU's memory. */
 #include <string>
 
 #include "tests/cuda/emulator/emulator.h"

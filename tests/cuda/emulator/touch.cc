@@ -77,7 +77,7 @@ within (uintptr_t at, unsigned bytes, const Range &range)
   return at >= range.from && at + bytes <= range.to;
 }
 
-/* Everything but the card's memory found last; ends the program where a kernel has no business. */
+/* Everything but the GPU's memory found last; ends the program where a kernel has no business. */
 void
 touch_slowly (uintptr_t at, unsigned bytes, bool write, const void *code)
 {
@@ -198,7 +198,7 @@ outside_array (const Position &position, long long index)
 }
 }
 
-/* ---- what the compiler calls ------------------------------------------------------------------ */
+/* ---- functions that the compiler calls -------------------------------------------------------- */
 
 #if !defined(EMULATOR_SANITIZED)
 #define HIDDEN extern "C" __attribute__ ((visibility ("hidden"), used))
