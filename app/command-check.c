@@ -258,7 +258,7 @@ run_check (const Command *command, int argc, char **argv)
       return 1;
     }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
-  /* Faults that only the whole step tells: that nothing is left to train, or that state is given two values. */
+  /* Faults that only the whole step shows: that nothing is left to train, or that state is given two values. */
   g_autoptr (LoomStep) step = spec && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
   if (error)
     {

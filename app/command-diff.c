@@ -1,7 +1,7 @@
 /* `gradloom diff`: what two graphs mean, compared; by hand, by programs, and by git.
  *
  * git calls the command behind diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
- * status 0 whatever it found, so that it can go on with the next file. */
+ * status 0 whatever it found, so that it can continue with the next file. */
 #include "app/command.h"
 
 #include <stdio.h>

@@ -223,7 +223,7 @@ print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* A sentence about one file; the others go on. */
+/* A sentence about one file; the others are still handled. */
 static void
 complain (Predict *p, const char *file, GError *error)
 {

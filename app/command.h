@@ -38,7 +38,7 @@ extern const char command_statuses[];
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
 int command_fail (const Command *command, GError *error);
-/* Hands on what was printed. FALSE: standard output cannot be written, so going on is in vain. */
+/* Hands on what was printed. FALSE: standard output cannot be written, so more output is in vain. */
 gboolean command_flush (void);
 /* At a command's end, once: closes standard output. Returns the exit status, which is 5 where output was lost and
  * nothing else went wrong; a pipe whose reader has left is no loss. */

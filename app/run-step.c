@@ -45,7 +45,7 @@ load_weights (Run *r, GError **error)
       if (!t || !loom_state_set (r->state, weight->name, t, error))
         return FALSE;
     }
-  /* A file of another network has as many names as it likes; after the first few only their number tells more. */
+  /* A file of another network has as many names as it likes; after the first few only their number is informative. */
   guint n_unknown = 0;
   for (guint i = 0; i < loom_safetensors_count (file); i++)
     if (!g_hash_table_contains (used, loom_safetensors_name (file, i)) && n_unknown++ < MAX_UNKNOWN)

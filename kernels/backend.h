@@ -36,8 +36,8 @@ typedef enum
   LOOM_STATUS_INVALID,    /* the spec contradicts itself: a planner's bug */
   LOOM_STATUS_INDEX,      /* a row or a class that does not exist */
   LOOM_STATUS_NO_RESULT,  /* other data that has no result: a singular matrix, a requirement that does not hold */
-  LOOM_STATUS_NOT_FINITE, /* a step's loss or gradients, told by update_gate */
-  LOOM_STATUS_DEVICE_LOST /* every later call of the device says so too; freeing goes on working */
+  LOOM_STATUS_NOT_FINITE, /* a step's loss or gradients, reported by update_gate */
+  LOOM_STATUS_DEVICE_LOST /* every later call of the device says so too; freeing still works */
 } LoomStatus;
 
 /* One sentence for the user, filled by whoever returns a status other than OK. */
@@ -592,7 +592,7 @@ typedef struct
    * enough), and how many there are. 0: there is no kernel, and the message may say why. Where costs are equal the
    * planner takes the first. The answer is a function of spec, device model, threads, library versions and costs, which
    * may be NULL; finding it takes microseconds, times nothing and takes no memory of the device. kernel_new() may still
-   * refuse an option, as a library may. Where spec names an algorithm, only its options are told, and also one that
+   * refuse an option, as a library may. Where spec names an algorithm, only its options are listed, and also one that
    * would not be listed otherwise: a run that is resumed asks for what it used before, which a newer library may no
    * longer propose but still have. */
   int (*options) (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,

@@ -221,8 +221,8 @@ loom_rates_adamax (const LoomStepAttrs *a, const double *h, double step, LoomSte
   r->c[3] = h[3];
 }
 
-/* lr, beta1, beta2, eps, weight_decay. While the variance of the second moment cannot be told (rho ≤ 5), it does not
- * scale the step: then c[4] is 0. */
+/* lr, beta1, beta2, eps, weight_decay. While the variance of the second moment cannot be estimated (rho ≤ 5), it does
+ * not scale the step: then c[4] is 0. */
 LOOM_OPTIM_FN void
 loom_rates_radam (const LoomStepAttrs *a, const double *h, double step, LoomStepRates *r)
 {

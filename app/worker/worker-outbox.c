@@ -71,7 +71,7 @@ struct _WorkerOutbox
   char *memory_device;
   gsize memory[LOOM_N_OWNERS];
   gboolean memory_fresh;
-  double base_lr; /* NaN: told already */
+  double base_lr; /* NaN: reported already */
   gint64 checkpoint_step;
   char *checkpoint_path;
 };

@@ -142,7 +142,7 @@ state_cb (LoomTrainer *trainer, const char *state, gpointer data)
 
 /* ---- the thread ------------------------------------------------------- */
 
-/* Before the last state is told: whoever hears it may start the next run at once. */
+/* Before the last state is reported: a client that receives it may start the next run at once. */
 static void
 mark_ended (WorkerRunner *runner)
 {

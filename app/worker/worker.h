@@ -104,12 +104,12 @@ void worker_start_clear (WorkerStart *start);
 WorkerRunner *worker_runner_new (WorkerOutbox *outbox);
 /* Ends the run properly (step, checkpoint) and joins the thread. */
 void worker_runner_free (WorkerRunner *runner);
-/* Takes both, whatever it answers. FALSE when a run is going on. */
+/* Takes both, whatever it answers. FALSE when a run is active. */
 gboolean worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start, GError **error);
 /* FALSE with a sentence when there is no run to obey. */
 gboolean
 worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name, double value, GError **error);
-/* Another pace for the run that goes on. */
+/* Another pace for the running run. */
 gboolean worker_runner_set_pace (WorkerRunner *runner, double seconds, GError **error);
 /* The path of the next checkpoint written, through the invocation. */
 gboolean worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocation, GError **error);

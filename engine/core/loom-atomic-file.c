@@ -70,7 +70,7 @@ loom_file_target (const char *path)
       free (resolved);
       return copy;
     }
-  /* Of a link that leads nowhere yet, realpath() tells nothing. */
+  /* Of a link that leads nowhere yet, realpath() has no answer. */
   for (guint i = 0; i < MAX_LINKS; i++)
     {
       g_autofree char *to = g_file_read_link (at, NULL);

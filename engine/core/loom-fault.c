@@ -231,7 +231,7 @@ append_place (GString *text, const char *before, const char *name)
   g_autofree char *valid = g_utf8_make_valid (name, -1);
   glong n = g_utf8_strlen (valid, -1);
 
-  /* A path through modules ends with what tells it from its neighbours. */
+  /* A path through modules ends with what distinguishes it from its neighbours. */
   if (n > MAX_QUOTE)
     g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (valid, n - MAX_QUOTE + 1));
   else

@@ -21,7 +21,7 @@ void loom_json_end_array (LoomJson *self);
 void loom_json_string (LoomJson *self, const char *name, const char *value); /* NULL: null */
 void loom_json_bool (LoomJson *self, const char *name, gboolean value);
 void loom_json_int (LoomJson *self, const char *name, gint64 value);
-/* With nine significant digits, which tell any two f32 apart. */
+/* With nine significant digits, which distinguish any two f32. */
 void loom_json_number (LoomJson *self, const char *name, double value);
 void loom_json_number_digits (LoomJson *self, const char *name, double value, int digits);
 /* With so many digits behind the point. */

@@ -1,5 +1,5 @@
 /* A loader turns a split into the batches of an epoch, in an order that depends on
- * seed and epoch alone, so that a run can go on from any batch.
+ * seed and epoch alone, so that a run can be resumed from any batch.
  *
  * Large batches are prepared ahead by a thread in a ring of buffers allocated once;
  * for small ones handing over costs more than reading, and they are read in next(). */

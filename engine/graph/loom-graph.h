@@ -3,7 +3,7 @@
  * Why a tree and not a struct per thing: the file, the editor's undo stack and the
  * canvas all need the same four invertible changes (insert, remove, set attribute,
  * set text), and comments and foreign elements must survive a round trip. So
- * nodes, wires, <train>, <place>, … are all LoomElement, told apart by tag; typed
+ * nodes, wires, <train>, <place>, … are all LoomElement, distinguished by tag; typed
  * accessors sit on top. A graph never holds numbers of a run. What the attributes
  * *mean* (operators, ports, shapes) is the business of engine/ops.
  *

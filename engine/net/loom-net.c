@@ -1,6 +1,6 @@
 /* The net as others see it: making one, and asking it.
  *
- * net-private.h tells how a net is made. */
+ * net-private.h describes how a net is made. */
 #include "engine/net/net-private.h"
 
 #include <string.h>

@@ -49,7 +49,7 @@ typedef struct
   const LoomType *output; /* meaningless where !typed */
   gboolean typed;         /* inference reached it without a fault */
   LoomCost cost;          /* symbols bound as given, B = 1 where unbound */
-  char own_symbol;        /* stands for a size that only data tells, see LoomOp.count_size; 0: none */
+  char own_symbol;        /* stands for a size that only data decide, see LoomOp.count_size; 0: none */
   char *summary;          /* card's second row */
 } LoomNetNode;
 
@@ -136,7 +136,7 @@ typedef struct
  * value_of[k] receives the value of wanted[k]. */
 LoomProgram *loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error);
 
-/* Sizes that data tells. The first node, in the order of computing, that is needed for what is wanted and whose own
+/* Sizes that data decide. The first node, in the order of computing, that is needed for what is wanted and whose own
  * symbol the net's binding leaves open; -1 when there is none. Once its symbol is bound, in a new net of the same graph
  * with the same node numbers, what comes next can be asked. */
 int loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options);

@@ -38,7 +38,7 @@ is_true (const LoomElement *element, const char *attribute)
   return text != NULL && strcmp (text, "true") == 0;
 }
 
-/* How many copies: 0 after a fault; *repeated tells whether paths get a number. */
+/* How many copies: 0 after a fault; *repeated is set where paths get a number. */
 static guint
 count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *local, const char *path,
               gboolean *repeated)

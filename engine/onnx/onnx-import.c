@@ -244,7 +244,7 @@ input_value (OnnxCtx *c, guint i)
   if (value == NULL)
     onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
   else if (value->failed)
-    c->failed = TRUE; /* told where it failed first */
+    c->failed = TRUE; /* reported where it failed first */
   return c->failed ? NULL : value;
 }
 

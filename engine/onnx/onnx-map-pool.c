@@ -262,7 +262,7 @@ map_global_max_pool (OnnxCtx *c)
   onnx_out (c, 0, x);
 }
 
-/* Values go back to the places that MaxPool told; everything else is 0. */
+/* Values go back to the indices that MaxPool gave; everything else is 0. */
 static void
 map_max_unpool (OnnxCtx *c)
 {

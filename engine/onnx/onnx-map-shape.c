@@ -338,7 +338,7 @@ map_range (OnnxCtx *c)
                        "dtype", loom_dtype_name (dtype), NULL));
 }
 
-/* Reached only where folding could not tell. */
+/* Reached only where folding has no answer. */
 static void
 map_shape (OnnxCtx *c)
 {

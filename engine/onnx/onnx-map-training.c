@@ -46,7 +46,8 @@ map_adagrad (OnnxCtx *c)
     }
 }
 
-/* The step's number only tells the first step from the others: then the bias of the averages is not corrected. */
+/* The step's number only distinguishes the first step from the others: then the bias of the averages is not corrected.
+ */
 static void
 map_adam (OnnxCtx *c)
 {

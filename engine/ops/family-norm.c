@@ -75,7 +75,7 @@ loom_op_features (LoomInfer *ctx, LoomShape *features)
 
 /* ---- parameters ------------------------------------------------------- */
 
-/* FALSE where the momentum is neither a number from 0 to 1 nor “none”, which is told by a negative one. */
+/* FALSE where the momentum is neither a number from 0 to 1 nor “none”, which is a negative one. */
 static gboolean
 momentum_of (const LoomInfer *ctx, double *momentum)
 {

@@ -63,7 +63,7 @@ typedef struct {
   int length;              /* of lists; 0: any */
   const char *const *choices;
   const char *unit, *doc;  /* doc: one sentence for the tooltip */
-  gboolean hyper;          /* may change while a run goes on (dropout's p): a scalar slot "PATH.NAME" */
+  gboolean hyper;          /* may change during a run (dropout's p): a scalar slot "PATH.NAME" */
   gboolean advanced;       /* the inspector folds it away */
 } LoomParamSpec;
 
@@ -108,7 +108,7 @@ typedef struct {
   double bytes;      /* of the outputs */
 } LoomCost;
 
-/* Of operators whose parameters or shapes tell how many there are. */
+/* Of operators whose parameters or shapes decide how many there are. */
 #define LOOM_OP_MAX_PARTS 64
 
 struct _LoomOp {
@@ -127,7 +127,7 @@ struct _LoomOp {
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
   /* Where ports depend on parameters (dataset, split) or on how many inputs are wired, else NULL. It is asked before
-   * types are known; where only they tell how many outputs there are (unbind), it offers as many as there can be, and
+   * types are known; where only they decide how many outputs there are (unbind), it offers as many as there can be, and
    * infer() says by loom_infer_set_outputs() which there are. */
   const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx);
   const char *counts_outputs; /* the parameter that says how many outputs there are; not given, the shape does. NULL: none */
@@ -137,7 +137,7 @@ struct _LoomOp {
   /* Faults of a node that show before its inputs are known, as mistakes in a formula; TRUE after a fault, and then
    * nothing is said of inputs, which come from the same text. NULL: nothing. */
   gboolean (*check) (const LoomElement *node, LoomOpReport report, gpointer data);
-  char *(*more) (void); /* after the details, where a table tells it (the functions of formulas); NULL for none */
+  char *(*more) (void); /* after the details, where a table lists it (the functions of formulas); NULL for none */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
   /* Where further parameters depend on the value of the first: one entry a value, ending with value NULL, in a list that
    * is never freed. Ask by loom_op_params(). NULL: params are all there are. */
@@ -228,7 +228,7 @@ gboolean loom_infer_claim_state (LoomInfer *ctx, const char *name);
 /* Of what dynamic_outputs offered, these there are. Before the first loom_infer_output(). */
 void loom_infer_set_outputs (LoomInfer *ctx, const LoomPortSpec *spec);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
-/* The size that only data tells, of an operator with count_size(). */
+/* The size that only data decide, of an operator with count_size(). */
 LoomDim loom_infer_own_dim (const LoomInfer *ctx);
 const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
 
@@ -271,7 +271,7 @@ void loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value);
 /* A parameter with .hyper: the scalar slot's value, in the program's float type. */
 LoomValue loom_lower_hyper (LoomLower *ctx, const char *name);
 /* Random numbers keyed on seed, this node's path, the step and their place: the same on every device, and again in a
- * run that goes on. Floats of the program's type: uniform in [0,1), normal, or exponential with mean 1. A node that
+ * resumed run. Floats of the program's type: uniform in [0,1), normal, or exponential with mean 1. A node that
  * draws several times counts them in `which`. */
 LoomValue loom_lower_random (LoomLower *ctx, LoomRandomKind kind, guint which, int rank, const gint64 *dims);
 /* i64, uniform in 0 … 2⁶³-1. */

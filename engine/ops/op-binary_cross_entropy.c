@@ -13,8 +13,8 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* max(ln x, −100), whose slope is 0 where it is held. The logarithm of 0 is not taken: its slope is infinite, and
- * second derivatives come here. */
+/* max(ln x, −100), whose derivative is 0 where it is held. The logarithm of 0 is not taken: its derivative is infinite,
+ * and second derivatives come here. */
 static LoomValue
 held_log (LoomLower *ctx, LoomValue x)
 {
@@ -54,8 +54,9 @@ step (LoomFormula *f, LoomScalarOp op, uint8_t a, uint8_t b, double imm)
   return (uint8_t)(f->n_in + f->n_steps++);
 }
 
-/* PyTorch's slope in x is (x − t) / max (x (1 − x), 1e-12): ∓1e12 at 0 and 1 with the opposite target, where the slope
- * of what is held at −100 would be 0 and nothing would be learnt. That in t is the difference of the held logarithms.
+/* PyTorch's derivative in x is (x − t) / max (x (1 − x), 1e-12): ∓1e12 at 0 and 1 with the opposite target, where the
+ * derivative of what is held at −100 would be 0 and nothing would be learnt. That in t is the difference of the held
+ * logarithms.
  */
 static LoomCustomGradientAttrs
 slopes (void)

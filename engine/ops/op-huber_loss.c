@@ -21,7 +21,7 @@ lower (LoomLower *ctx)
   LoomValue a = loom_unary (p, LOOM_SCALAR_ABS, d), near;
   double delta = loom_infer_float (loom_lower_infer (ctx), "delta");
 
-  /* Large distances are not squared: an infinite distance would get the slope 0 · ∞. */
+  /* Large distances are not squared: an infinite distance would get the derivative 0 · ∞. */
   near = loom_binary (p, LOOM_SCALAR_LE, a, loom_op_const_like (ctx, x, delta));
   d = loom_ternary (p, LOOM_SCALAR_SELECT, near, d, loom_op_const_like (ctx, x, 0));
   d = loom_ternary (

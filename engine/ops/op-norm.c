@@ -47,7 +47,7 @@ infer (LoomInfer *ctx)
   loom_op_infer_reduced (ctx, LOOM_F32);
 }
 
-/* |x|^p with no slope at 0, where it would be infinite for p < 1. */
+/* |x|^p with no derivative at 0, where it would be infinite for p < 1. */
 static LoomValue
 power (LoomLower *ctx, LoomValue magnitude, double exponent)
 {

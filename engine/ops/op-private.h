@@ -149,7 +149,7 @@ LoomValue loom_op_reduce (LoomLower *ctx, LoomReduceOp op, LoomValue x);
 extern const LoomParamSpec loom_op_param_spread[];
 extern const LoomSample loom_op_samples_spread[];
 LoomValue loom_op_variance (LoomLower *ctx);
-/* √s for s ≥ 0, with no slope at 0, where a length or a deviation has none. */
+/* √s for s ≥ 0, with no derivative at 0, where a length or a deviation has none. */
 LoomValue loom_op_root (LoomProgram *p, LoomValue s);
 /* any and all: bool along dimensions. */
 extern const LoomSample loom_op_samples_asked_along[];
@@ -283,13 +283,14 @@ void loom_op_put_loss (LoomLower *ctx, LoomValue each);
 /* The same, where the mean is a sum divided by a count that depends on the data, a scalar. */
 void loom_op_put_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count);
 /* ln(1 + exp(-x)), the loss of a score x that should be large, or ln(1 + exp(x)), of one that should be small: for no x
- * too large to compute, with the right slope everywhere. */
+ * too large to compute, with the right derivative everywhere. */
 LoomValue loom_op_logistic_loss (LoomProgram *p, LoomValue x, gboolean large);
-/* max(x, 0), with the slope 0 at 0. */
+/* max(x, 0), with the derivative 0 at 0. */
 LoomValue loom_op_at_least_zero (LoomProgram *p, LoomValue x);
-/* (Σ |x|ᵖ)^(1/p) along an axis that stays with size 1; the slope of the length of a zero vector is 0, as PyTorch has it. */
+/* (Σ |x|ᵖ)^(1/p) along an axis that stays with size 1; the derivative of the length of a zero vector is 0, as PyTorch
+ * has it. */
 LoomValue loom_op_norm_along (LoomProgram *p, LoomValue x, int axis, double power);
-/* max(x, least), whose slope is that of x everywhere. */
+/* max(x, least), whose derivative is that of x everywhere. */
 LoomValue loom_op_hold_up (LoomProgram *p, LoomValue x, double least);
 /* The weights of C classes from port i or the attribute "weight": FALSE after a fault. 0 from the second where there
  * are none; else [C], for which no gradient is computed. */

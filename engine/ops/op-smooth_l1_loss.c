@@ -25,7 +25,7 @@ lower (LoomLower *ctx)
     {
       LoomValue near = loom_binary (p, LOOM_SCALAR_LT, a, loom_op_const_like (ctx, x, beta)), bowl;
 
-      /* Large distances are not squared: an infinite distance would get the slope 0 · ∞. */
+      /* Large distances are not squared: an infinite distance would get the derivative 0 · ∞. */
       d = loom_ternary (p, LOOM_SCALAR_SELECT, near, d, loom_op_const_like (ctx, x, 0));
       bowl = loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SQUARE, d),
                           loom_op_const_like (ctx, x, 0.5 / beta));

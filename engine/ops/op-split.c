@@ -1,6 +1,6 @@
 /* Split: a tensor cut along a dimension into parts of a given size, or of sizes of their own.
  *
- * Where only the size of a part is given, the shape tells how many there are. */
+ * Where only the size of a part is given, the shape decides how many there are. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {

@@ -73,7 +73,7 @@ typedef enum
 const char *loom_owner_name (LoomOwner owner);    /* "parameters" */
 LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as parameters, scalars as workspace */
 
-/* Is told of each call that a device can compute in several ways: the call with plain layouts, its attributes in words,
+/* Receives each call that a device can compute in several ways: the call with plain layouts, its attributes in words,
  * and the options. All of it lives only as long as the call. */
 typedef void (*LoomPlanVisit) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                const LoomKernelOption *option, guint n, gpointer data);
@@ -99,8 +99,7 @@ typedef struct
   gboolean strict_devices; /* a wire across devices is an error */
   LoomPlanVisit visit;     /* may be NULL */
   gpointer visit_data;
-  LoomPlanPassFunc
-      on_pass; /* is told of every pass: those that made the program, the program as it is, the planner's */
+  LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program as it is, the planner's */
   gpointer on_pass_data;
   LoomFaults *faults; /* receives whatever no device can do, each with its node; may be NULL: the first is the error */
 } LoomPlanOptions;
@@ -200,7 +199,7 @@ gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *i
 guint loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                          LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message);
 /* The kernel of spec's algorithm or, where it names none, of least cost among those for the layouts that it has.
- * algorithm (may be NULL) is told which. */
+ * algorithm (may be NULL) receives which. */
 LoomStatus loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
                                  const char **algorithm, LoomMessage *message);
 

@@ -269,7 +269,7 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   LoomKernelOption option[LOOM_MAX_OPTIONS];
   g_auto (WorkCall) call = { 0 };
 
-  /* A device that is not there is told of when the instruction is placed. */
+  /* A device that is not there is reported when the instruction is placed. */
   if (device == NULL)
     return FALSE;
   work_call_init (w, &call, instr, n_in, in, n_out, out);

@@ -7,7 +7,7 @@
  * come from and what exists of them. Values of the caller and of the state come as plain bytes; slots take plain bytes
  * back.
  *
- * Nothing is measured here. What was chosen is told to the cost table, and what that was told before, by a checkpoint,
+ * Nothing is measured here. Choices are recorded in the cost table, and earlier ones, of a checkpoint,
  * is chosen again. */
 #include "engine/plan/plan-choose.h"
 #include "engine/plan/plan-private.h"

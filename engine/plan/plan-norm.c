@@ -1,9 +1,9 @@
 /* Batch normalisation with the ReLU behind it, forward and backward.
  *
- * A ReLU's gradient wants to know where the ReLU was open, which the normalisation can tell anew from its own input and
- * statistics, and those are kept anyway. So the pair becomes one pass each way, and its result need not outlive the
- * forward pass for the ReLU's sake (the idea of Rota Bulò et al. 2018, with the kept and the recomputed tensor
- * exchanged). */
+ * A ReLU's gradient wants to know where the ReLU was active, which the normalisation can compute anew from its own
+ * input and statistics, and those are kept anyway. So the pair becomes one pass each way, and its result need not
+ * outlive the forward pass for the ReLU's sake (the idea of Rota Bulò et al. 2018, with the kept and the recomputed
+ * tensor exchanged). */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if grad is the gradient of this very normalisation, with nothing fused into it yet. */

@@ -2,7 +2,7 @@
  *
  * max(relu(x)) = relu(max(x)), and the gradients are the same numbers: where the largest of a window is above 0 it is
  * the same element, and elsewhere nothing flows. Behind the pooling the ReLU and its gradient have a quarter of the
- * work or less, and the large tensor before the pooling need not be kept to tell where the ReLU was open. */
+ * work or less, and the large tensor before the pooling need not be kept to know where the ReLU was active. */
 #include "engine/plan/plan-private.h"
 
 /* Makes `instr`, element-wise work of one step, compute `result` from operands a and b. */

@@ -211,7 +211,7 @@ typedef enum
 } WorkPassFlags;
 
 /* Properties of the working form once a pass has run. Which pass comes first among those that need the same is a matter
- * of what is gained, told at the table. */
+ * of what is gained, stated at the table. */
 typedef enum
 {
   WORK_HAS_VIEWS = 1 << 0, /* an instruction that moves no byte is a view, or marked as one that only crosses devices */
@@ -232,7 +232,7 @@ typedef struct
 
 extern const WorkPass work_passes[]; /* ends with a NULL name */
 
-/* Is told of each pass when it is over; ran: FALSE where it was left out. */
+/* Receives each pass when it is over; ran: FALSE where it was left out. */
 typedef void (*WorkPassFunc) (Work *w, const WorkPass *pass, gboolean ran, gpointer data);
 gboolean work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error);
 guint work_n_instrs (const Work *w);

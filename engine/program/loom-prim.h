@@ -22,7 +22,7 @@ typedef enum
   LOOM_PRIM_RANDOM = 1 << 1,
   LOOM_PRIM_CONVERTS = 1 << 2,   /* the result is operand 0 in the result's type, and nothing else happens */
   LOOM_PRIM_REARRANGES = 1 << 3, /* each element of the result is one of operand 0 */
-  LOOM_PRIM_GATE = 1 << 4        /* it lets a step write: on several devices all must have told their faults before */
+  LOOM_PRIM_GATE = 1 << 4 /* it lets a step write: on several devices all must have reported their faults before */
 } LoomPrimFlags;
 
 /* TRUE if the result is another view of operand 0's bytes, in plain layout. */
@@ -44,7 +44,7 @@ typedef enum
 } LoomPrecision;
 
 /* The operands of gradient(). in/out are the instruction's operands and results, grad the cotangents of its
- * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] tells which
+ * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] says which
  * operands lead to something wanted: the others need not be computed. */
 typedef struct
 {
@@ -84,7 +84,7 @@ struct _LoomPrim
   gboolean (*equal) (const void *a, const void *b);
   /* Of attributes, for primitives that often differ in nothing else; equal ones have one hash. May be NULL. */
   guint (*hash) (const void *attrs);
-  /* Every element is this number, which the attributes alone tell. NULL where they do not. */
+  /* Every element is this number, which follows from the attributes alone. NULL where they do not. */
   double (*constant) (const void *attrs);
   /* The operand whose place a result takes, for those that work in place (an optimiser's step): a result lies at its
    * address, and the operand may not be read afterwards. NULL: results have places of their own. */

@@ -314,7 +314,7 @@ RULE (grad_div)
   return TRUE;
 }
 
-/* a - b·q, where the integer q has no slope. */
+/* a - b·q, where the integer q has no derivative. */
 static gboolean
 grad_rest (const LoomGradCall *call, LoomScalarOp quotient)
 {
@@ -334,7 +334,7 @@ RULE (grad_mod)
   return grad_rest (call, LOOM_SCALAR_DIV_FLOOR);
 }
 
-/* The angle of (b, a): its slopes are b/(a² + b²) and -a/(a² + b²), and 0 at the origin, as in PyTorch. */
+/* The angle of (b, a): its derivatives are b/(a² + b²) and -a/(a² + b²), and 0 at the origin, as in PyTorch. */
 RULE (grad_atan2)
 {
   LoomValue square = T (FMA, X (0), X (0), U (SQUARE, X (1)));
@@ -347,7 +347,7 @@ RULE (grad_atan2)
   return TRUE;
 }
 
-/* a^b: the exponent 0 has no slope even at a = 0, and 0^b with b ≥ 0 none in b, as in PyTorch. */
+/* a^b: the exponent 0 has no derivative even at a = 0, and 0^b with b ≥ 0 none in b, as in PyTorch. */
 RULE (grad_pow)
 {
   LoomValue a = X (0), b = X (1);

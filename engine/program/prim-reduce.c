@@ -40,7 +40,7 @@ extreme_gradient (const LoomGradCall *call, guint32 axes)
 }
 
 /* ∂(Π x)/∂x is the product of the others: y/x away from zeros; where exactly one factor is 0 only that factor has a
- * slope, and where two or more are 0 there is none. */
+ * derivative, and where two or more are 0 there is none. */
 static LoomValue
 product_gradient (const LoomGradCall *call, guint32 axes)
 {

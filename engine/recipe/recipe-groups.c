@@ -17,7 +17,7 @@ recipe_group_free (gpointer data)
 }
 
 /* `*` is any run of characters without a point, `**` any run at all, `?` one character that is no point. What stands
- * below a match matches as well, so that a node's or a module's path is enough. reached[i] tells whether what was read
+ * below a match matches as well, so that a node's or a module's path is enough. reached[i] is set where what was read
  * of the pattern can end before character i of the path: the work is the product of both lengths, whatever is written.
  */
 gboolean

@@ -24,7 +24,7 @@ int loom_exec_find_input (const LoomExec *exec, const char *name);
 
 /* One step: every kernel once, then state is committed. No allocation, no look-up. A step with a fault writes nothing
  * to the state where its program ends with update_gate: DATA names the node and the number of the data, NAN says that
- * loss or gradients are not finite. On a device that works while the caller goes on, a fault may be heard of by the
+ * loss or gradients are not finite. On a device that works while the caller continues, a fault may be reported by the
  * next call, and then neither step has written. Before outputs are read or fed memory is freed, loom_exec_sync() has to
  * be called. Otherwise OUT_OF_MEMORY, NO_KERNEL or DEVICE. */
 gboolean loom_exec_step (LoomExec *exec, GError **error);

@@ -111,7 +111,7 @@ struct _LoomExec
   guint n_steps;           /* since addresses were bound */
   guint steps_ago;         /* of the fault that was heard of last */
   gboolean may_capture;
-  gboolean is_asynchronous; /* a device of the plan works while its caller goes on */
+  gboolean is_asynchronous; /* a device of the plan works while its caller continues */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
 

@@ -117,8 +117,8 @@ copy_point (Point *to, const Point *from, gsize n)
   memcpy (to->g, from->g, n * sizeof *to->g);
 }
 
-/* Where the cubic through two points with their slopes is lowest, within bounds. A point where the loss is not finite
- * makes none: then the middle. */
+/* Where the cubic through two points with their derivatives is lowest, within bounds. A point where the loss is not
+ * finite makes none: then the middle. */
 static double
 cubic (const Point *a, const Point *b, double low, double high)
 {

@@ -1,7 +1,8 @@
 /* Answers of a trained net for samples of one's own.
  *
  * A graph is drawn for training: it ends in a loss. A predictor finds what the loss judges, takes the weights of a run,
- * computes that port alone, in evaluation mode, and says what its numbers mean: which loss or metric they go to tells.
+ * computes that port alone, in evaluation mode, and says what its numbers mean: this follows from the loss or metric
+ * that reads them.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Sizes that only the data tells; see the header. */
+/* Sizes that only the data decide; see the header. */
 #include "engine/train/loom-sizes.h"
 
 #include <string.h>

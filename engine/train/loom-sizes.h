@@ -1,4 +1,4 @@
-/* Sizes that only the data tells: how many elements nonzero, unique or masked_select find.
+/* Sizes that only the data decide: how many elements nonzero, unique or masked_select find.
  *
  * Each such node has a symbol of its own. A program that counts the first of them is planned and run, its symbol bound,
  * and so on to the last; what needs them is then planned for numbers, like everything else. Counting programs are kept

@@ -37,8 +37,8 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
   return TRUE;
 }
 
-/* Weights, the order of samples and the place in an epoch hang on these, so a run cannot go on with others; the number
- * of epochs and the learning rate belong to what is still to come. spec is of the run's own graph. */
+/* Weights, the order of samples and the place in an epoch hang on these, so a run cannot be resumed with others; the
+ * number of epochs and the learning rate belong to what is still to come. spec is of the run's own graph. */
 static gboolean
 check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GError **error)
 {

@@ -164,7 +164,7 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
 /* A snapshot of a port (or weight name, or "grad:WEIGHT") on a fixed sample batch, from a second, unfused plan over the
- * same state: commits nothing, draws nothing from the run. Callable from any thread while the run goes on: it is
+ * same state: commits nothing, draws nothing from the run. Callable from any thread during the run: it is
  * answered between steps. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
@@ -174,7 +174,7 @@ gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
 gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
 /* TRUE if nothing is left to do: all epochs are done, or it has ended early. */
 gboolean loom_trainer_is_over (const LoomTrainer *trainer);
-/* NULL where it began from no file, or goes on from a checkpoint. */
+/* NULL where it began from no file, or is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
 /* Adds the members "file", "loaded", "missing", "unused" and "mismatched" to the object that is being written. */
 void loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json);

@@ -158,7 +158,7 @@ trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error)
          || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
 }
 
-/* The table that the run's kernels are chosen by, and what was chosen: a resumed run goes on with both. */
+/* The table that the run's kernels are chosen by, and what was chosen: a resumed run takes both. */
 #define COSTS "costs.ini"
 
 static gboolean

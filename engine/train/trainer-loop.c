@@ -96,7 +96,7 @@ poll_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
   return TRUE;
 }
 
-/* *gave_way tells that an ending command came before the last batch; nothing is reported then. */
+/* *gave_way is set where an ending command came before the last batch; nothing is reported then. */
 static gboolean
 evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
 {
@@ -234,7 +234,7 @@ set_rates (LoomTrainer *t)
     }
 }
 
-/* Runs a batch, and where it is only a part of a step, tells it which: `all` are the step's samples.
+/* Runs a batch, and where it is only a part of a step, gives it the part: `all` are the step's samples.
  *
  * The loss is read as soon as the batch is done, so a card is idle while the host does its sums (loom_exec_step() alone
  * would let the next step begin). Reading it one step later needs more than that: batches in page-locked memory of
@@ -568,7 +568,7 @@ names_step (const char *message)
   return at != NULL;
 }
 
-/* When it failed and how the run goes on, where what failed does not say so itself. */
+/* When it failed and how to resume the run, where what failed does not say so itself. */
 static void
 add_resume_hint (LoomTrainer *t, GError *failure)
 {

@@ -138,7 +138,7 @@ typedef struct
 
 /* The folder of a new run: refuses one that holds a run already. */
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
-/* The folder of a run that goes on; events are cut to the length that the checkpoint knew (t->place). Where options
+/* The folder of a resumed run; events are cut to the length that the checkpoint knew (t->place). Where options
  * have changed what runs, the folder's graph.xml and run.json are written anew. */
 gboolean trainer_folder_open (LoomTrainer *t, const char *folder, gboolean changed, GError **error);
 gboolean trainer_events_flush (LoomTrainer *t, GError **error);

@@ -75,7 +75,7 @@ read_metrics (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError *
   return TRUE;
 }
 
-/* Order and size of batches come from these two, so a run cannot go on with others. */
+/* Order and size of batches come from these two, so a run cannot be resumed with others. */
 static gboolean
 check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
 {

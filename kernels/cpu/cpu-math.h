@@ -180,7 +180,7 @@ cpu_log10 (float x)
                                 + e * 2.48745663981195213739e-4f + e * 3.0078125e-1f);
 }
 
-/* ln(1 + x): what rounding took from u = 1 + x is put back by the slope 1/u. */
+/* ln(1 + x): what rounding took from u = 1 + x is put back by the derivative 1/u. */
 static inline float
 cpu_log1p (float x)
 {

@@ -8,8 +8,8 @@
  *
  * libgomp has a rule of its own, however: while a process has more OpenMP threads than it may use processors, it spins
  * for a microsecond only and then sleeps. So while the system lets our threads wait for a processor, a spare team
- * sleeps beside them, and is dismissed when they wait no more. How long they waited is told by the kernel
- * (/proc/…/schedstat, whose second number is nanoseconds of readiness without a processor); where it does not tell,
+ * sleeps beside them, and is dismissed when they wait no more. The kernel reports how long they waited
+ * (/proc/…/schedstat, whose second number is nanoseconds of readiness without a processor); where it does not,
  * nothing changes. */
 #include "kernels/cpu/cpu.h"
 
@@ -212,7 +212,7 @@ typedef struct
   unsigned calls, samples;
   double since, waited; /* nanoseconds, of the clock and of all threads */
   bool kept_waiting;
-  int file[]; /* of each thread, -1 where the kernel tells nothing */
+  int file[]; /* of each thread, -1 where the kernel reports nothing */
 } Watch;
 
 static _Thread_local Watch *watch;
@@ -247,7 +247,7 @@ clock_ns (void)
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Nanoseconds for which the team's threads were ready and had no processor; -1 where one of them cannot tell. */
+/* Nanoseconds for which the team's threads were ready and had no processor; -1 where one of them has no report. */
 static double
 waited_ns (const Watch *w)
 {

@@ -8,7 +8,7 @@
 /* Nine attributes of at most ten digits. */
 #define CUDA_BLAS_NAME 112
 
-/* "cublaslt" alone where the library does not tell. */
+/* "cublaslt" alone where the library does not say. */
 void cuda_blas_name (const cublasLtMatmulAlgo_t *algorithm, char name[CUDA_BLAS_NAME]);
 
 /* The configuration of a name, for a product whose operands and result have the type `data`; false where the library

@@ -1,5 +1,5 @@
 /* Shared by the files of the CUDA back end: the device, how a kernel is built and
- * how faults are told.
+ * how faults are reported.
  *
  * The header is read by C (host code) and by CUDA C++ (own kernels), so it holds
  * plain structs and functions only. One constructor per primitive, all of one type,

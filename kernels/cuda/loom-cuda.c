@@ -412,7 +412,7 @@ static LoomStatus
 capture_begin (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
   cuda_use (device);
-  /* Thread-local, so that another thread that loads data may go on allocating. */
+  /* Thread-local, so that another thread that loads data may continue to allocate. */
   return cuda_check (cudaStreamBeginCapture (cuda_stream (device, stream), cudaStreamCaptureModeThreadLocal),
                      "beginning to record a CUDA graph", message);
 }
