@@ -56,8 +56,7 @@ help_with (const char *word)
 /* Threads of OpenMP that wait by spinning gain a few microseconds at each parallel region, and lose everything where
  * another program wants the processor too. So they spin for as long as the serial work between two regions lasts, and
  * no longer; while the machine is busy kernels/cpu/cpu-threads.c makes them sleep at once. The library reads its
- * settings when it is loaded, which is before main(), so the program starts itself once more with them; that costs 10
- * ms. */
+ * settings when it is loaded, which is before main(), so the program starts itself once more with them. */
 static void
 spin_shortly (char **argv)
 {

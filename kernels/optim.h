@@ -9,8 +9,10 @@
  * SGD and Adam have attributes of their own and kernels that know them, so their rates (loom_rates_sgd,
  * loom_rates_adam) and formulas stand here without a line in the lists.
  *
- * To add an optimiser without norms: a line in LOOM_STEPS and in LOOM_STEP_FORMULAS, its two functions, and
- * engine/program/optim-NAME.c.
+ * To add an optimiser without norms: a line in LOOM_STEPS and in LOOM_STEP_FORMULAS, its rates below, its formula in
+ * optim-formulas.h, its primitive in primitives.h, backend.h (with its states and scalars), cuda/cuda-internal.h and
+ * cuda/cuda-table.c, and engine/program/optim-NAME.c with its name in optim-private.h, loom-optimizer.c and meson.build
+ * there. tests/reference/optimisers.py compares it with PyTorch.
  *
  * Sources: rmsprop, adagrad, adadelta, nadam, adamax and radam are torch.optim's, operation by operation; lion is
  * Chen et al. 2023 (Symbolic Discovery of Optimization Algorithms, program 1); lamb is You et al. 2020 (Large Batch
@@ -126,8 +128,8 @@ loom_rates_sgd (const LoomSgdAttrs *a, const double *h, double step, LoomStepRat
   r->c[4] = a->nesterov ? h[1] : 1;
 }
 
-/* x to the power n ≥ 0, which is whole, by squaring: the same bits on every device, and a tenth of pow()'s time, which
- * tiny models notice. */
+/* x to the power n ≥ 0, an integer, by squaring: the same bits on every device, and cheaper than pow(), which
+ * counts in tiny models. */
 LOOM_OPTIM_FN double
 loom_power (double x, double n)
 {

@@ -67,7 +67,7 @@ LoomDim loom_dim_bind (LoomDim d, const LoomBinding *binding);
 
 LoomShape loom_shape_scalar (void);
 LoomShape loom_shape (int rank, const gint64 *dims);
-/* loom_shape_of (2, 3, 4) style: rank then dims as gint64. */
+/* The rank, then as many dimensions, each a gint64. */
 LoomShape loom_shape_make (int rank, ...);
 gboolean loom_shape_equal (const LoomShape *a, const LoomShape *b);
 gboolean loom_shape_compatible (const LoomShape *a, const LoomShape *b);

@@ -2,7 +2,7 @@
  *
  * Modules, repeats and expressions are expanded, operators and their parameters looked up, wires resolved,
  * nodes ordered, shapes inferred. Everything that is wrong is a fault with its place; what can still be inferred is.
- * Studio builds one at every edit (5 ms for 2,000 nodes); `check`, training and `run` build one per binding. */
+ * Studio builds one at every edit; `check`, training and `run` build one per binding. */
 #pragma once
 
 #include "engine/data/loom-dataset.h"

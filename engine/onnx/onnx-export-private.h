@@ -1,9 +1,10 @@
 /* Shared by the files of the ONNX writer.
  *
  * onnx-export.c walks the net and decides how each node is written: by an entry of onnx-export-op-*.c, by an entry of
- * the reader's tables that is one-to-one (onnx-export-same.c), or else, by its lowering, in primitives
- * (onnx-export-prim.c), which need no knowledge of the operator at all. onnx-export-size.c finds out how sizes depend
- * on the open ones, onnx-export-scalar.c has the formulas, and onnx-export-model.c makes the protobuf message. */
+ * the reader's tables that is one-to-one (onnx-export-same.c), or else, by its lowering (onnx-export-lowered.c), in
+ * primitives (onnx-export-prim-*.c), which need no knowledge of the operator at all. onnx-export-size.c finds out how
+ * sizes depend on the open ones, onnx-export-scalar.c has the formulas, and onnx-export-model.c makes the protobuf
+ * message. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"

@@ -4,7 +4,7 @@
  * A gradient often reads a value that one pass over memory can compute from values that are kept in any case: the ReLU
  * of a normalised convolution, a GELU, the sum at the end of a residual block. Such a value is computed a second time
  * in front of the first gradient that reads it, and its bytes are free in between. A deep convolutional net so keeps
- * little more than its convolutions' results, for a few per cent of the convolutions' time. No value is kept only to
+ * little more than its convolutions' results, for a small part of the convolutions' time. No value is kept only to
  * rematerialise another. (Chen et al. 2016 trade whole segments of a net; here one instruction, or two, are repeated.)
  */
 #include "engine/plan/plan-private.h"

@@ -2,8 +2,8 @@
  *
  * Weights are plain OIHW outside; inside they take the format that oneDNN likes best
  * for the shape, by way of a reorder into scratch, which is cheap beside the
- * convolution. NHWC activations are used as they lie; plain ones are reordered too
- * (its plain backward passes took three times as long when measured). */
+ * convolution. NHWC activations are used as they lie; plain ones are reordered too,
+ * because oneDNN's plain backward passes are slower than reorders. */
 #include "kernels/options.h"
 #include "kernels/cpu/cpu-onednn.h"
 

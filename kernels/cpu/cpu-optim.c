@@ -155,8 +155,8 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- grad_stats -------------------------------------------------------- */
 
-/* Written with vectors, because GCC 12 vectorises badly a loop that widens, squares and compares at once: 0.14
- * nanoseconds an element where that took 0.48. The order of the additions is the same on every instruction set. */
+/* Written with vectors, because GCC 12 vectorises badly a loop that widens, squares and compares at once. The order of
+ * the additions is the same on every instruction set. */
 typedef float Floats __attribute__ ((vector_size (32)));
 typedef float Sixteen __attribute__ ((vector_size (64)));
 typedef double Doubles __attribute__ ((vector_size (64)));

@@ -1,10 +1,10 @@
 /* Threads: how many there may be, how work is divided among them, and how they wait.
  *
- * OpenMP's threads wait by spinning, because a parallel region then begins within a microsecond, where waking a
- * sleeping thread takes fifty. On a machine with other work that is the wrong thing: what spins keeps a core from the
- * program whose result somebody waits for, so two trainings beside each other take many times as long as one after the
- * other. Which of the two is right changes while a program runs, but libgomp reads how long to spin only when it is
- * loaded.
+ * OpenMP's threads wait by spinning, because a parallel region then begins at once, where waking a
+ * sleeping thread takes a system call and a scheduler's decision. On a machine with other work that is the wrong thing:
+ * what spins keeps a core from the program whose result somebody waits for, so two trainings beside each other take
+ * many times as long as one after the other. Which of the two is right changes while a program runs, but libgomp reads
+ * how long to spin only when it is loaded.
  *
  * libgomp has a rule of its own, however: while a process has more OpenMP threads than it may use processors, it spins
  * for a microsecond only and then sleeps. So while the system lets our threads wait for a processor, a spare team
@@ -198,8 +198,8 @@ cpu_wait_asleep (bool asleep, int threads)
 #define SAMPLE_EVERY_CALLS 32
 #define SAMPLE_EVERY_NS    100e6
 /* Time that the threads together were kept waiting, as a share of the time that went by. Two trainings of two threads
- * on two processors keep each other's waiting for 0.5 to 0.95 of it, whether they spin or sleep; a quiet machine for
- * 0.1. */
+ * on two processors keep each other's waiting for more than BUSY_SHARE of it, whether they spin or sleep; a quiet
+ * machine for less than QUIET_SHARE (two runs of `gradloom train` at once, and one). */
 #define BUSY_SHARE  0.4
 #define QUIET_SHARE 0.25
 /* Threads that sleep wait for processors in their own way; so once in two seconds it is tried whether they may spin. */

@@ -3,7 +3,8 @@
  * The loops are compiled once for each instruction set (x86-64, -v3, -v4) from the
  * same files; ISA(name) gives each copy its own symbols and cpu-backend.c picks one
  * table of primitives when a device is opened. Only cpu_parallel() starts threads.
- * Floats are f32 alone; data movement takes every type. */
+ * Floats are f32, and bf16 too in products, convolutions, pooling, normalisations and
+ * element-wise work; data movement takes every type. */
 #ifndef LOOM_CPU_H
 #define LOOM_CPU_H
 

@@ -1,7 +1,7 @@
 /* Loads and launches the element-wise kernels that cuda-source.c writes.
  *
  * Two calls with the same source share one module, since a network repeats the same
- * fusion many times and compiling costs tens of milliseconds. The driver's functions
+ * fusion many times and compiling takes far longer than a launch. The driver's functions
  * are fetched through the runtime, so the driver library is never linked. */
 #include <cuda.h>
 #include <cudaTypedefs.h>
