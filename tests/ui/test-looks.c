@@ -6,6 +6,8 @@
 #include "ui/drawing/draw-fault.h"
 #include "ui/drawing/studio-export.h"
 #include "ui/drawing/studio-formula.h"
+#include "ui/scene/studio-map.h"
+#include "ui/scene/studio-measure.h"
 
 static StudioScene *
 load (const char *nodes)
@@ -239,6 +241,115 @@ test_formula_glyphs (void)
   g_object_unref (context);
 }
 
+static void
+test_map (void)
+{
+  const StudioRect wide = { -200, 100, 4000, 500 }, high = { 0, 0, 300, 6000 }, point = { 5, 5, 0, 0 };
+  const StudioRect *const all[] = { &wide, &high, &point };
+  double x, y, mx, my;
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    {
+      StudioMap map;
+      StudioRect r;
+
+      studio_map_init (&map, all[i], 1);
+      g_assert_cmpfloat (map.width, <=, STUDIO_MAP_WIDTH + 1);
+      g_assert_cmpfloat (map.height, <=, STUDIO_MAP_HEIGHT + 1);
+      g_assert_cmpfloat (MIN (map.width, map.height), >=, 40);
+      r = studio_map_rect (&map, all[i]);
+      g_assert_true (r.x >= 0 && r.y >= 0 && r.x + r.width <= map.width && r.y + r.height <= map.height);
+      studio_map_to_map (&map, 123, 456, &mx, &my);
+      studio_map_to_canvas (&map, mx, my, &x, &y);
+      g_assert_cmpfloat_with_epsilon (x, 123, 1e-6);
+      g_assert_cmpfloat_with_epsilon (y, 456, 1e-6);
+    }
+}
+
+static void
+test_map_is_needed (void)
+{
+  const StudioRect bounds = { 0, 0, 1000, 400 }, none = { 0, 0, 0, 0 };
+  const StudioView fits = { 1, -50, -50, 1200, 600 }, near = { 2, -50, -50, 1200, 600 };
+  const StudioView small = { 2, 0, 0, 400, 300 };
+
+  g_assert_false (studio_map_is_needed (&bounds, &fits));
+  g_assert_true (studio_map_is_needed (&bounds, &near));
+  g_assert_false (studio_map_is_needed (&bounds, &small));
+  g_assert_false (studio_map_is_needed (&none, &near));
+}
+
+/* A drag that begins in the rectangle keeps its hold; one beside it brings the middle there; and none loses the graph.
+ */
+static void
+test_map_drag (void)
+{
+  const StudioRect bounds = { 0, 0, 4000, 2000 };
+  StudioView view = { 1, 1000, 500, 800, 600 }, before = view;
+  StudioMapDrag drag;
+  StudioMap map;
+  StudioRect seen;
+  double x, y;
+
+  studio_map_init (&map, &bounds, 1);
+  seen = studio_map_seen (&map, &view);
+  studio_map_press (&map, &view, seen.x + 3, seen.y + 3, &drag);
+  studio_map_move (&map, &drag, seen.x + 3, seen.y + 3, &view);
+  g_assert_cmpfloat_with_epsilon (view.x, before.x, 1e-6);
+  g_assert_cmpfloat_with_epsilon (view.y, before.y, 1e-6);
+  studio_map_move (&map, &drag, seen.x + 13, seen.y + 3, &view);
+  g_assert_cmpfloat_with_epsilon (view.x, before.x + 10 / map.scale, 1e-6);
+  g_assert_cmpfloat_with_epsilon (view.y, before.y, 1e-6);
+  studio_map_move (&map, &drag, 9999, -9999, &view);
+  g_assert_cmpfloat_with_epsilon (view.x + 400, 4000, 1e-6);
+  g_assert_cmpfloat_with_epsilon (view.y + 300, 0, 1e-6);
+  studio_map_to_map (&map, 3000, 300, &x, &y);
+  view = before;
+  studio_map_press (&map, &view, x, y, &drag);
+  studio_map_move (&map, &drag, x, y, &view);
+  g_assert_cmpfloat_with_epsilon (view.x + 400, 3000, 1e-6);
+  g_assert_cmpfloat_with_epsilon (view.y + 300, 300, 1e-6);
+}
+
+static void
+expect_text (StudioMeasure measure, double value, const char *text)
+{
+  g_autofree char *made = studio_measure_text (measure, value);
+
+  g_assert_cmpstr (made, ==, text);
+}
+
+static void
+test_measures (void)
+{
+  g_autoptr (StudioScene) scene = load (
+      "<module name=\"m\"><node id=\"in\" op=\"module_input\"/><node id=\"fc\" op=\"linear\" out_features=\"8\"/>"
+      "<node id=\"out\" op=\"module_output\"/><wire from=\"in\" to=\"fc\"/><wire from=\"fc\" to=\"out\"/></module>"
+      "<node id=\"x\" op=\"input\" shape=\"B,8\"/><node id=\"twice\" module=\"m\" repeat=\"2\"/>"
+      "<node id=\"head\" op=\"linear\" out_features=\"2\"/>"
+      "<wire from=\"x\" to=\"twice\"/><wire from=\"twice\" to=\"head\"/>");
+  g_autofree char *legend = studio_measure_legend (scene, STUDIO_MEASURE_PARAMETERS);
+  double all = 0;
+
+  /* All copies of a repeat count for its card. */
+  g_assert_cmpfloat (studio_measure_of (&scene->item[1].costs, STUDIO_MEASURE_PARAMETERS), ==, 2 * 72);
+  g_assert_cmpfloat (studio_measure_of (&scene->item[2].costs, STUDIO_MEASURE_PARAMETERS), ==, 18);
+  g_assert_cmpfloat (studio_measure_of (&scene->costs, STUDIO_MEASURE_PARAMETERS), ==, 162);
+  g_assert_cmpstr (legend, ==, "Share of 162 parameters");
+  for (StudioMeasure m = STUDIO_MEASURE_NONE + 1; m < STUDIO_N_MEASURES; m++, all = 0)
+    {
+      for (guint i = 0; i < scene->n_items; i++)
+        all += studio_measure_share (scene, &scene->item[i], m);
+      g_assert_cmpfloat_with_epsilon (all, 1, 1e-9);
+      g_assert_cmpint (studio_measure_find (studio_measure_name (m)), ==, m);
+    }
+  g_assert_cmpint (studio_measure_find ("nonsense"), ==, STUDIO_MEASURE_NONE);
+  expect_text (STUDIO_MEASURE_PARAMETERS, 61706, "61.7 k");
+  expect_text (STUDIO_MEASURE_PARAMETERS, 12, "12");
+  expect_text (STUDIO_MEASURE_OPERATIONS, 7.96e6, "7.96 MFLOP");
+  expect_text (STUDIO_MEASURE_OPERATIONS, 999.7, "1 kFLOP");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -249,6 +360,10 @@ main (int argc, char **argv)
   g_test_add_func ("/looks/contrast", test_contrast);
   g_test_add_func ("/looks/bubbles", test_bubbles);
   g_test_add_func ("/looks/bubbles-anywhere", test_bubbles_anywhere);
+  g_test_add_func ("/looks/map", test_map);
+  g_test_add_func ("/looks/map-is-needed", test_map_is_needed);
+  g_test_add_func ("/looks/map-drag", test_map_drag);
+  g_test_add_func ("/looks/measures", test_measures);
   g_test_add_func ("/looks/formula", test_formula);
   g_test_add_func ("/looks/formula-glyphs", test_formula_glyphs);
   return g_test_run ();

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-cost.h"
 
 const StudioTheme *
 studio_canvas_theme (StudioCanvas *self)
@@ -48,6 +50,17 @@ studio_canvas_icon (StudioCanvas *self, const char *name)
   return icon;
 }
 
+static void
+snapshot_legend (StudioCanvas *self, GtkSnapshot *snapshot, const StudioScene *scene)
+{
+  PangoLayout *text = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, self->view.width, self->view.height));
+
+  studio_draw_cost_legend (cr, scene, self->measure, 12, self->view.height - 12, studio_canvas_theme (self), text);
+  cairo_destroy (cr);
+  g_object_unref (text);
+}
+
 void
 studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -85,6 +98,8 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_ANNOTATION_VIEW (child))
       gtk_widget_snapshot_child (widget, child, snapshot);
 
+  if (self->measure != STUDIO_MEASURE_NONE && !self->presentation && scene->n_items > 0)
+    snapshot_legend (self, snapshot, scene);
   if (gesture->state == STUDIO_GESTURE_WIRING && gesture->fixed_item < scene->n_items)
     {
       double x0, y0, x1 = gesture->x, y1 = gesture->y;
@@ -190,6 +205,7 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
       self->view.height = height;
       g_clear_pointer (&self->wires, gsk_render_node_unref);
       g_clear_pointer (&self->pills, gsk_render_node_unref);
+      g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
     }
   self->allocating = TRUE;
   scene = studio_canvas_scene (self);

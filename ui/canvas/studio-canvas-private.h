@@ -7,6 +7,7 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-node.h"
 #include "ui/canvas/studio-annotation.h"
+#include "ui/scene/studio-measure.h"
 
 G_BEGIN_DECLS
 
@@ -22,9 +23,9 @@ struct _StudioCanvas
   gboolean fitted;      /* nothing was moved since the graph was fitted */
   double inset_top, inset_bottom;
   gboolean presentation;
-  gboolean bare; /* no dots */
-  gboolean show_cost;
-  char **spotlight; /* ids of the cards that are not dimmed; NULL: none is */
+  gboolean bare;                       /* no dots */
+  StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */
+  char **spotlight;                    /* ids of the cards that are not dimmed; NULL: none is */
 
   gboolean allocating;     /* just now */
   guint sync_tick;         /* before the next frame */
@@ -63,10 +64,10 @@ struct _StudioCanvas
   struct
   {
     StudioHitKind kind;
-    guint64 serial;   /* of the card, wire, frame or note; 0: the canvas */
-    const char *port; /* interned; NULL: none */
-    double x, y;      /* canvas */
-  } menu;             /* what the context menu was opened for */
+    guint64 serial;        /* of the card, wire, frame or note; 0: the canvas */
+    const char *port;      /* interned; NULL: none */
+    double x, y;           /* canvas */
+  } menu;                  /* what the context menu was opened for */
   double paste_x, paste_y; /* where what is being read from the clipboard goes; NAN: beside the original */
   char *scope_path;        /* that the view belongs to */
   GHashTable *views;       /* scope path → StudioView */

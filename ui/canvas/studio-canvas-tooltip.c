@@ -37,8 +37,24 @@ add_type (GString *markup, gboolean typed, const LoomType *type)
   add_line (markup, typed ? line : "shape not known yet");
 }
 
+/* "Parameters 1.2 k (4 %)", a line each that there is something to say of. */
 static void
-describe_card (GString *markup, const StudioItem *item, double zoom)
+add_costs (GString *markup, const StudioScene *scene, const StudioItem *item)
+{
+  for (StudioMeasure m = STUDIO_MEASURE_NONE + 1; m < STUDIO_N_MEASURES; m++)
+    {
+      double value = studio_measure_of (&item->costs, m);
+      g_autofree char *number = studio_measure_text (m, value);
+      g_autofree char *line = g_strdup_printf ("%s %s (%.0f %%)", studio_measure_title (m), number,
+                                               100 * studio_measure_share (scene, item, m));
+
+      if (value > 0)
+        add_line (markup, line);
+    }
+}
+
+static void
+describe_card (GString *markup, const StudioScene *scene, const StudioItem *item, double zoom)
 {
   const char *formula = item->op != NULL ? item->op->formula : NULL;
 
@@ -56,12 +72,7 @@ describe_card (GString *markup, const StudioItem *item, double zoom)
   for (guint p = 0; p < item->n_outputs; p++)
     if (item->output[p].typed)
       add_type (markup, TRUE, &item->output[p].type);
-  if (item->cost > 0)
-    {
-      g_autofree char *share = g_strdup_printf ("%.1f %% of the net's operations", item->cost * 100);
-
-      add_line (markup, share);
-    }
+  add_costs (markup, scene, item);
   if (item->waits_for != NULL)
     {
       g_autofree char *waits = g_strdup_printf ("Has no shape before “%s” is mended.", item->waits_for);
@@ -110,7 +121,7 @@ studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard,
                    hit.kind == STUDIO_HIT_INPUT ? &scene->item[hit.item].input[hit.port]
                                                 : &scene->item[hit.item].output[hit.port]);
   else if (hit.kind == STUDIO_HIT_CARD)
-    describe_card (markup, &scene->item[hit.item], self->view.zoom);
+    describe_card (markup, scene, &scene->item[hit.item], self->view.zoom);
   else if (hit.kind == STUDIO_HIT_LINK)
     describe_link (markup, scene, &scene->link[hit.item]);
   if (markup->len == 0)

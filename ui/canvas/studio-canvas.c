@@ -89,34 +89,47 @@ studio_canvas_get_document (StudioCanvas *self)
 
 enum
 {
-  PROP_SHOW_COST = 1
+  PROP_SHOW_COST = 1,
+  PROP_COST_MEASURE
 };
 
 static void
 studio_canvas_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
+  StudioCanvas *self = STUDIO_CANVAS (object);
+
   if (id == PROP_SHOW_COST)
-    g_value_set_boolean (value, STUDIO_CANVAS (object)->show_cost);
+    g_value_set_boolean (value, self->measure != STUDIO_MEASURE_NONE);
+  else if (id == PROP_COST_MEASURE)
+    g_value_set_string (value, studio_measure_name (self->measure));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+set_measure (StudioCanvas *self, StudioMeasure measure)
+{
+  if (self->measure == measure)
+    return;
+  self->measure = measure;
+  if (measure != STUDIO_MEASURE_NONE)
+    self->last_measure = measure;
+  studio_canvas_restyle (self, FALSE);
+  g_object_notify (G_OBJECT (self), "show-cost");
+  g_object_notify (G_OBJECT (self), "cost-measure");
 }
 
 static void
 studio_canvas_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   StudioCanvas *self = STUDIO_CANVAS (object);
-  GHashTableIter iter;
-  gpointer node;
 
-  if (id != PROP_SHOW_COST)
-    {
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-      return;
-    }
-  self->show_cost = g_value_get_boolean (value);
-  g_hash_table_iter_init (&iter, self->nodes);
-  while (g_hash_table_iter_next (&iter, NULL, &node))
-    gtk_widget_queue_draw (node);
+  if (id == PROP_SHOW_COST)
+    set_measure (self, g_value_get_boolean (value) ? self->last_measure : STUDIO_MEASURE_NONE);
+  else if (id == PROP_COST_MEASURE)
+    set_measure (self, studio_measure_find (g_value_get_string (value)));
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
 static void
@@ -194,7 +207,13 @@ studio_canvas_class_init (StudioCanvasClass *klass)
   G_OBJECT_CLASS (klass)->set_property = studio_canvas_set_property;
   g_object_class_install_property (
       G_OBJECT_CLASS (klass), PROP_SHOW_COST,
-      g_param_spec_boolean ("show-cost", NULL, NULL, FALSE, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+      g_param_spec_boolean ("show-cost", NULL, NULL, FALSE,
+                            G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY));
+  /* The name of a StudioMeasure. */
+  g_object_class_install_property (
+      G_OBJECT_CLASS (klass), PROP_COST_MEASURE,
+      g_param_spec_string ("cost-measure", NULL, NULL, "none",
+                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY));
   widget_class->snapshot = studio_canvas_snapshot;
   widget_class->size_allocate = studio_canvas_size_allocate;
   widget_class->measure = studio_canvas_measure;
@@ -219,6 +238,7 @@ static void
 studio_canvas_init (StudioCanvas *self)
 {
   self->view.zoom = 1;
+  self->last_measure = STUDIO_MEASURE_OPERATIONS;
   self->hover = STUDIO_NO_ITEM;
   self->fit_pending = TRUE;
   self->scope_path = g_strdup ("");

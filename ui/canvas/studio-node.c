@@ -9,6 +9,7 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-cost.h"
 #include "ui/drawing/draw-far.h"
 #include "ui/drawing/draw-fault.h"
 
@@ -163,6 +164,20 @@ snapshot_fault (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardT
 }
 
 static void
+snapshot_cost (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme)
+{
+  const StudioScene *scene = studio_document_get_scene (self->canvas->document);
+  cairo_t *cr;
+
+  if (self->port == NULL)
+    self->port = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, item->height - 16, item->width, 32));
+  studio_draw_cost (cr, scene, item, self->canvas->measure, item->width, item->height, STUDIO_CARD_RADIUS, theme,
+                    self->port);
+  cairo_destroy (cr);
+}
+
+static void
 snapshot_frozen (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
 {
   double x, y;
@@ -220,6 +235,9 @@ snapshot_far (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, c
       cr = cairo_create (self->far);
       cairo_translate (cr, 4, 4);
       studio_draw_card_far (cr, item, theme, zoom, w, h, studio_canvas_far_text (self->canvas), &look);
+      if (self->canvas->measure != STUDIO_MEASURE_NONE)
+        studio_draw_cost (cr, studio_document_get_scene (self->canvas->document), item, self->canvas->measure, w, h, 0,
+                          theme, NULL);
       cairo_destroy (cr);
     }
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8));
@@ -328,19 +346,6 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_snapshot_append_color (
         snapshot, studio_rgba (&theme->accent),
         &GRAPHENE_RECT_INIT (STUDIO_CARD_RADIUS, 0, (item->width - 2 * STUDIO_CARD_RADIUS) * *progress, 3));
-  if (self->canvas->show_cost && item->cost > 0)
-    {
-      GskRoundedRect outline;
-
-      gsk_rounded_rect_init_from_rect (&outline, &GRAPHENE_RECT_INIT (0, 0, item->width, item->height),
-                                       STUDIO_CARD_RADIUS);
-      gtk_snapshot_push_rounded_clip (snapshot, &outline);
-      gtk_snapshot_append_color (snapshot, studio_rgba (&theme->pill),
-                                 &GRAPHENE_RECT_INIT (0, item->height - 3, item->width, 3));
-      gtk_snapshot_append_color (snapshot, studio_rgba (&theme->accent),
-                                 &GRAPHENE_RECT_INIT (0, item->height - 3, MAX (item->width * item->cost, 4), 3));
-      gtk_snapshot_pop (snapshot);
-    }
   if (gtk_widget_has_visible_focus (widget))
     append_box (snapshot, &GRAPHENE_RECT_INIT (-5, -5, item->width + 10, item->height + 10), STUDIO_CARD_RADIUS + 5,
                 NULL, 2, &theme->accent);
@@ -360,6 +365,8 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         if (studio_canvas_port_is_lit (self->canvas, self->item, FALSE, p))
           snapshot_port (self, snapshot, item, FALSE, p, theme, TRUE);
     }
+  if (self->canvas->measure != STUDIO_MEASURE_NONE)
+    snapshot_cost (self, snapshot, item, theme);
   if (item->fault != NULL)
     snapshot_fault (snapshot, item, texts, theme);
 }

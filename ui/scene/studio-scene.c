@@ -475,6 +475,14 @@ add_hanging (const Build *build, const LoomElement *scope)
     }
 }
 
+static void
+add_cost (LoomCost *sum, const LoomCost *cost)
+{
+  sum->parameters += cost->parameters;
+  sum->flops += cost->flops;
+  sum->bytes += cost->bytes;
+}
+
 /* Each card's share of the whole net's operations: nodes inside a module, and all copies of a repeat, count for its
  * card.
  */
@@ -482,19 +490,18 @@ static void
 add_costs (const Build *build, const char *scope_path, const LoomNet *net)
 {
   StudioScene *scene = build->scene;
-  double total = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
       StudioItem *item = item_of_path (build, scope_path, node->path);
 
-      total += node->cost.flops;
+      add_cost (&scene->costs, &node->cost);
       if (item != NULL)
-        item->cost += node->cost.flops;
+        add_cost (&item->costs, &node->cost);
     }
-  for (guint i = 0; total > 0 && i < scene->n_items; i++)
-    scene->item[i].cost /= total;
+  for (guint i = 0; scene->costs.flops > 0 && i < scene->n_items; i++)
+    scene->item[i].cost = scene->item[i].costs.flops / scene->costs.flops;
 }
 
 static double

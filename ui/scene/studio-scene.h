@@ -56,6 +56,7 @@ typedef struct
   gboolean is_placed;         /* by the file; else x and y wait for a layout (studio_layout_fill) */
   double hanging;             /* room for what hangs below the card: its pins */
   char *summary;
+  LoomCost costs;  /* of all nodes behind the card */
   double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */
   gboolean frozen; /* its weights are not trained */
@@ -103,6 +104,7 @@ typedef struct
   StudioItem *item;
   StudioLink *link;
   StudioAnnotation *annotation; /* frames before notes: the order of drawing */
+  LoomCost costs;               /* of the whole net */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
   StudioRoutes *routes;         /* of the wires, as they were last asked for */
 } StudioScene;

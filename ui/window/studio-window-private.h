@@ -26,6 +26,7 @@ struct _StudioWindow
       *step_button, *menu_button, *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
+  GtkWidget *minimap;
   GtkWidget *split, *upper, *middle, *canvas_overlay, *left_toggle, *right_toggle;
   StudioPanes *panes;
   GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
@@ -155,6 +156,8 @@ void studio_window_setup_frame (StudioWindow *self);
 /* The main menu, with what the header has no room for. To be called again when devices or recent graphs are others. */
 void studio_window_update_menu (StudioWindow *self);
 void studio_window_setup_panes (StudioWindow *self);
+/* The minimap and what else lies over the canvas, with their actions. */
+void studio_window_setup_view (StudioWindow *self);
 void studio_window_update_panes (StudioWindow *self); /* for this document, and for who looks at it */
 
 /* ---- presentation ---- */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/scene/studio-measure.h"
 #include "ui/window/studio-window-private.h"
 
 #define FAULTS_WIDTH 400
@@ -63,18 +64,23 @@ studio_window_update_title (StudioWindow *self)
       g_string_append_printf (under, "%s%s parameters", under->len ? " · " : "", count);
       if (memory > 0 || bytes > 0)
         g_string_append_printf (under, " · %s", size);
-      double flops = 0;
+      LoomCost costs = { 0 };
       for (guint i = 0; i < loom_net_n_nodes (net); i++)
-        flops += loom_net_node (net, i)->cost.flops;
+        {
+          costs.flops += loom_net_node (net, i)->cost.flops;
+          costs.bytes += loom_net_node (net, i)->cost.bytes;
+        }
       guint layers = loom_net_n_nodes (net);
       g_string_append_printf (totals, "%u %s · %s parameters", layers, layers == 1 ? "layer" : "layers", count);
-      if (flops > 0)
+      if (costs.flops > 0)
         {
-          static const char *const unit[] = { "", "k", "M", "G", "T" };
-          guint u = 0;
-          for (; flops >= 1000 && u + 1 < G_N_ELEMENTS (unit); u++)
-            flops /= 1000;
-          g_string_append_printf (totals, " · %.3g %sFLOP a sample", flops, unit[u]);
+          g_autofree char *flops = studio_measure_text (STUDIO_MEASURE_OPERATIONS, costs.flops);
+          g_string_append_printf (totals, " · %s a sample", flops);
+        }
+      if (costs.bytes > 0)
+        {
+          g_autofree char *activations = studio_measure_text (STUDIO_MEASURE_ACTIVATIONS, costs.bytes);
+          g_string_append_printf (totals, " · %s activations a sample", activations);
         }
     }
   adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), under->str);

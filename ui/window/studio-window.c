@@ -272,8 +272,20 @@ make_parts (StudioWindow *self)
 static void
 make_menus (StudioWindow *self)
 {
-  static const char *const zoom_menu[]
-      = { "win.zoom-to-fit", "win.zoom-to-selection", "win.zoom-normal", "win.zoom-in", "win.zoom-out", NULL, NULL };
+  static const char *const zoom_menu[] = { "win.zoom-to-fit",
+                                           "win.zoom-to-selection",
+                                           "win.zoom-normal",
+                                           "win.zoom-in",
+                                           "win.zoom-out",
+                                           NULL,
+                                           "win.minimap",
+                                           NULL,
+                                           "win.cost::none",
+                                           "win.cost::parameters",
+                                           "win.cost::operations",
+                                           "win.cost::activations",
+                                           NULL,
+                                           NULL };
   g_autoptr (GMenuModel) menu = studio_commands_menu (zoom_menu);
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->zoom_button), menu);
   gtk_application_window_set_help_overlay (GTK_APPLICATION_WINDOW (self), studio_commands_shortcuts ());
@@ -287,6 +299,7 @@ studio_window_init (StudioWindow *self)
   make_parts (self);
   studio_window_install_actions (self);
   studio_window_setup_panes (self);
+  studio_window_setup_view (self);
   make_menus (self);
   studio_window_setup_status (self);
   studio_window_setup_disk (self);

@@ -1,0 +1,276 @@
+/* The minimap draws its cards once into a picture, which stays while the graph does: panning moves only the rectangle.
+ */
+#include "ui/canvas/studio-minimap.h"
+
+#include <math.h>
+
+#include "ui/canvas/studio-canvas-private.h"
+#include "ui/drawing/draw-card.h"
+#include "ui/scene/studio-map.h"
+
+#define EDGE 12
+
+struct _StudioMinimap
+{
+  GtkWidget parent_instance;
+
+  StudioCanvas *canvas; /* a weak pointer */
+  StudioMap map;
+  cairo_surface_t *cards; /* NULL: to be drawn */
+  StudioMapDrag drag;
+  gboolean wanted;
+  guint update; /* an idle's source */
+};
+
+G_DEFINE_FINAL_TYPE (StudioMinimap, studio_minimap, GTK_TYPE_WIDGET)
+
+/* ---- drawing -------------------------------------------------------------- */
+
+static void
+draw_frames (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const StudioTheme *theme)
+{
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      const StudioAnnotation *frame = &scene->annotation[i];
+      StudioRect whole = { frame->x, frame->y, frame->width, frame->height }, r = studio_map_rect (map, &whole);
+      StudioColor fill = theme->dim;
+
+      if (frame->color != NULL)
+        studio_color_parse (frame->color, &fill);
+      fill.alpha = 0.18f;
+      studio_draw_box (cr, r.x, r.y, r.width, r.height, 2, &fill, 0, NULL);
+    }
+}
+
+/* One path a colour: thousands of cards are a few fills. */
+static void
+draw_cards (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const StudioTheme *theme)
+{
+  for (int c = 0; c <= LOOM_N_CATEGORIES + 1; c++)
+    {
+      gboolean any = FALSE;
+
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          const StudioItem *item = &scene->item[i];
+          StudioRect card = studio_geometry_card (item), r = studio_map_rect (map, &card);
+          int category = studio_item_tone (item) == STUDIO_TONE_ERROR ? LOOM_N_CATEGORIES + 1
+                         : item->is_module                            ? LOOM_N_CATEGORIES
+                         : item->op != NULL                           ? (int)item->op->category
+                                                                      : LOOM_CATEGORY_HIDDEN;
+
+          if (category != c)
+            continue;
+          cairo_rectangle (cr, r.x, r.y, MAX (r.width, 2), MAX (r.height, 1.5));
+          any = TRUE;
+        }
+      if (!any)
+        continue;
+      studio_color_set (c > LOOM_N_CATEGORIES ? &theme->error : &theme->category[c], cr);
+      cairo_fill (cr);
+    }
+}
+
+static void
+draw_picture (StudioMinimap *self)
+{
+  int factor = gtk_widget_get_scale_factor (GTK_WIDGET (self));
+  const StudioTheme *theme = studio_canvas_theme (self->canvas);
+  StudioScene *scene = studio_canvas_scene (self->canvas);
+  cairo_t *cr;
+
+  self->cards
+      = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (int)self->map.width * factor, (int)self->map.height * factor);
+  cairo_surface_set_device_scale (self->cards, factor, factor);
+  cr = cairo_create (self->cards);
+  draw_frames (cr, &self->map, scene, theme);
+  draw_cards (cr, &self->map, scene, theme);
+  cairo_destroy (cr);
+}
+
+static void
+studio_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioMinimap *self = STUDIO_MINIMAP (widget);
+  const StudioTheme *theme;
+  StudioColor ground, fill;
+  StudioRect seen;
+  cairo_t *cr;
+
+  if (self->canvas == NULL)
+    return;
+  theme = studio_canvas_theme (self->canvas);
+  if (self->cards == NULL)
+    draw_picture (self);
+  ground = theme->background;
+  ground.alpha = 0.92f;
+  fill = theme->accent;
+  fill.alpha = 0.12f;
+  seen = studio_map_seen (&self->map, &self->canvas->view);
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, self->map.width, self->map.height));
+  studio_draw_box (cr, 0, 0, self->map.width, self->map.height, 8, &ground, 1, &theme->border);
+  cairo_set_source_surface (cr, self->cards, 0, 0);
+  cairo_paint (cr);
+  studio_draw_box (cr, floor (seen.x), floor (seen.y), ceil (seen.width), ceil (seen.height), 3, &fill, 1.5,
+                   &theme->accent);
+  cairo_destroy (cr);
+}
+
+/* ---- when it is there ------------------------------------------------------ */
+
+static gboolean
+update_cb (gpointer data)
+{
+  StudioMinimap *self = data;
+  StudioRect bounds;
+  gboolean shown;
+
+  self->update = 0;
+  if (self->canvas == NULL || self->canvas->document == NULL)
+    return G_SOURCE_REMOVE;
+  bounds = studio_geometry_bounds (studio_canvas_scene (self->canvas));
+  shown = self->wanted && !self->canvas->bare && !self->canvas->presentation
+          && studio_map_is_needed (&bounds, &self->canvas->view);
+  if (shown)
+    {
+      StudioMap before = self->map;
+
+      studio_map_init (&self->map, &bounds, studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self))));
+      if (before.width != self->map.width || before.height != self->map.height)
+        gtk_widget_queue_resize (GTK_WIDGET (self));
+    }
+  gtk_widget_set_visible (GTK_WIDGET (self), shown);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  return G_SOURCE_REMOVE;
+}
+
+/* The view also changes while the canvas is being allocated, when nothing may come or go. */
+static void
+view_changed_cb (StudioMinimap *self)
+{
+  if (self->update == 0)
+    self->update = g_idle_add_full (G_PRIORITY_HIGH_IDLE + 15, update_cb, self, NULL);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+graph_changed_cb (StudioMinimap *self)
+{
+  g_clear_pointer (&self->cards, cairo_surface_destroy);
+  view_changed_cb (self);
+}
+
+void
+studio_minimap_set_wanted (StudioMinimap *self, gboolean wanted)
+{
+  self->wanted = wanted;
+  view_changed_cb (self);
+}
+
+/* ---- the pointer ----------------------------------------------------------- */
+
+static void
+move_to (StudioMinimap *self, double x, double y)
+{
+  studio_map_move (&self->map, &self->drag, x, y, &self->canvas->view);
+  studio_canvas_view_changed (self->canvas);
+}
+
+static void
+drag_begin_cb (GtkGestureDrag *gesture, double x, double y, StudioMinimap *self)
+{
+  if (self->canvas == NULL)
+    return;
+  studio_map_press (&self->map, &self->canvas->view, x, y, &self->drag);
+  move_to (self, x, y);
+  gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
+}
+
+static void
+drag_update_cb (GtkGestureDrag *gesture, double dx, double dy, StudioMinimap *self)
+{
+  double x, y;
+
+  if (self->canvas != NULL && gtk_gesture_drag_get_start_point (gesture, &x, &y))
+    move_to (self, x + dx, y + dy);
+}
+
+/* ---- widget ----------------------------------------------------------------- */
+
+static void
+studio_minimap_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                        int *minimum_baseline, int *natural_baseline)
+{
+  StudioMinimap *self = STUDIO_MINIMAP (widget);
+
+  *minimum = *natural = (int)(orientation == GTK_ORIENTATION_HORIZONTAL ? self->map.width : self->map.height);
+}
+
+static void
+studio_minimap_css_changed (GtkWidget *widget, GtkCssStyleChange *change)
+{
+  GTK_WIDGET_CLASS (studio_minimap_parent_class)->css_changed (widget, change);
+  graph_changed_cb (STUDIO_MINIMAP (widget));
+}
+
+static void
+studio_minimap_dispose (GObject *object)
+{
+  StudioMinimap *self = STUDIO_MINIMAP (object);
+
+  g_clear_handle_id (&self->update, g_source_remove);
+  if (self->canvas != NULL)
+    {
+      g_signal_handlers_disconnect_by_data (self->canvas, self);
+      if (self->canvas->document != NULL)
+        g_signal_handlers_disconnect_by_data (self->canvas->document, self);
+    }
+  g_clear_weak_pointer (&self->canvas);
+  g_clear_pointer (&self->cards, cairo_surface_destroy);
+  G_OBJECT_CLASS (studio_minimap_parent_class)->dispose (object);
+}
+
+static void
+studio_minimap_class_init (StudioMinimapClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = studio_minimap_dispose;
+  widget_class->snapshot = studio_minimap_snapshot;
+  widget_class->measure = studio_minimap_measure;
+  widget_class->css_changed = studio_minimap_css_changed;
+  gtk_widget_class_set_css_name (widget_class, "studiominimap");
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+}
+
+static void
+studio_minimap_init (StudioMinimap *self)
+{
+  GtkGesture *drag = gtk_gesture_drag_new ();
+
+  gtk_widget_set_halign (GTK_WIDGET (self), GTK_ALIGN_END);
+  gtk_widget_set_valign (GTK_WIDGET (self), GTK_ALIGN_END);
+  gtk_widget_set_margin_end (GTK_WIDGET (self), EDGE);
+  gtk_widget_set_margin_bottom (GTK_WIDGET (self), EDGE);
+  gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), "Drag to move the view");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Minimap",
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                  "The whole graph; the rectangle is what the canvas shows", -1);
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
+}
+
+StudioMinimap *
+studio_minimap_new (StudioCanvas *canvas)
+{
+  StudioMinimap *self = g_object_new (STUDIO_TYPE_MINIMAP, NULL);
+
+  g_set_weak_pointer (&self->canvas, canvas);
+  g_signal_connect_swapped (canvas, "view-changed", G_CALLBACK (view_changed_cb), self);
+  g_signal_connect_swapped (canvas->document, "changed", G_CALLBACK (graph_changed_cb), self);
+  g_signal_connect_swapped (canvas->document, "net-changed", G_CALLBACK (graph_changed_cb), self);
+  g_signal_connect_swapped (canvas->document, "scope-changed", G_CALLBACK (graph_changed_cb), self);
+  return self;
+}

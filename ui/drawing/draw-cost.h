@@ -1,0 +1,19 @@
+/* Costs on cards, drawn with Cairo. */
+#pragma once
+
+#include <pango/pango.h>
+
+#include "ui/drawing/studio-theme.h"
+#include "ui/scene/studio-measure.h"
+
+G_BEGIN_DECLS
+
+/* A bar along the lower edge of a card of this size, whose corner is at (0, 0), and the number at its end. text is any
+ * small layout; it is changed. NULL: the bar alone. */
+void studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure,
+                       double width, double height, double radius, const StudioTheme *theme, PangoLayout *text);
+/* What bars and numbers are of, with its lower left corner at (x, y). */
+void studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
+                              const StudioTheme *theme, PangoLayout *text);
+
+G_END_DECLS

@@ -1,0 +1,27 @@
+/* What the canvas shows beside the graph: the minimap, and costs on cards. */
+#include "ui/canvas/studio-minimap.h"
+#include "ui/window/studio-settings.h"
+#include "ui/window/studio-window-private.h"
+
+static void
+minimap_cb (GSimpleAction *action, GVariant *state, gpointer data)
+{
+  StudioWindow *self = data;
+  gboolean wanted = g_variant_get_boolean (state);
+  studio_minimap_set_wanted (STUDIO_MINIMAP (self->minimap), wanted);
+  studio_settings_set_boolean ("minimap", wanted);
+  g_simple_action_set_state (action, state);
+}
+
+void
+studio_window_setup_view (StudioWindow *self)
+{
+  gboolean wanted = studio_settings_get_boolean ("minimap", TRUE);
+  const GActionEntry entry = { .name = "minimap", .state = wanted ? "true" : "false", .change_state = minimap_cb };
+  g_autoptr (GPropertyAction) cost = g_property_action_new ("cost", self->canvas, "cost-measure");
+  g_action_map_add_action_entries (G_ACTION_MAP (self), &entry, 1, self);
+  g_action_map_add_action (G_ACTION_MAP (self), G_ACTION (cost));
+  self->minimap = GTK_WIDGET (studio_minimap_new (self->canvas));
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), self->minimap);
+  studio_minimap_set_wanted (STUDIO_MINIMAP (self->minimap), wanted);
+}
