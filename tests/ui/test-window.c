@@ -531,6 +531,31 @@ open_bad_file (StudioWindow *window)
   gtk_window_destroy (GTK_WINDOW (dialog));
 }
 
+static gboolean
+has_right_angles (StudioWindow *window)
+{
+  return studio_canvas_get_right_angles (studio_window_get_canvas (window));
+}
+
+/* Wires run as they were chosen to: in the next version of the graph, too, and in a window that is opened later. */
+static void
+wires_as_chosen (StudioWindow *window, AdwApplication *application)
+{
+  StudioWindow *other;
+
+  g_assert_false (has_right_angles (window));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "wires", g_variant_new_string ("right-angles"));
+  g_assert_true (has_right_angles (window));
+  studio_document_add_node (studio_window_get_document (window), "relu", 0, 0);
+  g_assert_true (has_right_angles (window));
+  other = studio_window_new (application);
+  g_action_group_activate_action (G_ACTION_GROUP (other), "example", g_variant_new_string ("spirals"));
+  g_assert_true (has_right_angles (other));
+  gtk_window_destroy (GTK_WINDOW (other));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "wires", g_variant_new_string ("curved"));
+  g_assert_false (has_right_angles (window));
+}
+
 static void
 activate_cb (GtkApplication *application, int *commands)
 {
@@ -554,6 +579,7 @@ activate_cb (GtkApplication *application, int *commands)
   g_assert_cmpfloat (studio_run_get_pace (run), ==, 0);
   g_action_group_activate_action (G_ACTION_GROUP (window), "speed", g_variant_new_string ("watch"));
   g_assert_cmpfloat (studio_run_get_pace (run), ==, 30);
+  wires_as_chosen (window, ADW_APPLICATION (application));
   for (int on = 0; on < 2; on++)
     {
       g_action_group_activate_action (G_ACTION_GROUP (window), "present", NULL);

@@ -143,6 +143,7 @@ sync_scene (StudioCanvas *self)
   g_autofree char *description = NULL;
 
   self->stale = FALSE;
+  studio_routes_set_right_angles (scene->routes, self->right_angles);
   self->shift_dx = self->shift_dy = 0;
   studio_canvas_forget_moving (self);
   if (is_much_new (self, scene))

@@ -156,6 +156,20 @@ studio_canvas_set_bare (StudioCanvas *self, gboolean bare)
 }
 
 void
+studio_canvas_set_right_angles (StudioCanvas *self, gboolean on)
+{
+  self->right_angles = on;
+  studio_routes_set_right_angles (studio_canvas_scene (self)->routes, on);
+  studio_canvas_redraw_wires (self);
+}
+
+gboolean
+studio_canvas_get_right_angles (StudioCanvas *self)
+{
+  return studio_routes_get_right_angles (studio_canvas_scene (self)->routes);
+}
+
+void
 studio_canvas_get_centre (StudioCanvas *self, double *x, double *y)
 {
   studio_view_to_canvas (&self->view, self->view.width / 2, self->view.height / 2, x, y);

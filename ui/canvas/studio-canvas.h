@@ -66,6 +66,9 @@ void studio_canvas_set_insets (StudioCanvas *self, double top, double bottom);
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
 /* Dims all cards of the root but those with these ids (NULL: none is dimmed): what a lesson talks about. */
 void studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids);
+/* Wires in right angles; else curved where nothing is in their way. */
+void studio_canvas_set_right_angles (StudioCanvas *self, gboolean on);
+gboolean studio_canvas_get_right_angles (StudioCanvas *self);
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 
 /* Hangs a widget of the card's width under the card (a pin); NULL takes it away. It is shown while its node is. */

@@ -17,6 +17,8 @@ static const StudioCommand others[] = {
   { "win.right-pane", "View", "_Parameters and training", "right pane inspector fold side bar", { "<Shift>F9" } },
   { "canvas.show-cost", "View", "Show what cards cost", "flops parameters bar", { "<Control><Shift>c" } },
   { "win.minimap", "View", "_Minimap", "overview map", { NULL } },
+  { "win.wires::curved", "View", "C_urved wires", "lines links edges splines bezier", { NULL } },
+  { "win.wires::right-angles", "View", "_Right angles", "wires lines links edges orthogonal straight", { NULL } },
   { "win.cost::none", "View", "No costs on _cards", "hide", { NULL } },
   { "win.cost::parameters", "View", "_Parameters on cards", "cost weights bar", { NULL } },
   { "win.cost::operations", "View", "Op_erations on cards", "cost flops bar", { NULL } },
