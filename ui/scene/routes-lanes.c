@@ -57,6 +57,15 @@ route_room (RouteIndex *index, const GArray *corners, guint k, double *low, doub
     }
 }
 
+gboolean
+route_is_fixed (const GArray *corners, guint k)
+{
+  /* A way that leaves a point upright begins with a level piece of no length. */
+  return k == 0 || k + 2 >= corners->len
+         || (k == 1 && corner (corners, 0)->x == corner (corners, 1)->x
+             && corner (corners, 0)->y == corner (corners, 1)->y);
+}
+
 void
 route_centre (RouteIndex *index, GArray *corners)
 {
@@ -68,7 +77,7 @@ route_centre (RouteIndex *index, GArray *corners)
         double *at = k % 2 == 1 ? &p->x : &p->y, *other = k % 2 == 1 ? &q->x : &q->y, low, high;
         gboolean open_low, open_high;
 
-        if (k % 2 != 1 - pass)
+        if (k % 2 != 1 - pass || route_is_fixed (corners, k))
           continue;
         route_room (index, corners, k, &low, &high);
         open_low = low <= *at - ROUTE_SLIDE;
@@ -233,7 +242,7 @@ candidates_new (RouteWire *wire, guint n, guint upright)
 
       for (guint k = upright; k + 1 < len; k += 2)
         {
-          Candidate c = { { wire[i].way, k }, wire[i].net, i, 0, k == 0 || k + 2 == len, 0, 0, 0 };
+          Candidate c = { { wire[i].way, k }, wire[i].net, i, 0, route_is_fixed (wire[i].way, k), 0, 0, 0 };
           const RoutePoint *p = corner (wire[i].way, k), *q = p + 1;
 
           c.at = upright ? p->x : p->y;

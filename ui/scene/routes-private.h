@@ -9,10 +9,7 @@ G_BEGIN_DECLS
 #define ROUTE_TIGHT 3.0  /* where it is crowded */
 #define ROUTE_SLIDE 64.0 /* how far a piece may slide to find its lane */
 
-typedef struct
-{
-  double x, y;
-} RoutePoint;
+typedef StudioPoint RoutePoint;
 
 /* Cards by place, for questions about a rectangle. */
 typedef struct
@@ -31,10 +28,12 @@ void route_index_clear (RouteIndex *index);
 /* The cards that touch the rectangle; valid until the next question. */
 const guint *route_index_find (RouteIndex *index, const StudioRect *rect, guint *n);
 
-/* A wire as it is looked for: its ends, and what was found. */
+/* A wire as it is looked for, or the part of one between two points that the user led it through: its ends, and what
+ * was found. */
 typedef struct
 {
-  guint64 serial, net; /* net: of the output that it comes from; wires of one net may lie on each other */
+  guint64 key, net;     /* net: of the output that it comes from; wires of one net may lie on each other */
+  guint link, from, to; /* the wire; the cards at its ends, STUDIO_NO_ITEM where it ends at a point */
   double x0, y0, x1, y1;
   gboolean routed;
   StudioRect region;  /* cards outside it have no say */
@@ -43,8 +42,9 @@ typedef struct
 
 /* Finds corners from one port to the other that keep clear of cards; FALSE where there is no way. region: what was
  * looked at. */
-gboolean
-route_search (RouteIndex *index, const RouteWire *wire, guint from, guint to, GArray *corners, StudioRect *region);
+gboolean route_search (RouteIndex *index, const RouteWire *wire, GArray *corners, StudioRect *region);
+/* Whether the piece between corners k and k + 1 ends at a port or a point, and so stays. */
+gboolean route_is_fixed (const GArray *corners, guint k);
 /* Moves each inner piece to the middle of the channel that it runs in. */
 void route_centre (RouteIndex *index, GArray *corners);
 /* How far the piece between corners k and k + 1 may slide across itself. */

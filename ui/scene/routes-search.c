@@ -181,6 +181,19 @@ block (Lines *lines, const StudioRect *card, double clear)
       }
 }
 
+/* A wire leaves a port to the right and reaches one from the left; a point it leaves and reaches anyhow. */
+static double
+start_x (const RouteWire *wire, double clear)
+{
+  return wire->from != STUDIO_NO_ITEM ? wire->x0 + clear : wire->x0;
+}
+
+static double
+goal_x (const RouteWire *wire, double clear)
+{
+  return wire->to != STUDIO_NO_ITEM ? wire->x1 - clear : wire->x1;
+}
+
 static gboolean
 lines_init (Lines *lines, RouteIndex *index, const RouteWire *wire, const StudioRect *window, double clear)
 {
@@ -201,8 +214,8 @@ lines_init (Lines *lines, RouteIndex *index, const RouteWire *wire, const Studio
       add_line (lines->y, &ny, card->y - clear, window->y, bottom);
       add_line (lines->y, &ny, card->y + card->height + clear, window->y, bottom);
     }
-  lines->x[nx++] = wire->x0 + clear;
-  lines->x[nx++] = wire->x1 - clear;
+  lines->x[nx++] = start_x (wire, clear);
+  lines->x[nx++] = goal_x (wire, clear);
   lines->y[ny++] = wire->y0;
   lines->y[ny++] = wire->y1;
   lines->nx = sort_unique (lines->x, nx);
@@ -304,7 +317,7 @@ visit (Search *s, guint from, guint i, guint j, guint i2, guint j2)
   double cost = s->cost[from] + step_cost (s, i, j, i2, j2) + ((from & 1) != upright ? BEND : 0);
   double rest;
 
-  if (node == s->goal && upright)
+  if (node == s->goal && upright && s->wire->to != STUDIO_NO_ITEM)
     cost += BEND;
   if (s->cost[state] <= cost)
     return;
@@ -343,6 +356,9 @@ collect (const Search *s, guint state, GArray *corners)
       else
         g_array_append_val (corners, p);
     }
+  /* Level and upright in turn, whatever comes first. */
+  if (corners->len > 1 && g_array_index (corners, RoutePoint, 0).x == g_array_index (corners, RoutePoint, 1).x)
+    g_array_prepend_val (corners, end);
 }
 
 static gboolean
@@ -355,9 +371,10 @@ search_window (RouteIndex *index, const RouteWire *wire, const StudioRect *windo
   if (lines_init (&lines, index, wire, window, clear))
     {
       guint states = 2 * lines.nx * lines.ny;
-      guint start = line_at (lines.y, lines.ny, wire->y0) * lines.nx + line_at (lines.x, lines.nx, wire->x0 + clear);
+      guint start
+          = line_at (lines.y, lines.ny, wire->y0) * lines.nx + line_at (lines.x, lines.nx, start_x (wire, clear));
 
-      s.goal_x = wire->x1 - clear;
+      s.goal_x = goal_x (wire, clear);
       s.goal_y = wire->y1;
       s.goal = line_at (lines.y, lines.ny, s.goal_y) * lines.nx + line_at (lines.x, lines.nx, s.goal_x);
       s.cost = g_new (double, states);
@@ -368,6 +385,12 @@ search_window (RouteIndex *index, const RouteWire *wire, const StudioRect *windo
       s.cost[2 * start] = 0;
       s.before[2 * start] = G_MAXUINT;
       heap_push (s.heap, (Open){ 0, 0, 2 * start });
+      if (wire->from == STUDIO_NO_ITEM)
+        {
+          s.cost[2 * start + 1] = 0;
+          s.before[2 * start + 1] = G_MAXUINT;
+          heap_push (s.heap, (Open){ 0, 0, 2 * start + 1 });
+        }
       while (s.heap->len > 0 && !found)
         {
           Open open = heap_pop (s.heap);
@@ -399,7 +422,7 @@ search_window (RouteIndex *index, const RouteWire *wire, const StudioRect *windo
 }
 
 gboolean
-route_search (RouteIndex *index, const RouteWire *wire, guint from, guint to, GArray *corners, StudioRect *region)
+route_search (RouteIndex *index, const RouteWire *wire, GArray *corners, StudioRect *region)
 {
   static const struct
   {
@@ -412,8 +435,10 @@ route_search (RouteIndex *index, const RouteWire *wire, guint from, guint to, GA
       double margin = tries[k].margin;
 
       /* Its own cards are gone round, so all of them is looked at. */
-      window = studio_rect_union (window, index->card[from]);
-      window = studio_rect_union (window, index->card[to]);
+      if (wire->from != STUDIO_NO_ITEM)
+        window = studio_rect_union (window, index->card[wire->from]);
+      if (wire->to != STUDIO_NO_ITEM)
+        window = studio_rect_union (window, index->card[wire->to]);
       window
           = (StudioRect){ window.x - margin, window.y - margin, window.width + 2 * margin, window.height + 2 * margin };
       /* Pieces slide into their lanes a little beyond it. */

@@ -14,7 +14,8 @@
 struct _StudioRoutes
 {
   gboolean right_angles, valid;
-  guint n_cards, n_wires, n_searched;
+  guint n_cards, n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
+  guint *first_wire;                           /* of each link */
   StudioRect *card;
   guint64 *card_serial;
   RouteWire *wire;
@@ -53,6 +54,7 @@ studio_routes_free (StudioRoutes *self)
   clear_wires (self->wire, self->n_wires);
   g_free (self->card);
   g_free (self->card_serial);
+  g_free (self->first_wire);
   g_free (self->route);
   g_free (self->pill);
   g_array_unref (self->pieces);
@@ -84,20 +86,34 @@ studio_routes_n_searched (const StudioRoutes *self)
 
 /* ---- one wire ------------------------------------------------------------- */
 
+/* The parts of a link: from port to point, from point to point, and on to the other port. */
 static void
-ends_of (const StudioScene *scene, guint link, RouteWire *wire)
+add_parts (const StudioScene *scene, guint link, GArray *wires)
 {
   const StudioLink *l = &scene->link[link];
+  RouteWire wire = { .net = (guint64)l->from << 32 | l->output, .link = link };
+  StudioPoint start, end;
 
-  wire->serial = l->serial;
-  wire->net = (guint64)l->from << 32 | l->output;
-  studio_geometry_port (&scene->item[l->from], TRUE, l->output, &wire->x0, &wire->y0);
-  studio_geometry_port (&scene->item[l->to], FALSE, l->input, &wire->x1, &wire->y1);
+  studio_geometry_port (&scene->item[l->from], TRUE, l->output, &start.x, &start.y);
+  studio_geometry_port (&scene->item[l->to], FALSE, l->input, &end.x, &end.y);
+  for (guint k = 0; k <= l->n_points; k++)
+    {
+      StudioPoint a = k == 0 ? start : l->point[k - 1], b = k == l->n_points ? end : l->point[k];
+
+      wire.key = l->serial << 16 | k;
+      wire.from = k == 0 ? l->from : STUDIO_NO_ITEM;
+      wire.to = k == l->n_points ? l->to : STUDIO_NO_ITEM;
+      wire.x0 = a.x;
+      wire.y0 = a.y;
+      wire.x1 = b.x;
+      wire.y1 = b.y;
+      g_array_append_val (wires, wire);
+    }
 }
 
 /* Whether the plain curve keeps clear of cards; its own two it only leaves and reaches. */
 static gboolean
-is_free_curve (RouteIndex *index, const StudioCurve *curve, guint from, guint to, StudioRect *region)
+is_free_curve (RouteIndex *index, const StudioCurve *curve, const RouteWire *wire, StudioRect *region)
 {
   StudioRoute plain = { .n_pieces = 1, .piece = curve };
   const guint *near;
@@ -110,7 +126,7 @@ is_free_curve (RouteIndex *index, const StudioCurve *curve, guint from, guint to
   for (guint i = 0; i < n; i++)
     {
       StudioRect card = index->card[near[i]];
-      double clear = near[i] == from || near[i] == to ? -1 : ROUTE_CLEAR;
+      double clear = near[i] == wire->from || near[i] == wire->to ? -1 : ROUTE_CLEAR;
 
       card = (StudioRect){ card.x - clear, card.y - clear, card.width + 2 * clear, card.height + 2 * clear };
       if (studio_route_meets (&plain, &card))
@@ -120,7 +136,7 @@ is_free_curve (RouteIndex *index, const StudioCurve *curve, guint from, guint to
 }
 
 static void
-look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire, guint from, guint to)
+look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
 {
   StudioCurve curve = studio_geometry_curve (wire->x0, wire->y0, wire->x1, wire->y1);
   double ahead = wire->x1 - wire->x0, rise = fabs (wire->y1 - wire->y0);
@@ -130,7 +146,7 @@ look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire, guint from, gu
   self->n_searched++;
   wire->routed = FALSE;
   g_clear_pointer (&wire->base, g_array_unref);
-  if (is_plain && is_free_curve (index, &curve, from, to, &wire->region))
+  if (is_plain && is_free_curve (index, &curve, wire, &wire->region))
     {
       /* Others must not lie on it. */
       if (is_level)
@@ -143,7 +159,7 @@ look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire, guint from, gu
       return;
     }
   wire->base = g_array_new (FALSE, FALSE, sizeof (RoutePoint));
-  wire->routed = route_search (index, wire, from, to, wire->base, &wire->region);
+  wire->routed = route_search (index, wire, wire->base, &wire->region);
   if (wire->routed)
     route_centre (index, wire->base);
   else
@@ -222,16 +238,16 @@ is_touched (const RouteWire *wire, const GArray *dirty)
 
 /* What was found for this wire and still holds is moved into it. */
 static gboolean
-keep (StudioRoutes *self, GHashTable *by_serial, guint i, RouteWire *wire, const GArray *dirty)
+keep (StudioRoutes *self, GHashTable *by_key, guint i, RouteWire *wire, const GArray *dirty)
 {
   RouteWire *was = NULL;
 
   if (dirty->len > MANY_DIRTY)
     return FALSE;
-  if (by_serial == NULL)
+  if (by_key == NULL)
     was = &self->wire[i];
   else
-    was = g_hash_table_lookup (by_serial, &wire->serial);
+    was = g_hash_table_lookup (by_key, &wire->key);
   if (was == NULL || was->x0 != wire->x0 || was->y0 != wire->y0 || was->x1 != wire->x1 || was->y1 != wire->y1
       || is_touched (was, dirty))
     return FALSE;
@@ -242,12 +258,29 @@ keep (StudioRoutes *self, GHashTable *by_serial, guint i, RouteWire *wire, const
 }
 
 static gboolean
+has_points (const StudioRoutes *self, const StudioScene *scene, guint link)
+{
+  const StudioLink *l = &scene->link[link];
+  const RouteWire *wire = &self->wire[self->first_wire[link]];
+
+  if (self->first_wire[link + 1] - self->first_wire[link] != l->n_points + 1)
+    return FALSE;
+  for (guint k = 0; k < l->n_points; k++)
+    if (wire[k].x1 != l->point[k].x || wire[k].y1 != l->point[k].y)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
 is_current (const StudioRoutes *self, const StudioScene *scene)
 {
-  if (!self->valid || self->n_cards != scene->n_items || self->n_wires != scene->n_links)
+  if (!self->valid || self->n_cards != scene->n_items || self->n_links != scene->n_links)
     return FALSE;
   for (guint i = 0; i < scene->n_items; i++)
     if (self->card[i].x != scene->item[i].x || self->card[i].y != scene->item[i].y)
+      return FALSE;
+  for (guint l = 0; l < scene->n_links; l++)
+    if (!has_points (self, scene, l))
       return FALSE;
   return TRUE;
 }
@@ -255,27 +288,35 @@ is_current (const StudioRoutes *self, const StudioScene *scene)
 static void
 take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, const GArray *dirty)
 {
-  RouteWire *wire = g_new0 (RouteWire, scene->n_links + 1);
-  g_autoptr (GHashTable) by_serial = NULL;
-  gboolean aligned = self->n_wires == scene->n_links;
+  GArray *wires = g_array_sized_new (FALSE, TRUE, sizeof (RouteWire), scene->n_links + 1);
+  g_autoptr (GHashTable) by_key = NULL;
+  RouteWire *wire;
+  gboolean aligned;
 
-  for (guint i = 0; i < scene->n_links; i++)
+  self->first_wire = g_renew (guint, self->first_wire, scene->n_links + 1);
+  for (guint l = 0; l < scene->n_links; l++)
     {
-      ends_of (scene, i, &wire[i]);
-      aligned = aligned && self->wire[i].serial == wire[i].serial;
+      self->first_wire[l] = wires->len;
+      add_parts (scene, l, wires);
     }
+  self->first_wire[scene->n_links] = wires->len;
+  self->n_links = scene->n_links;
+  aligned = self->n_wires == wires->len;
+  wire = (RouteWire *)(gpointer)wires->data;
+  for (guint i = 0; aligned && i < wires->len; i++)
+    aligned = self->wire[i].key == wire[i].key;
   if (!aligned)
     {
-      by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
+      by_key = g_hash_table_new (g_int64_hash, g_int64_equal);
       for (guint i = 0; i < self->n_wires; i++)
-        g_hash_table_insert (by_serial, &self->wire[i].serial, &self->wire[i]);
+        g_hash_table_insert (by_key, &self->wire[i].key, &self->wire[i]);
     }
-  for (guint i = 0; i < scene->n_links; i++)
-    if (!keep (self, by_serial, i, &wire[i], dirty))
-      look_for (self, index, &wire[i], scene->link[i].from, scene->link[i].to);
+  for (guint i = 0; i < wires->len; i++)
+    if (!keep (self, by_key, i, &wire[i], dirty))
+      look_for (self, index, &wire[i]);
   clear_wires (self->wire, self->n_wires);
-  self->wire = wire;
-  self->n_wires = scene->n_links;
+  self->n_wires = wires->len;
+  self->wire = (RouteWire *)(gpointer)g_array_free (wires, FALSE);
 }
 
 static void
@@ -284,7 +325,7 @@ shape_all (StudioRoutes *self, RouteIndex *index)
   g_autofree guint *first = g_new (guint, self->n_wires + 1);
 
   g_array_set_size (self->pieces, 0);
-  self->route = g_renew (StudioRoute, self->route, self->n_wires + 1);
+  self->route = g_renew (StudioRoute, self->route, self->n_links + 1);
   for (guint i = 0; i < self->n_wires; i++)
     {
       const RouteWire *wire = &self->wire[i];
@@ -300,13 +341,14 @@ shape_all (StudioRoutes *self, RouteIndex *index)
         }
     }
   first[self->n_wires] = self->pieces->len;
-  for (guint i = 0; i < self->n_wires; i++)
+  for (guint l = 0; l < self->n_links; l++)
     {
-      StudioRoute *route = &self->route[i];
+      StudioRoute *route = &self->route[l];
+      guint start = self->first_wire[l], end = self->first_wire[l + 1];
 
-      *route = (StudioRoute){ .n_pieces = first[i + 1] - first[i],
-                              .piece = &g_array_index (self->pieces, StudioCurve, first[i]),
-                              .routed = self->wire[i].routed };
+      *route = (StudioRoute){ .n_pieces = first[end] - first[start],
+                              .piece = &g_array_index (self->pieces, StudioCurve, first[start]),
+                              .routed = self->wire[start].routed || end > start + 1 };
       for (guint k = 0; k < route->n_pieces; k++)
         {
           StudioRect r = studio_curve_bounds (&route->piece[k]);
@@ -352,7 +394,7 @@ studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gp
 
   if (!self->pills_valid || self->pills_key != key)
     {
-      self->pill = g_renew (StudioPill, self->pill, self->n_wires + 1);
+      self->pill = g_renew (StudioPill, self->pill, self->n_links + 1);
       route_place_pills (scene, route, size, data, self->pill);
       self->pills_key = key;
       self->pills_valid = TRUE;

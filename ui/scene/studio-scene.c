@@ -504,6 +504,74 @@ add_costs (const Build *build, const char *scope_path, const LoomNet *net)
     scene->item[i].cost = scene->item[i].costs.flops / scene->costs.flops;
 }
 
+StudioPoint *
+studio_points_parse (const char *text, guint *n_points)
+{
+  GArray *points = g_array_new (FALSE, FALSE, sizeof (StudioPoint));
+  g_auto (GStrv) pairs = g_strsplit_set (text, " \t\n", -1);
+
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      char *comma, *end;
+      StudioPoint p;
+
+      p.x = g_ascii_strtod (pairs[i], &comma);
+      if (comma == pairs[i] || *comma != ',')
+        continue;
+      p.y = g_ascii_strtod (comma + 1, &end);
+      if (end != comma + 1 && *end == '\0' && isfinite (p.x) && isfinite (p.y) && fabs (p.x) < 1e7 && fabs (p.y) < 1e7)
+        g_array_append_val (points, p);
+    }
+  *n_points = points->len;
+  return (StudioPoint *)(gpointer)g_array_free (points, FALSE);
+}
+
+char *
+studio_points_format (const StudioPoint *point, guint n_points)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint i = 0; i < n_points; i++)
+    {
+      char x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_ascii_formatd (x, sizeof x, "%.10g", point[i].x);
+      g_ascii_formatd (y, sizeof y, "%.10g", point[i].y);
+      g_string_append_printf (s, "%s%s,%s", i > 0 ? " " : "", x, y);
+    }
+  return g_string_free (s, FALSE);
+}
+
+/* Routes name their wire by its ends, as the wire itself is written. */
+static void
+add_routes (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  g_autoptr (GHashTable) by_ends = NULL;
+
+  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+    {
+      const LoomElement *e = loom_element_child (layout, i);
+      const char *from = loom_element_get (e, "from"), *to = loom_element_get (e, "to");
+
+      if (loom_element_tag (e) != LOOM_TAG_ROUTE || from == NULL || to == NULL
+          || loom_element_get (e, "points") == NULL)
+        continue;
+      if (by_ends == NULL)
+        by_ends = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      g_hash_table_insert (by_ends, g_strdup_printf ("%s→%s", from, to), (gpointer)loom_element_get (e, "points"));
+    }
+  for (guint l = 0; by_ends != NULL && l < scene->n_links; l++)
+    {
+      const LoomElement *wire = loom_graph_by_serial ((LoomGraph *)graph, scene->link[l].serial);
+      g_autofree char *ends = g_strdup_printf ("%s→%s", loom_element_get (wire, "from"), loom_element_get (wire, "to"));
+      const char *points = g_hash_table_lookup (by_ends, ends);
+
+      if (points != NULL)
+        scene->link[l].point = studio_points_parse (points, &scene->link[l].n_points);
+    }
+}
+
 static double
 number (const LoomElement *e, const char *name, double least)
 {
@@ -639,6 +707,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   add_places (scene, scope);
   add_hanging (&build, scope);
   add_annotations (scene, scope);
+  add_routes (scene, graph, scope);
   studio_geometry_place_faults (scene);
   if (net != NULL)
     add_costs (&build, scope_path, net);
@@ -690,7 +759,10 @@ studio_scene_free (StudioScene *scene)
       g_free (item->waits_for);
     }
   for (guint i = 0; i < scene->n_links; i++)
-    g_free (scene->link[i].label);
+    {
+      g_free (scene->link[i].label);
+      g_free (scene->link[i].point);
+    }
   for (guint i = 0; i < scene->n_annotations; i++)
     {
       g_free (scene->annotation[i].text);

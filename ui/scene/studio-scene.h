@@ -77,6 +77,11 @@ typedef struct
 
 typedef struct
 {
+  double x, y;
+} StudioPoint;
+
+typedef struct
+{
   guint64 serial;
   guint from, output, to, input; /* indices of items and of their ports */
   guint next_out, next_in;       /* the next wire at the same output, at the same input; STUDIO_NO_ITEM */
@@ -84,6 +89,8 @@ typedef struct
   gboolean fault; /* the card it leads to blames this port */
   LoomType type;
   char *label; /* shape, "B × 10" */
+  guint n_points;
+  StudioPoint *point; /* that the user led it through */
 } StudioLink;
 
 /* A frame or a note of the layout. */
@@ -127,6 +134,10 @@ guint studio_scene_find_id (const StudioScene *scene, const char *id);
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
 /* Whether a wire may join them: no cycle, dtype and rank not surely refused. */
 gboolean studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input);
+/* The points of a route as the file has them, "12,40 96,40"; what is no point is left out. n_points may be 0. (transfer
+ * full) */
+StudioPoint *studio_points_parse (const char *text, guint *n_points);
+char *studio_points_format (const StudioPoint *point, guint n_points);
 /* Marks the items that are reached from this one along (or against) the wires, itself among them. */
 void studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen);
 /* Card size from the number of ports: 176 wide, at least 56 high; STUDIO_CARD_FIGURE is added where there is a figure.
