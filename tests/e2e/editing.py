@@ -133,6 +133,26 @@ def menus(t, s, g):
     undo(s)
 
 
+def grouping(t, s, g):
+    s.click(g.cards["fc"])
+    s.xdotool("keydown", "shift")
+    s.click(g.cards["act"])
+    s.xdotool("keyup", "shift")
+    s.key("ctrl+g")
+    g = s.wait("module", lambda g: "block" in g.cards and "fc" not in g.cards, 2)
+    t.ok(pairs(g) == [("block", "sum"), ("block", "sum"), ("x", "block")], "Ctrl+G makes a module of the selection")
+    s.key("Tab")
+    g = s.wait("inside", lambda g: "block.fc" in g.cards, 2)
+    t.ok("sum" not in g.cards, "Tab enters it")
+    s.key("ctrl+Up")
+    s.wait("outside", lambda g: "block" in g.cards, 2)
+    s.key("ctrl+shift+g")
+    g = expect(t, s, "Ctrl+Shift+G puts it apart", START)
+    s.key("ctrl+z")
+    s.wait("module again", lambda g: "block" in g.cards, 2)
+    undo(s)
+
+
 def body(t):
     with Studio("editing") as s:
         path = os.path.join(s.folder, "net.xml")
@@ -142,7 +162,7 @@ def body(t):
         s.arguments = [path]
         s.launch()
         g = s.wait("graph", lambda g: len(g.cards) == 6 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
-        for part in (reasons, cutting, moving, dissolving, menus):
+        for part in (reasons, cutting, moving, dissolving, menus, grouping):
             part(t, s, s.look())
 
 

@@ -179,6 +179,189 @@ test_dissolve_refused (void)
   assert_undone (document, before);
 }
 
+static const char modular[]
+    = GRAPH ("  <module name=\"stage\">\n"
+             "    <arg name=\"width\" type=\"int\" default=\"8\"/>\n"
+             "    <arg name=\"rate\" type=\"float\" default=\"0.5\"/>\n"
+             "    <node id=\"in\" op=\"module_input\"/>\n"
+             "    <node id=\"fc\" op=\"linear\" out_features=\"{width * 2}\"/>\n"
+             "    <node id=\"act\" op=\"relu\"/>\n"
+             "    <node id=\"down\" op=\"linear\" out_features=\"{width}\"/>\n"
+             "    <node id=\"out\" op=\"module_output\"/>\n"
+             "    <wire from=\"in\" to=\"fc\"/>\n"
+             "    <wire from=\"fc\" to=\"act\"/>\n"
+             "    <wire from=\"act\" to=\"down\"/>\n"
+             "    <wire from=\"down\" to=\"out\"/>\n"
+             "  </module>\n"
+             "  <node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n"
+             "  <node id=\"body\" module=\"stage\" width=\"3\" repeat=\"2\" device=\"cpu\"/>\n"
+             "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+             "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+             "  <wire from=\"data.x\" to=\"body\"/>\n"
+             "  <wire from=\"body\" to=\"fc\"/>\n"
+             "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+             "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+             "  <train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"2\" epochs=\"1\">\n"
+             "    <group match=\"body.1\" lr=\"0.2\"/>\n"
+             "    <metric type=\"accuracy\" input=\"fc\" target=\"data.y\"/>\n"
+             "  </train>\n"
+             "  <view>\n"
+             "    <pin tensor=\"body.1.act\" kind=\"heat\"/>\n"
+             "  </view>\n");
+
+static int
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+/* What is computed, apart from names and from the order among equals: each node's operator and type. */
+static char *
+computed (StudioDocument *document)
+{
+  LoomNet *inferred = studio_document_get_net (document);
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint f = 0; f < loom_faults_length (studio_document_get_faults (document)); f++)
+    g_test_message ("%s", loom_faults_get (studio_document_get_faults (document), f)->message);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  for (guint i = 0; i < loom_net_n_nodes (inferred); i++)
+    {
+      const LoomNetNode *n = loom_net_node (inferred, i);
+      g_autofree char *shape = n->n_outputs > 0 ? loom_shape_to_string (&n->output[0].shape) : NULL;
+
+      g_ptr_array_add (nodes, g_strdup_printf ("%s %s", n->op->name, shape));
+    }
+  g_ptr_array_sort (nodes, compare_texts);
+  g_ptr_array_add (nodes, NULL);
+  return g_strjoinv (", ", (char **)nodes->pdata);
+}
+
+static void
+select_ids (StudioDocument *document, const char *const *ids)
+{
+  studio_document_select_only (document, 0);
+  for (guint i = 0; ids[i] != NULL; i++)
+    studio_document_set_selected (document, document_serial (document, ids[i]), TRUE);
+}
+
+static void
+test_group (void)
+{
+  static const char *const pair[] = { "fc", "act", NULL }, *const around[] = { "x", "head", NULL };
+  g_autoptr (StudioDocument) document = document_load (net);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *before = document_text (document), *text = NULL;
+  StudioScene *scene;
+  guint i;
+
+  select_ids (document, pair);
+  g_assert_true (studio_document_group_selection (document, "pair", &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Group 2 layers into pair");
+  /* Two values leave, so the wires name them. */
+  assert_wires (document, "pair.act_out>head pair.act_out>sum.input pair.fc_out>sum.other x>pair");
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 1);
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  i = studio_scene_find_id (scene, "pair");
+  g_assert_cmpuint (studio_document_get_selected (document, 0), ==, scene->item[i].serial);
+  g_assert_cmpuint (scene->item[i].n_inputs, ==, 1);
+  g_assert_cmpuint (scene->item[i].n_outputs, ==, 2);
+  text = document_text (document);
+  g_assert_nonnull (strstr (text, "<node id=\"act_out\" op=\"module_output\"/>"));
+  assert_undone (document, before);
+
+  select_ids (document, around);
+  g_assert_false (studio_document_group_selection (document, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
+  g_clear_error (&error);
+  studio_document_select_only (document, 0);
+  g_assert_false (studio_document_group_selection (document, NULL, &error));
+  g_assert_nonnull (error);
+}
+
+/* Paths in <train> and <view> follow; what is computed stays. */
+static void
+test_group_paths (void)
+{
+  static const char *const tail[] = { "body", "fc", "loss", NULL };
+  g_autoptr (StudioDocument) document = document_load (modular);
+  g_autofree char *before = document_text (document), *was = computed (document), *now = NULL, *text = NULL;
+  g_autofree char *back = NULL;
+  g_autoptr (GError) error = NULL;
+
+  select_ids (document, tail);
+  g_assert_true (studio_document_group_selection (document, NULL, &error));
+  text = document_text (document);
+  g_assert_nonnull (strstr (text, "loss=\"block.loss\""));
+  g_assert_nonnull (strstr (text, "input=\"block.fc\""));
+  g_assert_nonnull (strstr (text, "match=\"block.body.1\""));
+  g_assert_nonnull (strstr (text, "tensor=\"block.body.1.act\""));
+  now = computed (document);
+  g_assert_cmpstr (now, ==, was);
+  /* And apart again: the same graph, up to the places of cards. */
+  g_assert_true (studio_document_ungroup_selection (document, &error));
+  g_assert_no_error (error);
+  back = document_text (document);
+  g_assert_nonnull (strstr (back, "loss=\"loss\""));
+  g_assert_nonnull (strstr (back, "tensor=\"body.1.act\""));
+  g_assert_null (strstr (back, "block"));
+  g_assert_true (studio_document_undo (document));
+  assert_undone (document, before);
+}
+
+/* Inside a module the arguments that formulas name go along. */
+static void
+test_group_arguments (void)
+{
+  static const char *const pair[] = { "fc", "act", NULL };
+  g_autoptr (StudioDocument) document = document_load (modular);
+  g_autofree char *before = document_text (document), *was = computed (document), *now = NULL, *text = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (studio_document_enter (document, document_serial (document, "body")));
+  select_ids (document, pair);
+  g_assert_true (studio_document_group_selection (document, "wide", &error));
+  now = computed (document);
+  g_assert_cmpstr (now, ==, was);
+  text = document_text (document);
+  g_assert_nonnull (strstr (text, "<node id=\"wide\" module=\"wide\" width=\"{width}\"/>"));
+  g_assert_nonnull (strstr (text, "tensor=\"body.1.wide.act\""));
+  g_assert_null (strstr (strstr (text, "<module name=\"wide\">"),
+                         "<arg name=\"rate\" type=\"float\" default=\"0.5\"/>\n    <node id=\"x\""));
+  /* Neither is a port of the module itself grouped. */
+  studio_document_select_only (document, document_serial (document, "in"));
+  g_assert_false (studio_document_group_selection (document, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "port of the module"));
+  assert_undone (document, before);
+}
+
+/* A repeat unrolls into a row, with its arguments filled in. */
+static void
+test_ungroup_repeat (void)
+{
+  g_autoptr (StudioDocument) document = document_load (modular);
+  g_autofree char *before = document_text (document), *was = computed (document), *now = NULL, *text = NULL;
+  g_autoptr (GError) error = NULL;
+
+  studio_document_select_only (document, document_serial (document, "body"));
+  g_assert_true (studio_document_ungroup_selection (document, &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Ungroup body");
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 6);
+  text = document_text (document);
+  g_assert_null (strstr (text, "<module"));
+  g_assert_nonnull (strstr (text, "op=\"linear\" out_features=\"6\" device=\"cpu\""));
+  g_assert_nonnull (strstr (text, "tensor=\"act_2\""));
+  now = computed (document);
+  g_assert_cmpstr (now, ==, was);
+  assert_undone (document, before);
+  studio_document_select_only (document, document_serial (document, "fc"));
+  g_assert_false (studio_document_ungroup_selection (document, &error));
+  g_assert_nonnull (error);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -188,5 +371,9 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/editing/cut-wires", test_cut_wires);
   g_test_add_func ("/ui/editing/dissolve", test_dissolve);
   g_test_add_func ("/ui/editing/dissolve-refused", test_dissolve_refused);
+  g_test_add_func ("/ui/editing/group", test_group);
+  g_test_add_func ("/ui/editing/group-paths", test_group_paths);
+  g_test_add_func ("/ui/editing/group-arguments", test_group_arguments);
+  g_test_add_func ("/ui/editing/ungroup-repeat", test_ungroup_repeat);
   return g_test_run ();
 }

@@ -160,8 +160,30 @@ enter (StudioCanvas *self)
 {
   guint item = studio_canvas_current (self);
 
-  if (item != STUDIO_NO_ITEM)
-    studio_document_enter (self->document, studio_canvas_scene (self)->item[item].serial);
+  if (item != STUDIO_NO_ITEM && studio_document_enter (self->document, studio_canvas_scene (self)->item[item].serial))
+    studio_canvas_focus_item (self, 0, FALSE);
+}
+
+static void
+group (StudioCanvas *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (studio_document_group_selection (self->document, NULL, &error))
+    focus_selected (self);
+  else
+    studio_canvas_say (self, error->message);
+}
+
+static void
+ungroup (StudioCanvas *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (studio_document_ungroup_selection (self->document, &error))
+    focus_selected (self);
+  else
+    studio_canvas_say (self, error->message);
 }
 
 static void
@@ -307,7 +329,9 @@ static const struct
   { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0, "Go", "Go to the parameters" },
   { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK, "Go", "Next card" },
   { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, "Go", "Previous card" },
-  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_g, 0, GDK_CONTROL_MASK, "Add",
+  { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, "Edit", "Group into a module" },
+  { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Ungroup the module" },
+  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, "Add",
     "Add a frame around the selection" },
   { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK, "Add", "Add a note" },
   { "canvas.move-left", move_left, 0, 0, 0, "Arrange", "Move left" },
@@ -401,6 +425,8 @@ studio_canvas_update_actions (StudioCanvas *self)
   enable (self, "canvas.cut", any);
   enable (self, "canvas.copy", any);
   enable (self, "canvas.duplicate", any);
+  enable (self, "canvas.group", any);
+  enable (self, "canvas.ungroup", any);
   enable (self, "canvas.leave", depth > 0);
   enable (self, "canvas.make-unique", depth > 0);
 }

@@ -633,6 +633,11 @@ key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkMod
           }
         return FALSE;
       }
+  /* Elsewhere Tab leaves the canvas, and with Shift it does so here as well. */
+  if (key == GDK_KEY_Tab && mods == 0 && !self->presentation && studio_canvas_focused (self) != NULL
+      && studio_canvas_current (self) != STUDIO_NO_ITEM
+      && studio_canvas_scene (self)->item[studio_canvas_current (self)].is_module)
+    return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.enter", NULL);
   if (key == GDK_KEY_Escape && self->gesture.state != STUDIO_GESTURE_IDLE)
     {
       studio_canvas_end_gesture (self);

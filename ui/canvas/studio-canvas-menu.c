@@ -82,7 +82,7 @@ typedef struct
 
 static const Entry card_entries[] = {
   { "Parameters", "canvas.inspect", "Return" },
-  { "Enter module", "canvas.enter", "<Control>Down", is_module },
+  { "Enter module", "canvas.enter", "Tab", is_module },
   { "Mend the fault", "canvas.fix", "<Control>period", has_fix },
   { SECTION },
   { "Add behind…", "menu.add-behind", NULL, has_output },
@@ -94,7 +94,9 @@ static const Entry card_entries[] = {
   { "Duplicate", "canvas.duplicate", "<Control>d" },
   { "Delete", "canvas.delete", "Delete" },
   { SECTION },
-  { "Frame", "canvas.add-frame", "<Control>g" },
+  { "Group into a module", "canvas.group", "<Control>g" },
+  { "Ungroup", "canvas.ungroup", "<Control><Shift>g", is_module },
+  { "Frame", "canvas.add-frame", "<Control>j" },
   { SECTION },
   { "Documentation", "win.documentation", "<Shift>F1" },
   { NULL },
@@ -126,7 +128,7 @@ static const Entry annotation_entries[] = {
 static const Entry canvas_entries[] = {
   { "Add layer…", "menu.add", "Insert" },
   { "Add note", "menu.add-note", "<Control>m" },
-  { "Add frame", "canvas.add-frame", "<Control>g" },
+  { "Add frame", "canvas.add-frame", "<Control>j" },
   { SECTION },
   { "Paste", "menu.paste", "<Control>v" },
   { "Select all", "canvas.select-all", "<Control>a" },

@@ -110,6 +110,22 @@ char *studio_document_coordinate (double v); /* as a file writes it */
 void studio_document_remove_element (StudioDocument *self, LoomElement *element);
 /* Sets an attribute inside the open transaction, if it differs. */
 void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);
+/* The text of a wire's end at an output: the id alone where that names the port. */
+char *studio_document_output_text (const StudioItem *item, guint port);
+/* "block", "block_2", …: a name that no module has (transfer full). */
+char *studio_document_free_module_name (StudioDocument *self, const char *wanted);
+/* A formula with the arguments that are known put in, as a number where nothing else is left (transfer full). */
+char *studio_fill_in (const char *text, GHashTable *arguments);
+/* A path's new text (transfer full), or NULL where it stays. */
+typedef char *(*StudioPathMap) (const char *path, gpointer data);
+/* Puts all paths that <train> and <view> keep through map, inside the open transaction. */
+void studio_document_map_paths (StudioDocument *self, StudioPathMap map, gpointer data);
+/* Follows a path from the root. Where it comes to a node of `scope`, step may append something else for it to s and say
+ * how many parts that stands for; FALSE: it stays. NULL where nothing changed. */
+typedef gboolean (*StudioPathStep) (const LoomElement *node, const char *const *parts, GString *s, guint *used,
+                                    gpointer data);
+char *studio_document_walk_path (StudioDocument *self, const char *path, const LoomElement *scope,
+                                 StudioPathStep step, gpointer data);
 /* The SHAPE or DTYPE fault that the node with this path has, or NULL. */
 const LoomFault *studio_document_find_refusal (const LoomFaults *faults, const char *path);
 /* Takes a wire away with its route, and closes the gap in a variadic input. */

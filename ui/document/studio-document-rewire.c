@@ -19,9 +19,8 @@ studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)
   studio_document_end (self);
 }
 
-/* The text of an output as a wire's beginning. */
-static char *
-output_text (const StudioItem *item, guint port)
+char *
+studio_document_output_text (const StudioItem *item, guint port)
 {
   return item->n_outputs == 1 ? g_strdup (item->id) : g_strdup_printf ("%s.%s", item->id, item->output[port].name);
 }
@@ -51,7 +50,7 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
             scene->item[t].id, scene->item[scene->link[l].to].id);
         return FALSE;
       }
-  text = output_text (&scene->item[t], p);
+  text = studio_document_output_text (&scene->item[t], p);
   name = n == 1 ? g_strdup_printf ("Move wire to %s", scene->item[t].id)
                 : g_strdup_printf ("Move %u wires to %s", n, scene->item[t].id);
   studio_document_begin (self, name);
@@ -73,7 +72,7 @@ try_moving (LoomGraph *trial, const StudioScene *scene, const LoomFaults *before
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GPtrArray) undo = g_ptr_array_new ();
-  g_autofree char *text = output_text (&scene->item[t], p);
+  g_autofree char *text = studio_document_output_text (&scene->item[t], p);
   char *sentence = NULL;
 
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
@@ -259,7 +258,7 @@ studio_document_dissolve_selection (StudioDocument *self)
           || scene->item[link->to].input[link->input].weight || !find_source (self, scene, &from, &output))
         continue;
       r.was = g_strdup (loom_element_get (wire, "from"));
-      text = output_text (&scene->item[from], output);
+      text = studio_document_output_text (&scene->item[from], output);
       studio_document_forget_route (self, wire);
       studio_document_put (self, wire, "from", text);
       g_array_append_val (rewired, r);

@@ -184,6 +184,12 @@ guint64 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 t
 void studio_document_delete_selection (StudioDocument *self);
 /* Deletes the selection; what it fed is fed by what fed it, wherever the operator there takes that. */
 void studio_document_dissolve_selection (StudioDocument *self);
+/* Makes a module of the selected nodes, in place, and selects its instance; name NULL: "block". Its inputs and outputs
+ * come from the wires that cross the border, its arguments from the names in members' formulas. FALSE with a sentence
+ * where nothing that can be grouped is selected, or a layer between is left out (CYCLE). */
+gboolean studio_document_group_selection (StudioDocument *self, const char *name, GError **error);
+/* Puts what the selected module instances hold in their place; a definition that nothing uses any more goes. */
+gboolean studio_document_ungroup_selection (StudioDocument *self, GError **error);
 /* A frame around the selected cards, or around x, y where none is; a note with its corner there. Selected; gives the
  * serial. */
 guint64 studio_document_add_frame (StudioDocument *self, const char *title, double x, double y);
