@@ -119,12 +119,12 @@ def menus(t, s, g):
     expect(t, s, "the menu of a port takes its wires away", [START[0], START[2]])
     g = undo(s)
     s.click(g.cards["act"])
+    s.move(2, 2)  # a menu that opens below the pointer begins at that entry
     s.key("Menu")
     choose(s, 7)
     g = s.wait("without act", lambda g: "act" not in g.cards, 2)
     t.ok(len(g.cards) == 5, "the Menu key opens the menu of the card that has the focus")
     undo(s)
-    s.move(2, 2)  # a menu that opens below the pointer begins at that entry
     s.key("shift+F10")
     choose(s, 4)
     s.key("Delete")

@@ -271,9 +271,21 @@ add_member_wires (Grouping *g)
     }
 }
 
-static void
-add_ports (Grouping *g, GArray *borders, const char *op)
+static const LoomOp *
+op_of_role (LoomOpRole role)
 {
+  const LoomOp *const *op = loom_ops ();
+
+  while (*op != NULL && (*op)->role != role)
+    op++;
+  return *op;
+}
+
+static void
+add_ports (Grouping *g, GArray *borders, LoomOpRole role)
+{
+  const char *op = op_of_role (role)->name;
+
   for (guint i = 0; i < borders->len; i++)
     loom_element_append_detached (
         g->module, loom_element_new (LOOM_TAG_NODE, "id", g_array_index (borders, Border, i).id, "op", op, NULL));
@@ -307,12 +319,12 @@ build_module (Grouping *g)
   g->module = loom_element_new (LOOM_TAG_MODULE, "name", g->name, NULL);
   g->instance = loom_element_new (LOOM_TAG_NODE, "id", g->id, "module", g->name, NULL);
   add_arguments (g);
-  add_ports (g, g->inputs, "module_input");
+  add_ports (g, g->inputs, LOOM_ROLE_MODULE_INPUT);
   for (guint i = 0; i < g->scene->n_items; i++)
     if (g->inside[i])
       loom_element_append_detached (
           g->module, loom_element_copy (loom_graph_by_serial (g->document->graph, g->scene->item[i].serial)));
-  add_ports (g, g->outputs, "module_output");
+  add_ports (g, g->outputs, LOOM_ROLE_MODULE_OUTPUT);
   add_member_wires (g);
   add_layout (g);
 }
