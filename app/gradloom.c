@@ -2,7 +2,6 @@
 #include "app/command.h"
 #include "app/manual.h"
 
-#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,11 +63,9 @@ spin_shortly (char **argv)
     return;
   setenv ("GOMP_SPINCOUNT", "10000", 1);
   /* By its own path, since the kernel names a process by the last part of what was executed. */
-  char path[PATH_MAX];
-  ssize_t length = readlink ("/proc/self/exe", path, sizeof path - 1);
-  if (length <= 0)
+  g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
+  if (path == NULL)
     return;
-  path[length] = 0;
   execv (path, argv); /* where that fails the program runs all the same */
 }
 

@@ -24,7 +24,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 4
+#define LOOM_BACKEND_ABI 5
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -516,10 +516,14 @@ struct LoomKernel
   int64_t site;     /* the engine's number for the instruction, quoted by the faults that it raises; set before run() */
 };
 
+/* More than a card (256 in CUDA) or a processor says of itself: tables of costs are found by these texts, which
+ * therefore must not be cut. */
+#define LOOM_DEVICE_TEXT 320
+
 typedef struct
 {
-  char name[128];                     /* "Intel Xeon … · 2 threads" */
-  char libraries[128];                /* what else decides how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
+  char name[LOOM_DEVICE_TEXT];        /* "Intel Xeon … · 2 threads" */
+  char libraries[LOOM_DEVICE_TEXT];   /* what else decides how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
   uint64_t memory_total, memory_free; /* bytes */
   int threads;                        /* 0 where it has no meaning */
   bool host_memory;                   /* buffers may be read and written by plain C */

@@ -498,17 +498,20 @@ loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomK
 {
   const char *layout = layout_name (spec, option->nhwc);
   int name = (int)strcspn (option->algorithm, ":"); /* configurations of one algorithm have one rate */
+  g_autoptr (GString) group = g_string_new (NULL);
   const Rate *r = NULL;
 
   /* From the most special group to the back end's own. */
   for (int word = 4; word >= 1 && r == NULL; word--)
     {
-      char group[160];
-
-      g_snprintf (group, sizeof group, "%s%s%s%s%.*s%s%s", backend, word > 1 ? " " : "",
-                  word > 1 ? spec->primitive : "", word > 2 ? " " : "", word > 2 ? name : 0, option->algorithm,
-                  word > 3 ? " " : "", word > 3 ? layout : "");
-      r = g_hash_table_lookup (table->rates, group);
+      g_string_assign (group, backend);
+      if (word > 1)
+        g_string_append_printf (group, " %s", spec->primitive);
+      if (word > 2)
+        g_string_append_printf (group, " %.*s", name, option->algorithm);
+      if (word > 3)
+        g_string_append_printf (group, " %s", layout);
+      r = g_hash_table_lookup (table->rates, group->str);
     }
   if (r == NULL)
     return 1e-6 + bytes / 1e10;

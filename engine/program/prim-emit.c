@@ -111,7 +111,8 @@ loom_require (LoomProgram *p, LoomValue value, LoomValue ok, const char *what)
   LoomRequireAttrs attrs = { "" };
   LoomValue in[2] = { value, ok };
 
-  g_strlcpy (attrs.what, what, sizeof attrs.what);
+  if (g_strlcpy (attrs.what, what, sizeof attrs.what) >= sizeof attrs.what)
+    g_assert_not_reached (); /* of the operators' own sentences, none is so long */
   return loom_emit (p, loom_prim ("require"), &attrs, 2, in, NULL);
 }
 

@@ -3,6 +3,7 @@
  * Virtual devices (GRADLOOM_CPU_DEVICES) are the same processor with allocations of
  * their own, so that programs for several devices can be run and tested anywhere. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/host.h"
 #include "kernels/virtual.h"
 
 #include <stdio.h>
@@ -130,72 +131,16 @@ cpu_device_close (LoomDevice *device)
   free (device);
 }
 
-/* The value after ": " of the first line of a /proc file that starts with name. */
-static bool
-proc_entry (const char *path, const char *name, char *value, size_t size)
-{
-  FILE *file = fopen (path, "r");
-  char line[512];
-  bool found = false;
-
-  if (file == NULL)
-    return false;
-  while (!found && fgets (line, sizeof line, file) != NULL)
-    {
-      char *colon = strchr (line, ':');
-
-      if (colon == NULL || strncmp (line, name, strlen (name)) != 0)
-        continue;
-      colon += strspn (colon, ": \t");
-      colon[strcspn (colon, "\n")] = '\0';
-      snprintf (value, size, "%s", colon);
-      found = true;
-    }
-  fclose (file);
-  return found;
-}
-
 static void
 cpu_device_info (LoomDevice *device, LoomDeviceInfo *info)
 {
-  char model[96] = "CPU", text[64];
+  char model[256] = "CPU";
 
-  memset (info, 0, sizeof *info);
-  proc_entry ("/proc/cpuinfo", "model name", model, sizeof model);
+  loom_host_info (info);
+  loom_host_entry ("/proc/cpuinfo", "model name", model, sizeof model);
   snprintf (info->name, sizeof info->name, "%s · %d thread%s", model, device->threads, device->threads == 1 ? "" : "s");
-  if (proc_entry ("/proc/meminfo", "MemTotal", text, sizeof text))
-    info->memory_total = (uint64_t)atoll (text) * 1024;
-  if (proc_entry ("/proc/meminfo", "MemAvailable", text, sizeof text))
-    info->memory_free = (uint64_t)atoll (text) * 1024;
   snprintf (info->libraries, sizeof info->libraries, "%s, %s", cpu_onednn_version (), device->isa);
   info->threads = device->threads;
-  info->host_memory = true;
-}
-
-static LoomStatus
-cpu_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
-{
-  if (bytes > SIZE_MAX - 128 || (*memory = aligned_alloc (64, (bytes + 127) & ~(size_t)63)) == NULL)
-    {
-      snprintf (message->text, sizeof message->text, "the machine gave no memory");
-      return LOOM_STATUS_OUT_OF_MEMORY;
-    }
-  return LOOM_STATUS_OK;
-}
-
-static void
-cpu_free (LoomDevice *device, void *memory)
-{
-  free (memory);
-}
-
-static LoomStatus
-cpu_copy_bytes (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
-                LoomMessage *message)
-{
-  if (bytes > 0)
-    memmove (to, from, bytes);
-  return LOOM_STATUS_OK;
 }
 
 /* ---- kernels ---------------------------------------------------------- */
@@ -259,9 +204,9 @@ static const LoomBackend backend = {
   .device_open = cpu_device_open,
   .device_close = cpu_device_close,
   .device_info = cpu_device_info,
-  .alloc = cpu_alloc,
-  .free = cpu_free,
-  .copy = cpu_copy_bytes,
+  .alloc = loom_host_alloc,
+  .free = loom_host_free,
+  .copy = loom_host_copy_bytes,
   .options = cpu_options,
   .kernel_new = cpu_kernel_create,
 };

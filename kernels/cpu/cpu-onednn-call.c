@@ -24,8 +24,7 @@ stream_end (void *stream)
 static void
 start (void)
 {
-  if (pthread_key_create (&stream_key, stream_end) != 0
-      || dnnl_engine_create (&engine, dnnl_cpu, 0) != dnnl_success)
+  if (pthread_key_create (&stream_key, stream_end) != 0 || dnnl_engine_create (&engine, dnnl_cpu, 0) != dnnl_success)
     engine = NULL;
 }
 
@@ -118,6 +117,7 @@ destroy (CpuKernel *k)
     dnnl_primitive_destroy (self->call[i].primitive);
   for (int i = 0; i < self->n_memories; i++)
     dnnl_memory_destroy (self->memory[i].memory);
+  free (self->name);
 }
 
 Onednn *
@@ -268,8 +268,10 @@ onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd)
   const char *implementation = "";
 
   dnnl_primitive_desc_query (pd, dnnl_query_impl_info_str, 0, (void *)&implementation);
-  snprintf (self->name, sizeof self->name, "onednn %s", implementation);
-  self->k.base.name = self->name;
+  free (self->name);
+  if (asprintf (&self->name, "onednn %s", implementation) < 0)
+    self->name = NULL;
+  self->k.base.name = self->name != NULL ? self->name : "onednn";
 }
 
 /* ReLU as a post-operation: leaky with the smallest denormal as its negative slope, because with

@@ -51,7 +51,7 @@ typedef struct
   LoomScalarOp act; /* applied in own loops to output 0 afterwards */
   int64_t act_count;
   bool alone; /* too little work to share: one thread plans and runs it */
-  char name[80];
+  char *name; /* NULL: none yet */
 } Onednn;
 
 dnnl_engine_t onednn_engine (void);

@@ -79,7 +79,7 @@ typedef struct
   LoomKernel *pack; /* of the filter, in NHWC calls: in front of the call, or behind it */
   size_t packed;    /* where in the scratch that filter lies */
   LoomKernel *tail; /* forward: bias and activation; weight gradient: the sum for dbias */
-  char name[64];
+  char *name;
 } Conv;
 
 static Call
@@ -124,6 +124,7 @@ conv_free (LoomKernel *base)
     cudnnDestroyFilterDescriptor (self->w);
   if (self->shape != NULL)
     cudnnDestroyConvolutionDescriptor (self->shape);
+  free (self->name);
   free (self);
 }
 
@@ -466,7 +467,11 @@ set_algorithm (Conv *self, const Call *call, const char *name, LoomMessage *mess
     a++;
   if (a->name == NULL || !takes (a, call))
     return LOOM_STATUS_UNSUPPORTED;
-  snprintf (self->name, sizeof self->name, "%s %s", name, passes[call->pass]);
+  if (asprintf (&self->name, "%s %s", name, passes[call->pass]) < 0)
+    {
+      self->name = NULL;
+      return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel's name");
+    }
   return ask_workspace (self, call->pass, a, message);
 }
 

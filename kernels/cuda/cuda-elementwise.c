@@ -41,7 +41,7 @@ typedef struct
   int n_buffers;
   unsigned int blocks;
   long long count;
-  char name[96];
+  char *name;
 } Elementwise;
 
 /* ---- modules ----------------------------------------------------------------- */
@@ -202,6 +202,7 @@ elementwise_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
 static void
 elementwise_free (LoomKernel *base)
 {
+  free (((Elementwise *)base)->name);
   free (base);
 }
 
@@ -220,15 +221,24 @@ same_walk (const CudaElementwisePlan *plan, int input)
   return true;
 }
 
-static void
+/* "nvrtc x4 mul+add": all of its steps. */
+static bool
 name_kernel (Elementwise *self, const CudaElementwisePlan *plan)
 {
-  size_t used = snprintf (self->name, sizeof self->name, "nvrtc%s ", plan->vector == 4 ? " x4" : "");
+  const char *begin = plan->vector == 4 ? "nvrtc x4 " : "nvrtc ";
+  size_t size = strlen (begin) + 1;
+  char *end;
 
-  for (int s = 0; s < plan->program.n_steps && used < sizeof self->name; s++)
-    used += snprintf (self->name + used, sizeof self->name - used, "%s%s", s != 0 ? "+" : "",
-                      loom_scalar_name (plan->program.step[s].op));
+  for (int s = 0; s < plan->program.n_steps; s++)
+    size += strlen (loom_scalar_name (plan->program.step[s].op)) + 1;
+  self->name = malloc (size);
+  if (self->name == NULL)
+    return false;
+  end = stpcpy (self->name, begin);
+  for (int s = 0; s < plan->program.n_steps; s++)
+    end = stpcpy (stpcpy (end, s != 0 ? "+" : ""), loom_scalar_name (plan->program.step[s].op));
   self->base.name = self->name;
+  return true;
 }
 
 bool
@@ -270,8 +280,9 @@ cuda_elementwise_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel
       if (loom_dtype_size (plan.in_dtype[i]) == loom_dtype_size (plan.out_dtype[o])
           && loom_desc_count (&spec->in[i]) == plan.count && same_walk (&plan, i))
         self->base.inplace[o] |= 1u << i;
-  name_kernel (self, &plan);
-  if (plan.count != 0)
+  if (!name_kernel (self, &plan))
+    status = cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel's name");
+  else if (plan.count != 0)
     {
       source = cuda_elementwise_source (&plan);
       status = source != NULL ? find_function (device, source, &self->function, message)
@@ -279,7 +290,7 @@ cuda_elementwise_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel
     }
   if (status != LOOM_STATUS_OK)
     {
-      free (self);
+      elementwise_free (&self->base);
       return status;
     }
   *kernel = &self->base;

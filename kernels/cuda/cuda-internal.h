@@ -81,7 +81,7 @@ extern "C"
     int index;
     int architecture; /* 90 for compute capability 9.0 */
     int processors;   /* streaming multiprocessors */
-    char name[112];
+    char name[256];
     LoomStream *stream;   /* where NULL streams lead */
     pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */
     void *blas;           /* cublasLtHandle_t, made at the first product; several threads may use it */

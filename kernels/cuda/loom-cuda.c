@@ -234,7 +234,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
     {
       device->architecture = properties.major * 10 + properties.minor;
       device->processors = properties.multiProcessorCount;
-      snprintf (device->name, sizeof device->name, "%.96s", properties.name);
+      snprintf (device->name, sizeof device->name, "%s", properties.name);
       status = stream_new (device, &device->stream, message);
     }
   if (status == LOOM_STATUS_OK)

@@ -3,6 +3,7 @@
  * It is there to be obviously right. The other back ends are tested against it, and
  * gradients are tested on it in f64; nothing here is tuned. */
 #include "kernels/ref/ref.h"
+#include "kernels/host.h"
 #include "kernels/options.h"
 #include "kernels/virtual.h"
 #include "kernels/widen.h"
@@ -55,59 +56,13 @@ ref_device_close (LoomDevice *device)
 {
 }
 
-/* Reads "Name: 123 kB" of /proc/meminfo; 0 where there is no such file. */
-static uint64_t
-memory_entry (const char *name)
-{
-  FILE *file = fopen ("/proc/meminfo", "r");
-  char line[256];
-  unsigned long long kib = 0;
-
-  if (file == NULL)
-    return 0;
-  while (fgets (line, sizeof line, file) != NULL)
-    if (strncmp (line, name, strlen (name)) == 0 && sscanf (line + strlen (name), ": %llu", &kib) == 1)
-      break;
-  fclose (file);
-  return (uint64_t)kib * 1024;
-}
-
 static void
 ref_device_info (LoomDevice *device, LoomDeviceInfo *info)
 {
-  memset (info, 0, sizeof *info);
+  loom_host_info (info);
   snprintf (info->name, sizeof info->name, "reference · 1 thread");
   snprintf (info->libraries, sizeof info->libraries, "plain loops");
-  info->memory_total = memory_entry ("MemTotal");
-  info->memory_free = memory_entry ("MemAvailable");
   info->threads = 1;
-  info->host_memory = true;
-}
-
-static LoomStatus
-ref_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
-{
-  if (bytes > SIZE_MAX - 64 || (*memory = aligned_alloc (64, (bytes + 64) & ~(size_t)63)) == NULL)
-    {
-      snprintf (message->text, sizeof message->text, "the machine gave no memory");
-      return LOOM_STATUS_OUT_OF_MEMORY;
-    }
-  return LOOM_STATUS_OK;
-}
-
-static void
-ref_free (LoomDevice *device, void *memory)
-{
-  free (memory);
-}
-
-static LoomStatus
-ref_copy_bytes (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
-                LoomMessage *message)
-{
-  if (bytes > 0)
-    memmove (to, from, bytes);
-  return LOOM_STATUS_OK;
 }
 
 static LoomStatus
@@ -226,9 +181,9 @@ static const LoomBackend backend = {
   .device_open = ref_device_open,
   .device_close = ref_device_close,
   .device_info = ref_device_info,
-  .alloc = ref_alloc,
-  .free = ref_free,
-  .copy = ref_copy_bytes,
+  .alloc = loom_host_alloc,
+  .free = loom_host_free,
+  .copy = loom_host_copy_bytes,
   .options = ref_options,
   .kernel_new = ref_kernel_new,
 };
