@@ -48,28 +48,56 @@ loom_net_strdup (NetArena *arena, const char *text)
   return text != NULL ? loom_net_strndup (arena, text, strlen (text)) : NULL;
 }
 
+/* Interned names, and how many nets there are. */
+static struct
+{
+  GMutex lock;
+  GHashTable *known;
+  GStringChunk *chunk;
+  guint n_nets;
+} interned;
+
 const char *
 loom_net_intern (const char *text)
 {
-  static GMutex lock;
-  static GHashTable *known;
-  static GStringChunk *chunk;
   const char *found;
 
-  g_mutex_lock (&lock);
-  if (known == NULL)
+  g_mutex_lock (&interned.lock);
+  if (interned.known == NULL)
     {
-      known = g_hash_table_new (g_str_hash, g_str_equal);
-      chunk = g_string_chunk_new (16 * 1024);
+      interned.known = g_hash_table_new (g_str_hash, g_str_equal);
+      interned.chunk = g_string_chunk_new (16 * 1024);
     }
-  found = g_hash_table_lookup (known, text);
+  found = g_hash_table_lookup (interned.known, text);
   if (found == NULL)
     {
-      found = g_string_chunk_insert (chunk, text);
-      g_hash_table_add (known, (gpointer)found);
+      found = g_string_chunk_insert (interned.chunk, text);
+      g_hash_table_add (interned.known, (gpointer)found);
     }
-  g_mutex_unlock (&lock);
+  g_mutex_unlock (&interned.lock);
   return found;
+}
+
+static void
+count_net (int more)
+{
+  g_mutex_lock (&interned.lock);
+  interned.n_nets += (guint)more;
+  g_mutex_unlock (&interned.lock);
+}
+
+/* When the process ends the names go too, so that a checker of leaks has nothing to overlook: by a destructor, because
+ * every program and test has one and none can forget it. A thread that still computes then, as one of Studio's that
+ * reads a picture, has a net, and keeps its names. */
+static void __attribute__ ((destructor)) free_names (void)
+{
+  g_mutex_lock (&interned.lock);
+  if (interned.n_nets == 0 && interned.known != NULL)
+    {
+      g_clear_pointer (&interned.known, g_hash_table_unref);
+      g_clear_pointer (&interned.chunk, g_string_chunk_free);
+    }
+  g_mutex_unlock (&interned.lock);
 }
 
 const char *
@@ -158,6 +186,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   g_return_val_if_fail (graph != NULL && faults != NULL, NULL);
 
   net = g_new0 (LoomNet, 1);
+  count_net (1);
   net->arena.blocks = g_ptr_array_new_with_free_func (g_free);
   net->graph = graph;
   net->faults = faults;
@@ -214,6 +243,7 @@ loom_net_free (LoomNet *net)
   g_free (net->folder);
   g_ptr_array_unref (net->arena.blocks);
   g_free (net);
+  count_net (-1);
 }
 
 /* ---- accessors -------------------------------------------------------- */

@@ -159,7 +159,7 @@ struct _LoomNet
  * goes to a list that is not shown, so the result is never NULL. */
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
                            const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
-/* Never freed, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
+/* Kept until the process ends, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
  * 2,048 new strings, which a graph of a million nodes would turn into gigabytes. */
 const char *loom_net_intern (const char *text);
 const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
