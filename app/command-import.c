@@ -1,7 +1,6 @@
 /* `gradloom import`: an ONNX model becomes a graph and, beside it, its weights. */
 #include "app/command.h"
-
-#include "engine/onnx/loom-onnx.h"
+#include "engine/loom.h"
 
 #include <stdio.h>
 #include <string.h>

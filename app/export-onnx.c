@@ -1,7 +1,6 @@
 /* `gradloom export --to onnx`: weights at hand, the model written, what became of the nodes said. */
 #include "app/export-target.h"
-
-#include "engine/onnx/loom-onnx.h"
+#include "engine/loom.h"
 
 #include <stdio.h>
 #include <string.h>

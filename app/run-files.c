@@ -3,8 +3,7 @@
  * Each is written under another name beside its place, and only when all are whole do they take their names. What is no
  * regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
 #include "app/run-private.h"
-
-#include "engine/core/loom-atomic-file.h"
+#include "engine/loom.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>

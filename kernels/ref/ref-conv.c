@@ -3,12 +3,12 @@
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-conv.inc.c"
+#include "kernels/ref/ref-conv.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-conv.inc.c"
+#include "kernels/ref/ref-conv.inc.c"
 
 static RefWork
 choose_forward (const LoomKernelSpec *spec)

@@ -129,12 +129,12 @@ SCALAR_FUNCTION (int64_t, i64)
 #define FN(name)              name##_f64
 #define LOAD(p, i, dtype)     loom_load_double (p, i, dtype)
 #define STORE(p, i, dtype, v) loom_store_double (p, i, dtype, v)
-#include "ref-elementwise.inc.c"
+#include "kernels/ref/ref-elementwise.inc.c"
 #undef T
 #undef FN
 #define T        float
 #define FN(name) name##_f32
-#include "ref-elementwise.inc.c"
+#include "kernels/ref/ref-elementwise.inc.c"
 #undef T
 #undef FN
 #undef LOAD
@@ -143,7 +143,7 @@ SCALAR_FUNCTION (int64_t, i64)
 #define FN(name)              name##_i64
 #define LOAD(p, i, dtype)     loom_load_int (p, i, dtype)
 #define STORE(p, i, dtype, v) loom_store_int (p, i, dtype, v)
-#include "ref-elementwise.inc.c"
+#include "kernels/ref/ref-elementwise.inc.c"
 
 static RefWork
 choose (const LoomKernelSpec *spec)

@@ -17,14 +17,14 @@
 #define T         float
 #define FN(name)  name##_f32
 #define ONE(name) name##_one_f32
-#include "ref-linalg.inc.c"
+#include "kernels/ref/ref-linalg.inc.c"
 #undef T
 #undef FN
 #undef ONE
 #define T         double
 #define FN(name)  name##_f64
 #define ONE(name) name##_one_f64
-#include "ref-linalg.inc.c"
+#include "kernels/ref/ref-linalg.inc.c"
 
 static RefWork
 choose_cholesky (const LoomKernelSpec *spec)

@@ -3,12 +3,12 @@
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-matmul.inc.c"
+#include "kernels/ref/ref-matmul.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-matmul.inc.c"
+#include "kernels/ref/ref-matmul.inc.c"
 
 static RefWork
 choose (const LoomKernelSpec *spec)

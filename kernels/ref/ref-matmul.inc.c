@@ -1,5 +1,5 @@
-/* The loops of matmul for type T: y [batch, m, n] = a [batch, m, depth]·b [batch, depth, n] + bias [n], either of a and b
- * transposed in its last two axes, batches broadcast. */
+/* The loops of matmul for type T: y [batch, m, n] = a [batch, m, depth]·b [batch, depth, n] + bias [n], either of a and
+ * b transposed in its last two axes, batches broadcast. */
 
 static LoomStatus
 FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)

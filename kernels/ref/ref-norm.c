@@ -6,12 +6,12 @@
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-norm.inc.c"
+#include "kernels/ref/ref-norm.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-norm.inc.c"
+#include "kernels/ref/ref-norm.inc.c"
 
 static RefWork
 choose_batch (const LoomKernelSpec *spec)

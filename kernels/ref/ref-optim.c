@@ -8,12 +8,12 @@
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-optim.inc.c"
+#include "kernels/ref/ref-optim.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-optim.inc.c"
+#include "kernels/ref/ref-optim.inc.c"
 
 static RefWork
 choose_stats (const LoomKernelSpec *spec)

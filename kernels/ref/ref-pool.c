@@ -3,12 +3,12 @@
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-pool.inc.c"
+#include "kernels/ref/ref-pool.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-pool.inc.c"
+#include "kernels/ref/ref-pool.inc.c"
 
 /* The type of `indices`, which backend.h ties to the size of the window. */
 static bool

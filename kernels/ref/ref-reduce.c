@@ -8,19 +8,19 @@
 #define T        float
 #define WIDE     double
 #define FN(name) name##_f32
-#include "ref-reduce.inc.c"
+#include "kernels/ref/ref-reduce.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-reduce.inc.c"
+#include "kernels/ref/ref-reduce.inc.c"
 #undef T
 #undef FN
 #undef WIDE
 #define T        int64_t
 #define WIDE     int64_t
 #define FN(name) name##_i64
-#include "ref-reduce.inc.c"
+#include "kernels/ref/ref-reduce.inc.c"
 
 static RefWork
 choose_reduce (const LoomKernelSpec *spec)

@@ -5,12 +5,12 @@
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-softmax.inc.c"
+#include "kernels/ref/ref-softmax.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-softmax.inc.c"
+#include "kernels/ref/ref-softmax.inc.c"
 
 static RefWork
 choose_softmax (const LoomKernelSpec *spec)

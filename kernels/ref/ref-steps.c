@@ -11,12 +11,12 @@ typedef double (*Trust) (const LoomStepRates *r, double weight, double measured)
 
 #define T        float
 #define FN(name) name##_f32
-#include "ref-steps.inc.c"
+#include "kernels/ref/ref-steps.inc.c"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
-#include "ref-steps.inc.c"
+#include "kernels/ref/ref-steps.inc.c"
 
 static RefWork
 choose_step (const LoomKernelSpec *spec)
