@@ -25,7 +25,7 @@ BUILD = os.path.join(TREE, 'build')
 # Meanings of NAME and FAMILY in a README, and the place of the paragraph.
 ADDITIONS = {
     'operator': ('engine/ops/README.md', 'To add an operator', {'NAME': 'toy'}),
-    'primitive': ('kernels/README.md', 'To add a primitive', {'NAME': 'toy_turn', 'FAMILY': 'index'}),
+    'primitive': ('kernels/README.md', 'To add a primitive', {'NAME': 'toy_turn', 'FAMILY': 'index', 'GROUP': 'shape'}),
     'pass': ('engine/plan/README.md', 'To add a pass', {'NAME': 'toy'}),
     'dataset': ('engine/data/README.md', 'To add a data set', {'NAME': 'toy'}),
     'pin': ('ui/run/README.md', 'To add a pin kind', {}),
@@ -190,17 +190,28 @@ def make_copy():
 
 
 TARGETS = ['app/gradloom', 'tests/ops/test-ops-ops', 'tests/ops/test-ops-schema', 'tests/program/test-program-prims',
-           'tests/kernels/test-kernels-agree', 'tests/plan/test-plan', 'tests/data/test-data-sources', 'tests/arch/test-arch']
+           'tests/kernels/test-kernels-agree', 'tests/plan/test-plan', 'tests/data/test-data-sources', 'tests/arch/test-arch',
+           'tests/reference/test-reference']
+ONNX_TARGET = 'tests/onnx/test-onnx-export'  # where this machine has what ONNX needs
+SETUP = ['--buildtype=plain', '-Dc_args=-w', '-Dstudio=false', '-Dtests=true', '-Dcpu_isa=base', '-Dcuda=disabled',
+         '-Dpictures=disabled']
 
 
 def build():
     env = dict(os.environ)
     # Compilers' caches find what they have in another folder, too.
     env.update(CCACHE_BASEDIR=TREE, CCACHE_NOHASHDIR='1')
-    if not os.path.exists(os.path.join(BUILD, 'build.ninja')):
-        run('meson', 'setup', BUILD, TREE, '--buildtype=plain', '-Dc_args=-w', '-Dstudio=false', '-Dtests=true',
-            '-Dcpu_isa=base', '-Dcuda=disabled', '-Donnx=disabled', '-Dpictures=disabled', env=env)
-    run('ninja', '-C', BUILD, *TARGETS, env=env)
+    options = os.path.join(BUILD, 'options.txt')
+    if not os.path.exists(options) or open(options, encoding='utf-8').read() != repr(SETUP):
+        shutil.rmtree(BUILD, ignore_errors=True)
+        run('meson', 'setup', BUILD, TREE, *SETUP, env=env)
+        with open(options, 'w', encoding='utf-8') as f:
+            f.write(repr(SETUP))
+    run('ninja', '-C', BUILD, *TARGETS, *([ONNX_TARGET] if has_onnx() else []), env=env)
+
+
+def has_onnx():
+    return ONNX_TARGET + ':' in run('ninja', '-C', BUILD, '-t', 'targets', 'all')
 
 
 # ---- the checks -------------------------------------------------------------------------
@@ -210,7 +221,8 @@ def gradloom(*words):
 
 
 def tests(program, *paths):
-    env = dict(os.environ, GRADLOOM_SOURCE_ROOT=TREE, GRADLOOM_BUILD_ROOT=BUILD, GRADLOOM_SAMPLES='toy_turn')
+    env = dict(os.environ, GRADLOOM_SOURCE_ROOT=TREE, GRADLOOM_BUILD_ROOT=BUILD, GRADLOOM_SAMPLES='toy_turn',
+               GRADLOOM_EXPORT_ONLY='toy')
     return run(os.path.join(BUILD, program), *[w for p in paths for w in ('-p', p)], env=env, cwd=WORK)
 
 
@@ -229,6 +241,7 @@ def check_operator():
     renew_schema()
     tests('tests/ops/test-ops-schema')
     expect(tests('tests/ops/test-ops-ops', '/ops/descriptors', '/ops/shapes', '/ops/symbolic'), '# toy\n')
+    tests('tests/reference/test-reference', '/reference/complete')
 
 
 def check_primitive():
@@ -236,6 +249,8 @@ def check_primitive():
     tests('tests/program/test-program-prims', '/program/prims/table', '/program/prims/equality', '/program/prims/gradients',
           '/program/prims/second')
     tests('tests/kernels/test-kernels-agree', '/kernels/agree/native', '/kernels/ref-f32', '/kernels/threads')
+    if has_onnx():
+        expect(tests(ONNX_TARGET, '/onnx-export/samples'), '2 samples, 2 of them with open sizes')
 
 
 def check_pass():
@@ -283,7 +298,7 @@ def check_pin():
 
 def check_rules():
     tests('tests/arch/test-arch', '/arch/includes', '/arch/no-circle', '/arch/symbols', '/arch/operator-names',
-          '/arch/primitives-by-name')
+          '/arch/primitives-by-name', '/arch/readmes')
 
 
 CHECKS = {'operator': check_operator, 'primitive': check_primitive, 'pass': check_pass, 'dataset': check_dataset,

@@ -91,10 +91,7 @@ static const Rule rules[] = {
     { "gtk_", "gdk_", "adw_", "gsk_", "cuda" } },
   { "ui/document", { "ui/scene/", "ui/layout/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
   { "ui/charts", { "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/canvas",
-    { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/document/", "engine/loom.h" },
-    { "cuda", "libxml/" },
-    { NULL } },
+  { "ui/canvas", { "ui/scene/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/palette", { "ui/scene/", "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/inspector", { "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
@@ -299,7 +296,8 @@ read_readme (const char *root, const char *box)
   g_autoptr (GRegex) sentence
       = g_regex_new ("[Mm]ay\\s+(?:include|depend\\s+on)\\b(.*?)[.:;](?=\\s|$)", G_REGEX_DOTALL, 0, NULL);
   g_autoptr (GRegex) name = g_regex_new (
-      "\\b((?:kernels|engine|ui|app|data)/[\\w./*-]*)|\\bthe (scene|document|canvas|inspector|palette)\\b", 0, 0, NULL);
+      "\\b((?:kernels|engine|ui|app|data)/[\\w./*-]*)|\\bthe (scene|document|canvas|inspector|palette|run)\\b", 0, 0,
+      NULL);
   g_autoptr (GMatchInfo) found = NULL;
   GPtrArray *names;
 
