@@ -1,7 +1,7 @@
 /* Runs of elements between any type and f32, for element-wise operands and casts. */
 #include "kernels/cpu/cpu.h"
 
-/* The three strides stand apart so that each loop vectorises. */
+/* to [n]; from at + i·stride. The three kinds of stride have loops of their own so that each vectorises. */
 #define LOADER(dtype, type, expression)                                                                                \
   static void load_##dtype (float *to, const void *from, int64_t at, int64_t stride, int64_t n)                        \
   {                                                                                                                    \
@@ -36,6 +36,7 @@ LOADER (I32, int32_t, (float)v)
 LOADER (U8, uint8_t, (float)v)
 LOADER (BOOL, uint8_t, v != 0 ? 1.0f : 0.0f)
 
+/* to [at, at + n); from [n]. */
 #define STORER(dtype, type, expression)                                                                                \
   static void store_##dtype (void *to, int64_t at, const float *from, int64_t n)                                       \
   {                                                                                                                    \

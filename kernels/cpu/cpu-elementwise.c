@@ -255,6 +255,7 @@ typedef struct
   void *const *b;
 } Call;
 
+/* y [n]. */
 #define ROUND(name, to, from)                                                                                          \
   static void name (float *y, int64_t n)                                                                               \
   {                                                                                                                    \
@@ -265,6 +266,8 @@ typedef struct
 ROUND (round_bf16, loom_bf16_from_float, loom_bf16_to_float)
 ROUND (round_f16, loom_f16_from_float, loom_f16_to_float)
 
+/* Tiles of TILE elements of the outputs, which have self->count each; tile [n_in + n_steps][TILE], reg [n_in +
+ * n_steps]. */
 static void
 part_f32 (void *context, int64_t first_tile, int64_t end_tile)
 {
@@ -313,6 +316,7 @@ part_f32 (void *context, int64_t first_tile, int64_t end_tile)
     }
 }
 
+/* The same in tiles of TILE/4 elements; reg [n_in + n_steps][TILE/4]. */
 static void
 part_i64 (void *context, int64_t first_tile, int64_t end_tile)
 {

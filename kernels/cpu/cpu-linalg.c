@@ -11,7 +11,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t n, m, count;
+  int64_t n, m, count; /* matrices [count,n,n], right sides [count,n,m] */
   double ns;
   CpuPart part;
 } Linalg;
@@ -19,7 +19,7 @@ typedef struct
 typedef struct
 {
   const Linalg *self;
-  void *const *b;
+  void *const *b;  /* shapes of operands: see each part */
   int64_t *failed; /* the first matrix without a solution; the number of matrices while there is none */
 } Call;
 
@@ -33,6 +33,7 @@ fail (const Call *call, int64_t q)
     ;
 }
 
+/* b: a [count,n,n]; l [count,n,n]. */
 static void
 part_cholesky (void *context, int64_t from, int64_t to)
 {
@@ -47,6 +48,7 @@ part_cholesky (void *context, int64_t from, int64_t to)
       }
 }
 
+/* b: a [count,n,n], right sides [count,n,m]; x [count,n,m]. */
 static void
 part_triangular (void *context, int64_t from, int64_t to)
 {
@@ -59,6 +61,7 @@ part_triangular (void *context, int64_t from, int64_t to)
                     (const float *)call->b[1] + q * n * m, (float *)call->b[2] + q * n * m);
 }
 
+/* b: a [count,n,n], right sides [count,n,m]; x [count,n,m], lu [count,n,n], perm [count,n]. */
 static void
 part_solve (void *context, int64_t from, int64_t to)
 {
@@ -75,6 +78,7 @@ part_solve (void *context, int64_t from, int64_t to)
       }
 }
 
+/* b: a [count,n,n]; det [count], lu [count,n,n]. */
 static void
 part_det (void *context, int64_t from, int64_t to)
 {
@@ -85,6 +89,7 @@ part_det (void *context, int64_t from, int64_t to)
     ((float *)call->b[1])[q] = one_det (n, (const float *)call->b[0] + q * n * n, (float *)call->b[2] + q * n * n);
 }
 
+/* b: a [count,n,n]; c [count,n,n], lu [count,n,n], rows and columns [count,n]. */
 static void
 part_cofactor (void *context, int64_t from, int64_t to)
 {

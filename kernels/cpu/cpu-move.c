@@ -39,6 +39,7 @@ typedef struct
   char *y;       /* the same at strides copy->y */
 } Call;
 
+/* y [n] with stride sy; x [n] with stride sx. */
 #define COPY_LINE(type)                                                                                                \
   static void line_##type (char *y, const char *x, int64_t n, int64_t sy, int64_t sx)                                  \
   {                                                                                                                    \
@@ -65,7 +66,7 @@ line_of (size_t size)
   return size == 1 ? line_uint8_t : size == 2 ? line_uint16_t : size == 4 ? line_uint32_t : line_uint64_t;
 }
 
-/* The last two axes, whose contiguous directions differ. */
+/* The last two axes [dim[a],dim[b]], whose contiguous directions differ, in tiles [TRANSPOSE_TILE,TRANSPOSE_TILE]. */
 static void
 copy_tiles (const Copy *c, char *y, const char *x, Line line)
 {
@@ -93,7 +94,7 @@ in_tiles (const Copy *c)
   return c->rank >= 2 && sx != 1 && sx != 0 && c->x[c->rank - 2] == 1 && c->dim[c->rank - 2] > 1;
 }
 
-/* Runs the copy for a share of its outermost axes. */
+/* Runs the copy for a share of its outer axes: rows [n] or, in tiles, planes [dim[rank - 2],n]. */
 static void
 part_copy (void *context, int64_t from, int64_t to)
 {
@@ -200,6 +201,7 @@ plan_copy (Copy *c, const LoomTensorDesc *shape, const int64_t *x, const int64_t
         }
 }
 
+/* y [n]. */
 static void
 fill_value (void *y, LoomDType dtype, int64_t n, double value)
 {
@@ -384,6 +386,7 @@ CREATE (fill)
 
 /* ---- copy with conversion --------------------------------------------- */
 
+/* x and y of one shape, in any layouts. */
 static LoomStatus
 work_cast (CpuKernel *k, void *const *b, LoomMessage *message)
 {
@@ -436,6 +439,7 @@ CREATE (copy)
   return LOOM_STATUS_OK;
 }
 
+/* y [outer,dim[axis],inner]. */
 static LoomStatus
 work_iota (CpuKernel *k, void *const *b, LoomMessage *message)
 {

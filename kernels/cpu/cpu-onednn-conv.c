@@ -10,8 +10,8 @@
 /* The three tensors of a convolution by role, whichever of them this kernel makes. */
 typedef struct
 {
-  const LoomTensorDesc *x, *w, *y;
-  const LoomTensorDesc *bias; /* or its gradient; NULL: none */
+  const LoomTensorDesc *x, *w, *y; /* [N,C,H,W], [K,C/groups,R,S], [N,K,P,Q] */
+  const LoomTensorDesc *bias;      /* [K], or its gradient; NULL: none */
 } Shapes;
 
 /* An argument of the primitive: which, and how it lies outside. */
@@ -21,7 +21,7 @@ typedef struct
   OnednnDesc given;
 } Role;
 
-/* x or y as it lies, and as oneDNN may have it: NHWC stays, plain may be anything. */
+/* x [N,C,H,W] or y [N,K,P,Q] as it lies, and as oneDNN may have it: NHWC stays, plain may be anything. */
 static bool
 describe_activation (Onednn *self, const LoomTensorDesc *d, OnednnDesc *md, OnednnDesc *any)
 {
@@ -124,7 +124,8 @@ kernel_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, c
   return onednn_new (device, spec, attrs_size, flops, message);
 }
 
-/* The primitive between the reorders that it needs. role: inputs 0 and 1, then output 0. */
+/* The primitive between the reorders that it needs; x, w and y in the roles of this call. role: inputs 0 and 1, then
+ * output 0. */
 static bool
 surround (Onednn *self, dnnl_primitive_desc_t pd, const Role role[3], int bias_arg, int bias_buffer, OnednnDesc bias)
 {

@@ -44,6 +44,7 @@ describe_bias (Onednn *self, const LoomTensorDesc *bias, const LoomTensorDesc *y
   return onednn_desc_strides (self, y->rank, dims, onednn_type (bias->dtype), NULL);
 }
 
+/* a [batch…,m,depth], b [batch…,depth,n], bias [n]; y [batch…,m,n]. */
 static bool
 build (Onednn *self, const LoomKernelSpec *spec)
 {

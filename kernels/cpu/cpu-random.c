@@ -1,4 +1,4 @@
-/* random: Philox numbers, uniform, normal, exponential or whole (kernels/philox.h). */
+/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h). */
 #include "kernels/cpu/cpu.h"
 #include "kernels/philox.h"
 
@@ -9,7 +9,7 @@ typedef struct
   CpuKernel k;
   int64_t count;
   LoomRandomKind kind;
-  bool whole;
+  bool integers;
   uint64_t stream;
   double ns;
 } Random;
@@ -18,9 +18,10 @@ typedef struct
 {
   const Random *self;
   uint64_t seed, step;
-  void *y;
+  void *y; /* [count] */
 } Call;
 
+/* Four numbers a block: y [count] in blocks of 4. */
 static void
 part_random (void *context, int64_t from, int64_t to)
 {
@@ -55,7 +56,7 @@ part_random (void *context, int64_t from, int64_t to)
     }
 }
 
-/* Two numbers a block. */
+/* Two numbers a block: y [count] in blocks of 2. */
 static void
 part_ints (void *context, int64_t from, int64_t to)
 {
@@ -80,7 +81,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   Random *self = (Random *)k;
   Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1], b[2] };
 
-  if (self->whole)
+  if (self->integers)
     cpu_share (k, self->ns, (self->count + 1) / 2, part_ints, &call);
   else
     cpu_share (k, self->ns, (self->count + 3) / 4, part_random, &call);
@@ -103,7 +104,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->count = loom_desc_count (&spec->out[0]);
   self->kind = a->kind;
-  self->whole = spec->out[0].dtype == LOOM_I64;
+  self->integers = spec->out[0].dtype == LOOM_I64;
   self->stream = a->stream;
   self->ns = (double)self->count * (a->kind == LOOM_RANDOM_UNIFORM ? 3 : 15);
   *kernel = &self->k;

@@ -103,6 +103,7 @@ combine (LoomReduceOp op, double a, double b)
   return a;
 }
 
+/* x [n]. */
 static double
 reduce_row (LoomReduceOp op, const float *x, int64_t n)
 {
@@ -127,6 +128,7 @@ reduce_row (LoomReduceOp op, const float *x, int64_t n)
   return result;
 }
 
+/* Results o of [n_kept], each over rows [n_reduced][inner] of x. */
 static void
 part_rows (void *context, int64_t from, int64_t to)
 {
@@ -148,6 +150,7 @@ part_rows (void *context, int64_t from, int64_t to)
     }
 }
 
+/* Blocks of COLUMNS columns of [n_kept][inner], each over [n_reduced] rows of x; acc [COLUMNS]. */
 static void
 part_columns (void *context, int64_t from, int64_t to)
 {
@@ -192,6 +195,7 @@ part_columns (void *context, int64_t from, int64_t to)
     }
 }
 
+/* x [inner] in chunks of CHUNK; partial [chunks]. */
 static void
 part_chunks (void *context, int64_t from, int64_t to)
 {
@@ -321,6 +325,7 @@ typedef struct
 
 #define BETTER(v, best, largest) (!((best) != (best)) && ((v) != (v) || ((largest) ? (v) > (best) : (v) < (best))))
 
+/* b: x [outer,n,inner]; y [outer,inner]. */
 static LoomStatus
 work_argreduce (CpuKernel *k, void *const *b, LoomMessage *message)
 {

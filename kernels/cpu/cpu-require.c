@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* b: x, ok of any shape; y of the shape of x. */
 static LoomStatus
 work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
@@ -40,6 +41,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
 
 const CpuPrimitive ISA (cpu_require) = { "require", sizeof (LoomRequireAttrs), create };
 
+/* b: finite and tolerated; go and sound: scalars all. */
 static LoomStatus
 gate (CpuKernel *k, void *const *b, LoomMessage *message)
 {

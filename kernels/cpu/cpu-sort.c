@@ -30,10 +30,10 @@ typedef struct
 typedef struct
 {
   const Sort *self;
-  const void *x;
-  void *y;
-  int64_t *indices;
-  Pair *scratch; /* two rows of pairs for each chunk */
+  const void *x;    /* [outer,n,inner] */
+  void *y;          /* [outer,n,inner] */
+  int64_t *indices; /* [outer,n,inner] */
+  Pair *scratch;    /* [chunks,2,n] */
 } Call;
 
 /* Element i as a number that orders alike: a float's bits with the negative ones flipped
@@ -57,6 +57,7 @@ key_of (const void *x, int64_t i, LoomDType dtype)
   return ((const uint8_t *)x)[i];
 }
 
+/* p [n]. */
 static void
 insertion_sort (Pair *p, int64_t n)
 {
@@ -71,7 +72,7 @@ insertion_sort (Pair *p, int64_t n)
     }
 }
 
-/* Returns which of the two rows holds the result. */
+/* p and other [n]; returns which of the two holds the result. */
 static Pair *
 sort_digits (Pair *p, Pair *other, int64_t n)
 {
@@ -107,6 +108,7 @@ sort_digits (Pair *p, Pair *other, int64_t n)
   return p;
 }
 
+/* Row `row` of [outer·inner], elements inner apart; p is scratch [2,n]. */
 static void
 sort_row (const Call *call, int64_t row, Pair *p)
 {

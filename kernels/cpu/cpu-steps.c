@@ -29,7 +29,8 @@ typedef struct
   const float *ratio; /* of each range; NULL where there is none */
 } Call;
 
-/* The loop over one chunk: S states, RESULT goes to p[i] (a step) or into a sum (a measure). */
+/* The loop over one chunk: p, g and the states s0 … are [n], c is [8]. S states, RESULT goes to p[i] (a step) or into a
+ * sum (a measure). */
 #define LOOP(S, STATEMENT)                                                                                             \
   const Call *call = context;                                                                                          \
   float *p = chunk->list[0] + chunk->at, *g = chunk->list[1] + chunk->at;                                              \
@@ -60,7 +61,7 @@ typedef struct
     LOOP (states, p[i] = FN (name) (p[i] * shrink, d + decay * p[i], &a0, &a1, &a2, c))                                \
   }
 
-/* Sixteen sums side by side, in f64, whatever the width of vectors is: what is measured goes to a buffer first. */
+/* x [n]. Sixteen sums side by side, in f64, whatever the width of vectors is; measured values go to a buffer first. */
 static void
 add_squares (const float *x, int64_t n, double *total)
 {

@@ -1,4 +1,5 @@
-/* The loop of elementwise for registers of type T. */
+/* The loop of elementwise for registers of type T: operands broadcast to the shape of y, reg is [n_in + n_steps] for
+ * one element e of y [count]. */
 
 static LoomStatus
 FN (elementwise) (const RefKernel *k, void *const *b, LoomMessage *message)

@@ -16,6 +16,7 @@ place (int rank, const int64_t *index, const int64_t *stride, int axis, int64_t 
 
 /* ---- gather and scatter ----------------------------------------------- */
 
+/* b: x, index of the rank of x; y of the shape of index. */
 static LoomStatus
 gather (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -59,6 +60,7 @@ combine_int (LoomScatterMode mode, int64_t old, int64_t new)
   return (mode == LOOM_SCATTER_MAX) == (new > old) ? new : old;
 }
 
+/* b: base, index and src of one shape, which fits into base but for the axis; y of the shape of base. */
 static LoomStatus
 scatter (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -104,8 +106,8 @@ is_less (const void *x, LoomDType dtype, int64_t i, int64_t j)
   return loom_load_int (x, i, dtype) < loom_load_int (x, j, dtype);
 }
 
-/* Each element goes behind all that must not come after it: an insertion into the
- * positions found so far, which lie in the output. */
+/* b: x [outer,n,inner]; y and indices [outer,n,inner]. Each element goes behind all that must not come after it: an
+ * insertion into the positions found so far, which lie in the output. A lane is [n] with stride inner. */
 static LoomStatus
 sort (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -146,6 +148,7 @@ sort (const RefKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- cumsum ----------------------------------------------------------- */
 
+/* b: x [outer,n,inner]; y [outer,n,inner]. A lane is [n] with stride inner. */
 static LoomStatus
 cumsum (const RefKernel *k, void *const *b, LoomMessage *message)
 {

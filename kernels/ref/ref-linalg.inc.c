@@ -1,5 +1,6 @@
-/* Batches of matrices for type T. */
+/* Batches of matrices for type T; the leading dimensions of a tensor make one batch of `count` matrices. */
 
+/* b: a [count,n,n]; l [count,n,n]. */
 static LoomStatus
 FN (cholesky) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -11,6 +12,7 @@ FN (cholesky) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: a [count,n,n], right sides [count,n,m]; x [count,n,m]. */
 static LoomStatus
 FN (triangular_solve) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -24,6 +26,7 @@ FN (triangular_solve) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: a [count,n,n], right sides [count,n,m]; x [count,n,m], lu [count,n,n], perm [count,n]. */
 static LoomStatus
 FN (solve) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -37,6 +40,7 @@ FN (solve) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: a [count,n,n]; det [count], lu [count,n,n]. */
 static LoomStatus
 FN (det) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -47,6 +51,7 @@ FN (det) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: a [count,n,n]; c [count,n,n], lu [count,n,n], rows and columns [count,n]. */
 static LoomStatus
 FN (cofactor) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

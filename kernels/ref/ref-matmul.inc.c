@@ -22,6 +22,7 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
   n_batch = loom_desc_count (&batch);
   for (int64_t q = 0; q < n_batch; q++, loom_index_next (batch.rank, batch.dim, index))
     {
+      /* pa [m,depth], pb [depth,n] of batch q */
       const T *pa = (const T *)b[0] + loom_index_offset (batch.rank, index, a_stride) * m * depth;
       const T *pb = (const T *)b[1] + loom_index_offset (batch.rank, index, b_stride) * depth * n;
 

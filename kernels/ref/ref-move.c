@@ -12,6 +12,7 @@ move_element (void *to, int64_t to_index, const void *from, int64_t from_index, 
   memcpy ((char *)to + to_index * (int64_t)size, (const char *)from + from_index * (int64_t)size, size);
 }
 
+/* x and y [count]. */
 static LoomStatus
 copy (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -26,6 +27,7 @@ copy (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* y [dims of x in the order perm]. */
 static LoomStatus
 permute (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -42,6 +44,7 @@ permute (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* x broadcasts to y. */
 static LoomStatus
 expand (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -55,6 +58,7 @@ expand (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* y is x from start by step along each axis. */
 static LoomStatus
 slice (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -75,6 +79,7 @@ slice (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* y has x from start by step along each axis, and the value elsewhere. */
 static LoomStatus
 pad (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -97,6 +102,7 @@ pad (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* Inputs differ along a->axis alone; y has them one behind the other. */
 static LoomStatus
 concat (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -118,6 +124,7 @@ concat (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* y [count]. */
 static LoomStatus
 fill (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -128,6 +135,7 @@ fill (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* y [outer,dim[axis],inner]. */
 static LoomStatus
 iota (const RefKernel *k, void *const *b, LoomMessage *message)
 {

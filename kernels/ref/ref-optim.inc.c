@@ -2,6 +2,7 @@
 
 #include "kernels/optim-formulas.h"
 
+/* b: n_in gradients of any shapes; sum and finite, scalars. */
 static LoomStatus
 FN (grad_stats) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -23,6 +24,7 @@ FN (grad_stats) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: lists of n tensors p, g, [buf], whose tensors t have one shape, then scalars; new p, [new buf]. */
 static LoomStatus
 FN (sgd_step) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -55,6 +57,7 @@ FN (sgd_step) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: lists of n tensors p, g, m, v, [vmax], whose tensors t have one shape, then scalars; new p, m, v, [vmax]. */
 static LoomStatus
 FN (adam_step) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -1,5 +1,6 @@
-/* The loops of pooling for type T. x and dx are [N,C,H,W], y, g and the winners' taps [N,C,P,Q]. */
+/* The loops of pooling for type T. x and dx are [N,C,H,W], y, g and indices [N,C,P,Q]. */
 
+/* b: x [N,C,H,W]; y and indices [N,C,P,Q]. */
 static LoomStatus
 FN (max_pool2d) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -36,6 +37,7 @@ FN (max_pool2d) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: g and indices [N,C,P,Q]; dx [N,C,H,W]. */
 static LoomStatus
 FN (max_pool2d_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -73,7 +75,7 @@ FN (window) (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, 
   return count_pad ? end - start : *to - *from;
 }
 
-/* Visits every (output, input) pair: forward when g is NULL. */
+/* Visits every (output, input) pair: forward when pg is NULL. px and dx [N,C,H,W]; py and pg [N,C,P,Q]. */
 static void
 FN (avg) (const LoomPool2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDesc *y, const T *px, T *py, const T *pg,
           T *dx)

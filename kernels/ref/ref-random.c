@@ -1,9 +1,10 @@
-/* random: Philox numbers, uniform, normal, exponential or whole (kernels/philox.h). */
+/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h). */
 #include "kernels/ref/ref.h"
 #include "kernels/philox.h"
 
 #include <math.h>
 
+/* b: seed and step, scalars; y [count]. */
 static LoomStatus
 random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -32,6 +33,7 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: seed and step, scalars; y [count]. */
 static LoomStatus
 random_ints (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -9,6 +9,7 @@ FN (replaces) (T candidate, T best, bool largest)
   return candidate != candidate || (largest ? candidate > best : candidate < best);
 }
 
+/* b: x of any rank; y of the same rank, 1 in reduced axes. The inner loop visits [n_inner] elements of x. */
 static LoomStatus
 FN (reduce) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -46,6 +47,7 @@ FN (reduce) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: x [outer,n,inner]; y [outer,inner]. */
 static LoomStatus
 FN (argreduce) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* b: x, ok of any shape; y of the shape of x. */
 static LoomStatus
 require (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -37,6 +38,7 @@ const RefPrimitive ref_require = {
   .n_inplace = 1,
 };
 
+/* b: finite and tolerated; go and sound: scalars all. */
 #define GATE(name, T)                                                                                                  \
   static LoomStatus name (const RefKernel *k, void *const *b, LoomMessage *message)                                    \
   {                                                                                                                    \

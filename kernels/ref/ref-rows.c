@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* b: table [V,row], index [count]; y [count,row]. */
 static LoomStatus
 gather_rows (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -24,6 +25,7 @@ gather_rows (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: index [count], g [count,row]; table [V,row]. */
 static LoomStatus
 scatter_add_rows (const RefKernel *k, void *const *b, LoomMessage *message)
 {

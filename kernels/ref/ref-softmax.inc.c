@@ -18,6 +18,7 @@ FN (log_sum_exp) (const T *row, int64_t n, int64_t inner)
   return max + log (sum);
 }
 
+/* b: x [outer,n,inner]; y [outer,n,inner]. A row is [n] with stride inner. */
 static LoomStatus
 FN (softmax) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -39,7 +40,7 @@ FN (softmax) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* softmax: dx = y·(g - Σ g·y). log_softmax: dx = g - exp(y)·Σ g. */
+/* softmax: dx = y·(g - Σ g·y). log_softmax: dx = g - exp(y)·Σ g. All [outer,n,inner]. */
 static LoomStatus
 FN (softmax_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -64,6 +65,7 @@ FN (softmax_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: logits [N,n,inner], target [N,inner]; loss and lse [N,inner]. */
 static LoomStatus
 FN (cross_entropy) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -88,6 +90,7 @@ FN (cross_entropy) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: logits [N,n,inner], target, lse and g [N,inner]; dlogits [N,n,inner]. */
 static LoomStatus
 FN (cross_entropy_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -17,6 +17,8 @@ static const struct
 #undef TRUST
 };
 
+/* b: lists of n tensors p, g and states, whose tensors t have one shape [count], then scalars; new p and states. c [8].
+ */
 static LoomStatus
 FN (optim_step) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
