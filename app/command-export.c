@@ -131,7 +131,8 @@ run (const Command *command, int argc, char **argv)
       "NODE[.PORT]" },
     { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.inputs, "A port that the model takes, inner ones too",
       "NODE[.PORT]" },
-    { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix an open size, as in B=1; the others stay open", "B=N" },
+    { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix a dynamic size, as in B=1; the others stay dynamic",
+      "B=N" },
     { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data,
       "Put the numbers into a file beside the model, FILE.data", NULL },
     { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the inside of this module", "NAME" },
@@ -187,7 +188,7 @@ const Command command_export = {
   .details
   = "--to onnx writes what prediction needs, in evaluation mode, with operators of set 17: data sets and input nodes\n"
     "come in under their ports' names, and out goes --output, else the graph's output nodes, else what its loss\n"
-    "judges. Sizes that are letters in the graph stay open. What ONNX cannot say is refused, node by node.\n"
+    "judges. Sizes that are letters in the graph stay dynamic. What ONNX cannot say is refused, node by node.\n"
     "--to svg, pdf and png draw the graph as Studio's canvas shows it, --to dot writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"

@@ -144,7 +144,7 @@ const Command command_import = {
   .summary = "turn an ONNX model into a graph",
   .details = "Writes the graph as XML and its weights beside it as safetensors. Operators that have no counterpart\n"
              "are listed all at once, and nothing is written then. What a model computes from sizes alone becomes\n"
-             "attributes, so sizes must be fixed where a shape is computed; names of open sizes become symbols.\n"
+             "attributes, so sizes must be fixed where a shape is computed; names of dynamic sizes become symbols.\n"
              "Numbers that PyTorch exports into a second file (model.onnx.data) are read from the model's own folder.",
   .run = run,
 };

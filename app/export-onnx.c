@@ -53,13 +53,13 @@ check_sizes (const ExportJob *job, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
-  g_autofree char *open = loom_net_symbols (net);
+  g_autofree char *dynamic = loom_net_symbols (net);
 
   for (char c = 'A'; c <= 'Z'; c++)
-    if (job->sizes.value[c - 'A'] != 0 && strchr (open, c) == NULL)
+    if (job->sizes.value[c - 'A'] != 0 && strchr (dynamic, c) == NULL)
       {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size %c: the graph has no such open size. It has: %s.", c,
-                     *open ? open : "none");
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size %c: the graph has no such dynamic size. It has: %s.",
+                     c, *dynamic ? dynamic : "none");
         return FALSE;
       }
   return TRUE;

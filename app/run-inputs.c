@@ -79,7 +79,7 @@ run_open_graph (Run *r, const char *path, GError **error)
 
 /* The one symbol of a dimension that has no value yet, or 0; *factor is what the rest of it multiplies to. */
 static char
-open_symbol (Run *r, LoomDim d, gint64 *factor)
+dynamic_symbol (Run *r, LoomDim d, gint64 *factor)
 {
   char open = 0;
 
@@ -133,7 +133,7 @@ bind_shape (Run *r, const PortFile *port_file, const LoomTensor *t, GError **err
       if (loom_dim_is_unknown (d))
         continue;
       gint64 value = loom_dim_value (d, &r->binding), factor;
-      char symbol = open_symbol (r, d, &factor);
+      char symbol = dynamic_symbol (r, d, &factor);
       if (value >= 0)
         fits = value == t->dim[i];
       else if (symbol && factor > 0)

@@ -197,7 +197,7 @@ find_sizes (Run *r, const LoomLowerOptions *options, GError **error)
 {
   LoomPlanOptions plan = { .device = run_device (r), .strict_devices = loom_graph_strict_devices (r->graph) };
 
-  if (loom_net_open_size (r->net, options) < 0)
+  if (loom_net_dynamic_size (r->net, options) < 0)
     return TRUE;
   g_autoptr (LoomProgram) weights = loom_program_new ();
   loom_program_set_float (weights, r->float_dtype);

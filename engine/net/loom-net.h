@@ -45,7 +45,7 @@ typedef struct
   const LoomNetSource *input;
   guint n_outputs;
   const LoomPortSpec *output_spec;
-  gboolean outputs_open;  /* how many there are is not known yet: those above are as many as there can be */
+  gboolean outputs_dynamic; /* how many there are is not known yet: those above are as many as there can be */
   const LoomType *output; /* meaningless where !typed */
   gboolean typed;         /* inference reached it without a fault */
   LoomCost cost;          /* symbols bound as given, B = 1 where unbound */
@@ -139,7 +139,7 @@ LoomProgram *loom_lower (const LoomNet *net, const LoomLowerOptions *options, Lo
 /* Sizes that data decide. The first node, in the order of computing, that is needed for what is wanted and whose own
  * symbol the net's binding leaves open; -1 when there is none. Once its symbol is bound, in a new net of the same graph
  * with the same node numbers, what comes next can be asked. */
-int loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options);
+int loom_net_dynamic_size (const LoomNet *net, const LoomLowerOptions *options);
 /* The first node that is needed for what is wanted and learns nothing from a batch of this size (see LoomOp); -1 when
  * there is none. Lowering for training refuses it. */
 int loom_net_find_untrainable (const LoomNet *net, const LoomLowerOptions *options);

@@ -113,8 +113,8 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (local->n_ports + 1));
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
-  n->node.outputs_open = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
-                         && !loom_infer_is_set (infer, local->op->counts_outputs);
+  n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
+                            && !loom_infer_is_set (infer, local->op->counts_outputs);
   n->node.output = infer->output;
   n->index = net->nodes->len;
   g_ptr_array_add (net->nodes, n);

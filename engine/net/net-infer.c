@@ -566,7 +566,7 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
   n->node.typed = !infer->has_fault;
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
-  n->node.outputs_open &= !n->node.typed;
+  n->node.outputs_dynamic &= !n->node.typed;
   for (guint i = 0; i < infer->n_outputs; i++)
     n->node.typed &= infer->output_is_set[i];
   if (n->node.typed)

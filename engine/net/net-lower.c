@@ -412,7 +412,7 @@ loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node
 }
 
 int
-loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options)
+loom_net_dynamic_size (const LoomNet *net, const LoomLowerOptions *options)
 {
   guint n = loom_net_n_nodes (net);
   g_autofree gboolean *needed = g_new0 (gboolean, n + 1);

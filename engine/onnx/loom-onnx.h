@@ -57,7 +57,7 @@ typedef struct
    * give; NULL-terminated. Without outputs: the graph's output nodes, or else what its loss is computed from, or else
    * everything that nothing reads. */
   const char *const *inputs, *const *outputs;
-  LoomBinding sizes; /* symbols that are not bound stay open, under their names */
+  LoomBinding sizes; /* symbols that are not bound stay dynamic, under their names */
 } LoomOnnxWriteOptions;
 
 typedef struct _LoomOnnxWriter LoomOnnxWriter;

@@ -450,9 +450,9 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
 
   if (c->failed)
     return &placeholder;
-  if (onnx_has_open (c->all, t))
+  if (onnx_has_dynamic (c->all, t))
     {
-      onnx_fail (c, "it computes with a size that is open. Export the model with fixed sizes.");
+      onnx_fail (c, "it computes with a dynamic size. Export the model with fixed sizes.");
       return &placeholder;
     }
   if (t->count == 0

@@ -1,7 +1,7 @@
 /* A node by its lowering: what the planner would get, primitive by primitive in ONNX.
  *
  * So every operator can be written without a line of its own, and with the values that it has here by construction. The
- * lowerings for several bindings must agree but for their numbers; where they do not (a loop over an open size,
+ * lowerings for several bindings must agree but for their numbers; where they do not (a loop over a dynamic size,
  * unrolled) the size has to be fixed. */
 #include "engine/onnx/onnx-export-prim.h"
 
@@ -80,8 +80,8 @@ onnx_prim_is_wanted (OnnxPrim *q, guint i)
   return FALSE;
 }
 
-/* A size that no product of symbols explains (rows of an image of open height behind a convolution) may still be that
- * of something which goes into the node. */
+/* A size that no product of symbols explains (rows of an image of dynamic height behind a convolution) may still be
+ * that of something which goes into the node. */
 OnnxSize
 onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS])
 {
@@ -140,7 +140,8 @@ onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes)
                      sizes[i].symbol[k], sizes[i].symbol[k]);
   if (v == NULL)
     onnx_refuse (
-        q->w, "how its sizes follow from the open ones (%s) cannot be said. Fix them with --size, as in --size %c=1.",
+        q->w,
+        "how its sizes follow from the dynamic ones (%s) cannot be said. Fix them with --size, as in --size %c=1.",
         q->all->symbols, q->all->symbols[0]);
   return v;
 }
@@ -195,7 +196,7 @@ onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDING
   if (v == NULL)
     onnx_refuse (
         q->w,
-        "a number in it depends on the open sizes (%s) in a way that cannot be said. Fix them with --size, as in "
+        "a number in it depends on the dynamic sizes (%s) in a way that cannot be said. Fix them with --size, as in "
         "--size %c=1.",
         q->all->symbols, q->all->symbols[0]);
   return v;
@@ -343,7 +344,7 @@ onnx_write_lowered (OnnxWrite *w)
     }
   if (!w->failed && !alike)
     onnx_refuse (w,
-                 "what it computes is made for sizes that are known, and %s open. Fix them with --size, as in "
+                 "what it computes is made for sizes that are known, and %s dynamic. Fix them with --size, as in "
                  "--size %c=1.",
                  w->all->symbols[1] ? "some are" : "one is", w->all->symbols[0]);
   if (!w->failed)

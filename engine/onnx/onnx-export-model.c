@@ -220,17 +220,17 @@ OnnxVar *
 onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes)
 {
   gint64 plain[LOOM_SHAPE_MAX_RANK] = { 0 };
-  guint open = 0;
+  guint dynamic = 0;
   gboolean has_zero = FALSE;
 
   for (guint i = 0; i < n; i++)
     {
       gboolean is_plain = sizes[i].known && sizes[i].coef == 0 && sizes[i].of == NULL;
       plain[i] = is_plain ? sizes[i].add : -1;
-      open += !is_plain;
+      dynamic += !is_plain;
       has_zero = has_zero || (is_plain && sizes[i].add == 0);
     }
-  OnnxVar *shape = open == 0 || (open == 1 && !has_zero) ? onnx_ints_var (all, n, plain) : NULL;
+  OnnxVar *shape = dynamic == 0 || (dynamic == 1 && !has_zero) ? onnx_ints_var (all, n, plain) : NULL;
   if (shape == NULL)
     {
       OnnxSize copy[LOOM_SHAPE_MAX_RANK];

@@ -13,7 +13,7 @@ static const struct
   { "trilinear", "linear", "half_pixel", NULL },   { "bicubic", "cubic", "half_pixel", NULL },
 };
 
-/* Sizes [N, C, given…]: the first two are looked up where they are open. */
+/* Sizes [N, C, given…]: the first two are looked up where they are dynamic. */
 static OnnxVar *
 sizes_var (OnnxWrite *w, guint n)
 {

@@ -101,7 +101,7 @@ all_same (OnnxPrim *q, const gint64 *number)
   return TRUE;
 }
 
-/* Where the slice along an axis begins and ends in ONNX's counting; "to the end" where it reaches it, so that an open
+/* Where the slice along an axis begins and ends in ONNX's counting; "to the end" where it reaches it, so that a dynamic
  * size need not be looked up. FALSE: the axis is whole. */
 static gboolean
 cut_of (OnnxPrim *q, int axis, OnnxSize *start, OnnxSize *end, OnnxSize *step)

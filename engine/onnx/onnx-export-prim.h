@@ -39,7 +39,7 @@ OnnxSize onnx_prim_int_size (OnnxPrim *q, gsize offset);
 /* Shapes as tensors for Expand and its like; NULL after onnx_refuse(). */
 OnnxVar *onnx_prim_shape_var (OnnxPrim *q, LoomValue v);
 OnnxVar *onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes);
-/* A number that may depend on the open sizes (1 / B of a mean), as a scalar; NULL after onnx_refuse(). */
+/* A number that may depend on the dynamic sizes (1 / B of a mean), as a scalar; NULL after onnx_refuse(). */
 OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDINGS]);
 /* The type ONNX computes in: f32, f64 or i64. */
 LoomDType onnx_prim_compute_type (LoomDType dtype);

@@ -3,7 +3,7 @@
  * onnx-export.c walks the net and decides how each node is written: by an entry of onnx-export-op-*.c, by an entry of
  * the reader's tables that is one-to-one (onnx-export-same.c), or else, by its lowering (onnx-export-lowered.c), in
  * primitives (onnx-export-prim-*.c), which need no knowledge of the operator at all. onnx-export-size.c finds out how
- * sizes depend on the open ones, onnx-export-scalar.c has the formulas, and onnx-export-model.c makes the protobuf
+ * sizes depend on the dynamic ones, onnx-export-scalar.c has the formulas, and onnx-export-model.c makes the protobuf
  * message. */
 #pragma once
 
@@ -42,24 +42,24 @@ struct _OnnxOutNode
 /* A size: add + coef · symbols, or, where `of` is set, a dimension that is looked up where the model runs. */
 typedef struct
 {
-  gboolean known; /* FALSE: it depends on the open sizes in a way that could not be found out */
+  gboolean known; /* FALSE: it depends on the dynamic sizes in a way that could not be found out */
   gint64 add, coef;
   char symbol[4];
   OnnxVar *of;
   int axis;
 } OnnxSize;
 
-/* Sizes are found out by lowering the same node for this many bindings of the open symbols. */
+/* Sizes are found out by lowering the same node for this many bindings of the dynamic symbols. */
 #define ONNX_BINDINGS 3
 
 typedef struct _OnnxExport OnnxExport;
 struct _OnnxExport
 {
-  const LoomNet *net; /* symbols are open */
-  guint n_bound;      /* 1 where nothing is open, else ONNX_BINDINGS */
+  const LoomNet *net; /* symbols stay dynamic */
+  guint n_bound;      /* 1 where nothing is dynamic, else ONNX_BINDINGS */
   const LoomNet *bound[ONNX_BINDINGS];
   LoomBinding binding[ONNX_BINDINGS];
-  char symbols[27];            /* the open ones */
+  char symbols[27];            /* the dynamic ones */
   OnnxVar *symbol_var[26];     /* i64 [1] */
   OnnxVar ***value;            /* by node, by output: NULL until known */
   gboolean **wanted;           /* by node, by output: something that is exported reads it */
@@ -151,13 +151,13 @@ gboolean onnx_node_is_needed (const OnnxOutNode *node);
 GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external);
 
 /* ---- onnx-export-size.c ------------------------------------------------- */
-/* How a number depends on the open sizes, from what it is in each of the bindings. */
+/* How a number depends on the dynamic sizes, from what it is in each of the bindings. */
 OnnxSize onnx_size_of (OnnxExport *all, const gint64 number[ONNX_BINDINGS]);
 OnnxSize onnx_size_dim (LoomDim dim);
 gboolean onnx_size_is (const OnnxSize *size, gint64 number);
 /* As an i64 tensor [n], or NULL where a size is not known. */
 OnnxVar *onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes);
-/* Looks for open symbols in the dimensions of a value that is there from now on. */
+/* Looks for dynamic symbols in the dimensions of a value that is there from now on. */
 void onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape);
 
 /* ---- onnx-export-scalar.c ----------------------------------------------- */

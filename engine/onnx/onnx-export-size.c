@@ -1,4 +1,4 @@
-/* How sizes depend on the open ones.
+/* How sizes depend on the dynamic ones.
  *
  * A lowering is concrete: it has numbers where the graph has B and T. So a node is lowered for several bindings, and a
  * number that differs among them is explained: by a product of symbols with a factor and a constant, which is what
@@ -101,24 +101,24 @@ onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape)
     for (int i = 0; i < shape->rank; i++)
       {
         LoomDim d = shape->dim[i];
-        char open = 0;
-        guint n_open = 0;
+        char dynamic = 0;
+        guint n_dynamic = 0;
         for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS && d.symbol[k] && d.coef > 0; k++)
           if (all->symbol_var[d.symbol[k] - 'A'] == NULL)
             {
-              open = d.symbol[k];
-              n_open++;
+              dynamic = d.symbol[k];
+              n_dynamic++;
             }
-        if (n_open != 1)
+        if (n_dynamic != 1)
           continue;
         const char *path = all->path;
         OnnxVar *size = dim_var (all, v, i);
         if (d.coef != 1)
           size = onnx_call (all, "Div", ONNX_VARS (size, plain (all, d.coef)));
         for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS && d.symbol[k]; k++)
-          if (d.symbol[k] != open)
+          if (d.symbol[k] != dynamic)
             size = onnx_call (all, "Div", ONNX_VARS (size, all->symbol_var[d.symbol[k] - 'A']));
-        all->symbol_var[open - 'A'] = size;
+        all->symbol_var[dynamic - 'A'] = size;
         all->path = path;
       }
 }

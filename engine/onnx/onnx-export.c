@@ -13,7 +13,7 @@
 struct _LoomOnnxWriter
 {
   OnnxExport all;
-  LoomNet *net, *bound[ONNX_BINDINGS]; /* bound[0] is net where nothing is open */
+  LoomNet *net, *bound[ONNX_BINDINGS]; /* bound[0] is net where nothing is dynamic */
   char *name, *doc;
   GPtrArray *mapped; /* char */
 };
@@ -399,8 +399,8 @@ check_typed (LoomOnnxWriter *self, const LoomFaults *found, GError **error)
   return TRUE;
 }
 
-/* Nets with numbers for the open symbols. They are large, so that no two explanations fit; they are a prime, twice and
- * three times one, so that what rounds a half or a third of a size is not taken for something simpler. */
+/* Nets with numbers for the dynamic symbols. They are large, so that no two explanations fit; they are a prime, twice
+ * and three times one, so that what rounds a half or a third of a size is not taken for something simpler. */
 static gboolean
 bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *sizes, GError **error)
 {

@@ -118,19 +118,19 @@ fold_reshape (const Fold *f)
 {
   gint64 dims[LOOM_SHAPE_MAX_RANK], count = 1;
   const LoomTensor *x = f->in[0];
-  int n = fold_ints (f, "shape", 1, dims), open = -1;
+  int n = fold_ints (f, "shape", 1, dims), dynamic = -1;
 
   for (int i = 0; i < n; i++)
     {
       if (dims[i] == 0 && i < x->rank)
         dims[i] = x->dim[i];
       if (dims[i] < 0)
-        open = i;
+        dynamic = i;
       else if (dims[i] > FOLD_MAX_RESULT || (count *= dims[i]) > FOLD_MAX_RESULT)
         return NULL;
     }
-  if (open >= 0)
-    dims[open] = count > 0 ? x->count / count : 0;
+  if (dynamic >= 0)
+    dims[dynamic] = count > 0 ? x->count / count : 0;
   return n < 0 ? NULL : same_elements (x, n, dims);
 }
 
@@ -140,7 +140,8 @@ fold_cast (const Fold *f)
 {
   LoomDType dtype;
 
-  if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype) || (dtype != LOOM_I64 && onnx_has_open (f->all, f->in[0])))
+  if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype)
+      || (dtype != LOOM_I64 && onnx_has_dynamic (f->all, f->in[0])))
     return NULL;
   return loom_tensor_convert (f->in[0], dtype, FALSE, NULL);
 }
@@ -214,7 +215,7 @@ fold_slice (const Fold *f)
   if (n < 0 || n != m || n > x->rank || (a >= 0 && a != n) || (s >= 0 && s != n))
     return NULL;
   for (guint i = 1; i < f->n; i++)
-    if (f->in[i] != NULL && onnx_has_open (f->all, f->in[i]))
+    if (f->in[i] != NULL && onnx_has_dynamic (f->all, f->in[i]))
       return NULL;
   row_major (x, stride);
   for (int d = 0; d < x->rank; d++)

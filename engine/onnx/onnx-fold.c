@@ -14,41 +14,41 @@ typedef struct
   LoomTensor *(*fold) (const Fold *f);
   double (*number) (double a, double b);
   gint64 (*integer) (gint64 a, gint64 b);
-  gboolean (*size) (LoomDim a, LoomDim b, LoomDim *y); /* of open sizes; FALSE where it has no symbol */
+  gboolean (*size) (LoomDim a, LoomDim b, LoomDim *y); /* of dynamic sizes; FALSE where it has no symbol */
   gboolean asks;                                       /* the result is bool */
 } FoldRow;
 
-/* ---- open sizes ------------------------------------------------------- */
+/* ---- dynamic sizes ------------------------------------------------------- */
 
 /* More than any tensor has elements. */
-#define FIRST_OPEN (G_GINT64_CONSTANT (1) << 61)
+#define FIRST_DYNAMIC (G_GINT64_CONSTANT (1) << 61)
 
 gint64
-onnx_open_number (OnnxImport *all, LoomDim dim)
+onnx_dynamic_number (OnnxImport *all, LoomDim dim)
 {
-  for (guint i = 0; i < all->open->len; i++)
-    if (loom_dim_equal (g_array_index (all->open, LoomDim, i), dim))
-      return FIRST_OPEN + i;
-  g_array_append_val (all->open, dim);
-  return FIRST_OPEN + all->open->len - 1;
+  for (guint i = 0; i < all->dynamic->len; i++)
+    if (loom_dim_equal (g_array_index (all->dynamic, LoomDim, i), dim))
+      return FIRST_DYNAMIC + i;
+  g_array_append_val (all->dynamic, dim);
+  return FIRST_DYNAMIC + all->dynamic->len - 1;
 }
 
 gboolean
-onnx_open_dim (const OnnxImport *all, gint64 number, LoomDim *dim)
+onnx_dynamic_dim (const OnnxImport *all, gint64 number, LoomDim *dim)
 {
-  if (number < FIRST_OPEN || number - FIRST_OPEN >= all->open->len)
+  if (number < FIRST_DYNAMIC || number - FIRST_DYNAMIC >= all->dynamic->len)
     return FALSE;
-  *dim = g_array_index (all->open, LoomDim, number - FIRST_OPEN);
+  *dim = g_array_index (all->dynamic, LoomDim, number - FIRST_DYNAMIC);
   return TRUE;
 }
 
 gboolean
-onnx_has_open (const OnnxImport *all, const LoomTensor *t)
+onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t)
 {
   LoomDim dim;
 
-  for (gint64 i = 0; t->dtype == LOOM_I64 && all->open->len > 0 && i < t->count; i++)
-    if (onnx_open_dim (all, ((const gint64 *)t->data)[i], &dim))
+  for (gint64 i = 0; t->dtype == LOOM_I64 && all->dynamic->len > 0 && i < t->count; i++)
+    if (onnx_dynamic_dim (all, ((const gint64 *)t->data)[i], &dim))
       return TRUE;
   return FALSE;
 }
@@ -59,7 +59,7 @@ number_of (OnnxImport *all, LoomDim dim, gint64 *number)
 {
   if (loom_dim_is_unknown (dim))
     return FALSE;
-  *number = loom_dim_is_known (dim) ? dim.coef : onnx_open_number (all, dim);
+  *number = loom_dim_is_known (dim) ? dim.coef : onnx_dynamic_number (all, dim);
   return TRUE;
 }
 
@@ -69,7 +69,7 @@ dim_of (const OnnxImport *all, gint64 number)
 {
   LoomDim dim;
 
-  if (onnx_open_dim (all, number, &dim))
+  if (onnx_dynamic_dim (all, number, &dim))
     return dim;
   return number < 0 ? loom_dim_unknown () : loom_dim (number);
 }
@@ -377,15 +377,15 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
   gboolean whole = row->integer != NULL && !loom_dtype_is_float (a->dtype);
   if (y != NULL && !whole && row->number == NULL)
     g_clear_pointer (&y, loom_tensor_unref);
-  gboolean any_open = onnx_has_open (f->all, a) || onnx_has_open (f->all, b);
+  gboolean any_dynamic = onnx_has_dynamic (f->all, a) || onnx_has_dynamic (f->all, b);
   for (gint64 i = 0; y != NULL && i < y->count; i++)
     {
       gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i, number;
       LoomDim size;
-      /* Beside an open size stand plain numbers, -1 among them, that are computed with as such. */
-      if (any_open
-          && (onnx_open_dim (f->all, onnx_tensor_int (a, ia), &size)
-              || onnx_open_dim (f->all, onnx_tensor_int (b, ib), &size)))
+      /* Beside a dynamic size stand plain numbers, -1 among them, that are computed with as such. */
+      if (any_dynamic
+          && (onnx_dynamic_dim (f->all, onnx_tensor_int (a, ia), &size)
+              || onnx_dynamic_dim (f->all, onnx_tensor_int (b, ib), &size)))
         {
           if (row->size == NULL
               || !row->size (dim_of (f->all, onnx_tensor_int (a, ia)), dim_of (f->all, onnx_tensor_int (b, ib)), &size)

@@ -127,8 +127,8 @@ onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, g
   LoomDim dim;
 
   for (guint i = 0; i < n; i++)
-    if (onnx_open_dim (c->all, values[i], &dim))
-      onnx_fail (c, "its “%s” depends on a size that is open. Export the model with fixed sizes.", name);
+    if (onnx_dynamic_dim (c->all, values[i], &dim))
+      onnx_fail (c, "its “%s” depends on a dynamic size. Export the model with fixed sizes.", name);
   return c->failed ? 0 : n;
 }
 
@@ -137,7 +137,7 @@ onnx_size (OnnxCtx *c, gint64 number)
 {
   LoomDim dim;
 
-  if (onnx_open_dim (c->all, number, &dim))
+  if (onnx_dynamic_dim (c->all, number, &dim))
     return dim;
   if (number >= 0)
     return loom_dim (number);
@@ -496,7 +496,7 @@ type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char
                                ? d->dim_param
                                : own,
                            &type->shape.dim[i]))
-        *why = g_strdup ("brings more open sizes than there are letters for");
+        *why = g_strdup ("brings more dynamic sizes than there are letters for");
     }
   return *why == NULL;
 }
@@ -719,7 +719,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   all.pool = g_string_chunk_new (4096);
   all.symbols = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_set_size (all.symbols, 26);
-  all.open = g_array_new (FALSE, FALSE, sizeof (LoomDim));
+  all.dynamic = g_array_new (FALSE, FALSE, sizeof (LoomDim));
   all.mapped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   all.mapped_order = g_ptr_array_new_with_free_func (g_free);
   result = g_new0 (LoomOnnx, 1);
@@ -739,7 +739,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_ptr_array_unref (all.mapped_order);
   g_hash_table_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
-  g_array_unref (all.open);
+  g_array_unref (all.dynamic);
   g_string_chunk_free (all.pool);
   g_ptr_array_unref (all.nodes);
   g_ptr_array_unref (all.wires);

@@ -20,7 +20,7 @@ typedef struct
 {
   gint64 in, out;
   double scale, start, end; /* of the region, as shares of the input */
-  gboolean open;            /* a size that has no number yet, as the batch's: it stays as it is */
+  gboolean dynamic;         /* a size that has no number yet, as the batch's: it stays as it is */
 } Side;
 
 /* Where the centre of place i lies among the old ones; formulas: ONNX operator Resize. */
@@ -215,7 +215,7 @@ whole_side (const OnnxWire *x, int axis)
   LoomDim d = x->type.shape.dim[axis];
   gboolean known = loom_dim_is_known (d);
 
-  return (Side){ .in = known ? d.coef : 1, .out = known ? d.coef : 1, .scale = 1, .end = 1, .open = !known };
+  return (Side){ .in = known ? d.coef : 1, .out = known ? d.coef : 1, .scale = 1, .end = 1, .dynamic = !known };
 }
 
 static Side
@@ -223,7 +223,7 @@ scaled_side (OnnxCtx *c, const OnnxWire *x, int axis, double scale)
 {
   Side side = whole_side (x, axis);
 
-  if (side.open && scale == 1)
+  if (side.dynamic && scale == 1)
     return side;
   gint64 in = onnx_dim (c, x, axis);
   return (Side){ .in = in, .out = (gint64)floor ((double)in * CLAMP (scale, 0, 1e6)), .scale = scale, .end = 1 };
@@ -235,7 +235,7 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
   Side side = whole_side (x, axis);
   LoomDim asked;
 
-  if (side.open && onnx_open_dim (c->all, size, &asked) && loom_dim_equal (asked, x->type.shape.dim[axis]))
+  if (side.dynamic && onnx_dynamic_dim (c->all, size, &asked) && loom_dim_equal (asked, x->type.shape.dim[axis]))
     return side;
   gint64 in = onnx_dim (c, x, axis);
   return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
@@ -245,7 +245,7 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
 static gboolean
 is_kept (const Ways *w, const Side *s)
 {
-  return s->open || (s->in == s->out && !g_str_equal (w->where, "tf_crop_and_resize"));
+  return s->dynamic || (s->in == s->out && !g_str_equal (w->where, "tf_crop_and_resize"));
 }
 
 static void
@@ -321,7 +321,7 @@ map_resize (OnnxCtx *c)
                          : scaled_side (c, x, axis, loom_tensor_get (said, i));
       s->start = roi != NULL ? loom_tensor_get (roi, i) : 0;
       s->end = roi != NULL ? loom_tensor_get (roi, i + n) : 1;
-      if (s->open && (s->start != 0 || s->end != 1))
+      if (s->dynamic && (s->start != 0 || s->end != 1))
         onnx_dim (c, x, axis);
     }
   resize (c, x, &w, side);

@@ -21,7 +21,7 @@ map_reshape (OnnxCtx *c)
   guint n = onnx_sizes (c, "shape", 1, dims, LOOM_SHAPE_MAX_RANK, &present);
   LoomShape shape = { .rank = (int)n };
   LoomDim rest = loom_shape_count (&x->type.shape);
-  int open = -1;
+  int dynamic = -1;
 
   for (guint i = 0; i < n && !c->failed; i++)
     {
@@ -30,14 +30,15 @@ map_reshape (OnnxCtx *c)
       else if (dims[i] >= 0)
         shape.dim[i] = onnx_size (c, dims[i]);
       else
-        open = (int)i;
+        dynamic = (int)i;
     }
   /* Sizes that are named on both sides are divided out one by one, so that a symbol stays a symbol. */
-  for (guint i = 0; open >= 0 && i < n; i++)
-    if ((int)i != open && !loom_dim_div (rest, shape.dim[i], &rest))
+  for (guint i = 0; dynamic >= 0 && i < n; i++)
+    if ((int)i != dynamic && !loom_dim_div (rest, shape.dim[i], &rest))
       rest = loom_dim_unknown ();
-  if (open >= 0)
-    shape.dim[open] = loom_dim_equal (rest, loom_dim (0)) || !loom_dim_is_unknown (rest) ? rest : loom_dim_unknown ();
+  if (dynamic >= 0)
+    shape.dim[dynamic]
+        = loom_dim_equal (rest, loom_dim (0)) || !loom_dim_is_unknown (rest) ? rest : loom_dim_unknown ();
   onnx_out (c, 0, onnx_reshape (c, x, &shape));
 }
 

@@ -92,7 +92,7 @@ struct _OnnxImport
   LoomFaults *faults;
   char *last_error; /* of an initialiser */
   GStringChunk *pool;
-  GArray *open;       /* LoomDim of open sizes that folding met, see onnx_open_number() */
+  GArray *dynamic;    /* LoomDim of dynamic sizes that folding met, see onnx_dynamic_number() */
   GPtrArray *symbols; /* dim_param of 'A' + … ; NULL where free */
   GHashTable *mapped; /* "Conv → conv2d" → count */
   GPtrArray *mapped_order;
@@ -151,9 +151,9 @@ const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given,
 
 /* A size that has a symbol travels through the folding of shapes as a number that no real size has; the second tells
  * whether a number is one, and which. */
-gint64 onnx_open_number (OnnxImport *all, LoomDim dim);
-gboolean onnx_open_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
-gboolean onnx_has_open (const OnnxImport *all, const LoomTensor *t);
+gint64 onnx_dynamic_number (OnnxImport *all, LoomDim dim);
+gboolean onnx_dynamic_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
+gboolean onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t);
 
 /* ---- onnx-emit.c ------------------------------------------------------ */
 void onnx_wire_failed (OnnxWire *wire);
@@ -223,7 +223,7 @@ guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
 /* The same from an attribute or, since some opset, an input of known value (input < 0: attribute only). present says
  * whether either was there. */
 guint onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
-/* The same for sizes, where the numbers of open sizes are allowed. */
+/* The same for sizes, where the numbers of dynamic sizes are allowed. */
 guint onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
 /* Such a number as a dimension. */
 LoomDim onnx_size (OnnxCtx *c, gint64 number);

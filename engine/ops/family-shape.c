@@ -42,29 +42,29 @@ gboolean
 loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape)
 {
   LoomDim rest = loom_dim (1), count = loom_shape_count (from);
-  int open = -1, n_open = 0;
+  int dynamic = -1, n_dynamic = 0;
   g_autofree char *have = loom_shape_to_string (from), *want = loom_shape_to_string (shape);
 
   for (int i = 0; i < shape->rank; i++)
     {
       if (loom_dim_is_unknown (shape->dim[i]))
         {
-          open = i;
-          n_open++;
+          dynamic = i;
+          n_dynamic++;
         }
       else
         rest = loom_dim_mul (rest, shape->dim[i]);
     }
-  if (n_open > 1)
+  if (n_dynamic > 1)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "Only one size can be −1: the others decide about it.");
       return FALSE;
     }
-  if (open < 0 && loom_dim_compatible (count, rest))
+  if (dynamic < 0 && loom_dim_compatible (count, rest))
     return TRUE;
   /* Of symbols it may divide once they are numbers, so the size stays unknown until then. */
-  if (open >= 0
-      && (loom_dim_div (count, rest, &shape->dim[open]) || !loom_dim_is_known (count) || !loom_dim_is_known (rest)))
+  if (dynamic >= 0
+      && (loom_dim_div (count, rest, &shape->dim[dynamic]) || !loom_dim_is_known (count) || !loom_dim_is_known (rest)))
     return TRUE;
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "%s cannot become %s: the number of elements must stay the same.",
                     have, want);

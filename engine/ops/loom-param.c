@@ -138,7 +138,7 @@ parse_choice (LoomInfer *infer, const LoomParamSpec *spec, const char *text, con
 
 /* "2,-1,T", where −1 stands for a size that the operator finds out: it becomes an unknown dimension. */
 static gboolean
-parse_open_shape (const char *text, LoomShape *shape)
+parse_dynamic_shape (const char *text, LoomShape *shape)
 {
   g_auto (GStrv) items = g_strsplit (text, ",", -1);
   LoomShape open = { 0 };
@@ -211,7 +211,7 @@ loom_param_parse (LoomInfer *infer, const LoomParamSpec *spec, const char *text,
       return parse_list (infer, spec, text, param);
     case LOOM_PARAM_SHAPE:
       param->shape = loom_infer_keep (infer, sizeof (LoomShape));
-      if (spec->minimum < 0 ? parse_open_shape (text, param->shape) : loom_shape_parse (text, param->shape))
+      if (spec->minimum < 0 ? parse_dynamic_shape (text, param->shape) : loom_shape_parse (text, param->shape))
         return TRUE;
       complain_shape (infer, spec, text);
       return FALSE;

@@ -491,7 +491,7 @@ check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
     }
   options.n_wanted = wanted->len;
   options.wanted = (const LoomNetSource *)wanted->data;
-  node = loom_net_open_size (r->net, &options);
+  node = loom_net_dynamic_size (r->net, &options);
   if (node >= 0)
     recipe_complain (
         r, r->element, LOOM_ERROR_SHAPE, "loss",

@@ -99,7 +99,7 @@ test_refusals (void)
   cli_expect (2, "it can write onnx", "export", "mlp.xml", "--to", "onxx");
   cli_expect (2, "one GRAPH", "export", "--to", "onnx");
   cli_expect (2, "--size B=x", "export", "mlp.xml", "--to", "onnx", "--size", "B=x");
-  cli_expect (2, "no such open size", "export", "mlp.xml", "--to", "onnx", "--size", "T=4");
+  cli_expect (2, "no such dynamic size", "export", "mlp.xml", "--to", "onnx", "--size", "T=4");
   cli_expect (2, "is what is read", "export", "mlp.xml", "--to", "onnx", "-o", "mlp.xml");
   cli_expect (1, "nowhere.xml", "export", "nowhere.xml", "--to", "onnx");
   cli_expect (1, "nothing", "export", "mlp.xml", "--to", "onnx", "--output", "nothing");

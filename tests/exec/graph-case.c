@@ -229,7 +229,7 @@ case_bind_sizes (Case *c)
   SizesData data = { c, NULL };
   g_autoptr (GError) error = NULL;
 
-  if (loom_net_open_size (net, &options) < 0)
+  if (loom_net_dynamic_size (net, &options) < 0)
     return TRUE;
   sizes = loom_sizes_new (c->graph, &options, &plan, c->devices, state);
   if (!loom_sizes_resolve (sizes, &c->binding, feed_sizes, &data, &error))

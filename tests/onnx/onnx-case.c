@@ -207,7 +207,7 @@ build (Job *job, LoomFaults *faults, LoomState *state, GError **error)
   for (guint i = 0; i < n; i++)
     wanted[i].node = (guint)loom_net_find (net, ((LoomOnnxPort *)job->model->outputs->pdata[i])->node);
   LoomLowerOptions options = { .float_dtype = job->dtype, .n_wanted = n, .wanted = wanted };
-  if (loom_net_open_size (net, &options) >= 0)
+  if (loom_net_dynamic_size (net, &options) >= 0)
     {
       LoomPlanOptions plan = { .device = job->device };
       g_autoptr (LoomSizes) sizes = loom_sizes_new (job->model->graph, &options, &plan, job->devices, state);

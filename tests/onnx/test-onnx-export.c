@@ -1,7 +1,7 @@
 /* Every sample of every operator, and every graph that is shipped, goes out as an ONNX model, comes in again, and gives
  * the same numbers.
  *
- * Each is written twice, with its sizes open and with numbers for them; the second has to come in again. What is
+ * Each is written twice, with its sizes dynamic and with numbers for them; the second has to come in again. What is
  * refused stands in the lists below, with nothing else in them. GRADLOOM_EXPORT_FOLDER=DIR keeps each model with its
  * inputs and what should come out, for tests/reference/onnx_models.py, which gives them to onnxruntime.
  * GRADLOOM_EXPORT_ONLY='conv*' does a few. */
@@ -28,14 +28,14 @@ static Refusal refused[] = {
   { "scatter_nd *reduction=max*", "operator set 18" },
   { "scatter_nd *reduction=min*", "operator set 18" },
 };
-/* Only with open sizes: nothing else in these samples has the symbol, or its number decides what is computed. */
+/* Only with dynamic sizes: nothing else in these samples has the symbol, or its number decides what is computed. */
 static Refusal sized[] = {
   { "* shape=B*", "no input of the model tells" },
   { "chunk *", "" },
   { "unflatten *", "does not hold for every size" },
 };
 
-static guint n_models, n_open;
+static guint n_models, n_dynamic;
 
 static void
 expect_refusal (Refusal *list, guint n, const char *what, const char *why)
@@ -159,26 +159,26 @@ evaluate (const LoomGraph *graph, const LoomBinding *sizes, guint n, const char 
       g_autofree LoomValue *value = g_new0 (LoomValue, n);
       LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = n, .wanted = wanted };
       LoomValue size;
-      int open;
+      int dynamic;
 
       for (guint i = 0; i < n; i++)
         {
           wanted[i].node = (guint)loom_net_find_port (net, ports[i], &wanted[i].output, &error);
           g_assert_no_error (error);
         }
-      open = loom_net_open_size (net, &options);
-      g_autoptr (LoomProgram) p = open >= 0 ? loom_lower_size (net, &options, (guint)open, &size, &error)
-                                            : loom_lower (net, &options, value, &error);
+      dynamic = loom_net_dynamic_size (net, &options);
+      g_autoptr (LoomProgram) p = dynamic >= 0 ? loom_lower_size (net, &options, (guint)dynamic, &size, &error)
+                                               : loom_lower (net, &options, value, &error);
       g_assert_no_error (error);
       g_autoptr (Eval) e = eval_new (p);
       for (guint i = 0; i < loom_program_n_instrs (p); i++)
         v->is_random = v->is_random || loom_program_instr (p, i)->prim->flags & LOOM_PRIM_RANDOM;
       feed (e, v, range, rand);
       eval_run (e);
-      if (open >= 0)
+      if (dynamic >= 0)
         {
           gint64 count = (gint64)eval_scalar (e, size);
-          binding.value[loom_net_node (net, (guint)open)->own_symbol - 'A'] = count > 0 ? count : LOOM_BOUND_TO_ZERO;
+          binding.value[loom_net_node (net, (guint)dynamic)->own_symbol - 'A'] = count > 0 ? count : LOOM_BOUND_TO_ZERO;
           continue;
         }
       for (guint i = 0; i < n; i++)
@@ -312,7 +312,7 @@ read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, cons
     compare (v.outputs->pdata[i], first->outputs->pdata[i], what, first->names->pdata[i]);
 }
 
-/* A model with open sizes has to be right for others than those that the sample has, too; onnxruntime is asked. */
+/* A model with dynamic sizes has to be right for others than those that the sample has, too; onnxruntime is asked. */
 static void
 keep_other_size (GBytes *bytes, const LoomGraph *graph, const Values *first, const LoomSample *sample, const char *what)
 {
@@ -334,9 +334,9 @@ keep_other_size (GBytes *bytes, const LoomGraph *graph, const Values *first, con
 static void
 check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
 {
-  static const LoomBinding open = { 0 };
+  static const LoomBinding dynamic = { 0 };
   const char *only = g_getenv ("GRADLOOM_EXPORT_ONLY");
-  g_autofree char *text = NULL, *why = NULL, *why_open = NULL;
+  g_autofree char *text = NULL, *why = NULL, *why_dynamic = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
   g_auto (Values) v = { 0 };
@@ -354,22 +354,22 @@ check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
   evaluate (graph, &op_sample_binding, v.names->len, (const char *const *)v.names->pdata, &v, sample->range, rand);
 
   g_autoptr (GBytes) fixed_model = write_model (graph, &op_sample_binding, &v, what, &why);
-  g_autoptr (GBytes) open_model = write_model (graph, &open, &v, what, &why_open);
+  g_autoptr (GBytes) dynamic_model = write_model (graph, &dynamic, &v, what, &why_dynamic);
   n_models++;
-  n_open += open_model != NULL;
+  n_dynamic += dynamic_model != NULL;
   if (!fixed_model)
     {
-      g_assert_null (open_model);
+      g_assert_null (dynamic_model);
       expect_refusal (refused, G_N_ELEMENTS (refused), what, why);
       return;
     }
-  if (!open_model)
-    expect_refusal (sized, G_N_ELEMENTS (sized), what, why_open);
+  if (!dynamic_model)
+    expect_refusal (sized, G_N_ELEMENTS (sized), what, why_dynamic);
   keep ("fixed", fixed_model, &v, what);
-  if (open_model)
+  if (dynamic_model)
     {
-      keep ("open", open_model, &v, what);
-      keep_other_size (open_model, graph, &v, sample, what);
+      keep ("open", dynamic_model, &v, what);
+      keep_other_size (dynamic_model, graph, &v, sample, what);
     }
   if (v.is_random)
     g_test_message ("%s draws its numbers: onnxruntime is asked for its shape only", what);
@@ -385,7 +385,7 @@ test_samples (void)
       check_met (refused, G_N_ELEMENTS (refused));
       check_met (sized, G_N_ELEMENTS (sized));
     }
-  g_test_message ("%u samples, %u of them with open sizes", n_models, n_open);
+  g_test_message ("%u samples, %u of them with dynamic sizes", n_models, n_dynamic);
 }
 
 /* ---- the graphs that are shipped -------------------------------------------- */
@@ -409,13 +409,13 @@ make_weights (const LoomNet *net, Values *v, GRand *rand)
 static void
 check_graph (const char *path, const char *name)
 {
-  static const LoomBinding open = { 0 }, three = { .value = { ['B' - 'A'] = 3 } };
+  static const LoomBinding dynamic = { 0 }, three = { .value = { ['B' - 'A'] = 3 } };
   g_autoptr (LoomFaults) faults = loom_faults_new (), refusals = loom_faults_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (GRand) rand = g_rand_new_with_seed (13);
-  LoomOnnxWriteOptions options = { .sizes = open };
+  LoomOnnxWriteOptions options = { .sizes = dynamic };
   g_auto (Values) v = { 0 };
 
   g_test_message ("%s", name);

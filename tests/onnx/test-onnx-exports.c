@@ -1,4 +1,4 @@
-/* Files of PyTorch's two exporters, read and run: exports/ holds models whose batch is open, in the form of ONNX's
+/* Files of PyTorch's two exporters, read and run: exports/ holds models whose batch is dynamic, in the form of ONNX's
  * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the exporter of today, which keeps numbers
  * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
  * tests/reference/onnx_exports.py makes them. */

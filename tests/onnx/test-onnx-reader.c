@@ -94,7 +94,7 @@ test_graph (void)
 
 /* Exporters write this for x.view(x.size(0), -1): the dynamic batch stays a symbol all the way. */
 static void
-test_open_sizes (void)
+test_dynamic_sizes (void)
 {
   static const gint64 image[] = { -1, 2, 3 }, flat[] = { -1, 6 }, zero = 0, rest = -1;
   GByteArray *g = g_byte_array_new (), *gather = node ("Gather", "", "shape zero", "batch");
@@ -402,7 +402,7 @@ image_sentence (GByteArray *n, const gint64 *in, const gint64 *out, GByteArray *
 
 /* A batch that has no number is no obstacle to what leaves it alone, and one to what does not. */
 static void
-test_open_images (void)
+test_dynamic_images (void)
 {
   static const gint64 in[] = { -1, 8, 4, 6 }, deep[] = { -1, 32, 2, 3 }, wide[] = { -1, 2, 8, 12 },
                       big[] = { -1, 8, 8, 12 }, four[] = { 4 };
@@ -552,13 +552,13 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/onnx-reader/graph", test_graph);
-  g_test_add_func ("/onnx-reader/open-sizes", test_open_sizes);
+  g_test_add_func ("/onnx-reader/dynamic-sizes", test_dynamic_sizes);
   g_test_add_func ("/onnx-reader/linear", test_linear);
   g_test_add_func ("/onnx-reader/unsupported", test_unsupported);
   g_test_add_func ("/onnx-reader/lies", test_lies);
   g_test_add_func ("/onnx-reader/external", test_external);
   g_test_add_func ("/onnx-reader/negative-sizes", test_negative_sizes);
-  g_test_add_func ("/onnx-reader/open-images", test_open_images);
+  g_test_add_func ("/onnx-reader/dynamic-images", test_dynamic_images);
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
   g_test_add_func ("/onnx-reader/damaged", test_damaged);

@@ -130,7 +130,7 @@ check_case (Fixture *f, const Case *c)
   loom_sizes_resolve (f->sizes, &binding, feed, (gpointer)c->x, &error);
   g_assert_no_error (error);
   net = loom_net_new (f->graph, &binding, faults);
-  g_assert_cmpint (loom_net_open_size (net, &f->options), ==, -1);
+  g_assert_cmpint (loom_net_dynamic_size (net, &f->options), ==, -1);
   p = loom_lower (net, &f->options, value, &error);
   g_assert_no_error (error);
   for (int i = 0; i < N_WANTED; i++)

@@ -199,7 +199,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
           port_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
       const LoomPortSpec *outs = is_exit ? NULL : item->op->outputs;
       if (node != NULL && node->output_spec != NULL && node->op == item->op && !is_exit)
-        outs = node->outputs_open ? item->op->outputs : node->output_spec;
+        outs = node->outputs_dynamic ? item->op->outputs : node->output_spec;
       for (const LoomPortSpec *p = outs; p != NULL && p->name != NULL; p++)
         port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
     }
