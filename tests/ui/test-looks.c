@@ -46,6 +46,18 @@ test_detail (void)
     }
 }
 
+/* The usual size of a card's name is 13 pixels and a third. */
+static void
+test_text_scale (void)
+{
+  for (double zoom = 0.5; zoom < 4; zoom += 0.01)
+    {
+      g_assert_cmpfloat (40 / 3.0 * zoom * studio_geometry_text_scale (zoom), >=, 9.99);
+      g_assert_cmpfloat (studio_geometry_text_scale (zoom), >=, studio_geometry_text_scale (zoom + 0.05));
+    }
+  g_assert_cmpfloat (studio_geometry_text_scale (1), ==, 1);
+}
+
 #define CHAIN                                                                                                          \
   "<node id=\"x\" op=\"input\" shape=\"B,2\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"4\" kernel_size=\"3\"/>"  \
   "<node id=\"act\" op=\"relu\"/><node id=\"fc\" op=\"linear\" out_features=\"2\"/>"                                   \
@@ -355,6 +367,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/looks/detail", test_detail);
+  g_test_add_func ("/looks/text-scale", test_text_scale);
   g_test_add_func ("/looks/root-cause", test_root_cause);
   g_test_add_func ("/looks/tones", test_tones);
   g_test_add_func ("/looks/contrast", test_contrast);

@@ -24,6 +24,7 @@ struct _StudioNode
   gboolean selected;
   char *live_shown;
   StudioCardTexts *texts;
+  double texts_scale;
   PangoLayout *port;
   cairo_surface_t *far; /* as it is seen from afar, at far_zoom; NULL: to be drawn */
   double far_zoom;
@@ -58,9 +59,14 @@ clear_texts (StudioNode *self)
 static const StudioCardTexts *
 ensure_texts (StudioNode *self, const StudioItem *item)
 {
+  double scale = studio_geometry_text_scale (self->canvas->view.zoom);
+
+  if (self->texts != NULL && self->texts_scale != scale)
+    g_clear_pointer (&self->texts, studio_card_texts_free);
+  self->texts_scale = scale;
   if (self->texts == NULL)
     self->texts
-        = studio_card_texts_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), item, live_text (self, item));
+        = studio_card_texts_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), item, live_text (self, item), scale);
   return self->texts;
 }
 

@@ -47,8 +47,8 @@ typedef struct
   gboolean live; /* the summary is a value of a run */
 } StudioCardTexts;
 
-/* live: what a run says in the summary's place, or NULL. */
-StudioCardTexts *studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live);
+/* live: what a run says in the summary's place, or NULL. larger: see studio_geometry_text_scale(). */
+StudioCardTexts *studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live, double larger);
 void studio_card_texts_free (StudioCardTexts *texts);
 StudioCardHead studio_card_texts_head (const StudioCardTexts *texts, const StudioItem *item);
 typedef void (*StudioPutText) (PangoLayout *layout, double x, double y, const StudioColor *color, gpointer data);

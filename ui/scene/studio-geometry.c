@@ -81,6 +81,12 @@ studio_geometry_detail (double zoom)
                                      : STUDIO_DETAIL_BLOCKS;
 }
 
+double
+studio_geometry_text_scale (double zoom)
+{
+  return zoom >= 0.8 ? 1 : zoom >= 0.64 ? 1.25 : 1.5;
+}
+
 gboolean
 studio_geometry_is_named (const StudioItem *item, double zoom)
 {

@@ -57,6 +57,9 @@ typedef enum
 
 StudioDetail studio_geometry_detail (double zoom);
 gboolean studio_geometry_is_named (const StudioItem *item, double zoom);
+/* How many times as large as usual a card's words are written at a zoom, in few steps: while they all are shown, names
+ * have ten pixels or more. */
+double studio_geometry_text_scale (double zoom);
 
 double studio_geometry_snap (double v);
 gboolean studio_rect_intersects (const StudioRect *a, const StudioRect *b);
