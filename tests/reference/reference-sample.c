@@ -212,7 +212,7 @@ lower (Work *w, GError **error)
         return FALSE;
       wanted[i].node = (guint)node;
     }
-  if (loom_net_open_size (w->net, &options) >= 0)
+  if (loom_net_dynamic_size (w->net, &options) >= 0)
     {
       g_autoptr (LoomSizes) sizes = loom_sizes_new (w->graph, &options, &plan, w->manner->devices, w->state);
       if (!loom_sizes_resolve (sizes, &w->binding, feed, w, error) || !bind_net (w, error))
