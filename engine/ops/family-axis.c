@@ -6,12 +6,7 @@
 /* ---- reductions ------------------------------------------------------- */
 
 const LoomParamSpec loom_op_param_reduced[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimensions that vanish; left out, all of them." },
+  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions that vanish; left out, all of them." },
   { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
   { NULL },
 };
@@ -67,12 +62,7 @@ loom_op_sums (LoomLower *ctx, double *count)
 /* ---- spread ----------------------------------------------------------- */
 
 const LoomParamSpec loom_op_param_spread[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimensions that vanish; left out, all of them." },
+  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions that vanish; left out, all of them." },
   { .name = "correction",
     .type = LOOM_PARAM_FLOAT,
     .def = "1",
@@ -143,6 +133,17 @@ loom_op_infer_asked_along (LoomInfer *ctx)
     return;
   shape = loom_op_reduced_shape (&x->shape, axes, loom_infer_bool (ctx, "keepdim"));
   loom_infer_output (ctx, 0, LOOM_BOOL, &shape);
+}
+
+void
+loom_op_lower_asked_along (LoomLower *ctx, LoomScalarOp asks)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), hits;
+
+  hits = loom_binary (p, asks, x, loom_op_const_like (ctx, x, 0));
+  hits = loom_op_reduce (ctx, LOOM_REDUCE_SUM, loom_cast (p, hits, LOOM_I64));
+  loom_lower_output (ctx, 0, loom_binary (p, asks, hits, loom_const (p, LOOM_I64, 0)));
 }
 
 /* ---- softmax ---------------------------------------------------------- */

@@ -19,6 +19,17 @@ const LoomParamSpec loom_op_param_dropped[] = {
 };
 
 void
+loom_op_infer_dropout (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+
+  if (!loom_op_needs_float (ctx, 0, "input", "scales what it keeps"))
+    return;
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+  loom_infer_output (ctx, 1, x->dtype, &x->shape);
+}
+
+void
 loom_op_infer_dropped (LoomInfer *ctx, int dims)
 {
   const LoomType *x = loom_infer_input (ctx, 0);

@@ -13,12 +13,7 @@ const LoomPortSpec loom_op_port_found[] = {
 };
 
 const LoomParamSpec loom_op_param_searched[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that is searched; left out, the whole tensor." },
+  { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension that is searched; left out, the whole tensor." },
   { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where the dimension was." },
   { NULL },
 };

@@ -5,21 +5,12 @@
 #include "engine/ops/op-private.h"
 
 const LoomParamSpec loom_op_param_index_dim[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which the index points." },
   { NULL },
 };
 
 const LoomParamSpec loom_op_param_dim_last[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which it works; -1 is the last." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension along which it works; -1 is the last." },
   { NULL },
 };
 
@@ -142,6 +133,22 @@ loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis)
 /* ---- running along an axis ---------------------------------------------- */
 
 /* i bool and short integers become i64, as PyTorch's running sums and products do. */
+const LoomParamSpec loom_op_param_running[] = {
+  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which it runs." },
+  { NULL },
+};
+
+const LoomSample loom_op_samples_running[] = {
+  { .params = "dim=1", .inputs = { "f32:B,5" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:7,3" }, .range = "distinct" },
+  { .params = "dim=-2", .inputs = { "f32:2,4,3" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:1" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:0" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:" }, .range = "distinct" },
+  { .params = "dim=1", .inputs = { "i64:B,5" } },
+  { NULL },
+};
+
 void
 loom_op_infer_running (LoomInfer *ctx)
 {
@@ -268,6 +275,29 @@ loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n)
 /* ---- scatter and sort ---------------------------------------------------- */
 
 gboolean
+loom_op_with_mask (LoomInfer *ctx, LoomShape *shape)
+{
+  const LoomType *x = loom_infer_input (ctx, 0), *mask = loom_infer_input (ctx, 1);
+
+  if (mask->dtype != LOOM_BOOL)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "mask",
+                        "A mask is true or false; here comes %s. Wire a comparison, such as eq or gt.",
+                        loom_dtype_name (mask->dtype));
+      return FALSE;
+    }
+  if (!loom_shape_broadcast (&x->shape, &mask->shape, shape))
+    {
+      g_autofree char *a = loom_shape_to_string (&x->shape), *b = loom_shape_to_string (&mask->shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mask",
+                        "The mask is %s and the input %s. Counted from the right, sizes must be equal or 1.", b, a);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
 loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index)
 {
   const LoomShape *shape = &loom_infer_input (ctx, i)->shape;
@@ -286,6 +316,22 @@ loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *inde
 }
 
 /* Input 0 with src, or its front part, put along "dim" by the index of input 1. */
+void
+loom_op_infer_scatter (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  const LoomShape *index = &loom_infer_input (ctx, 1)->shape;
+  int axis;
+
+  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
+      || !loom_op_needs_int (ctx, 1, "index") || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
+    return;
+  if (loom_infer_input (ctx, 2) != NULL
+      && (!loom_op_same_dtype (ctx, 0, 2, "src") || !loom_op_covers (ctx, 2, "src", index)))
+    return;
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
 void
 loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
 {
@@ -391,12 +437,7 @@ loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gi
 /* ---- sorting ------------------------------------------------------------ */
 
 const LoomParamSpec loom_op_param_sorted[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which it sorts; -1 is the last." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension along which it sorts; -1 is the last." },
   { .name = "descending", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "The largest first." },
   { .name = "stable",
     .type = LOOM_PARAM_BOOL,

@@ -267,6 +267,17 @@ loom_op_norm_along (LoomProgram *p, LoomValue x, int axis, double power)
 }
 
 LoomValue
+loom_op_distance (LoomLower *ctx, LoomValue a, LoomValue b)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue d = loom_binary (p, LOOM_SCALAR_SUB, a, b);
+
+  d = loom_binary (p, LOOM_SCALAR_ADD, d, loom_op_const_like (ctx, d, loom_infer_float (infer, "eps")));
+  return loom_op_norm_along (p, d, loom_op_desc (ctx, d).rank - 1, loom_infer_float (infer, "p"));
+}
+
+LoomValue
 loom_op_hold_up (LoomProgram *p, LoomValue x, double least)
 {
   LoomValue still = loom_detach (p, x);

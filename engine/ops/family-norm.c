@@ -73,6 +73,26 @@ loom_op_features (LoomInfer *ctx, LoomShape *features)
   return TRUE;
 }
 
+void
+loom_op_infer_feature_norm (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomWeightSpec weight = { .name = "weight", .init = { .kind = LOOM_INIT_CONSTANT, .a = 1 }, .dtype = LOOM_F32 };
+  LoomWeightSpec bias = { .name = "bias", .init = { .kind = LOOM_INIT_ZEROS }, .dtype = LOOM_F32 };
+  LoomShape features;
+
+  if (!loom_op_features (ctx, &features))
+    return;
+  weight.shape = bias.shape = features;
+  if (loom_infer_bool (ctx, "elementwise_affine"))
+    {
+      loom_infer_weight (ctx, &weight);
+      if (loom_op_has_param (loom_infer_op (ctx), "bias") && loom_infer_bool (ctx, "bias"))
+        loom_infer_weight (ctx, &bias);
+    }
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
 /* ---- parameters ------------------------------------------------------- */
 
 /* FALSE where the momentum is neither a number from 0 to 1 nor “none”, which is a negative one. */

@@ -16,12 +16,7 @@ const LoomParamSpec loom_op_param_quantile[] = {
     .doc
     = "Which share of the elements lies below: 0.5 is the median. Of several (“0.25,0.75”) the first dimension of the "
       "result has one row each." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which it looks; left out, the whole tensor." },
+  { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension along which it looks; left out, the whole tensor." },
   { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where the dimension was." },
   { .name = "interpolation",
     .type = LOOM_PARAM_ENUM,

@@ -239,6 +239,25 @@ loom_op_lower_parts (LoomLower *ctx)
     }
 }
 
+const LoomPortSpec loom_op_port_image[] = {
+  { "input", "Images [batch, channels, height, width]; more or fewer dimensions may come before the channels." },
+  { NULL },
+};
+
+void
+loom_op_turn_pixels (LoomLower *ctx, const gint64 split[5], const int order[6])
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  gint64 dims[LOOM_MAX_RANK], parts[6] = { 1, split[0], split[1], split[2], split[3], split[4] };
+  int rank = loom_op_output_dims (ctx, 0, dims);
+  LoomValue v;
+
+  for (int i = 0; i < rank - 3; i++)
+    parts[0] *= dims[i];
+  v = loom_permute (p, loom_reshape (p, loom_lower_input (ctx, 0), 6, parts), order);
+  loom_lower_output (ctx, 0, loom_reshape (p, v, rank, dims));
+}
+
 /* ---- tensors of one number --------------------------------------------- */
 
 const LoomParamSpec loom_op_param_filled[] = {

@@ -1,17 +1,6 @@
 /* Alpha dropout, as torch.nn.AlphaDropout (Klambauer et al. 2017, section 3). */
 #include "engine/ops/op-layers.h"
 
-static void
-infer (LoomInfer *ctx)
-{
-  const LoomType *x = loom_infer_input (ctx, 0);
-
-  if (!loom_op_needs_float (ctx, 0, "input", "scales what it keeps"))
-    return;
-  loom_infer_output (ctx, 0, x->dtype, &x->shape);
-  loom_infer_output (ctx, 1, x->dtype, &x->shape);
-}
-
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,8" } },
   { .params = "p=0.25", .inputs = { "f32:2,3,4" } },
@@ -35,7 +24,7 @@ const LoomOp loom_op_alpha_dropout = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,
-  .infer = infer,
+  .infer = loom_op_infer_dropout,
   .lower = loom_op_lower_alpha_dropout,
   .flops = loom_op_alpha_dropout_flops,
   .samples = samples,

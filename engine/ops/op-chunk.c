@@ -8,12 +8,7 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = LOOM_OP_MAX_PARTS,
     .doc = "How many parts; the last one may be shorter." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that is cut." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
   { NULL },
 };
 

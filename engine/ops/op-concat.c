@@ -7,12 +7,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that grows; 1 joins channels or features." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that grows; 1 joins channels or features." },
   { NULL },
 };
 

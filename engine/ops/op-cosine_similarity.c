@@ -8,12 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension of the vectors; it vanishes." },
+  { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension of the vectors; it vanishes." },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-8",

@@ -8,12 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension whose three numbers are a vector." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension whose three numbers are a vector." },
   { NULL },
 };
 

@@ -1,11 +1,6 @@
 /* Cumprod: running products along a dimension. */
 #include "engine/ops/op-private.h"
 
-static const LoomParamSpec params[] = {
-  { .name = "dim", .type = LOOM_PARAM_INT, .minimum = -8, .maximum = 7, .doc = "The dimension along which it runs." },
-  { NULL },
-};
-
 static void
 lower (LoomLower *ctx)
 {
@@ -19,17 +14,6 @@ lower (LoomLower *ctx)
   x = loom_op_running_product (p, loom_op_at_least_1d (p, x), axis);
   loom_lower_output (ctx, 0, loom_reshape (p, x, d.rank, d.dim));
 }
-
-static const LoomSample samples[] = {
-  { .params = "dim=1", .inputs = { "f32:B,5" }, .range = "distinct" },
-  { .params = "dim=0", .inputs = { "f32:7,3" }, .range = "distinct" },
-  { .params = "dim=-2", .inputs = { "f32:2,4,3" }, .range = "distinct" },
-  { .params = "dim=0", .inputs = { "f32:1" }, .range = "distinct" },
-  { .params = "dim=0", .inputs = { "f32:0" }, .range = "distinct" },
-  { .params = "dim=0", .inputs = { "f32:" }, .range = "distinct" },
-  { .params = "dim=1", .inputs = { "i64:B,5" } },
-  { NULL },
-};
 
 const LoomOp loom_op_cumprod = {
   .name = "cumprod",
@@ -45,8 +29,8 @@ const LoomOp loom_op_cumprod = {
   .reference = "torch.cumprod",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
-  .params = params,
+  .params = loom_op_param_running,
   .infer = loom_op_infer_running,
   .lower = lower,
-  .samples = samples,
+  .samples = loom_op_samples_running,
 };

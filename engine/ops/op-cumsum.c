@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim", .type = LOOM_PARAM_INT, .minimum = -8, .maximum = 7, .doc = "The dimension along which it runs." },
+  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which it runs." },
   { .name = "exclusive",
     .type = LOOM_PARAM_BOOL,
     .def = "false",

@@ -2,18 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "start_dim",
-    .type = LOOM_PARAM_INT,
-    .def = "1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The first dimension that is merged." },
-  { .name = "end_dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The last dimension that is merged." },
+  { LOOM_OP_DIM ("start_dim"), .def = "1", .doc = "The first dimension that is merged." },
+  { LOOM_OP_DIM ("end_dim"), .def = "-1", .doc = "The last dimension that is merged." },
   { NULL },
 };
 

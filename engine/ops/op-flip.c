@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dims",
-    .type = LOOM_PARAM_INTS,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimensions that are turned around." },
+  { LOOM_OP_DIMS ("dims"), .doc = "The dimensions that are turned around." },
   { NULL },
 };
 

@@ -18,12 +18,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_BOOL,
     .def = "false",
     .doc = "Gives 1 for the choice and 0 for the others, under the gradient of the soft numbers." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension of the choices; -1 is the last." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of the choices; -1 is the last." },
   { NULL },
 };
 

@@ -30,28 +30,6 @@ static const LoomParamSpec params[] = {
 };
 
 static void
-infer (LoomInfer *ctx)
-{
-  const LoomType *x = loom_infer_input (ctx, 0);
-  LoomShape features;
-
-  if (!loom_op_features (ctx, &features))
-    return;
-  if (loom_infer_bool (ctx, "elementwise_affine"))
-    {
-      loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
-                                                 .shape = features,
-                                                 .init = { .kind = LOOM_INIT_CONSTANT, .a = 1 },
-                                                 .dtype = LOOM_F32 });
-      if (loom_infer_bool (ctx, "bias"))
-        loom_infer_weight (
-            ctx, &(LoomWeightSpec){
-                     .name = "bias", .shape = features, .init = { .kind = LOOM_INIT_ZEROS }, .dtype = LOOM_F32 });
-    }
-  loom_infer_output (ctx, 0, x->dtype, &x->shape);
-}
-
-static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
@@ -95,7 +73,7 @@ const LoomOp loom_op_layer_norm = {
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,
-  .infer = infer,
+  .infer = loom_op_infer_feature_norm,
   .lower = lower,
   .flops = loom_op_norm_flops,
   .samples = samples,

@@ -50,12 +50,11 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
     .doc = "Size of the window that each kernel looks through."                                                        \
   }
 #define LOOM_OP_CONV_ALGORITHM                                                                                         \
-  { .name = "algorithm",                                                                                               \
-    .type = LOOM_PARAM_ENUM,                                                                                           \
-    .def = "auto",                                                                                                     \
-    .choices = loom_op_conv_algorithms,                                                                                \
+  {                                                                                                                    \
+    .name = "algorithm", .type = LOOM_PARAM_ENUM, .def = "auto", .choices = loom_op_conv_algorithms,                   \
     .doc = "auto lets a device take Winograd's algorithm, which multiplies less and rounds more; direct forbids it.",  \
-    .advanced = TRUE }
+    .advanced = TRUE                                                                                                   \
+  }
 #define LOOM_OP_CONV_DILATION(n)                                                                                       \
   {                                                                                                                    \
     .name = "dilation", .type = LOOM_PARAM_INTS, .def = "1", .length = n, .minimum = 1, .maximum = 10000,              \
@@ -90,12 +89,13 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
         .doc = "Room around the input: a number, one for each dimension, “same” (keeps the size) or “valid” "  \
                "(none)." },                                                                                            \
       LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS,                                                                  \
-  {                                                                                                                    \
-    .name = "padding_mode", .type = LOOM_PARAM_ENUM, .def = "zeros", .choices = loom_op_padding_modes,                 \
-    .doc = "How the input is padded: by zeros, its mirror "                                                          \
-           "image, its edge, or its other end.",                                                                       \
-    .advanced = TRUE                                                                                                   \
-  },                                                                                                                   \
+      { .name = "padding_mode",                                                                                        \
+        .type = LOOM_PARAM_ENUM,                                                                                       \
+        .def = "zeros",                                                                                                \
+        .choices = loom_op_padding_modes,                                                                              \
+        .doc = "How the input is padded: by zeros, its mirror "                                                        \
+               "image, its edge, or its other end.",                                                                   \
+        .advanced = TRUE },                                                                                            \
       LOOM_OP_CONV_ALGORITHM
 /* The parameters of a transposed convolution over n dimensions. */
 #define LOOM_OP_CONV_TRANSPOSE_PARAMS(n)                                                                               \
@@ -243,6 +243,8 @@ double loom_op_norm_flops (const LoomInfer *ctx);
  * their sizes. FALSE with a fault where the input has others or they are not known. */
 int loom_op_n_features (const LoomInfer *ctx);
 gboolean loom_op_features (LoomInfer *ctx, LoomShape *features);
+/* A weight for each of them and, where the operator has the parameter bias and it is set, a bias. */
+void loom_op_infer_feature_norm (LoomInfer *ctx);
 /* v·weight + bias with one of each for a channel, axis 1 of v; either may be 0. */
 LoomValue loom_op_scale_channels (LoomProgram *p, LoomValue v, LoomValue weight, LoomValue bias);
 /* x̂ over the last `axes` axes, without a scale. */
@@ -258,6 +260,7 @@ LoomValue loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale);
 /* The types of whole channels dropped, with that many dimensions behind them: the mask has a size of 1 in each. */
 void loom_op_infer_dropped (LoomInfer *ctx, int dims);
 /* out = input·mask·scale, the mask repeated where it is smaller. */
+void loom_op_infer_dropout (LoomInfer *ctx); /* of single elements */
 void loom_op_lower_dropout (LoomLower *ctx);
 /* Those of alpha dropout, whose mask may be one of elements or of channels, as output 1 says. */
 void loom_op_lower_alpha_dropout (LoomLower *ctx);

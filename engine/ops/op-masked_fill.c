@@ -25,7 +25,7 @@ read_value (const LoomInfer *ctx, double *value)
 static void
 infer (LoomInfer *ctx)
 {
-  const LoomType *x = loom_infer_input (ctx, 0), *mask = loom_infer_input (ctx, 1);
+  const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape shape;
   double value;
 
@@ -36,18 +36,7 @@ infer (LoomInfer *ctx)
     loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "value",
                       "A tensor of whole numbers (%s) cannot hold %s. Use a whole number, or a cast before it.",
                       loom_dtype_name (x->dtype), loom_infer_string (ctx, "value"));
-  else if (mask->dtype != LOOM_BOOL)
-    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "mask",
-                      "A mask is true or false; here comes %s. Wire a comparison, such as eq or gt.",
-                      loom_dtype_name (mask->dtype));
-  else if (!loom_shape_broadcast (&x->shape, &mask->shape, &shape))
-    {
-      g_autofree char *a = loom_shape_to_string (&x->shape), *b = loom_shape_to_string (&mask->shape);
-
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mask",
-                        "The mask is %s and the input %s. Counted from the right, sizes must be equal or 1.", b, a);
-    }
-  else
+  else if (loom_op_with_mask (ctx, &shape))
     loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 

@@ -10,22 +10,10 @@ static const LoomPortSpec inputs[] = {
 static void
 infer (LoomInfer *ctx)
 {
-  const LoomType *x = loom_infer_input (ctx, 0), *mask = loom_infer_input (ctx, 1);
   LoomShape shape, list = { .rank = 1, .dim = { loom_infer_own_dim (ctx) } };
 
-  if (mask->dtype != LOOM_BOOL)
-    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "mask",
-                      "A mask is true or false; here comes %s. Wire a comparison, such as eq or gt.",
-                      loom_dtype_name (mask->dtype));
-  else if (!loom_shape_broadcast (&x->shape, &mask->shape, &shape))
-    {
-      g_autofree char *a = loom_shape_to_string (&x->shape), *b = loom_shape_to_string (&mask->shape);
-
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mask",
-                        "The mask is %s and the input %s. Counted from the right, sizes must be equal or 1.", b, a);
-    }
-  else
-    loom_infer_output (ctx, 0, x->dtype, &list);
+  if (loom_op_with_mask (ctx, &shape))
+    loom_infer_output (ctx, 0, loom_infer_input (ctx, 0)->dtype, &list);
 }
 
 /* Input i repeated to the shape that both broadcast to. */

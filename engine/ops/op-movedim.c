@@ -2,12 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "source", .type = LOOM_PARAM_INTS, .minimum = -8, .maximum = 7, .doc = "Where the dimensions are." },
-  { .name = "destination",
-    .type = LOOM_PARAM_INTS,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "Where they go, in the same order." },
+  { LOOM_OP_DIMS ("source"), .doc = "Where the dimensions are." },
+  { LOOM_OP_DIMS ("destination"), .doc = "Where they go, in the same order." },
   { NULL },
 };
 

@@ -2,12 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that is cut." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
   { .name = "start", .type = LOOM_PARAM_INT, .doc = "The first element; a negative number counts from the end." },
   { .name = "length", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 9e15, .doc = "How many elements are taken." },
   { NULL },

@@ -8,12 +8,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_STRING,
     .def = "2",
     .doc = "Which norm: 2, 1, 0, any other number, inf for the largest magnitude or -inf for the smallest." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimensions that vanish; left out, all of them." },
+  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions that vanish; left out, all of them." },
   { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
   { NULL },
 };

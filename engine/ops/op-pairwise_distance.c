@@ -39,14 +39,7 @@ infer (LoomInfer *ctx)
 static void
 lower (LoomLower *ctx)
 {
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
-  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-  LoomValue d;
-
-  d = loom_binary (p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_SUB, x, t),
-                   loom_op_const_like (ctx, x, loom_infer_float (infer_ctx, "eps")));
-  loom_op_put (ctx, 0, loom_op_norm_along (p, d, loom_op_desc (ctx, d).rank - 1, loom_infer_float (infer_ctx, "p")));
+  loom_op_put (ctx, 0, loom_op_distance (ctx, loom_op_loss_input (ctx, 0), loom_op_loss_input (ctx, 1)));
 }
 
 static const LoomSample samples[] = {

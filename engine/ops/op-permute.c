@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dims",
-    .type = LOOM_PARAM_INTS,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The new order: for each dimension of the result, which one of the input it is." },
+  { LOOM_OP_DIMS ("dims"), .doc = "The new order: for each dimension of the result, which one of the input it is." },
   { NULL },
 };
 

@@ -1,11 +1,6 @@
 /* Pixel shuffle, as torch.nn.PixelShuffle (Shi et al. 2016). */
 #include "engine/ops/op-private.h"
 
-static const LoomPortSpec inputs[] = {
-  { "input", "Images [batch, channels, height, width]; more or fewer dimensions may come before the channels." },
-  { NULL },
-};
-
 static const LoomParamSpec params[] = {
   { .name = "upscale_factor",
     .type = LOOM_PARAM_INT,
@@ -41,17 +36,10 @@ infer (LoomInfer *ctx)
 static void
 lower (LoomLower *ctx)
 {
-  LoomProgram *p = loom_lower_program (ctx);
-  gint64 r = loom_infer_int (loom_lower_infer (ctx), "upscale_factor"), dims[LOOM_MAX_RANK], n = 1;
-  int rank = loom_op_output_dims (ctx, 0, dims);
-  const gint64 *last = dims + rank - 3;
-  LoomValue v;
+  gint64 r = loom_infer_int (loom_lower_infer (ctx), "upscale_factor"), dims[LOOM_MAX_RANK];
+  const gint64 *last = dims + loom_op_output_dims (ctx, 0, dims) - 3;
 
-  for (int i = 0; i < rank - 3; i++)
-    n *= dims[i];
-  v = loom_reshape (p, loom_lower_input (ctx, 0), 6, (gint64[]){ n, last[0], r, r, last[1] / r, last[2] / r });
-  v = loom_permute (p, v, (int[]){ 0, 1, 4, 2, 5, 3 });
-  loom_lower_output (ctx, 0, loom_reshape (p, v, rank, dims));
+  loom_op_turn_pixels (ctx, (gint64[]){ last[0], r, r, last[1] / r, last[2] / r }, (int[]){ 0, 1, 4, 2, 5, 3 });
 }
 
 static const LoomSample samples[] = {
@@ -75,7 +63,7 @@ const LoomOp loom_op_pixel_shuffle = {
              "places.",
   .formula = "[C·r², H, W] → [C, H·r, W·r]",
   .reference = "torch.nn.PixelShuffle",
-  .inputs = inputs,
+  .inputs = loom_op_port_image,
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,

@@ -25,7 +25,8 @@ extern const char *const loom_op_reductions[];
 
 /* FALSE with a DTYPE fault unless input i is a float: "NAME WHY and needs floats", or no reason for NULL. */
 gboolean loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why);
-/* The same for what is multiplied by the node's weights, whose type it must have: a product takes operands of one type. */
+/* The same for what is multiplied by the node's weights, whose type it must have: a product takes operands of one type.
+ */
 gboolean loom_op_needs_weight_type (LoomInfer *ctx, guint i, const char *port);
 /* Output 0 is what input 0 is. */
 void loom_op_infer_same (LoomInfer *ctx);
@@ -99,8 +100,8 @@ double loom_op_input_flops (const LoomInfer *ctx);
 
 /* v with `front` more places before and `back` behind along one axis, fewer where negative. mode is "constant" or
  * "zeros" (then value fills them), "reflect", "replicate" or "circular". */
-LoomValue loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 back, const char *mode,
-                             double value);
+LoomValue
+loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 back, const char *mode, double value);
 /* TRUE if an axis of that size has enough places to be padded so: reflect needs more than the padding, circular as
  * many, replicate one. */
 gboolean loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *mode);
@@ -154,6 +155,8 @@ LoomValue loom_op_root (LoomProgram *p, LoomValue s);
 /* any and all: bool along dimensions. */
 extern const LoomSample loom_op_samples_asked_along[];
 void loom_op_infer_asked_along (LoomInfer *ctx);
+/* How many elements compare so with 0, and whether that number does. */
+void loom_op_lower_asked_along (LoomLower *ctx, LoomScalarOp asks);
 /* Softmax along "dim", or its logarithm; softmin is that of the negated input. */
 extern const LoomSample loom_op_samples_softmax[];
 void loom_op_infer_softmax (LoomInfer *ctx);
@@ -178,8 +181,7 @@ LoomValue loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, g
 LoomValue
 loom_op_count_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step);
 /* bool [rows, columns]: where row + diagonal `op` column. */
-LoomValue
-loom_op_band (LoomProgram *p, gint64 rows, gint64 columns, gint64 diagonal, LoomScalarOp op);
+LoomValue loom_op_band (LoomProgram *p, gint64 rows, gint64 columns, gint64 diagonal, LoomScalarOp op);
 /* The diagonal of the last two axes of [ …, rows, columns ] as the last axis. */
 LoomValue loom_op_diagonal_of (LoomProgram *p, LoomValue v, gint64 offset);
 gint64 loom_op_diagonal_size (gint64 rows, gint64 columns, gint64 offset);
@@ -190,9 +192,13 @@ gboolean loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *fro
 void loom_op_put (LoomLower *ctx, guint i, LoomValue v);
 /* Output i is input 0 cut along the axis of the parameter dim, where i - 1 ends. Output shapes are known by then. */
 void loom_op_lower_parts (LoomLower *ctx);
+/* The input as [n, split…], its dimensions in this order, as the output: n is all of its dimensions before the
+ * channels. */
+extern const LoomPortSpec loom_op_port_image[];
+void loom_op_turn_pixels (LoomLower *ctx, const gint64 split[5], const int order[6]);
 extern const LoomPortSpec loom_op_port_parts[];
-/* Where no parameter says it: as many outputs as a dimension of this size comes apart into. FALSE with a fault where that
- * is not known, none, or too many. */
+/* Where no parameter says it: as many outputs as a dimension of this size comes apart into. FALSE with a fault where
+ * that is not known, none, or too many. */
 gboolean loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n);
 /* The axis of the parameter dim; FALSE with a fault where there is nothing to cut. */
 gboolean loom_op_cut_axis (LoomInfer *ctx, int *axis);
@@ -230,7 +236,8 @@ gboolean loom_op_points_into (LoomInfer *ctx, guint i, const char *port, const L
 LoomValue loom_op_at_least_1d (LoomProgram *p, LoomValue v);
 /* The front part of v that has the shape of another value; a scalar is repeated. */
 LoomValue loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like);
-/* x[…, index, …]: the axis becomes the dimensions of the index. The second is the row of each in a table [outer·n, …]. */
+/* x[…, index, …]: the axis becomes the dimensions of the index. The second is the row of each in a table [outer·n, …].
+ */
 LoomValue loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis);
 LoomValue loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n);
 /* FALSE with a fault unless the last dimension of input 1 holds coordinates that input 0 has; depth: how many. */
@@ -239,19 +246,32 @@ gboolean loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth);
 LoomValue loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gint64 table[2]);
 /* Running sums, products and extremes along "dim". */
 void loom_op_infer_running (LoomInfer *ctx);
+extern const LoomParamSpec loom_op_param_running[];
+extern const LoomSample loom_op_samples_running[];
 LoomValue loom_op_running_product (LoomProgram *p, LoomValue x, int axis);
 LoomValue loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest);
 void loom_op_infer_running_extreme (LoomInfer *ctx);
 void loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest);
 /* The source has an element for each place of the index; FALSE with a fault. */
 gboolean loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index);
+/* Input, index and, where it is wired, src, which covers the index. */
+void loom_op_infer_scatter (LoomInfer *ctx);
 void loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode);
+/* The shape to which input and mask broadcast; FALSE with a fault where they do not, or where input 1 is no mask. */
+gboolean loom_op_with_mask (LoomInfer *ctx, LoomShape *shape);
 LoomValue loom_op_sorted (LoomLower *ctx, LoomValue *indices);
 extern const LoomParamSpec loom_op_param_sorted[];
 extern const LoomSample loom_op_samples_sorted[];
 /* How many elements are not 0 (i64, rank 0), and the places of n that are, counted in the flat order. */
 LoomValue loom_op_count_true (LoomProgram *p, LoomValue x);
 LoomValue loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n);
+
+/* A parameter that counts dimensions, from the end where it is negative: { LOOM_OP_DIM ("dim"), .def = "-1", .doc = …
+ * }. */
+#define LOOM_OP_DIM(NAME)                                                                                              \
+  .name = NAME, .type = LOOM_PARAM_INT, .minimum = -LOOM_SHAPE_MAX_RANK, .maximum = LOOM_SHAPE_MAX_RANK - 1
+#define LOOM_OP_DIMS(NAME)                                                                                             \
+  .name = NAME, .type = LOOM_PARAM_INTS, .minimum = -LOOM_SHAPE_MAX_RANK, .maximum = LOOM_SHAPE_MAX_RANK - 1
 
 /* ---- losses, see family-loss.c ----------------------------------------- */
 
@@ -290,14 +310,16 @@ LoomValue loom_op_at_least_zero (LoomProgram *p, LoomValue x);
 /* (Σ |x|ᵖ)^(1/p) along an axis that stays with size 1; the derivative of the length of a zero vector is 0, as PyTorch
  * has it. */
 LoomValue loom_op_norm_along (LoomProgram *p, LoomValue x, int axis, double power);
+/* ‖a − b + eps‖ along the last dimension, by the parameters p and eps. */
+LoomValue loom_op_distance (LoomLower *ctx, LoomValue a, LoomValue b);
 /* max(x, least), whose derivative is that of x everywhere. */
 LoomValue loom_op_hold_up (LoomProgram *p, LoomValue x, double least);
 /* The weights of C classes from port i or the attribute "weight": FALSE after a fault. 0 from the second where there
  * are none; else [C], for which no gradient is computed. */
 gboolean loom_op_infer_class_weight (LoomInfer *ctx, guint i, LoomDim classes);
 LoomValue loom_op_class_weight (LoomLower *ctx, guint i);
-/* How much each target counts: its class's weight (1 where there are none), and 0 where it is `ignored`. `safe` gets the
- * classes with 0 in place of ignored ones, `counts` whether a target is not ignored. */
+/* How much each target counts: its class's weight (1 where there are none), and 0 where it is `ignored`. `safe` gets
+ * the classes with 0 in place of ignored ones, `counts` whether a target is not ignored. */
 LoomValue loom_op_target_weight (LoomLower *ctx, LoomValue target, gint64 ignored, LoomDType dtype,
                                  LoomValue class_weight, LoomValue *safe, LoomValue *counts);
 /* FALSE after a fault: targets must be integers, of the shape of `scores` without dimension 1. */

@@ -8,12 +8,7 @@ static const LoomParamSpec params[] = {
     .minimum = 0,
     .maximum = 1e9,
     .doc = "How many numbers; left out where “like” is wired." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "Which size of “like” says how many numbers; 0 is the batch." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "Which size of “like” says how many numbers; 0 is the batch." },
   { NULL },
 };
 

@@ -3,11 +3,7 @@
 
 static const LoomParamSpec params[] = {
   { .name = "repeats", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 1e15, .doc = "How often each element." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
+  { LOOM_OP_DIM ("dim"), .def = "",
     .doc = "Along which dimension; left out, the tensor is first laid out as one row." },
   { NULL },
 };

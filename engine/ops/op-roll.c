@@ -5,12 +5,7 @@ static const LoomParamSpec params[] = {
   { .name = "shifts",
     .type = LOOM_PARAM_INTS,
     .doc = "How many places, one number for each dimension; a negative number moves back." },
-  { .name = "dims",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimensions; left out, the tensor is moved as one row." },
+  { LOOM_OP_DIMS ("dims"), .def = "", .doc = "The dimensions; left out, the tensor is moved as one row." },
   { NULL },
 };
 

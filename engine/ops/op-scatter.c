@@ -11,11 +11,7 @@ static const LoomPortSpec inputs[] = {
 static const char *const reductions[] = { "none", "add", "multiply", "amax", "amin", NULL };
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which the index points." },
   { .name = "value",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",
@@ -27,22 +23,6 @@ static const LoomParamSpec params[] = {
     .doc = "How a new number meets the one that is there: it replaces it, or is combined with it." },
   { NULL },
 };
-
-static void
-infer (LoomInfer *ctx)
-{
-  const LoomType *x = loom_infer_input (ctx, 0);
-  const LoomShape *index = &loom_infer_input (ctx, 1)->shape;
-  int axis;
-
-  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
-      || !loom_op_needs_int (ctx, 1, "index") || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
-    return;
-  if (loom_infer_input (ctx, 2) != NULL
-      && (!loom_op_same_dtype (ctx, 0, 2, "src") || !loom_op_covers (ctx, 2, "src", index)))
-    return;
-  loom_infer_output (ctx, 0, x->dtype, &x->shape);
-}
 
 static void
 lower (LoomLower *ctx)
@@ -85,7 +65,7 @@ const LoomOp loom_op_scatter = {
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,
-  .infer = infer,
+  .infer = loom_op_infer_scatter,
   .lower = lower,
   .flops = loom_op_no_flops,
   .samples = samples,

@@ -9,21 +9,6 @@ static const LoomPortSpec inputs[] = {
 };
 
 static void
-infer (LoomInfer *ctx)
-{
-  const LoomType *x = loom_infer_input (ctx, 0);
-  const LoomShape *index = &loom_infer_input (ctx, 1)->shape;
-  int axis;
-
-  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
-      || !loom_op_needs_int (ctx, 1, "index") || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
-    return;
-  if (!loom_op_same_dtype (ctx, 0, 2, "src") || !loom_op_covers (ctx, 2, "src", index))
-    return;
-  loom_infer_output (ctx, 0, x->dtype, &x->shape);
-}
-
-static void
 lower (LoomLower *ctx)
 {
   loom_op_lower_scatter (ctx, loom_lower_input (ctx, 2), LOOM_SCATTER_ADD);
@@ -52,7 +37,7 @@ const LoomOp loom_op_scatter_add = {
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = loom_op_param_index_dim,
-  .infer = infer,
+  .infer = loom_op_infer_scatter,
   .lower = lower,
   .flops = loom_op_input_flops,
   .samples = samples,

@@ -2,12 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension in which one place is chosen." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension in which one place is chosen." },
   { .name = "index",
     .type = LOOM_PARAM_INT,
     .doc = "Which place, counted from 0; a negative number counts from the end." },

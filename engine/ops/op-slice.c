@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INTS,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
+  { LOOM_OP_DIMS ("dim"), .def = "0",
     .doc
     = "The dimension that is cut, or several: the other lists then have a number for each of them, or one for all." },
   { .name = "start",

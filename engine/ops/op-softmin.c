@@ -2,12 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which the results sum to 1." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension along which the results sum to 1." },
   { NULL },
 };
 

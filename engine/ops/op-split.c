@@ -22,12 +22,7 @@ static const LoomParamSpec params[] = {
     .minimum = 0,
     .maximum = 9e15,
     .doc = "Instead of one size for all, the size of each part: “2,3,1”." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that is cut." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
   { NULL },
 };
 

@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
+  { LOOM_OP_DIMS ("dim"), .def = "",
     .doc
     = "Which dimensions, where their size is 1; left out, all of that size, the batch too when it is one sample." },
   { NULL },

@@ -8,11 +8,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "",
-    .minimum = -8,
-    .maximum = 7,
+  { LOOM_OP_DIM ("dim"), .def = "",
     .doc = "The dimension along which the index points; left out, both are read as flat lists." },
   { NULL },
 };

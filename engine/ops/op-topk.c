@@ -3,12 +3,7 @@
 
 static const LoomParamSpec params[] = {
   { .name = "k", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 1e9, .doc = "How many elements are kept." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "-1",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that is searched; -1 is the last." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension that is searched; -1 is the last." },
   { .name = "largest", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "The largest elements; else the smallest." },
   { .name = "sorted",
     .type = LOOM_PARAM_BOOL,

@@ -2,13 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim0",
-    .type = LOOM_PARAM_INT,
-    .def = "-2",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "One of the two dimensions." },
-  { .name = "dim1", .type = LOOM_PARAM_INT, .def = "-1", .minimum = -8, .maximum = 7, .doc = "The other one." },
+  { LOOM_OP_DIM ("dim0"), .def = "-2", .doc = "One of the two dimensions." },
+  { LOOM_OP_DIM ("dim1"), .def = "-1", .doc = "The other one." },
   { NULL },
 };
 

@@ -39,29 +39,18 @@ infer (LoomInfer *ctx)
   loom_op_infer_loss (ctx, dtype, &shape);
 }
 
-static LoomValue
-distance (LoomLower *ctx, LoomValue a, LoomValue b)
-{
-  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue d = loom_binary (p, LOOM_SCALAR_SUB, a, b);
-
-  d = loom_binary (p, LOOM_SCALAR_ADD, d, loom_op_const_like (ctx, d, loom_infer_float (infer_ctx, "eps")));
-  return loom_op_norm_along (p, d, loom_op_desc (ctx, d).rank - 1, loom_infer_float (infer_ctx, "p"));
-}
-
 static void
 lower (LoomLower *ctx)
 {
   const LoomInfer *infer_ctx = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue anchor = loom_op_loss_input (ctx, 0), like = loom_op_loss_input (ctx, 1);
-  LoomValue unlike = loom_op_loss_input (ctx, 2), near = distance (ctx, anchor, like);
-  LoomValue far = distance (ctx, anchor, unlike), loss;
+  LoomValue unlike = loom_op_loss_input (ctx, 2), near = loom_op_distance (ctx, anchor, like);
+  LoomValue far = loom_op_distance (ctx, anchor, unlike), loss;
   LoomTensorDesc d;
 
   if (loom_infer_bool (infer_ctx, "swap"))
-    far = loom_binary (p, LOOM_SCALAR_MIN, far, distance (ctx, like, unlike));
+    far = loom_binary (p, LOOM_SCALAR_MIN, far, loom_op_distance (ctx, like, unlike));
   loss = loom_binary (p, LOOM_SCALAR_SUB, near, far);
   loss
       = loom_op_at_least_zero (p, loom_binary (p, LOOM_SCALAR_ADD, loss,

@@ -15,12 +15,7 @@ static const LoomParamSpec params[] = {
     .maximum = LOOM_OP_MAX_PARTS,
     .doc
     = "The size of the dimension, which is how many outputs there are; found from the shape where it is not given." },
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .def = "0",
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension that is taken apart." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is taken apart." },
   { NULL },
 };
 

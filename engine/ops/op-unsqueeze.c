@@ -2,11 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INTS,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "Where the new dimension stands in the result; several are allowed." },
+  { LOOM_OP_DIMS ("dim"), .doc = "Where the new dimension stands in the result; several are allowed." },
   { NULL },
 };
 
