@@ -18,7 +18,7 @@ const WorkPass work_passes[] = {
     WORK_IS_FUSION },
   { "views", "An instruction that moves no byte becomes a view of its operand.", work_find_views, 0, 0,
     WORK_HAS_VIEWS },
-  { "state outputs", "State that is asked for is copied before the step changes it.", work_copy_state_outputs, 0 },
+  { "state", "State that is asked for, or is a gradient, is copied before the step changes it.", work_copy_state, 0 },
   { "pooling", "A ReLU in front of a maximum over windows moves behind it.", work_move_relus, WORK_IS_FUSION },
   { "epilogue fusion", "Products and convolutions take up the bias and the activation behind them.",
     work_fuse_epilogues, WORK_IS_FUSION },

@@ -1,35 +1,90 @@
-/* An output that is state is what it was when the step began, so it is copied out of the slot's place before anything
- * is written there. */
+/* State is what it was when the step began, to everybody who reads it: what would see it changed gets a copy.
+ *
+ * An output that is state is copied out of the slot's place before anything is written there. An update reads gradients
+ * while it writes parameters, and a gradient may be another parameter (that of y in x·y is x), or the same one. */
 #include "engine/plan/plan-private.h"
 
-void
-work_copy_state_outputs (Work *w)
+/* Whether v is state, or a view of it, that the step changes. */
+static gboolean
+is_changing_state (Work *w, guint v)
+{
+  int slot = work_value (w, work_root (w, v))->slot;
+  const LoomSlot *s = slot >= 0 ? loom_program_get_slot (w->program, (guint)slot) : NULL;
+
+  return s != NULL && s->commit != 0 && s->commit != s->read;
+}
+
+/* A copy of v in front of an instruction. */
+static guint
+copy_before (Work *w, WorkInstr *at, guint v)
+{
+  const LoomTensorDesc desc = work_value (w, v)->desc;
+  const LoomCopyTo to = { desc.dtype };
+  WorkValue like = *work_value (w, v);
+  WorkInstr *instr;
+  guint copy;
+
+  like.owner = LOOM_OWNER_ACTIVATIONS;
+  copy = work_new_value (w, &desc, &like);
+  instr = work_insert (w, at, loom_prim ("copy"), &to);
+  instr->origin = like.origin;
+  instr->device_name = like.device_name;
+  instr->region = at != NULL ? at->region : LOOM_REGION_FORWARD;
+  g_string_assign (instr->label, "copy");
+  work_add_in (w, instr, v);
+  work_add_out (w, instr, copy);
+  return copy;
+}
+
+static void
+copy_outputs (Work *w)
 {
   WorkInstr *first = work_first (w);
 
   for (guint o = 0; o < w->output_value->len; o++)
     {
       guint v = g_array_index (w->output_value, guint, o), copy;
-      int slot = work_value (w, work_root (w, v))->slot;
-      const LoomSlot *s = slot >= 0 ? loom_program_get_slot (w->program, (guint)slot) : NULL;
-      LoomTensorDesc desc = work_value (w, v)->desc;
-      LoomCopyTo to = { desc.dtype };
-      WorkValue like;
-      WorkInstr *instr;
 
-      if (s == NULL || s->commit == 0 || s->commit == s->read)
+      if (!is_changing_state (w, v))
         continue;
-      like = *work_value (w, v);
-      like.owner = LOOM_OWNER_ACTIVATIONS;
-      copy = work_new_value (w, &desc, &like);
+      copy = copy_before (w, first, v);
       work_value (w, copy)->is_output = TRUE;
       work_value (w, v)->is_output = FALSE;
       g_array_index (w->output_value, guint, o) = copy;
-      instr = work_insert (w, first, loom_prim ("copy"), &to);
-      instr->origin = like.origin;
-      instr->device_name = like.device_name;
-      g_string_assign (instr->label, "copy");
-      work_add_in (w, instr, v);
-      work_add_out (w, instr, copy);
     }
+}
+
+/* Whether operand k of an update is what one of its results replaces. */
+static gboolean
+is_updated (const WorkInstr *instr, guint k)
+{
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
+      return TRUE;
+  return FALSE;
+}
+
+/* Copies stand in front of the first update, since a later one may read what an earlier one has written. */
+static void
+copy_operands_of_updates (Work *w)
+{
+  WorkInstr *first = NULL;
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      if (instr->prim == NULL || instr->prim->updates == NULL)
+        continue;
+      if (first == NULL)
+        first = instr;
+      for (guint k = 0; k < instr->in->len; k++)
+        if (work_in (instr, k) != 0 && !is_updated (instr, k) && is_changing_state (w, work_in (instr, k)))
+          work_set_in (w, instr, k, copy_before (w, first, work_in (instr, k)));
+    }
+}
+
+void
+work_copy_state (Work *w)
+{
+  copy_outputs (w);
+  copy_operands_of_updates (w);
 }

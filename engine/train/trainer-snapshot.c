@@ -102,40 +102,25 @@ is_gradient (const char *port)
   return g_str_has_prefix (port, "grad:");
 }
 
-/* Where a port is in the net; of a gradient the loss, which it is of. */
-static gboolean
-find_source (LoomTrainer *t, const LoomNet *net, const char *port, LoomNetSource *source, GError **error)
+/* The name behind "grad:". */
+static const char *
+name_of (const char *port)
 {
-  int node;
-
-  *source = t->spec->loss;
-  if (is_gradient (port))
-    return TRUE;
-  node = loom_net_find_port (net, port, &source->output, error);
-  source->node = (guint)node;
-  return node >= 0;
+  return is_gradient (port) ? port + strlen ("grad:") : port;
 }
 
 static LoomValue
-gradient (LoomProgram *p, LoomValue loss, const char *name, GError **error)
+gradient (LoomProgram *p, LoomValue loss, LoomValue wrt, const char *name, GError **error)
 {
-  int slot = loom_program_find_slot (p, name);
-  LoomValue wrt, grad = 0;
+  LoomValue grad = 0;
 
-  if (slot < 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The loss uses no weight “%s”.", name);
-      return 0;
-    }
-  wrt = loom_program_read (p, slot);
-  if (!loom_differentiate (p, loss, 0, 1, &wrt, &grad, error))
-    return 0;
-  if (grad == 0)
+  if (loom_differentiate (p, loss, 0, 1, &wrt, &grad, error) && grad == 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "No gradient reaches “%s”.", name);
   return grad;
 }
 
-/* The values of n ports, or of "grad:WEIGHT", become the program's outputs in their order. */
+/* The values of n ports, and the loss's gradients with respect to those named "grad:PORT" (a weight's name is a port,
+ * too), become the program's outputs in their order. */
 static LoomProgram *
 build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *port, GError **error)
 {
@@ -149,18 +134,26 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
                                .tf32 = t->spec->tf32 };
 
   for (guint i = 0; i < n; i++)
-    if (!find_source (t, self->net, port[i], &wanted[i], error))
-      return NULL;
+    {
+      int node = loom_net_find_port (self->net, name_of (port[i]), &wanted[i].output, error);
+
+      if (node < 0)
+        return NULL;
+      wanted[i].node = (guint)node;
+      if (is_gradient (port[i]))
+        options.n_wanted = n + 1;
+    }
+  wanted[n] = t->spec->loss; /* only gradients need it */
   g_autoptr (LoomProgram) p = loom_lower (self->net, &options, value, error);
   if (!p)
     return NULL;
   for (guint i = 0; i < n; i++)
     {
-      if (is_gradient (port[i]))
-        value[i] = gradient (p, value[i], port[i] + strlen ("grad:"), error);
-      if (value[i] == 0)
+      LoomValue v = is_gradient (port[i]) ? gradient (p, value[n], value[i], name_of (port[i]), error) : value[i];
+
+      if (v == 0)
         return NULL;
-      loom_program_output (p, port[i], value[i]);
+      loom_program_output (p, port[i], v);
     }
   return g_steal_pointer (&p);
 }

@@ -58,6 +58,41 @@ value (LoomTrainer *t, const char *name)
   return loom_tensor_get (tensor, 0);
 }
 
+#define PRODUCT(train)                                                                                                 \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"p\">\n"                                                    \
+  "<node id=\"x\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"2\"/>\n"                                       \
+  "<node id=\"y\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"3\"/>\n"                                       \
+  "<node id=\"z\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"4\"/>\n"                                       \
+  "<node id=\"product\" op=\"mul\"/>\n<node id=\"s\" op=\"add\"/>\n"                                                   \
+  "<wire from=\"x\" to=\"product.input\"/>\n<wire from=\"y\" to=\"product.other\"/>\n"                                 \
+  "<wire from=\"product\" to=\"s.input\"/>\n<wire from=\"z\" to=\"s.other\"/>\n" train "</graph>\n"
+
+/* The gradient of x·y with respect to y is x itself, which the same step writes: every parameter's step sees what the
+ * others were before it, also where they are of different groups. */
+static void
+test_product (void)
+{
+  static const char *const runs[] = {
+    PRODUCT ("<train loss=\"s\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\"/>\n"),
+    PRODUCT ("<train loss=\"s\" optimizer=\"sgd\" lr=\"0.1\" momentum=\"0.9\" epochs=\"1\"/>\n"),
+    PRODUCT ("<train loss=\"s\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\"><group match=\"x\" "
+             "weight_decay=\"0\"/></train>\n"),
+    PRODUCT ("<train loss=\"s\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\"><group match=\"y\" lr=\"0.1\"/></train>\n"),
+  };
+  static const char *const devices[] = { "cpu", "ref" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (runs); i++)
+    for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
+      {
+        g_autoptr (LoomTrainer) t = trainer_new (runs[i], (LoomTrainerOptions){ .device = devices[d] });
+
+        run (t);
+        g_assert_cmpfloat_with_epsilon (value (t, "x"), 1.7, 1e-6);
+        g_assert_cmpfloat_with_epsilon (value (t, "y"), 2.8, 1e-6);
+        g_assert_cmpfloat_with_epsilon (value (t, "z"), 3.9, 1e-6);
+      }
+}
+
 /* The minimum is at (1, 1); how many steps it takes to it depends on the method. */
 static void
 test_rosenbrock (void)
@@ -174,6 +209,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   scratch = g_dir_make_tmp ("gradloom-function-XXXXXX", NULL);
+  g_test_add_func ("/function/product", test_product);
   g_test_add_func ("/train/function/rosenbrock", test_rosenbrock);
   g_test_add_func ("/train/function/begun", test_begun_function);
   g_test_add_func ("/train/function/snapshot", test_snapshot);

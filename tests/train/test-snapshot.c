@@ -13,7 +13,7 @@ static const char *const GRAPH
       "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
       "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
 
-static const char *const ports[] = { "act", "scores", "grad:hidden.weight", "loss", "data.x", "grad:scores.bias" };
+static const char *const ports[] = { "act", "scores", "grad:hidden.weight", "loss", "data.x", "grad:scores.bias", "grad:act", "grad:scores" };
 
 static LoomTrainer *
 trainer_new (void)
@@ -48,6 +48,22 @@ assert_near (const char *port, const LoomTensor *a, const LoomTensor *b)
   for (gint64 k = 0; k < a->count; k++)
     if (!(fabs (loom_tensor_get (a, k) - loom_tensor_get (b, k)) <= 1e-6 * (1 + fabs (loom_tensor_get (a, k)))))
       g_error ("%s[%d] is %g alone and %g beside others", port, (int)k, loom_tensor_get (a, k), loom_tensor_get (b, k));
+}
+
+/* A port inside the graph has a gradient as a weight has: summed over the samples, that of the scores is their bias's. */
+static void
+test_gradient_of_port (void)
+{
+  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (LoomTensor) scores = look (trainer, "grad:scores"), bias = look (trainer, "grad:scores.bias");
+  double sum[2] = { 0 };
+
+  g_assert_cmpint (scores->rank, ==, 2);
+  for (gint64 k = 0; k < scores->count; k++)
+    sum[k % 2] += loom_tensor_get (scores, k);
+  for (int k = 0; k < 2; k++)
+    g_assert_cmpfloat_with_epsilon (sum[k], loom_tensor_get (bias, k), 1e-6);
+  g_assert_cmpfloat (fabs (sum[0]), >, 1e-6);
 }
 
 /* Asked for in turn, often, beside a port that there is not, and by a trainer that was asked for nothing else. */
@@ -109,6 +125,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/snapshot/gradient-of-port", test_gradient_of_port);
   g_test_add_func ("/snapshot/several", test_several);
   g_test_add_func ("/snapshot/fresh", test_fresh);
   return g_test_run ();

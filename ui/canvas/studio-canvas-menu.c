@@ -88,6 +88,7 @@ static const Entry card_entries[] = {
   { "Add behind…", "menu.add-behind", NULL, has_output },
   { "Connect…", "canvas.connect", "<Control>l" },
   { "Watch output", "menu.watch", "<Control><Shift>w", has_output },
+  { "Watch gradient", "menu.watch-gradient", "<Control><Alt>w", has_output },
   { SECTION },
   { "Cut and reconnect", "canvas.cut", "<Control>x" },
   { "Copy", "canvas.copy", "<Control>c" },
@@ -113,6 +114,7 @@ static const Entry port_entries[] = {
 
 static const Entry wire_entries[] = {
   { "Watch", "menu.watch", NULL },
+  { "Watch gradient", "menu.watch-gradient", NULL },
   { SECTION },
   { "Cut wire", "canvas.delete", "Delete" },
   { NULL },
@@ -394,7 +396,7 @@ disconnect_cb (GtkWidget *widget, const char *name, GVariant *parameter)
 
 /* What is watched is the value of a card, which a wire brings along. */
 static void
-watch_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+watch (GtkWidget *widget, const char *action)
 {
   StudioCanvas *self = STUDIO_CANVAS (widget);
   StudioScene *scene = studio_canvas_scene (self);
@@ -402,7 +404,19 @@ watch_cb (GtkWidget *widget, const char *name, GVariant *parameter)
 
   studio_document_select_only (self->document,
                                link != STUDIO_NO_ITEM ? scene->item[scene->link[link].from].serial : self->menu.serial);
-  gtk_widget_activate_action (widget, "win.watch", NULL);
+  gtk_widget_activate_action (widget, action, NULL);
+}
+
+static void
+watch_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  watch (widget, "win.watch");
+}
+
+static void
+watch_gradient_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  watch (widget, "win.watch-gradient");
 }
 
 void
@@ -414,4 +428,5 @@ studio_canvas_class_init_menu (GtkWidgetClass *klass)
   gtk_widget_class_install_action (klass, "menu.paste", NULL, paste_cb);
   gtk_widget_class_install_action (klass, "menu.disconnect", NULL, disconnect_cb);
   gtk_widget_class_install_action (klass, "menu.watch", NULL, watch_cb);
+  gtk_widget_class_install_action (klass, "menu.watch-gradient", NULL, watch_gradient_cb);
 }

@@ -6,6 +6,7 @@
 #include "ui/run/studio-pin.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ui/run/studio-pin-kind.h"
 #include "ui/training/studio-training-settings.h"
@@ -19,6 +20,7 @@ typedef struct
   StudioPins *pins;
   gatomicrefcount refs; /* the list and each request hold one */
   char *tensor, *node_path;
+  char *title; /* the tensor for people: "gradient of x" */
   const StudioPinKind *kind;
   GtkWidget *frame, *content; /* content: what the kind made, a child of frame */
   gboolean in_flight, wanted, gone;
@@ -32,8 +34,9 @@ struct _StudioPins
   StudioDocument *document;
   StudioCanvas *canvas;
   StudioRun *run;
-  GPtrArray *pins; /* Pin */
-  char *loss_path; /* the card that shows the loss */
+  GPtrArray *pins;    /* Pin */
+  GHashTable *stacks; /* path of a node → GtkBox of its pins */
+  char *loss_path;    /* the card that shows the loss */
   gboolean presentation;
 };
 
@@ -55,8 +58,37 @@ pin_unref (Pin *pin)
     return;
   g_clear_object (&pin->frame);
   g_free (pin->tensor);
+  g_free (pin->title);
   g_free (pin->node_path);
   g_free (pin);
+}
+
+/* A node's pins hang under its card one below the other. */
+static void
+stack (Pin *pin)
+{
+  StudioPins *self = pin->pins;
+  GtkWidget *box = g_hash_table_lookup (self->stacks, pin->node_path);
+  if (box == NULL)
+    {
+      box = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 6));
+      g_hash_table_insert (self->stacks, g_strdup (pin->node_path), box);
+      studio_canvas_set_pin_widget (self->canvas, pin->node_path, box);
+    }
+  gtk_box_append (GTK_BOX (box), pin->frame);
+}
+
+static void
+unstack (Pin *pin)
+{
+  StudioPins *self = pin->pins;
+  GtkWidget *box = g_hash_table_lookup (self->stacks, pin->node_path);
+  gtk_box_remove (GTK_BOX (box), pin->frame);
+  if (gtk_widget_get_first_child (box) != NULL)
+    return;
+  if (self->canvas != NULL)
+    studio_canvas_set_pin_widget (self->canvas, pin->node_path, NULL);
+  g_hash_table_remove (self->stacks, pin->node_path);
 }
 
 static void
@@ -65,8 +97,7 @@ pin_remove (gpointer data)
   Pin *pin = data;
   pin->gone = TRUE;
   g_clear_handle_id (&pin->timer, g_source_remove);
-  if (pin->pins->canvas != NULL)
-    studio_canvas_set_pin_widget (pin->pins->canvas, pin->node_path, NULL);
+  unstack (pin);
   pin_unref (pin);
 }
 
@@ -75,7 +106,7 @@ pin_remove (gpointer data)
 static void
 show_nothing (Pin *pin)
 {
-  pin->kind->clear (pin->content, pin->tensor);
+  pin->kind->clear (pin->content, pin->title);
 }
 
 /* How many values a shape has; 0 where it is empty or more than max. */
@@ -95,7 +126,7 @@ count_values (const gint64 *dims, gsize rank, gsize max)
 static void
 show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
-  StudioPinValue value = { .tensor = pin->tensor, .step = step, .full_rank = g_variant_n_children (full_shape) };
+  StudioPinValue value = { .tensor = pin->title, .step = step, .full_rank = g_variant_n_children (full_shape) };
   gsize bytes;
   value.dims = g_variant_get_fixed_array (shape, &value.rank, sizeof (gint64));
   value.values = g_variant_get_fixed_array (data, &bytes, 1);
@@ -184,12 +215,20 @@ size_pin (Pin *pin)
     pin->kind->set_text_scale (pin->content, pin->pins->presentation ? 1.6 : 1);
 }
 
+static gboolean
+is_gradient (const char *tensor)
+{
+  return g_str_has_prefix (tensor, STUDIO_PIN_GRADIENT);
+}
+
 /* The node a tensor name belongs to: the longest path that is a node. */
 static char *
 node_of (StudioPins *self, const char *tensor)
 {
   LoomNet *net = studio_document_get_net (self->document);
   guint output;
+  if (is_gradient (tensor))
+    tensor += strlen (STUDIO_PIN_GRADIENT);
   int node = loom_net_find_port (net, tensor, &output, NULL);
   if (node >= 0)
     return g_strdup (loom_net_node (net, (guint)node)->path);
@@ -204,6 +243,8 @@ pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int he
   pin->pins = self;
   pin->tensor = g_strdup (tensor);
   pin->node_path = node_of (self, tensor);
+  pin->title = is_gradient (tensor) ? g_strconcat ("gradient of ", tensor + strlen (STUDIO_PIN_GRADIENT), NULL)
+                                    : g_strdup (tensor);
   pin->kind = kind;
   pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
   gtk_widget_add_css_class (pin->frame, "pin");
@@ -212,7 +253,7 @@ pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int he
   gtk_box_append (GTK_BOX (pin->frame), pin->content);
   show_nothing (pin);
   size_pin (pin);
-  studio_canvas_set_pin_widget (self->canvas, pin->node_path, pin->frame);
+  stack (pin);
   return pin;
 }
 
@@ -269,13 +310,13 @@ sync_pins (StudioPins *self)
 }
 
 void
-studio_pins_toggle (StudioPins *self, const char *node_path)
+studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
 {
   LoomElement *view = find_view (self);
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
       LoomElement *e = loom_element_child (view, i);
-      if (!element_is_pin (e))
+      if (!element_is_pin (e) || is_gradient (loom_element_get (e, "tensor")) != gradient)
         continue;
       g_autofree char *node = node_of (self, loom_element_get (e, "tensor"));
       if (!g_str_equal (node, node_path))
@@ -291,8 +332,9 @@ studio_pins_toggle (StudioPins *self, const char *node_path)
     return;
   const LoomNetNode *n = loom_net_node (net, (guint)node);
   const StudioPinKind *kind = studio_pin_kind_for (n->typed ? &n->output[0] : NULL);
-  g_autofree char *tensor = loom_net_port_name (net, (guint)node, 0);
-  studio_document_begin (self->document, "Watch");
+  g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
+  g_autofree char *tensor = g_strconcat (gradient ? STUDIO_PIN_GRADIENT : "", port, NULL);
+  studio_document_begin (self->document, gradient ? "Watch the gradient" : "Watch");
   view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
   g_autofree char *width = g_strdup_printf ("%d", PIN_WIDTH), *height = g_strdup_printf ("%d", kind->height);
   LoomElement *pin
@@ -404,6 +446,7 @@ pins_dispose (GObject *object)
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_pointer (&self->pins, g_ptr_array_unref);
+  g_clear_pointer (&self->stacks, g_hash_table_unref);
   g_clear_weak_pointer (&self->canvas);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
@@ -421,6 +464,7 @@ static void
 studio_pins_init (StudioPins *self)
 {
   self->pins = g_ptr_array_new_with_free_func (pin_remove);
+  self->stacks = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
 }
 
 StudioPins *

@@ -17,8 +17,11 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioPins, studio_pins, STUDIO, PINS, GObject)
 
 StudioPins *studio_pins_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
-/* Pins the node's output, or takes its pin away: one transaction. */
-void studio_pins_toggle (StudioPins *self, const char *node_path);
+/* A tensor so called is the loss's gradient with respect to the port or weight that follows. */
+#define STUDIO_PIN_GRADIENT "grad:"
+
+/* Pins the node's output, or its gradient, or takes that pin away: one transaction. */
+void studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient);
 gboolean studio_pins_has (StudioPins *self, const char *node_path);
 /* The heat map of this node, else the first one; NULL when none is pinned. tensor receives its name (transfer none). */
 StudioHeatMap *studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor);

@@ -91,13 +91,25 @@ find_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
-watch_cb (StudioWindow *self, GVariant *parameter)
+watch (StudioWindow *self, gboolean gradient)
 {
   g_autofree char *path = studio_window_dup_selected_path (self);
   if (path != NULL)
-    studio_pins_toggle (self->pins, path);
+    studio_pins_toggle (self->pins, path, gradient);
   else
     studio_window_toast (self, "Select one layer first: its output is what will be watched.");
+}
+
+static void
+watch_cb (StudioWindow *self, GVariant *parameter)
+{
+  watch (self, FALSE);
+}
+
+static void
+watch_gradient_cb (StudioWindow *self, GVariant *parameter)
+{
+  watch (self, TRUE);
 }
 
 static void
@@ -318,6 +330,13 @@ static const struct
     { "<Control><Shift>r" },
     "lr hyper" },
   { "watch", NULL, watch_cb, "Training", "_Watch the selected layer", { "<Control><Shift>w" }, "pin output map show" },
+  { "watch-gradient",
+    NULL,
+    watch_gradient_cb,
+    "Training",
+    "Watch the _gradient of the selected layer",
+    { "<Control><Alt>w" },
+    "pin backward derivative" },
   { "documentation", NULL, documentation_cb, "Go", "_Documentation of the layer", { "<Shift>F1" }, "help formula" },
   { "find", NULL, find_cb, "Edit", "_Find a layer", { "<Control>f" }, "search outline" },
   { "arrange", NULL, arrange_cb, NULL, NULL, { NULL }, NULL },

@@ -1,0 +1,133 @@
+"""Every lesson but that of lesson.py, walked through to its end by pointer and keys, each page's goal reached as its hint says."""
+import os
+import sys
+import time
+
+import studio
+from studio import Failed, Report, Studio
+
+FOLDER = os.path.join(studio.SOURCE, "graphs", "lessons")
+SHOTS = os.environ.get("GRADLOOM_LESSON_SHOTS")
+
+
+# ---- what a learner does --------------------------------------------------------
+
+def right(g):
+    return g.canvas[0] + g.canvas[2]
+
+
+def answer(text):
+    def act(s):
+        g = s.look()
+        entry = [r for k, n, r in g.widgets if k == "GtkText" and r[0] + r[2] < g.canvas[0] and r[2] > 0]
+        s.click(entry[0])
+        s.key("ctrl+a")
+        s.type(text)
+    return act
+
+
+def select(card):
+    return lambda s: s.press_card(card)
+
+
+def watch(card, gradient=False):
+    def act(s):
+        s.press_card(card)
+        s.key("ctrl+alt+w" if gradient else "ctrl+shift+w")
+    return act
+
+
+def step(s):
+    s.press("Step")
+
+
+def train(s):
+    g = s.look()
+    s.press("Restart" if g.find("Restart") else "Train")
+
+
+def field(label, value, card=None):
+    """Types into the field beside a label of the right pane; without a card, of the training settings."""
+    def act(s):
+        if card is not None:
+            s.press_card(card)
+        else:
+            s.key("Escape", "Escape")
+            g = s.look()
+            s.click((g.canvas[0] + 8, g.canvas[1] + g.canvas[3] - 8))
+        def row(g):
+            return g.find(label, x0=right(g))
+        g = s.wait("the field " + label, row, 3)
+        at = row(g)[0]
+        found = [r for k, n, r in g.widgets
+                 if k in ("GtkText", "GtkEntry") and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
+        if not found:
+            raise Failed("there is no entry beside " + label)
+        s.click(found[0], 3)
+        s.key("ctrl+a")
+        s.type(value)
+        s.key("Return")
+    return act
+
+
+def type_behind(card, words):
+    def act(s):
+        s.press_card(card)
+        s.type(words)
+        time.sleep(0.5)  # the search has the keyboard, so nothing can be asked
+        s.key("Return")
+        time.sleep(0.3)
+        s.key("Escape")
+    return act
+
+
+def undo(n):
+    return lambda s: s.key(*["ctrl+z"] * n)
+
+
+def nothing(s):
+    pass
+
+
+# Of each lesson its pages: what is done on it.
+LESSONS = [
+    ("first-graph", [[nothing], [watch("total"), step], [answer("12")],
+                     [watch("result"), field("Value", "5", "a"), train], [type_behind("result", "neg")], [nothing]]),
+    ("backpropagation", [[answer("10")], [answer("1")], [answer("3")],
+                         [watch("x", True), watch("product", True), step], [answer("1.7")], [nothing]]),
+    ("linear-regression", [[answer("2")], [train], [field("Learning rate", "1.2"), train],
+                           [field("Learning rate", "0.001"), train], [field("Learning rate", "0.2"), train], [nothing]]),
+    ("overfitting", [[train], [field("N", "2000", "data"), train],
+                     [field("N", "60", "data"), field("Weight decay", "0.5"), train],
+                     [type_behind("act", "dropout"), train], [nothing]]),
+    ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train],
+                     [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
+    ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
+]
+
+
+def walk(t, name, pages):
+    with Studio("lesson-" + name, os.path.join(FOLDER, name + ".xml")) as s:
+        s.wait("the lesson", lambda g: g.find("Next", x1=400) and g.cards, 10)
+        for i, acts in enumerate(pages):
+            last = i + 1 == len(pages)
+            for act in acts:
+                act(s)
+            if acts != [nothing]:
+                s.wait("page %d of %s" % (i + 1, name), lambda g: g.find("Done. Go on with Next.", x1=400), 60)
+            if SHOTS:
+                s.screenshot(os.path.join(SHOTS, "%s-%d.png" % (name, i + 1)))
+            if not last:
+                s.press("Next", x1=400)
+        s.wait("completed", lambda g: g.has("is complete"), 5)
+        t.ok(True, "%s: %d pages" % (name, len(pages)))
+
+
+def body(t):
+    for name, pages in LESSONS:
+        if len(sys.argv) < 2 or name in sys.argv[1:]:
+            walk(t, name, pages)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
