@@ -152,8 +152,10 @@ keep_in_sight (double at, double size, double low, double high, double was)
   return low < high ? CLAMP (at, MIN (low, was), MAX (high, was)) : at;
 }
 
+#define REACH 7.0 /* screen pixels from a line that a card jumps onto */
+
 /* The card that was taken goes with the pointer, but not out of the view, which moves on when the pointer is at its
- * edge. It comes to lie on the grid and takes the others along as they stand. */
+ * edge. It comes to lie on the lines of others or on the grid, and takes the others along as they stand. */
 static void
 move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *view)
 {
@@ -166,8 +168,14 @@ move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *vie
   double y
       = keep_in_sight (self->anchor_y + self->y - self->start_y, height, seen.y, seen.y + seen.height, self->anchor_y);
 
-  self->dx = (self->free ? floor (x + 0.5) : studio_geometry_snap (x)) - self->anchor_x;
-  self->dy = (self->free ? floor (y + 0.5) : studio_geometry_snap (y)) - self->anchor_y;
+  if (self->free)
+    self->snapped = (StudioSnapped){ .x = floor (x + 0.5), .y = floor (y + 0.5) };
+  else
+    self->snapped = studio_align_snap (scene, is_annotation ? STUDIO_NO_ITEM : self->pressed.item, self->moving,
+                                       &(StudioRect){ x, y, width, height }, self->anchor_x, self->anchor_y,
+                                       REACH / view->zoom, &seen);
+  self->dx = self->snapped.x - self->anchor_x;
+  self->dy = self->snapped.y - self->anchor_y;
 }
 
 StudioCommand

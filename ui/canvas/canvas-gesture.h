@@ -5,7 +5,7 @@
  * document changes once, at the release. */
 #pragma once
 
-#include "ui/scene/studio-geometry.h"
+#include "ui/layout/studio-align.h"
 
 G_BEGIN_DECLS
 
@@ -70,6 +70,8 @@ typedef struct
   double start_x, start_y, x, y;               /* canvas */
   double dx, dy;                               /* moving: what cards are drawn aside by */
   double anchor_x, anchor_y;                   /* moving: corner of the card that was taken, which snaps */
+  const gboolean *moving;                      /* moving: items that go along, set by the widget; may be NULL */
+  StudioSnapped snapped;                       /* moving: the lines that it has come onto */
   StudioRect box;                              /* boxing */
   gboolean from_output;                        /* wiring: the fixed end is an output */
   guint fixed_item, fixed_port;                /* wiring */

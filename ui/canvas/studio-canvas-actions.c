@@ -4,6 +4,7 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-document-arrange.h"
 
 typedef void (*Command) (StudioCanvas *self);
 
@@ -127,9 +128,35 @@ duplicate (StudioCanvas *self)
 static void
 auto_layout (StudioCanvas *self)
 {
+  GArray *before = studio_canvas_note_places (self);
+
   studio_document_arrange (self->document, self->view.width, self->view.height);
   studio_canvas_zoom_to_fit (self);
+  studio_canvas_glide (self, before);
 }
+
+static void
+align (StudioCanvas *self, StudioAlign how)
+{
+  GArray *before = studio_canvas_note_places (self);
+
+  studio_document_align (self->document, how);
+  studio_canvas_glide (self, before);
+}
+
+#define ALIGN(name, how)                                                                                               \
+  static void name (StudioCanvas *self)                                                                                \
+  {                                                                                                                    \
+    align (self, how);                                                                                                 \
+  }
+ALIGN (align_left, STUDIO_ALIGN_LEFT)
+ALIGN (align_centre, STUDIO_ALIGN_CENTRE)
+ALIGN (align_right, STUDIO_ALIGN_RIGHT)
+ALIGN (align_top, STUDIO_ALIGN_TOP)
+ALIGN (align_middle, STUDIO_ALIGN_MIDDLE)
+ALIGN (align_bottom, STUDIO_ALIGN_BOTTOM)
+ALIGN (distribute_horizontally, STUDIO_DISTRIBUTE_HORIZONTALLY)
+ALIGN (distribute_vertically, STUDIO_DISTRIBUTE_VERTICALLY)
 
 static void
 connect_wire (StudioCanvas *self)
@@ -318,7 +345,15 @@ static const struct
   { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Select nothing" },
   { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, "Edit", "Duplicate" },
   { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Arrange",
-    "Arrange the graph" },
+    "Arrange the graph, or the selection" },
+  { "canvas.align-left", align_left, 0, 0, 0, "Arrange", "Align left edges" },
+  { "canvas.align-centre", align_centre, 0, 0, 0, "Arrange", "Align centres" },
+  { "canvas.align-right", align_right, 0, 0, 0, "Arrange", "Align right edges" },
+  { "canvas.align-top", align_top, 0, 0, 0, "Arrange", "Align top edges" },
+  { "canvas.align-middle", align_middle, 0, 0, 0, "Arrange", "Align middles" },
+  { "canvas.align-bottom", align_bottom, 0, 0, 0, "Arrange", "Align bottom edges" },
+  { "canvas.distribute-horizontally", distribute_horizontally, 0, 0, 0, "Arrange", "Distribute horizontally" },
+  { "canvas.distribute-vertically", distribute_vertically, 0, 0, 0, "Arrange", "Distribute vertically" },
   { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, "Edit", "Open the context menu" },
   { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, "Add", "Connect the card to another" },
   { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0, "Add", "Add a layer" },
@@ -416,7 +451,8 @@ enable (StudioCanvas *self, const char *name, gboolean enabled)
 void
 studio_canvas_update_actions (StudioCanvas *self)
 {
-  gboolean any = studio_document_n_selected (self->document) > 0;
+  guint n = studio_document_n_selected (self->document);
+  gboolean any = n > 0;
   guint depth = studio_document_scope_depth (self->document);
 
   enable (self, "canvas.undo", studio_document_undo_name (self->document) != NULL);
@@ -427,6 +463,11 @@ studio_canvas_update_actions (StudioCanvas *self)
   enable (self, "canvas.duplicate", any);
   enable (self, "canvas.group", any);
   enable (self, "canvas.ungroup", any);
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (g_str_has_prefix (commands[i].name, "canvas.align-"))
+      enable (self, commands[i].name, n > 1);
+    else if (g_str_has_prefix (commands[i].name, "canvas.distribute-"))
+      enable (self, commands[i].name, n > 2);
   enable (self, "canvas.leave", depth > 0);
   enable (self, "canvas.make-unique", depth > 0);
 }

@@ -61,6 +61,27 @@ snapshot_legend (StudioCanvas *self, GtkSnapshot *snapshot, const StudioScene *s
   g_object_unref (text);
 }
 
+/* The lines that a dragged card has come onto. */
+static void
+draw_guides (StudioCanvas *self, GtkSnapshot *snapshot, const StudioTheme *theme)
+{
+  const StudioSnapped *snapped = &self->gesture.snapped;
+
+  for (guint i = 0; i < snapped->n_guides; i++)
+    {
+      const StudioGuide *guide = &snapped->guide[i];
+      double x0, y0, x1, y1;
+
+      studio_view_to_screen (&self->view, guide->is_upright ? guide->at : guide->from,
+                             guide->is_upright ? guide->from : guide->at, &x0, &y0);
+      studio_view_to_screen (&self->view, guide->is_upright ? guide->at : guide->to,
+                             guide->is_upright ? guide->to : guide->at, &x1, &y1);
+      gtk_snapshot_append_color (snapshot, studio_rgba (&theme->accent),
+                                 &GRAPHENE_RECT_INIT (floor (x0), floor (y0), MAX (1, floor (x1) - floor (x0)),
+                                                      MAX (1, floor (y1) - floor (y0))));
+    }
+}
+
 void
 studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -116,6 +137,8 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
                                    gesture->from_output ? y1 : y0,
                                    port->typed ? &theme->dtype[port->type.dtype] : &theme->accent);
     }
+  if (gesture->state == STUDIO_GESTURE_MOVING)
+    draw_guides (self, snapshot, theme);
   if (gesture->state == STUDIO_GESTURE_BOXING)
     {
       double x, y;

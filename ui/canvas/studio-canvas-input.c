@@ -119,6 +119,7 @@ studio_canvas_end_gesture (StudioCanvas *self)
 {
   gboolean was_wiring = studio_canvas_is_wiring (self);
 
+  studio_canvas_finish_glide (self);
   if (self->gesture.state == STUDIO_GESTURE_IDLE)
     return;
   studio_canvas_quiet (self);
@@ -413,6 +414,7 @@ drag_to (StudioCanvas *self, double x, double y)
         }
       scene = studio_canvas_scene (self);
     }
+  self->gesture.moving = self->moving_items;
   command = studio_gesture_motion (&self->gesture, scene, &self->view, x, y, lit_cb, self);
   carry_out (self, &command);
 }

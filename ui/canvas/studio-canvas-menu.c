@@ -72,13 +72,35 @@ is_inside (StudioCanvas *self)
   return studio_document_scope_depth (self->document) > 0;
 }
 
-typedef struct
+static gboolean
+are_several (StudioCanvas *self)
+{
+  return studio_document_n_selected (self->document) > 1;
+}
+
+typedef struct _Entry Entry;
+struct _Entry
 {
   const char *label, *action, *accel;
   gboolean (*when) (StudioCanvas *self);
-} Entry;
+  const Entry *inner; /* of a submenu, which has no action */
+};
 
 #define SECTION "" /* in place of a label: a line between what stands above and below */
+
+static const Entry align_entries[] = {
+  { "Left edges", "canvas.align-left" },
+  { "Centres", "canvas.align-centre" },
+  { "Right edges", "canvas.align-right" },
+  { SECTION },
+  { "Top edges", "canvas.align-top" },
+  { "Middles", "canvas.align-middle" },
+  { "Bottom edges", "canvas.align-bottom" },
+  { SECTION },
+  { "Distribute horizontally", "canvas.distribute-horizontally" },
+  { "Distribute vertically", "canvas.distribute-vertically" },
+  { NULL },
+};
 
 static const Entry card_entries[] = {
   { "Parameters", "canvas.inspect", "Return" },
@@ -97,6 +119,8 @@ static const Entry card_entries[] = {
   { SECTION },
   { "Group into a module", "canvas.group", "<Control>g" },
   { "Ungroup", "canvas.ungroup", "<Control><Shift>g", is_module },
+  { "Arrange selection", "canvas.auto-layout", "<Control><Shift>l", are_several },
+  { "Align", NULL, NULL, are_several, align_entries },
   { "Frame", "canvas.add-frame", "<Control>j" },
   { SECTION },
   { "Documentation", "win.documentation", "<Shift>F1" },
@@ -171,15 +195,15 @@ append_section (GMenu *menu, GMenu *section)
 }
 
 static GMenuModel *
-new_model (StudioCanvas *self)
+new_model (StudioCanvas *self, const Entry *entries)
 {
   GMenu *menu = g_menu_new (), *section = g_menu_new ();
 
-  for (const Entry *e = entries_for (self->menu.kind); e->label != NULL; e++)
+  for (const Entry *e = entries; e->label != NULL; e++)
     {
       g_autoptr (GMenuItem) item = NULL;
 
-      if (e->action == NULL)
+      if (e->action == NULL && e->inner == NULL)
         {
           append_section (menu, section);
           section = g_menu_new ();
@@ -188,6 +212,12 @@ new_model (StudioCanvas *self)
       if (e->when != NULL && !e->when (self))
         continue;
       item = g_menu_item_new (e->label, e->action);
+      if (e->inner != NULL)
+        {
+          g_autoptr (GMenuModel) inner = new_model (self, e->inner);
+
+          g_menu_item_set_submenu (item, inner);
+        }
       if (e->accel != NULL)
         g_menu_item_set_attribute (item, "accel", "s", e->accel);
       g_menu_append_item (section, item);
@@ -218,7 +248,7 @@ closed_cb (GtkPopover *popover, StudioCanvas *self)
 static void
 popup (StudioCanvas *self, double sx, double sy)
 {
-  g_autoptr (GMenuModel) model = new_model (self);
+  g_autoptr (GMenuModel) model = new_model (self, entries_for (self->menu.kind));
   GtkWidget *menu = gtk_popover_menu_new_from_model (model);
   GdkRectangle at = { (int)CLAMP (sx, 0, self->view.width), (int)CLAMP (sy, 0, self->view.height), 1, 1 };
 

@@ -43,6 +43,10 @@ struct _StudioCanvas
   gboolean *moving_items, *moving_annotations; /* what a drag moves; NULL while there is none */
   double shift_dx, shift_dy;                   /* what the scene's selected cards are moved by while a drag goes on */
 
+  GArray *glides; /* cards on their way to where they are; NULL: all are there */
+  guint glide_tick;
+  gint64 glide_start;
+
   StudioGesture gesture;
   gboolean *lit; /* while wiring: per input or output port, see lit_first */
   guint *lit_first;
@@ -112,6 +116,11 @@ void studio_canvas_shift (StudioCanvas *self, double dx, double dy);
 
 void studio_canvas_zoomed (StudioCanvas *self, double before);
 void studio_canvas_forget_moving (StudioCanvas *self);
+/* Where the cards are, and letting them glide from there to where they are now (transfer full). */
+GArray *studio_canvas_note_places (StudioCanvas *self);
+void studio_canvas_glide (StudioCanvas *self, GArray *before);
+void studio_canvas_finish_glide (StudioCanvas *self); /* at once */
+void studio_canvas_drop_glide (StudioCanvas *self);   /* the scene has changed: there is nothing to finish */
 void studio_canvas_place_again (StudioCanvas *self);
 void studio_canvas_restyle (StudioCanvas *self, gboolean texts);
 /* Whether the element is selected; data is the canvas. */

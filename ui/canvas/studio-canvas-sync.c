@@ -100,6 +100,7 @@ sync_annotations (StudioCanvas *self, const StudioScene *scene)
 void
 studio_canvas_forget_moving (StudioCanvas *self)
 {
+  self->gesture.moving = NULL;
   g_clear_pointer (&self->moving_items, g_free);
   g_clear_pointer (&self->moving_annotations, g_free);
 }
@@ -191,6 +192,7 @@ sync_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 static void
 changed_cb (StudioCanvas *self)
 {
+  studio_canvas_drop_glide (self);
   /* A wire that is being drawn holds indices into the scene that is gone. */
   studio_canvas_end_gesture (self);
   self->stale = TRUE;
@@ -234,6 +236,7 @@ scope_changed_cb (StudioCanvas *self)
   const char *path = studio_document_get_scope_path (self->document);
   StudioView *view;
 
+  studio_canvas_drop_glide (self);
   studio_canvas_end_gesture (self);
   if (self->scope_path != NULL)
     g_hash_table_replace (self->views, g_strdup (self->scope_path), g_memdup2 (&self->view, sizeof self->view));

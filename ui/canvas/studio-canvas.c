@@ -140,6 +140,7 @@ studio_canvas_dispose (GObject *object)
 
   if (self->document != NULL)
     {
+      studio_canvas_drop_glide (self);
       studio_canvas_end_gesture (self);
       if (self->pan_tick != 0)
         gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->pan_tick);

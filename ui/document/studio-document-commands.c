@@ -242,55 +242,6 @@ studio_document_delete_selection (StudioDocument *self)
 
 /* ---- changing ----------------------------------------------------------- */
 
-void
-studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy)
-{
-  StudioScene *scene = studio_document_get_scene (self);
-  LoomElement *scope = studio_document_get_scope (self);
-  g_autofree char *name = NULL;
-  g_autofree gboolean *moves = g_new0 (gboolean, scene->n_items + 1);
-  g_autofree gboolean *annotations = g_new0 (gboolean, scene->n_annotations + 1);
-  guint count = 0, others = 0, one = 0;
-
-  studio_document_moving (self, serials, n, moves, annotations);
-  for (guint i = 0; i < scene->n_items; i++)
-    if (moves[i])
-      {
-        count++;
-        one = i;
-      }
-  for (guint r = 0; r < scene->n_annotations; r++)
-    others += annotations[r];
-  if (count + others == 0 || (dx == 0 && dy == 0))
-    return;
-  name = count == 1 && others == 0 ? g_strdup_printf ("Move %s", scene->item[one].id)
-         : others == 0             ? g_strdup_printf ("Move %u nodes", count)
-         : count == 0              ? g_strdup ("Move note or frame")
-                                   : g_strdup ("Move frame");
-  studio_document_begin (self, name);
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      const StudioItem *item = &scene->item[i];
-
-      if (moves[i])
-        studio_document_place (self, item->id, item->x + dx, item->y + dy);
-      else if (loom_scope_find_place (scope, item->id) == NULL)
-        /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
-        studio_document_place (self, item->id, item->x, item->y);
-    }
-  for (guint r = 0; r < scene->n_annotations; r++)
-    if (annotations[r])
-      {
-        LoomElement *e = loom_graph_by_serial (self->graph, scene->annotation[r].serial);
-        g_autofree char *x = studio_document_coordinate (scene->annotation[r].x + dx);
-        g_autofree char *y = studio_document_coordinate (scene->annotation[r].y + dy);
-
-        studio_document_put (self, e, "x", x);
-        studio_document_put (self, e, "y", y);
-      }
-  studio_document_end (self);
-}
-
 /* The first parameter of a node has just got another value, and the operator other parameters with it: those of other
  * values go, those that this one has as well stay. A value that is none, as on the way to one that is being typed,
  * leaves all of them. */
@@ -471,24 +422,5 @@ studio_document_duplicate (StudioDocument *self)
   studio_document_begin (self, "Duplicate");
   if (!studio_clipboard_paste (self, text, NAN, NAN, &error))
     g_warning ("What was just copied cannot be pasted: %s", error->message);
-  studio_document_end (self);
-}
-
-void
-studio_document_arrange (StudioDocument *self, double width, double height)
-{
-  StudioScene *scene = studio_document_get_scene (self);
-  g_autofree gboolean *chosen = g_new0 (gboolean, scene->n_items + 1);
-  g_autoptr (StudioLayout) layout = NULL;
-  g_autoptr (GPtrArray) edits = NULL;
-  guint n = 0;
-
-  for (guint i = 0; i < scene->n_items; i++)
-    n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
-  layout = studio_layout_new (scene, n > 1 ? chosen : NULL, width, height);
-  edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
-  studio_document_begin (self, n > 1 ? "Arrange selection" : "Arrange");
-  for (guint i = 0; i < edits->len; i++)
-    studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
   studio_document_end (self);
 }

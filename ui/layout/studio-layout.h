@@ -28,6 +28,11 @@ void studio_layout_free (StudioLayout *layout);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioLayout, studio_layout_free)
 /* Gives the items that the file has no place for the places of a layout. */
 void studio_layout_fill (StudioScene *scene);
+/* The corner of a card of this size that is to stand behind `beside` (or before it), with one of its ports level with
+ * port_y; whatever is in the way moves aside in its row: dx of each item, all 0 where there is room. Nothing else
+ * moves. */
+void studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height,
+                              double port_y, double *x, double *y, double *dx);
 /* What brings the layout into the graph that the scene was made from: LoomEdit, to be applied in order (the caller
  * takes them out, or frees the array). Empty where everything stands there already. */
 GPtrArray *studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const StudioScene *scene,

@@ -1,0 +1,146 @@
+/* Commands that put cards, frames and notes elsewhere: moving, arranging, aligning. Each is one transaction. */
+#include "ui/document/studio-document-arrange.h"
+
+#include "ui/document/studio-document-private.h"
+
+#include <math.h>
+
+#include "ui/layout/studio-layout.h"
+
+/* Frames and notes follow the items in these arrays. */
+static void
+move_each (StudioDocument *self, const char *name, const double *dx, const double *dy)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  LoomElement *scope = studio_document_get_scope (self);
+
+  studio_document_begin (self, name);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+
+      /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
+      if (dx[i] != 0 || dy[i] != 0 || loom_scope_find_place (scope, item->id) == NULL)
+        studio_document_place (self, item->id, item->x + dx[i], item->y + dy[i]);
+    }
+  for (guint r = 0; r < scene->n_annotations; r++)
+    {
+      guint k = scene->n_items + r;
+      LoomElement *e = loom_graph_by_serial (self->graph, scene->annotation[r].serial);
+      g_autofree char *x = studio_document_coordinate (scene->annotation[r].x + dx[k]);
+      g_autofree char *y = studio_document_coordinate (scene->annotation[r].y + dy[k]);
+
+      if (dx[k] == 0 && dy[k] == 0)
+        continue;
+      studio_document_put (self, e, "x", x);
+      studio_document_put (self, e, "y", y);
+    }
+  studio_document_end (self);
+}
+
+void
+studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autofree char *name = NULL;
+  g_autofree gboolean *moves = g_new0 (gboolean, scene->n_items + 1);
+  g_autofree gboolean *annotations = g_new0 (gboolean, scene->n_annotations + 1);
+  g_autofree double *x = g_new0 (double, scene->n_items + scene->n_annotations + 1);
+  g_autofree double *y = g_new0 (double, scene->n_items + scene->n_annotations + 1);
+  guint count = 0, others = 0, one = 0;
+
+  studio_document_moving (self, serials, n, moves, annotations);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (moves[i])
+      {
+        count++;
+        one = i;
+        x[i] = dx;
+        y[i] = dy;
+      }
+  for (guint r = 0; r < scene->n_annotations; r++)
+    if (annotations[r])
+      {
+        others++;
+        x[scene->n_items + r] = dx;
+        y[scene->n_items + r] = dy;
+      }
+  if (count + others == 0 || (dx == 0 && dy == 0))
+    return;
+  name = count == 1 && others == 0 ? g_strdup_printf ("Move %s", scene->item[one].id)
+         : others == 0             ? g_strdup_printf ("Move %u nodes", count)
+         : count == 0              ? g_strdup ("Move note or frame")
+                                   : g_strdup ("Move frame");
+  move_each (self, name, x, y);
+}
+
+void
+studio_document_arrange (StudioDocument *self, double width, double height)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autofree gboolean *chosen = g_new0 (gboolean, scene->n_items + 1);
+  g_autoptr (StudioLayout) layout = NULL;
+  g_autoptr (GPtrArray) edits = NULL;
+  guint n = 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
+  layout = studio_layout_new (scene, n > 1 ? chosen : NULL, width, height);
+  edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
+  studio_document_begin (self, n > 1 ? "Arrange selection" : "Arrange");
+  for (guint i = 0; i < edits->len; i++)
+    studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
+  studio_document_end (self);
+}
+
+void
+studio_document_align (StudioDocument *self, StudioAlign how)
+{
+  static const char *const names[]
+      = { "Align left",    "Align centres",           "Align right",          "Align tops", "Align middles",
+          "Align bottoms", "Distribute horizontally", "Distribute vertically" };
+  StudioScene *scene = studio_document_get_scene (self);
+  guint all = scene->n_items + scene->n_annotations, n = 0;
+  g_autofree StudioRect *rect = g_new (StudioRect, all + 1), *was = NULL;
+  g_autofree guint *which = g_new (guint, all + 1);
+  g_autofree double *dx = g_new0 (double, all + 1), *dy = g_new0 (double, all + 1);
+  gboolean any = FALSE;
+
+  for (guint k = 0; k < all; k++)
+    {
+      const StudioAnnotation *a = k >= scene->n_items ? &scene->annotation[k - scene->n_items] : NULL;
+
+      if (!studio_document_is_selected (self, a != NULL ? a->serial : scene->item[k].serial))
+        continue;
+      rect[n] = a != NULL ? (StudioRect){ a->x, a->y, a->width, a->height } : studio_geometry_card (&scene->item[k]);
+      which[n++] = k;
+    }
+  was = g_memdup2 (rect, n * sizeof (StudioRect));
+  studio_align (rect, n, how);
+  /* A frame takes along what it holds, unless that was chosen itself. */
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint i = 0; i < n; i++)
+      {
+        g_autofree gboolean *items = g_new0 (gboolean, scene->n_items + 1);
+        g_autofree gboolean *annotations = g_new0 (gboolean, scene->n_annotations + 1);
+        guint64 serial = which[i] < scene->n_items ? scene->item[which[i]].serial
+                                                   : scene->annotation[which[i] - scene->n_items].serial;
+
+        if (pass == 0)
+          studio_document_moving (self, &serial, 1, items, annotations);
+        else if (which[i] < scene->n_items)
+          items[which[i]] = TRUE;
+        else
+          annotations[which[i] - scene->n_items] = TRUE;
+        for (guint k = 0; k < all; k++)
+          if (k < scene->n_items ? items[k] : annotations[k - scene->n_items])
+            {
+              dx[k] = rect[i].x - was[i].x;
+              dy[k] = rect[i].y - was[i].y;
+            }
+      }
+  for (guint k = 0; k < all; k++)
+    any |= dx[k] != 0 || dy[k] != 0;
+  if (any)
+    move_each (self, names[how], dx, dy);
+}

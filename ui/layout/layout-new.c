@@ -1,0 +1,91 @@
+/* A place for one more card behind or before another, without laying out anything else anew: who adds a layer knows
+ * where the others stand, and should find them there. */
+#include "ui/layout/layout-private.h"
+
+#include <math.h>
+
+/* What a card keeps free around it: half a channel on either side, and a little above and below. */
+static gboolean
+is_in_the_way (const StudioRect *card, const StudioRect *other)
+{
+  return card->x < other->x + other->width + LAYOUT_CHANNEL && other->x < card->x + card->width + LAYOUT_CHANNEL
+         && card->y < other->y + other->height + STUDIO_SNAP && other->y < card->y + card->height + STUDIO_SNAP;
+}
+
+static StudioRect
+rect_of (const StudioScene *scene, const double *dx, guint i)
+{
+  StudioRect r = studio_geometry_card (&scene->item[i]);
+
+  r.x += dx[i];
+  r.height += scene->item[i].hanging;
+  return r;
+}
+
+typedef struct
+{
+  StudioRect rect;
+  guint item;
+} Pusher;
+
+/* Moves whatever is in the way of this rectangle to the right, and what is then in its way, and so on. */
+static void
+push (const StudioScene *scene, const StudioRect *by, guint fixed, double *dx)
+{
+  g_autoptr (GArray) pushing = g_array_new (FALSE, FALSE, sizeof (Pusher));
+  Pusher first = { *by, fixed };
+
+  g_array_append_val (pushing, first);
+  for (guint k = 0; k < pushing->len && k < 4 * scene->n_items + 4; k++)
+    {
+      Pusher here = g_array_index (pushing, Pusher, k);
+
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          Pusher there = { rect_of (scene, dx, i), i };
+
+          /* Only to the right: what stands further left does not stand in its way, it is its neighbour. */
+          if (i == fixed || i == here.item || there.rect.x + there.rect.width / 2 < here.rect.x
+              || !is_in_the_way (&here.rect, &there.rect))
+            continue;
+          dx[i] += layout_snap_up (here.rect.x + here.rect.width + LAYOUT_CHANNEL - there.rect.x);
+          there.rect = rect_of (scene, dx, i);
+          g_array_append_val (pushing, there);
+        }
+    }
+}
+
+void
+studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height,
+                         double port_y, double *x, double *y, double *dx)
+{
+  const StudioItem *item = &scene->item[beside];
+  StudioRect place;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    dx[i] = 0;
+  place = (StudioRect){ before ? item->x - LAYOUT_CHANNEL - width : item->x + item->width + LAYOUT_CHANNEL,
+                        port_y - STUDIO_CARD_HEIGHT / 2, width, height };
+  /* Ports stand at the head of a card, which is as high as a card without a figure. */
+  if (before)
+    {
+      gboolean is_free = TRUE;
+
+      for (guint i = 0; i < scene->n_items && is_free; i++)
+        {
+          StudioRect there = rect_of (scene, dx, i);
+
+          is_free = i == beside || !is_in_the_way (&place, &there);
+        }
+      if (!is_free)
+        {
+          /* It takes the place of the card, which moves on. */
+          place.x = item->x;
+          push (scene, &place, STUDIO_NO_ITEM, dx);
+        }
+    }
+  else
+    push (scene, &place, beside, dx);
+  *x = place.x;
+  *y = place.y;
+}
