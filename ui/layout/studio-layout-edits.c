@@ -37,6 +37,30 @@ free_edit (gpointer edit)
   g_clear_pointer (&edit, loom_edit_free);
 }
 
+static gboolean
+has_moved (const StudioScene *scene, const StudioLayout *layout, const char *end)
+{
+  g_autofree char *id = NULL, *port = NULL;
+  guint i = end != NULL && loom_end_split (end, &id, &port) ? studio_scene_find_id (scene, id) : STUDIO_NO_ITEM;
+
+  return i != STUDIO_NO_ITEM && (layout->x[i] != scene->item[i].x || layout->y[i] != scene->item[i].y);
+}
+
+/* Points that somebody led a wire through belong to where its cards stood. */
+static void
+drop_routes (GPtrArray *edits, const LoomElement *element, const StudioScene *scene, const StudioLayout *layout)
+{
+  for (guint i = loom_element_n_children (element); i-- > 0;)
+    {
+      const LoomElement *e = loom_element_child (element, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_ROUTE
+          && (has_moved (scene, layout, loom_element_get (e, "from"))
+              || has_moved (scene, layout, loom_element_get (e, "to"))))
+        g_ptr_array_add (edits, loom_edit_remove (e));
+    }
+}
+
 GPtrArray *
 studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const StudioScene *scene,
                      const StudioLayout *layout)
@@ -54,6 +78,8 @@ studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const Stu
       g_ptr_array_add (edits, loom_edit_insert (scope, loom_element_place_for (scope, LOOM_TAG_LAYOUT), fresh));
       return edits;
     }
+  if (element == NULL)
+    return edits;
   for (guint i = 0; i < scene->n_items; i++)
     {
       const LoomElement *place = loom_scope_find_place (scope, scene->item[i].id);
@@ -78,5 +104,6 @@ studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const Stu
       put (edits, e, "width", layout->annotation[a].width);
       put (edits, e, "height", layout->annotation[a].height);
     }
+  drop_routes (edits, element, scene, layout);
   return edits;
 }

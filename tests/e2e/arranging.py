@@ -1,0 +1,102 @@
+"""Cards put in order by hand and by command: snapping to others, Alt for any place, Arrange, aligning; each one step back."""
+import os
+import sys
+import time
+
+from studio import Report, Studio, inside, middle
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="x" op="input" shape="B,8"/>
+  <node id="fc" op="linear" out_features="4"/>
+  <node id="act" op="tanh"/>
+  <node id="sum" op="add"/>
+  <node id="w" op="parameter" shape="4"/>
+  <wire from="x" to="fc"/>
+  <wire from="fc" to="act"/>
+  <wire from="act" to="sum.input"/>
+  <wire from="w" to="sum.other"/>
+  <layout>
+    <place node="x" x="500" y="300"/>
+    <place node="fc" x="24" y="24"/>
+    <place node="act" x="264" y="312"/>
+    <place node="sum" x="24" y="192"/>
+    <place node="w" x="500" y="72"/>
+  </layout>
+</graph>
+"""
+
+
+def still(s, what, condition):
+    """The geometry once nothing moves any more."""
+    s.wait(what, condition, 2)
+    before = None
+    while True:
+        g = s.look()
+        if g.cards == before:
+            return g
+        before = g.cards
+        time.sleep(0.1)
+
+
+def snapping(t, s, g):
+    zoom = g.cards["x"][2] / 176
+    x, y = middle(g.cards["sum"])
+    # The lower part of a card: its head may lie under a port. Four pixels beside the left edge of act, well below it.
+    s.drag((x, y), (x + g.cards["act"][0] - g.cards["sum"][0] + 4, y + 10))
+    moved = s.wait("moved", lambda m: abs(m.cards["sum"][0] - g.cards["sum"][0]) > 50, 2)
+    t.ok(abs(moved.cards["sum"][0] - moved.cards["act"][0]) < 0.6, "a card jumps onto the edge of another")
+    s.key("ctrl+z")
+    s.wait("back", lambda b: b.cards == g.cards, 2)
+    s.xdotool("keydown", "alt")
+    s.drag((x, y), (x + g.cards["act"][0] - g.cards["sum"][0] + 4, y + 10))
+    s.xdotool("keyup", "alt")
+    moved = s.wait("moved", lambda m: abs(m.cards["sum"][0] - g.cards["sum"][0]) > 50, 2)
+    t.ok(abs(moved.cards["sum"][0] - moved.cards["act"][0] - 4) < 1.5 / zoom, "with Alt it goes anywhere")
+    s.key("ctrl+z")
+    s.wait("back", lambda b: b.cards == g.cards, 2)
+
+
+def arranging(t, s, g):
+    s.key("ctrl+shift+l")
+    a = still(s, "arranged", lambda m: m.cards["x"][0] < m.cards["fc"][0])
+    t.ok(all(inside(r, a.canvas) for r in a.cards.values()) and a.cards["x"][2] >= 0.7 * 176 - 1, "Arrange fits the canvas, to be read")
+    t.ok(all(a.cards[p][0] + a.cards[p][2] < a.cards[q][0] for p, q in (("x", "fc"), ("act", "sum"), ("w", "sum"))),
+         "wires lead to the right")
+    s.key("ctrl+z")
+    s.key("ctrl+9")
+    b = still(s, "back", lambda m: m.cards["x"][0] > m.cards["fc"][0])
+    t.ok(abs(b.cards["act"][0] - b.cards["fc"][0] - (g.cards["act"][0] - g.cards["fc"][0])) < 2, "and is one step back")
+
+
+def aligning(t, s, g):
+    s.click(g.cards["x"])
+    s.xdotool("keydown", "shift")
+    s.click(g.cards["fc"])
+    s.click(g.cards["sum"])
+    s.xdotool("keyup", "shift")
+    s.key("ctrl+shift+p")
+    time.sleep(0.4)
+    s.type("align left")
+    s.key("Return")
+    a = still(s, "aligned", lambda m: "x" in m.cards and abs(m.cards["x"][0] - m.cards["fc"][0]) < 1)
+    t.ok(abs(a.cards["sum"][0] - a.cards["fc"][0]) < 1, "three cards are aligned by the list of actions")
+    s.key("ctrl+z")
+    still(s, "back", lambda m: abs(m.cards["x"][0] - g.cards["x"][0]) < 1)
+
+
+def body(t):
+    with Studio("arranging") as s:
+        path = os.path.join(s.folder, "net.xml")
+        with open(path, "w") as f:
+            f.write(GRAPH)
+        s.end()
+        s.arguments = [path]
+        s.launch()
+        s.wait("graph", lambda g: len(g.cards) == 5 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
+        for part in (snapping, arranging, aligning):
+            part(t, s, s.look())
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
