@@ -91,7 +91,7 @@ static const Rule rules[] = {
     { "gtk_", "gdk_", "adw_", "gsk_", "cuda" } },
   { "ui/document", { "ui/scene/", "ui/layout/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
   { "ui/charts", { "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/canvas", { "ui/scene/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/canvas", { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/palette", { "ui/scene/", "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/inspector", { "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
