@@ -51,11 +51,19 @@ static void
 test_text_scale (void)
 {
   for (double zoom = 0.5; zoom < 4; zoom += 0.01)
-    {
-      g_assert_cmpfloat (40 / 3.0 * zoom * studio_geometry_text_scale (zoom), >=, 9.99);
-      g_assert_cmpfloat (studio_geometry_text_scale (zoom), >=, studio_geometry_text_scale (zoom + 0.05));
-    }
-  g_assert_cmpfloat (studio_geometry_text_scale (1), ==, 1);
+    for (double larger = 1; larger <= 3; larger += 0.25)
+      {
+        double scale = studio_geometry_text_scale (zoom, larger);
+
+        g_assert_cmpfloat (40 / 3.0 * zoom * scale, >=, 9.99);
+        g_assert_cmpfloat (scale, >=, 1);
+        g_assert_cmpfloat (scale, <=, 1.7);
+        g_assert_cmpfloat (scale, >=, studio_geometry_text_scale (zoom + 0.05, larger));
+        /* As large as it is wanted, or as the card has room for. */
+        g_assert_true (zoom < 1 || scale * zoom >= larger - 1e-9 || scale == 1.7);
+      }
+  g_assert_cmpfloat (studio_geometry_text_scale (1, 1), ==, 1);
+  g_assert_cmpfloat (studio_geometry_text_scale (2, 2), ==, 1);
 }
 
 #define CHAIN                                                                                                          \

@@ -1,5 +1,6 @@
 /* The visible part of the canvas: zoom, fitting, and cards that are being moved. */
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/drawing/draw-card.h"
 
 void
 studio_canvas_zoomed (StudioCanvas *self, double before)
@@ -47,7 +48,8 @@ studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
 static void
 fit (StudioCanvas *self, const StudioRect *bounds)
 {
-  double before = self->view.zoom, top = 0;
+  double larger = studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self)));
+  double before = self->view.zoom, top = 0, most;
   StudioView view = self->view;
 
   /* Where the words would take too much of it, the graph is more important than the lower ones, and than all. */
@@ -57,12 +59,13 @@ fit (StudioCanvas *self, const StudioRect *bounds)
       view.height -= top + (top + self->inset_bottom < 0.4 * view.height ? self->inset_bottom : 0);
     }
   studio_view_fit (&view, bounds);
-  /* For the back row everything may be larger than life. */
-  if (self->presentation && bounds->width > 0)
+  /* For the back row everything may be larger than life, and cards grow with the text that somebody wants larger. */
+  most = MAX (self->presentation ? 1.6 : 1, MIN (larger, 2));
+  if (most > 1 && bounds->width > 0)
     {
       double room = MIN (view.width / (bounds->width + 48), view.height / (bounds->height + 48));
 
-      studio_view_zoom_at (&view, CLAMP (room, view.zoom, 1.6), view.width / 2, view.height / 2);
+      studio_view_zoom_at (&view, CLAMP (room, view.zoom, most), view.width / 2, view.height / 2);
     }
   view.y -= top / view.zoom;
   view.height = self->view.height;

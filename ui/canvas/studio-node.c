@@ -59,14 +59,14 @@ clear_texts (StudioNode *self)
 static const StudioCardTexts *
 ensure_texts (StudioNode *self, const StudioItem *item)
 {
-  double scale = studio_geometry_text_scale (self->canvas->view.zoom);
+  PangoContext *context = gtk_widget_get_pango_context (GTK_WIDGET (self));
+  double scale = studio_geometry_text_scale (self->canvas->view.zoom, studio_text_enlargement (context));
 
   if (self->texts != NULL && self->texts_scale != scale)
     g_clear_pointer (&self->texts, studio_card_texts_free);
   self->texts_scale = scale;
   if (self->texts == NULL)
-    self->texts
-        = studio_card_texts_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), item, live_text (self, item), scale);
+    self->texts = studio_card_texts_new (context, item, live_text (self, item), scale);
   return self->texts;
 }
 

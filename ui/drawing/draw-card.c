@@ -245,21 +245,22 @@ studio_text_enlargement (PangoContext *context)
   return MAX (size / USUAL_PIXELS, 1);
 }
 
-#define MOST_LARGER 1.7
-
 /* A name that is enlarged beyond its card is written as large as it fits, but never smaller than it usually is: a cut
- * one says less than a smaller one. */
+ * one says less than a smaller one. larger: times the usual size, whatever the context's is; height 0: a single line.
+ */
 static PangoLayout *
-fitted_text_new (PangoContext *context, const char *text, double scale, double zoomed, int weight, double width)
+fitted_text_new (PangoContext *context, const char *text, double scale, double larger, int weight, double width,
+                 double height)
 {
-  double larger = studio_text_enlargement (context) * zoomed, least = scale / studio_text_enlargement (context);
+  double own = studio_text_enlargement (context), least = scale / own;
 
-  /* Two lines of more than this would leave the card at its lower edge. */
-  for (double s = MAX (scale * zoomed * MIN (1, MOST_LARGER / larger), least);; s = MAX (s * 0.9, least))
+  for (double s = scale * larger / own;; s = MAX (s * 0.9, least))
     {
-      PangoLayout *layout = text_new (context, text, s, weight, width, 1);
+      PangoLayout *layout = text_new (context, text, s, weight, width, height > 0 ? 3 : 1);
+      int h;
 
-      if (s <= least || !pango_layout_is_ellipsized (layout))
+      pango_layout_get_pixel_size (layout, NULL, &h);
+      if (s <= least || (!pango_layout_is_ellipsized (layout) && (height <= 0 || h <= height)))
         return layout;
       g_object_unref (layout);
     }
@@ -305,27 +306,27 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
                                          item->repeat != NULL ? item->badge : NULL, NULL);
       int w;
 
-      t->badge = text_new (context, text, 0.82 * larger, PANGO_WEIGHT_NORMAL, 0, 1);
+      t->badge = text_new (context, text, 0.82 * larger / studio_text_enlargement (context), PANGO_WEIGHT_NORMAL, 0, 1);
       pango_layout_get_pixel_size (t->badge, &w, NULL);
       room -= w + 6;
     }
   if (item->frozen)
     room -= STUDIO_FROZEN_SIZE + 6;
-  t->name = fitted_text_new (context, item->title, 1, larger, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24));
-  t->summary
-      = fitted_text_new (context,
-                         live != NULL               ? live
-                         : waits != NULL            ? waits
-                         : item->summary[0] != '\0' ? item->summary
-                                                    : studio_item_title (item),
-                         0.86, larger, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12);
+  t->name = fitted_text_new (context, item->title, 1, larger, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 0);
+  t->summary = fitted_text_new (context,
+                                live != NULL               ? live
+                                : waits != NULL            ? waits
+                                : item->summary[0] != '\0' ? item->summary
+                                                           : studio_item_title (item),
+                                0.86, larger, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL,
+                                item->width - 14 - 12, 0);
   if (item->figure != NULL && item->figure->label != NULL)
     {
       StudioRect place = studio_geometry_figure (item);
       double used = studio_figure_width (item->figure, &place);
 
-      t->figure = text_new (context, item->figure->label, 0.86 * larger / studio_text_enlargement (context),
-                            PANGO_WEIGHT_NORMAL, MAX (place.width - used - (used > 0 ? 10 : 0), 8), 3);
+      t->figure = fitted_text_new (context, item->figure->label, 0.86, larger, PANGO_WEIGHT_NORMAL,
+                                   MAX (place.width - used - (used > 0 ? 10 : 0), 8), place.height);
     }
   if (studio_geometry_fault (item).height > 0)
     {

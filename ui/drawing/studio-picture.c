@@ -75,7 +75,7 @@ static void
 draw_card (cairo_t *cr, const Picture *picture, const StudioItem *item, PangoContext *context)
 {
   const StudioFrameLook look = { .ports = TRUE, .icon = studio_draw_own_icon };
-  StudioCardTexts *texts = studio_card_texts_new (context, item, NULL, 1);
+  StudioCardTexts *texts = studio_card_texts_new (context, item, NULL, studio_text_enlargement (context));
   double x, y;
 
   cairo_save (cr);

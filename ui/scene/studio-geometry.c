@@ -82,9 +82,17 @@ studio_geometry_detail (double zoom)
 }
 
 double
-studio_geometry_text_scale (double zoom)
+studio_geometry_text_scale (double zoom, double larger)
 {
-  return zoom >= 0.8 ? 1 : zoom >= 0.64 ? 1.25 : 1.5;
+  /* Two lines of more than the last would leave the card at its lower edge. */
+  static const double steps[] = { 1, 1.25, 1.5, 1.7 };
+  const double usual = 40 / 3.0, least = 10;
+  double wanted = MAX (least / (usual * zoom), larger / MAX (zoom, 1));
+
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+    if (steps[i] >= wanted - 1e-9)
+      return steps[i];
+  return steps[G_N_ELEMENTS (steps) - 1];
 }
 
 gboolean

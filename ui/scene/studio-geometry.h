@@ -57,9 +57,10 @@ typedef enum
 
 StudioDetail studio_geometry_detail (double zoom);
 gboolean studio_geometry_is_named (const StudioItem *item, double zoom);
-/* How many times as large as usual a card's words are written at a zoom, in few steps: while they all are shown, names
- * have ten pixels or more. */
-double studio_geometry_text_scale (double zoom);
+/* How many times as large as usual a card's words are written in it, in few steps. While they all are shown, names have
+ * ten pixels or more; and who wants text larger, by that many times, has it so at zoom 1, as far as a card has room for
+ * it, and from there the card grows first. */
+double studio_geometry_text_scale (double zoom, double larger);
 
 double studio_geometry_snap (double v);
 gboolean studio_rect_intersects (const StudioRect *a, const StudioRect *b);
