@@ -292,6 +292,13 @@ studio_small_text_new (PangoContext *context, const char *text)
   return text_new (context, text, 0.82, PANGO_WEIGHT_NORMAL, 0, 1);
 }
 
+/* A value of a run is what one looks for on a card then: it is as large as there is room below the name. */
+static double
+live_scale (const StudioItem *item)
+{
+  return item->height - item->figure_height > STUDIO_CARD_HEIGHT ? 1.35 : 1;
+}
+
 StudioCardTexts *
 studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live, double larger)
 {
@@ -318,8 +325,8 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
                                 : waits != NULL            ? waits
                                 : item->summary[0] != '\0' ? item->summary
                                                            : studio_item_title (item),
-                                0.86, larger, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL,
-                                item->width - 14 - 12, 0);
+                                live != NULL ? live_scale (item) : 0.86, larger,
+                                live != NULL ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL, item->width - 14 - 12, 0);
   if (item->figure != NULL && item->figure->label != NULL)
     {
       StudioRect place = studio_geometry_figure (item);
@@ -365,6 +372,8 @@ text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
 
   pango_layout_get_pixel_size (t->name, NULL, &h1);
   pango_layout_get_pixel_size (t->summary, NULL, &h2);
+  /* The name stays where it is when a value comes. */
+  h2 = MIN (h2, (int)(0.9 * h1));
   if (name_height != NULL)
     *name_height = h1;
   return floor ((STUDIO_CARD_HEIGHT - h1 - h2 - 3) / 2);
