@@ -15,6 +15,7 @@ typedef struct
 {
   LoomErrorCode code;
   gboolean is_warning;
+  gboolean is_todo; /* nothing is wrong: a wire or a parameter is not there yet. Training needs it all the same. */
   int line;      /* in the file, 0 when it has none */
   char *node;    /* path: "block.0.conv"; NULL when it concerns no node */
   char *port;    /* port or attribute; may be NULL */

@@ -235,9 +235,11 @@ loom_net_parse_params (LoomInfer *infer)
         {
           if (specs[k].def == NULL)
             {
-              loom_fault_set_fix (complain (infer, specs[k].name, "This %s node needs the parameter “%s”.",
-                                            infer->op->name, specs[k].name),
-                                  NULL, NULL, "%s", specs[k].doc);
+              LoomFault *fault = complain (infer, specs[k].name, "This %s node needs the parameter “%s”.",
+                                           infer->op->name, specs[k].name);
+
+              fault->is_todo = TRUE;
+              loom_fault_set_fix (fault, NULL, NULL, "%s", specs[k].doc);
               continue;
             }
           param->text = specs[k].def;

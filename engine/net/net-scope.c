@@ -519,7 +519,9 @@ check_inputs (LoomNet *net, NetLocal *local)
           }
       if (used == 0 && !(specs[0].flags & LOOM_PORT_OPTIONAL))
         {
-          loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, "0", "Nothing is wired into “%s”.", local->id);
+          loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, "0", "Nothing is wired into “%s”.", local->id)
+              ->is_todo
+              = TRUE;
           grow_inputs (net, local, 1);
           local->wrong[0] = TRUE;
         }
@@ -539,7 +541,8 @@ check_inputs (LoomNet *net, NetLocal *local)
       else if (local->kind == NET_MODULE)
         name = local->module->locals[local->module->inputs[i]].id;
       if (!local->faulty)
-        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired.", name);
+        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired.", name)->is_todo
+            = TRUE;
       local->wrong[i] = TRUE;
     }
 }

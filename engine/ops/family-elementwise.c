@@ -111,7 +111,9 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
   if (b == NULL && !loom_infer_is_set (ctx, scalar))
     {
       loom_infer_fault (ctx, LOOM_ERROR_PORT, scalar,
-                        "A second operand is missing. Wire one in, or give a number as %s.", scalar);
+                        "A second operand is missing. Wire one in, or give a number as %s.", scalar)
+          ->is_todo
+          = TRUE;
       return FALSE;
     }
   if (b != NULL && loom_infer_is_set (ctx, scalar))

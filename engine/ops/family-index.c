@@ -5,7 +5,7 @@
 #include "engine/ops/op-private.h"
 
 const LoomParamSpec loom_op_param_index_dim[] = {
-  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension along which the index points." },
   { NULL },
 };
 
@@ -134,7 +134,7 @@ loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis)
 
 /* i bool and short integers become i64, as PyTorch's running sums and products do. */
 const LoomParamSpec loom_op_param_running[] = {
-  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which it runs." },
+  { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension along which it runs." },
   { NULL },
 };
 

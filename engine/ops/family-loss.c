@@ -6,7 +6,7 @@
 
 const LoomPortSpec loom_op_port_compared[] = {
   { "input", "The prediction of the network." },
-  { "target", "The target: what it should have been." },
+  { "target", "The target: what it should have been.", LOOM_PORT_TARGET },
   { NULL },
 };
 

@@ -11,6 +11,7 @@ static const char *const interpolations[] = { "linear", "lower", "higher", "midp
 const LoomParamSpec loom_op_param_quantile[] = {
   { .name = "q",
     .type = LOOM_PARAM_FLOATS,
+    .fresh = "0.5",
     .minimum = 0,
     .maximum = 1,
     .doc

@@ -65,6 +65,7 @@ typedef struct {
   const char *unit, *doc;  /* doc: one sentence for the tooltip */
   gboolean hyper;          /* may change during a run (dropout's p): a scalar slot "PATH.NAME" */
   gboolean advanced;       /* the inspector folds it away */
+  const char *fresh;       /* of a required one: what an editor gives a new node, to be changed; NULL: nothing is likely */
 } LoomParamSpec;
 
 /* A form of an operator, by the value of its first parameter (a data set with source="csv"). */
@@ -77,7 +78,8 @@ typedef enum {
   LOOM_PORT_OPTIONAL = 1 << 0,
   LOOM_PORT_VARIADIC = 1 << 1, /* ports 0, 1, 2 …; must be the only input spec */
   LOOM_PORT_WEIGHT = 1 << 2,   /* an input that a weight of this name serves when nothing is wired */
-  LOOM_PORT_WRT = 1 << 3       /* gradients are taken with respect to what is wired here */
+  LOOM_PORT_WRT = 1 << 3,      /* gradients are taken with respect to what is wired here */
+  LOOM_PORT_TARGET = 1 << 4    /* what a prediction is compared with: as a rule a data set says it */
 } LoomPortFlags;
 
 typedef struct {
@@ -158,6 +160,10 @@ struct _LoomOp {
   LoomDataset *(*open_dataset) (const LoomInfer *ctx, const char *folder, GError **error);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
   const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
+  /* Of an operator that can stand on a wire to make a tensor fit what comes next: nodes worth trying on a tensor of this
+   * type, each as "NAME=VALUE …" (values without spaces) or "", the likeliest first; `beside` are the types that the node
+   * behind the wire gets at its other inputs. NULL-terminated, transfer full. NULL: it never mends. */
+  char **(*adapt) (const LoomType *from, const LoomType *const *beside, guint n_beside);
   /* "16 channels · 3×3 · pad 1": the card's second row. NULL: the engine lists what differs from the defaults. */
   char *(*summary) (const LoomInfer *ctx);
 };

@@ -39,7 +39,9 @@ infer (LoomInfer *ctx)
   if ((like != NULL) == loom_infer_is_set (ctx, "end"))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "end",
-                        "arange needs to know where to stop: give end, or wire a tensor into “like”, but not both.");
+                        "arange needs to know where to stop: give end, or wire a tensor into “like”, but not both.")
+          ->is_todo
+          = like == NULL;
       return;
     }
   if (like == NULL && (step == 0 || n < 0 || n > LOOM_MAX_ELEMENTS))

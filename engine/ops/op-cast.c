@@ -4,6 +4,7 @@
 static const LoomParamSpec params[] = {
   { .name = "dtype",
     .type = LOOM_PARAM_DTYPE,
+    .fresh = "f32",
     .doc = "The new type; f32 means the type that the program computes in." },
   { NULL },
 };

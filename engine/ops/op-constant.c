@@ -7,6 +7,7 @@
 static const LoomParamSpec params[] = {
   { .name = "value",
     .type = LOOM_PARAM_FLOATS,
+    .fresh = "1",
     .doc = "One number for every place, or all of them in order: “1,0,0,1”." },
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,

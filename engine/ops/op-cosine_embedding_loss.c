@@ -4,7 +4,7 @@
 static const LoomPortSpec inputs[] = {
   { "input1", "The first vectors." },
   { "input2", "The second vectors." },
-  { "target", "1 for a pair that belongs together, −1 for one that does not." },
+  { "target", "1 for a pair that belongs together, −1 for one that does not.", LOOM_PORT_TARGET },
   { NULL },
 };
 

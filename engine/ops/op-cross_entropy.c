@@ -4,7 +4,8 @@
 static const LoomPortSpec inputs[] = {
   { "input", "Scores [batch, classes, …], before any softmax." },
   { "target",
-    "The right class of each sample, whole numbers [batch, …]; or a probability for each class, as the input." },
+    "The right class of each sample, whole numbers [batch, …]; or a probability for each class, as the input.",
+    LOOM_PORT_TARGET },
   { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };

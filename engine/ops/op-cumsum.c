@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which it runs." },
+  { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension along which it runs." },
   { .name = "exclusive",
     .type = LOOM_PARAM_BOOL,
     .def = "false",

@@ -17,6 +17,7 @@ static const char *const sources[] = { LOOM_DATASET_NAMES, NULL };
 static const LoomParamSpec params[] = {
   { .name = "source",
     .type = LOOM_PARAM_STRING,
+    .fresh = "spirals",
     .choices = sources,
     .doc = "Where samples come from; each source has parameters of its own." },
   { NULL },
@@ -117,7 +118,8 @@ ports_for (const LoomDatasetInfo *info)
   return ports;
 }
 
-/* A source that cannot say all of its ports has the usual ones, so that wires to x and y are not called wrong as well. */
+/* A source that cannot say all of its ports has the usual ones, so that wires to x and y are not called wrong as well.
+ */
 static const LoomPortSpec *
 outputs (const LoomInfer *ctx)
 {

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "n", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 100000000, .doc = "How many rows." },
+  { .name = "n", .type = LOOM_PARAM_INT, .fresh = "3", .minimum = 0, .maximum = 100000000, .doc = "How many rows." },
   { .name = "m",
     .type = LOOM_PARAM_INT,
     .def = "",

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("dims"), .doc = "The dimensions that are turned around." },
+  { LOOM_OP_DIMS ("dims"), .fresh = "-1", .doc = "The dimensions that are turned around." },
   { NULL },
 };
 

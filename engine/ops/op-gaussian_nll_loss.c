@@ -3,7 +3,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "The mean that the network says." },
-  { "target", "The observed values." },
+  { "target", "The observed values.", LOOM_PORT_TARGET },
   { "var", "The variance that the network says, positive; one for each number, or one for each row." },
   { NULL },
 };

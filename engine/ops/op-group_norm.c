@@ -11,6 +11,7 @@ static const LoomPortSpec inputs[] = {
 static const LoomParamSpec params[] = {
   { .name = "num_groups",
     .type = LOOM_PARAM_INT,
+    .fresh = "1",
     .minimum = 1,
     .maximum = 1e6,
     .unit = "groups",

@@ -9,7 +9,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension along which the index points." },
   { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The factor of the slices.", .advanced = TRUE },
   { NULL },
 };

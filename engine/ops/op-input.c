@@ -4,6 +4,7 @@
 static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
+    .fresh = "B,2",
     .doc = "Sizes of the dimensions, numbers or symbols: “B,1,28,28”; empty for a single number." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements." },
   { NULL },

@@ -3,7 +3,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Logarithms of the probabilities that the network says." },
-  { "target", "The probabilities that they should be, or their logarithms." },
+  { "target", "The probabilities that they should be, or their logarithms.", LOOM_PORT_TARGET },
   { NULL },
 };
 

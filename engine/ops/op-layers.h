@@ -41,13 +41,14 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
 #define LOOM_OP_CONV_COMMON(n)                                                                                         \
   { .name = "out_channels",                                                                                            \
     .type = LOOM_PARAM_INT,                                                                                            \
+    .fresh = "16",                                                                                                     \
     .minimum = 1,                                                                                                      \
     .maximum = 1e6,                                                                                                    \
     .unit = "channels",                                                                                                \
     .doc = "How many kernels there are, and so how many channels come out." },                                         \
   {                                                                                                                    \
-    .name = "kernel_size", .type = LOOM_PARAM_INTS, .length = n, .minimum = 1, .maximum = 10000, .unit = "pixels",     \
-    .doc = "Size of the window that each kernel looks through."                                                        \
+    .name = "kernel_size", .type = LOOM_PARAM_INTS, .fresh = "3", .length = n, .minimum = 1, .maximum = 10000,         \
+    .unit = "pixels", .doc = "Size of the window that each kernel looks through."                                      \
   }
 #define LOOM_OP_CONV_ALGORITHM                                                                                         \
   {                                                                                                                    \
@@ -138,8 +139,8 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
 
 #define LOOM_OP_POOL_KERNEL(n)                                                                                         \
   {                                                                                                                    \
-    .name = "kernel_size", .type = LOOM_PARAM_INTS, .length = n, .minimum = 1, .maximum = 10000, .unit = "pixels",     \
-    .doc = "Size of the window."                                                                                       \
+    .name = "kernel_size", .type = LOOM_PARAM_INTS, .fresh = "2", .length = n, .minimum = 1, .maximum = 10000,         \
+    .unit = "pixels", .doc = "Size of the window."                                                                     \
   }
 #define LOOM_OP_POOL_STRIDE(n)                                                                                         \
   {                                                                                                                    \
@@ -184,8 +185,8 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
   }
 #define LOOM_OP_ADAPTIVE_PARAMS(n)                                                                                     \
   {                                                                                                                    \
-    .name = "output_size", .type = LOOM_PARAM_INTS, .length = n, .minimum = 1, .maximum = 10000, .unit = "pixels",     \
-    .doc = "The size that comes out, whatever comes in."                                                               \
+    .name = "output_size", .type = LOOM_PARAM_INTS, .fresh = "1", .length = n, .minimum = 1, .maximum = 10000,         \
+    .unit = "pixels", .doc = "The size that comes out, whatever comes in."                                             \
   }
 
 extern const LoomPortSpec loom_op_port_indices[]; /* out and indices */

@@ -11,6 +11,7 @@ static const LoomPortSpec inputs[] = {
 static const LoomParamSpec params[] = {
   { .name = "out_features",
     .type = LOOM_PARAM_INT,
+    .fresh = "64",
     .minimum = 1,
     .maximum = 1e9,
     .unit = "features",

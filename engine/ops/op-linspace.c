@@ -2,9 +2,14 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "start", .type = LOOM_PARAM_FLOAT, .doc = "The first number." },
-  { .name = "end", .type = LOOM_PARAM_FLOAT, .doc = "The last number." },
-  { .name = "steps", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 100000000, .doc = "How many numbers." },
+  { .name = "start", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The first number." },
+  { .name = "end", .type = LOOM_PARAM_FLOAT, .fresh = "1", .doc = "The last number." },
+  { .name = "steps",
+    .type = LOOM_PARAM_INT,
+    .fresh = "11",
+    .minimum = 0,
+    .maximum = 100000000,
+    .doc = "How many numbers." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };

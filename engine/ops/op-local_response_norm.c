@@ -9,6 +9,7 @@ static const LoomPortSpec inputs[] = {
 static const LoomParamSpec params[] = {
   { .name = "size",
     .type = LOOM_PARAM_INT,
+    .fresh = "5",
     .minimum = 1,
     .maximum = 1e6,
     .unit = "channels",

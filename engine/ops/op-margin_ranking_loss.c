@@ -4,7 +4,7 @@
 static const LoomPortSpec inputs[] = {
   { "input1", "The first score." },
   { "input2", "The second score." },
-  { "target", "1 where the first one shall be larger, −1 where the second one shall." },
+  { "target", "1 where the first one shall be larger, −1 where the second one shall.", LOOM_PORT_TARGET },
   { NULL },
 };
 

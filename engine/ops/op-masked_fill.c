@@ -8,7 +8,10 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "value", .type = LOOM_PARAM_STRING, .doc = "The number that is put there; -inf and inf are allowed." },
+  { .name = "value",
+    .type = LOOM_PARAM_STRING,
+    .fresh = "0",
+    .doc = "The number that is put there; -inf and inf are allowed." },
   { NULL },
 };
 

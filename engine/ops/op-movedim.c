@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("source"), .doc = "Where the dimensions are." },
-  { LOOM_OP_DIMS ("destination"), .doc = "Where they go, in the same order." },
+  { LOOM_OP_DIMS ("source"), .fresh = "1", .doc = "Where the dimensions are." },
+  { LOOM_OP_DIMS ("destination"), .fresh = "-1", .doc = "Where they go, in the same order." },
   { NULL },
 };
 

@@ -3,7 +3,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Scores [batch, classes]." },
-  { "target", "The right class of each sample, whole numbers [batch]." },
+  { "target", "The right class of each sample, whole numbers [batch].", LOOM_PORT_TARGET },
   { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };

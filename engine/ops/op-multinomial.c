@@ -9,6 +9,7 @@ static const LoomPortSpec inputs[] = {
 static const LoomParamSpec params[] = {
   { .name = "num_samples",
     .type = LOOM_PARAM_INT,
+    .fresh = "1",
     .minimum = 1,
     .maximum = 1e9,
     .doc = "How many positions are drawn." },

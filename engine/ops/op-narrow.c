@@ -3,8 +3,16 @@
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
-  { .name = "start", .type = LOOM_PARAM_INT, .doc = "The first element; a negative number counts from the end." },
-  { .name = "length", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 9e15, .doc = "How many elements are taken." },
+  { .name = "start",
+    .type = LOOM_PARAM_INT,
+    .fresh = "0",
+    .doc = "The first element; a negative number counts from the end." },
+  { .name = "length",
+    .type = LOOM_PARAM_INT,
+    .fresh = "1",
+    .minimum = 0,
+    .maximum = 9e15,
+    .doc = "How many elements are taken." },
   { NULL },
 };
 

@@ -3,7 +3,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Logarithms of probabilities [batch, classes, …], from a log_softmax." },
-  { "target", "The right class of each sample, whole numbers [batch, …]." },
+  { "target", "The right class of each sample, whole numbers [batch, …].", LOOM_PORT_TARGET },
   { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };

@@ -6,6 +6,7 @@ static const LoomPortSpec inputs[] = { { "input", "Whole numbers from 0 to num_c
 static const LoomParamSpec params[] = {
   { .name = "num_classes",
     .type = LOOM_PARAM_INT,
+    .fresh = "10",
     .minimum = 1,
     .maximum = 1e9,
     .unit = "classes",

@@ -6,6 +6,7 @@ static const char *const modes[] = { "constant", "reflect", "replicate", "circul
 static const LoomParamSpec params[] = {
   { .name = "pad",
     .type = LOOM_PARAM_INTS,
+    .fresh = "1,1",
     .doc
     = "Before and behind the last dimension, then of the last but one, and so on: “1,1,2,2”. A negative number cuts "
       "off." },

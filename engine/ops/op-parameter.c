@@ -6,6 +6,7 @@ static const char *const inits[] = { "normal", "uniform", "zeros", "ones", "cons
 static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
+    .fresh = "1",
     .doc = "Sizes of the dimensions, plain numbers; empty for a single number." },
   { .name = "init", .type = LOOM_PARAM_ENUM, .def = "normal", .choices = inits, .doc = "How it begins." },
   { .name = "mean", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "Of normal: the centre.", .advanced = TRUE },

@@ -4,6 +4,7 @@
 static const LoomParamSpec params[] = {
   { .name = "downscale_factor",
     .type = LOOM_PARAM_INT,
+    .fresh = "2",
     .minimum = 1,
     .maximum = 10000,
     .doc = "Height and width of a block, r." },

@@ -5,6 +5,7 @@ static const LoomParamSpec params[] = {
   { .name = "low", .type = LOOM_PARAM_INT, .def = "0", .minimum = -4e15, .maximum = 4e15, .doc = "The least number." },
   { .name = "high",
     .type = LOOM_PARAM_INT,
+    .fresh = "10",
     .minimum = -4e15,
     .maximum = 4e15,
     .doc = "The first number that is not drawn any more." },

@@ -22,7 +22,9 @@ infer (LoomInfer *ctx)
   if ((like != NULL) == loom_infer_is_set (ctx, "n"))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "n",
-                        "randperm needs to know how many numbers: give n, or wire a tensor into “like”, but not both.");
+                        "randperm needs to know how many numbers: give n, or wire a tensor into “like”, but not both.")
+          ->is_todo
+          = like == NULL;
       return;
     }
   if (like == NULL)

@@ -2,7 +2,12 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "repeats", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 1e15, .doc = "How often each element." },
+  { .name = "repeats",
+    .type = LOOM_PARAM_INT,
+    .fresh = "2",
+    .minimum = 0,
+    .maximum = 1e15,
+    .doc = "How often each element." },
   { LOOM_OP_DIM ("dim"), .def = "",
     .doc = "Along which dimension; left out, the tensor is first laid out as one row." },
   { NULL },

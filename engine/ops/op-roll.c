@@ -4,6 +4,7 @@
 static const LoomParamSpec params[] = {
   { .name = "shifts",
     .type = LOOM_PARAM_INTS,
+    .fresh = "1",
     .doc = "How many places, one number for each dimension; a negative number moves back." },
   { LOOM_OP_DIMS ("dims"), .def = "", .doc = "The dimensions; left out, the tensor is moved as one row." },
   { NULL },

@@ -11,7 +11,7 @@ static const LoomPortSpec inputs[] = {
 static const char *const reductions[] = { "none", "add", "multiply", "amax", "amin", NULL };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .fresh = "1", .doc = "The dimension along which the index points." },
   { .name = "value",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",

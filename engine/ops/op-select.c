@@ -5,6 +5,7 @@ static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension in which one place is chosen." },
   { .name = "index",
     .type = LOOM_PARAM_INT,
+    .fresh = "0",
     .doc = "Which place, counted from 0; a negative number counts from the end." },
   { NULL },
 };

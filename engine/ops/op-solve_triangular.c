@@ -8,7 +8,10 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "upper", .type = LOOM_PARAM_BOOL, .doc = "Whether the triangle is the upper or the lower one." },
+  { .name = "upper",
+    .type = LOOM_PARAM_BOOL,
+    .fresh = "true",
+    .doc = "Whether the triangle is the upper or the lower one." },
   { .name = "left", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Solves A X = B; false solves X A = B." },
   { .name = "unitriangular",
     .type = LOOM_PARAM_BOOL,

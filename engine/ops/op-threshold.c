@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .doc = "Values above this pass." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .doc = "The value of everything else." },
+  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "Values above this pass." },
+  { .name = "value", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The value of everything else." },
   { NULL },
 };
 

@@ -2,7 +2,12 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "k", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 1e9, .doc = "How many elements are kept." },
+  { .name = "k",
+    .type = LOOM_PARAM_INT,
+    .fresh = "1",
+    .minimum = 0,
+    .maximum = 1e9,
+    .doc = "How many elements are kept." },
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension that is searched; -1 is the last." },
   { .name = "largest", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "The largest elements; else the smallest." },
   { .name = "sorted",

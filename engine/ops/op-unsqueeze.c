@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("dim"), .doc = "Where the new dimension stands in the result; several are allowed." },
+  { LOOM_OP_DIMS ("dim"), .fresh = "1", .doc = "Where the new dimension stands in the result; several are allowed." },
   { NULL },
 };
 

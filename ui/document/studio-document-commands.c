@@ -6,6 +6,7 @@
 
 #include "ui/layout/studio-layout.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-document-add.h"
 
 /* ---- helpers ------------------------------------------------------------ */
 
@@ -70,39 +71,16 @@ studio_document_place (StudioDocument *self, const char *id, double x, double y)
 
 /* ---- adding ------------------------------------------------------------- */
 
-static guint64
-add_element (StudioDocument *self, LoomElement *node, const char *what, double x, double y)
-{
-  LoomElement *scope = studio_document_get_scope (self);
-  g_autofree char *name = g_strdup_printf ("Add %s", what), *id = loom_scope_free_id (scope, what);
-  guint64 serial;
-
-  x -= STUDIO_CARD_WIDTH / 2;
-  y -= STUDIO_CARD_HEIGHT / 2;
-  studio_geometry_free_place (studio_document_get_scene (self), &x, &y);
-  loom_element_set_detached (node, "id", id);
-  studio_document_begin (self, name);
-  serial = loom_element_serial (studio_document_insert (self, scope, node));
-  studio_document_place (self, id, x, y);
-  studio_document_end (self);
-  studio_document_select_only (self, serial);
-  return serial;
-}
-
 guint64
 studio_document_add_node (StudioDocument *self, const char *op, double x, double y)
 {
-  if (loom_op (op) == NULL)
-    return 0;
-  return add_element (self, loom_element_new (LOOM_TAG_NODE, "id", op, "op", op, NULL), op, x, y);
+  return studio_document_add (self, op, FALSE, NULL, &(StudioAddPlace){ .x = x, .y = y }, NULL);
 }
 
 guint64
 studio_document_add_module_instance (StudioDocument *self, const char *module, double x, double y)
 {
-  if (loom_graph_find_module (self->graph, module) == NULL)
-    return 0;
-  return add_element (self, loom_element_new (LOOM_TAG_NODE, "id", module, "module", module, NULL), module, x, y);
+  return studio_document_add (self, module, TRUE, NULL, &(StudioAddPlace){ .x = x, .y = y }, NULL);
 }
 
 /* ---- deleting, and mending what that tore -------------------------------- */

@@ -136,6 +136,8 @@ void studio_document_forget_route (StudioDocument *self, const LoomElement *wire
 void studio_document_refresh_scene (StudioDocument *self);
 /* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
 void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
+/* The text of a wire's end: the id alone where that names the port. */
+char *studio_document_end_text (const StudioItem *item, gboolean is_output, guint port);
 void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
 void studio_document_rebuild_selected (StudioDocument *self);
 /* The graph of a file and the very text that it was read from. */

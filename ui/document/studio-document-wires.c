@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a wire's end: the id alone where that names the port. */
-static char *
-end_text (const StudioItem *item, gboolean is_output, guint port)
+char *
+studio_document_end_text (const StudioItem *item, gboolean is_output, guint port)
 {
   const StudioPort *ports = is_output ? item->output : item->input;
   guint n = is_output ? item->n_outputs : item->n_inputs, required = 0;
@@ -150,8 +149,8 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
   old = port->n_links > 0 ? scene->link[port->link].serial : 0;
   if (old != 0 && scene->link[port->link].from == f && scene->link[port->link].output == o)
     return old;
-  from_text = end_text (&scene->item[f], TRUE, o);
-  to_text = end_text (&scene->item[t], FALSE, i);
+  from_text = studio_document_end_text (&scene->item[f], TRUE, o);
+  to_text = studio_document_end_text (&scene->item[t], FALSE, i);
   name = g_strdup_printf ("Connect %s to %s", scene->item[f].id, scene->item[t].id);
   wire = loom_element_new (LOOM_TAG_WIRE, "from", from_text, "to", to_text, NULL);
 
@@ -185,8 +184,8 @@ try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guin
 {
   LoomElement *scope = loom_graph_by_serial (trial, scope_serial), *old = NULL;
   const StudioPort *port = &scene->item[to].input[input];
-  g_autofree char *from_text = end_text (&scene->item[from], TRUE, output);
-  g_autofree char *to_text = end_text (&scene->item[to], FALSE, input);
+  g_autofree char *from_text = studio_document_end_text (&scene->item[from], TRUE, output);
+  g_autofree char *to_text = studio_document_end_text (&scene->item[to], FALSE, input);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomEdit *undo_old = NULL, *undo_new;
   const LoomFault *fault;

@@ -80,6 +80,7 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
       LoomFault *copy = loom_faults_add (to, f->code, f->line, f->node, f->port, "%s", f->message);
 
       copy->is_warning = f->is_warning;
+      copy->is_todo = f->is_todo;
       loom_fault_copy_fix (copy, f);
     }
 }
@@ -91,6 +92,21 @@ judge_training (StudioDocument *self, LoomFaults *faults)
 {
   if (loom_faults_count (faults) == 0 && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL)
     loom_train_spec_free (loom_train_spec_new (self->graph, self->net, faults));
+}
+
+/* An input that was wired until a node was deleted is not something still to do: the graph worked, and is torn. */
+static void
+judge_torn (StudioDocument *self, LoomFaults *faults)
+{
+  for (guint i = 0; self->bridges->len > 0 && i < loom_faults_length (faults); i++)
+    {
+      LoomFault *fault = g_ptr_array_index (faults->items, i);
+      int node = fault->is_todo && fault->node != NULL ? loom_net_find (self->net, fault->node) : -1;
+
+      if (node >= 0
+          && studio_document_find_bridge (self, loom_net_node (self->net, (guint)node)->serial, fault->port) != NULL)
+        fault->is_todo = FALSE;
+    }
 }
 
 void
@@ -106,6 +122,7 @@ studio_document_infer (StudioDocument *self)
   add_grammar_faults (faults, self->grammar);
   g_clear_pointer (&self->net, loom_net_free);
   self->net = loom_net_new (self->graph, NULL, faults);
+  judge_torn (self, faults);
   judge_training (self, faults);
   if (self->run_fault_node != NULL && studio_document_run_has (self, self->run_fault_node))
     loom_faults_add (faults, self->run_fault_code, 0, self->run_fault_node, self->run_fault_port, "%s",

@@ -1,8 +1,9 @@
 /* Finds operators by name, title, what they are called elsewhere, and what their documentation says.
  *
  * With two hundred operators the order decides: the name that one types comes before names that begin with it, these
- * before names that contain it, and words of the documentation come last. Among equals the layers of a first course
- * win. All is done on prepared, folded text, so that a keystroke costs some microseconds a row. */
+ * before names that contain it, and words of the documentation come last. A layer of a first course is ahead of the
+ * others by more than one such step: who types "cross" means the cross-entropy and not the cross product. All is done
+ * on prepared, folded text, so that a keystroke costs some microseconds a row. */
 #include "ui/document/studio-search.h"
 
 #include <string.h>
@@ -163,5 +164,21 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
     rank = 4;
   else
     rank = within ? 3 : said ? 2 : 0;
-  return rank == 0 ? 0 : 2 * rank + key->usual;
+  return rank == 0 ? 0 : 2 * rank + (key->usual ? STUDIO_SEARCH_COURSE : 0);
+}
+
+/* "linear 10": the number is no part of a name, but a value. */
+char *
+studio_search_split (const char *text, char **value)
+{
+  g_autofree char *whole = g_strstrip (g_strdup (text));
+  char *gap = strrchr (whole, ' ');
+
+  *value = NULL;
+  if (gap == NULL || gap[1] == '\0' || gap[1 + strspn (gap + 1, "0123456789.,-")] != '\0'
+      || strpbrk (gap + 1, "0123456789") == NULL)
+    return g_steal_pointer (&whole);
+  *value = g_strdup (gap + 1);
+  *gap = '\0';
+  return g_strdup (g_strchomp (whole));
 }

@@ -15,5 +15,11 @@ void studio_search_key_free (StudioSearchKey *key);
 
 /* 0: does not match; larger is better. Everything matches an empty text. Several words must all be found. */
 guint studio_search_rank (const StudioSearchKey *key, const char *text);
+/* By how much a layer of a first course is ahead: more than the step from a name that begins with a text to the name
+ * that it is, which is 2. */
+#define STUDIO_SEARCH_COURSE 3
+/* The words of a search without the number at its end, which goes to *value (NULL: there is none): “linear 10”. Both
+ * (transfer full). */
+char *studio_search_split (const char *text, char **value);
 
 G_END_DECLS

@@ -86,7 +86,7 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
   row->title = g_strdup (node->op != NULL ? node->op->title : "unknown");
   row->shape = node->typed && node->n_outputs > 0 ? loom_shape_to_string (&node->output[0].shape) : g_strdup ("");
   row->fault = fault != NULL ? g_strdup (fault->message) : NULL;
-  row->is_warning = fault != NULL && fault->is_warning;
+  row->is_warning = fault != NULL && (fault->is_warning || fault->is_todo);
   search = g_strdup_printf ("%s %s %s %s", row->path, row->title, row->shape, row->fault != NULL ? row->fault : "");
   row->search = g_utf8_casefold (search, -1);
   return row;

@@ -372,6 +372,13 @@ item_of_path (const Build *build, const char *scope_path, const char *path)
   return found != NULL ? &build->scene->item[GPOINTER_TO_UINT (found) - 1] : NULL;
 }
 
+/* Which of a card's faults is shown: what is wrong before what is missing, and advice last. */
+static int
+loudness (gboolean is_warning, gboolean is_todo)
+{
+  return is_warning ? 0 : is_todo ? 1 : 2;
+}
+
 static void
 add_faults (const Build *build, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
 {
@@ -382,7 +389,8 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
 
       if (item == NULL)
         continue;
-      if (item->fault == NULL || (item->fault_is_warning && !fault->is_warning))
+      if (item->fault == NULL
+          || loudness (item->fault_is_warning, item->fault_is_todo) < loudness (fault->is_warning, fault->is_todo))
         {
           g_free (item->fault);
           g_free (item->fault_port);
@@ -390,9 +398,10 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
           item->fault = g_strdup (fault->message);
           item->fault_port = g_strdup (fault->port);
           item->fault_is_warning = fault->is_warning;
+          item->fault_is_todo = fault->is_todo;
           item->fix = fix != NULL ? fix (fault, item->serial, data) : NULL;
         }
-      else if (item->fix == NULL && fix != NULL && !fault->is_warning)
+      else if (item->fix == NULL && fix != NULL && !fault->is_warning && item->fault_is_todo == fault->is_todo)
         item->fix = fix (fault, item->serial, data);
     }
 }

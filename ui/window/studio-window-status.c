@@ -106,8 +106,9 @@ fault_row (StudioWindow *self, const LoomFault *fault, guint i)
   gtk_widget_set_margin_bottom (box, 6);
   gtk_widget_set_margin_start (box, 6);
   gtk_widget_set_margin_end (box, 6);
-  GtkWidget *icon
-      = gtk_image_new_from_icon_name (fault->is_warning ? "dialog-information-symbolic" : "dialog-warning-symbolic");
+  GtkWidget *icon = gtk_image_new_from_icon_name (fault->is_warning ? "dialog-information-symbolic"
+                                                  : fault->is_todo  ? "radio-symbolic"
+                                                                    : "dialog-warning-symbolic");
   gtk_widget_set_valign (icon, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), icon);
   g_autofree char *text
@@ -142,7 +143,10 @@ static void
 update_faults (StudioWindow *self)
 {
   LoomFaults *faults = studio_document_get_faults (self->document);
-  guint errors = loom_faults_count (faults), all = loom_faults_length (faults);
+  guint errors = loom_faults_count (faults), all = loom_faults_length (faults), todo = 0;
+  for (guint i = 0; i < all; i++)
+    todo += loom_faults_get (faults, i)->is_todo;
+  errors -= todo;
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (self->faults_list)) != NULL)
     gtk_list_box_remove (GTK_LIST_BOX (self->faults_list), child);
@@ -151,6 +155,8 @@ update_faults (StudioWindow *self)
   g_autofree char *text = NULL;
   if (all == 0)
     text = g_strdup ("No faults");
+  else if (errors == 0 && todo > 0)
+    text = g_strdup_printf ("%u to do", todo);
   else if (errors == 0)
     text = g_strdup_printf ("%u %s", all, all == 1 ? "hint" : "hints");
   else

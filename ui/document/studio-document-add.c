@@ -1,0 +1,598 @@
+/* Adding nodes where they belong. What is to be wired is decided before anything changes, by asking the operators (see
+ * studio-fit.h), so that the whole is one transaction. */
+#include "ui/document/studio-document-add.h"
+
+#include <string.h>
+
+#include "ui/document/studio-document-private.h"
+#include "ui/scene/studio-geometry.h"
+
+#define GAP   64.0 /* between a card and the one behind it */
+#define REACH 24.0 /* from a card's middle to the wire that it is dropped on */
+
+/* A node that is being added, and its wires. */
+typedef struct
+{
+  StudioDocument *document;
+  StudioScene *scene;
+  const LoomOp *op;          /* NULL: a module */
+  const LoomElement *module; /* its definition */
+  LoomElement *node;         /* detached */
+  char *id;
+  GPtrArray *from, *to; /* texts of the wires' ends */
+  guint64 replaced;     /* a wire that goes */
+  guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
+  LoomType type;        /* of what comes there */
+  gboolean typed;
+} Fresh;
+
+static void
+fresh_clear (Fresh *fresh)
+{
+  if (fresh->node != NULL)
+    loom_element_free (fresh->node);
+  g_free (fresh->id);
+  g_ptr_array_unref (fresh->from);
+  g_ptr_array_unref (fresh->to);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fresh, fresh_clear)
+
+static gboolean
+fresh_init (Fresh *fresh, StudioDocument *self, const char *name, gboolean is_module)
+{
+  LoomElement *scope = studio_document_get_scope (self);
+
+  *fresh = (Fresh){ .document = self, .at = STUDIO_NO_ITEM };
+  fresh->from = g_ptr_array_new_with_free_func (g_free);
+  fresh->to = g_ptr_array_new_with_free_func (g_free);
+  fresh->op = is_module ? NULL : loom_op (name);
+  fresh->module = is_module ? loom_graph_find_module (self->graph, name) : NULL;
+  if (fresh->op == NULL && fresh->module == NULL)
+    return FALSE;
+  studio_document_get_net (self);
+  fresh->scene = studio_document_get_scene (self);
+  fresh->id = loom_scope_free_id (scope, name);
+  fresh->node = fresh->op != NULL ? studio_fit_fresh_node (fresh->op, fresh->id)
+                                  : loom_element_new (LOOM_TAG_NODE, "id", fresh->id, "module", name, NULL);
+  return TRUE;
+}
+
+/* ---- ends of wires -------------------------------------------------------- */
+
+static gboolean
+is_needed (const LoomPortSpec *spec)
+{
+  return (spec->flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT)) == 0;
+}
+
+/* The name of a module's n-th input or output. */
+static const char *
+module_port (const LoomElement *module, LoomOpRole role)
+{
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    if (loom_op_has_role (loom_element_child (module, i), role))
+      return loom_element_get (loom_element_child (module, i), "id");
+  return NULL;
+}
+
+static const LoomPortSpec *
+input_specs (const Fresh *fresh, guint *n)
+{
+  const LoomPortSpec *specs = fresh->op != NULL ? loom_op_inputs (fresh->op, fresh->node) : NULL;
+
+  *n = loom_op_count_ports (specs);
+  return specs;
+}
+
+/* An end without a port means the only input that is needed, or the only output. */
+static char *
+input_end (const Fresh *fresh, guint at)
+{
+  guint n, needed = 0;
+  const LoomPortSpec *specs = input_specs (fresh, &n);
+
+  if (fresh->op == NULL)
+    return g_strdup_printf ("%s.%s", fresh->id, module_port (fresh->module, LOOM_ROLE_MODULE_INPUT));
+  if (specs[0].flags & LOOM_PORT_VARIADIC)
+    return g_strdup_printf ("%s.%u", fresh->id, at);
+  for (guint i = 0; i < n; i++)
+    needed += is_needed (&specs[i]);
+  return needed == 1 && is_needed (&specs[at]) ? g_strdup (fresh->id)
+                                               : g_strdup_printf ("%s.%s", fresh->id, specs[at].name);
+}
+
+static char *
+output_end (const Fresh *fresh, const char *port)
+{
+  if (port == NULL
+      || (fresh->op != NULL && fresh->op->outputs != NULL && loom_op_count_ports (fresh->op->outputs) == 1))
+    return g_strdup (fresh->id);
+  return g_strdup_printf ("%s.%s", fresh->id, port);
+}
+
+static void
+add_wire (Fresh *fresh, char *from, char *to)
+{
+  g_ptr_array_add (fresh->from, from);
+  g_ptr_array_add (fresh->to, to);
+}
+
+static gboolean
+has_input (const Fresh *fresh)
+{
+  guint n;
+
+  if (fresh->op == NULL)
+    return module_port (fresh->module, LOOM_ROLE_MODULE_INPUT) != NULL;
+  return input_specs (fresh, &n) != NULL && n > 0;
+}
+
+/* The input for what is not typed, or comes to a module: the first that is needed. */
+static guint
+first_input (const Fresh *fresh)
+{
+  guint n, i = 0;
+  const LoomPortSpec *specs = input_specs (fresh, &n);
+
+  while (i + 1 < n && !is_needed (&specs[i]))
+    i++;
+  return i;
+}
+
+static StudioFit
+fit_output (const Fresh *fresh, const StudioPort *port, guint *at)
+{
+  *at = first_input (fresh);
+  if (!has_input (fresh))
+    return STUDIO_FIT_NOT;
+  return port->typed && fresh->op != NULL ? studio_fit_behind (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
+}
+
+/* Wires one of the card's outputs, or the one that is given, to the new node: the first that fits. */
+static StudioFit
+join_behind (Fresh *fresh, const StudioItem *item, guint only)
+{
+  StudioFit best = STUDIO_FIT_NOT;
+  guint output = 0;
+
+  for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
+    {
+      guint at;
+      StudioFit fit = only == STUDIO_NO_ITEM || only == o ? fit_output (fresh, &item->output[o], &at) : STUDIO_FIT_NOT;
+
+      if (fit <= best)
+        continue;
+      best = fit;
+      fresh->at = at;
+      output = o;
+    }
+  if (best == STUDIO_FIT_NOT)
+    return best;
+  fresh->typed = item->output[output].typed;
+  fresh->type = item->output[output].type;
+  add_wire (fresh, studio_document_end_text (item, TRUE, output), input_end (fresh, fresh->at));
+  return best;
+}
+
+/* ---- in front of an input --------------------------------------------------- */
+
+/* The types that a card's inputs have, by port of its operator. */
+static guint
+types_at (const StudioItem *item, const LoomType **type, guint most)
+{
+  guint n = MIN (item->n_inputs, most);
+
+  for (guint i = 0; i < n; i++)
+    type[i] = item->input[i].n_links > 0 && item->input[i].typed ? &item->input[i].type : NULL;
+  return n;
+}
+
+#define MOST_INPUTS 16
+
+/* The output of a fresh node that the port takes: of several (a data set's) the first that fits. */
+static const char *
+output_for (const Fresh *fresh, const StudioItem *item, guint input)
+{
+  const LoomType *type[MOST_INPUTS] = { NULL };
+  guint n = types_at (item, type, MOST_INPUTS), best_output = 0;
+  const LoomElement *element = studio_document_node (fresh->document, item->serial);
+  StudioFit best = STUDIO_FIT_NOT;
+  StudioFitAnswer answer;
+
+  if (fresh->op == NULL)
+    return module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT);
+  if (fresh->op->dynamic_outputs == NULL)
+    return fresh->op->outputs != NULL ? fresh->op->outputs[0].name : NULL;
+  studio_fit_ask (fresh->node, NULL, 0, &answer);
+  for (guint o = 0; o < answer.n_outputs && input < MOST_INPUTS; o++)
+    {
+      StudioFitAnswer taken;
+
+      type[input] = &answer.output[o];
+      studio_fit_ask (element, type, MAX (n, input + 1), &taken);
+      if (taken.fit > best)
+        {
+          best = taken.fit;
+          best_output = o;
+        }
+      studio_fit_answer_clear (&taken);
+    }
+  studio_fit_answer_clear (&answer);
+  return answer.n_outputs > 0 ? answer.output_name[best_output] : "0";
+}
+
+static gboolean
+has_output (const Fresh *fresh)
+{
+  return fresh->op != NULL ? fresh->op->outputs != NULL || fresh->op->dynamic_outputs != NULL
+                           : module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT) != NULL;
+}
+
+/* ---- targets ------------------------------------------------------------------ */
+
+/* Whether the new node, with what it is wired to already, takes this at that input. */
+static gboolean
+takes (const Fresh *fresh, guint at, const LoomType *type)
+{
+  const LoomType *input[MOST_INPUTS] = { NULL };
+  StudioFitAnswer answer;
+
+  if (at >= MOST_INPUTS || fresh->at >= MOST_INPUTS)
+    return FALSE;
+  input[fresh->at] = &fresh->type;
+  input[at] = type;
+  studio_fit_ask (fresh->node, input, MAX (at, fresh->at) + 1, &answer);
+  studio_fit_answer_clear (&answer);
+  return answer.fit == STUDIO_FIT_WELL;
+}
+
+/* Of the data's outputs the one that fits; an output that nothing reads yet is more likely meant than one that the
+ * network reads. Where there are several, whoever draws has to say. */
+static gboolean
+find_target (const Fresh *fresh, guint at, guint *from, guint *output)
+{
+  guint n_free = 0, n_all = 0, all_from = 0, all_output = 0;
+
+  for (guint i = 0; i < fresh->scene->n_items; i++)
+    {
+      const StudioItem *item = &fresh->scene->item[i];
+
+      if (item->op == NULL || (item->op->role != LOOM_ROLE_DATASET && item->op->role != LOOM_ROLE_GIVEN))
+        continue;
+      for (guint o = 0; o < item->n_outputs; o++)
+        {
+          if (!item->output[o].typed || !takes (fresh, at, &item->output[o].type))
+            continue;
+          n_all++;
+          all_from = i;
+          all_output = o;
+          if (item->output[o].n_links > 0)
+            continue;
+          n_free++;
+          *from = i;
+          *output = o;
+        }
+    }
+  if (n_free == 1)
+    return TRUE;
+  *from = all_from;
+  *output = all_output;
+  return n_free == 0 && n_all == 1;
+}
+
+static void
+join_targets (Fresh *fresh)
+{
+  guint n, from, output;
+  const LoomPortSpec *specs = input_specs (fresh, &n);
+
+  if (fresh->at == STUDIO_NO_ITEM || !fresh->typed)
+    return;
+  for (guint i = 0; i < n; i++)
+    if (i != fresh->at && (specs[i].flags & LOOM_PORT_TARGET) && find_target (fresh, i, &from, &output))
+      add_wire (fresh, studio_document_end_text (&fresh->scene->item[from], TRUE, output), input_end (fresh, i));
+}
+
+/* ---- places -------------------------------------------------------------------- */
+
+void
+studio_document_add_corner (StudioDocument *self, const StudioAddPlace *place, double width, double height, double *x,
+                            double *y)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint behind = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (scene, place->serial) : STUDIO_NO_ITEM;
+
+  if (behind != STUDIO_NO_ITEM)
+    {
+      const StudioItem *item = &scene->item[behind];
+
+      *x = item->x + item->width + GAP;
+      *y = item->y + (item->height - height) / 2;
+    }
+  else
+    {
+      *x = studio_geometry_snap (place->x - width / 2);
+      *y = studio_geometry_snap (place->y - height / 2);
+      if (place->kind == STUDIO_ADD_ON_WIRE)
+        {
+          StudioRect card = { *x - 6, *y - 6, width + 12, height + 12 };
+          gboolean is_free = TRUE;
+
+          for (guint i = 0; i < scene->n_items && is_free; i++)
+            {
+              StudioRect other = studio_geometry_card (&scene->item[i]);
+
+              is_free = !studio_rect_intersects (&card, &other);
+            }
+          /* Its own wire is no obstacle: it will go through the card. */
+          if (is_free)
+            return;
+        }
+    }
+  studio_geometry_free_place (scene, x, y);
+}
+
+/* ---- adding -------------------------------------------------------------------- */
+
+static void
+complain (const Fresh *fresh, const StudioItem *item, char **said)
+{
+  g_autofree char *shape = NULL;
+
+  if (said == NULL || item->n_outputs == 0 || !has_input (fresh))
+    return;
+  shape = item->output[0].typed ? loom_shape_to_string (&item->output[0].type.shape) : g_strdup ("this");
+  *said = g_strdup_printf ("%s is not wired to %s: it does not take %s.", fresh->id, item->id, shape);
+}
+
+/* FALSE where the place is gone. */
+static gboolean
+join (Fresh *fresh, const StudioAddPlace *place, char **said)
+{
+  const StudioScene *scene = fresh->scene;
+  guint item = studio_scene_find (scene, place->serial), link, port;
+
+  switch (place->kind)
+    {
+    case STUDIO_ADD_AT:
+      return TRUE;
+    case STUDIO_ADD_BEHIND:
+      if (item == STUDIO_NO_ITEM)
+        return FALSE;
+      if (join_behind (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
+        complain (fresh, &scene->item[item], said);
+      join_targets (fresh);
+      return TRUE;
+    case STUDIO_ADD_LOOSE:
+      port = item != STUDIO_NO_ITEM ? studio_item_find_port (&scene->item[item], place->from_output, place->port)
+                                    : STUDIO_NO_ITEM;
+      if (port == STUDIO_NO_ITEM)
+        return FALSE;
+      if (place->from_output)
+        {
+          if (join_behind (fresh, &scene->item[item], port) == STUDIO_FIT_NOT)
+            complain (fresh, &scene->item[item], said);
+          join_targets (fresh);
+        }
+      else if (has_output (fresh))
+        {
+          const StudioPort *input = &scene->item[item].input[port];
+
+          fresh->replaced = input->n_links > 0 ? scene->link[input->link].serial : 0;
+          add_wire (fresh, output_end (fresh, output_for (fresh, &scene->item[item], port)),
+                    studio_document_end_text (&scene->item[item], FALSE, port));
+        }
+      return TRUE;
+    case STUDIO_ADD_ON_WIRE:
+      link = studio_scene_find_link (scene, place->serial);
+      if (link == STUDIO_NO_ITEM)
+        return FALSE;
+      if (!has_output (fresh)
+          || join_behind (fresh, &scene->item[scene->link[link].from], scene->link[link].output) == STUDIO_FIT_NOT)
+        {
+          complain (fresh, &scene->item[scene->link[link].from], said);
+          return TRUE;
+        }
+      join_targets (fresh);
+      fresh->replaced = place->serial;
+      add_wire (fresh,
+                output_end (fresh, fresh->op == NULL            ? module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT)
+                                   : fresh->op->outputs != NULL ? fresh->op->outputs[0].name
+                                                                : "0"),
+                g_strdup (loom_element_get (loom_graph_by_serial (fresh->document->graph, place->serial), "to")));
+      return TRUE;
+    }
+  return FALSE;
+}
+
+guint64
+studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *value,
+                     const StudioAddPlace *place, char **said)
+{
+  LoomElement *scope = studio_document_get_scope (self);
+  g_auto (Fresh) fresh;
+  g_autofree char *step = NULL;
+  const LoomParamSpec *param;
+  double width, height, x, y;
+  guint64 serial;
+  guint n;
+
+  if (said != NULL)
+    *said = NULL;
+  if (!fresh_init (&fresh, self, name, is_module))
+    return 0;
+  param = fresh.op != NULL ? studio_fit_first_param (fresh.op) : NULL;
+  if (value != NULL && param != NULL)
+    loom_element_set_detached (fresh.node, param->name, value);
+  if (!join (&fresh, place, said))
+    return 0;
+  input_specs (&fresh, &n);
+  studio_scene_card_size (n, 1, &width, &height);
+  studio_document_add_corner (self, place, width, height, &x, &y);
+
+  step = g_strdup_printf (place->kind == STUDIO_ADD_ON_WIRE && fresh.replaced != 0 ? "Insert %s" : "Add %s", name);
+  studio_document_begin (self, step);
+  serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh.node)));
+  if (fresh.replaced != 0)
+    studio_document_remove_element (self, loom_graph_by_serial (self->graph, fresh.replaced));
+  for (guint i = 0; i < fresh.from->len; i++)
+    studio_document_insert (
+        self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh.from->pdata[i], "to", fresh.to->pdata[i], NULL));
+  studio_document_place (self, fresh.id, x, y);
+  studio_document_end (self);
+  studio_document_select_only (self, serial);
+  return serial;
+}
+
+/* ---- fits ----------------------------------------------------------------------- */
+
+static StudioFit
+fit_port (const LoomOp *op, const StudioPort *port)
+{
+  if (op->inputs == NULL && op->dynamic_inputs == NULL)
+    return STUDIO_FIT_NOT;
+  return port->typed ? studio_fit_behind (op, &port->type, NULL) : STUDIO_FIT_UNKNOWN;
+}
+
+static StudioFit
+fit_before (StudioDocument *self, const LoomOp *op, const StudioItem *item, guint input)
+{
+  const LoomType *type[MOST_INPUTS] = { NULL };
+  const LoomElement *element = studio_document_node (self, item->serial);
+
+  if (op->outputs == NULL && op->dynamic_outputs == NULL)
+    return STUDIO_FIT_NOT;
+  if (item->op == NULL || element == NULL || input >= MOST_INPUTS)
+    return STUDIO_FIT_UNKNOWN;
+  return studio_fit_before (op, element, type, types_at (item, type, MOST_INPUTS), input);
+}
+
+StudioFit
+studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlace *place)
+{
+  StudioScene *scene;
+  const StudioItem *item;
+  StudioFit best = STUDIO_FIT_NOT;
+  guint at, port;
+
+  studio_document_get_net (self);
+  scene = studio_document_get_scene (self);
+  at = place->kind == STUDIO_ADD_ON_WIRE ? studio_scene_find_link (scene, place->serial)
+                                         : studio_scene_find (scene, place->serial);
+  if (place->kind == STUDIO_ADD_AT || at == STUDIO_NO_ITEM)
+    return STUDIO_FIT_WELL;
+  if (place->kind == STUDIO_ADD_ON_WIRE)
+    return op->outputs == NULL ? STUDIO_FIT_NOT
+                               : fit_port (op, &scene->item[scene->link[at].from].output[scene->link[at].output]);
+  item = &scene->item[at];
+  if (place->kind == STUDIO_ADD_LOOSE)
+    {
+      port = studio_item_find_port (item, place->from_output, place->port);
+      return port == STUDIO_NO_ITEM ? STUDIO_FIT_WELL
+             : place->from_output   ? fit_port (op, &item->output[port])
+                                    : fit_before (self, op, item, port);
+    }
+  for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
+    best = MAX (best, fit_port (op, &item->output[o]));
+  return item->n_outputs > 0 ? best : STUDIO_FIT_WELL;
+}
+
+/* ---- cards that are there already -------------------------------------------------- */
+
+guint
+studio_geometry_wire_below (const StudioScene *scene, double middle_x, double middle_y, guint skip)
+{
+  guint best = STUDIO_NO_ITEM;
+  double least = REACH;
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioCurve curve;
+      StudioRect bounds;
+      double distance;
+
+      if (scene->link[l].from == skip || scene->link[l].to == skip)
+        continue;
+      curve = studio_geometry_link (scene, l);
+      bounds = studio_curve_bounds (&curve);
+      if (middle_x < bounds.x - REACH || middle_x > bounds.x + bounds.width + REACH || middle_y < bounds.y - REACH
+          || middle_y > bounds.y + bounds.height + REACH)
+        continue;
+      distance = studio_curve_distance (&curve, middle_x, middle_y);
+      if (distance >= least)
+        continue;
+      least = distance;
+      best = l;
+    }
+  return best;
+}
+
+/* The ports of a card for a wire that it is to go into. */
+static gboolean
+find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link, guint *input, guint *output)
+{
+  const StudioItem *it = &scene->item[item];
+  const StudioLink *wire = &scene->link[link];
+  const StudioPort *source = &scene->item[wire->from].output[wire->output];
+  const LoomElement *element = studio_document_node (self, it->serial);
+  StudioFit best = STUDIO_FIT_NOT;
+
+  if (it->n_outputs == 0 || wire->from == item || wire->to == item)
+    return FALSE;
+  for (guint o = 0; o < it->n_outputs; o++)
+    if (it->output[o].n_links > 0)
+      return FALSE;
+  for (guint p = 0; p < MIN (it->n_inputs, MOST_INPUTS); p++)
+    {
+      const LoomType *type[MOST_INPUTS] = { NULL };
+      StudioFitAnswer answer = { .fit = STUDIO_FIT_UNKNOWN };
+      guint n = types_at (it, type, MOST_INPUTS);
+
+      if (it->input[p].n_links > 0 || !studio_scene_can_link (scene, wire->from, wire->output, item, p))
+        continue;
+      type[p] = &source->type;
+      if (source->typed && it->op != NULL && element != NULL)
+        studio_fit_ask (element, type, MAX (n, p + 1), &answer);
+      if (answer.fit > best)
+        {
+          best = answer.fit;
+          *input = p;
+        }
+      studio_fit_answer_clear (&answer);
+    }
+  *output = 0;
+  return best > STUDIO_FIT_NOT && studio_scene_can_link (scene, item, 0, wire->to, wire->input);
+}
+
+gboolean
+studio_document_can_insert (StudioDocument *self, guint64 node, guint64 wire)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint item = studio_scene_find (scene, node), link = studio_scene_find_link (scene, wire), input, output;
+
+  return item != STUDIO_NO_ITEM && link != STUDIO_NO_ITEM && find_way (self, scene, item, link, &input, &output);
+}
+
+gboolean
+studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire, double dx, double dy)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint item = studio_scene_find (scene, node), link = studio_scene_find_link (scene, wire), input, output;
+  const StudioLink *old;
+  g_autofree char *name = NULL;
+
+  if (item == STUDIO_NO_ITEM || link == STUDIO_NO_ITEM || !find_way (self, scene, item, link, &input, &output))
+    return FALSE;
+  old = &scene->link[link];
+  name = g_strdup_printf ("Insert %s", scene->item[item].id);
+  studio_document_begin (self, name);
+  studio_document_move (self, &node, 1, dx, dy);
+  /* The second of these takes the old wire's place at its input. */
+  studio_document_connect (self, scene->item[old->from].serial, scene->item[old->from].output[old->output].name, node,
+                           scene->item[item].input[input].name, NULL);
+  studio_document_connect (self, node, scene->item[item].output[output].name, scene->item[old->to].serial,
+                           scene->item[old->to].input[old->input].name, NULL);
+  studio_document_end (self);
+  return TRUE;
+}
