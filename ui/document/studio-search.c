@@ -2,7 +2,7 @@
  *
  * With two hundred operators the order decides: the name that one types comes before names that begin with it, these
  * before names that contain it, and words of the documentation come last. A layer of a first course is ahead of the
- * others by more than one such step: who types "cross" means the cross-entropy and not the cross product. All is done
+ * others by more than one such step: who types “cross” means the cross-entropy and not the cross product. All is done
  * on prepared, folded text, so that a keystroke costs some microseconds a row. */
 #include "ui/document/studio-search.h"
 
