@@ -258,7 +258,7 @@ find_target (const Fresh *fresh, guint at, guint *from, guint *output)
     {
       const StudioItem *item = &fresh->scene->item[i];
 
-      if (item->op == NULL || (item->op->role != LOOM_ROLE_DATASET && item->op->role != LOOM_ROLE_GIVEN))
+      if (item->op == NULL || (item->op->role != LOOM_ROLE_DATASET && item->op->role != LOOM_ROLE_INPUT))
         continue;
       for (guint o = 0; o < item->n_outputs; o++)
         {

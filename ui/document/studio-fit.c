@@ -44,7 +44,7 @@ given_op (void)
   static const LoomOp *given;
 
   for (const LoomOp *const *op = loom_ops (); given == NULL && *op != NULL; op++)
-    if ((*op)->role == LOOM_ROLE_GIVEN)
+    if ((*op)->role == LOOM_ROLE_INPUT)
       given = *op;
   return given;
 }
