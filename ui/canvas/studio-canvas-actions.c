@@ -170,7 +170,10 @@ connect_wire (StudioCanvas *self)
 static void
 quick_add (StudioCanvas *self)
 {
-  studio_quick_add_popup (self, "", self->view.width / 2, self->view.height / 3, NULL);
+  double x, y;
+
+  studio_canvas_where_to_add (self, &x, &y);
+  studio_quick_add_popup (self, "", x, y, NULL);
 }
 
 static void
@@ -356,7 +359,7 @@ static const struct
   { "canvas.distribute-vertically", distribute_vertically, 0, 0, 0, "Arrange", "Distribute vertically" },
   { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, "Edit", "Open the context menu" },
   { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, "Add", "Connect the card to another" },
-  { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0, "Add", "Add a layer" },
+  { "canvas.quick-add", quick_add, GDK_KEY_a, 0, GDK_SHIFT_MASK, "Add", "Add a layer" },
   { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, "Edit", "Mend the fault of the selected card" },
   { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, "Go", "Enter the module" },
   { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK, "Go", "Leave the module" },
@@ -432,6 +435,8 @@ studio_canvas_class_init_actions (GtkWidgetClass *klass)
     }
   gtk_widget_class_add_binding_action (klass, GDK_KEY_F10, GDK_SHIFT_MASK, "canvas.menu", NULL);
   gtk_widget_class_add_binding_action (klass, GDK_KEY_y, GDK_CONTROL_MASK, "canvas.redo", NULL);
+  gtk_widget_class_add_binding_action (klass, GDK_KEY_Insert, 0, "canvas.quick-add", NULL);
+  gtk_widget_class_add_binding_action (klass, GDK_KEY_KP_Insert, 0, "canvas.quick-add", NULL);
   gtk_widget_class_install_property_action (klass, "canvas.show-cost", "show-cost");
   gtk_widget_class_add_binding_action (klass, GDK_KEY_c, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "canvas.show-cost", NULL);
   gtk_widget_class_install_action (klass, "node.focus", "s", focus_node_cb);

@@ -255,12 +255,16 @@ studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction)
 void
 studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module)
 {
+  StudioAddPlace place;
+  g_autofree char *said = NULL;
   double x, y;
   guint64 serial;
 
   studio_canvas_get_centre (self, &x, &y);
-  serial = is_module ? studio_document_add_module_instance (self->document, name, x, y)
-                     : studio_document_add_node (self->document, name, x, y);
+  studio_canvas_add_place (self, x, y, &place);
+  serial = studio_document_add (self->document, name, is_module, NULL, &place, &said);
+  if (said != NULL)
+    studio_canvas_say (self, said);
   if (serial != 0)
     studio_canvas_focus_item (self, studio_scene_find (studio_canvas_scene (self), serial), FALSE);
 }

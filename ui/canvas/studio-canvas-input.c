@@ -528,7 +528,18 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
 static void
 leave_cb (GtkEventControllerMotion *motion, StudioCanvas *self)
 {
+  self->pointer_x = self->pointer_y = -1;
   studio_canvas_set_hover (self, STUDIO_NO_ITEM);
+}
+
+void
+studio_canvas_where_to_add (StudioCanvas *self, double *x, double *y)
+{
+  gboolean inside = self->pointer_x >= 0 && self->pointer_y >= 0 && self->pointer_x < self->view.width
+                    && self->pointer_y < self->view.height;
+
+  *x = inside ? self->pointer_x : self->view.width / 2;
+  *y = inside ? self->pointer_y : self->view.height / 3;
 }
 
 static gboolean
@@ -654,14 +665,15 @@ key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkMod
     return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.leave", NULL);
   if ((mods & ~GDK_SHIFT_MASK) == 0 && !self->presentation)
     {
-      if ((key == GDK_KEY_c || key == GDK_KEY_C) && studio_canvas_current (self) != STUDIO_NO_ITEM)
-        return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.connect", NULL);
+      if (key == GDK_KEY_A && (mods & GDK_SHIFT_MASK))
+        return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.quick-add", NULL);
       if (letter != 0 && g_unichar_isalnum (letter))
         {
           char text[8] = "";
-          double x = self->view.width / 2, y = self->view.height / 3;
+          double x, y;
 
           text[g_unichar_to_utf8 (letter, text)] = '\0';
+          studio_canvas_where_to_add (self, &x, &y);
           studio_quick_add_popup (self, text, x, y, NULL);
           return TRUE;
         }

@@ -5,9 +5,11 @@
 #include "ui/canvas/canvas-style.h"
 #include "ui/canvas/canvas-wires.h"
 #include "ui/canvas/studio-canvas.h"
+#include "ui/canvas/studio-chooser.h"
 #include "ui/canvas/studio-node.h"
 #include "ui/canvas/studio-annotation.h"
 #include "ui/scene/studio-measure.h"
+#include "ui/document/studio-document-add.h"
 
 G_BEGIN_DECLS
 
@@ -166,8 +168,17 @@ void studio_annotation_edit (StudioCanvas *canvas, guint index);
 void studio_canvas_add_note (StudioCanvas *self, double x, double y);
 void studio_canvas_add_frame (StudioCanvas *self);
 
-/* Popovers. at: the point that is pointed at, in pixels; text begins the search. */
+/* Popovers. at: the point that is pointed at, in pixels; text begins the search. Without a loose wire the place is
+ * studio_canvas_add_place()'s. */
 void studio_quick_add_popup (StudioCanvas *self, const char *text, double at_x, double at_y, const StudioLoose *loose);
+/* The pointer, in pixels, where it is over the canvas. */
+void studio_canvas_where_to_add (StudioCanvas *self, double *x, double *y);
+/* Asks for a parameter of a card; FALSE when it has none of this name. */
+gboolean studio_quick_add_ask (StudioCanvas *self, guint64 serial, const char *param);
+/* Rows for everything that can be added there. */
+void studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gboolean is_second);
+/* Where something new belongs: behind the selected card, in the selected wire, else at this point of the graph. */
+void studio_canvas_add_place (StudioCanvas *self, double x, double y, StudioAddPlace *place);
 void studio_connect_popup (StudioCanvas *self, guint item);
 
 G_END_DECLS

@@ -55,7 +55,8 @@ void studio_canvas_zoom_to_fit (StudioCanvas *self);
 void studio_canvas_zoom_to_selection (StudioCanvas *self);
 /* The canvas coordinates in the middle of what is seen: where the palette adds. */
 void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
-/* Adds with the card's middle at the middle of what is seen, a step aside when something is there, and focuses it. */
+/* Adds behind the selected card, wired to it, or in the selected wire, or with the card's middle at the middle of what is
+ * seen, a step aside when something is there; focuses it. */
 void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);

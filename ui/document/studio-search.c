@@ -167,7 +167,19 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
   return rank == 0 ? 0 : 2 * rank + (key->usual ? STUDIO_SEARCH_COURSE : 0);
 }
 
-/* "linear 10": the number is no part of a name, but a value. */
+/* What does not fit falls behind what fits and is named less exactly, but not behind what only mentions the words. */
+guint
+studio_search_order (guint rank, StudioFit fit, const char *words)
+{
+  static const guint ahead[]
+      = { [STUDIO_FIT_NOT] = 1, [STUDIO_FIT_UNKNOWN] = 5, [STUDIO_FIT_HINT] = 6, [STUDIO_FIT_WELL] = 6 };
+
+  if (rank == 0)
+    return 0;
+  return words[0] == '\0' ? 100 * (fit + 1) + rank : 4 * (rank + ahead[fit]) + fit;
+}
+
+/* “conv 16”: the number is no part of a name, but a value. */
 char *
 studio_search_split (const char *text, char **value)
 {

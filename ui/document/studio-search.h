@@ -1,7 +1,7 @@
 /* How well an operator matches what somebody types: what the palette and quick-add rank their rows by. */
 #pragma once
 
-#include "engine/loom.h"
+#include "ui/document/studio-fit.h"
 
 G_BEGIN_DECLS
 
@@ -18,6 +18,9 @@ guint studio_search_rank (const StudioSearchKey *key, const char *text);
 /* By how much a layer of a first course is ahead: more than the step from a name that begins with a text to the name
  * that it is, which is 2. */
 #define STUDIO_SEARCH_COURSE 3
+/* Where a row stands that has such a rank for these words (stripped), and fits so well at the place that is asked
+ * about; larger is better, 0: not at all. What was typed counts first; where nothing was, what fits. */
+guint studio_search_order (guint rank, StudioFit fit, const char *words);
 /* The words of a search without the number at its end, which goes to *value (NULL: there is none): “linear 10”. Both
  * (transfer full). */
 char *studio_search_split (const char *text, char **value);
