@@ -1,0 +1,120 @@
+"""Adding by keyboard and by dragging: a chain of layers behind a data set, counted in keys; the wire into the void; a layer
+that is dropped on a wire; and the search at the pointer."""
+import os
+import sys
+import time
+
+import studio
+from studio import Report, Studio, inside, middle
+
+MOST_KEYS = 25
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="data" op="dataset" source="spirals"/>
+  <layout>
+    <place node="data" x="0" y="0"/>
+  </layout>
+</graph>
+"""
+
+
+class Keys:
+    """Counts what the hand presses: a chord is as many keys as it holds."""
+
+    def __init__(self, s):
+        self.s, self.n = s, 0
+
+    def press(self, *chords):
+        for chord in chords:
+            self.n += len(chord.split("+"))
+            self.s.key(chord)
+            time.sleep(0.05)
+
+    def type(self, text):
+        self.n += len(text)
+        self.s.type(text)
+
+
+def whole_graph(s):
+    s.key("ctrl+9")
+    return s.wait("whole graph", lambda g: all(inside(r, g.canvas) for r in g.cards.values()), 2)
+
+
+def apart(g):
+    """No two cards overlap."""
+    rects = list(g.cards.values())
+    return all(a[0] + a[2] <= b[0] or b[0] + b[2] <= a[0] or a[1] + a[3] <= b[1] or b[1] + b[3] <= a[1]
+               for i, a in enumerate(rects) for b in rects[i + 1:])
+
+
+def chain(t, s):
+    g = whole_graph(s)
+    s.click(g.cards["data"])
+    s.wait("selected", lambda g: g.state["selected"] == "data", 2)
+    keys = Keys(s)
+    keys.type("fl")
+    keys.press("ctrl+Return")
+    keys.type("li")
+    keys.press("ctrl+Return", "ctrl+Return")
+    keys.type("re")
+    keys.press("ctrl+Return")
+    keys.type("li")
+    keys.press("ctrl+Return")
+    keys.type("2")
+    keys.press("ctrl+Return")
+    keys.type("cr")
+    keys.press("Return")
+    g = s.wait("five cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 3)
+    s.screenshot(os.path.join(s.folder, "chain.png"))
+    names = [("data", "flatten"), ("flatten", "linear"), ("linear", "relu"), ("relu", "linear_2"),
+             ("linear_2", "cross_entropy"), ("data", "cross_entropy")]
+    t.ok(sorted(w[:2] for w in g.wires) == sorted(names), "the layers are wired one behind the other, and the target too")
+    t.ok(g.number("faults") == 0, "and nothing is missing")
+    t.ok(("linear_2", "cross_entropy", "B × 2") in g.wires, "with the number of scores that was typed")
+    t.ok(keys.n <= MOST_KEYS, "in %d keys, of at most %d" % (keys.n, MOST_KEYS))
+    t.ok(apart(g), "no card lies on another")
+    t.ok(g.state["selected"] == "cross_entropy", "the last one is selected")
+    for n in range(5, 0, -1):
+        s.key("ctrl+z")
+        g = s.wait("undone", lambda g: len(g.cards) == n, 2)
+    t.ok(len(g.wires) == 0 and not g.has("Edited"), "each layer with its wires and its value is one step back")
+
+
+def at_the_pointer(t, s):
+    g = whole_graph(s)
+    empty = (g.canvas[0] + 120, g.canvas[1] + g.canvas[3] - 120)
+    s.click(empty)
+    s.key("shift+a")
+    s.type("relu")
+    s.key("Return")
+    g = s.wait("relu", lambda g: "relu" in g.cards, 2)
+    x, y = middle(g.cards["relu"])
+    t.ok(abs(x - empty[0]) < 40 and abs(y - empty[1]) < 40, "Shift+A adds at the pointer where nothing is selected")
+    t.ok(len(g.wires) == 0, "and wires nothing")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: len(g.cards) == 1, 2)
+    s.click(g.cards["data"])
+    s.type("cross")
+    s.key("Return")
+    s.wait("card", lambda g: "cross_entropy" in g.cards and g.state["selected"] == "cross_entropy", 2)
+    t.ok(True, "a letter typed on a card goes to the search, C too, and cross means the cross-entropy")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: len(g.cards) == 1, 2)
+
+
+def body(t):
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "gradloom-adding-%d.xml" % os.getpid())
+    with open(path, "w") as f:
+        f.write(GRAPH)
+    try:
+        with Studio("adding", path) as s:
+            s.wait("graph", lambda g: len(g.cards) == 1, 2)
+            chain(t, s)
+            at_the_pointer(t, s)
+    finally:
+        os.remove(path)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
