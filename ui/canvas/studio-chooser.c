@@ -224,7 +224,7 @@ make_list (StudioChooser *self)
   gtk_list_box_set_placeholder (GTK_LIST_BOX (self->list), none);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->list);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_widget_set_size_request (self->scroller, 320, 260);
+  gtk_widget_set_size_request (self->scroller, 320, 190);
   g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
 }
 

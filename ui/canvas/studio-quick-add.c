@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/scene/studio-routes.h"
 
 typedef struct
 {
@@ -50,11 +51,9 @@ studio_canvas_add_place (StudioCanvas *self, double x, double y, StudioAddPlace 
     }
   else if (link != STUDIO_NO_ITEM)
     {
-      StudioCurve curve = studio_geometry_link (scene, link);
-
       place->kind = STUDIO_ADD_ON_WIRE;
       place->serial = scene->link[link].serial;
-      studio_curve_at (&curve, 0.5, &place->x, &place->y);
+      studio_route_at (&studio_scene_routes (scene)[link], 0.5, &place->x, &place->y);
     }
 }
 
@@ -233,6 +232,9 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
                                    : fit == STUDIO_FIT_NOT ? "would not be wired"
                                                            : loom_category_title ((*op)->category),
                                    studio_search_key_new (*op));
+      /* Behind something there is data already. */
+      if ((*op)->category == LOOM_CATEGORY_DATA && place->kind != STUDIO_ADD_AT)
+        choice->order += G_MAXUINT16;
       choice->is_second = is_second;
       choice->fit = fit;
       choice->name = g_strdup ((*op)->name);

@@ -2,10 +2,12 @@
  * studio-fit.h), so that the whole is one transaction. */
 #include "ui/document/studio-document-add.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ui/document/studio-document-private.h"
 #include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-routes.h"
 
 #define GAP   64.0 /* between a card and the one behind it */
 #define REACH 24.0 /* from a card's middle to the wire that it is dropped on */
@@ -22,6 +24,7 @@ typedef struct
   GPtrArray *from, *to; /* texts of the wires' ends */
   guint64 replaced;     /* a wire that goes */
   guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
+  double source_y;      /* where the wire to it begins, behind a card */
   LoomType type;        /* of what comes there */
   gboolean typed;
 } Fresh;
@@ -169,6 +172,11 @@ join_behind (Fresh *fresh, const StudioItem *item, guint only)
     }
   if (best == STUDIO_FIT_NOT)
     return best;
+  {
+    double x;
+
+    studio_geometry_port (item, TRUE, output, &x, &fresh->source_y);
+  }
   fresh->typed = item->output[output].typed;
   fresh->type = item->output[output].type;
   add_wire (fresh, studio_document_end_text (item, TRUE, output), input_end (fresh, fresh->at));
@@ -296,41 +304,75 @@ join_targets (Fresh *fresh)
 
 /* ---- places -------------------------------------------------------------------- */
 
-void
-studio_document_add_corner (StudioDocument *self, const StudioAddPlace *place, double width, double height, double *x,
-                            double *y)
+/* The node by itself, for its size and its ports; its x and y are set by find_corner(). */
+static StudioScene *
+lone_scene (const Fresh *fresh)
 {
-  StudioScene *scene = studio_document_get_scene (self);
-  guint behind = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (scene, place->serial) : STUDIO_NO_ITEM;
+  g_autoptr (LoomGraph) graph = loom_graph_new (NULL);
+  LoomElement *root = loom_graph_root (graph);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = NULL;
+
+  if (fresh->module != NULL)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, 0, loom_element_copy (fresh->module))));
+  loom_edit_free (loom_graph_apply (
+      graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (fresh->node))));
+  net = loom_net_new (graph, NULL, faults);
+  return studio_scene_new (graph, root, "", net, NULL, NULL, NULL);
+}
+
+static gboolean
+is_on_card (const StudioScene *scene, const StudioItem *card)
+{
+  StudioRect room = { card->x - 6, card->y - 6, card->width + 12, card->height + 12 };
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect other = studio_geometry_card (&scene->item[i]);
+
+      if (studio_rect_intersects (&room, &other))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+find_corner (const Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
+{
+  guint behind = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (fresh->scene, place->serial) : STUDIO_NO_ITEM;
+  double x_wished, y_wished;
 
   if (behind != STUDIO_NO_ITEM)
     {
-      const StudioItem *item = &scene->item[behind];
+      const StudioItem *item = &fresh->scene->item[behind];
+      double x = 0, y = card->y + card->height / 2, source = item->y + item->height / 2;
 
-      *x = item->x + item->width + GAP;
-      *y = item->y + (item->height - height) / 2;
+      if (fresh->at < card->n_inputs)
+        {
+          studio_geometry_port (card, FALSE, fresh->at, &x, &y);
+          source = fresh->source_y;
+        }
+      /* So that the wire is straight. */
+      card->y += source - y;
+      card->x = item->x + item->width + GAP;
     }
   else
     {
-      *x = studio_geometry_snap (place->x - width / 2);
-      *y = studio_geometry_snap (place->y - height / 2);
-      if (place->kind == STUDIO_ADD_ON_WIRE)
-        {
-          StudioRect card = { *x - 6, *y - 6, width + 12, height + 12 };
-          gboolean is_free = TRUE;
-
-          for (guint i = 0; i < scene->n_items && is_free; i++)
-            {
-              StudioRect other = studio_geometry_card (&scene->item[i]);
-
-              is_free = !studio_rect_intersects (&card, &other);
-            }
-          /* Its own wire is no obstacle: it will go through the card. */
-          if (is_free)
-            return;
-        }
+      card->x = studio_geometry_snap (place->x - card->width / 2);
+      card->y = studio_geometry_snap (place->y - card->height / 2);
+      /* In a wire, the wire is no obstacle: it will go through the card. */
+      if (place->kind == STUDIO_ADD_ON_WIRE && !is_on_card (fresh->scene, card))
+        return;
     }
-  studio_geometry_free_place (scene, x, y);
+  x_wished = card->x;
+  y_wished = card->y;
+  studio_geometry_free_place (fresh->scene, &card->x, &card->y);
+  /* The grid is no reason to bend a wire. */
+  if (fabs (card->x - x_wished) < STUDIO_SNAP && fabs (card->y - y_wished) < STUDIO_SNAP)
+    {
+      card->x = x_wished;
+      card->y = y_wished;
+    }
 }
 
 /* ---- adding -------------------------------------------------------------------- */
@@ -414,9 +456,8 @@ studio_document_add (StudioDocument *self, const char *name, gboolean is_module,
   g_auto (Fresh) fresh;
   g_autofree char *step = NULL;
   const LoomParamSpec *param;
-  double width, height, x, y;
+  g_autoptr (StudioScene) alone = NULL;
   guint64 serial;
-  guint n;
 
   if (said != NULL)
     *said = NULL;
@@ -427,9 +468,8 @@ studio_document_add (StudioDocument *self, const char *name, gboolean is_module,
     loom_element_set_detached (fresh.node, param->name, value);
   if (!join (&fresh, place, said))
     return 0;
-  input_specs (&fresh, &n);
-  studio_scene_card_size (n, 1, &width, &height);
-  studio_document_add_corner (self, place, width, height, &x, &y);
+  alone = lone_scene (&fresh);
+  find_corner (&fresh, place, &alone->item[0]);
 
   step = g_strdup_printf (place->kind == STUDIO_ADD_ON_WIRE && fresh.replaced != 0 ? "Insert %s" : "Add %s", name);
   studio_document_begin (self, step);
@@ -439,10 +479,23 @@ studio_document_add (StudioDocument *self, const char *name, gboolean is_module,
   for (guint i = 0; i < fresh.from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh.from->pdata[i], "to", fresh.to->pdata[i], NULL));
-  studio_document_place (self, fresh.id, x, y);
+  studio_document_place (self, fresh.id, alone->item[0].x, alone->item[0].y);
   studio_document_end (self);
   studio_document_select_only (self, serial);
   return serial;
+}
+
+StudioScene *
+studio_document_preview (StudioDocument *self, const char *name, gboolean is_module, const StudioAddPlace *place)
+{
+  g_auto (Fresh) fresh;
+  StudioScene *alone;
+
+  if (!fresh_init (&fresh, self, name, is_module) || !join (&fresh, place, NULL))
+    return NULL;
+  alone = lone_scene (&fresh);
+  find_corner (&fresh, place, &alone->item[0]);
+  return alone;
 }
 
 /* ---- fits ----------------------------------------------------------------------- */
@@ -493,8 +546,9 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
              : place->from_output   ? fit_port (op, &item->output[port])
                                     : fit_before (self, op, item, port);
     }
+  /* The first output is what a card is there for: what takes another one alone comes later. */
   for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
-    best = MAX (best, fit_port (op, &item->output[o]));
+    best = MAX (best, MIN (fit_port (op, &item->output[o]), o == 0 ? STUDIO_FIT_WELL : STUDIO_FIT_HINT));
   return item->n_outputs > 0 ? best : STUDIO_FIT_WELL;
 }
 
@@ -508,19 +562,9 @@ studio_geometry_wire_below (const StudioScene *scene, double middle_x, double mi
 
   for (guint l = 0; l < scene->n_links; l++)
     {
-      StudioCurve curve;
-      StudioRect bounds;
-      double distance;
+      double distance = studio_route_distance (&studio_scene_routes (scene)[l], middle_x, middle_y);
 
-      if (scene->link[l].from == skip || scene->link[l].to == skip)
-        continue;
-      curve = studio_geometry_link (scene, l);
-      bounds = studio_curve_bounds (&curve);
-      if (middle_x < bounds.x - REACH || middle_x > bounds.x + bounds.width + REACH || middle_y < bounds.y - REACH
-          || middle_y > bounds.y + bounds.height + REACH)
-        continue;
-      distance = studio_curve_distance (&curve, middle_x, middle_y);
-      if (distance >= least)
+      if (scene->link[l].from == skip || scene->link[l].to == skip || distance >= least)
         continue;
       least = distance;
       best = l;

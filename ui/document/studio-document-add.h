@@ -32,9 +32,10 @@ guint64 studio_document_add (StudioDocument *self, const char *name, gboolean is
                              const StudioAddPlace *place, char **said);
 /* How well a fresh node of this operator would fit there. At a point everything does. */
 StudioFit studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlace *place);
-/* The corner that the card would get: what a ghost shows while one drags. */
-void studio_document_add_corner (StudioDocument *self, const StudioAddPlace *place, double width, double height,
-                                 double *x, double *y);
+/* The card as it would stand there, as the only item of a scene: what a ghost shows while one drags. NULL where there
+ * is no such operator or module. */
+StudioScene *
+studio_document_preview (StudioDocument *self, const char *name, gboolean is_module, const StudioAddPlace *place);
 
 /* Whether a card that stands there already can go into a wire: an input that takes what the wire brings, and its
  * outputs, are free. */
