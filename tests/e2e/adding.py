@@ -103,6 +103,45 @@ def at_the_pointer(t, s):
     s.wait("undone", lambda g: len(g.cards) == 1, 2)
 
 
+def on_a_wire(t, s):
+    """A card that is dropped on a wire goes into it, from the canvas and from the palette."""
+    g = whole_graph(s)
+    s.click(g.cards["data"])
+    s.type("li 8")
+    s.key("ctrl+Return")
+    s.type("li 2")
+    s.key("Return")
+    g = s.wait("two layers", lambda g: len(g.cards) == 3 and len(g.wires) == 2, 2)
+    s.click((g.canvas[0] + 60, g.canvas[1] + g.canvas[3] - 40))
+    s.key("shift+a")
+    s.type("relu")
+    s.key("Return")
+    s.wait("relu", lambda g: "relu" in g.cards, 2)
+    g = whole_graph(s)
+    ends = middle(g.outputs["linear.out"]), middle(g.inputs["linear_2.input"])
+    wire = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2)
+    before = sorted(g.wires)
+    s.drag(middle(g.cards["relu"]), wire)
+    g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
+    names = sorted(w[:2] for w in g.wires)
+    t.ok(names == [("data", "linear"), ("linear", "relu"), ("relu", "linear_2")], "a card that is dropped on a wire goes into it")
+    s.key("ctrl+z")
+    g = s.wait("undone", lambda g: sorted(g.wires) == before, 2)
+    t.ok(True, "in one step, with where it lies")
+    s.key("Delete")
+    g = whole_graph(s)
+    ends = middle(g.outputs["linear.out"]), middle(g.inputs["linear_2.input"])
+    wire = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2)
+    row = g.find("ReLU", x1=g.canvas[0])[0]
+    s.drag(middle(row), wire)
+    g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
+    t.ok(sorted(w[:2] for w in g.wires) == names, "so does a layer that comes from the palette")
+    s.key("ctrl+z")
+    g = s.wait("undone", lambda g: sorted(g.wires) == before, 2)
+    t.ok(len(g.cards) == 3, "in one step")
+    s.key("ctrl+z", "ctrl+z")
+
+
 def body(t):
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "gradloom-adding-%d.xml" % os.getpid())
     with open(path, "w") as f:
@@ -112,6 +151,7 @@ def body(t):
             s.wait("graph", lambda g: len(g.cards) == 1, 2)
             chain(t, s)
             at_the_pointer(t, s)
+            on_a_wire(t, s)
     finally:
         os.remove(path)
 

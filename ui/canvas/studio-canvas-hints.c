@@ -92,6 +92,7 @@ snapshot_refusal (StudioCanvas *self, GtkSnapshot *snapshot)
 void
 studio_canvas_snapshot_hints (StudioCanvas *self, GtkSnapshot *snapshot)
 {
+  studio_canvas_snapshot_landing (self, snapshot);
   if (self->gesture.state == STUDIO_GESTURE_CUTTING)
     snapshot_cut (self, snapshot);
   if (self->gesture.state == STUDIO_GESTURE_WIRING && self->gesture.all)

@@ -128,6 +128,7 @@ studio_canvas_end_gesture (StudioCanvas *self)
   studio_gesture_cancel (&self->gesture);
   g_clear_pointer (&self->lit, g_free);
   g_clear_pointer (&self->refusal, g_free);
+  studio_canvas_forget_landing (self);
   if (was_wiring)
     redraw_nodes (self);
   studio_canvas_redraw_wires (self);
@@ -219,7 +220,10 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
       break;
     case STUDIO_DO_REDRAW:
       if (self->gesture.state == STUDIO_GESTURE_MOVING)
-        studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
+        {
+          studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
+          studio_canvas_aim (self);
+        }
       if (self->gesture.state == STUDIO_GESTURE_WIRING)
         explain_refusal (self);
       gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -254,6 +258,8 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
         guint n = studio_document_n_selected (self->document);
         g_autofree guint64 *serials = g_new (guint64, n + 1);
 
+        if (studio_canvas_land (self, command->dx, command->dy))
+          break;
         for (guint i = 0; i < n; i++)
           serials[i] = studio_document_get_selected (self->document, i);
         studio_document_move (self->document, serials, n, command->dx, command->dy);
@@ -450,6 +456,7 @@ drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
     gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
   studio_canvas_redraw_wires (self);
   carry_out (self, &command);
+  studio_canvas_forget_landing (self);
   g_clear_pointer (&self->refusal, g_free);
 }
 
@@ -694,26 +701,6 @@ focus_left_cb (GtkEventControllerFocus *controller, StudioCanvas *self)
   self->space_held = FALSE;
 }
 
-/* ---- dropping from the palette ---------------------------------------------- */
-
-static gboolean
-drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioCanvas *self)
-{
-  const StudioDragOp *op = g_value_get_boxed (value);
-  double cx, cy;
-  guint64 serial;
-
-  if (op == NULL)
-    return FALSE;
-  studio_view_to_canvas (&self->view, x, y, &cx, &cy);
-  serial = op->is_module ? studio_document_add_module_instance (self->document, op->name, cx, cy)
-                         : studio_document_add_node (self->document, op->name, cx, cy);
-  if (serial == 0)
-    return FALSE;
-  studio_canvas_focus_item (self, studio_scene_find (studio_canvas_scene (self), serial), FALSE);
-  return TRUE;
-}
-
 void
 studio_canvas_init_input (StudioCanvas *self)
 {
@@ -722,7 +709,6 @@ studio_canvas_init_input (StudioCanvas *self)
   GtkEventController *motion = gtk_event_controller_motion_new (), *key = gtk_event_controller_key_new ();
   GtkEventController *scroll = gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
   GtkEventController *focus = gtk_event_controller_focus_new ();
-  GtkDropTarget *drop = gtk_drop_target_new (STUDIO_TYPE_DRAG_OP, GDK_ACTION_COPY);
 
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (drag), 0);
   g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
@@ -747,6 +733,5 @@ studio_canvas_init_input (StudioCanvas *self)
   gtk_widget_add_controller (widget, key);
   g_signal_connect (focus, "leave", G_CALLBACK (focus_left_cb), self);
   gtk_widget_add_controller (widget, focus);
-  g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
-  gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (drop));
+  studio_canvas_init_landing (self);
 }

@@ -13,6 +13,8 @@
 
 G_BEGIN_DECLS
 
+typedef struct _StudioLanding StudioLanding; /* studio-canvas-landing.c */
+
 struct _StudioCanvas
 {
   GtkWidget parent_instance;
@@ -55,6 +57,7 @@ struct _StudioCanvas
   guint n_lit;
   char *refusal; /* why the port under the pointer takes no wire; NULL: it does, or there is none */
   guint refused_item, refused_port;
+  StudioLanding *landing; /* of what is being dragged; NULL: nothing */
   gboolean space_held;
   double drag_x, drag_y; /* where a drag's pointer is, in pixels */
   guint pan_tick;        /* while it is at the canvas's edge */
@@ -143,6 +146,13 @@ void studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int 
 gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction);
 gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
 
+/* Where a drag will land: the wire that a moved card goes into, the ghost of what comes from the palette. */
+void studio_canvas_init_landing (StudioCanvas *self);
+void studio_canvas_aim (StudioCanvas *self);
+/* Puts the moved card into the wire that is aimed at; FALSE where there is none. */
+gboolean studio_canvas_land (StudioCanvas *self, double dx, double dy);
+void studio_canvas_forget_landing (StudioCanvas *self);
+void studio_canvas_snapshot_landing (StudioCanvas *self, GtkSnapshot *snapshot);
 void studio_canvas_init_input (StudioCanvas *self);
 void studio_canvas_init_menu (StudioCanvas *self);
 void studio_canvas_class_init_menu (GtkWidgetClass *klass);

@@ -142,6 +142,7 @@ studio_canvas_dispose (GObject *object)
     {
       studio_canvas_drop_glide (self);
       studio_canvas_end_gesture (self);
+      studio_canvas_forget_landing (self);
       if (self->pan_tick != 0)
         gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->pan_tick);
       self->pan_tick = 0;

@@ -7,10 +7,8 @@
 
 #include "ui/document/studio-document-private.h"
 #include "ui/scene/studio-geometry.h"
-#include "ui/scene/studio-routes.h"
 
-#define GAP   64.0 /* between a card and the one behind it */
-#define REACH 24.0 /* from a card's middle to the wire that it is dropped on */
+#define GAP 64.0 /* between a card and the one behind it */
 
 /* A node that is being added, and its wires. */
 typedef struct
@@ -553,24 +551,6 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
 }
 
 /* ---- cards that are there already -------------------------------------------------- */
-
-guint
-studio_geometry_wire_below (const StudioScene *scene, double middle_x, double middle_y, guint skip)
-{
-  guint best = STUDIO_NO_ITEM;
-  double least = REACH;
-
-  for (guint l = 0; l < scene->n_links; l++)
-    {
-      double distance = studio_route_distance (&studio_scene_routes (scene)[l], middle_x, middle_y);
-
-      if (scene->link[l].from == skip || scene->link[l].to == skip || distance >= least)
-        continue;
-      least = distance;
-      best = l;
-    }
-  return best;
-}
 
 /* The ports of a card for a wire that it is to go into. */
 static gboolean

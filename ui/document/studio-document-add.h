@@ -42,8 +42,5 @@ studio_document_preview (StudioDocument *self, const char *name, gboolean is_mod
 gboolean studio_document_can_insert (StudioDocument *self, guint64 node, guint64 wire);
 /* Moves the card by dx, dy and wires it in between. */
 gboolean studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire, double dx, double dy);
-/* The wire that passes below the middle of such a card, to be dropped there; STUDIO_NO_ITEM where there is none. skip:
- * an item whose own wires do not count. */
-guint studio_geometry_wire_below (const StudioScene *scene, double middle_x, double middle_y, guint skip);
 
 G_END_DECLS
