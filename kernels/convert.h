@@ -159,23 +159,27 @@ loom_load_int (const void *p, int64_t i, LoomDType dtype)
     }
 }
 
+/* The cases of floats, of an integer or a double v: each type is rounded to from v itself. */
+#define LOOM_STORE_FLOATS(p, i, v)                                                                                     \
+  case LOOM_F64:                                                                                                       \
+    ((double *)(p))[i] = (double)(v);                                                                                  \
+    break;                                                                                                             \
+  case LOOM_F32:                                                                                                       \
+    ((float *)(p))[i] = (float)(v);                                                                                    \
+    break;                                                                                                             \
+  case LOOM_F16:                                                                                                       \
+    ((uint16_t *)(p))[i] = loom_f16_from_float ((float)(v));                                                           \
+    break;                                                                                                             \
+  case LOOM_BF16:                                                                                                      \
+    ((uint16_t *)(p))[i] = loom_bf16_from_float ((float)(v));                                                          \
+    break;
+
 static inline void
 loom_store_int (void *p, int64_t i, LoomDType dtype, int64_t v)
 {
   switch (dtype)
     {
-    case LOOM_F64:
-      ((double *)p)[i] = (double)v;
-      break;
-    case LOOM_F32:
-      ((float *)p)[i] = (float)v;
-      break;
-    case LOOM_F16:
-      ((uint16_t *)p)[i] = loom_f16_from_float ((float)v);
-      break;
-    case LOOM_BF16:
-      ((uint16_t *)p)[i] = loom_bf16_from_float ((float)v);
-      break;
+      LOOM_STORE_FLOATS (p, i, v)
     case LOOM_I64:
       ((int64_t *)p)[i] = v;
       break;
@@ -199,18 +203,7 @@ loom_store_double (void *p, int64_t i, LoomDType dtype, double v)
 {
   switch (dtype)
     {
-    case LOOM_F64:
-      ((double *)p)[i] = v;
-      break;
-    case LOOM_F32:
-      ((float *)p)[i] = (float)v;
-      break;
-    case LOOM_F16:
-      ((uint16_t *)p)[i] = loom_f16_from_float ((float)v);
-      break;
-    case LOOM_BF16:
-      ((uint16_t *)p)[i] = loom_bf16_from_float ((float)v);
-      break;
+      LOOM_STORE_FLOATS (p, i, v)
     case LOOM_BOOL:
       ((uint8_t *)p)[i] = v != 0;
       break;

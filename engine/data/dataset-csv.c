@@ -13,8 +13,6 @@
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
 
-static const char *const target_types[] = { "class", "float", NULL };
-
 static const LoomDatasetParam params[] = {
   { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The file; its first line names the columns." },
   { .name = "target",
@@ -28,26 +26,9 @@ static const LoomDatasetParam params[] = {
   { .name = "target_type",
     .type = LOOM_DATASET_ENUM,
     .def = "class",
-    .choices = target_types,
+    .choices = loom_target_types,
     .doc = "class: y i64 [B], from whole numbers or names; float: y f32 [B, targets]." },
-  { .name = "val_fraction",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 0.9,
-    .doc = "Share of the rows for validation." },
-  { .name = "test_fraction",
-    .type = LOOM_DATASET_FLOAT,
-    .def = "0.2",
-    .minimum = 0,
-    .maximum = 0.9,
-    .doc = "Share of the rows for testing." },
-  { .name = "seed",
-    .type = LOOM_DATASET_INT,
-    .def = "0",
-    .minimum = 0,
-    .maximum = 4294967295.0,
-    .doc = "Another seed deals the rows differently." },
+  LOOM_DEALT_PARAMS ("rows", "0.2", ""),
   { .name = NULL },
 };
 

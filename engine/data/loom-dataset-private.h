@@ -102,6 +102,14 @@ LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatas
     .doc = "Samples to test on, drawn apart from the others." },                                               \
   { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
     .doc = "Another seed draws other samples." }
+/* How rows of one table are dealt to the splits; WHAT: "rows", REST: what more is to be said of the test split. */
+#define LOOM_DEALT_PARAMS(WHAT, TEST_DEFAULT, REST)                                                            \
+  { .name = "val_fraction", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,              \
+    .doc = "Share of the " WHAT " for validation." },                                                          \
+  { .name = "test_fraction", .type = LOOM_DATASET_FLOAT, .def = TEST_DEFAULT, .minimum = 0, .maximum = 0.9,    \
+    .doc = "Share of the " WHAT " for testing" REST "." },                                                     \
+  { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
+    .doc = "Another seed deals the " WHAT " differently." }
 /* The type of y where points of the plane belong to one of two classes. */
 #define LOOM_TARGET_TYPE_PARAM                                                                                 \
   { .name = "target_type", .type = LOOM_DATASET_ENUM, .def = "class", .choices = loom_target_types,            \

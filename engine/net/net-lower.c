@@ -411,14 +411,23 @@ loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node
   return p;
 }
 
+/* For each node whether it would be lowered. */
+static gboolean *
+find_needed (const LoomNet *net, const LoomLowerOptions *options)
+{
+  gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
+  Lowering l = { .net = net, .options = options, .needed = needed };
+
+  mark_needed (&l);
+  return needed;
+}
+
 int
 loom_net_dynamic_size (const LoomNet *net, const LoomLowerOptions *options)
 {
   guint n = loom_net_n_nodes (net);
-  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
-  Lowering l = { .net = net, .options = options, .needed = needed };
+  g_autofree gboolean *needed = find_needed (net, options);
 
-  mark_needed (&l);
   for (guint i = 0; i < n; i++)
     {
       char symbol = loom_net_node (net, i)->own_symbol;
@@ -433,10 +442,8 @@ int
 loom_net_find_untrainable (const LoomNet *net, const LoomLowerOptions *options)
 {
   guint n = loom_net_n_nodes (net);
-  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
-  Lowering l = { .net = net, .options = options, .needed = needed };
+  g_autofree gboolean *needed = find_needed (net, options);
 
-  mark_needed (&l);
   for (guint i = 0; i < n; i++)
     if (needed[i] && why_untrainable (net, i) != NULL)
       return (int)i;

@@ -30,17 +30,6 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
   return NULL;
 }
 
-void
-loom_onnx_free (LoomOnnx *self)
-{
-  g_clear_pointer (&self->graph, loom_graph_unref);
-  g_ptr_array_unref (self->weights);
-  g_ptr_array_unref (self->inputs);
-  g_ptr_array_unref (self->outputs);
-  g_ptr_array_unref (self->mapped);
-  g_free (self);
-}
-
 LoomTensor *
 loom_onnx_read_tensor (const char *path, char **name, GError **error)
 {

@@ -769,14 +769,3 @@ loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GE
   return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, given, faults,
                      error);
 }
-
-void
-loom_onnx_free (LoomOnnx *self)
-{
-  g_clear_pointer (&self->graph, loom_graph_unref);
-  g_ptr_array_unref (self->weights);
-  g_ptr_array_unref (self->inputs);
-  g_ptr_array_unref (self->outputs);
-  g_ptr_array_unref (self->mapped);
-  g_free (self);
-}

@@ -8,23 +8,32 @@ count_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
+/* The number of dimensions that a filter runs along, and its sizes there; 0 after a failure. */
+static int
+read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *window)
+{
+  int n = x->type.shape.rank - 2;
+
+  if (c->failed)
+    return 0;
+  if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
+    {
+      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
+      return 0;
+    }
+  for (int i = 0; i < n; i++)
+    window->kernel[i] = onnx_dim (c, w, i + 2);
+  return n;
+}
+
 static void
 map_conv (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
-  int n = x->type.shape.rank - 2;
   OnnxWindow window;
+  int n = read_kernel (c, x, w, &window);
 
-  if (c->failed)
-    return;
-  if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
-    {
-      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
-      return;
-    }
-  for (int i = 0; i < n; i++)
-    window.kernel[i] = onnx_dim (c, w, i + 2);
-  if (!onnx_window_read (c, &window, x, n))
+  if (n == 0 || !onnx_window_read (c, &window, x, n))
     return;
   x = onnx_window_pad (c, &window, x, "0");
   onnx_out (c, 0,
@@ -41,19 +50,12 @@ static void
 map_conv_transpose (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL, *y;
-  int n = x->type.shape.rank - 2;
   gint64 extra[3] = { 0 }, shape[8] = { 0 }, full[3], groups = onnx_attr_int (c, "group", 1);
   OnnxWindow window;
+  int n = read_kernel (c, x, w, &window);
 
-  if (c->failed)
+  if (n == 0)
     return;
-  if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
-    {
-      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
-      return;
-    }
-  for (int i = 0; i < n; i++)
-    window.kernel[i] = onnx_dim (c, w, i + 2);
   onnx_attr_ints (c, "output_padding", extra, 3);
   guint n_shape = onnx_attr_ints (c, "output_shape", shape, 8);
   if (!onnx_window_read (c, &window, NULL, n))

@@ -14,31 +14,38 @@
 
 #include "kernels/convert.h"
 
-/* e^x = 2^n·e^r with |r| ≤ ln2/2. 2^n is applied in two factors, so that the result
- * overflows to inf and runs out to 0 where it should. */
+/* e^x = 2^n·e^r with |r| ≤ ln2/2: n, and e^r - 1, for x from -104 to most. */
 static inline float
-cpu_exp (float x)
+cpu_exp_parts (float x, float most, int32_t *n)
 {
   const float magic = 12582912.0f; /* 1.5·2^23: adding it rounds to an integer */
-  float y = x < -104.0f ? -104.0f : x, t, n, r, p;
-  int32_t i, half;
+  float y = x < -104.0f ? -104.0f : x, t, whole, r, p;
 
-  y = y > 89.0f ? 89.0f : y;
+  y = y > most ? most : y;
   t = y * 1.44269504088896341f + magic;
-  n = t - magic;
-  i = (int32_t)(loom_float_bits (t) - 0x4b400000u);
-  r = y - n * 0.693359375f;
-  r = r - n * -2.12194440e-4f;
+  whole = t - magic;
+  *n = (int32_t)(loom_float_bits (t) - 0x4b400000u);
+  r = y - whole * 0.693359375f;
+  r = r - whole * -2.12194440e-4f;
   p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  half = i >> 1;
+  return p * r * r + r;
+}
+
+/* 2^n is applied in two factors, so that the result overflows to inf and runs out to 0 where it should. */
+static inline float
+cpu_exp (float x)
+{
+  int32_t n, half;
+  float p = cpu_exp_parts (x, 89.0f, &n) + 1.0f;
+
+  half = n >> 1;
   return p * loom_float_from_bits ((uint32_t)(half + 127) << 23)
-         * loom_float_from_bits ((uint32_t)(i - half + 127) << 23);
+         * loom_float_from_bits ((uint32_t)(n - half + 127) << 23);
 }
 
 /* factor·(e^x - 1): e^r - 1 has all its digits before 2^n comes in, and the 1 is taken off what 2^n is then, so nothing
@@ -46,27 +53,13 @@ cpu_exp (float x)
 static inline float
 cpu_expm1_times (float x, float factor)
 {
-  const float magic = 12582912.0f;
-  float y = x < -104.0f ? -104.0f : x, t, n, r, p, first;
-  int32_t i, half;
+  int32_t n, half;
+  float p = cpu_exp_parts (x, 90.0f, &n), first;
 
-  y = y > 90.0f ? 90.0f : y;
-  t = y * 1.44269504088896341f + magic;
-  n = t - magic;
-  i = (int32_t)(loom_float_bits (t) - 0x4b400000u);
-  r = y - n * 0.693359375f;
-  r = r - n * -2.12194440e-4f;
-  p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r;
-  half = i >> 1;
+  half = n >> 1;
   first = loom_float_from_bits ((uint32_t)(half + 127) << 23);
-  p = p * first + (first - loom_float_from_bits ((uint32_t)(half - i + 127) << 23));
-  return p * (loom_float_from_bits ((uint32_t)(i - half + 127) << 23) * factor);
+  p = p * first + (first - loom_float_from_bits ((uint32_t)(half - n + 127) << 23));
+  return p * (loom_float_from_bits ((uint32_t)(n - half + 127) << 23) * factor);
 }
 
 static inline float

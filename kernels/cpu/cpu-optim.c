@@ -31,6 +31,20 @@ typedef struct
   uint32_t *odd; /* not 0 where a chunk has an element that is not finite */
 } Call;
 
+/* Takes a step with these rates: part gets the chunks from..to of a Call. */
+static LoomStatus
+take_step (Optim *self, void *const *b, const LoomStepRates *rates, double step,
+           void (*part) (void *context, int64_t from, int64_t to), LoomMessage *message)
+{
+  CpuKernel *k = (CpuKernel *)self;
+  Call call = { .self = self, .common = common_of_f (rates), .first = step == 1 };
+
+  if (!self->m.bound)
+    cpu_multi_bind (&k->base, b, message);
+  cpu_share (k, self->m.ns, self->m.chunks, part, &call);
+  return LOOM_STATUS_OK;
+}
+
 /* ---- sgd --------------------------------------------------------------- */
 
 /* Pieces of p [n], g [n] and, with momentum, buf [n]. */
@@ -76,16 +90,11 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
   Optim *self = (Optim *)k;
   LoomStepRates rates;
   double hyper[4], step;
-  Call call;
 
   if (!read_scalars_f (b + self->m.lists * self->m.n_tensors, 4, self->sgd.maximize, hyper, &rates, &step))
     return LOOM_STATUS_OK;
   loom_rates_sgd (&self->sgd, hyper, step, &rates);
-  call = (Call){ .self = self, .common = common_of_f (&rates), .first = step == 1 };
-  if (!self->m.bound)
-    cpu_multi_bind (&k->base, b, message);
-  cpu_share (k, self->m.ns, self->m.chunks, part_sgd, &call);
-  return LOOM_STATUS_OK;
+  return take_step (self, b, &rates, step, part_sgd, message);
 }
 
 /* ---- adam -------------------------------------------------------------- */
@@ -141,16 +150,11 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
   Optim *self = (Optim *)k;
   LoomStepRates rates;
   double hyper[5], step;
-  Call call;
 
   if (!read_scalars_f (b + self->m.lists * self->m.n_tensors, 5, self->adam.maximize, hyper, &rates, &step))
     return LOOM_STATUS_OK;
   loom_rates_adam (&self->adam, hyper, step, &rates);
-  call = (Call){ .self = self, .common = common_of_f (&rates), .first = step == 1 };
-  if (!self->m.bound)
-    cpu_multi_bind (&k->base, b, message);
-  cpu_share (k, self->m.ns, self->m.chunks, part_adam, &call);
-  return LOOM_STATUS_OK;
+  return take_step (self, b, &rates, step, part_adam, message);
 }
 
 /* ---- grad_stats -------------------------------------------------------- */

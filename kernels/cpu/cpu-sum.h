@@ -39,59 +39,37 @@
     }                                                                                                                  \
   while (0)
 
-/* The largest (smallest) of n ≥ 1 floats; NaN wins. */
-static inline float
-cpu_row_max (const float *x, int64_t n)
-{
-  float best = x[0];
-  int64_t i = 0;
+/* The largest (smallest) of n ≥ 1 floats x [n]; NaN wins. MORE: > or <. */
+#define ROW_EXTREME(name, MORE)                                                                                        \
+  static inline float name (const float *x, int64_t n)                                                                 \
+  {                                                                                                                    \
+    float best = x[0];                                                                                                 \
+    int64_t i = 0;                                                                                                     \
+                                                                                                                       \
+    if (n >= LANES)                                                                                                    \
+      {                                                                                                                \
+        float lane[LANES];                                                                                             \
+                                                                                                                       \
+        for (int l = 0; l < LANES; l++)                                                                                \
+          lane[l] = x[l];                                                                                              \
+        for (i = LANES; i + LANES <= n; i += LANES)                                                                    \
+          for (int l = 0; l < LANES; l++)                                                                              \
+            {                                                                                                          \
+              float v = x[i + l];                                                                                      \
+                                                                                                                       \
+              lane[l] = ((v MORE lane[l]) | (v != v)) ? v : lane[l];                                                   \
+            }                                                                                                          \
+        for (int l = 0; l < LANES; l++)                                                                                \
+          best = lane[l] MORE best || lane[l] != lane[l] ? lane[l] : best;                                             \
+      }                                                                                                                \
+    for (; i < n; i++)                                                                                                 \
+      best = x[i] MORE best || x[i] != x[i] ? x[i] : best;                                                             \
+    return best;                                                                                                       \
+  }
 
-  if (n >= LANES)
-    {
-      float lane[LANES];
-
-      for (int l = 0; l < LANES; l++)
-        lane[l] = x[l];
-      for (i = LANES; i + LANES <= n; i += LANES)
-        for (int l = 0; l < LANES; l++)
-          {
-            float v = x[i + l];
-
-            lane[l] = ((v > lane[l]) | (v != v)) ? v : lane[l];
-          }
-      for (int l = 0; l < LANES; l++)
-        best = lane[l] > best || lane[l] != lane[l] ? lane[l] : best;
-    }
-  for (; i < n; i++)
-    best = x[i] > best || x[i] != x[i] ? x[i] : best;
-  return best;
-}
-
-static inline float
-cpu_row_min (const float *x, int64_t n)
-{
-  float best = x[0];
-  int64_t i = 0;
-
-  if (n >= LANES)
-    {
-      float lane[LANES];
-
-      for (int l = 0; l < LANES; l++)
-        lane[l] = x[l];
-      for (i = LANES; i + LANES <= n; i += LANES)
-        for (int l = 0; l < LANES; l++)
-          {
-            float v = x[i + l];
-
-            lane[l] = ((v < lane[l]) | (v != v)) ? v : lane[l];
-          }
-      for (int l = 0; l < LANES; l++)
-        best = lane[l] < best || lane[l] != lane[l] ? lane[l] : best;
-    }
-  for (; i < n; i++)
-    best = x[i] < best || x[i] != x[i] ? x[i] : best;
-  return best;
-}
+/* clang-format off */
+ROW_EXTREME (cpu_row_max, >)
+ROW_EXTREME (cpu_row_min, <)
+/* clang-format on */
 
 #endif

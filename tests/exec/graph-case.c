@@ -10,6 +10,26 @@
 #include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
 
+gboolean
+case_end (Case *c, const char *name, guint seed, gboolean as_it_is)
+{
+  gboolean right = c->wrong->len == 0;
+
+  if (!right)
+    {
+      g_autofree char *text
+          = as_it_is && c->graph != NULL ? loom_graph_write (c->graph, NULL) : random_graph_text (c->source);
+      g_autofree char *file = g_strdup_printf ("gradloom-%s-%u.xml", name, seed);
+      g_autofree char *path = g_build_filename (g_get_tmp_dir (), file, NULL);
+
+      g_file_set_contents (path, text, -1, NULL);
+      g_test_message ("seed %u (%s):\n%s", seed, path, c->wrong->str);
+    }
+  g_clear_pointer (&c->graph, loom_graph_unref);
+  g_string_free (c->wrong, TRUE);
+  return right;
+}
+
 void
 case_complain (Case *c, const char *format, ...)
 {

@@ -20,6 +20,9 @@ typedef struct
   GString *wrong; /* what was found, a line each */
 } Case;
 
+/* Clears the case. What is wrong is told, with the file that the graph is left in: as it was drawn by lot or, where
+ * there is one, as it came to be. TRUE where nothing is. */
+gboolean case_end (Case *c, const char *name, guint seed, gboolean as_it_is);
 void case_complain (Case *c, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Reads, writes and reads again; the graph that goes on is the one that was written and read. */
 void case_read (Case *c, const char *text);

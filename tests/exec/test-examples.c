@@ -92,18 +92,6 @@ feed_for (const LoomProgram *p)
 
 /* ---- running ---------------------------------------------------------- */
 
-static void
-append_state (LoomState *state, GPtrArray *results)
-{
-  for (guint i = 0; i < loom_state_n_slots (state); i++)
-    {
-      const char *name;
-
-      loom_state_slot (state, i, &name, NULL, NULL);
-      g_ptr_array_add (results, loom_state_get (state, name, NULL));
-    }
-}
-
 static GPtrArray *
 run_eager (const Example *e, const char *device)
 {
@@ -120,7 +108,7 @@ run_eager (const Example *e, const char *device)
   g_assert_no_error (error);
   for (guint o = 0; o < loom_program_n_outputs (e->p); o++)
     g_ptr_array_add (results, loom_eager_output (eager, o, NULL));
-  append_state (state, results);
+  poison_append_state (state, results);
   return results;
 }
 
@@ -190,7 +178,7 @@ run_plan (const Example *e, const LoomPlanOptions *options, gboolean poisoned)
       results = poison_run (plan, state, data, STEPS, &error);
       g_assert_no_error (error);
       loom_plan_free (plan);
-      append_state (state, results);
+      poison_append_state (state, results);
       return results;
     }
   exec = options->no_reuse ? loom_exec_new (plan, state, &error) : exec_counted (e, plan, state);
@@ -203,7 +191,7 @@ run_plan (const Example *e, const LoomPlanOptions *options, gboolean poisoned)
   g_assert_no_error (error);
   for (guint o = 0; o < loom_program_n_outputs (e->p); o++)
     g_ptr_array_add (results, loom_exec_output (exec, o, NULL));
-  append_state (state, results);
+  poison_append_state (state, results);
   return results;
 }
 

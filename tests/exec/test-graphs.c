@@ -125,23 +125,10 @@ run_seed (guint32 seed, Report *report)
              .update = seed % 3 == 0 && seed % 4 != 0,
              .devices = devices,
              .wrong = g_string_new (NULL) };
-  gboolean right;
 
   random_graph_add_operators (source, report->operators);
   run_case (&c, report);
-  right = c.wrong->len == 0;
-  if (!right)
-    {
-      g_autofree char *text = random_graph_text (source);
-      g_autofree char *file = g_strdup_printf ("gradloom-graph-%u.xml", seed);
-      g_autofree char *path = g_build_filename (g_get_tmp_dir (), file, NULL);
-
-      g_file_set_contents (path, text, -1, NULL);
-      g_test_message ("seed %u (%s):\n%s", seed, path, c.wrong->str);
-    }
-  g_clear_pointer (&c.graph, loom_graph_unref);
-  g_string_free (c.wrong, TRUE);
-  return right;
+  return case_end (&c, "graph", seed, FALSE);
 }
 
 static void

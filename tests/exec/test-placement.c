@@ -118,22 +118,9 @@ run_seed (guint32 seed, LoomDevices *devices, Report *report)
              .update = seed % 3 == 0 && seed % 4 != 0,
              .devices = devices,
              .wrong = g_string_new (NULL) };
-  gboolean right;
 
   run_case (&c, report);
-  right = c.wrong->len == 0;
-  if (!right)
-    {
-      g_autofree char *text = c.graph != NULL ? loom_graph_write (c.graph, NULL) : random_graph_text (source);
-      g_autofree char *file = g_strdup_printf ("gradloom-placement-%u.xml", seed);
-      g_autofree char *path = g_build_filename (g_get_tmp_dir (), file, NULL);
-
-      g_file_set_contents (path, text, -1, NULL);
-      g_test_message ("seed %u (%s):\n%s", seed, path, c.wrong->str);
-    }
-  g_clear_pointer (&c.graph, loom_graph_unref);
-  g_string_free (c.wrong, TRUE);
-  return right;
+  return case_end (&c, "placement", seed, TRUE);
 }
 
 static void

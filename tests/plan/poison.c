@@ -228,3 +228,15 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
   g_free (run.dying);
   return outputs;
 }
+
+void
+poison_append_state (LoomState *state, GPtrArray *results)
+{
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      g_ptr_array_add (results, loom_state_get (state, name, NULL));
+    }
+}

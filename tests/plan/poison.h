@@ -9,3 +9,5 @@
 /* Runs `steps` steps of a plan over the state. feed[i] is the data of program input i. Returns the outputs (LoomTensor)
  * of the last one; NULL with error when something fails. */
 GPtrArray *poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint steps, GError **error);
+/* Adds a copy of each slot of the state to results. */
+void poison_append_state (LoomState *state, GPtrArray *results);

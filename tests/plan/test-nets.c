@@ -276,18 +276,6 @@ numbers (guint32 seed)
   return x;
 }
 
-static void
-append_state (LoomState *state, GPtrArray *results)
-{
-  for (guint i = 0; i < loom_state_n_slots (state); i++)
-    {
-      const char *name;
-
-      loom_state_slot (state, i, &name, NULL, NULL);
-      g_ptr_array_add (results, loom_state_get (state, name, NULL));
-    }
-}
-
 typedef enum
 {
   EXEC,
@@ -342,7 +330,7 @@ run (LoomProgram *p, LoomDevices *devices, const LoomPlanOptions *options, How h
         }
       g_assert_no_error (error);
     }
-  append_state (state, results);
+  poison_append_state (state, results);
   return results;
 }
 

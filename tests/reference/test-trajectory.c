@@ -5,6 +5,7 @@
  * stored the weights and all of the optimiser's states at the end. */
 #include "tests/exec/test-device.h"
 #include "engine/loom.h"
+#include "tests/scratch.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -267,20 +268,6 @@ test_file (gconstpointer data)
   g_assert_cmpuint (failed, ==, 0);
 }
 
-static void
-remove_folder (void)
-{
-  static const char *const names[] = { "x.npy", "y.npy", "graph.xml" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *path = g_build_filename (folder, names[i], NULL);
-      g_unlink (path);
-    }
-  g_rmdir (folder);
-  g_free (folder);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -297,6 +284,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (f), test_file);
     }
   status = g_test_run ();
-  remove_folder ();
+  remove_tree (folder);
+  g_free (folder);
   return status;
 }

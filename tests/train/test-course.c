@@ -1,19 +1,14 @@
 /* Settings of a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
  */
 #include "engine/loom.h"
+#include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 /* 300 samples: with 8 × 4 the last step of an epoch has a whole and a short batch, and 4 × 8 leaves three. */
-#define NET                                                                                                            \
-  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
-  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>"                                                    \
-  "<node id=\"hidden\" op=\"linear\" out_features=\"12\"/><node id=\"act\" op=\"tanh\"/>"                              \
-  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
-  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"          \
-  "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+#define NET TRAIN_TEST_SPIRALS ("n=\"300\"", "12")
 #define METRICS                                                                                                        \
   "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/>"                                                     \
   "<metric type=\"confusion_matrix\" input=\"scores\" target=\"data.y\"/></train></graph>"
@@ -44,16 +39,6 @@ trainer_ok (const char *train, const LoomTrainerOptions *options)
 
   g_assert_no_error (error);
   return trainer;
-}
-
-static void
-finish (LoomTrainer *trainer)
-{
-  g_autoptr (GError) error = NULL;
-  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
-
-  g_assert_no_error (error);
-  g_assert_cmpint (end, ==, LOOM_TRAINER_DONE);
 }
 
 static double
@@ -108,7 +93,7 @@ test_accumulate (void)
       g_autofree Curve *one = g_new0 (Curve, 1);
 
       loom_trainer_set_observer (whole, &observer, one);
-      finish (whole);
+      train_test_run (whole);
       g_assert_cmpint (loom_trainer_steps (whole), ==, 30);
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
         {
@@ -117,7 +102,7 @@ test_accumulate (void)
           g_autofree Curve *other = g_new0 (Curve, 1);
 
           loom_trainer_set_observer (trainer, &observer, other);
-          finish (trainer);
+          train_test_run (trainer);
           g_assert_cmpint (loom_trainer_steps (trainer), ==, 30);
           for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
             g_assert_cmpfloat (largest_difference (whole, trainer, weight_names[w], weight_names[w]), <, 1e-10);
@@ -155,7 +140,7 @@ test_draws (void)
   LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &o, &error);
   g_assert_no_error (error);
-  finish (trainer);
+  train_test_run (trainer);
   /* The counter of the last batch: the second step's last of four. */
   g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "accumulate_batch"), ==, 7);
 }
@@ -208,7 +193,7 @@ test_average (void)
       /* Before the first step there is nothing to average. */
       g_assert_true (loom_trainer_evaluate (trainer, "test", &error));
       double first = a.eval_loss;
-      finish (trainer);
+      train_test_run (trainer);
       for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
         {
           g_autofree char *slot = g_strconcat ("optimizer.ema.", weight_names[w], NULL);
@@ -297,7 +282,7 @@ test_early_stop (void)
       gint64 best = 1, end = 1;
 
       loom_trainer_set_observer (trainer, &observer, &w);
-      finish (trainer);
+      train_test_run (trainer);
       for (end = 2; end <= 99; end++)
         {
           double gain = w.of_loss ? w.value[best] - w.value[end] : w.value[end] - w.value[best];
@@ -449,7 +434,7 @@ test_transfer_resume (void)
   g_assert_no_error (error);
   g_autoptr (LoomTensor) taken = loom_state_get (loom_trainer_state (trainer), "hidden.weight", &error);
   g_assert_cmpfloat (loom_tensor_get (taken, 5), ==, 0.25);
-  finish (trainer);
+  train_test_run (trainer);
   g_clear_pointer (&trainer, loom_trainer_free);
   g_remove (path);
   trainer = loom_trainer_new (NULL, &again, &error);

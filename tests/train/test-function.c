@@ -1,5 +1,6 @@
 /* Runs that have no data or no epochs: a function of parameters that is minimised, and weights that are only begun. */
 #include "engine/train/loom-trainer.h"
+#include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -25,31 +26,6 @@
   "<node id=\"loss\" op=\"mean\"/>\n<wire from=\"u\" to=\"loss\"/>\n<train loss=\"loss\"/>\n</graph>\n"
 
 static char *scratch;
-
-static LoomTrainer *
-trainer_new (const char *xml, LoomTrainerOptions o)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = xml != NULL ? loom_graph_read_data (xml, strlen (xml), "test", faults, &error) : NULL;
-
-  g_assert_no_error (error);
-  o.lr = NAN;
-  o.seed = -1;
-  o.threads = 1;
-  LoomTrainer *t = loom_trainer_new (graph, &o, &error);
-  g_assert_no_error (error);
-  return t;
-}
-
-static void
-run (LoomTrainer *t)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_assert_cmpint (loom_trainer_run (t, &error), ==, LOOM_TRAINER_DONE);
-  g_assert_no_error (error);
-}
 
 static double
 value (LoomTrainer *t, const char *name)
@@ -84,9 +60,9 @@ test_product (void)
   for (guint i = 0; i < G_N_ELEMENTS (runs); i++)
     for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
       {
-        g_autoptr (LoomTrainer) t = trainer_new (runs[i], (LoomTrainerOptions){ .device = devices[d] });
+        g_autoptr (LoomTrainer) t = train_test_new (runs[i], (LoomTrainerOptions){ .device = devices[d] });
 
-        run (t);
+        train_test_run (t);
         g_assert_cmpfloat_with_epsilon (value (t, "x"), 1.7, 1e-6);
         g_assert_cmpfloat_with_epsilon (value (t, "y"), 2.8, 1e-6);
         g_assert_cmpfloat_with_epsilon (value (t, "z"), 3.9, 1e-6);
@@ -105,10 +81,10 @@ test_rosenbrock (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (runs); i++)
     {
-      g_autoptr (LoomTrainer) t = trainer_new (runs[i], (LoomTrainerOptions){ 0 });
+      g_autoptr (LoomTrainer) t = train_test_new (runs[i], (LoomTrainerOptions){ 0 });
 
       g_assert_cmpint (loom_trainer_total_steps (t), ==, loom_trainer_spec (t)->epochs);
-      run (t);
+      train_test_run (t);
       g_assert_cmpfloat_with_epsilon (value (t, "x"), 1, 2e-3);
       g_assert_cmpfloat_with_epsilon (value (t, "y"), 1, 4e-3);
     }
@@ -127,12 +103,12 @@ static void
 test_begun_function (void)
 {
   g_autoptr (LoomTrainer) t
-      = trainer_new (ROSENBROCK ("<train loss=\"f\" optimizer=\"sgd\" epochs=\"0\"/>\n"), (LoomTrainerOptions){ 0 });
+      = train_test_new (ROSENBROCK ("<train loss=\"f\" optimizer=\"sgd\" epochs=\"0\"/>\n"), (LoomTrainerOptions){ 0 });
   LoomTrainerObserver observer = { .eval = function_eval_cb };
   guint evaluated = 0;
 
   loom_trainer_set_observer (t, &observer, &evaluated);
-  run (t);
+  train_test_run (t);
   g_assert_cmpuint (evaluated, ==, 1);
 }
 
@@ -141,7 +117,7 @@ static void
 test_snapshot (void)
 {
   g_autoptr (LoomTrainer) t
-      = trainer_new (ROSENBROCK ("<train loss=\"f\" optimizer=\"sgd\" lr=\"0\"/>\n"), (LoomTrainerOptions){ 0 });
+      = train_test_new (ROSENBROCK ("<train loss=\"f\" optimizer=\"sgd\" lr=\"0\"/>\n"), (LoomTrainerOptions){ 0 });
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomTensor) f = loom_trainer_snapshot (t, "f", NULL, &error);
 
@@ -168,11 +144,11 @@ test_no_epochs (void)
   gsize n_a, n_b;
   guint evaluated = 0;
 
-  g_autoptr (LoomTrainer) first = trainer_new (SPIRALS, (LoomTrainerOptions){ .out = whole });
-  run (first);
-  g_autoptr (LoomTrainer) none = trainer_new (SPIRALS, (LoomTrainerOptions){ .out = begun, .no_epochs = TRUE });
+  g_autoptr (LoomTrainer) first = train_test_new (SPIRALS, (LoomTrainerOptions){ .out = whole });
+  train_test_run (first);
+  g_autoptr (LoomTrainer) none = train_test_new (SPIRALS, (LoomTrainerOptions){ .out = begun, .no_epochs = TRUE });
   loom_trainer_set_observer (none, &observer, &evaluated);
-  run (none);
+  train_test_run (none);
   g_assert_cmpuint (evaluated, ==, 1);
   g_assert_cmpint (loom_trainer_steps (none), ==, 0);
   g_clear_pointer (&none, loom_trainer_free);
@@ -183,8 +159,8 @@ test_no_epochs (void)
   g_assert_cmpint (loom_weights_step (weights_whole), ==, 8);
   g_assert_cmpint (loom_weights_step (scratch), ==, -1);
 
-  g_autoptr (LoomTrainer) on = trainer_new (NULL, (LoomTrainerOptions){ .resume = begun, .epochs = 2 });
-  run (on);
+  g_autoptr (LoomTrainer) on = train_test_new (NULL, (LoomTrainerOptions){ .resume = begun, .epochs = 2 });
+  train_test_run (on);
   g_assert_true (g_file_get_contents (weights_whole, &a, &n_a, NULL));
   g_assert_true (g_file_get_contents (weights_begun, &b, &n_b, NULL));
   g_assert_cmpmem (a, n_a, b, n_b);

@@ -1,18 +1,13 @@
 /* Events inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
 #include "engine/loom.h"
+#include "tests/train/train-test.h"
 
 #include <math.h>
 #include <string.h>
 
 /* 1000 samples in batches of 96; the 1000 test samples are evaluated in eleven batches. */
-static const char *const GRAPH
-    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
-      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/><node id=\"hidden\" op=\"linear\" out_features=\"16\"/>"
-      "<node id=\"act\" op=\"tanh\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
-      "<node id=\"loss\" op=\"cross_entropy\"/>"
-      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
-      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
-      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
+static const char *const GRAPH = TRAIN_TEST_SPIRALS (
+    "", "16") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
 
 typedef struct
 {
@@ -23,19 +18,6 @@ typedef struct
   gsize most;
   double eval_loss;
 } Seen;
-
-static LoomTrainer *
-trainer_new (void)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (GRAPH, strlen (GRAPH), "test", faults, &error);
-  g_assert_no_error (error);
-  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
-  LoomTrainer *trainer = loom_trainer_new (graph, &o, &error);
-  g_assert_no_error (error);
-  return trainer;
-}
 
 static gsize
 memory (LoomTrainer *trainer)
@@ -99,7 +81,7 @@ static const LoomTrainerObserver observer
 static LoomTensor *
 run (LoomCommandKind then, Seen *seen, LoomTrainerEnd expected)
 {
-  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
   g_autoptr (GError) error = NULL;
 
   *seen = (Seen){ .then = then, .most = memory (trainer) };
@@ -142,7 +124,7 @@ test_memory (void)
   g_autoptr (LoomTensor) weight = run (LOOM_COMMAND_CHECKPOINT, &seen, LOOM_TRAINER_DONE);
   g_assert_cmpuint (seen.memories, ==, 3);
 
-  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
   gsize before = memory (trainer);
   g_autoptr (LoomTensor) act = loom_trainer_snapshot (trainer, "act", NULL, NULL);
   g_assert_nonnull (act);

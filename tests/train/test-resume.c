@@ -1,20 +1,15 @@
 /* Resumed runs: what they may change and refuse, and damaged folders. */
 #include "engine/loom.h"
 #include "tests/scratch.h"
+#include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
-static const char *const GRAPH
-    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
-      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/><node id=\"hidden\" op=\"linear\" out_features=\"16\"/>"
-      "<node id=\"act\" op=\"tanh\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
-      "<node id=\"loss\" op=\"cross_entropy\"/>"
-      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
-      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
-      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\">"
-      "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>";
+static const char *const GRAPH = TRAIN_TEST_SPIRALS (
+    "", "16") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\">"
+              "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>";
 
 typedef struct
 {
@@ -24,23 +19,7 @@ typedef struct
 static LoomTrainer *
 begin (const char *out)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (GRAPH, strlen (GRAPH), "test", faults, &error);
-  g_assert_no_error (error);
-  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .out = out, .threads = 1 };
-  LoomTrainer *trainer = loom_trainer_new (graph, &o, &error);
-  g_assert_no_error (error);
-  return trainer;
-}
-
-static void
-finish (LoomTrainer *trainer)
-{
-  g_autoptr (GError) error = NULL;
-  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (end, ==, LOOM_TRAINER_DONE);
+  return train_test_new (GRAPH, (LoomTrainerOptions){ .out = out });
 }
 
 /* A finished run of two epochs of 11 steps, with checkpoints at 11 and 22. */
@@ -50,7 +29,7 @@ set_up (Fixture *f, gconstpointer data)
   f->folder = g_dir_make_tmp ("gradloom-resume-XXXXXX", NULL);
   f->run = g_build_filename (f->folder, "run", NULL);
   g_autoptr (LoomTrainer) trainer = begin (f->run);
-  finish (trainer);
+  train_test_run (trainer);
 }
 
 static void
@@ -163,7 +142,7 @@ test_allowed (Fixture *f, gconstpointer data)
   g_autofree char *xml = read_text (f, "graph.xml");
   g_assert_nonnull (strstr (xml, "epochs=\"4\""));
   g_assert_nonnull (strstr (xml, "lr=\"0.125\""));
-  finish (trainer);
+  train_test_run (trainer);
   g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "lr"), ==, 0.125);
   g_clear_pointer (&trainer, loom_trainer_free);
 
@@ -238,7 +217,7 @@ test_damaged (Fixture *f, gconstpointer data)
   /* From the older one it ends where it ended before. */
   g_autofree char *events = read_text (f, "events.jsonl");
   g_autoptr (LoomTrainer) trainer = resume (&o);
-  finish (trainer);
+  train_test_run (trainer);
   g_clear_pointer (&trainer, loom_trainer_free);
   g_autofree char *after = read_text (f, newest);
   g_autofree char *events_after = read_text (f, "events.jsonl");
@@ -383,7 +362,7 @@ test_features (gconstpointer data)
 
   {
     g_autoptr (LoomTrainer) trainer = begin_feature (k, whole);
-    finish (trainer);
+    train_test_run (trainer);
     steps = loom_trainer_steps (trainer);
     g_assert_true (loom_trainer_is_over (trainer));
     g_assert_cmpint (steps < loom_trainer_total_steps (trainer), ==, features[k].early);
@@ -401,7 +380,7 @@ test_features (gconstpointer data)
     }
   LoomTrainerOptions o = { .lr = NAN, .seed = -1, .resume = parts };
   g_autoptr (LoomTrainer) trainer = resume (&o);
-  finish (trainer);
+  train_test_run (trainer);
   g_assert_cmpint (loom_trainer_steps (trainer), ==, steps);
   g_clear_pointer (&trainer, loom_trainer_free);
 
@@ -419,7 +398,7 @@ test_features (gconstpointer data)
   /* Nothing is left to do, and it says so. */
   trainer = resume (&o);
   g_assert_true (loom_trainer_is_over (trainer));
-  finish (trainer);
+  train_test_run (trainer);
   g_assert_cmpint (loom_trainer_steps (trainer), ==, steps);
   g_clear_pointer (&trainer, loom_trainer_free);
   remove_tree (folder);
@@ -499,7 +478,7 @@ test_later_notes (Fixture *f, gconstpointer data)
   g_autoptr (LoomTrainer) trainer = resume (&o);
   loom_trainer_set_observer (trainer, &observer, later);
   guint at_first = count_of (loom_trainer_notes (trainer), "abacus-");
-  finish (trainer);
+  train_test_run (trainer);
   g_assert_cmpuint (at_first, >, 0);
   g_assert_cmpuint (n_plans, >, at_first);
   g_assert_cmpuint (at_first + count_of (later->str, "abacus-"), ==, n_plans);

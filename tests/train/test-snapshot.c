@@ -1,34 +1,14 @@
 /* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
 #include "engine/loom.h"
+#include "tests/train/train-test.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const GRAPH
-    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
-      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/><node id=\"hidden\" op=\"linear\" out_features=\"16\"/>"
-      "<node id=\"act\" op=\"tanh\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
-      "<node id=\"loss\" op=\"cross_entropy\"/>"
-      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
-      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
-      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
+static const char *const GRAPH = TRAIN_TEST_SPIRALS (
+    "", "16") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
 
 static const char *const ports[] = { "act", "scores", "grad:hidden.weight", "loss", "data.x", "grad:scores.bias", "grad:act", "grad:scores" };
-
-static LoomTrainer *
-trainer_new (void)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (GRAPH, strlen (GRAPH), "test", faults, &error);
-  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
-  LoomTrainer *trainer;
-
-  g_assert_no_error (error);
-  trainer = loom_trainer_new (graph, &o, &error);
-  g_assert_no_error (error);
-  return trainer;
-}
 
 static LoomTensor *
 look (LoomTrainer *trainer, const char *port)
@@ -54,7 +34,7 @@ assert_near (const char *port, const LoomTensor *a, const LoomTensor *b)
 static void
 test_gradient_of_port (void)
 {
-  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
   g_autoptr (LoomTensor) scores = look (trainer, "grad:scores"), bias = look (trainer, "grad:scores.bias");
   double sum[2] = { 0 };
 
@@ -70,7 +50,7 @@ test_gradient_of_port (void)
 static void
 test_several (void)
 {
-  g_autoptr (LoomTrainer) all = trainer_new ();
+  g_autoptr (LoomTrainer) all = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
 
   for (guint round = 0; round < 100; round++)
     for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
@@ -84,7 +64,7 @@ test_several (void)
         beside = look (all, ports[i]);
         if (round > 1)
           continue;
-        alone = trainer_new ();
+        alone = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
         value = look (alone, ports[i]);
         assert_near (ports[i], value, beside);
         g_assert_null (loom_trainer_snapshot (all, "nothing", NULL, &error));
@@ -93,7 +73,7 @@ test_several (void)
   for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
     {
       g_autoptr (LoomTensor) beside = look (all, ports[i]), value = NULL;
-      g_autoptr (LoomTrainer) alone = trainer_new ();
+      g_autoptr (LoomTrainer) alone = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
 
       value = look (alone, ports[i]);
       assert_near (ports[i], value, beside);
@@ -104,7 +84,7 @@ test_several (void)
 static void
 test_fresh (void)
 {
-  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
   g_autoptr (LoomTensor) before = look (trainer, "scores"), after = NULL, expected = NULL;
   g_autoptr (LoomTensor) weight = loom_state_get (loom_trainer_state (trainer), "scores.bias", NULL);
   gint64 step = -1;

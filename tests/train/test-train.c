@@ -5,6 +5,7 @@
 #include "engine/loom.h"
 #include "tests/exec/test-device.h"
 #include "tests/scratch.h"
+#include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -88,15 +89,6 @@ trainer_ok (const char *xml, const LoomTrainerOptions *o)
   return trainer;
 }
 
-static void
-run_to_end (LoomTrainer *trainer)
-{
-  g_autoptr (GError) error = NULL;
-  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (end, ==, LOOM_TRAINER_DONE);
-}
-
 static char *
 contents (const char *folder, const char *name, gsize *length)
 {
@@ -170,7 +162,7 @@ test_whole_run (Fixture *f, gconstpointer data)
   g_autoptr (LoomTrainer) trainer = trainer_ok (GRAPH, &o);
 
   loom_trainer_set_observer (trainer, &observer, &seen);
-  run_to_end (trainer);
+  train_test_run (trainer);
   g_assert_cmpint (seen.steps, ==, 66);
   g_assert_cmpint (seen.evals, ==, 6);
   g_assert_cmpfloat (seen.last_loss, <, seen.first_loss);
@@ -209,7 +201,7 @@ test_repeatable (Fixture *f, gconstpointer data)
           g_autoptr (LoomTensor) before = loom_trainer_snapshot (trainer, "act", NULL, NULL);
           g_assert_nonnull (before);
         }
-      run_to_end (trainer);
+      train_test_run (trainer);
     }
   assert_same_file (a, b, "weights.safetensors");
   assert_same_file (a, b, "events.jsonl");
@@ -226,7 +218,7 @@ test_resume (Fixture *f, gconstpointer data)
   g_autofree char *whole = g_build_filename (f->folder, "whole", NULL);
   LoomTrainerOptions o = options (whole);
   g_autoptr (LoomTrainer) uninterrupted = trainer_ok (GRAPH, &o);
-  run_to_end (uninterrupted);
+  train_test_run (uninterrupted);
 
   /* In the middle of an epoch, before its short batch, after it (before and in the evaluation), and at the first step.
    */
@@ -254,7 +246,7 @@ test_resume (Fixture *f, gconstpointer data)
       again.resume = out;
       trainer = trainer_ok (NULL, &again);
       g_assert_cmpint (loom_trainer_steps (trainer), ==, places[i]);
-      run_to_end (trainer);
+      train_test_run (trainer);
       assert_same_file (whole, out, "weights.safetensors");
       assert_same_file (whole, out, "events.jsonl");
       assert_same_file (whole, out, "checkpoints/66/optimizer.safetensors");
@@ -325,7 +317,7 @@ test_broken_checkpoint (Fixture *f, gconstpointer data)
   LoomTrainerOptions o = options (out);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomTrainer) trainer = trainer_ok (GRAPH, &o);
-  run_to_end (trainer);
+  train_test_run (trainer);
   g_clear_pointer (&trainer, loom_trainer_free);
   gsize length;
   g_autofree char *weights = contents (out, "weights.safetensors", &length);
@@ -337,7 +329,7 @@ test_broken_checkpoint (Fixture *f, gconstpointer data)
   again.resume = out;
   trainer = trainer_ok (NULL, &again);
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 55);
-  run_to_end (trainer);
+  train_test_run (trainer);
   gsize length_after;
   g_autofree char *after = contents (out, "weights.safetensors", &length_after);
   g_assert_cmpmem (kept, length, after, length_after);
@@ -383,7 +375,7 @@ test_resume_from_nothing (Fixture *f, gconstpointer data)
   g_autofree char *a = g_build_filename (f->folder, "a", NULL), *b = g_build_filename (f->folder, "b", NULL);
   LoomTrainerOptions o = options (a), again = options (NULL);
   g_autoptr (LoomTrainer) trainer = trainer_ok (GRAPH, &o);
-  run_to_end (trainer);
+  train_test_run (trainer);
   g_clear_pointer (&trainer, loom_trainer_free);
 
   o.out = b;
@@ -392,7 +384,7 @@ test_resume_from_nothing (Fixture *f, gconstpointer data)
   again.resume = b;
   trainer = trainer_ok (NULL, &again);
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 0);
-  run_to_end (trainer);
+  train_test_run (trainer);
   assert_same_file (a, b, "weights.safetensors");
   assert_same_file (a, b, "events.jsonl");
 }

@@ -8,6 +8,7 @@
 #include "tests/ui/document-test.h"
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/document/studio-journal.h"
+#include "tests/scratch.h"
 
 static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"chain\">\n"
@@ -208,8 +209,8 @@ test_connect_rules (void)
   g_autoptr (GError) error = NULL;
   guint64 wire;
 
-  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "b2"), "out", document_serial (document, "fc"),
-                                             "input", &error),
+  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "b2"), "out",
+                                             document_serial (document, "fc"), "input", &error),
                     ==, 0);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
   g_clear_error (&error);
@@ -218,7 +219,8 @@ test_connect_rules (void)
                     ==, 0);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
   /* An input takes one wire: the new one replaces the old in one step. */
-  wire = studio_document_connect (document, document_serial (document, "x"), NULL, document_serial (document, "act"), NULL, NULL);
+  wire = studio_document_connect (document, document_serial (document, "x"), NULL, document_serial (document, "act"),
+                                  NULL, NULL);
   g_assert_cmpuint (wire, !=, 0);
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 4);
   wire = studio_document_reconnect (document, wire, document_serial (document, "b2"), "in", NULL);
@@ -241,8 +243,8 @@ test_variadic (void)
       static const char *const from[] = { "x", "fc", "act" };
       g_autofree char *port = g_strdup_printf ("%u", k);
 
-      g_assert_cmpuint (studio_document_connect (document, document_serial (document, from[k]), NULL, join, port, NULL), !=,
-                        0);
+      g_assert_cmpuint (studio_document_connect (document, document_serial (document, from[k]), NULL, join, port, NULL),
+                        !=, 0);
     }
   scene = studio_document_get_scene (document);
   i = studio_scene_find (scene, join);
@@ -306,7 +308,8 @@ test_paste (void)
   g_assert_no_error (error);
   g_assert_nonnull (loom_graph_find_module (studio_document_get_graph (other), "block_2"));
   g_assert_cmpstr (
-      loom_element_get (loom_graph_by_serial (studio_document_get_graph (other), document_serial (other, "b1_2")), "module"),
+      loom_element_get (loom_graph_by_serial (studio_document_get_graph (other), document_serial (other, "b1_2")),
+                        "module"),
       ==, "block_2");
   g_assert_true (studio_document_undo (other));
   g_assert_null (loom_graph_find_module (studio_document_get_graph (other), "block_2"));
@@ -409,21 +412,6 @@ test_compatible (void)
 /* ---- journal ------------------------------------------------------------ */
 
 static void
-remove_folder (const char *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (folder, name, NULL);
-
-      g_unlink (file);
-    }
-  g_rmdir (folder);
-}
-
-static void
 test_journal (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("gradloom-journal-XXXXXX", NULL), *lost = NULL, *found = NULL, *base = NULL;
@@ -477,7 +465,7 @@ test_journal (void)
   g_assert_null (studio_journal_read (torn, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
   g_clear_error (&error);
-  remove_folder (folder);
+  remove_tree (folder);
 }
 
 static void
@@ -510,7 +498,7 @@ test_save (void)
   g_assert_false (studio_document_open (again, "/nowhere/at/all.xml", &error));
   g_assert_nonnull (error);
   g_assert_cmpuint (document_serial (again, "relu"), !=, 0); /* what was open stays */
-  remove_folder (folder);
+  remove_tree (folder);
 }
 
 /* Paths of a run's graph.xml start where they did in the graph that was trained: before and after it is saved there,
@@ -534,7 +522,7 @@ test_run_graph (void)
   g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, "/where/data/lie");
   g_assert_true (studio_document_save (run, other, &error));
   g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, folder);
-  remove_folder (folder);
+  remove_tree (folder);
 }
 
 /* A tensor of a weight's shape can be wired to it; one of another shape, or to a weight that the layer lacks, not. */
@@ -568,14 +556,15 @@ test_ties (void)
       for (guint i = 0; i < scene->n_items; i++)
         first[i + 1] = first[i] + scene->item[i].n_offered;
       memset (lit, 0, sizeof lit);
-      studio_document_compatible_ports (document, document_serial (document, turn == 0 ? "w" : "b"), TRUE, 0, lit, first);
+      studio_document_compatible_ports (document, document_serial (document, turn == 0 ? "w" : "b"), TRUE, 0, lit,
+                                        first);
       g_assert_true (lit[first[fc] + 1] == (turn == 0));
       g_assert_true (lit[first[fc] + 2] == (turn == 1));
       g_assert_true (lit[first[plain] + 1] == (turn == 0));
       g_assert_false (lit[first[plain] + 2]);
     }
-  wire = studio_document_connect (document, document_serial (document, "w"), "out", document_serial (document, "fc"), "weight",
-                                  &error);
+  wire = studio_document_connect (document, document_serial (document, "w"), "out", document_serial (document, "fc"),
+                                  "weight", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (wire, !=, 0);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
@@ -659,7 +648,7 @@ test_dropped (void)
   g_assert_cmpuint (studio_document_dropped_parts (document), ==, 0);
   g_assert_true (g_file_get_contents (path, &text, NULL, &error));
   g_assert_cmpstr (text, ==, broken);
-  remove_folder (folder);
+  remove_tree (folder);
 }
 
 static void
@@ -705,7 +694,8 @@ test_fold (void)
   studio_document_undo (document);
   steps = studio_document_n_steps (document);
   made = studio_document_add_node (document, "relu", 0, 400);
-  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "b2"), "out", made, "input", NULL), !=, 0);
+  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "b2"), "out", made, "input", NULL),
+                    !=, 0);
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 2);
   studio_document_fold (document, steps);
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);

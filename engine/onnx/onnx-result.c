@@ -1,0 +1,13 @@
+/* What has been read of an ONNX model, of builds with a reader and without. */
+#include "engine/onnx/loom-onnx.h"
+
+void
+loom_onnx_free (LoomOnnx *self)
+{
+  g_clear_pointer (&self->graph, loom_graph_unref);
+  g_ptr_array_unref (self->weights);
+  g_ptr_array_unref (self->inputs);
+  g_ptr_array_unref (self->outputs);
+  g_ptr_array_unref (self->mapped);
+  g_free (self);
+}
