@@ -7,6 +7,7 @@
  * channels whole vectors are stored all the same, in ascending order, and the next pixel
  * writes over the surplus. It needs the 32 registers of AVX-512. */
 #include "kernels/cpu/cpu-conv-first.h"
+#include "kernels/cpu/cpu-conv-sizes.h"
 
 #ifdef __AVX512F__
 
@@ -21,8 +22,8 @@ typedef int32_t VI __attribute__ ((vector_size (64)));
 typedef struct
 {
   CpuKernel k;
-  int64_t N, H, W, K, P, Q, R;         /* R = S */
-  int64_t top, left, frame_h, frame_w; /* the padded image */
+  CPU_CONV_SIZES;           /* C is 1, R = S */
+  int64_t frame_h, frame_w; /* the padded image */
   bool has_bias, relu;
   LoomScalarOp act; /* when it is not relu */
   int64_t blocks;   /* of LANES output channels */
@@ -265,15 +266,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->N = x->dim[0];
-  self->H = x->dim[2];
-  self->W = x->dim[3];
-  self->K = y->dim[1];
-  self->P = y->dim[2];
-  self->Q = y->dim[3];
-  self->R = R;
-  self->top = a->pad[0];
-  self->left = a->pad[2];
+  CPU_CONV_TAKE_SIZES (self, a, x, w, y);
   self->frame_h = self->H + a->pad[0] + a->pad[1];
   self->frame_w = self->W + a->pad[2] + a->pad[3];
   self->has_bias = a->has_bias;

@@ -11,6 +11,7 @@
  * from 1x1 or to 32 channels, theirs are as fast or faster, and so they are with strides forward and for the input's
  * gradient. One thread: tests/kernels/bench-kernels 1 WORD [onednn|implicit], WORD "stride 2" or "conv1". */
 #include "kernels/cpu/cpu-conv-implicit.h"
+#include "kernels/cpu/cpu-conv-sizes.h"
 #include "kernels/cpu/cpu-panels.h"
 #include "kernels/options.h"
 
@@ -26,8 +27,8 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t N, H, W, C, K, P, Q, R, S;
-  int64_t stride[2], dilation[2], top, left;
+  CPU_CONV_SIZES;
+  int64_t stride[2], dilation[2];
   int64_t rows;           /* R·S·C */
   int64_t blocks, panels; /* of PANEL: of the rows, of K */
   int64_t pixels, block;  /* in all; worked on at a time, a multiple of GROUP */
@@ -235,17 +236,7 @@ ISA (cpu_conv_implicit_weight) (LoomDevice *device, const LoomKernelSpec *spec, 
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->N = x->dim[0];
-  self->C = x->dim[1];
-  self->H = x->dim[2];
-  self->W = x->dim[3];
-  self->K = g->dim[1];
-  self->P = g->dim[2];
-  self->Q = g->dim[3];
-  self->R = w->dim[2];
-  self->S = w->dim[3];
-  self->top = a->pad[0];
-  self->left = a->pad[2];
+  CPU_CONV_TAKE_SIZES (self, a, x, w, g);
   for (int i = 0; i < 2; i++)
     {
       self->stride[i] = a->stride[i];

@@ -4,6 +4,7 @@
  * [C, tiles]·[tiles, K] are added to the sums u [positions][K / PANEL][C][PANEL], from which the filters' gradient
  * comes at the end. Threads share the tiles of a block and then its products. The blocks depend on the shape alone, so
  * that every sum has one order for any number of threads. */
+#include "kernels/cpu/cpu-conv-sizes.h"
 #include "kernels/cpu/cpu-winograd-loops.h"
 
 #include <string.h>
@@ -16,8 +17,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t N, H, W, C, K, P, Q;
-  int64_t top, left;      /* padding */
+  CPU_CONV_SIZES;         /* R = S = 3 */
   int64_t blocks, panels; /* of PANEL channels: of C, of K */
   int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
@@ -189,15 +189,7 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->N = x->dim[0];
-  self->C = x->dim[1];
-  self->H = x->dim[2];
-  self->W = x->dim[3];
-  self->K = y->dim[1];
-  self->P = y->dim[2];
-  self->Q = y->dim[3];
-  self->top = a->pad[0];
-  self->left = a->pad[2];
+  CPU_CONV_TAKE_SIZES (self, a, x, &spec->out[0], y);
   self->has_bias = a->has_bias;
   self->blocks = (self->C + PANEL - 1) / PANEL;
   self->panels = (self->K + PANEL - 1) / PANEL;

@@ -99,14 +99,7 @@ gather_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   if (self->indices * self->width == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->element == 1)
-    launch_gather<unsigned char> (self, stream, buffers);
-  else if (self->element == 2)
-    launch_gather<unsigned short> (self, stream, buffers);
-  else if (self->element == 4)
-    launch_gather<unsigned int> (self, stream, buffers);
-  else
-    launch_gather<unsigned long long> (self, stream, buffers);
+  with_element (self->element, [&] (auto bits) { launch_gather<decltype (bits)> (self, stream, buffers); });
   return cuda_launched ("gather_rows", message);
 }
 

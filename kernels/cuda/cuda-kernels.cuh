@@ -184,4 +184,19 @@ all_of_dtype (const LoomTensorDesc *descs, int n, LoomDType dtype)
   return true;
 }
 
+/* Calls f with a value of the unsigned type of this many bytes: what only moves elements knows no other types. */
+template <typename F>
+static void
+with_element (size_t bytes, F f)
+{
+  if (bytes == 1)
+    f ((unsigned char)0);
+  else if (bytes == 2)
+    f ((unsigned short)0);
+  else if (bytes == 4)
+    f ((unsigned int)0);
+  else
+    f ((unsigned long long)0);
+}
+
 #endif

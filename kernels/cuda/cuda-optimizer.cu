@@ -103,23 +103,47 @@ scalars_of (const Multi *self, void *const *buffers)
   return scalars;
 }
 
+__device__ static void
+rates_of (const LoomSgdAttrs *attrs, const double *hyper, double step, LoomStepRates *rates)
+{
+  loom_rates_sgd (attrs, hyper, step, rates);
+}
+
+__device__ static void
+rates_of (const LoomAdamAttrs *attrs, const double *hyper, double step, LoomStepRates *rates)
+{
+  loom_rates_adam (attrs, hyper, step, rates);
+}
+
+/* What all threads of a block need of a step's N scalars and its number; false where there is no step. */
+template <int N, typename Attrs>
+__device__ static bool
+begin_step (const Scalars &scalars, const Attrs &attrs, Common_f *common, double *step)
+{
+  LoomStepRates rates;
+  double hyper[N];
+
+  if (!read_scalars_f (scalars.at, N, attrs.maximize, hyper, &rates, step))
+    return false;
+  if (threadIdx.x == 0)
+    {
+      rates_of (&attrs, hyper, *step, &rates);
+      *common = common_of_f (&rates);
+    }
+  __syncthreads ();
+  return true;
+}
+
 /* A block a chunk; its lists are p, g and with momentum the buffer, each (chunk.count). */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalars, LoomSgdAttrs attrs)
 {
   __shared__ Common_f common;
   const Chunk chunk = chunks[blockIdx.x];
-  LoomStepRates rates;
-  double hyper[4], step;
+  double step;
 
-  if (!read_scalars_f (scalars.at, 4, attrs.maximize, hyper, &rates, &step))
+  if (!begin_step<4> (scalars, attrs, &common, &step))
     return;
-  if (threadIdx.x == 0)
-    {
-      loom_rates_sgd (&attrs, hyper, step, &rates);
-      common = common_of_f (&rates);
-    }
-  __syncthreads ();
   /* The buffer may hold NaN before the first step. */
   const bool keeps = attrs.momentum && step != 1;
   for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
@@ -140,17 +164,10 @@ __launch_bounds__ (CUDA_THREADS) adam_kernel (const Chunk *chunks, Scalars scala
 {
   __shared__ Common_f common;
   const Chunk chunk = chunks[blockIdx.x];
-  LoomStepRates rates;
-  double hyper[5], step;
+  double step;
 
-  if (!read_scalars_f (scalars.at, 5, attrs.maximize, hyper, &rates, &step))
+  if (!begin_step<5> (scalars, attrs, &common, &step))
     return;
-  if (threadIdx.x == 0)
-    {
-      loom_rates_adam (&attrs, hyper, step, &rates);
-      common = common_of_f (&rates);
-    }
-  __syncthreads ();
   for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
     {
       const float p = chunk.at[0][i];
