@@ -43,7 +43,7 @@ def step(s):
 
 def train(s):
     g = s.look()
-    s.press("Restart" if g.find("Restart") else "Train")
+    s.press(next(word for word in ("Restart", "Resume", "Train") if g.find(word)))
 
 
 def field(label, value, card=None):
@@ -97,8 +97,8 @@ LESSONS = [
                          [watch("x", True), watch("product", True), step], [answer("1.7")], [nothing]]),
     ("linear-regression", [[answer("2")], [train], [field("Learning rate", "1.2"), train],
                            [field("Learning rate", "0.001"), train], [field("Learning rate", "0.2"), train], [nothing]]),
-    ("overfitting", [[train], [field("N", "2000", "data"), train],
-                     [field("N", "60", "data"), field("Weight decay", "0.5"), train],
+    ("overfitting", [[train], [field("Samples (n)", "2000", "data"), train],
+                     [field("Samples (n)", "60", "data"), field("Weight decay", "0.5"), train],
                      [type_behind("act", "dropout"), train], [nothing]]),
     ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train],
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),

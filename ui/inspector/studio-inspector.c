@@ -268,16 +268,18 @@ refresh_options (StudioInspector *self)
   adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
 }
 
+/* What is seldom set is folded away where it is not set. */
 static void
 add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 {
+  const LoomElement *element = inspector_element (self);
   GtkWidget *advanced = NULL;
 
   for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
     /* Text from which the inputs follow is a formula. */
     if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
       inspector_add_formula (self, group, spec);
-    else if (!spec->advanced)
+    else if (!spec->advanced || (element != NULL && loom_element_get (element, spec->name) != NULL))
       inspector_add_param (self, group, spec);
     else
       {

@@ -1,6 +1,7 @@
 /* The lesson beside the canvas; see the header. A page is built anew when it is shown, its ticks when they change. */
 #include "ui/lesson/studio-lesson-pane.h"
 
+#include "ui/lesson/studio-lesson-editor.h"
 #include "ui/lesson/studio-markdown.h"
 
 /* A learner who is stuck for a minute is glad of a hint; one who reads is not interrupted by it. */
@@ -11,6 +12,7 @@ struct _StudioLessonPane
   GtkWidget parent_instance;
   StudioDocument *document;
   StudioLesson *lesson;
+  GtkWidget *stack; /* the page, or the editor */
   GtkWidget *box, *head, *title, *choice, *steps, *scroller, *page, *foot, *back, *next;
   GtkWidget *hint;      /* of the page that is shown; NULL: none */
   GPtrArray *ticks;     /* GtkImage by clause */
@@ -22,7 +24,7 @@ struct _StudioLessonPane
 
 G_DEFINE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, GTK_TYPE_WIDGET)
 
-static guint follow_signal, edit_signal;
+static guint follow_signal;
 
 /* ---- texts -------------------------------------------------------------------- */
 
@@ -348,9 +350,40 @@ start_again_cb (GtkWidget *widget, const char *name, GVariant *parameter)
 }
 
 static void
+done_cb (StudioLessonPane *self)
+{
+  gtk_stack_set_visible_child (GTK_STACK (self->stack), self->box);
+}
+
+void
+studio_lesson_pane_edit (StudioLessonPane *self)
+{
+  GtkWidget *editor = gtk_stack_get_child_by_name (GTK_STACK (self->stack), "editor");
+
+  if (studio_lesson_get (self->lesson) == NULL)
+    {
+      LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
+      LoomElement *lesson = loom_element_new (LOOM_TAG_LESSON, "title", "New lesson", NULL);
+
+      loom_element_append_detached (lesson, loom_element_new (LOOM_TAG_PAGE, "title", "First page", NULL));
+      studio_document_begin (self->document, "Begin a lesson");
+      studio_document_edit (self->document,
+                            loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_LESSON), lesson));
+      studio_document_end (self->document);
+    }
+  if (editor == NULL)
+    {
+      editor = GTK_WIDGET (studio_lesson_editor_new (self->document, self->lesson));
+      g_signal_connect_swapped (editor, "done", G_CALLBACK (done_cb), self);
+      gtk_stack_add_named (GTK_STACK (self->stack), editor, "editor");
+    }
+  gtk_stack_set_visible_child (GTK_STACK (self->stack), editor);
+}
+
+static void
 edit_cb (GtkWidget *widget, const char *name, GVariant *parameter)
 {
-  g_signal_emit (widget, edit_signal, 0);
+  studio_lesson_pane_edit (STUDIO_LESSON_PANE (widget));
 }
 
 static GtkWidget *
@@ -392,7 +425,7 @@ studio_lesson_pane_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->lesson, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
-  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->stack, gtk_widget_unparent);
   g_clear_object (&self->lesson);
   g_clear_object (&self->document);
   g_clear_pointer (&self->ticks, g_ptr_array_unref);
@@ -412,7 +445,6 @@ studio_lesson_pane_class_init (StudioLessonPaneClass *klass)
   gtk_widget_class_install_action (widget_class, "lesson.edit", NULL, edit_cb);
   follow_signal = g_signal_new ("follow", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
                                 1, G_TYPE_STRING);
-  edit_signal = g_signal_new ("edit", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -421,7 +453,10 @@ studio_lesson_pane_init (StudioLessonPane *self)
   self->ticks = g_ptr_array_new ();
   self->hint_seconds = HINT_SECONDS;
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+  self->stack = gtk_stack_new ();
+  gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
+  gtk_stack_add_named (GTK_STACK (self->stack), self->box, "page");
+  gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
 
   self->head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   self->title = wrapping_label ("", "heading");

@@ -10,8 +10,10 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_LESSON_PANE (studio_lesson_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, STUDIO, LESSON_PANE, GtkWidget)
 
-/* Signals: "follow"(const char *path) when a link to a node was pressed; "edit" when the lesson is to be written. */
+/* Signal "follow"(const char *path): a link to a node was pressed. */
 StudioLessonPane *studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson);
+/* Shows the fields of the page instead, in a lesson that is begun where there is none. */
+void studio_lesson_pane_edit (StudioLessonPane *self);
 /* Whether there is anything to read. */
 gboolean studio_lesson_pane_has_text (StudioLessonPane *self);
 /* The seconds after which a page's hint opens by itself; for tests. */

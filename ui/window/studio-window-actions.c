@@ -82,6 +82,12 @@ stop_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
+write_lesson_cb (StudioWindow *self, GVariant *parameter)
+{
+  studio_window_write_lesson (self);
+}
+
+static void
 find_cb (StudioWindow *self, GVariant *parameter)
 {
   if (self->presenting)
@@ -338,6 +344,7 @@ static const struct
     { "<Control><Alt>w" },
     "pin backward derivative" },
   { "documentation", NULL, documentation_cb, "Go", "_Documentation of the layer", { "<Shift>F1" }, "help formula" },
+  { "write-lesson", NULL, write_lesson_cb, "Edit", "_Write a lesson", { NULL }, "teach page goal markdown" },
   { "find", NULL, find_cb, "Edit", "_Find a layer", { "<Control>f" }, "search outline" },
   { "arrange", NULL, arrange_cb, NULL, NULL, { NULL }, NULL },
   { "show-faults", NULL, show_faults_cb, "Go", "List all faults", { NULL }, "errors problems hints" },

@@ -85,3 +85,11 @@ studio_window_dispose_lesson (StudioWindow *self)
   g_clear_object (&self->lesson_pane);
   g_clear_object (&self->lesson);
 }
+
+void
+studio_window_write_lesson (StudioWindow *self)
+{
+  studio_lesson_pane_edit (self->lesson_pane);
+  show_tab (self);
+  studio_panes_show_page (self->panes, PAGE);
+}

@@ -37,6 +37,7 @@ static const char *const always[] = {
   NULL,
   "canvas.auto-layout",
   "win.find",
+  "win.write-lesson",
   "win.present",
   NULL,
   "win.actions",

@@ -75,6 +75,8 @@ StudioCommand studio_window_get_command (guint i);
 /* ---- lessons (-lesson.c) ---- */
 void studio_window_setup_lesson (StudioWindow *self);
 void studio_window_dispose_lesson (StudioWindow *self);
+/* Shows the fields of the graph's lesson, which is begun where there is none. */
+void studio_window_write_lesson (StudioWindow *self);
 /* Another graph was opened. */
 void studio_window_open_lesson (StudioWindow *self);
 
