@@ -1,0 +1,201 @@
+/* The lesson beside the canvas: pages, ticks, answers, what is kept, and the fields that write it. */
+#include <adwaita.h>
+#include <string.h>
+
+#include "ui/lesson/studio-lesson-pane.h"
+#include "ui/lesson/studio-markdown.h"
+
+#define GRAPH                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"taught\"><doc>About *it*: `act`.</doc>"                    \
+  "<node id=\"x\" op=\"input\" shape=\"B,4\"/><node id=\"act\" op=\"relu\"/><wire from=\"x\" to=\"act\"/>"             \
+  "<lesson title=\"First\"><page title=\"Read\">Words.</page><page title=\"Ask\" goal=\"answer 4\" hint=\"Two "        \
+  "twice.\">"                                                                                                          \
+  "2 + 2?</page><page title=\"Do\" goal=\"no relu\">Take it out.</page></lesson></graph>"
+
+typedef struct
+{
+  StudioDocument *document;
+  StudioRun *run;
+  StudioLesson *lesson;
+} Fixture;
+
+static Fixture
+fixture_new (void)
+{
+  Fixture f = { .document = studio_document_new (), .run = studio_run_new () };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (studio_document_open_text (f.document, GRAPH, -1, NULL, &error));
+  f.lesson = studio_lesson_new (f.document, f.run);
+  studio_lesson_opened (f.lesson);
+  return f;
+}
+
+static void
+fixture_clear (Fixture *f)
+{
+  g_object_unref (f->lesson);
+  g_object_unref (f->run);
+  g_object_unref (f->document);
+}
+
+static void
+count_cb (guint *n)
+{
+  ++*n;
+}
+
+static void
+test_pages (void)
+{
+  Fixture f = fixture_new ();
+  guint completed = 0;
+
+  g_signal_connect_swapped (f.lesson, "completed", G_CALLBACK (count_cb), &completed);
+  g_assert_cmpuint (studio_lesson_n_pages (f.lesson), ==, 3);
+  g_assert_false (studio_lesson_is_done (f.lesson, 0));
+  studio_lesson_show_page (f.lesson, 1);
+  g_assert_true (studio_lesson_is_done (f.lesson, 0)); /* it was read */
+  studio_lesson_answer (f.lesson, "5");
+  g_assert_false (studio_lesson_is_done (f.lesson, 1));
+  studio_lesson_answer (f.lesson, "4");
+  g_assert_true (studio_lesson_is_done (f.lesson, 1));
+  studio_lesson_answer (f.lesson, "5");
+  g_assert_true (studio_lesson_is_done (f.lesson, 1)); /* and stays */
+  studio_lesson_show_page (f.lesson, 2);
+  g_assert_false (studio_lesson_clause_holds (f.lesson, 0));
+  LoomElement *act = loom_scope_find_node (loom_graph_root (studio_document_get_graph (f.document)), "act");
+  studio_document_set_attribute (f.document, loom_element_serial (act), "op", "tanh");
+  studio_document_get_net (f.document);
+  g_assert_true (studio_lesson_is_done (f.lesson, 2));
+  g_assert_cmpuint (completed, ==, 1);
+
+  /* Another window finds what was done. */
+  StudioLesson *again = studio_lesson_new (f.document, f.run);
+  studio_lesson_opened (again);
+  g_assert_cmpuint (studio_lesson_n_done (again), ==, 3);
+  g_object_unref (again);
+
+  studio_lesson_start_again (f.lesson);
+  g_assert_cmpuint (studio_lesson_n_done (f.lesson), ==, 0);
+  g_assert_cmpuint (studio_lesson_page_index (f.lesson), ==, 0);
+  act = loom_scope_find_node (loom_graph_root (studio_document_get_graph (f.document)), "act");
+  g_assert_cmpstr (loom_element_get (act, "op"), ==, "relu");
+  g_assert_true (studio_document_undo (f.document));
+  act = loom_scope_find_node (loom_graph_root (studio_document_get_graph (f.document)), "act");
+  g_assert_cmpstr (loom_element_get (act, "op"), ==, "tanh");
+  studio_lesson_start_again (f.lesson);
+  fixture_clear (&f);
+}
+
+/* The first widget of this type at or below one. */
+static GtkWidget *
+find (GtkWidget *widget, GType type, const char *text)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (widget), type)
+      && (text == NULL || (GTK_IS_LABEL (widget) && strstr (gtk_label_get_text (GTK_LABEL (widget)), text) != NULL)
+          || (GTK_IS_ENTRY (widget) && g_strcmp0 (gtk_entry_get_placeholder_text (GTK_ENTRY (widget)), text) == 0)))
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find (child, type, text);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static void
+test_pane (void)
+{
+  Fixture f = fixture_new ();
+  GtkWidget *pane = g_object_ref_sink (GTK_WIDGET (studio_lesson_pane_new (f.document, f.lesson)));
+
+  g_assert_true (studio_lesson_pane_has_text (STUDIO_LESSON_PANE (pane)));
+  g_assert_nonnull (find (pane, GTK_TYPE_LABEL, "Words."));
+  g_assert_nonnull (find (pane, GTK_TYPE_EXPANDER, NULL)); /* about this graph */
+  studio_lesson_show_page (f.lesson, 1);
+  g_assert_null (find (pane, GTK_TYPE_LABEL, "Words."));
+  gtk_editable_set_text (GTK_EDITABLE (find (pane, GTK_TYPE_ENTRY, "Your answer")), "4");
+  g_assert_true (studio_lesson_is_done (f.lesson, 1));
+  g_assert_true (gtk_widget_get_visible (find (pane, GTK_TYPE_LABEL, "Done.")));
+  studio_lesson_start_again (f.lesson);
+  g_object_unref (pane);
+  fixture_clear (&f);
+}
+
+static void
+test_editor (void)
+{
+  Fixture f = fixture_new ();
+  GtkWidget *pane = g_object_ref_sink (GTK_WIDGET (studio_lesson_pane_new (f.document, f.lesson)));
+
+  studio_lesson_pane_edit (STUDIO_LESSON_PANE (pane));
+  guint steps = studio_document_n_steps (f.document);
+  GtkEditable *goal = GTK_EDITABLE (find (pane, GTK_TYPE_ENTRY, "val_loss below 0.2, chain linear relu"));
+  gtk_editable_set_text (goal, "chain rel");
+  GtkWidget *fault = find (pane, GTK_TYPE_LABEL, "there is no operator “rel”");
+  g_assert_nonnull (fault);
+  g_assert_true (gtk_widget_get_visible (fault));
+  gtk_editable_set_text (goal, "chain relu");
+  g_assert_false (gtk_widget_get_visible (fault));
+  g_assert_cmpuint (studio_document_n_steps (f.document), ==, steps + 1); /* typing is one step */
+  g_assert_cmpstr (studio_lesson_page (f.lesson)->goal_text, ==, "chain relu");
+  GtkTextView *text = GTK_TEXT_VIEW (find (pane, GTK_TYPE_TEXT_VIEW, NULL));
+  gtk_text_buffer_set_text (gtk_text_view_get_buffer (text), "New *words*", -1);
+  g_assert_cmpstr (studio_lesson_page (f.lesson)->text, ==, "New *words*");
+  g_assert_true (studio_document_undo (f.document));
+  g_assert_true (studio_document_undo (f.document));
+  g_assert_null (studio_lesson_page (f.lesson)->goal_text);
+  g_assert_cmpstr (studio_lesson_page (f.lesson)->text, ==, "Words.");
+  g_object_unref (pane);
+
+  /* A graph without a lesson gets one, as one step. */
+  studio_document_reset (f.document);
+  studio_lesson_opened (f.lesson);
+  pane = g_object_ref_sink (GTK_WIDGET (studio_lesson_pane_new (f.document, f.lesson)));
+  g_assert_false (studio_lesson_pane_has_text (STUDIO_LESSON_PANE (pane)));
+  studio_lesson_pane_edit (STUDIO_LESSON_PANE (pane));
+  g_assert_cmpuint (studio_lesson_n_pages (f.lesson), ==, 1);
+  g_assert_cmpuint (studio_document_n_steps (f.document), ==, 1);
+  g_object_unref (pane);
+  fixture_clear (&f);
+}
+
+static gboolean
+is_node (const char *name, gpointer data)
+{
+  return g_str_equal (name, "act");
+}
+
+static void
+test_markdown (void)
+{
+  static const char *const cases[][2] = {
+    { "a *b* **c** `act` `d`", "a <i>b</i> <b>c</b> <a href=\"node:act\">act</a> <tt>d</tt>" },
+    { "[words](node:act)", "<a href=\"node:act\">words</a>" },
+    { "1 < 2 & <b>x</b>", "1 &lt; 2 &amp; &lt;b&gt;x&lt;/b&gt;" },
+    { "one\n\ntwo", "one\ntwo" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *markup = studio_markdown_to_markup (cases[i][0], is_node, NULL);
+
+      g_assert_cmpstr (markup, ==, cases[i][1]);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_test_add_func ("/lesson/pages", test_pages);
+  g_test_add_func ("/lesson/pane", test_pane);
+  g_test_add_func ("/lesson/editor", test_editor);
+  g_test_add_func ("/lesson/markdown", test_markdown);
+  return g_test_run ();
+}
