@@ -279,7 +279,7 @@ run (const Command *command, int argc, char **argv)
   Size size = { STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT };
   g_autofree char *output = NULL, *text = NULL;
   const GOptionEntry entries[] = {
-    { "size", 0, 0, G_OPTION_ARG_STRING, &text, "The canvas that it should fit, in pixels (default: 1000x560)", "WxH" },
+    { "size", 0, 0, G_OPTION_ARG_STRING, &text, "The canvas that it should fit, in pixels (default: 720x640)", "WxH" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there and leave the graph as it is; - is the terminal",
       "FILE" },
     { NULL },
@@ -292,7 +292,7 @@ run (const Command *command, int argc, char **argv)
   if (output != NULL && argc > 2)
     return command_usage (command, "-o is one file, for one GRAPH.");
   if (text != NULL && !read_size (text, &size))
-    return command_usage (command, "--size %s: it takes two numbers from 200 to 100000, as in --size 1000x560.", text);
+    return command_usage (command, "--size %s: it takes two numbers from 200 to 100000, as in --size 720x640.", text);
   for (int i = 1; i < argc; i++)
     {
       GError *error = NULL;

@@ -16,7 +16,7 @@ typedef struct
   double *x0, *y;
   guint *channels;
   double height;
-  guint rows, lanes;
+  guint rows, lanes, alone; /* rows, wires that wrap, rows of one column among others */
   guint64 crossings;
 } Draft;
 
@@ -63,7 +63,7 @@ channel_cost (const Work *work, double zoom, double channel)
   /* Smaller than readable, shapes are not drawn. */
   if (zoom < STUDIO_LAYOUT_READABLE || work->graph->label <= channel)
     return 0;
-  return 0.5 * (work->graph->label - channel) / work->graph->label;
+  return 0.25 * (work->graph->label - channel) / work->graph->label;
 }
 
 static double
@@ -126,6 +126,7 @@ draft_component (const Work *work, Draft *draft, const Shape *shape, guint compo
           draft->channels[spot->node] = channels + spot->layer;
           draft->y[spot->node] = y + spot->y;
         }
+      draft->alone += rows > 1 && shape->columns > 1 && one->n_layers == 1;
       block.width0 = MAX (block.width0, left[one->n_layers]);
       block.channels = MAX (block.channels, one->n_layers - 1);
       y = layout_snap_up (y + height);
@@ -250,7 +251,8 @@ draft_cost (const Work *work, const Draft *draft, double *channel)
           *channel = width;
         }
     }
-  return best + 0.15 * (double)draft->crossings / (1 + work->graph->n_nodes / 30.0) + 0.02 * draft->lanes;
+  return best + 0.15 * (double)draft->crossings / (1 + work->graph->n_nodes / 30.0) + 0.02 * draft->lanes
+         + 0.2 * MIN (draft->alone, 2u);
 }
 
 /* ---- which shapes to work out --------------------------------------------- */

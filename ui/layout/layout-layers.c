@@ -327,12 +327,13 @@ layout_layers_clear (LayoutLayers *self)
   g_free (self->main_edge);
 }
 
-/* Wires over each cut, those of one output as one: they can share their way back. */
+/* Wires over each cut; as lanes those of one output count as one, for they can share their way back. */
 static void
-count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component, guint n_layers, guint *lanes)
+count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component, guint n_layers, guint *lanes,
+             guint *wires)
 {
   g_autoptr (GHashTable) reach = g_hash_table_new (NULL, NULL);
-  g_autofree int *step = g_new0 (int, n_layers + 1);
+  g_autofree int *step = g_new0 (int, n_layers + 1), *each = g_new0 (int, n_layers + 1);
 
   for (guint e = 0; e < graph->n_edges; e++)
     {
@@ -341,6 +342,8 @@ count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component
 
       if (self->component[edge->from] != component || self->is_back[e])
         continue;
+      each[from]++;
+      each[to]--;
       /* What an earlier wire of this output reached is counted already. */
       before = GPOINTER_TO_UINT (g_hash_table_lookup (reach, GUINT_TO_POINTER (edge->lane + 1)));
       from = MAX (from, before);
@@ -350,8 +353,11 @@ count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component
       step[to]--;
       g_hash_table_insert (reach, GUINT_TO_POINTER (edge->lane + 1), GUINT_TO_POINTER (to));
     }
-  for (guint l = 0, open = 0; l < n_layers; l++)
-    lanes[l] = open += step[l];
+  for (guint l = 0, open = 0, all = 0; l < n_layers; l++)
+    {
+      lanes[l] = open += step[l];
+      wires[l] = all += each[l];
+    }
 }
 
 /* Whether a source is read in the next layer at the earliest, so that it can go into a new row with its reader. */
@@ -380,18 +386,20 @@ guint
 layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint columns,
                     guint *row, guint *lanes)
 {
-  /* In pixels of height, which rows are made of: a wire that wraps, and a column that stays empty, which reads badly
-   * but in the last row. */
-  const double wrapped = 24, empty = 64, last_empty = 2;
+  /* In pixels of height, which rows are made of: a wire that wraps, a column that stays empty, which reads badly but in
+   * the last row, and a layer alone in its row. */
+  const double wrapped = 36, empty = 64, last_empty = 2, alone = 90;
   guint n_layers = 0, rows = 0;
   g_autofree double *height = NULL, *cost = NULL;
-  g_autofree guint *wide = NULL, *cut = NULL, *leading = NULL, *reader = g_new (guint, graph->n_nodes + 1);
+  g_autofree guint *wide = NULL, *cut = NULL, *leading = NULL, *wires = NULL,
+                   *reader = g_new (guint, graph->n_nodes + 1);
 
   for (guint i = 0; i < n; i++)
     n_layers = MAX (n_layers, self->layer[nodes[i]] + 1);
   height = g_new0 (double, n_layers);
   wide = g_new (guint, n_layers);
   leading = g_new0 (guint, n_layers + 1);
+  wires = g_new0 (guint, n_layers + 1);
   cost = g_new (double, n_layers + 1);
   cut = g_new0 (guint, n_layers + 1);
   find_leading (self, graph, nodes, n, reader);
@@ -407,10 +415,13 @@ layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const gu
       if (reader[nodes[i]] != LAYOUT_NONE)
         leading[reader[nodes[i]]]++;
     }
-  count_lanes (self, graph, self->component[nodes[0]], n_layers, lanes);
+  count_lanes (self, graph, self->component[nodes[0]], n_layers, lanes, wires);
   /* What goes along with its reader crosses no cut in front of it. */
   for (guint l = 1; l < n_layers; l++)
-    lanes[l - 1] -= MIN (lanes[l - 1], leading[l]);
+    {
+      lanes[l - 1] -= MIN (lanes[l - 1], leading[l]);
+      wires[l - 1] -= MIN (wires[l - 1], leading[l]);
+    }
 
   cost[0] = 0;
   for (guint end = 1; end <= n_layers; end++)
@@ -431,8 +442,9 @@ layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const gu
             break;
           if (all > columns && begin + 1 < end)
             continue;
-          here = cost[begin] + tallest + LAYOUT_GUTTER + (end < n_layers ? wrapped * lanes[end - 1] : 0)
-                 + (all < columns ? (end < n_layers ? empty : last_empty) * (columns - all) : 0);
+          here = cost[begin] + tallest + LAYOUT_GUTTER + (end < n_layers ? wrapped * wires[end - 1] : 0)
+                 + (all < columns ? (end < n_layers ? empty : last_empty) * (columns - all) : 0)
+                 + (all == 1 && columns > 1 && n_layers > 1 ? alone : 0);
           if (here < cost[end])
             {
               cost[end] = here;

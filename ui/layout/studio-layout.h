@@ -7,9 +7,9 @@
 
 G_BEGIN_DECLS
 
-/* The canvas of a window of 1280 × 720, for a layout that no canvas asked for. */
-#define STUDIO_LAYOUT_WIDTH  1000.0
-#define STUDIO_LAYOUT_HEIGHT 560.0
+/* The canvas of a new window between its panes, for a layout that no canvas asked for. */
+#define STUDIO_LAYOUT_WIDTH  720.0
+#define STUDIO_LAYOUT_HEIGHT 640.0
 /* What the text of a card is still read at. */
 #define STUDIO_LAYOUT_READABLE 0.7
 
