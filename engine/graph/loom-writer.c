@@ -1,7 +1,10 @@
 /* Writes a graph as canonical XML.
  *
  * One element a line and one order of attributes, so that two versions diff and
- * merge in git, and reading and writing again gives the same bytes. */
+ * merge in git, and reading and writing again gives the same bytes.
+ *
+ * Those bytes are not libxml2's writer's (loom-xml.c): it writes a quotation mark in a text as &quot;, and an element of
+ * another namespace, which is kept as text, takes the indentation from its neighbours and from the end of its parent. */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/graph/graph-private.h"
 #include "engine/graph/loom-grammar.h"

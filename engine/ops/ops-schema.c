@@ -3,6 +3,7 @@
  * It serves editors, which complete and underline by it, and a test that what the writer writes is what the tables
  * say. Faults that users see do not come from it: a validator loses the value, the rule and the fix. */
 #include "engine/graph/loom-grammar.h"
+#include "engine/graph/loom-xml.h"
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"
 
@@ -12,123 +13,142 @@
 #define NUMBER     "[+\\-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+\\-]?[0-9]+)?"
 #define EXPRESSION "\\{.*\\}"
 
-static void put_line (GString *out, guint depth, const char *format, ...) G_GNUC_PRINTF (3, 4);
-
 static void
-put_line (GString *out, guint depth, const char *format, ...)
+put_pattern (LoomXml *out, const char *pattern)
 {
-  va_list args;
-
-  for (guint i = 0; i < depth; i++)
-    g_string_append (out, "  ");
-  va_start (args, format);
-  g_string_append_vprintf (out, format, args);
-  va_end (args);
-  g_string_append_c (out, '\n');
+  loom_xml_open (out, "data", "type", "string", NULL);
+  loom_xml_put (out, pattern, "param", "name", "pattern", NULL);
+  loom_xml_close (out);
 }
 
 static void
-put_pattern (GString *out, guint depth, const char *pattern)
+put_flag (LoomXml *out)
 {
-  put_line (out, depth, "<data type=\"string\"><param name=\"pattern\">%s</param></data>", pattern);
+  loom_xml_put (out, "true", "value", NULL);
+  loom_xml_put (out, "false", "value", NULL);
 }
 
-/* Attributes of other namespaces, which are kept. */
+/* Attributes of other namespaces, which are kept: the last pattern of each element. */
 static void
-put_foreign_attributes (GString *out, guint depth)
+put_foreign_attributes (LoomXml *out)
 {
-  put_line (out, depth,
-            "<zeroOrMore><attribute><anyName><except><nsName ns=\"\"/></except></anyName></attribute>"
-            "</zeroOrMore>");
+  loom_xml_put (out, NULL, "ref", "name", "foreign-attributes", NULL);
+}
+
+static void
+put_names (LoomXml *out, const char *const *names)
+{
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    loom_xml_put (out, names[i], "name", "ns", "", NULL);
 }
 
 /* Any attribute without a namespace but those listed. */
 static void
-put_any_attribute (GString *out, guint depth, const char *const *first, const char *const *second)
+put_any_attribute (LoomXml *out, const char *const *first, const char *const *second)
 {
-  if ((first == NULL || first[0] == NULL) && (second == NULL || second[0] == NULL))
+  loom_xml_open (out, "zeroOrMore", NULL);
+  loom_xml_open (out, "attribute", NULL);
+  loom_xml_open (out, "nsName", "ns", "", NULL);
+  if ((first != NULL && first[0] != NULL) || (second != NULL && second[0] != NULL))
     {
-      put_line (out, depth, "<zeroOrMore><attribute><nsName ns=\"\"/></attribute></zeroOrMore>");
-      return;
+      loom_xml_open (out, "except", NULL);
+      put_names (out, first);
+      put_names (out, second);
+      loom_xml_close (out);
     }
-  put_line (out, depth, "<zeroOrMore><attribute><nsName ns=\"\"><except>");
-  for (guint i = 0; first != NULL && first[i] != NULL; i++)
-    put_line (out, depth + 1, "<name ns=\"\">%s</name>", first[i]);
-  for (guint i = 0; second != NULL && second[i] != NULL; i++)
-    put_line (out, depth + 1, "<name ns=\"\">%s</name>", second[i]);
-  put_line (out, depth, "</except></nsName></attribute></zeroOrMore>");
+  loom_xml_close (out);
+  loom_xml_close (out);
+  loom_xml_close (out);
 }
 
 /* ---- nodes -------------------------------------------------------------- */
 
 static void
-put_param (GString *out, const LoomParamSpec *param)
+put_values (LoomXml *out, const LoomParamSpec *param)
 {
-  gboolean optional = param->def != NULL;
-
-  if (optional)
-    put_line (out, 4, "<optional>");
-  put_line (out, 4, "<attribute name=\"%s\"><choice>", param->name);
   switch (param->type)
     {
     case LOOM_PARAM_INT:
-      put_pattern (out, 5, INTEGER);
+      put_pattern (out, INTEGER);
       break;
     case LOOM_PARAM_FLOAT:
-      put_pattern (out, 5, NUMBER);
+      put_pattern (out, NUMBER);
       break;
     case LOOM_PARAM_BOOL:
-      put_line (out, 5, "<value>true</value><value>false</value>");
+      put_flag (out);
       break;
     case LOOM_PARAM_ENUM:
       for (guint i = 0; param->choices[i] != NULL; i++)
-        put_line (out, 5, "<value>%s</value>", param->choices[i]);
+        loom_xml_put (out, param->choices[i], "value", NULL);
       break;
     case LOOM_PARAM_DTYPE:
       for (int d = 0; d < LOOM_N_DTYPES; d++)
-        put_line (out, 5, "<value>%s</value>", loom_dtype_name (d));
+        loom_xml_put (out, loom_dtype_name (d), "value", NULL);
       break;
     case LOOM_PARAM_INTS:
-      put_pattern (out, 5, " *" INTEGER " *(, *" INTEGER " *)*");
+      put_pattern (out, " *" INTEGER " *(, *" INTEGER " *)*");
       break;
     case LOOM_PARAM_FLOATS:
-      put_pattern (out, 5, " *" NUMBER " *(, *" NUMBER " *)*");
+      put_pattern (out, " *" NUMBER " *(, *" NUMBER " *)*");
       break;
     default:
-      put_line (out, 5, "<text/>");
+      loom_xml_put (out, NULL, "text", NULL);
     }
   if (param->type != LOOM_PARAM_SHAPE && param->type != LOOM_PARAM_STRING && param->type != LOOM_PARAM_PATH)
-    put_pattern (out, 5, EXPRESSION);
-  put_line (out, 4, "</choice></attribute>");
-  if (optional)
-    put_line (out, 4, "</optional>");
+    put_pattern (out, EXPRESSION);
+}
+
+static void
+put_param (LoomXml *out, const LoomParamSpec *param)
+{
+  if (param->def != NULL)
+    loom_xml_open (out, "optional", NULL);
+  loom_xml_open (out, "attribute", "name", param->name, NULL);
+  loom_xml_open (out, "choice", NULL);
+  put_values (out, param);
+  loom_xml_close (out);
+  loom_xml_close (out);
+  if (param->def != NULL)
+    loom_xml_close (out);
+}
+
+static void
+put_fixed (LoomXml *out, const char *attribute, const char *value)
+{
+  loom_xml_open (out, "attribute", "name", attribute, NULL);
+  loom_xml_put (out, value, "value", NULL);
+  loom_xml_close (out);
 }
 
 /* A node of one operator, with the first parameter as it is or, for a variant, fixed to its value. */
 static void
-put_group (GString *out, const LoomOp *op, const LoomParamSpec *params, const char *first_value)
+put_group (LoomXml *out, const LoomOp *op, const LoomParamSpec *params, const char *first_value)
 {
   g_autoptr (GPtrArray) own = g_ptr_array_new ();
 
-  put_line (out, 3, "<group>");
-  put_line (out, 4, "<attribute name=\"op\"><value>%s</value></attribute>", op->name);
+  loom_xml_open (out, "group", NULL);
+  put_fixed (out, "op", op->name);
   for (guint i = 0; params != NULL && params[i].name != NULL; i++)
     {
       g_ptr_array_add (own, (gpointer)params[i].name);
       if (i == 0 && first_value != NULL)
-        put_line (out, 4, "<attribute name=\"%s\"><value>%s</value></attribute>", params->name, first_value);
+        put_fixed (out, params->name, first_value);
       else
         put_param (out, params + i);
     }
   g_ptr_array_add (own, NULL);
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     if (!g_strv_contains ((const char *const *)own->pdata, r->spec.name))
-      put_line (out, 4, "<optional><attribute name=\"%s\"/></optional>", r->spec.name);
-  put_line (out, 3, "</group>");
+      {
+        g_autofree char *name = g_strdup_printf ("reserved-%s", r->spec.name);
+
+        loom_xml_put (out, NULL, "ref", "name", name, NULL);
+      }
+  loom_xml_close (out);
 }
 
 static void
-put_op (GString *out, const LoomOp *op)
+put_op (LoomXml *out, const LoomOp *op)
 {
   const char *const *identity = loom_grammar (LOOM_TAG_NODE)->identity;
   const char *const selector[] = { op->variants != NULL ? op->params->name : NULL, NULL };
@@ -141,50 +161,59 @@ put_op (GString *out, const LoomOp *op)
   for (const LoomOpVariant *v = op->variants (); v->value != NULL; v++)
     put_group (out, op, v->params, v->value);
   /* Within a module an argument may choose the variant, and then any of their parameters may stand here. */
-  put_line (out, 3, "<group>");
-  put_line (out, 4, "<attribute name=\"op\"><value>%s</value></attribute>", op->name);
-  put_line (out, 4, "<attribute name=\"%s\">", selector[0]);
-  put_pattern (out, 5, EXPRESSION);
-  put_line (out, 4, "</attribute>");
-  put_any_attribute (out, 4, identity, selector);
-  put_line (out, 3, "</group>");
+  loom_xml_open (out, "group", NULL);
+  put_fixed (out, "op", op->name);
+  loom_xml_open (out, "attribute", "name", selector[0], NULL);
+  put_pattern (out, EXPRESSION);
+  loom_xml_close (out);
+  put_any_attribute (out, identity, selector);
+  loom_xml_close (out);
 }
 
 static void
-put_node (GString *out)
+put_node (LoomXml *out)
 {
-  const char *const *identity = loom_grammar (LOOM_TAG_NODE)->identity;
   const LoomOp *const *ops = loom_ops ();
 
-  put_line (out, 1, "<define name=\"node\">");
-  put_line (out, 2, "<element name=\"node\">");
-  put_line (out, 3,
-            "<attribute name=\"id\"><data type=\"string\"><param name=\"pattern\">[A-Za-z0-9_]+</param></data>"
-            "</attribute>");
-  put_line (out, 3, "<choice>");
+  loom_xml_open (out, "define", "name", "node", NULL);
+  loom_xml_open (out, "element", "name", "node", NULL);
+  loom_xml_open (out, "attribute", "name", "id", NULL);
+  put_pattern (out, "[A-Za-z0-9_]+");
+  loom_xml_close (out);
+  loom_xml_open (out, "choice", NULL);
   for (guint i = 0; ops[i] != NULL; i++)
     put_op (out, ops[i]);
-  put_line (out, 3, "<group>");
-  put_line (out, 4, "<attribute name=\"module\"/>");
-  put_any_attribute (out, 4, identity, NULL);
-  put_line (out, 3, "</group>");
-  put_line (out, 3, "</choice>");
-  put_foreign_attributes (out, 3);
-  put_line (out, 3, "<ref name=\"foreign\"/>");
-  put_line (out, 2, "</element>");
-  put_line (out, 1, "</define>");
+  loom_xml_open (out, "group", NULL);
+  loom_xml_put (out, NULL, "attribute", "name", "module", NULL);
+  put_any_attribute (out, loom_grammar (LOOM_TAG_NODE)->identity, NULL);
+  loom_xml_close (out);
+  loom_xml_close (out);
+  put_foreign_attributes (out);
+  loom_xml_put (out, NULL, "ref", "name", "foreign", NULL);
+  loom_xml_close (out);
+  loom_xml_close (out);
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
+    {
+      g_autofree char *name = g_strdup_printf ("reserved-%s", r->spec.name);
+
+      loom_xml_open (out, "define", "name", name, NULL);
+      loom_xml_open (out, "optional", NULL);
+      loom_xml_put (out, NULL, "attribute", "name", r->spec.name, NULL);
+      loom_xml_close (out);
+      loom_xml_close (out);
+    }
 }
 
 /* ---- the other elements ----------------------------------------------------- */
 
 /* Children in their order. Where several may mix, how often each may stand is left to the reader. */
 static void
-put_children (GString *out, LoomTag parent)
+put_children (LoomXml *out, LoomTag parent)
 {
-  put_line (out, 3, "<interleave>");
-  put_line (out, 4, "<ref name=\"foreign\"/>");
-  put_line (out, 4, "<group>");
-  put_line (out, 5, "<empty/>");
+  loom_xml_open (out, "interleave", NULL);
+  loom_xml_put (out, NULL, "ref", "name", "foreign", NULL);
+  loom_xml_open (out, "group", NULL);
+  loom_xml_put (out, NULL, "empty", NULL);
   for (int order = 0; order < 10; order++)
     {
       LoomTag found[LOOM_N_TAGS];
@@ -195,70 +224,114 @@ put_children (GString *out, LoomTag parent)
           found[n++] = tag;
       if (n == 0)
         continue;
-      put_line (out, 5, n == 1 && loom_grammar (found[0])->once ? "<optional>" : "<zeroOrMore>");
+      loom_xml_open (out, n == 1 && loom_grammar (found[0])->once ? "optional" : "zeroOrMore", NULL);
       if (n > 1)
-        put_line (out, 5, "<choice>");
+        loom_xml_open (out, "choice", NULL);
       for (guint i = 0; i < n; i++)
-        put_line (out, 6, "<ref name=\"%s\"/>", loom_tag_name (found[i]));
+        loom_xml_put (out, NULL, "ref", "name", loom_tag_name (found[i]), NULL);
       if (n > 1)
-        put_line (out, 5, "</choice>");
-      put_line (out, 5, n == 1 && loom_grammar (found[0])->once ? "</optional>" : "</zeroOrMore>");
+        loom_xml_close (out);
+      loom_xml_close (out);
     }
-  put_line (out, 4, "</group>");
-  put_line (out, 3, "</interleave>");
+  loom_xml_close (out);
+  loom_xml_close (out);
 }
 
 static void
-put_element (GString *out, LoomTag tag)
+put_optional (LoomXml *out, const GrammarRule *rule, const char *attribute)
+{
+  gboolean is_flag = rule->booleans != NULL && g_strv_contains (rule->booleans, attribute);
+
+  loom_xml_open (out, "optional", NULL);
+  loom_xml_open (out, "attribute", "name", attribute, NULL);
+  if (is_flag)
+    {
+      loom_xml_open (out, "choice", NULL);
+      put_flag (out);
+      loom_xml_close (out);
+    }
+  loom_xml_close (out);
+  loom_xml_close (out);
+}
+
+static void
+put_element (LoomXml *out, LoomTag tag)
 {
   const GrammarRule *rule = loom_grammar (tag);
 
-  put_line (out, 1, "<define name=\"%s\">", rule->name);
-  put_line (out, 2, "<element name=\"%s\">", rule->name);
+  loom_xml_open (out, "define", "name", rule->name, NULL);
+  loom_xml_open (out, "element", "name", rule->name, NULL);
   for (guint i = 0; rule->required != NULL && rule->required[i] != NULL; i++)
-    put_line (out, 3, "<attribute name=\"%s\"/>", rule->required[i]);
+    loom_xml_put (out, NULL, "attribute", "name", rule->required[i], NULL);
   for (guint i = 0; rule->optional != NULL && rule->optional[i] != NULL; i++)
-    if (rule->booleans != NULL && g_strv_contains (rule->booleans, rule->optional[i]))
-      put_line (out, 3,
-                "<optional><attribute name=\"%s\"><choice><value>true</value><value>false</value></choice></attribute>"
-                "</optional>",
-                rule->optional[i]);
-    else
-      put_line (out, 3, "<optional><attribute name=\"%s\"/></optional>", rule->optional[i]);
+    put_optional (out, rule, rule->optional[i]);
   if (rule->any_attribute)
-    put_any_attribute (out, 3, rule->required, rule->optional);
-  put_foreign_attributes (out, 3);
+    put_any_attribute (out, rule->required, rule->optional);
+  put_foreign_attributes (out);
   if (rule->has_text)
-    put_line (out, 3, "<text/>");
+    loom_xml_put (out, NULL, "text", NULL);
   else
     put_children (out, tag);
-  put_line (out, 2, "</element>");
-  put_line (out, 1, "</define>");
+  loom_xml_close (out);
+  loom_xml_close (out);
+}
+
+/* What is of other namespaces, as loom-reader-foreign.c keeps it. */
+static void
+put_foreign (LoomXml *out)
+{
+  loom_xml_open (out, "define", "name", "foreign-attributes", NULL);
+  loom_xml_open (out, "zeroOrMore", NULL);
+  loom_xml_open (out, "attribute", NULL);
+  loom_xml_open (out, "anyName", NULL);
+  loom_xml_open (out, "except", NULL);
+  loom_xml_put (out, NULL, "nsName", "ns", "", NULL);
+  for (int i = 0; i < 5; i++)
+    loom_xml_close (out);
+
+  loom_xml_open (out, "define", "name", "foreign", NULL);
+  loom_xml_open (out, "zeroOrMore", NULL);
+  loom_xml_open (out, "element", NULL);
+  loom_xml_open (out, "anyName", NULL);
+  loom_xml_open (out, "except", NULL);
+  loom_xml_put (out, NULL, "nsName", NULL);
+  loom_xml_put (out, NULL, "nsName", "ns", "", NULL);
+  loom_xml_close (out);
+  loom_xml_close (out);
+  loom_xml_put (out, NULL, "ref", "name", "anything", NULL);
+  for (int i = 0; i < 3; i++)
+    loom_xml_close (out);
+
+  loom_xml_open (out, "define", "name", "anything", NULL);
+  loom_xml_open (out, "zeroOrMore", NULL);
+  loom_xml_open (out, "choice", NULL);
+  loom_xml_open (out, "attribute", NULL);
+  loom_xml_put (out, NULL, "anyName", NULL);
+  loom_xml_close (out);
+  loom_xml_put (out, NULL, "text", NULL);
+  loom_xml_open (out, "element", NULL);
+  loom_xml_put (out, NULL, "anyName", NULL);
+  loom_xml_put (out, NULL, "ref", "name", "anything", NULL);
+  for (int i = 0; i < 4; i++)
+    loom_xml_close (out);
 }
 
 char *
 loom_ops_schema (void)
 {
-  GString *out = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+  LoomXml *out = loom_xml_new ();
 
-  put_line (out, 0, "<!-- Printed by gradloom from its operator table; a test keeps this copy equal. -->");
-  put_line (out, 0, "<grammar xmlns=\"http://relaxng.org/ns/structure/1.0\" ns=\"" LOOM_GRAPH_NAMESPACE "\"");
-  put_line (out, 0, "         datatypeLibrary=\"http://www.w3.org/2001/XMLSchema-datatypes\">");
-  put_line (out, 1, "<start><ref name=\"graph\"/></start>");
+  loom_xml_comment (out, " Printed by gradloom from its operator table; a test keeps this copy equal. ");
+  loom_xml_open (out, "grammar", "xmlns", "http://relaxng.org/ns/structure/1.0", "ns", LOOM_GRAPH_NAMESPACE,
+                 "datatypeLibrary", "http://www.w3.org/2001/XMLSchema-datatypes", NULL);
+  loom_xml_open (out, "start", NULL);
+  loom_xml_put (out, NULL, "ref", "name", "graph", NULL);
+  loom_xml_close (out);
   for (int tag = 0; tag < LOOM_TAG_COMMENT; tag++)
     if (tag == LOOM_TAG_NODE)
       put_node (out);
     else
       put_element (out, tag);
-  put_line (out, 1, "<define name=\"foreign\">");
-  put_line (out, 2,
-            "<zeroOrMore><element><anyName><except><nsName/><nsName ns=\"\"/></except></anyName>"
-            "<ref name=\"anything\"/></element></zeroOrMore>");
-  put_line (out, 1, "</define>");
-  put_line (out, 1, "<define name=\"anything\">");
-  put_line (out, 2, "<zeroOrMore><choice><attribute><anyName/></attribute><text/>");
-  put_line (out, 3, "<element><anyName/><ref name=\"anything\"/></element></choice></zeroOrMore>");
-  put_line (out, 1, "</define>");
-  put_line (out, 0, "</grammar>");
-  return g_string_free (out, FALSE);
+  put_foreign (out);
+  return loom_xml_finish (out);
 }
