@@ -219,7 +219,8 @@ static void
 test_formula (void)
 {
   expect_markup ("y = x Wᵀ + b", "y = x W<sup>T</sup> + b");
-  expect_markup ("yᵢ = eˣⁱ / Σⱼ eˣʲ", "y<sub>i</sub> = e<sup>xi</sup> / Σ<sub>j</sub> e<sup>xj</sup>");
+  expect_markup ("yᵢ = eˣⁱ / Σⱼ eˣʲ",
+                 "y<sub>i</sub> = e<sup>x<sub>i</sub></sup> / Σ<sub>j</sub> e<sup>x<sub>j</sub></sup>");
   expect_markup ("a < b & x²₀", "a &lt; b &amp; x<sup>2</sup><sub>0</sub>");
   expect_markup ("Σ꜀₍₁₋₂₎", "Σ<sub>c(1−2)</sub>");
   /* Every operator's formula is valid markup, and no letter is left that fonts lack. */

@@ -35,6 +35,7 @@ studio_formula_markup (const char *formula)
 {
   static const char *const open[] = { "", "<sup>", "<sub>" }, *const close[] = { "", "</sup>", "</sub>" };
   GString *markup = g_string_new (NULL);
+  gboolean is_variable = FALSE, index = FALSE; /* the last letter; this one is its index */
   int state = 0;
 
   for (const char *p = formula; *p != '\0'; p = g_utf8_next_char (p))
@@ -50,9 +51,12 @@ studio_formula_markup (const char *formula)
           g_string_append (markup, open[next]);
           state = next;
         }
+      index = next == 1 && is_variable && strchr ("ijk", (int)MIN (raised, 127)) != NULL;
+      is_variable = next == 1 && (raised == 'x' || raised == 'y' || raised == 'z');
       letter[g_unichar_to_utf8 (raised != 0 ? raised : lowered != 0 ? lowered : c, letter)] = '\0';
       escaped = g_markup_escape_text (letter, -1);
-      g_string_append (markup, escaped);
+      /* Unicode cannot lower what is raised; the index of an exponent can only be meant so. */
+      g_string_append_printf (markup, index ? "<sub>%s</sub>" : "%s", escaped);
     }
   g_string_append (markup, close[state]);
   return g_string_free (markup, FALSE);
