@@ -73,6 +73,9 @@ gboolean trainer_has_averages (LoomTrainer *t);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
 
+/* Seconds of each node of the net, which is bound to the sample's size. */
+LoomTensor *trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *sample, GError **error);
+
 /* ---- metrics ---- */
 
 /* Statistics of an epoch so far, or of an evaluation. */

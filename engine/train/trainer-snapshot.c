@@ -280,6 +280,8 @@ answer (LoomTrainer *t, const char *name, GError **error)
   TrainerSnapshots *self = get_snapshots (t, error);
   if (self == NULL)
     return NULL;
+  if (g_str_equal (name, LOOM_SNAPSHOT_TIMES))
+    return trainer_measure_times (t, self->net, self->sample, error);
   Port *port = find_port (self, name);
   if (port == NULL)
     port = add_port (t, self, name, error);

@@ -101,12 +101,37 @@ test_fresh (void)
   g_assert_cmpfloat (loom_tensor_get (before, 0), !=, loom_tensor_get (after, 0));
 }
 
+/* Each node has its part, also of the backward pass; nothing is committed, and ports are as they were. */
+static void
+test_times (void)
+{
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
+  g_autoptr (LoomTensor) before = look (trainer, "scores"), times = look (trainer, LOOM_SNAPSHOT_TIMES);
+  g_autoptr (LoomTensor) after = look (trainer, "scores");
+  const LoomNet *net = loom_trainer_net (trainer);
+  double all = 0;
+
+  g_assert_cmpint (times->count, ==, loom_net_n_nodes (net));
+  for (gint64 i = 0; i < times->count; i++)
+    {
+      g_assert_true (loom_tensor_get (times, i) >= 0 && loom_tensor_get (times, i) < 60);
+      all += loom_tensor_get (times, i);
+    }
+  g_assert_cmpfloat (all, >, 0);
+  /* A data set computes nothing; a loss and a layer do. */
+  g_assert_cmpfloat (loom_tensor_get (times, loom_net_find (net, "data")), ==, 0);
+  g_assert_cmpfloat (loom_tensor_get (times, loom_net_find (net, "hidden")), >, 0);
+  g_assert_cmpfloat (loom_tensor_get (times, loom_net_find (net, "loss")), >, 0);
+  g_assert_true (loom_tensor_equal_bits (before, after));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/snapshot/gradient-of-port", test_gradient_of_port);
   g_test_add_func ("/snapshot/several", test_several);
+  g_test_add_func ("/snapshot/times", test_times);
   g_test_add_func ("/snapshot/fresh", test_fresh);
   return g_test_run ();
 }

@@ -350,13 +350,20 @@ test_measures (void)
       "<node id=\"head\" op=\"linear\" out_features=\"2\"/>"
       "<wire from=\"x\" to=\"twice\"/><wire from=\"twice\" to=\"head\"/>");
   g_autofree char *legend = studio_measure_legend (scene, STUDIO_MEASURE_PARAMETERS);
-  double all = 0;
+  g_autoptr (GHashTable) seconds = g_hash_table_new (g_str_hash, g_str_equal);
+  double all = 0, one = 1e-3, two = 2e-3;
 
+  g_hash_table_insert (seconds, (gpointer) "twice.0.fc", &one);
+  g_hash_table_insert (seconds, (gpointer) "twice.1.fc", &two);
+  g_hash_table_insert (seconds, (gpointer) "head", &one);
   /* All copies of a repeat count for its card. */
-  g_assert_cmpfloat (studio_measure_of (&scene->item[1].costs, STUDIO_MEASURE_PARAMETERS), ==, 2 * 72);
-  g_assert_cmpfloat (studio_measure_of (&scene->item[2].costs, STUDIO_MEASURE_PARAMETERS), ==, 18);
-  g_assert_cmpfloat (studio_measure_of (&scene->costs, STUDIO_MEASURE_PARAMETERS), ==, 162);
+  g_assert_cmpfloat (studio_measure_of (&scene->item[1], STUDIO_MEASURE_PARAMETERS), ==, 2 * 72);
+  g_assert_cmpfloat (studio_measure_of (&scene->item[2], STUDIO_MEASURE_PARAMETERS), ==, 18);
+  g_assert_cmpfloat (studio_measure_total (scene, STUDIO_MEASURE_PARAMETERS), ==, 162);
   g_assert_cmpstr (legend, ==, "Share of 162 parameters");
+  studio_measure_set_times (scene, "", seconds);
+  g_assert_cmpfloat_with_epsilon (scene->item[1].seconds, 3e-3, 1e-9);
+  expect_text (STUDIO_MEASURE_TIME, scene->item[2].seconds, "1 ms");
   for (StudioMeasure m = STUDIO_MEASURE_NONE + 1; m < STUDIO_N_MEASURES; m++, all = 0)
     {
       for (guint i = 0; i < scene->n_items; i++)
@@ -364,6 +371,8 @@ test_measures (void)
       g_assert_cmpfloat_with_epsilon (all, 1, 1e-9);
       g_assert_cmpint (studio_measure_find (studio_measure_name (m)), ==, m);
     }
+  studio_measure_set_times (scene, "", NULL);
+  g_assert_cmpfloat (studio_measure_total (scene, STUDIO_MEASURE_TIME), ==, 0);
   g_assert_cmpint (studio_measure_find ("nonsense"), ==, STUDIO_MEASURE_NONE);
   expect_text (STUDIO_MEASURE_PARAMETERS, 61706, "61.7 k");
   expect_text (STUDIO_MEASURE_PARAMETERS, 12, "12");

@@ -55,6 +55,17 @@ studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *t
 }
 
 void
+studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds)
+{
+  if (self->times == NULL && seconds == NULL)
+    return;
+  g_clear_pointer (&self->times, g_hash_table_unref);
+  self->times = seconds != NULL ? g_hash_table_ref (seconds) : NULL;
+  studio_measure_set_times (studio_canvas_scene (self), self->scope_path, self->times);
+  studio_canvas_restyle (self, FALSE);
+}
+
+void
 studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction)
 {
   if (fraction >= 0)

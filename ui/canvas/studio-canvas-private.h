@@ -27,8 +27,9 @@ struct _StudioCanvas
   gboolean fitted;      /* nothing was moved since the graph was fitted */
   double inset_top, inset_bottom;
   gboolean presentation;
-  gboolean right_angles; /* of wires */
+  gboolean right_angles;               /* of wires */
   gboolean bare;                       /* no dots */
+  GHashTable *times;                   /* path → double *, seconds; NULL where nothing was measured */
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */
   char **spotlight;                    /* ids of the cards that are not dimmed; NULL: none is */
 

@@ -164,6 +164,8 @@ sync_scene (StudioCanvas *self)
     studio_canvas_shift (self, dx, dy);
   description = g_strdup_printf ("%u nodes, %u wires", scene->n_items, scene->n_links);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
+  if (self->times != NULL)
+    studio_measure_set_times (scene, self->scope_path, self->times);
   studio_canvas_read_samples (self, scene);
   studio_canvas_update_actions (self);
   studio_canvas_redraw_wires (self);

@@ -43,7 +43,7 @@ add_costs (GString *markup, const StudioScene *scene, const StudioItem *item)
 {
   for (StudioMeasure m = STUDIO_MEASURE_NONE + 1; m < STUDIO_N_MEASURES; m++)
     {
-      double value = studio_measure_of (&item->costs, m);
+      double value = studio_measure_of (item, m);
       g_autofree char *number = studio_measure_text (m, value);
       g_autofree char *line = g_strdup_printf ("%s %s (%.0f %%)", studio_measure_title (m), number,
                                                100 * studio_measure_share (scene, item, m));

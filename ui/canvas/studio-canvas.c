@@ -176,6 +176,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->icons);
   g_hash_table_unref (self->texts);
   g_hash_table_unref (self->sprites);
+  g_clear_pointer (&self->times, g_hash_table_unref);
   g_hash_table_unref (self->reading);
   g_clear_object (&self->far_text);
   g_hash_table_unref (self->pins);

@@ -11,7 +11,7 @@ void
 studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure, double width,
                   double height, double radius, const StudioTheme *theme, PangoLayout *text)
 {
-  double value = studio_measure_of (&item->costs, measure), share = studio_measure_share (scene, item, measure);
+  double value = studio_measure_of (item, measure), share = studio_measure_share (scene, item, measure);
   g_autofree char *number = studio_measure_text (measure, value);
   double bar = width < 90 ? 3 : BAR, inset = MIN (radius, 6), length = width - 2 * inset;
   int w, h;

@@ -10,6 +10,7 @@ static const struct
   [STUDIO_MEASURE_PARAMETERS] = { "parameters", "Parameters", "", "parameters" },
   [STUDIO_MEASURE_OPERATIONS] = { "operations", "Operations", "FLOP", "a sample" },
   [STUDIO_MEASURE_ACTIVATIONS] = { "activations", "Activations", NULL, "of activations a sample" },
+  [STUDIO_MEASURE_TIME] = { "time", "Time", "s", "for 32 samples, node by node" },
 };
 
 const char *
@@ -33,8 +34,8 @@ studio_measure_find (const char *name)
   return STUDIO_MEASURE_NONE;
 }
 
-double
-studio_measure_of (const LoomCost *cost, StudioMeasure measure)
+static double
+cost_of (const LoomCost *cost, double seconds, StudioMeasure measure)
 {
   switch (measure)
     {
@@ -44,6 +45,8 @@ studio_measure_of (const LoomCost *cost, StudioMeasure measure)
       return cost->flops;
     case STUDIO_MEASURE_ACTIVATIONS:
       return cost->bytes;
+    case STUDIO_MEASURE_TIME:
+      return seconds;
     case STUDIO_MEASURE_NONE:
     case STUDIO_N_MEASURES:
       break;
@@ -52,11 +55,65 @@ studio_measure_of (const LoomCost *cost, StudioMeasure measure)
 }
 
 double
+studio_measure_of (const StudioItem *item, StudioMeasure measure)
+{
+  return cost_of (&item->costs, item->seconds, measure);
+}
+
+double
+studio_measure_total (const StudioScene *scene, StudioMeasure measure)
+{
+  return cost_of (&scene->costs, scene->seconds, measure);
+}
+
+double
 studio_measure_share (const StudioScene *scene, const StudioItem *item, StudioMeasure measure)
 {
-  double total = studio_measure_of (&scene->costs, measure);
+  double total = studio_measure_total (scene, measure);
 
-  return total > 0 ? studio_measure_of (&item->costs, measure) / total : 0;
+  return total > 0 ? studio_measure_of (item, measure) / total : 0;
+}
+
+void
+studio_measure_set_times (StudioScene *scene, const char *scope_path, GHashTable *seconds)
+{
+  g_autoptr (GHashTable) by_id = g_hash_table_new (g_str_hash, g_str_equal);
+  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
+  GHashTableIter iter;
+  gpointer path, value;
+
+  scene->seconds = 0;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      scene->item[i].seconds = 0;
+      g_hash_table_insert (by_id, scene->item[i].id, &scene->item[i]);
+    }
+  if (seconds == NULL)
+    return;
+  g_hash_table_iter_init (&iter, seconds);
+  while (g_hash_table_iter_next (&iter, &path, &value))
+    {
+      g_autofree char *id = NULL;
+      StudioItem *item;
+
+      scene->seconds += *(double *)value;
+      if (skip > 0 && (strncmp (path, scope_path, skip - 1) != 0 || ((char *)path)[skip - 1] != '.'))
+        continue;
+      /* A node within a module, and all copies of a repeat, count for the card. */
+      id = g_strndup ((char *)path + skip, strcspn ((char *)path + skip, "."));
+      item = g_hash_table_lookup (by_id, id);
+      if (item != NULL)
+        item->seconds += *(double *)value;
+    }
+}
+
+/* "1.2 ms": the unit by size, so that no zeros have to be counted. */
+static char *
+seconds_text (double seconds)
+{
+  return seconds >= 1      ? g_strdup_printf ("%.3g s", seconds)
+         : seconds >= 1e-3 ? g_strdup_printf ("%.3g ms", seconds * 1e3)
+                           : g_strdup_printf ("%.3g µs", seconds * 1e6);
 }
 
 char *
@@ -66,6 +123,8 @@ studio_measure_text (StudioMeasure measure, double value)
   const char *unit = measures[measure].unit;
   guint s = 0;
 
+  if (measure == STUDIO_MEASURE_TIME)
+    return seconds_text (value);
   if (unit == NULL)
     return loom_bytes_to_string (value);
   for (; value >= 999.5 && s + 1 < G_N_ELEMENTS (scale); s++)
@@ -76,7 +135,10 @@ studio_measure_text (StudioMeasure measure, double value)
 char *
 studio_measure_legend (const StudioScene *scene, StudioMeasure measure)
 {
-  g_autofree char *all = studio_measure_text (measure, studio_measure_of (&scene->costs, measure));
+  double total = studio_measure_total (scene, measure);
+  g_autofree char *all = studio_measure_text (measure, total);
 
+  if (measure == STUDIO_MEASURE_TIME && total <= 0)
+    return g_strdup ("Times are measured while it trains");
   return g_strdup_printf ("Share of %s %s", all, measures[measure].what);
 }

@@ -57,6 +57,7 @@ typedef struct
   double hanging;             /* room for what hangs below the card: its pins */
   char *summary;
   LoomCost costs;  /* of all nodes behind the card */
+  double seconds;  /* that they take, where it was measured */
   double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */
   gboolean frozen; /* its weights are not trained */
@@ -112,6 +113,7 @@ typedef struct
   StudioLink *link;
   StudioAnnotation *annotation; /* frames before notes: the order of drawing */
   LoomCost costs;               /* of the whole net */
+  double seconds;               /* of the whole net, where it was measured */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
   StudioRoutes *routes;         /* of the wires, as they were last asked for */
 } StudioScene;

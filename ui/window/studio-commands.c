@@ -23,6 +23,7 @@ static const StudioCommand others[] = {
   { "win.cost::parameters", "View", "_Parameters on cards", "cost weights bar", { NULL } },
   { "win.cost::operations", "View", "Op_erations on cards", "cost flops bar", { NULL } },
   { "win.cost::activations", "View", "_Activations on cards", "cost memory bytes bar", { NULL } },
+  { "win.cost::time", "View", "Measured _time on cards", "cost seconds speed bar profile", { NULL } },
   { "win.speed::watch", "Training", "_Stretch short runs to 30 seconds", "slow watch speed", { NULL } },
   { "win.speed::full", "Training", "Train at full sp_eed", "fast", { NULL } },
   { "win.show-help-overlay", "Help", "_Keyboard shortcuts", "keys", { "<Control>question", "F1" } },

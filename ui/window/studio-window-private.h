@@ -5,6 +5,7 @@
 
 #include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/run/studio-times.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/palette/studio-outline.h"
@@ -41,6 +42,7 @@ struct _StudioWindow
   StudioRunBars *run_bars;
   StudioRunPanel *run_panel;
   StudioPins *pins;
+  StudioTimes *times;
   StudioActionList *action_list;
   StudioLesson *lesson;
   StudioLessonPane *lesson_pane;

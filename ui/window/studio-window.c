@@ -265,6 +265,7 @@ make_parts (StudioWindow *self)
   self->run_bars = studio_run_bars_new (self->document, self->run);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
+  self->times = studio_times_new (self->document, self->canvas, self->run);
   self->action_list = studio_action_list_new (GTK_WIDGET (self->canvas));
   gtk_overlay_add_overlay (GTK_OVERLAY (self->all), GTK_WIDGET (self->action_list));
 }
@@ -287,6 +288,7 @@ make_menus (StudioWindow *self)
                                            "win.cost::parameters",
                                            "win.cost::operations",
                                            "win.cost::activations",
+                                           "win.cost::time",
                                            NULL,
                                            NULL };
   g_autoptr (GMenuModel) menu = studio_commands_menu (zoom_menu);
@@ -348,6 +350,7 @@ window_dispose (GObject *object)
   g_clear_weak_pointer (&self->question);
   studio_window_dispose_lesson (self);
   g_clear_object (&self->pins);
+  g_clear_object (&self->times);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->orphans, g_strfreev);
