@@ -167,7 +167,7 @@ add_weights (const OnnxNode *node, GPtrArray *weights)
   for (guint i = 0; i < node->weights->len; i++)
     {
       const OnnxWeight *own = node->weights->pdata[i];
-      gboolean bare = g_str_equal (node->op->name, "parameter");
+      gboolean bare = node->op->role == LOOM_ROLE_PARAMETER;
       g_autofree char *name = bare ? g_strdup (node->id) : g_strdup_printf ("%s.%s", node->id, own->port);
       g_ptr_array_add (weights, loom_named_tensor_new (name, own->tensor));
     }

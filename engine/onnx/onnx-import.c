@@ -371,7 +371,7 @@ count_mapped (OnnxImport *all, const OnnxCtx *c)
     {
       const OnnxNode *node = all->nodes->pdata[i];
       const char *name = node->op->name;
-      if (!g_str_equal (name, "constant") && !g_str_equal (name, "parameter"))
+      if (!g_str_equal (name, "constant") && node->op->role != LOOM_ROLE_PARAMETER)
         g_string_append_printf (s, "%s%s", strchr (s->str, ' ') != NULL ? " + " : " → ", name);
     }
   if (strchr (s->str, ' ') == NULL)

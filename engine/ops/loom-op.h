@@ -38,6 +38,7 @@ typedef enum
   LOOM_ROLE_DATASET,      /* gives samples of a data set */
   LOOM_ROLE_INPUT,        /* its value comes from outside: a file of the command line, what a model predicts from */
   LOOM_ROLE_OUTPUT,       /* names a result of the graph */
+  LOOM_ROLE_PARAMETER,    /* its output is a weight, which is named by the node's path alone */
   LOOM_ROLE_MODULE_INPUT, /* a port of the module that it stands in, named by the node */
   LOOM_ROLE_MODULE_OUTPUT
 } LoomOpRole;
@@ -73,6 +74,18 @@ typedef struct {
   const char *value, *title, *doc;
   const LoomParamSpec *params; /* all of the node's: the operator's and then those that only this value has */
 } LoomOpVariant;
+
+/* What numbers mean: those that a loss takes at its port input, or those that an operator gives. */
+typedef enum
+{
+  LOOM_OUTPUT_VALUES,
+  LOOM_OUTPUT_LOGITS, /* of classes */
+  LOOM_OUTPUT_LOG_PROBABILITIES,
+  LOOM_OUTPUT_PROBABILITIES,
+  LOOM_OUTPUT_SCORES, /* of classes: the largest wins */
+  LOOM_OUTPUT_BINARY_LOGITS,
+  LOOM_OUTPUT_BINARY_PROBABILITIES
+} LoomOutputKind;
 
 typedef enum {
   LOOM_PORT_OPTIONAL = 1 << 0,
@@ -121,6 +134,8 @@ struct _LoomOp {
   const char *synonyms;  /* what the blackboard, other libraries and papers call it, words with a space between; or NULL */
   LoomOpRole role;
   const char *metric;    /* of a loss: the metric that a new training shows beside it; NULL for none */
+  LoomOutputKind judges; /* of a loss: the numbers at its port input */
+  LoomOutputKind gives;  /* the numbers of its first output, where the operator alone decides that */
   gboolean usual;        /* a first course needs it: shown before the others */
   const char *doc;       /* one line */
   const char *details;   /* a paragraph: what it does, when to use it; own words */

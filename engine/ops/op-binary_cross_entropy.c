@@ -114,6 +114,7 @@ const LoomOp loom_op_binary_cross_entropy = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-bce-loss-symbolic",
   .synonyms = "bce log loss",
+  .judges = LOOM_OUTPUT_BINARY_PROBABILITIES,
   .doc = "Says how surprised the network is, where each answer is yes or no.",
   .details
   = "The input is a probability between 0 and 1, from a sigmoid, and the target is 0 or 1 or in between. "

@@ -75,6 +75,7 @@ const LoomOp loom_op_binary_cross_entropy_with_logits = {
   .icon = "loom-bce-loss-symbolic",
   .synonyms = "bce bcewithlogits logistic log loss",
   .usual = TRUE,
+  .judges = LOOM_OUTPUT_BINARY_LOGITS,
   .doc = "Says how surprised the network is, where each answer is yes or no, from its scores.",
   .details = "A sigmoid and the binary cross-entropy (BCE) in one, exact for scores of any size. Several answers "
              "may be yes at once: tags of a picture, say. pos_weight makes a missed yes cost more than a false "

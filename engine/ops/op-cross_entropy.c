@@ -162,6 +162,7 @@ const LoomOp loom_op_cross_entropy = {
   .synonyms = "ce softmax log likelihood classification xent",
   .metric = "accuracy",
   .usual = TRUE,
+  .judges = LOOM_OUTPUT_LOGITS,
   .doc = "Says how surprised the network is by the right class.",
   .details = "The loss for choosing among classes. Scores become probabilities inside, and the loss is minus the "
              "logarithm of the right one's: 0 when it is certain, ln(classes) when it guesses. Its gradient is simply "

@@ -83,6 +83,7 @@ const LoomOp loom_op_multi_margin_loss = {
   .icon = "loom-hinge-loss-symbolic",
   .synonyms = "hinge svm support vector machine",
   .usual = TRUE,
+  .judges = LOOM_OUTPUT_SCORES,
   .doc = "Asks that the right class’s score beats all others by a margin.",
   .details = "The loss of the support vector machine: every wrong class whose score comes closer than the margin "
              "adds what is missing, and once all are beaten there is nothing left to learn from the sample. With "

@@ -72,6 +72,7 @@ const LoomOp loom_op_nll_loss = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cross-entropy-symbolic",
   .synonyms = "negative log likelihood",
+  .judges = LOOM_OUTPUT_LOG_PROBABILITIES,
   .doc = "Takes the logarithm of the right class’s probability as loss.",
   .details = "The second half of the cross-entropy: the input are logarithms of probabilities, from a log_softmax. "
              "Rare classes can be given more weight, and samples without a label can be left out.",

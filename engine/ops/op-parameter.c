@@ -72,6 +72,7 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_parameter = {
   .name = "parameter",
+  .role = LOOM_ROLE_PARAMETER,
   .title = "Parameter",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-parameter-symbolic",

@@ -8,6 +8,7 @@ const LoomOp loom_op_sigmoid = {
   .icon = "loom-sigmoid-symbolic",
   .synonyms = "logistic",
   .usual = TRUE,
+  .gives = LOOM_OUTPUT_BINARY_PROBABILITIES,
   .doc = "Squeezes any number into the range from 0 to 1.",
   .details = "Reads as a probability or as a gate that is more or less open. Far from zero it is almost flat, so "
              "stacks of it learn slowly; between layers relu or gelu usually serve better.",

@@ -19,6 +19,7 @@ const LoomOp loom_op_softmax = {
   .icon = "loom-softmax-symbolic",
   .synonyms = "probability attention",
   .usual = TRUE,
+  .gives = LOOM_OUTPUT_PROBABILITIES,
   .doc = "Turns scores into shares that sum to 1.",
   .details = "The largest score gets the largest share, and all shares are positive: a soft choice that gradients can "
              "pass. Attention weights are made by it. Before cross_entropy leave it out, because that does it inside "

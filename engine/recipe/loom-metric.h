@@ -36,6 +36,7 @@ typedef struct
   const char *name, *alias; /* <metric type="…"/>; alias may be NULL */
   const char *doc;
   gboolean higher_is_better;
+  gboolean of_scores; /* of the largest among the scores of classes */
   gboolean is_matrix; /* the statistics are n × n counts, which are shown whole; the value is their diagonal's share */
   LoomMetricTakes takes;
   /* TRUE if it can be computed for these operands; on FALSE *why (free it) says what it needs. */

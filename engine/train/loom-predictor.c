@@ -8,28 +8,6 @@
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-trainer.h"
 
-/* The output_kind of the numbers that a loss takes as its input. */
-typedef enum
-{
-  OUTPUT_LOGITS,
-  OUTPUT_LOG_PROBABILITIES,
-  OUTPUT_SCORES,
-  OUTPUT_BINARY_LOGITS,
-  OUTPUT_BINARY,
-  OUTPUT_PROBABILITIES,
-  OUTPUT_VALUES
-} OutputKind;
-
-static const struct
-{
-  const char *op;
-  OutputKind output_kind;
-} meanings[] = {
-  { "cross_entropy", OUTPUT_LOGITS },        { "nll_loss", OUTPUT_LOG_PROBABILITIES },
-  { "multi_margin_loss", OUTPUT_SCORES },    { "binary_cross_entropy_with_logits", OUTPUT_BINARY_LOGITS },
-  { "binary_cross_entropy", OUTPUT_BINARY },
-};
-
 /* The net for samples of one length, with the exec for the batch that was run last. */
 struct _LoomPredictor
 {
@@ -40,7 +18,7 @@ struct _LoomPredictor
   const LoomElement *dataset_node;
   LoomNetSource input, output;
   char *input_name, *output_name;
-  OutputKind output_kind;
+  LoomOutputKind output_kind;
   LoomDevices *devices;
   char *device, *weights;
   guint64 seed;
@@ -97,14 +75,14 @@ same_source (const LoomNetSource *a, const LoomNetSource *b)
   return a->node == b->node && a->output == b->output;
 }
 
-/* The only node with the operator, or -1; several are none. */
+/* The only node with the role, or -1; several are none. */
 static int
-only_node (const LoomNet *net, const char *op)
+only_node (const LoomNet *net, LoomOpRole role)
 {
   int found = -1;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    if (g_str_equal (loom_net_node (net, i)->op->name, op))
+    if (loom_net_node (net, i)->op->role == role)
       {
         if (found >= 0)
           return -1;
@@ -125,7 +103,7 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
       self->output.node = (guint)node;
       return node >= 0;
     }
-  node = only_node (net, "output");
+  node = only_node (net, LOOM_ROLE_OUTPUT);
   if (node >= 0 && loom_net_node (net, (guint)node)->n_inputs > 0
       && loom_net_node (net, (guint)node)->input[0].node != G_MAXUINT)
     {
@@ -145,32 +123,31 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
   return FALSE;
 }
 
-/* Which loss takes the port says what its numbers are; a softmax says it itself. */
-static OutputKind
-find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
+/* The kind of the answer's numbers: that which a loss on the port takes, or scores where a metric takes the largest of
+ * them, or that which their own operator gives. */
+static LoomOutputKind
+find_output_kind (const LoomPredictor *self, const LoomTrainSpec *spec)
 {
   const LoomNetNode *own = loom_net_node (self->net, self->output.node);
 
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
     {
       const LoomNetNode *node = loom_net_node (self->net, i);
-      int input = loom_net_find_input (node, "input");
+      int input = node->op->judges != LOOM_OUTPUT_VALUES ? loom_net_find_input (node, "input") : -1;
 
-      for (guint k = 0; k < G_N_ELEMENTS (meanings); k++)
-        if (g_str_equal (meanings[k].op, node->op->name) && input >= 0
-            && same_source (&node->input[input], &self->output))
-          return meanings[k].output_kind;
+      if (input >= 0 && same_source (&node->input[input], &self->output))
+        return node->op->judges;
     }
   for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
     {
       const LoomMetricSpec *metric = spec->metrics->pdata[i];
-      if (same_source (&metric->input, &self->output) && strstr (metric->metric->name, "accuracy") != NULL
+      if (same_source (&metric->input, &self->output) && metric->metric->of_scores
           && own->output[self->output.output].shape.rank > 1)
-        return OUTPUT_SCORES;
+        return LOOM_OUTPUT_SCORES;
     }
-  if (g_str_equal (own->op->name, "softmax") && own->output[0].shape.rank == 2)
-    return OUTPUT_PROBABILITIES;
-  return g_str_equal (own->op->name, "sigmoid") ? OUTPUT_BINARY : OUTPUT_VALUES;
+  if (own->op->gives == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
+    return LOOM_OUTPUT_VALUES;
+  return own->op->gives;
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -315,7 +292,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
       return NULL;
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
-  self->output_kind = find_meaning (self, spec);
+  self->output_kind = find_output_kind (self, spec);
   if (!find_reading (self, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
@@ -469,18 +446,18 @@ softmax (double *value, gint64 n)
 }
 
 static LoomAnswerKind
-kind_of (OutputKind output_kind)
+kind_of (LoomOutputKind output_kind)
 {
   switch (output_kind)
     {
-    case OUTPUT_LOGITS:
-    case OUTPUT_LOG_PROBABILITIES:
-    case OUTPUT_PROBABILITIES:
+    case LOOM_OUTPUT_LOGITS:
+    case LOOM_OUTPUT_LOG_PROBABILITIES:
+    case LOOM_OUTPUT_PROBABILITIES:
       return LOOM_ANSWER_PROBABILITIES;
-    case OUTPUT_SCORES:
+    case LOOM_OUTPUT_SCORES:
       return LOOM_ANSWER_SCORES;
-    case OUTPUT_BINARY_LOGITS:
-    case OUTPUT_BINARY:
+    case LOOM_OUTPUT_BINARY_LOGITS:
+    case LOOM_OUTPUT_BINARY_PROBABILITIES:
       return LOOM_ANSWER_YES;
     default:
       return LOOM_ANSWER_VALUES;
@@ -509,12 +486,12 @@ answer_of (const LoomPredictor *self, const LoomTensor *t, gint64 i, gint64 n)
 
       for (gint64 c = 0; c < a->n_classes; c++)
         to[c] = loom_tensor_get (t, first + (!classes || last ? p * a->n_classes + c : c * a->n_positions + p));
-      if (classes && self->output_kind == OUTPUT_LOGITS)
+      if (classes && self->output_kind == LOOM_OUTPUT_LOGITS)
         softmax (to, a->n_classes);
       for (gint64 c = 0; c < a->n_classes; c++)
-        if (self->output_kind == OUTPUT_LOG_PROBABILITIES && classes)
+        if (self->output_kind == LOOM_OUTPUT_LOG_PROBABILITIES && classes)
           to[c] = exp (to[c]);
-        else if (self->output_kind == OUTPUT_BINARY_LOGITS)
+        else if (self->output_kind == LOOM_OUTPUT_BINARY_LOGITS)
           to[c] = 1 / (1 + exp (-to[c]));
     }
   if (classes && self->is_text && a->n_positions > 1)

@@ -35,7 +35,7 @@ add_schedule (JsonBuilder *b, const LoomSchedule *s, const LoomPlateau *seen)
 {
   json_builder_set_member_name (b, "schedule");
   json_builder_begin_object (b);
-  add_string (b, "type", s->klass != NULL ? s->klass->name : "constant");
+  add_string (b, "type", s->klass != NULL ? s->klass->name : loom_attribute (LOOM_TAG_SCHEDULE, "type")->spec.def);
   add_int (b, "warmup_steps", s->warmup_steps);
   for (guint i = 0; s->klass != NULL && s->klass->param[i].name != NULL; i++)
     add_double (b, s->klass->param[i].name, s->param[i]);

@@ -23,12 +23,24 @@ train_value (StudioTrainingSettings *self, const char *attribute, const char *de
 }
 
 static const char *
+optimizer_name (StudioTrainingSettings *self)
+{
+  return train_value (self, "optimizer", loom_attribute (LOOM_TAG_TRAIN, "optimizer")->spec.def);
+}
+
+static gboolean
+is_default_schedule (const LoomScheduleClass *klass)
+{
+  return g_str_equal (klass->name, loom_attribute (LOOM_TAG_SCHEDULE, "type")->spec.def);
+}
+
+static const char *
 schedule_type (StudioTrainingSettings *self)
 {
   LoomElement *train = studio_training_element (self->document);
   LoomElement *schedule = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
   const char *type = schedule != NULL ? loom_element_get (schedule, "type") : NULL;
-  return type != NULL ? type : "constant";
+  return type != NULL ? type : loom_attribute (LOOM_TAG_SCHEDULE, "type")->spec.def;
 }
 
 /* Text of a number that lives as long as the program: rows keep it as their default. */
@@ -168,7 +180,7 @@ add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
 static void
 show_rate_note (StudioTrainingSettings *self)
 {
-  const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
+  const LoomOptimizer *optimizer = loom_optimizer (optimizer_name (self));
   const LoomHyper *rate = optimizer != NULL ? hyper_of (optimizer, "lr") : NULL;
   const char *text = train_value (self, "lr", NULL);
   gboolean differs = rate != NULL && text != NULL && g_ascii_strtod (text, NULL) != rate->value;
@@ -221,7 +233,7 @@ add_schedule (StudioTrainingSettings *self)
     training_add_attribute (self, grid, in_schedule, "milestones", "30,80", NULL);
   /* A constant rate with a factor for its first steps is rarely meant; what is written is shown. */
   for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
-    if (!g_str_equal (klass->name, "constant") || (e != NULL && loom_element_get (e, p->name) != NULL))
+    if (!is_default_schedule (klass) || (e != NULL && loom_element_get (e, p->name) != NULL))
       {
         LoomParamSpec spec = schedule_spec (e, p);
         training_add_row (self, grid, in_schedule, &spec,
@@ -231,7 +243,7 @@ add_schedule (StudioTrainingSettings *self)
                           NULL);
       }
   training_add_attribute (self, grid, in_schedule, "warmup_steps", NULL, NULL);
-  if (!klass->watches_loss && !g_str_equal (klass->name, "constant"))
+  if (!klass->watches_loss && !is_default_schedule (klass))
     training_add_attribute (self, grid, in_schedule, "interval", NULL, NULL);
 }
 
@@ -285,7 +297,7 @@ add_stopping (StudioTrainingSettings *self)
 static void
 build (StudioTrainingSettings *self)
 {
-  const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
+  const LoomOptimizer *optimizer = loom_optimizer (optimizer_name (self));
   GtkWidget *child;
   training_forget_rows (self);
   self->rate_note = NULL;
@@ -308,7 +320,7 @@ key_of (StudioTrainingSettings *self)
 {
   GString *key = g_string_new (NULL);
   LoomElement *train = studio_training_element (self->document);
-  g_string_printf (key, "%s %s %d", train_value (self, "optimizer", "sgd"), schedule_type (self), stops_early (self));
+  g_string_printf (key, "%s %s %d", optimizer_name (self), schedule_type (self), stops_early (self));
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
       const LoomElement *e = loom_element_child (train, i);

@@ -238,7 +238,7 @@ studio_training_set_in (StudioDocument *document, LoomTag tag, const char *attri
     {
       LoomElement *made = loom_element_new (tag, NULL);
       if (tag == LOOM_TAG_SCHEDULE)
-        made = (loom_element_free (made), loom_element_new (tag, "type", "constant", NULL));
+        made = (loom_element_free (made), loom_element_new (tag, "type", loom_attribute (tag, "type")->spec.def, NULL));
       studio_document_edit (document, loom_edit_insert (train, loom_element_place_for (train, tag), made));
       studio_document_edit (document, loom_edit_set (made, attribute, value));
     }
