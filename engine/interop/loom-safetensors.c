@@ -1,9 +1,10 @@
-/* Reader and writer of safetensors files.
+/* The reader of safetensors files.
  *
  * The header is checked as strictly as the reference implementation does (every
  * byte of the data belongs to exactly one tensor, every size fits its shape), so
  * nothing after opening can reach outside the file. */
 #include "engine/interop/loom-safetensors.h"
+#include "engine/interop/safetensors-private.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
 
@@ -38,7 +38,7 @@ struct _LoomSafetensors
   GHashTable *metadata; /* text → text */
 };
 
-static const char *const dtype_names[LOOM_N_DTYPES] = {
+const char *const safetensors_dtype_names[LOOM_N_DTYPES] = {
   [LOOM_F64] = "F64", [LOOM_F32] = "F32", [LOOM_F16] = "F16", [LOOM_BF16] = "BF16",
   [LOOM_I64] = "I64", [LOOM_I32] = "I32", [LOOM_U8] = "U8",   [LOOM_BOOL] = "BOOL",
 };
@@ -182,7 +182,7 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
     return refuse (file, error, "has a damaged header: tensor “%s” has no dtype", name);
   for (entry->dtype = 0; entry->dtype < LOOM_N_DTYPES; entry->dtype++)
     {
-      if (g_str_equal (dtype, dtype_names[entry->dtype]))
+      if (g_str_equal (dtype, safetensors_dtype_names[entry->dtype]))
         break;
     }
   if (entry->dtype == LOOM_N_DTYPES)
@@ -390,138 +390,4 @@ const char *
 loom_safetensors_metadata (const LoomSafetensors *self, const char *key)
 {
   return g_hash_table_lookup (self->metadata, key);
-}
-
-LoomNamedTensor *
-loom_named_tensor_new (const char *name, LoomTensor *tensor)
-{
-  LoomNamedTensor *self = g_new0 (LoomNamedTensor, 1);
-
-  self->name = g_strdup (name);
-  self->tensor = loom_tensor_ref (tensor);
-  return self;
-}
-
-void
-loom_named_tensor_free (LoomNamedTensor *self)
-{
-  if (self == NULL)
-    return;
-  loom_tensor_unref (self->tensor);
-  g_free (self->name);
-  g_free (self);
-}
-
-GPtrArray *
-loom_named_tensors_new (void)
-{
-  return g_ptr_array_new_with_free_func ((GDestroyNotify)loom_named_tensor_free);
-}
-
-static int
-compare_for_writing (gconstpointer a, gconstpointer b)
-{
-  const LoomNamedTensor *x = *(LoomNamedTensor *const *)a, *y = *(LoomNamedTensor *const *)b;
-  gsize sx = loom_dtype_size (x->tensor->dtype), sy = loom_dtype_size (y->tensor->dtype);
-
-  if (sx != sy)
-    return sx > sy ? -1 : 1;
-  return strcmp (x->name, y->name);
-}
-
-static void
-build_metadata (JsonBuilder *builder, GHashTable *metadata)
-{
-  g_autoptr (GList) keys = g_list_sort (g_hash_table_get_keys (metadata), (GCompareFunc)strcmp);
-
-  json_builder_set_member_name (builder, "__metadata__");
-  json_builder_begin_object (builder);
-  for (GList *l = keys; l != NULL; l = l->next)
-    {
-      json_builder_set_member_name (builder, l->data);
-      json_builder_add_string_value (builder, g_hash_table_lookup (metadata, l->data));
-    }
-  json_builder_end_object (builder);
-}
-
-/* The header for tensors in this order, padded with blanks so that the numbers begin
- * at a multiple of 8. */
-static GString *
-build_header (GPtrArray *ordered, GHashTable *metadata)
-{
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) root = NULL;
-  GString *text = g_string_new (NULL);
-  gint64 offset = 0;
-
-  json_builder_begin_object (builder);
-  if (metadata != NULL && g_hash_table_size (metadata) > 0)
-    build_metadata (builder, metadata);
-  for (guint i = 0; i < ordered->len; i++)
-    {
-      const LoomNamedTensor *named = g_ptr_array_index (ordered, i);
-
-      json_builder_set_member_name (builder, named->name);
-      json_builder_begin_object (builder);
-      json_builder_set_member_name (builder, "dtype");
-      json_builder_add_string_value (builder, dtype_names[named->tensor->dtype]);
-      json_builder_set_member_name (builder, "shape");
-      json_builder_begin_array (builder);
-      for (int d = 0; d < named->tensor->rank; d++)
-        json_builder_add_int_value (builder, named->tensor->dim[d]);
-      json_builder_end_array (builder);
-      json_builder_set_member_name (builder, "data_offsets");
-      json_builder_begin_array (builder);
-      json_builder_add_int_value (builder, offset);
-      offset += named->tensor->bytes;
-      json_builder_add_int_value (builder, offset);
-      json_builder_end_array (builder);
-      json_builder_end_object (builder);
-    }
-  json_builder_end_object (builder);
-  root = json_builder_get_root (builder);
-  json_generator_set_root (generator, root);
-  json_generator_to_gstring (generator, text);
-  while (text->len % 8 != 0)
-    g_string_append_c (text, ' ');
-  return text;
-}
-
-gboolean
-loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error)
-{
-  g_autoptr (GPtrArray) ordered = g_ptr_array_new ();
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (LoomAtomicFile) file = NULL;
-  g_autoptr (GString) header = NULL;
-  guint8 length[8];
-
-  g_return_val_if_fail (path != NULL && tensors != NULL, FALSE);
-
-  for (guint i = 0; i < tensors->len; i++)
-    {
-      LoomNamedTensor *named = g_ptr_array_index (tensors, i);
-
-      if (!g_hash_table_add (seen, named->name))
-        return refuse (path, error, "cannot be written: two tensors are named “%s”", named->name);
-      g_ptr_array_add (ordered, named);
-    }
-  g_ptr_array_sort (ordered, compare_for_writing);
-  header = build_header (ordered, metadata);
-  for (int i = 0; i < 8; i++)
-    length[i] = (guint8)((guint64)header->len >> (8 * i));
-
-  file = loom_atomic_file_new (path, error);
-  if (file == NULL || !loom_atomic_file_write (file, length, sizeof length, error)
-      || !loom_atomic_file_write (file, header->str, header->len, error))
-    return FALSE;
-  for (guint i = 0; i < ordered->len; i++)
-    {
-      const LoomNamedTensor *named = g_ptr_array_index (ordered, i);
-
-      if (!loom_atomic_file_write (file, named->tensor->data, named->tensor->bytes, error))
-        return FALSE;
-    }
-  return loom_atomic_file_commit (file, error);
 }

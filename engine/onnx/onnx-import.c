@@ -1,339 +1,18 @@
-/* From a model to nodes of ours: values by name, and node after node through the table of mappings.
+/* From a model to nodes of ours, node after node through the table of mappings.
  *
  * ONNX lists nodes in an order in which each comes after what it needs, so one pass is enough. A node of which
  * everything is known is computed here and now; a node that cannot be translated spoils what depends on it and nothing
  * else, so that all that is unsupported is reported at once. */
 #include "engine/onnx/onnx-private.h"
 
-#include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "engine/core/loom-file.h"
-
-/* A chain of computed constants is a handful of nodes long; this bounds the search for one. */
-#define MAX_FOLD_DEPTH 64
 
 gboolean
 loom_onnx_available (void)
 {
   return TRUE;
-}
-
-/* ---- attributes ------------------------------------------------------- */
-
-const Onnx__AttributeProto *
-onnx_attribute (const Onnx__NodeProto *node, const char *name)
-{
-  for (gsize i = 0; i < node->n_attribute; i++)
-    if (node->attribute[i]->name != NULL && g_str_equal (node->attribute[i]->name, name))
-      return node->attribute[i];
-  return NULL;
-}
-
-gboolean
-onnx_has_attr (OnnxCtx *c, const char *name)
-{
-  return onnx_attribute (c->node, name) != NULL;
-}
-
-gint64
-onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
-{
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
-
-  return a != NULL && a->has_i ? a->i : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
-}
-
-/* Attributes are floats; 0.9 was meant by what is 0.899999976 in double. */
-static double
-as_written (float x)
-{
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-  for (int digits = 6; digits < 9 && isfinite (x); digits++)
-    {
-      g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
-      g_ascii_formatd (buffer, sizeof buffer, format, (double)x);
-      if ((float)g_ascii_strtod (buffer, NULL) == x)
-        return g_ascii_strtod (buffer, NULL);
-    }
-  return (double)x;
-}
-
-double
-onnx_attr_float (OnnxCtx *c, const char *name, double def)
-{
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
-
-  return a != NULL && a->has_f                                                  ? as_written (a->f)
-         : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0
-                                                                                : def;
-}
-
-const char *
-onnx_attr_string (OnnxCtx *c, const char *name, const char *def)
-{
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
-
-  if (a == NULL || !a->has_s)
-    return def;
-  return g_string_chunk_insert_len (c->all->pool, (const char *)a->s.data, a->s.len);
-}
-
-guint
-onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max)
-{
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
-
-  if (a == NULL)
-    return 0;
-  if (a->n_ints > max)
-    {
-      onnx_fail (c, "its “%s” has more than %u numbers.", name, max);
-      return 0;
-    }
-  for (gsize i = 0; i < a->n_ints; i++)
-    values[i] = a->ints[i];
-  return (guint)a->n_ints;
-}
-
-guint
-onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
-{
-  *present = onnx_has_attr (c, name);
-  if (*present)
-    return onnx_attr_ints (c, name, values, max);
-  if (input < 0 || !onnx_has (c, (guint)input))
-    return 0;
-  *present = TRUE;
-  const LoomTensor *t = onnx_const (c, (guint)input, name);
-  if (t == NULL)
-    return 0;
-  if (t->count > max)
-    {
-      onnx_fail (c, "its “%s” has more than %u numbers.", name, max);
-      return 0;
-    }
-  for (gint64 i = 0; i < t->count; i++)
-    values[i] = onnx_tensor_int (t, i);
-  return (guint)t->count;
-}
-
-guint
-onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
-{
-  guint n = onnx_sizes (c, name, input, values, max, present);
-  LoomDim dim;
-
-  for (guint i = 0; i < n; i++)
-    if (onnx_dynamic_dim (c->all, values[i], &dim))
-      onnx_fail (c, "its “%s” depends on a dynamic size. Export the model with fixed sizes.", name);
-  return c->failed ? 0 : n;
-}
-
-LoomDim
-onnx_size (OnnxCtx *c, gint64 number)
-{
-  LoomDim dim;
-
-  if (onnx_dynamic_dim (c->all, number, &dim))
-    return dim;
-  if (number >= 0)
-    return loom_dim (number);
-  onnx_fail (c, "a size of it is %" G_GINT64_FORMAT ", which is none.", number);
-  return loom_dim_unknown ();
-}
-
-int
-onnx_axis (OnnxCtx *c, gint64 axis, int rank)
-{
-  if (axis < -rank || axis >= rank)
-    {
-      onnx_fail (c, "there is no axis %" G_GINT64_FORMAT " in %d dimensions.", axis, rank);
-      return 0;
-    }
-  return (int)(axis < 0 ? axis + rank : axis);
-}
-
-gint64
-onnx_opset (OnnxCtx *c)
-{
-  return c->all->opset;
-}
-
-gint64
-onnx_dim (OnnxCtx *c, const OnnxWire *x, int i)
-{
-  LoomDim d = x->type.shape.dim[CLAMP (i, 0, LOOM_SHAPE_MAX_RANK - 1)];
-
-  if (i < 0 || i >= x->type.shape.rank || !loom_dim_is_known (d))
-    {
-      onnx_fail (c, "it needs to know dimension %d of its input, which has no fixed size.", i);
-      return 1;
-    }
-  return d.coef;
-}
-
-/* ---- values ----------------------------------------------------------- */
-
-static OnnxValue *
-value_of (OnnxImport *all, const char *name)
-{
-  return g_hash_table_lookup (all->values, name);
-}
-
-static void
-value_free (gpointer data)
-{
-  OnnxValue *value = data;
-
-  g_clear_pointer (&value->constant, loom_tensor_unref);
-  g_clear_pointer (&value->given, loom_tensor_unref);
-  g_free (value->name);
-  g_free (value);
-}
-
-/* A name that is made twice keeps its first maker. */
-static OnnxValue *
-declare (OnnxImport *all, const char *name)
-{
-  OnnxValue *value = value_of (all, name);
-
-  if (value == NULL)
-    {
-      value = g_new0 (OnnxValue, 1);
-      value->name = g_strdup (name);
-      g_hash_table_insert (all->values, value->name, value);
-    }
-  return value;
-}
-
-guint
-onnx_n_inputs (OnnxCtx *c)
-{
-  return (guint)c->node->n_input;
-}
-
-/* An empty name leaves an optional input out. */
-gboolean
-onnx_has (OnnxCtx *c, guint i)
-{
-  return i < c->node->n_input && *c->node->input[i];
-}
-
-gboolean
-onnx_has_output (OnnxCtx *c, guint i)
-{
-  return i < c->node->n_output && *c->node->output[i];
-}
-
-static OnnxWire failed_wire = { .port = "out", .type = { .dtype = LOOM_F32 } };
-
-static OnnxValue *
-input_value (OnnxCtx *c, guint i)
-{
-  OnnxValue *value;
-
-  if (!onnx_has (c, i))
-    {
-      onnx_fail (c, "its input number %u is missing.", i + 1);
-      return NULL;
-    }
-  value = value_of (c->all, c->node->input[i]);
-  if (value == NULL)
-    onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
-  else if (value->failed)
-    c->failed = TRUE; /* reported where it failed first */
-  return c->failed ? NULL : value;
-}
-
-const OnnxWire *
-onnx_in (OnnxCtx *c, guint i)
-{
-  OnnxValue *value = c->failed ? NULL : input_value (c, i);
-
-  if (value == NULL)
-    return &failed_wire;
-  if (value->wire == NULL && value->constant != NULL)
-    value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
-  if (value->wire == NULL && !c->failed)
-    onnx_fail (c, "its input “%s” has no value.", value->name);
-  return c->failed ? &failed_wire : value->wire;
-}
-
-const OnnxWire *
-onnx_weight (OnnxCtx *c, guint i)
-{
-  OnnxValue *value = c->failed ? NULL : input_value (c, i);
-  OnnxWire *wire;
-
-  if (value == NULL)
-    return &failed_wire;
-  if (value->wire != NULL || value->constant == NULL || !loom_dtype_is_float (value->constant->dtype))
-    return onnx_in (c, i);
-  wire = g_new0 (OnnxWire, 1);
-  *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
-  g_ptr_array_add (c->all->wires, wire);
-  return wire;
-}
-
-const LoomTensor *
-onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth)
-{
-  OnnxValue *value = value_of (all, name);
-
-  if (value == NULL)
-    return NULL;
-  if (value->constant != NULL)
-    return value->constant;
-  if (given && value->given != NULL)
-    return value->given;
-  if (!given || value->producer == NULL || depth > MAX_FOLD_DEPTH)
-    return NULL;
-  value->given = onnx_fold (all, value->producer, TRUE, depth + 1);
-  return value->given;
-}
-
-const LoomTensor *
-onnx_const_or_null (OnnxCtx *c, guint i)
-{
-  return onnx_has (c, i) && !c->failed ? onnx_known (c->all, c->node->input[i], TRUE, 0) : NULL;
-}
-
-const LoomTensor *
-onnx_const (OnnxCtx *c, guint i, const char *what)
-{
-  const LoomTensor *t = onnx_const_or_null (c, i);
-
-  if (t == NULL)
-    onnx_fail (c, "its “%s” must be a constant of the model, because here it is part of the graph.", what);
-  return t;
-}
-
-gboolean
-onnx_is_constant (OnnxCtx *c, guint i)
-{
-  return onnx_has (c, i) && onnx_known (c->all, c->node->input[i], FALSE, 0) != NULL;
-}
-
-void
-onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire)
-{
-  if (c->failed || !onnx_has_output (c, i))
-    return;
-  OnnxValue *value = declare (c->all, c->node->output[i]);
-  value->wire = wire;
-  value->producer = c->node;
-}
-
-void
-onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t)
-{
-  if (!c->failed && onnx_has_output (c, i) && value_of (c->all, c->node->output[i]) == NULL)
-    declare (c->all, c->node->output[i])->constant = t;
-  else
-    loom_tensor_unref (t);
 }
 
 /* ---- one node --------------------------------------------------------- */
@@ -389,8 +68,8 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
 
   if (!t)
     return FALSE;
-  if (value_of (all, node->output[0]) == NULL)
-    declare (all, node->output[0])->constant = g_steal_pointer (&t);
+  if (onnx_value_of (all, node->output[0]) == NULL)
+    onnx_declare (all, node->output[0])->constant = g_steal_pointer (&t);
   return TRUE;
 }
 
@@ -405,7 +84,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
   c.map = onnx_map_find (domain, node->op_type);
   for (gsize i = 0; i < node->n_input; i++)
     {
-      const OnnxValue *value = *node->input[i] ? value_of (all, node->input[i]) : NULL;
+      const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;
       c.failed = c.failed || (value != NULL && value->failed);
     }
   if (c.map == NULL)
@@ -425,9 +104,9 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
         onnx_map_same (&c);
     }
   for (gsize i = 0; i < node->n_output; i++)
-    if (*node->output[i] && value_of (all, node->output[i]) == NULL)
+    if (*node->output[i] && onnx_value_of (all, node->output[i]) == NULL)
       {
-        OnnxValue *value = declare (all, node->output[i]);
+        OnnxValue *value = onnx_declare (all, node->output[i]);
         value->producer = node;
         value->failed = TRUE;
         if (!c.failed)
@@ -530,11 +209,11 @@ add_input (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
   g_autofree char *position = g_strdup_printf ("#%u", result->inputs->len);
   LoomTensor *given = all->given != NULL ? g_hash_table_lookup (all->given, info->name) : NULL;
 
-  if (value_of (all, info->name) != NULL) /* an initialiser that may be overridden: a weight */
+  if (onnx_value_of (all, info->name) != NULL) /* an initialiser that may be overridden: a weight */
     return;
   if (given == NULL && all->given != NULL)
     given = g_hash_table_lookup (all->given, position);
-  OnnxValue *value = declare (all, info->name);
+  OnnxValue *value = onnx_declare (all, info->name);
   value->given = given != NULL ? loom_tensor_ref (given) : NULL;
   if (!type_of (all, info, &type, &why))
     {
@@ -561,9 +240,9 @@ add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
   g_autofree char *what = g_strdup_printf ("The tensor “%s”", proto->name != NULL ? proto->name : "");
   OnnxValue *value;
 
-  if (proto->name == NULL || value_of (all, proto->name) != NULL)
+  if (proto->name == NULL || onnx_value_of (all, proto->name) != NULL)
     return TRUE;
-  value = declare (all, proto->name);
+  value = onnx_declare (all, proto->name);
   value->constant = onnx_tensor_read (all->external, proto, what, &error);
   value->is_weight = TRUE;
   if (value->constant == NULL)
@@ -641,7 +320,7 @@ import_graph (OnnxImport *all, LoomOnnx *result)
     {
       const Onnx__TensorProto *values = graph->sparse_initializer[i]->values;
       const char *name = values != NULL && values->name != NULL ? values->name : "";
-      declare (all, name)->failed = TRUE;
+      onnx_declare (all, name)->failed = TRUE;
       loom_faults_add (all->faults, LOOM_ERROR_DTYPE, 0, NULL, NULL,
                        "The tensor “%s” is sparse; graphs carry dense tensors only.", name);
     }
@@ -675,7 +354,7 @@ finish (OnnxImport *all, LoomOnnx *result)
   for (guint i = 0; i < result->inputs->len; i++)
     {
       LoomOnnxPort *port = result->inputs->pdata[i];
-      const OnnxValue *value = value_of (all, port->name);
+      const OnnxValue *value = onnx_value_of (all, port->name);
       if (value != NULL && value->wire != NULL && value->wire->node != NULL && !value->wire->node->live)
         g_clear_pointer (&port->node, g_free);
     }
@@ -711,7 +390,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
       return NULL;
     }
   all.external = onnx_external_new (path);
-  all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, value_free);
+  all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
   all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   all.uses = g_hash_table_new (g_str_hash, g_str_equal);
   all.nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);

@@ -1,7 +1,7 @@
 /* Shared by the files of the ONNX reader.
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
- * beside the model), onnx-import.c walks the model's nodes and keeps its values, onnx-emit.c makes nodes of ours,
+ * beside the model), onnx-import.c walks the model's nodes, onnx-value.c keeps its values, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours,
  * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
  * one const descriptor for each operator of ONNX. */
 #pragma once
@@ -198,7 +198,14 @@ const OnnxWire *onnx_slice (OnnxCtx *c, const OnnxWire *x, int dim, gint64 start
 const OnnxWire *
 onnx_reduce (OnnxCtx *c, const char *op, const OnnxWire *x, guint n_axes, const gint64 *axes, gboolean keep);
 
-/* ---- onnx-import.c: what a mapping asks ------------------------------- */
+/* ---- onnx-value.c ----------------------------------------------------- */
+/* By name; NULL where nothing made it yet. */
+OnnxValue *onnx_value_of (OnnxImport *all, const char *name);
+/* A name that is made twice keeps its first maker. */
+OnnxValue *onnx_declare (OnnxImport *all, const char *name);
+void onnx_value_free (gpointer value);
+
+/* ---- onnx-value.c and onnx-attribute.c: accessors for mappings --------- */
 guint onnx_n_inputs (OnnxCtx *c);
 gboolean onnx_has (OnnxCtx *c, guint i);
 gboolean onnx_has_output (OnnxCtx *c, guint i);

@@ -1,6 +1,6 @@
 /* Shared by the files of the trainer: its struct and its parts.
  *
- * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-commands.c obeys other threads, trainer-plans.c
+ * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-evaluate.c evaluates, trainer-commands.c obeys other threads, trainer-plans.c
  * makes steps ready, trainer-data.c opens data sets, trainer-folder.c owns the run's folder and events,
  * trainer-checkpoint.c and trainer-state.c write what a run resumes from, trainer-restore.c reads it, and
  * trainer-snapshot.c is what observers look at; trainer-metrics.c gathers metrics, trainer-watch.c knows the best
@@ -336,7 +336,7 @@ typedef enum
 } TrainerAction;
 
 /* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
- * could not be written). Where a command ends the run, verdict says so; with leave_ending the command stays in the
+ * could not be written). Where a command ends the run, action says so; with leave_ending the command stays in the
  * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
  * it takes t->single. */
 gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GError **error);
@@ -344,6 +344,10 @@ gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *act
 gboolean trainer_must_end (LoomTrainer *t);
 /* Answers what asks for a snapshot; with the lock held, which is let go meanwhile. */
 void trainer_answer_requests (LoomTrainer *t);
+
+/* trainer-evaluate.c. *gave_way is set where an ending command came before the last batch; nothing is reported then. */
+gboolean trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error);
+void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
 
 void trainer_set_state (LoomTrainer *t, const char *state);
 void trainer_note (LoomTrainer *t, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -2,6 +2,7 @@
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-atomic-file.h"
+#include "engine/recipe/loom-attributes.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,11 @@
+/* Shared by the reader and the writer of safetensors. */
+#pragma once
+
+#include "engine/core/loom-tensor.h"
+
+G_BEGIN_DECLS
+
+/* The names of element types in headers; NULL for types that the format lacks. */
+extern const char *const safetensors_dtype_names[LOOM_N_DTYPES];
+
+G_END_DECLS

@@ -1,0 +1,163 @@
+/* Values of a model by name: wires of the graph, constants, weights. */
+#include "engine/onnx/onnx-private.h"
+
+/* A chain of computed constants is a handful of nodes long; this bounds the search for one. */
+#define MAX_FOLD_DEPTH 64
+
+OnnxValue *
+onnx_value_of (OnnxImport *all, const char *name)
+{
+  return g_hash_table_lookup (all->values, name);
+}
+
+void
+onnx_value_free (gpointer data)
+{
+  OnnxValue *value = data;
+
+  g_clear_pointer (&value->constant, loom_tensor_unref);
+  g_clear_pointer (&value->given, loom_tensor_unref);
+  g_free (value->name);
+  g_free (value);
+}
+
+OnnxValue *
+onnx_declare (OnnxImport *all, const char *name)
+{
+  OnnxValue *value = onnx_value_of (all, name);
+
+  if (value == NULL)
+    {
+      value = g_new0 (OnnxValue, 1);
+      value->name = g_strdup (name);
+      g_hash_table_insert (all->values, value->name, value);
+    }
+  return value;
+}
+
+guint
+onnx_n_inputs (OnnxCtx *c)
+{
+  return (guint)c->node->n_input;
+}
+
+/* An empty name leaves an optional input out. */
+gboolean
+onnx_has (OnnxCtx *c, guint i)
+{
+  return i < c->node->n_input && *c->node->input[i];
+}
+
+gboolean
+onnx_has_output (OnnxCtx *c, guint i)
+{
+  return i < c->node->n_output && *c->node->output[i];
+}
+
+static OnnxWire failed_wire = { .port = "out", .type = { .dtype = LOOM_F32 } };
+
+static OnnxValue *
+input_value (OnnxCtx *c, guint i)
+{
+  OnnxValue *value;
+
+  if (!onnx_has (c, i))
+    {
+      onnx_fail (c, "its input number %u is missing.", i + 1);
+      return NULL;
+    }
+  value = onnx_value_of (c->all, c->node->input[i]);
+  if (value == NULL)
+    onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
+  else if (value->failed)
+    c->failed = TRUE; /* reported where it failed first */
+  return c->failed ? NULL : value;
+}
+
+const OnnxWire *
+onnx_in (OnnxCtx *c, guint i)
+{
+  OnnxValue *value = c->failed ? NULL : input_value (c, i);
+
+  if (value == NULL)
+    return &failed_wire;
+  if (value->wire == NULL && value->constant != NULL)
+    value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
+  if (value->wire == NULL && !c->failed)
+    onnx_fail (c, "its input “%s” has no value.", value->name);
+  return c->failed ? &failed_wire : value->wire;
+}
+
+const OnnxWire *
+onnx_weight (OnnxCtx *c, guint i)
+{
+  OnnxValue *value = c->failed ? NULL : input_value (c, i);
+  OnnxWire *wire;
+
+  if (value == NULL)
+    return &failed_wire;
+  if (value->wire != NULL || value->constant == NULL || !loom_dtype_is_float (value->constant->dtype))
+    return onnx_in (c, i);
+  wire = g_new0 (OnnxWire, 1);
+  *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
+  g_ptr_array_add (c->all->wires, wire);
+  return wire;
+}
+
+const LoomTensor *
+onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth)
+{
+  OnnxValue *value = onnx_value_of (all, name);
+
+  if (value == NULL)
+    return NULL;
+  if (value->constant != NULL)
+    return value->constant;
+  if (given && value->given != NULL)
+    return value->given;
+  if (!given || value->producer == NULL || depth > MAX_FOLD_DEPTH)
+    return NULL;
+  value->given = onnx_fold (all, value->producer, TRUE, depth + 1);
+  return value->given;
+}
+
+const LoomTensor *
+onnx_const_or_null (OnnxCtx *c, guint i)
+{
+  return onnx_has (c, i) && !c->failed ? onnx_known (c->all, c->node->input[i], TRUE, 0) : NULL;
+}
+
+const LoomTensor *
+onnx_const (OnnxCtx *c, guint i, const char *what)
+{
+  const LoomTensor *t = onnx_const_or_null (c, i);
+
+  if (t == NULL)
+    onnx_fail (c, "its “%s” must be a constant of the model, because here it is part of the graph.", what);
+  return t;
+}
+
+gboolean
+onnx_is_constant (OnnxCtx *c, guint i)
+{
+  return onnx_has (c, i) && onnx_known (c->all, c->node->input[i], FALSE, 0) != NULL;
+}
+
+void
+onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire)
+{
+  if (c->failed || !onnx_has_output (c, i))
+    return;
+  OnnxValue *value = onnx_declare (c->all, c->node->output[i]);
+  value->wire = wire;
+  value->producer = c->node;
+}
+
+void
+onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t)
+{
+  if (!c->failed && onnx_has_output (c, i) && onnx_value_of (c->all, c->node->output[i]) == NULL)
+    onnx_declare (c->all, c->node->output[i])->constant = t;
+  else
+    loom_tensor_unref (t);
+}
