@@ -4,10 +4,7 @@
  * out. Plans hold those addresses; the state outlives them. */
 #include "engine/run/run-private.h"
 
-#include "engine/core/loom-hash.h"
-#include "engine/interop/loom-weights.h"
 #include "engine/program/loom-optimizer.h"
-#include "kernels/philox.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,52 +108,6 @@ LoomShared *
 loom_state_shared (LoomState *state)
 {
   return &state->shared;
-}
-
-/* ---- initial values --------------------------------------------------- */
-
-static double
-random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
-{
-  guint32 word[4];
-
-  loom_philox (seed, stream, 0, (guint64)i / 4, word);
-  if (!normal)
-    return loom_philox_uniform (word[i % 4]);
-  {
-    double u = loom_philox_uniform (word[i % 4 / 2 * 2]), v = loom_philox_uniform (word[i % 4 / 2 * 2 + 1]);
-    double r = sqrt (-2.0 * log (1.0 - u));
-
-    return i % 2 == 0 ? r * cos (2 * G_PI * v) : r * sin (2 * G_PI * v);
-  }
-}
-
-static void
-fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name)
-{
-  guint64 stream = loom_hash_name (name);
-
-  for (gint64 i = 0; i < t->count; i++)
-    switch (init->kind)
-      {
-      case LOOM_INIT_CONSTANT:
-        loom_tensor_set (t, i, init->a);
-        break;
-      case LOOM_INIT_UNIFORM:
-        loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, i, FALSE));
-        break;
-      case LOOM_INIT_NORMAL:
-        loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, i, TRUE));
-        break;
-      case LOOM_INIT_DATA:
-        loom_tensor_set (t, i, init->data[i]);
-        break;
-      case LOOM_INIT_ZEROS:
-      default:
-        return; /* a new tensor is zero */
-      }
-  for (gint64 i = init->zero_from; i < init->zero_from + init->zero_count; i++)
-    loom_tensor_set (t, i, 0);
 }
 
 /* ---- copies ----------------------------------------------------------- */
@@ -329,12 +280,12 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
           if (loom_desc_count (&s->desc) > 0)
             memset (s->address, 0, loom_desc_bytes (&s->desc));
           t = loom_tensor_new_from_bytes (s->desc.dtype, s->desc.rank, dims, there, 0);
-          fill_initial (t, &slot->init, state->seed, s->name);
+          loom_state_fill_initial (t, &slot->init, state->seed, s->name);
           continue;
         }
       t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
       if (t != NULL)
-        fill_initial (t, &slot->init, state->seed, s->name);
+        loom_state_fill_initial (t, &slot->init, state->seed, s->name);
       if (t == NULL || (t->bytes > 0 && !copy_in (state, s, t->data, error)))
         {
           forget (state, first, first_buffer);
@@ -401,8 +352,8 @@ loom_state_get (LoomState *state, const char *name, GError **error)
   return g_steal_pointer (&t);
 }
 
-static LoomType
-type_of (const LoomTensorDesc *d)
+LoomType
+state_type_of (const LoomTensorDesc *d)
 {
   return (LoomType){ .dtype = d->dtype, .shape = loom_shape (d->rank, (const gint64 *)d->dim) };
 }
@@ -428,7 +379,7 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
   if (!same_shape (s, value) || loom_dtype_is_float (s->desc.dtype) != loom_dtype_is_float (value->dtype))
     {
       LoomShape shape = loom_tensor_shape (value);
-      LoomType wanted = type_of (&s->desc);
+      LoomType wanted = state_type_of (&s->desc);
       g_autofree char *want = loom_shape_to_string (&wanted.shape);
       g_autofree char *got = loom_shape_to_string (&shape);
 
@@ -497,147 +448,4 @@ loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS])
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         bytes[o] += arena->peak[o] + arena->once[o];
     }
-}
-
-/* ---- files ------------------------------------------------------------ */
-
-static gboolean
-is_weight (const StateSlot *s)
-{
-  return s->kind == LOOM_SLOT_PARAMETER || s->kind == LOOM_SLOT_BUFFER;
-}
-
-/* Slots that gather gradients within a step hold nothing between two steps. */
-static gboolean
-is_kept (const StateSlot *s)
-{
-  return !g_str_has_prefix (s->name, LOOM_SLOT_ACCUMULATE);
-}
-
-/* Under this key weights say after how many steps they were so. */
-#define STEP "step"
-
-static gboolean
-save (LoomState *state, const char *path, gboolean weights, const char *prefix, GError **error)
-{
-  g_autoptr (GPtrArray) items = loom_named_tensors_new ();
-  g_autoptr (GHashTable) metadata = NULL;
-  char step[32];
-
-  for (guint i = 0; i < state->slots->len; i++)
-    {
-      const StateSlot *s = slot_at (state, i);
-      g_autofree char *other = g_strconcat (prefix, s->name, NULL);
-      g_autoptr (LoomTensor) t = NULL;
-
-      if (is_weight (s) != weights || !is_kept (s))
-        continue;
-      t = loom_state_get (state, loom_state_find (state, other) >= 0 ? other : s->name, error);
-      if (t == NULL)
-        return FALSE;
-      g_ptr_array_add (items, loom_named_tensor_new (s->name, t));
-    }
-  if (weights && loom_state_find (state, "step") >= 0)
-    {
-      g_snprintf (step, sizeof step, "%.0f", loom_state_get_scalar (state, "step"));
-      metadata = g_hash_table_new (g_str_hash, g_str_equal);
-      g_hash_table_insert (metadata, (gpointer)STEP, step);
-    }
-  return loom_safetensors_save (path, items, metadata, error);
-}
-
-gint64
-loom_weights_step (const char *path)
-{
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, NULL);
-  const char *step = file != NULL ? loom_safetensors_metadata (file, STEP) : NULL;
-  gint64 value;
-
-  return step != NULL && g_ascii_string_to_signed (step, 10, 0, G_MAXINT64, &value, NULL) ? value : -1;
-}
-
-gboolean
-loom_state_save_weights (LoomState *state, const char *path, GError **error)
-{
-  return save (state, path, TRUE, "", error);
-}
-
-gboolean
-loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error)
-{
-  return save (state, path, TRUE, prefix, error);
-}
-
-gboolean
-loom_state_save_optimizer (LoomState *state, const char *path, GError **error)
-{
-  return save (state, path, FALSE, "", error);
-}
-
-/* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of
- * `unused` for each name in the file that nothing here has. */
-static void
-load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
-{
-  for (guint i = 0; i < state->slots->len; i++)
-    {
-      const StateSlot *s = slot_at (state, i);
-      g_autoptr (GError) local = NULL;
-      g_autoptr (LoomTensor) t = NULL;
-      g_autofree char *here = NULL, *there = NULL;
-      LoomType want = type_of (&s->desc);
-      guint at;
-
-      if (is_weight (s) != weights || !is_kept (s))
-        continue;
-      if (loom_weight_fit (file, s->name, &want, &at, &here, &there) != LOOM_WEIGHT_FITS)
-        {
-          loom_weight_add_mismatch (wrong, s->name, here, there);
-          continue;
-        }
-      t = loom_safetensors_tensor (file, at, &local);
-      if (t == NULL || !loom_state_set (state, s->name, t, &local))
-        g_string_append_printf (wrong, "\n  %s", local->message);
-    }
-  for (guint i = 0; i < loom_safetensors_count (file); i++)
-    {
-      const char *name = loom_safetensors_name (file, i);
-      int k = loom_state_find (state, name);
-
-      if (k < 0 || is_weight (slot_at (state, (guint)k)) != weights)
-        g_string_append_printf (unused, "\n  %s is in the file alone", name);
-    }
-}
-
-gboolean
-loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error)
-{
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
-  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
-
-  if (file == NULL)
-    return FALSE;
-  load_into (state, file, TRUE, wrong, unused);
-  if (report != NULL)
-    *report = g_strconcat (wrong->str, unused->str, NULL);
-  if (partial || wrong->len == 0)
-    return TRUE;
-  loom_weights_set_error (error, path, wrong->str, TRUE);
-  return FALSE;
-}
-
-gboolean
-loom_state_load_optimizer (LoomState *state, const char *path, GError **error)
-{
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
-  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
-
-  if (file == NULL)
-    return FALSE;
-  load_into (state, file, FALSE, wrong, unused);
-  if (wrong->len == 0)
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", path,
-               wrong->str);
-  return FALSE;
 }

@@ -50,6 +50,12 @@ gint64 loom_state_add_sites (LoomState *state, LoomExec *exec, guint n);
 void loom_state_remove_sites (LoomState *state, const LoomExec *exec);
 LoomExec *loom_state_find_site (LoomState *state, gint64 site, guint *row);
 
+/* ---- state (loom-state.c, state-init.c) --------------------------------- */
+
+LoomType state_type_of (const LoomTensorDesc *d);
+/* A new tensor gets the initial value of the slot of this name. */
+void loom_state_fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name);
+
 /* ---- the executor ------------------------------------------------------ */
 
 typedef struct

@@ -1,0 +1,156 @@
+/* Weights and state of optimisers in files. */
+#include "engine/run/run-private.h"
+
+#include "engine/interop/loom-weights.h"
+#include "engine/program/loom-optimizer.h"
+
+static gboolean
+is_weight (LoomSlotKind kind)
+{
+  return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
+}
+
+/* Slots that gather gradients within a step hold nothing between two steps. */
+static gboolean
+is_kept (const char *name)
+{
+  return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE);
+}
+
+/* Under this key weights say after how many steps they were so. */
+#define STEP "step"
+
+static gboolean
+save (LoomState *state, const char *path, gboolean weights, const char *prefix, GError **error)
+{
+  g_autoptr (GPtrArray) items = loom_named_tensors_new ();
+  g_autoptr (GHashTable) metadata = NULL;
+  char step[32];
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      g_autofree char *other = NULL;
+      g_autoptr (LoomTensor) t = NULL;
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (state, i, &name, &kind, NULL);
+      other = g_strconcat (prefix, name, NULL);
+      if (is_weight (kind) != weights || !is_kept (name))
+        continue;
+      t = loom_state_get (state, loom_state_find (state, other) >= 0 ? other : name, error);
+      if (t == NULL)
+        return FALSE;
+      g_ptr_array_add (items, loom_named_tensor_new (name, t));
+    }
+  if (weights && loom_state_find (state, "step") >= 0)
+    {
+      g_snprintf (step, sizeof step, "%.0f", loom_state_get_scalar (state, "step"));
+      metadata = g_hash_table_new (g_str_hash, g_str_equal);
+      g_hash_table_insert (metadata, (gpointer)STEP, step);
+    }
+  return loom_safetensors_save (path, items, metadata, error);
+}
+
+gint64
+loom_weights_step (const char *path)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, NULL);
+  const char *step = file != NULL ? loom_safetensors_metadata (file, STEP) : NULL;
+  gint64 value;
+
+  return step != NULL && g_ascii_string_to_signed (step, 10, 0, G_MAXINT64, &value, NULL) ? value : -1;
+}
+
+gboolean
+loom_state_save_weights (LoomState *state, const char *path, GError **error)
+{
+  return save (state, path, TRUE, "", error);
+}
+
+gboolean
+loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error)
+{
+  return save (state, path, TRUE, prefix, error);
+}
+
+gboolean
+loom_state_save_optimizer (LoomState *state, const char *path, GError **error)
+{
+  return save (state, path, FALSE, "", error);
+}
+
+/* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of
+ * `unused` for each name in the file that nothing here has. */
+static void
+load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
+{
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      g_autoptr (GError) local = NULL;
+      g_autoptr (LoomTensor) t = NULL;
+      g_autofree char *here = NULL, *there = NULL;
+      const char *name;
+      LoomSlotKind kind;
+      LoomTensorDesc desc;
+      LoomType want;
+      guint at;
+
+      loom_state_slot (state, i, &name, &kind, &desc);
+      want = state_type_of (&desc);
+      if (is_weight (kind) != weights || !is_kept (name))
+        continue;
+      if (loom_weight_fit (file, name, &want, &at, &here, &there) != LOOM_WEIGHT_FITS)
+        {
+          loom_weight_add_mismatch (wrong, name, here, there);
+          continue;
+        }
+      t = loom_safetensors_tensor (file, at, &local);
+      if (t == NULL || !loom_state_set (state, name, t, &local))
+        g_string_append_printf (wrong, "\n  %s", local->message);
+    }
+  for (guint i = 0; i < loom_safetensors_count (file); i++)
+    {
+      const char *name = loom_safetensors_name (file, i);
+      int k = loom_state_find (state, name);
+      LoomSlotKind kind = LOOM_SLOT_PARAMETER;
+
+      if (k >= 0)
+        loom_state_slot (state, (guint)k, NULL, &kind, NULL);
+      if (k < 0 || is_weight (kind) != weights)
+        g_string_append_printf (unused, "\n  %s is in the file alone", name);
+    }
+}
+
+gboolean
+loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
+  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
+
+  if (file == NULL)
+    return FALSE;
+  load_into (state, file, TRUE, wrong, unused);
+  if (report != NULL)
+    *report = g_strconcat (wrong->str, unused->str, NULL);
+  if (partial || wrong->len == 0)
+    return TRUE;
+  loom_weights_set_error (error, path, wrong->str, TRUE);
+  return FALSE;
+}
+
+gboolean
+loom_state_load_optimizer (LoomState *state, const char *path, GError **error)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
+  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
+
+  if (file == NULL)
+    return FALSE;
+  load_into (state, file, FALSE, wrong, unused);
+  if (wrong->len == 0)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", path,
+               wrong->str);
+  return FALSE;
+}
