@@ -1,167 +1,9 @@
-/* Order and types: nodes are sorted so that each comes after what feeds it, and infer() runs over them once.
+/* Types: nodes are sorted (net-order.c) so that each comes after what feeds it, and infer() runs over them once.
  *
  * A node behind a fault stays untyped without a fault of its own: one mistake makes one sentence. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
-
-/* ---- order ------------------------------------------------------------ */
-
-/* TRUE if a node waits for what is wired into an input. A weight that stands for another is only compared with it, in
- * the end, so a tie never makes a ring: the first layer may use what the last one learns. */
-static gboolean
-waits_for (const LoomNet *net, const LoomNetNode *n, guint input)
-{
-  const LoomNetSource *source = n->input + input;
-
-  return source->node != G_MAXUINT && !(loom_net_is_weight (net, source) && loom_op_is_weight_port (n->op, input));
-}
-
-/* A heap of node numbers, the smallest first: among nodes that could come next the file's order decides. */
-static void
-heap_push (guint *heap, guint *n, guint value)
-{
-  guint i = (*n)++;
-
-  for (; i > 0 && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
-    heap[i] = heap[(i - 1) / 2];
-  heap[i] = value;
-}
-
-static guint
-heap_pop (guint *heap, guint *n)
-{
-  guint top = heap[0], last = heap[--*n], i = 0;
-
-  for (;;)
-    {
-      guint child = 2 * i + 1;
-
-      if (child >= *n)
-        break;
-      child += child + 1 < *n && heap[child + 1] < heap[child];
-      if (heap[child] >= last)
-        break;
-      heap[i] = heap[child];
-      i = child;
-    }
-  heap[i] = last;
-  return top;
-}
-
-/* The source of an input that waits itself; G_MAXUINT for none. */
-static guint
-waiting_source (const LoomNet *net, guint node, const guint *waiting)
-{
-  const LoomNetNode *n = loom_net_node (net, node);
-
-  for (guint i = 0; i < n->n_inputs; i++)
-    if (waits_for (net, n, i) && waiting[n->input[i].node] > 0)
-      return n->input[i].node;
-  return G_MAXUINT;
-}
-
-static void
-report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guint mark)
-{
-  guint at = start, first;
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_autofree char *chain = NULL;
-  const NetNode *n;
-
-  /* Backwards along wires from nodes that wait; every one of them has such a wire, so the way ends in a ring. */
-  while (seen[at] == 0)
-    {
-      seen[at] = mark;
-      at = waiting_source (net, at, waiting);
-      g_return_if_fail (at != G_MAXUINT);
-    }
-  if (seen[at] != mark)
-    return;
-  first = at;
-  do
-    {
-      g_ptr_array_insert (names, 0, (gpointer)((NetNode *)net->nodes->pdata[at])->node.path);
-      at = waiting_source (net, at, waiting);
-    }
-  while (at != first && names->len < 20);
-  g_ptr_array_add (names, names->pdata[0]);
-  g_ptr_array_add (names, NULL);
-  chain = g_strjoinv (" → ", (char **)names->pdata);
-  n = net->nodes->pdata[first];
-  loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_CYCLE, NULL,
-                  "The wires run in a ring, so nothing can be computed first: %s. Remove one of them.", chain);
-}
-
-static void
-sort_nodes (LoomNet *net)
-{
-  guint n = net->nodes->len, n_heap = 0, done = 0, mark = 0;
-  g_autofree guint *waiting = g_new0 (guint, n + 1), *first = g_new0 (guint, n + 2), *heap = g_new (guint, n + 1);
-  g_autofree guint *seen = g_new0 (guint, n + 1), *followers = NULL;
-  g_autoptr (GPtrArray) sorted = g_ptr_array_sized_new (n);
-
-  net->order = loom_net_alloc (&net->arena, sizeof (guint) * (n + 1));
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
-
-      for (guint k = 0; k < node->n_inputs; k++)
-        if (waits_for (net, node, k))
-          {
-            waiting[i]++;
-            first[node->input[k].node + 1]++;
-          }
-    }
-  for (guint i = 0; i < n; i++)
-    first[i + 1] += first[i];
-  followers = g_new (guint, first[n] + 1);
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
-
-      for (guint k = 0; k < node->n_inputs; k++)
-        if (waits_for (net, node, k))
-          followers[first[node->input[k].node] + seen[node->input[k].node]++] = i;
-    }
-  memset (seen, 0, sizeof (guint) * n);
-  for (guint i = 0; i < n; i++)
-    if (waiting[i] == 0)
-      heap_push (heap, &n_heap, i);
-  while (n_heap > 0)
-    {
-      guint i = heap_pop (heap, &n_heap);
-
-      net->order[i] = done++;
-      seen[i] = G_MAXUINT;
-      g_ptr_array_add (sorted, net->nodes->pdata[i]);
-      for (guint k = first[i]; k < first[i + 1]; k++)
-        if (--waiting[followers[k]] == 0)
-          heap_push (heap, &n_heap, followers[k]);
-    }
-  for (guint i = 0; done < n && i < n; i++)
-    if (waiting[i] > 0 && seen[i] == 0)
-      report_cycle (net, i, waiting, seen, ++mark);
-  for (guint i = 0; done < n && i < n; i++)
-    if (waiting[i] > 0)
-      {
-        net->order[i] = sorted->len;
-        ((NetNode *)net->nodes->pdata[i])->broken = TRUE;
-        g_ptr_array_add (sorted, net->nodes->pdata[i]);
-      }
-  for (guint i = 0; i < n; i++)
-    {
-      NetNode *node = sorted->pdata[i];
-      LoomNetSource *input = (LoomNetSource *)node->node.input;
-
-      node->index = i;
-      for (guint k = 0; k < node->node.n_inputs; k++)
-        if (input[k].node != G_MAXUINT)
-          input[k].node = net->order[input[k].node];
-    }
-  g_ptr_array_unref (net->nodes);
-  net->nodes = g_steal_pointer (&sorted);
-}
 
 /* ---- queries of infer() about other nodes --------------------------------------- */
 
@@ -534,7 +376,7 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       if (source->node == G_MAXUINT)
         continue;
       from = net->nodes->pdata[source->node];
-      if (!waits_for (net, &n->node, i))
+      if (!loom_net_waits_for (net, &n->node, i))
         continue;
       if (!from->node.typed)
         n->broken = TRUE;
@@ -582,7 +424,7 @@ loom_net_infer_all (LoomNet *net)
   for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
     if (ones.value[i] <= 0)
       ones.value[i] = 1;
-  sort_nodes (net);
+  loom_net_sort (net);
   give_symbols (net);
   for (guint i = 0; i < net->nodes->len; i++)
     infer_node (net, net->nodes->pdata[i], &ones);

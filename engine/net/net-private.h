@@ -1,9 +1,9 @@
 /* The inside of a net: scopes compiled once, instances of them, and what infer() sees.
  *
  * Three steps share these structs. net-scope.c compiles each scope once: names become indexes, and whatever is wrong
- * with a wire is said once, however often a module is used. net-expand.c makes the instances and follows wires across
- * their borders. net-infer.c orders the nodes and types them. Everything a net allocates lives in one arena and goes at
- * once. net-lower.c walks a finished net. */
+ * with a wire is said once, however often a module is used. net-expand.c makes the instances, net-follow.c follows
+ * wires across their borders. net-order.c orders the nodes and net-infer.c types them. Everything a net allocates lives
+ * in one arena and goes at once. net-lower.c walks a finished net. */
 #pragma once
 
 #include "engine/graph/loom-expr.h"
@@ -171,8 +171,15 @@ NetScope *loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnv
 const char *loom_net_skip_copy (const NetLocal *local, const char *way, int *copy);
 const NetLocal *loom_net_find_local (const NetScope *scope, const char *way, gsize n);
 
+/* net-wire.c: wires of a scope that is being compiled. */
+/* Makes room for n inputs of a variadic operator. */
+void loom_net_grow_inputs (LoomNet *net, NetLocal *local, guint n);
+void loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_child, const LoomElement *element);
+
 /* net-expand.c */
 void loom_net_expand (LoomNet *net);
+
+/* net-follow.c */
 /* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is in between. */
 gboolean loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
                           LoomNetSource *source);
@@ -185,6 +192,12 @@ const char *loom_net_evaluate (LoomNet *net, const LoomElement *element, const c
 void loom_net_make_integer (LoomNet *net, NetArgument *value);
 void loom_net_parse_params (LoomInfer *infer);
 void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op);
+
+/* net-order.c */
+/* TRUE if a node waits for what is wired into an input. A weight that stands for another is only compared with it, in
+ * the end, so a tie never makes a ring: the first layer may use what the last one learns. */
+gboolean loom_net_waits_for (const LoomNet *net, const LoomNetNode *node, guint input);
+void loom_net_sort (LoomNet *net);
 
 /* net-infer.c */
 extern const LoomInferHost loom_net_infer_host;

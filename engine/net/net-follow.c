@@ -1,0 +1,195 @@
+/* From a wire's end to the operator that computes it, through the borders of modules and past copies. */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+/* A step from an input towards the operator that feeds it. */
+typedef struct
+{
+  NetInstance *instance;
+  guint local;
+  int copy, output;
+  const char *port;
+} Step;
+
+static gboolean
+go_along (const NetWire *wire, NetInstance *instance, Step *step)
+{
+  if (wire == NULL)
+    return FALSE;
+  *step = (Step){ .instance = instance, .local = wire->from, .copy = -1, .output = wire->output, .port = wire->port };
+  return TRUE;
+}
+
+/* Into a module through one of its outputs. */
+static gboolean
+enter (NetInstance *inner, guint output, Step *step)
+{
+  if (inner == NULL || output >= inner->scope->n_outputs)
+    return FALSE;
+  return go_along (inner->scope->locals[inner->scope->outputs[output]].wires[0], inner, step);
+}
+
+/* Out of a module through one of its inputs, or over to the copy before it. */
+static gboolean
+leave (guint port, Step *step)
+{
+  NetInstance *inner = step->instance;
+  const NetLocal *user;
+
+  if (port == 0 && inner->copy > 0)
+    return enter (inner->siblings[inner->copy - 1], 0, step);
+  user = inner->parent->scope->locals + inner->local;
+  return port < user->n_ports && go_along (user->wires[port], inner->parent, step);
+}
+
+static void
+report_ring (LoomNet *net, const NetInstance *instance, guint local)
+{
+  const NetLocal *l = instance->scope->locals + local;
+
+  if (net->faults != NULL)
+    loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_CYCLE, NULL,
+                    "The wires through “%s” run in a ring: what goes in is only what comes out.", l->id);
+}
+
+static void
+report_copy (LoomNet *net, const NetInstance *instance, const NetLocal *l, int copy, guint n)
+{
+  if (net->faults != NULL && n > 0)
+    loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_PORT, NULL,
+                    "A wire names copy %d of “%s”, but there are %u, numbered from 0.", copy, l->id, n);
+}
+
+/* To a weight: through modules down to its node, and from there along the wire that it is tied by, where there is one.
+ * *done when it is the node's own weight. */
+static gboolean
+go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
+{
+  const NetLocal *l = step->instance->scope->locals + step->local, *inner;
+  const NetSlot *slot = step->instance->slots + step->local;
+  int copy;
+  const char *way = loom_net_skip_copy (l, step->port, &copy);
+  gsize n = strcspn (way, ".");
+
+  *done = FALSE;
+  if (copy >= 0)
+    step->copy = copy;
+  if (copy >= 0 && (guint)copy >= slot->n)
+    {
+      report_copy (net, step->instance, l, copy, slot->n);
+      return FALSE;
+    }
+  if (l->kind == NET_OP)
+    {
+      *index = loom_op_weight_index (l->op, way);
+      for (guint i = 0; *index >= 0 && i < l->n_ports; i++)
+        if (loom_op_is_weight_port (l->op, i) && strcmp (l->op->inputs[i].name, way) == 0)
+          {
+            if (l->wires[i] != NULL)
+              return go_along (l->wires[i], step->instance, step);
+            if (l->wrong[i])
+              return FALSE;
+          }
+      *done = TRUE;
+      return *index >= 0;
+    }
+  if (slot->n == 0 || way[n] == 0)
+    return FALSE;
+  step->instance = slot->copies[step->copy >= 0 ? (guint)step->copy : slot->n - 1];
+  inner = loom_net_find_local (step->instance->scope, way, n);
+  if (inner == NULL)
+    return FALSE;
+  *step = (Step){ .instance = step->instance,
+                  .local = (guint)(inner - step->instance->scope->locals),
+                  .copy = -1,
+                  .output = -1,
+                  .port = way + n + 1 };
+  return TRUE;
+}
+
+gboolean
+loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
+                 LoomNetSource *source)
+{
+  Step step = { .instance = instance, .local = local, .copy = copy, .output = output, .port = port };
+  Step mark = step;
+  guint64 steps = 0, limit = 1024;
+
+  for (;;)
+    {
+      const NetLocal *l = step.instance->scope->locals + step.local;
+      const NetSlot *slot = step.instance->slots + step.local;
+      int weight = -1;
+      gboolean done = TRUE;
+
+      /* A name that is no output's is a weight's. */
+      if (step.output == -1 && step.port != NULL
+          && (l->kind == NET_MODULE
+              || (l->kind == NET_OP && l->op->dynamic_outputs == NULL
+                  && loom_op_output_index (l->op->outputs, loom_op_count_ports (l->op->outputs), step.port) < 0)))
+        {
+          if (!go_to_weight (net, &step, &weight, &done))
+            return FALSE;
+        }
+      if (done && l->kind == NET_OP)
+        {
+          const NetNode *n;
+          guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
+
+          if (slot->n == 0 || which >= slot->n)
+            return FALSE;
+          /* Slots count nodes in the order of the file; a finished net has them in topological order. */
+          source->node = slot->first + which;
+          if (net->order != NULL)
+            source->node = net->order[source->node];
+          n = net->nodes->pdata[source->node];
+          if (step.output == -2)
+            {
+              source->output = 0;
+              return TRUE;
+            }
+          if (weight >= 0)
+            {
+              source->output = n->infer.n_outputs + (guint)weight;
+              return TRUE;
+            }
+          if (step.output == -1)
+            step.output = loom_op_output_index (n->infer.output_spec, n->infer.n_outputs, step.port);
+          source->output = (guint)step.output;
+          return step.output >= 0 && (guint)step.output < n->infer.n_outputs;
+        }
+      else if (done && l->kind == NET_MODULE)
+        {
+          guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
+
+          if (slot->n == 0 || which >= slot->n || step.output < 0
+              || !enter (slot->copies[which], (guint)step.output, &step))
+            return FALSE;
+        }
+      else if (done && (l->kind != NET_INPUT || !leave (l->port, &step)))
+        return FALSE;
+
+      /* Modules that only pass a value on can form a ring without any operator: Brent's way to notice. */
+      if (step.instance == mark.instance && step.local == mark.local && step.output == mark.output
+          && g_strcmp0 (step.port, mark.port) == 0)
+        {
+          report_ring (net, step.instance, step.local);
+          return FALSE;
+        }
+      if (++steps == limit)
+        {
+          mark = step;
+          limit *= 2;
+        }
+    }
+}
+
+gboolean
+loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWire *wire, LoomNetSource *source)
+{
+  Step step;
+
+  return go_along (wire, instance, &step)
+         && loom_net_follow (net, instance, step.local, -1, step.output, step.port, source);
+}

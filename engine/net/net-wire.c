@@ -1,0 +1,269 @@
+/* Wires of a scope: the ends of each as indexes of nodes and ports, and the faults of ends that are none. */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+/* TRUE if a wire's end leads to a weight of the node, or of a node in the module. */
+static gboolean
+leads_to_weight (const NetLocal *local, const char *way)
+{
+  while (way != NULL)
+    {
+      int copy;
+      gsize n;
+
+      way = loom_net_skip_copy (local, way, &copy);
+      if (local->kind == NET_OP)
+        return loom_op_weight_index (local->op, way) >= 0;
+      n = strcspn (way, ".");
+      if (local->kind != NET_MODULE || way[n] == 0)
+        return FALSE;
+      local = loom_net_find_local (local->module, way, n);
+      /* A node with a fault of its own has been reported. */
+      if (local == NULL || local->kind == NET_BROKEN)
+        return local != NULL;
+      way += n + 1;
+    }
+  return FALSE;
+}
+
+/* ---- words for faults ------------------------------------------------------- */
+
+/* Takes names. */
+static void
+add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *attribute,
+                const char *side, const char *port, GPtrArray *names)
+{
+  g_autoptr (GPtrArray) taken = names;
+  LoomFault *fault;
+  g_autofree char *list = NULL;
+
+  g_ptr_array_add (names, NULL);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  if (names->len == 1)
+    {
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so no wire can be there.",
+                              local->id, side);
+      if (fault != NULL && local->kind == NET_OP && local->op->dynamic_inputs != NULL && strcmp (side, "input") == 0)
+        loom_fault_set_fix (fault, NULL, NULL,
+                            "Its inputs are the names in its formula, but e, pi, inf and nan are numbers there.");
+    }
+  else if (port == NULL)
+    fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, NULL,
+                            "“%s” has several %ss; the wire must name one of: %s.", local->id, side, list);
+  else
+    {
+      const char *near;
+
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s “%s”. It has: %s.", local->id,
+                              side, port, list);
+      /* Weights can be read too, but a list of outputs is not where one looks for them. */
+      g_ptr_array_set_size (names, (int)names->len - 1);
+      if (local->kind == NET_OP && strcmp (side, "output") == 0)
+        for (guint k = 0; loom_op_weight_name (local->op, k) != NULL; k++)
+          g_ptr_array_add (names, (gpointer)loom_op_weight_name (local->op, k));
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (port, (const char *const *)names->pdata);
+      if (fault != NULL && near != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "Did you mean %s=\"%s.%s\"?", attribute, local->id, near);
+    }
+}
+
+static GPtrArray *
+port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const guint *locals, guint n_locals)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (names, (gpointer)specs[i].name);
+  for (guint i = 0; i < n_locals; i++)
+    g_ptr_array_add (names, (gpointer)module->locals[locals[i]].id);
+  return names;
+}
+
+/* ---- wires ---------------------------------------------------------------- */
+
+/* The index of an input; -1 after a fault. Variadic inputs grow with the wires that name them. */
+static int
+input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *port)
+{
+  const LoomPortSpec *specs = local->inputs;
+  guint n = loom_op_count_ports (specs);
+  int index = -1;
+
+  if (local->kind == NET_OUTPUT)
+    {
+      if (port == NULL || strcmp (port, "input") == 0)
+        return 0;
+    }
+  else if (local->kind == NET_MODULE)
+    {
+      const NetScope *module = local->module;
+
+      for (guint i = 0; i < module->n_inputs; i++)
+        if (port == NULL ? module->n_inputs == 1 : strcmp (module->locals[module->inputs[i]].id, port) == 0)
+          return (int)i;
+      add_port_fault (net, local, path, wire, "to", "input", port,
+                      port_names (NULL, 0, module, module->inputs, module->n_inputs));
+      return -1;
+    }
+  else if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)
+    {
+      guint64 number;
+
+      if (port != NULL
+          && g_ascii_string_to_unsigned (port, 10, 0, loom_element_n_children (loom_element_parent (wire)), &number,
+                                         NULL))
+        return (int)number;
+      loom_net_fault (
+          net, wire, path, LOOM_ERROR_PORT, port,
+          "The inputs of “%s” are numbered: the wire must say to=\"%s.0\", to=\"%s.1\" and so on without gaps.",
+          local->id, local->id, local->id);
+      return -1;
+    }
+  else
+    index = loom_op_output_index (specs, n, port);
+  if (index < 0)
+    add_port_fault (net, local, path, wire, "to", "input", port, port_names (specs, n, NULL, NULL, 0));
+  return index;
+}
+
+/* FALSE after a fault. */
+static gboolean
+find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wire)
+{
+  if (local->kind == NET_INPUT)
+    {
+      wire->output = 0;
+      if (wire->port == NULL || strcmp (wire->port, "out") == 0)
+        return TRUE;
+    }
+  if (local->kind == NET_MODULE)
+    {
+      const NetScope *module = local->module;
+
+      for (guint i = 0; i < module->n_outputs; i++)
+        if (wire->port == NULL ? module->n_outputs == 1
+                               : strcmp (module->locals[module->outputs[i]].id, wire->port) == 0)
+          {
+            wire->output = (int)i;
+            return TRUE;
+          }
+      wire->output = -1;
+      if (leads_to_weight (local, wire->port))
+        return TRUE;
+      add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
+                      port_names (NULL, 0, module, module->outputs, module->n_outputs));
+      return FALSE;
+    }
+  if (local->kind == NET_OP)
+    {
+      guint n = loom_op_count_ports (local->op->outputs);
+
+      wire->output = -1;
+      if (local->op->dynamic_outputs != NULL)
+        return TRUE;
+      wire->output = loom_op_output_index (local->op->outputs, n, wire->port);
+      if (wire->output >= 0 || leads_to_weight (local, wire->port))
+        return TRUE;
+      add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
+                      port_names (local->op->outputs, n, NULL, NULL, 0));
+      return FALSE;
+    }
+  add_port_fault (net, local, path, wire->wire, "from", "output", wire->port, port_names (NULL, 0, NULL, NULL, 0));
+  return FALSE;
+}
+
+static NetLocal *
+find_end (const NetScope *scope, const guint *local_of_child, const char *end, const char **port)
+{
+  const char *dot = strchr (end, '.');
+  char id[128];
+  g_autofree char *long_id = NULL;
+  gsize n = dot != NULL ? (gsize)(dot - end) : strlen (end);
+  const LoomElement *node;
+  guint local;
+
+  *port = dot != NULL ? dot + 1 : NULL;
+  if (n == 0 || (dot != NULL && dot[1] == 0))
+    return NULL;
+  if (n < sizeof id)
+    {
+      memcpy (id, end, n);
+      id[n] = 0;
+    }
+  else
+    long_id = g_strndup (end, n);
+  node = loom_scope_find_node (scope->element, long_id != NULL ? long_id : id);
+  if (node == NULL)
+    return NULL;
+  local = local_of_child[loom_element_index (node)];
+  return local < scope->n_locals ? scope->locals + local : NULL;
+}
+
+void
+loom_net_grow_inputs (LoomNet *net, NetLocal *local, guint n)
+{
+  guint room = MAX (n, local->n_ports * 2);
+  NetWire **wires;
+  gboolean *wrong;
+
+  /* The room is doubled in the arena, so that a thousand inputs of one node stay linear. */
+  if (n > local->n_ports)
+    {
+      wires = loom_net_alloc (&net->arena, sizeof (NetWire *) * room);
+      wrong = loom_net_alloc (&net->arena, sizeof (gboolean) * room);
+      if (local->n_ports > 0)
+        {
+          memcpy (wires, local->wires, sizeof (NetWire *) * local->n_ports);
+          memcpy (wrong, local->wrong, sizeof (gboolean) * local->n_ports);
+        }
+      local->wires = wires;
+      local->wrong = wrong;
+      local->n_ports = room;
+    }
+}
+
+void
+loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_child, const LoomElement *element)
+{
+  const char *from = loom_element_get (element, "from"), *to = loom_element_get (element, "to");
+  const char *from_port = NULL, *to_port = NULL;
+  NetLocal *source = from != NULL ? find_end (scope, local_of_child, from, &from_port) : NULL;
+  NetLocal *target = to != NULL ? find_end (scope, local_of_child, to, &to_port) : NULL;
+  NetWire *wire;
+  int input;
+
+  if (target == NULL || target->kind == NET_BROKEN)
+    return;
+  input = input_index (net, target, target->path, element, to_port);
+  if (input < 0)
+    return;
+  loom_net_grow_inputs (net, target, (guint)input + 1);
+  if (target->wires[input] != NULL || target->wrong[input])
+    {
+      LoomFault *fault;
+
+      fault
+          = loom_net_fault (net, element, target->path, LOOM_ERROR_PORT, to_port,
+                            "Two wires lead into the same input of “%s”: one from “%s” and one from “%s”.", target->id,
+                            target->wires[input] != NULL ? loom_element_get (target->wires[input]->wire, "from") : "?",
+                            from != NULL ? from : "?");
+      if (fault != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "Remove one; values are combined with “add” or “concat”.");
+      return;
+    }
+  if (source == NULL || source->kind == NET_BROKEN)
+    {
+      target->wrong[input] = TRUE;
+      return;
+    }
+  wire = loom_net_alloc (&net->arena, sizeof (NetWire));
+  wire->from = (guint)(source - scope->locals);
+  wire->port = loom_net_strdup (&net->arena, from_port);
+  wire->wire = element;
+  if (find_output (net, source, source->path, wire))
+    target->wires[input] = wire;
+  else
+    target->wrong[input] = TRUE;
+}
