@@ -33,6 +33,13 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  return loom_dtype_is_float (from->dtype) ? g_strdupv ((char *[]){ "dtype=i64", NULL })
+                                           : g_strdupv ((char *[]){ "dtype=f32", "dtype=i64", NULL });
+}
+
 const LoomOp loom_op_cast = {
   .name = "cast",
   .title = "Cast",
@@ -49,6 +56,7 @@ const LoomOp loom_op_cast = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = lower,
   .flops = loom_op_no_flops,
   .samples = samples,

@@ -49,6 +49,13 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
+/* Images into the rows that a linear layer takes. */
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  return g_strdupv ((char *[]){ from->shape.rank > 2 ? "" : NULL, NULL });
+}
+
 const LoomOp loom_op_flatten = {
   .name = "flatten",
   .title = "Flatten",
@@ -65,6 +72,7 @@ const LoomOp loom_op_flatten = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = loom_op_lower_reshape,
   .flops = loom_op_no_flops,
   .samples = samples,

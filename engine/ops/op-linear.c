@@ -104,6 +104,27 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
+/* A projection to as many features as what it is to be joined with has. */
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
+
+  for (guint i = 0; i < n_beside && loom_dtype_is_float (from->dtype); i++)
+    {
+      const LoomShape *shape = &beside[i]->shape;
+
+      if (shape->rank > 0 && loom_dim_is_known (shape->dim[shape->rank - 1]))
+        {
+          g_autofree char *attributes
+              = g_strdup_printf ("out_features=%" G_GINT64_FORMAT, shape->dim[shape->rank - 1].coef);
+
+          g_strv_builder_add (list, attributes);
+        }
+    }
+  return g_strv_builder_end (list);
+}
+
 const LoomOp loom_op_linear = {
   .name = "linear",
   .title = "Linear",
@@ -122,6 +143,7 @@ const LoomOp loom_op_linear = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = lower,
   .flops = flops,
   .samples = samples,

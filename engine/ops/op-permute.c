@@ -60,6 +60,23 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
+/* Time and features, or where the channels stand: orders that keep the batch come first. */
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  switch (from->shape.rank)
+    {
+    case 2:
+      return g_strdupv ((char *[]){ "dims=1,0", NULL });
+    case 3:
+      return g_strdupv ((char *[]){ "dims=0,2,1", "dims=1,0,2", NULL });
+    case 4:
+      return g_strdupv ((char *[]){ "dims=0,3,1,2", "dims=0,2,3,1", NULL });
+    default:
+      return g_strdupv ((char *[]){ NULL });
+    }
+}
+
 const LoomOp loom_op_permute = {
   .name = "permute",
   .title = "Permute",
@@ -76,6 +93,7 @@ const LoomOp loom_op_permute = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = lower,
   .flops = loom_op_no_flops,
   .samples = samples,

@@ -1,6 +1,8 @@
 /* Reshape: the same elements under another shape. */
 #include "engine/ops/op-private.h"
 
+#include <math.h>
+
 static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
@@ -30,6 +32,41 @@ static const LoomSample samples[] = {
   { .params = "shape=-1,5", .inputs = { "f32:0,5" } },     { NULL },
 };
 
+/* A shape that another input of the node has, or a row of pixels as a square picture of one or three channels. */
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
+  LoomDim count = loom_shape_count (&from->shape);
+  gint64 pixels = 0;
+
+  for (guint i = 0; i < n_beside; i++)
+    if (loom_dim_equal (loom_shape_count (&beside[i]->shape), count)
+        && !loom_shape_equal (&beside[i]->shape, &from->shape))
+      {
+        g_autofree char *shape = loom_shape_to_attribute (&beside[i]->shape);
+        g_autofree char *attributes = g_strconcat ("shape=", shape, NULL);
+
+        g_strv_builder_add (list, attributes);
+      }
+  if (from->shape.rank == 2 && loom_dim_is_known (from->shape.dim[1]))
+    pixels = from->shape.dim[1].coef;
+  for (gint64 channels = 1; pixels > 1 && channels <= 3; channels += 2)
+    {
+      gint64 side = (gint64)(sqrt ((double)(pixels / channels)) + 0.5);
+
+      if (side * side * channels == pixels)
+        {
+          LoomShape shape
+              = { .rank = 4, .dim = { from->shape.dim[0], loom_dim (channels), loom_dim (side), loom_dim (side) } };
+          g_autofree char *text = loom_shape_to_attribute (&shape), *attributes = g_strconcat ("shape=", text, NULL);
+
+          g_strv_builder_add (list, attributes);
+        }
+    }
+  return g_strv_builder_end (list);
+}
+
 const LoomOp loom_op_reshape = {
   .name = "reshape",
   .title = "Reshape",
@@ -46,6 +83,7 @@ const LoomOp loom_op_reshape = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = loom_op_lower_reshape,
   .flops = loom_op_no_flops,
   .samples = samples,

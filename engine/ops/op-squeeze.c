@@ -35,6 +35,22 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
+/* One dimension at a time: the batch is to stay, even where it is 1, and images keep their channel. */
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
+
+  for (int i = from->shape.rank - 1; i > 0 && from->shape.rank < 4; i--)
+    if (loom_dim_equal (from->shape.dim[i], loom_dim (1)))
+      {
+        g_autofree char *attributes = g_strdup_printf ("dim=%d", i);
+
+        g_strv_builder_add (list, attributes);
+      }
+  return g_strv_builder_end (list);
+}
+
 const LoomOp loom_op_squeeze = {
   .name = "squeeze",
   .title = "Squeeze",
@@ -49,6 +65,7 @@ const LoomOp loom_op_squeeze = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = loom_op_lower_reshape,
   .flops = loom_op_no_flops,
   .samples = samples,

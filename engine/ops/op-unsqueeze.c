@@ -36,6 +36,15 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
+/* Samples without a channel, or numbers without a dimension for it. */
+static char **
+adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+{
+  if (from->shape.rank > 3)
+    return g_strdupv ((char *[]){ NULL });
+  return g_strdupv ((char *[]){ from->shape.rank > 0 ? "dim=1" : "dim=0", "dim=-1", NULL });
+}
+
 const LoomOp loom_op_unsqueeze = {
   .name = "unsqueeze",
   .title = "Unsqueeze",
@@ -51,6 +60,7 @@ const LoomOp loom_op_unsqueeze = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
+  .adapt = adapt,
   .lower = loom_op_lower_reshape,
   .flops = loom_op_no_flops,
   .samples = samples,

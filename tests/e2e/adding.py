@@ -83,7 +83,7 @@ def chain(t, s):
 
 def at_the_pointer(t, s):
     g = whole_graph(s)
-    empty = (g.canvas[0] + 120, g.canvas[1] + g.canvas[3] - 120)
+    empty = (g.canvas[0] + 120, g.canvas[1] + 160)
     s.click(empty)
     s.key("shift+a")
     s.type("relu")
@@ -142,6 +142,45 @@ def on_a_wire(t, s):
     s.key("ctrl+z", "ctrl+z")
 
 
+FAULTY = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="x" op="input" shape="B,1,28,28"/>
+  <node id="fc" op="linear" out_features="10"/>
+  <node id="data" op="dataset"/>
+  <wire from="x" to="fc"/>
+  <layout>
+    <place node="x" x="0" y="0"/>
+    <place node="fc" x="480" y="0"/>
+    <place node="data" x="0" y="240"/>
+  </layout>
+</graph>
+"""
+
+
+def mending(t, path):
+    """The button of a card and the list of all faults do what they say."""
+    with open(path, "w") as f:
+        f.write(FAULTY)
+    with Studio("mending", path) as s:
+        g = s.wait("hint", lambda g: "fc" in g.faults, 2)
+        s.click(g.cards["fc"])
+        s.key("ctrl+period")
+        g = s.wait("flatten", lambda g: "flatten" in g.cards, 2)
+        t.ok(("flatten", "fc", "B × 784") in g.wires and "fc" not in g.faults, "a hint's button inserts what is missing")
+        s.key("ctrl+z")
+        g = s.wait("undone", lambda g: "flatten" not in g.cards, 2)
+        s.press("1 to do")
+        time.sleep(0.5)
+        s.key("Tab", "Return")  # the row, and the first of its buttons
+        time.sleep(0.5)
+        s.type("xor")
+        s.key("Return")
+        g = s.wait("chosen", lambda g: "data" not in g.faults, 2)
+        t.ok(g.number("faults") == 0, "the list's button asks which data, at its card")
+        s.key("ctrl+z")
+        s.wait("undone", lambda g: "data" in g.faults, 2)
+
+
 def body(t):
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "gradloom-adding-%d.xml" % os.getpid())
     with open(path, "w") as f:
@@ -152,6 +191,7 @@ def body(t):
             chain(t, s)
             at_the_pointer(t, s)
             on_a_wire(t, s)
+        mending(t, path)
     finally:
         os.remove(path)
 

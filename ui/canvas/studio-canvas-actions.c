@@ -182,7 +182,7 @@ fix (StudioCanvas *self)
   guint item = studio_canvas_current (self);
 
   if (item != STUDIO_NO_ITEM)
-    studio_document_apply_fix (self->document, studio_canvas_scene (self)->item[item].serial);
+    studio_canvas_fix (self, studio_canvas_scene (self)->item[item].serial);
 }
 
 static void

@@ -311,7 +311,7 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
       }
       break;
     case STUDIO_DO_FIX:
-      studio_document_apply_fix (self->document, command->serial);
+      studio_canvas_fix (self, command->serial);
       break;
     }
 }
@@ -530,12 +530,14 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
                                    : hit.kind == STUDIO_HIT_FIX || hit.kind == STUDIO_HIT_LINK   ? "pointer"
                                                                                                  : NULL);
   studio_canvas_set_hover (self, hover);
+  studio_canvas_preview_fix (self, hit.kind == STUDIO_HIT_FIX ? scene->item[hit.item].serial : 0);
 }
 
 static void
 leave_cb (GtkEventControllerMotion *motion, StudioCanvas *self)
 {
   self->pointer_x = self->pointer_y = -1;
+  studio_canvas_preview_fix (self, 0);
   studio_canvas_set_hover (self, STUDIO_NO_ITEM);
 }
 

@@ -18,6 +18,7 @@ struct _StudioLanding
   guint64 card; /* that is moved; 0: none, or not one alone */
   GArray *ways; /* StudioRoute of each wire without it */
   guint64 wire; /* that takes what is dropped now; 0: none */
+  guint64 fix;  /* the card over whose button the pointer is; 0: none */
   StudioScene *ghost;
 };
 
@@ -211,6 +212,56 @@ studio_canvas_init_landing (StudioCanvas *self)
   g_signal_connect (drop, "leave", G_CALLBACK (leave_cb), self);
   g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
+}
+
+/* ---- remedies ---------------------------------------------------------------------- */
+
+/* While the pointer is over a card's button, what would come of it stands there already. */
+void
+studio_canvas_preview_fix (StudioCanvas *self, guint64 serial)
+{
+  StudioMend *mend;
+  StudioAddPlace place;
+
+  if ((self->landing != NULL ? self->landing->fix : 0) == serial)
+    return;
+  studio_canvas_forget_landing (self);
+  if (serial == 0)
+    return;
+  landing_of (self)->fix = serial;
+  mend = studio_document_first_mend (self->document, serial);
+  if (mend != NULL && studio_document_mend_place (self->document, mend, &place))
+    {
+      self->landing->ghost = studio_document_preview (self->document, mend->op, FALSE, &place);
+      self->landing->wire = place.serial;
+      gtk_widget_queue_draw (GTK_WIDGET (self));
+    }
+  g_clear_pointer (&mend, studio_mend_free);
+}
+
+void
+studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend)
+{
+  studio_canvas_forget_landing (self);
+  if (mend->kind == STUDIO_MEND_ASK)
+    studio_quick_add_ask (self, mend->node, mend->port);
+  else
+    studio_document_apply_mend (self->document, mend);
+}
+
+void
+studio_canvas_fix (StudioCanvas *self, guint64 serial)
+{
+  StudioMend *mend = studio_document_first_mend (self->document, serial);
+
+  if (mend == NULL || mend->kind == STUDIO_MEND_FIX)
+    {
+      studio_canvas_forget_landing (self);
+      studio_document_apply_fix (self->document, serial);
+    }
+  else
+    studio_canvas_apply_mend (self, mend);
+  g_clear_pointer (&mend, studio_mend_free);
 }
 
 /* ---- drawing ---------------------------------------------------------------------- */

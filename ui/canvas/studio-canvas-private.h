@@ -154,6 +154,10 @@ void studio_canvas_aim (StudioCanvas *self);
 gboolean studio_canvas_land (StudioCanvas *self, double dx, double dy);
 void studio_canvas_forget_landing (StudioCanvas *self);
 void studio_canvas_snapshot_landing (StudioCanvas *self, GtkSnapshot *snapshot);
+/* Shows on the graph what the button below this card would do; 0: nothing. */
+void studio_canvas_preview_fix (StudioCanvas *self, guint64 serial);
+/* Does what that button says. */
+void studio_canvas_fix (StudioCanvas *self, guint64 serial);
 void studio_canvas_init_input (StudioCanvas *self);
 void studio_canvas_init_menu (StudioCanvas *self);
 void studio_canvas_class_init_menu (GtkWidgetClass *klass);

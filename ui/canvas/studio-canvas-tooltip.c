@@ -105,6 +105,19 @@ describe_link (GString *markup, const StudioScene *scene, const StudioLink *link
   add_type (markup, link->typed, &link->type);
 }
 
+/* What the button below a card would do. */
+static void
+describe_fix (GString *markup, StudioCanvas *self, guint64 serial)
+{
+  StudioMend *mend = studio_document_first_mend (self->document, serial);
+
+  if (mend != NULL)
+    add_title (markup, mend->label);
+  if (mend != NULL && mend->preview != NULL)
+    add_line (markup, mend->preview);
+  g_clear_pointer (&mend, studio_mend_free);
+}
+
 gboolean
 studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
 {
@@ -120,6 +133,8 @@ studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard,
     describe_port (markup, &scene->item[hit.item],
                    hit.kind == STUDIO_HIT_INPUT ? &scene->item[hit.item].input[hit.port]
                                                 : &scene->item[hit.item].output[hit.port]);
+  else if (hit.kind == STUDIO_HIT_FIX)
+    describe_fix (markup, self, scene->item[hit.item].serial);
   else if (hit.kind == STUDIO_HIT_CARD)
     describe_card (markup, scene, &scene->item[hit.item], self->view.zoom);
   else if (hit.kind == STUDIO_HIT_LINK)

@@ -7,6 +7,7 @@
 #include <gtk/gtk.h>
 
 #include "ui/document/studio-document.h"
+#include "ui/document/studio-mend.h"
 
 G_BEGIN_DECLS
 
@@ -58,6 +59,8 @@ void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
 /* Adds behind the selected card, wired to it, or in the selected wire, or with the card's middle at the middle of what is
  * seen, a step aside when something is there; focuses it. */
 void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
+/* Applies a remedy, or asks for the value that it needs. */
+void studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend);
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 /* Text 1.6 times as large, for the back row. */

@@ -122,7 +122,9 @@ ask_value (StudioChooser *chooser, QuickAdd *self)
   StudioScene *scene = studio_canvas_scene (canvas);
   guint item = studio_scene_find (scene, self->made);
   g_autofree char *title = NULL, *hint = param_title (self->param->name);
-  const char *now = self->param->fresh != NULL ? self->param->fresh : "";
+  LoomElement *node = loom_graph_by_serial (studio_document_get_graph (canvas->document), self->made);
+  const char *set = node != NULL ? loom_element_get (node, self->param->name) : NULL;
+  const char *now = set != NULL ? set : self->param->fresh != NULL ? self->param->fresh : "";
   double x = canvas->view.width / 2, y = canvas->view.height / 2;
 
   title = g_strdup_printf ("%s of “%s”", hint, item != STUDIO_NO_ITEM ? scene->item[item].id : "");
@@ -139,7 +141,7 @@ ask_value (StudioChooser *chooser, QuickAdd *self)
       const LoomOp *op = item != STUDIO_NO_ITEM ? scene->item[item].op : NULL;
       const LoomOpVariant *variant = op != NULL && self->param == op->params ? loom_op_variant (op, *c) : NULL;
       StudioChoice *choice = studio_chooser_add (
-          chooser, NULL, variant != NULL ? variant->title : *c, strcmp (*c, now) == 0 ? "Now" : "",
+          chooser, NULL, variant != NULL ? variant->title : *c, g_strcmp0 (*c, set) == 0 ? "Now" : "",
           studio_search_key_new_text (*c, variant != NULL ? variant->title : *c, variant != NULL ? variant->doc : ""));
 
       choice->name = g_strdup (*c);

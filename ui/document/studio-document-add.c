@@ -446,16 +446,37 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
   return FALSE;
 }
 
+/* Puts the node, which is wired as it will be, into the graph. */
+static guint64
+put (Fresh *fresh, const char *name, const StudioAddPlace *place)
+{
+  StudioDocument *self = fresh->document;
+  LoomElement *scope = studio_document_get_scope (self);
+  g_autoptr (StudioScene) alone = lone_scene (fresh);
+  g_autofree char *step
+      = g_strdup_printf (place->kind == STUDIO_ADD_ON_WIRE && fresh->replaced != 0 ? "Insert %s" : "Add %s", name);
+  guint64 serial;
+
+  find_corner (fresh, place, &alone->item[0]);
+  studio_document_begin (self, step);
+  serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh->node)));
+  if (fresh->replaced != 0)
+    studio_document_remove_element (self, loom_graph_by_serial (self->graph, fresh->replaced));
+  for (guint i = 0; i < fresh->from->len; i++)
+    studio_document_insert (
+        self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));
+  studio_document_place (self, fresh->id, alone->item[0].x, alone->item[0].y);
+  studio_document_end (self);
+  studio_document_select_only (self, serial);
+  return serial;
+}
+
 guint64
 studio_document_add (StudioDocument *self, const char *name, gboolean is_module, const char *value,
                      const StudioAddPlace *place, char **said)
 {
-  LoomElement *scope = studio_document_get_scope (self);
   g_auto (Fresh) fresh;
-  g_autofree char *step = NULL;
   const LoomParamSpec *param;
-  g_autoptr (StudioScene) alone = NULL;
-  guint64 serial;
 
   if (said != NULL)
     *said = NULL;
@@ -464,23 +485,27 @@ studio_document_add (StudioDocument *self, const char *name, gboolean is_module,
   param = fresh.op != NULL ? studio_fit_first_param (fresh.op) : NULL;
   if (value != NULL && param != NULL)
     loom_element_set_detached (fresh.node, param->name, value);
-  if (!join (&fresh, place, said))
-    return 0;
-  alone = lone_scene (&fresh);
-  find_corner (&fresh, place, &alone->item[0]);
+  return join (&fresh, place, said) ? put (&fresh, name, place) : 0;
+}
 
-  step = g_strdup_printf (place->kind == STUDIO_ADD_ON_WIRE && fresh.replaced != 0 ? "Insert %s" : "Add %s", name);
-  studio_document_begin (self, step);
-  serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh.node)));
-  if (fresh.replaced != 0)
-    studio_document_remove_element (self, loom_graph_by_serial (self->graph, fresh.replaced));
-  for (guint i = 0; i < fresh.from->len; i++)
-    studio_document_insert (
-        self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh.from->pdata[i], "to", fresh.to->pdata[i], NULL));
-  studio_document_place (self, fresh.id, alone->item[0].x, alone->item[0].y);
-  studio_document_end (self);
-  studio_document_select_only (self, serial);
-  return serial;
+guint64
+studio_document_add_with (StudioDocument *self, const char *op, const char *attributes, const StudioAddPlace *place)
+{
+  g_auto (Fresh) fresh;
+  g_auto (GStrv) parts = g_strsplit (attributes, " ", -1);
+
+  if (!fresh_init (&fresh, self, op, FALSE))
+    return 0;
+  for (guint i = 0; parts[i] != NULL; i++)
+    {
+      char *equals = strchr (parts[i], '=');
+
+      if (equals == NULL)
+        continue;
+      *equals = '\0';
+      loom_element_set_detached (fresh.node, parts[i], equals + 1);
+    }
+  return join (&fresh, place, NULL) ? put (&fresh, op, place) : 0;
 }
 
 StudioScene *

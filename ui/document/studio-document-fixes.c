@@ -1,6 +1,7 @@
 /* Fixes for faults, offered on their cards: an attribute's value or name that the engine gives, a wire across deleted
  * nodes, or a wire to a name that a formula no longer has. */
 #include "ui/document/studio-document-private.h"
+#include "ui/document/studio-mend.h"
 
 #include <string.h>
 
@@ -60,7 +61,7 @@ stray_wire (StudioDocument *self, guint64 serial, const char *port, const char *
 }
 
 char *
-studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer data)
+studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
 {
   StudioDocument *self = data;
   const char *waits;
@@ -81,6 +82,28 @@ studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer 
   if (strcmp (fault->fix_attribute, "op") == 0)
     return g_strdup_printf ("Change to %s", fault->fix_value);
   return g_strdup_printf ("Set %s to %s", fault->fix_attribute, fault->fix_value);
+}
+
+/* Trying remedies out is for what one looks at: a graph of nothing but faults must not be kept waiting. */
+#define TRIAL_BUDGET (20 * 1000)
+
+char *
+studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer data)
+{
+  StudioDocument *self = data;
+  char *own = studio_document_own_fix (fault, serial, self);
+  g_autoptr (GPtrArray) mends = NULL;
+
+  if (own != NULL || !self->net_valid || g_get_monotonic_time () > self->trials_until)
+    return own;
+  mends = studio_document_mends (self, fault, serial);
+  return mends->len > 0 ? g_strdup (((StudioMend *)mends->pdata[0])->label) : NULL;
+}
+
+void
+studio_document_begin_trials (StudioDocument *self)
+{
+  self->trials_until = g_get_monotonic_time () + TRIAL_BUDGET;
 }
 
 static gboolean
@@ -185,30 +208,57 @@ studio_document_dup_fix_label (StudioDocument *self, guint64 serial)
   return i != STUDIO_NO_ITEM ? g_strdup (scene->item[i].fix) : NULL;
 }
 
-gboolean
-studio_document_apply_fix (StudioDocument *self, guint64 serial)
+/* The fault that the card's button is about. */
+static const LoomFault *
+shown_fault (StudioDocument *self, guint64 serial)
 {
   LoomFaults *faults = studio_document_get_faults (self);
   StudioScene *scene = studio_document_get_scene (self);
   guint i = studio_scene_find (scene, serial);
 
   if (i == STUDIO_NO_ITEM || scene->item[i].fix == NULL)
-    return FALSE;
+    return NULL;
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
       const LoomFault *fault = loom_faults_get (faults, f);
+      g_autofree char *label = NULL;
 
-      if (fault_is_at (fault, &scene->item[i]))
-        {
-          g_autofree char *label = studio_document_fix_for_fault (fault, serial, self);
-
-          if (g_strcmp0 (label, scene->item[i].fix) != 0)
-            continue;
-          /* A module's missing input is told of a node inside; the wire is missing here. */
-          if (fault->fix_attribute == NULL && cross_bridge (self, serial, fault->port))
-            return TRUE;
-          return studio_document_apply_fault_fix (self, fault);
-        }
+      if (!fault_is_at (fault, &scene->item[i]))
+        continue;
+      studio_document_begin_trials (self);
+      label = studio_document_fix_for_fault (fault, serial, self);
+      if (g_strcmp0 (label, scene->item[i].fix) == 0)
+        return fault;
     }
-  return FALSE;
+  return NULL;
+}
+
+StudioMend *
+studio_document_first_mend (StudioDocument *self, guint64 serial)
+{
+  const LoomFault *fault = shown_fault (self, serial);
+  g_autoptr (GPtrArray) mends = fault != NULL ? studio_document_mends (self, fault, serial) : NULL;
+
+  return mends != NULL && mends->len > 0 ? g_ptr_array_steal_index (mends, 0) : NULL;
+}
+
+gboolean
+studio_document_apply_fix (StudioDocument *self, guint64 serial)
+{
+  const LoomFault *fault = shown_fault (self, serial);
+  g_autoptr (GPtrArray) mends = NULL;
+  const StudioMend *mend;
+
+  if (fault == NULL)
+    return FALSE;
+  mends = studio_document_mends (self, fault, serial);
+  mend = mends->len > 0 ? mends->pdata[0] : NULL;
+  if (mend == NULL)
+    return FALSE;
+  if (mend->kind != STUDIO_MEND_FIX)
+    return studio_document_apply_mend (self, mend);
+  /* A module's missing input is told of a node inside; the wire is missing here. */
+  if (fault->fix_attribute == NULL && cross_bridge (self, serial, fault->port))
+    return TRUE;
+  return studio_document_apply_fault_fix (self, fault);
 }

@@ -1,6 +1,7 @@
 /* The document's insides, for the files that it is split into. */
 #pragma once
 
+#include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-file-lock.h"
 #include "ui/document/studio-journal.h"
@@ -65,6 +66,7 @@ struct _StudioDocument
   LoomFaults *faults;
   guint64 net_version;
   gboolean net_valid;
+  gint64 trials_until; /* no remedy is tried out after that */
   guint idle;
   StudioScene *scene;
   StudioRoutes *routes; /* of the last scene, until the next is made */
@@ -102,7 +104,14 @@ void studio_document_prune (StudioDocument *self); /* selection and scope of wha
 void studio_scope_entry_clear (StudioScopeEntry *entry);
 /* The bridge over an unwired input, or NULL. */
 const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
+/* The label of the button for a fault: what the fault itself says, or a remedy that was tried out (studio-mend.h). */
 char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer self);
+char *studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer self);
+/* Before a scene is made: remedies are tried out for some milliseconds. */
+void studio_document_begin_trials (StudioDocument *self);
+/* Adds a node with these attributes, "NAME=VALUE …". */
+guint64 studio_document_add_with (StudioDocument *self, const char *op, const char *attributes,
+                                  const StudioAddPlace *place);
 LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a node of the present scope */
 /* Writes a card's place inside the open transaction. */
 void studio_document_place (StudioDocument *self, const char *id, double x, double y);

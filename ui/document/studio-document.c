@@ -198,6 +198,7 @@ studio_document_get_scene (StudioDocument *self)
 {
   if (self->scene == NULL)
     {
+      studio_document_begin_trials (self);
       self->scene
           = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
                               self->net, self->faults, studio_document_fix_for_fault, self);

@@ -69,6 +69,11 @@ inspector_show_fault (StudioInspector *self)
     }
   gtk_label_set_text (GTK_LABEL (self->fault), fault != NULL ? fault : "");
   gtk_widget_set_visible (self->fault, fault != NULL);
+  /* Only what is wrong is red: advice and what is still to do are not. */
+  if (self->wrong == NULL && i != STUDIO_NO_ITEM && studio_item_tone (&scene->item[i]) != STUDIO_TONE_ERROR)
+    gtk_widget_remove_css_class (self->fault, "error");
+  else
+    gtk_widget_add_css_class (self->fault, "error");
 }
 
 void

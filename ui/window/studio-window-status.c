@@ -98,8 +98,75 @@ fix_cb (GtkButton *button, StudioWindow *self)
     studio_document_apply_fault_fix (self->document, loom_faults_get (faults, i));
 }
 
+static void
+free_mend (gpointer mend)
+{
+  studio_mend_free (mend);
+}
+
+static void
+mend_cb (GtkButton *button, StudioWindow *self)
+{
+  const StudioMend *mend = g_object_get_data (G_OBJECT (button), "mend");
+  const char *path = g_object_get_data (G_OBJECT (button), "path");
+  guint i = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "fault"));
+  LoomFaults *faults = studio_document_get_faults (self->document);
+
+  if (i >= loom_faults_length (faults) || !studio_document_reveal (self->document, path))
+    return;
+  if (mend->kind == STUDIO_MEND_FIX)
+    {
+      studio_document_apply_fault_fix (self->document, loom_faults_get (faults, i));
+      return;
+    }
+  /* A value is asked for where the card is seen. */
+  if (mend->kind == STUDIO_MEND_ASK)
+    gtk_menu_button_popdown (GTK_MENU_BUTTON (self->faults_button));
+  studio_canvas_apply_mend (self->canvas, mend);
+}
+
+/* The remedies of a fault at a node: a button each, with what would come of it. */
+static void
+add_mends (StudioWindow *self, GtkWidget *box, const LoomFault *fault, guint i)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+  int node = loom_net_find (net, fault->node);
+  g_autoptr (GPtrArray) mends
+      = node >= 0 ? studio_document_mends (self->document, fault, loom_net_node (net, (guint)node)->serial) : NULL;
+
+  for (guint m = 0; mends != NULL && m < mends->len; m++)
+    {
+      StudioMend *mend = g_ptr_array_index (mends, m);
+      GtkWidget *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+      GtkWidget *button = gtk_button_new_with_label (mend->label), *preview = gtk_label_new (mend->preview);
+
+      gtk_label_set_wrap (GTK_LABEL (preview), TRUE);
+      gtk_label_set_xalign (GTK_LABEL (preview), 0);
+      gtk_label_set_max_width_chars (GTK_LABEL (preview), 32);
+      gtk_widget_set_hexpand (preview, TRUE);
+      gtk_widget_add_css_class (preview, "dim-label");
+      gtk_widget_add_css_class (preview, "caption");
+      gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+      gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                      mend->preview != NULL ? mend->preview : "", -1);
+      g_object_set_data (G_OBJECT (button), "fault", GUINT_TO_POINTER (i));
+      g_object_set_data_full (G_OBJECT (button), "path", g_strdup (fault->node), g_free);
+      g_object_set_data_full (G_OBJECT (button), "mend", mend, free_mend);
+      g_signal_connect (button, "clicked", G_CALLBACK (mend_cb), self);
+      gtk_box_append (GTK_BOX (line), button);
+      gtk_box_append (GTK_BOX (line), preview);
+      gtk_box_append (GTK_BOX (box), line);
+    }
+  /* The buttons own them now. */
+  if (mends != NULL)
+    g_ptr_array_set_free_func (mends, NULL);
+}
+
+/* Trying remedies out must not keep a graph of nothing but faults waiting. */
+#define MENDS_BUDGET (20 * 1000)
+
 static GtkWidget *
-fault_row (StudioWindow *self, const LoomFault *fault, guint i)
+fault_row (StudioWindow *self, const LoomFault *fault, guint i, gboolean with_mends)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   gtk_widget_set_margin_top (box, 6);
@@ -122,8 +189,12 @@ fault_row (StudioWindow *self, const LoomFault *fault, guint i)
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 48);
   gtk_widget_set_hexpand (label, TRUE);
-  gtk_box_append (GTK_BOX (box), label);
-  if (fault->fix != NULL && can_fix)
+  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_box_append (GTK_BOX (words), label);
+  gtk_box_append (GTK_BOX (box), words);
+  if (fault->node != NULL && with_mends)
+    add_mends (self, words, fault, i);
+  else if (fault->fix != NULL && can_fix)
     {
       GtkWidget *fix = gtk_button_new_with_label ("Fix");
       gtk_widget_set_tooltip_text (fix, fault->fix);
@@ -147,11 +218,16 @@ update_faults (StudioWindow *self)
   for (guint i = 0; i < all; i++)
     todo += loom_faults_get (faults, i)->is_todo;
   errors -= todo;
+  gint64 until = g_get_monotonic_time () + MENDS_BUDGET;
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (self->faults_list)) != NULL)
     gtk_list_box_remove (GTK_LIST_BOX (self->faults_list), child);
-  for (guint i = 0; i < all; i++)
-    gtk_list_box_append (GTK_LIST_BOX (self->faults_list), fault_row (self, loom_faults_get (faults, i), i));
+  /* What is wrong, then what is to do, then advice. */
+  for (guint round = 0; round < 3; round++)
+    for (guint i = 0; i < all; i++)
+      if (round == (loom_faults_get (faults, i)->is_warning ? 2 : loom_faults_get (faults, i)->is_todo ? 1 : 0))
+        gtk_list_box_append (GTK_LIST_BOX (self->faults_list),
+                             fault_row (self, loom_faults_get (faults, i), i, g_get_monotonic_time () < until));
   g_autofree char *text = NULL;
   if (all == 0)
     text = g_strdup ("No faults");

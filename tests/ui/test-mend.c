@@ -1,0 +1,163 @@
+/* Remedies for faults: each is offered on a graph that has the fault, says what it would do, mends it, and is one step.
+ */
+#include "tests/ui/document-test.h"
+#include "ui/document/studio-mend.h"
+
+typedef struct
+{
+  const char *name, *graph; /* what stands in it */
+  const char *node;         /* the faulty one */
+  const char *label, *preview;
+} Case;
+
+static const Case cases[] = {
+  { "flatten",
+    "<node id='x' op='input' shape='B,1,28,28'/><node id='fc' op='linear' out_features='10'/><wire from='x' to='fc'/>",
+    "fc", "Insert flatten", "B × 1 × 28 × 28 → flatten → B × 784" },
+  { "reshape",
+    "<node id='x' op='input' shape='B,784'/><node id='conv' op='conv2d' out_channels='4' kernel_size='3'/>"
+    "<wire from='x' to='conv'/>",
+    "conv", "Insert reshape", "B × 784 → reshape → B × 1 × 28 × 28" },
+  { "permute",
+    "<node id='q' op='input' shape='B,T,8'/><node id='k' op='input' shape='B,T,8'/><node id='scores' op='matmul'/>"
+    "<wire from='q' to='scores.input'/><wire from='k' to='scores.other'/>",
+    "scores", "Insert permute", NULL },
+  { "projection",
+    "<node id='x' op='input' shape='B,64'/><node id='y' op='input' shape='B,32'/><node id='sum' op='add'/>"
+    "<wire from='x' to='sum.input'/><wire from='y' to='sum.other'/>",
+    "sum", "Insert linear", "B × 64 → linear → B × 32" },
+  { "cast",
+    "<node id='x' op='input' shape='B,T'/><node id='words' op='embedding' num_embeddings='9' embedding_dim='4'/>"
+    "<wire from='x' to='words'/>",
+    "words", "Insert cast", "f32 B × T → cast → i64 B × T" },
+  { "kernel",
+    "<node id='x' op='input' shape='B,1,3,3'/><node id='conv' op='conv2d' out_channels='4' kernel_size='5'/>"
+    "<wire from='x' to='conv'/>",
+    "conv", "Set kernel_size to 3", "kernel_size 5 → 3 gives B × 4 × 1 × 1" },
+  { "padding",
+    "<node id='x' op='input' shape='B,1,3,3'/><node id='conv' op='conv2d' out_channels='4' kernel_size='5'/>"
+    "<wire from='x' to='conv'/>",
+    "conv", "Set padding to 1", "padding 0 → 1 gives B × 4 × 1 × 1" },
+  { "connect",
+    "<node id='data' op='dataset' source='spirals'/><node id='fc' op='linear' out_features='2'/>"
+    "<node id='loss' op='cross_entropy'/><wire from='data.x' to='fc'/><wire from='fc' to='loss.input'/>",
+    "loss", "Connect to data.y", "data.y B → target" },
+};
+
+static StudioDocument *
+load (const char *body)
+{
+  g_autofree char *text = g_strdup_printf ("<graph xmlns='urn:gradloom:graph' version='1'>%s</graph>", body);
+
+  return document_load (text);
+}
+
+static const LoomFault *
+fault_of (StudioDocument *document, const char *node)
+{
+  LoomFaults *faults = studio_document_get_faults (document);
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (g_strcmp0 (loom_faults_get (faults, i)->node, node) == 0)
+      return loom_faults_get (faults, i);
+  return NULL;
+}
+
+static const StudioMend *
+find (GPtrArray *mends, const char *label)
+{
+  for (guint i = 0; i < mends->len; i++)
+    if (g_str_equal (((StudioMend *)mends->pdata[i])->label, label))
+      return mends->pdata[i];
+  return NULL;
+}
+
+static void
+test_mend (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (StudioDocument) document = load (c->graph);
+  const LoomFault *fault = fault_of (document, c->node);
+  g_autoptr (GPtrArray) mends = NULL;
+  g_autofree char *before = document_text (document), *after = NULL;
+  const StudioMend *mend;
+
+  g_assert_nonnull (fault);
+  mends = studio_document_mends (document, fault, document_serial (document, c->node));
+  for (guint i = 0; i < mends->len; i++)
+    g_test_message ("%s: %s", ((StudioMend *)mends->pdata[i])->label, ((StudioMend *)mends->pdata[i])->preview);
+  mend = find (mends, c->label);
+  g_assert_nonnull (mend);
+  if (c->preview != NULL)
+    g_assert_cmpstr (mend->preview, ==, c->preview);
+  g_assert_true (studio_document_apply_mend (document, mend));
+  g_assert_null (fault_of (document, c->node));
+  g_assert_cmpuint (loom_faults_length (studio_document_get_faults (document)), ==, 0);
+  g_assert_true (studio_document_undo (document));
+  after = document_text (document);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_null (studio_document_undo_name (document));
+}
+
+/* The card's button is the first of them. */
+static void
+test_button (void)
+{
+  g_autoptr (StudioDocument) document = load (cases[0].graph);
+  guint64 serial;
+  g_autofree char *label = NULL;
+
+  studio_document_get_net (document);
+  serial = document_serial (document, "fc");
+  label = studio_document_dup_fix_label (document, serial);
+  g_assert_cmpstr (label, ==, "Insert flatten");
+  g_assert_true (studio_document_apply_fix (document, serial));
+  g_assert_null (fault_of (document, "fc"));
+  g_assert_true (studio_document_is_selected (document, serial));
+}
+
+/* What only the user can know is asked for. */
+static void
+test_ask (void)
+{
+  g_autoptr (StudioDocument) document = load ("<node id='data' op='dataset'/><node id='fc' op='linear'/>");
+  static const struct
+  {
+    const char *node, *label, *param;
+  } asked[] = { { "data", "Choose data", "source" }, { "fc", "Choose out features", "out_features" } };
+
+  studio_document_get_net (document);
+  for (guint i = 0; i < G_N_ELEMENTS (asked); i++)
+    {
+      guint64 serial = document_serial (document, asked[i].node);
+      LoomFaults *faults = studio_document_get_faults (document);
+      const StudioMend *mend = NULL;
+      g_autoptr (GPtrArray) mends = NULL;
+
+      for (guint f = 0; f < loom_faults_length (faults) && mend == NULL; f++)
+        if (g_strcmp0 (loom_faults_get (faults, f)->node, asked[i].node) == 0)
+          {
+            g_clear_pointer (&mends, g_ptr_array_unref);
+            mends = studio_document_mends (document, loom_faults_get (faults, f), serial);
+            mend = find (mends, asked[i].label);
+          }
+      g_assert_nonnull (mend);
+      g_assert_cmpint (mend->kind, ==, STUDIO_MEND_ASK);
+      g_assert_cmpstr (mend->port, ==, asked[i].param);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/mend/%s", cases[i].name);
+
+      g_test_add_data_func (path, &cases[i], test_mend);
+    }
+  g_test_add_func ("/mend/button", test_button);
+  g_test_add_func ("/mend/ask", test_ask);
+  return g_test_run ();
+}

@@ -1,0 +1,424 @@
+/* Remedies for faults. Each is tried on the faulty node alone, with the types that its inputs have (see studio-fit.h),
+ * so that a fault costs the same in a graph of ten nodes and of ten thousand. */
+#include "ui/document/studio-mend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/document/studio-document-add.h"
+#include "ui/document/studio-document-private.h"
+#include "ui/scene/studio-routes.h"
+
+#define MOST_MENDS  3
+#define MOST_INPUTS 16
+
+void
+studio_mend_free (StudioMend *mend)
+{
+  g_free (mend->label);
+  g_free (mend->preview);
+  g_free (mend->port);
+  g_free (mend->value);
+  g_free (mend->op);
+  g_free (mend->output);
+  g_free (mend);
+}
+
+/* A faulty node, with what comes to it. */
+typedef struct
+{
+  StudioDocument *document;
+  const LoomNet *net;
+  const LoomNetNode *node;
+  const LoomFault *fault;
+  guint64 serial;
+  const LoomType *type[MOST_INPUTS];
+  guint n; /* inputs */
+  GPtrArray *mends;
+} Patient;
+
+static StudioMend *
+add (const Patient *patient, StudioMendKind kind, const char *port)
+{
+  StudioMend *mend = g_new0 (StudioMend, 1);
+
+  mend->kind = kind;
+  mend->node = patient->serial;
+  mend->port = g_strdup (port);
+  g_ptr_array_add (patient->mends, mend);
+  return mend;
+}
+
+static const LoomType *
+source_type (const LoomNet *net, const LoomNetSource *source)
+{
+  const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+
+  return from != NULL && from->typed && source->output < from->n_outputs ? &from->output[source->output] : NULL;
+}
+
+static const char *
+input_name (const LoomNetNode *node, guint i, char number[12])
+{
+  if ((node->input_spec[0].flags & LOOM_PORT_VARIADIC) == 0)
+    return node->input_spec[i].name;
+  g_snprintf (number, 12, "%u", i);
+  return number;
+}
+
+/* ---- a node on the wire ------------------------------------------------------- */
+
+static LoomElement *
+node_of (const LoomOp *op, const char *attributes)
+{
+  LoomElement *node = loom_element_new (LOOM_TAG_NODE, "id", "n", "op", op->name, NULL);
+  g_auto (GStrv) parts = g_strsplit (attributes, " ", -1);
+
+  for (guint i = 0; parts[i] != NULL; i++)
+    {
+      char *equals = strchr (parts[i], '=');
+
+      if (equals == NULL)
+        continue;
+      *equals = '\0';
+      loom_element_set_detached (node, parts[i], equals + 1);
+    }
+  return node;
+}
+
+/* Whether the faulty node takes what this one makes of its input. */
+static gboolean
+try_adapter (const Patient *patient, const LoomOp *op, const char *attributes, guint at, char **preview)
+{
+  g_autoptr (LoomElement) node = node_of (op, attributes);
+  const LoomType *type[MOST_INPUTS];
+  StudioFitAnswer made, taken = { .fit = STUDIO_FIT_NOT };
+
+  memcpy (type, patient->type, sizeof type);
+  studio_fit_ask (node, &type[at], 1, &made);
+  if (made.fit == STUDIO_FIT_WELL && made.n_outputs > 0)
+    {
+      type[at] = &made.output[0];
+      studio_fit_ask (patient->node->element, type, patient->n, &taken);
+    }
+  if (taken.fit == STUDIO_FIT_WELL)
+    {
+      g_autofree char *before = loom_shape_to_string (&patient->type[at]->shape);
+      g_autofree char *after = loom_shape_to_string (&made.output[0].shape);
+      const char *from = loom_dtype_name (patient->type[at]->dtype), *to = loom_dtype_name (made.output[0].dtype);
+
+      *preview = strcmp (from, to) != 0 ? g_strdup_printf ("%s %s → %s → %s %s", from, before, op->name, to, after)
+                                        : g_strdup_printf ("%s → %s → %s", before, op->name, after);
+    }
+  studio_fit_answer_clear (&made);
+  studio_fit_answer_clear (&taken);
+  return taken.fit == STUDIO_FIT_WELL;
+}
+
+static gboolean
+learns (const LoomOp *op)
+{
+  return loom_op_count_weights (op) > 0;
+}
+
+static void
+try_op (const Patient *patient, const LoomOp *op, guint at)
+{
+  const LoomType *beside[MOST_INPUTS];
+  g_auto (GStrv) attributes = NULL;
+  char number[12];
+  guint n = 0;
+
+  for (guint i = 0; i < patient->n; i++)
+    if (i != at && patient->type[i] != NULL)
+      beside[n++] = patient->type[i];
+  attributes = op->adapt (patient->type[at], beside, n);
+  for (guint i = 0; attributes[i] != NULL && patient->mends->len < MOST_MENDS; i++)
+    {
+      g_autofree char *preview = NULL;
+      StudioMend *mend;
+
+      if (!try_adapter (patient, op, attributes[i], at, &preview))
+        continue;
+      mend = add (patient, STUDIO_MEND_INSERT, input_name (patient->node, at, number));
+      mend->op = g_strdup (op->name);
+      mend->value = g_strdup (attributes[i]);
+      mend->label = g_strdup_printf ("Insert %s", op->name);
+      mend->preview = g_steal_pointer (&preview);
+      /* One way of each kind: buttons that differ in a number help nobody. */
+      return;
+    }
+}
+
+/* What only moves numbers comes before what learns new ones. */
+static void
+try_adapters (const Patient *patient)
+{
+  for (guint round = 0; round < 2; round++)
+    for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+      {
+        guint before = patient->mends->len;
+
+        if ((*op)->adapt == NULL || learns (*op) != (round == 1))
+          continue;
+        for (guint i = 0; i < patient->n && patient->mends->len == before && before < MOST_MENDS; i++)
+          if (patient->type[i] != NULL)
+            try_op (patient, *op, i);
+      }
+}
+
+/* ---- another value ---------------------------------------------------------------- */
+
+static gboolean
+try_value (const Patient *patient, const LoomParamSpec *param, int value)
+{
+  g_autoptr (LoomElement) node = loom_element_copy (patient->node->element);
+  g_autofree char *text = g_strdup_printf ("%d", value), *shape = NULL;
+  const char *now = loom_element_get (patient->node->element, param->name);
+  StudioFitAnswer answer;
+  StudioMend *mend;
+
+  loom_element_set_detached (node, param->name, text);
+  studio_fit_ask (node, patient->type, patient->n, &answer);
+  studio_fit_answer_clear (&answer);
+  if (answer.fit != STUDIO_FIT_WELL || answer.n_outputs == 0)
+    return FALSE;
+  shape = loom_shape_to_string (&answer.output[0].shape);
+  mend = add (patient, STUDIO_MEND_SET, param->name);
+  mend->value = g_strdup (text);
+  mend->label = g_strdup_printf ("Set %s to %s", param->name, text);
+  mend->preview = g_strdup_printf ("%s %s → %s gives %s", param->name,
+                                   now != NULL          ? now
+                                   : param->def != NULL ? param->def
+                                                        : "",
+                                   text, shape);
+  return TRUE;
+}
+
+/* A window that is too large may be made smaller, or the room for it larger. */
+static void
+try_values (const Patient *patient)
+{
+  const LoomParamSpec *params = loom_op_params (patient->node->op, patient->node->element);
+
+  for (const LoomParamSpec *p = params; p != NULL && p->name != NULL && patient->mends->len < MOST_MENDS; p++)
+    {
+      const char *text = loom_element_get (patient->node->element, p->name);
+      int now = text != NULL ? atoi (text) : 0;
+
+      gboolean whole = p->type == LOOM_PARAM_INT || p->type == LOOM_PARAM_INTS;
+
+      if (whole && g_strcmp0 (p->name, patient->fault->port) == 0)
+        for (int value = MIN (now, 1024) - 1; value >= MAX (1, (int)p->minimum) && !try_value (patient, p, value);
+             value--)
+          ;
+      /* Room is a number, or a word that stands for one. */
+      else if (g_strcmp0 (p->def, "0") == 0 && p->choices == NULL
+               && (whole ? p->minimum == 0 && p->maximum > 0 : p->type == LOOM_PARAM_STRING))
+        for (int value = now + 1; value <= now + 8 && !try_value (patient, p, value); value++)
+          ;
+    }
+}
+
+/* ---- a wire ------------------------------------------------------------------------- */
+
+/* Whether two nodes stand in the same scope: then a wire can lead from one to the other. */
+static gboolean
+same_scope (const LoomNetNode *a, const LoomNetNode *b)
+{
+  const char *p = strrchr (a->path, '.'), *q = strrchr (b->path, '.');
+  gsize n = p != NULL ? (gsize)(p - a->path) : 0, m = q != NULL ? (gsize)(q - b->path) : 0;
+
+  return n == m && strncmp (a->path, b->path, n) == 0
+         && loom_element_parent (a->element) == loom_element_parent (b->element);
+}
+
+static gboolean
+depends (const Patient *patient, guint on)
+{
+  LoomNetSource source = { .node = on };
+  g_autofree gboolean *needed = loom_net_needed_for (patient->net, &source);
+  int self = loom_net_find (patient->net, patient->node->path);
+
+  return self < 0 || needed[self];
+}
+
+/* The operator's input of this name, or the variadic one of this number. */
+static guint
+find_input (const LoomNetNode *node, const char *port)
+{
+  guint n = loom_op_count_ports (node->input_spec);
+
+  if (n > 0 && (node->input_spec[0].flags & LOOM_PORT_VARIADIC))
+    return (guint)atoi (port);
+  for (guint i = 0; i < n; i++)
+    if (strcmp (node->input_spec[i].name, port) == 0)
+      return i;
+  return MOST_INPUTS;
+}
+
+static void
+try_source (const Patient *patient, guint at, guint k, guint output)
+{
+  const LoomNetNode *from = loom_net_node (patient->net, k);
+  const LoomType *type[MOST_INPUTS];
+  g_autofree char *name = loom_net_port_name (patient->net, k, output), *shape = NULL;
+  StudioFitAnswer answer;
+  StudioMend *mend;
+
+  memcpy (type, patient->type, sizeof type);
+  type[at] = &from->output[output];
+  studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_answer_clear (&answer);
+  if (answer.fit < STUDIO_FIT_UNKNOWN || (answer.fit == STUDIO_FIT_HINT) || depends (patient, k))
+    return;
+  shape = loom_shape_to_string (&from->output[output].shape);
+  mend = add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
+  mend->from = from->serial;
+  mend->output = g_strdup (from->output_spec[output].name);
+  mend->label = g_strdup_printf ("Connect to %s", name);
+  mend->preview = g_strdup_printf ("%s %s → %s", name, shape, patient->fault->port);
+}
+
+/* Outputs that nothing reads yet, the last in the order of computing first; for a target those of the data. */
+static void
+try_sources (const Patient *patient)
+{
+  guint n = loom_net_n_nodes (patient->net), at = find_input (patient->node, patient->fault->port);
+  g_autoptr (GHashTable) read = g_hash_table_new (NULL, NULL);
+  gboolean target;
+
+  if (at >= MOST_INPUTS || patient->node->input_spec == NULL)
+    return;
+  target = (patient->node->input_spec[0].flags & LOOM_PORT_VARIADIC) == 0
+           && (patient->node->input_spec[at].flags & LOOM_PORT_TARGET);
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < loom_net_node (patient->net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (patient->net, i)->input[k];
+
+        if (source->node != G_MAXUINT && source->output < 8)
+          g_hash_table_add (read, GUINT_TO_POINTER (8 * source->node + source->output + 1));
+      }
+  for (guint round = 0; round < 2; round++)
+    for (guint i = n; i-- > 0 && patient->mends->len < MOST_MENDS;)
+      {
+        const LoomNetNode *from = loom_net_node (patient->net, i);
+        gboolean is_data = from->op != NULL && from->op->role == LOOM_ROLE_DATASET;
+
+        if (from == patient->node || !from->typed || is_data != (target ? round == 0 : round == 1)
+            || !same_scope (from, patient->node))
+          continue;
+        for (guint o = 0; o < MIN (from->n_outputs, 8) && patient->mends->len < MOST_MENDS; o++)
+          if (!g_hash_table_contains (read, GUINT_TO_POINTER (8 * i + o + 1)))
+            try_source (patient, at, i, o);
+      }
+}
+
+/* ---- all ------------------------------------------------------------------------------ */
+
+static void
+try_value_asked (const Patient *patient)
+{
+  const LoomParamSpec *params = loom_op_params (patient->node->op, patient->node->element);
+
+  for (const LoomParamSpec *p = params; p != NULL && p->name != NULL; p++)
+    if (g_strcmp0 (p->name, patient->fault->port) == 0)
+      {
+        StudioMend *mend = add (patient, STUDIO_MEND_ASK, p->name);
+        g_autofree char *words = g_strdelimit (g_strdup (p->name), "_", ' ');
+
+        mend->label = patient->node->op->role == LOOM_ROLE_DATASET && p == params
+                          ? g_strdup ("Choose data")
+                          : g_strdup_printf ("Choose %s", words);
+        mend->preview = g_strdup (p->doc);
+      }
+}
+
+static gboolean
+meet (Patient *patient)
+{
+  int at = patient->document->net_valid && patient->fault->node != NULL
+               ? loom_net_find (patient->net, patient->fault->node)
+               : -1;
+
+  patient->node = at >= 0 ? loom_net_node (patient->net, (guint)at) : NULL;
+  /* What is wrong within a module is mended there, where it is seen. */
+  if (patient->node == NULL || patient->node->op == NULL || patient->node->serial != patient->serial)
+    return FALSE;
+  patient->n = MIN (patient->node->n_inputs, MOST_INPUTS);
+  for (guint i = 0; i < patient->n; i++)
+    patient->type[i] = source_type (patient->net, &patient->node->input[i]);
+  return TRUE;
+}
+
+GPtrArray *
+studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 serial)
+{
+  g_autofree char *own = studio_document_own_fix (fault, serial, self);
+  Patient patient = { .document = self, .net = self->net, .fault = fault, .serial = serial };
+
+  patient.mends = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_mend_free);
+  if (own != NULL)
+    {
+      StudioMend *mend = add (&patient, STUDIO_MEND_FIX, fault->port);
+
+      mend->label = g_steal_pointer (&own);
+      mend->preview = g_strdup (fault->fix);
+    }
+  if (!meet (&patient))
+    return patient.mends;
+  if (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
+    {
+      try_values (&patient);
+      try_adapters (&patient);
+    }
+  else if (fault->is_todo && fault->code == LOOM_ERROR_PORT && fault->port != NULL)
+    try_sources (&patient);
+  else if (fault->is_todo && fault->port != NULL)
+    try_value_asked (&patient);
+  return patient.mends;
+}
+
+/* ---- applying ---------------------------------------------------------------------------- */
+
+gboolean
+studio_document_mend_place (StudioDocument *self, const StudioMend *mend, StudioAddPlace *place)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint item = studio_scene_find (scene, mend->node);
+  guint port = item != STUDIO_NO_ITEM ? studio_item_find_port (&scene->item[item], FALSE, mend->port) : STUDIO_NO_ITEM;
+  guint link;
+
+  if (mend->kind != STUDIO_MEND_INSERT || port == STUDIO_NO_ITEM || scene->item[item].input[port].n_links == 0)
+    return FALSE;
+  link = scene->item[item].input[port].link;
+  *place = (StudioAddPlace){ .kind = STUDIO_ADD_ON_WIRE, .serial = scene->link[link].serial };
+  studio_route_at (&studio_scene_routes (scene)[link], 0.5, &place->x, &place->y);
+  return TRUE;
+}
+
+gboolean
+studio_document_apply_mend (StudioDocument *self, const StudioMend *mend)
+{
+  StudioAddPlace place;
+  gboolean done;
+
+  switch (mend->kind)
+    {
+    case STUDIO_MEND_INSERT:
+      done = studio_document_mend_place (self, mend, &place)
+             && studio_document_add_with (self, mend->op, mend->value, &place) != 0;
+      studio_document_select_only (self, mend->node);
+      return done;
+    case STUDIO_MEND_SET:
+      studio_document_set_attribute (self, mend->node, mend->port, mend->value);
+      return TRUE;
+    case STUDIO_MEND_CONNECT:
+      return studio_document_connect (self, mend->from, mend->output, mend->node, mend->port, NULL) != 0;
+    case STUDIO_MEND_FIX:
+    case STUDIO_MEND_ASK:
+      break;
+    }
+  return FALSE;
+}
