@@ -218,20 +218,31 @@ loom_permute (LoomProgram *p, LoomValue a, const int *perm)
   return same ? a : loom_emit (p, loom_prim ("permute"), &attrs, 1, &a, NULL);
 }
 
+/* Where a slice or a padding of x begins, its steps (NULL: 1) and the sizes that come out; TRUE where that is x itself.
+ */
+static gboolean
+set_steps (const LoomTensorDesc *x, const gint64 *start, const gint64 *step, const gint64 *to, gint64 *starts,
+           gint64 *steps, gint64 *sizes)
+{
+  gboolean same = TRUE;
+
+  for (int i = 0; i < x->rank; i++)
+    {
+      starts[i] = start[i];
+      steps[i] = step != NULL ? step[i] : 1;
+      sizes[i] = to[i];
+      same = same && to[i] == x->dim[i] && steps[i] > 0;
+    }
+  return same;
+}
+
 LoomValue
 loom_slice (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to)
 {
   LoomTensorDesc x = *value_desc (p, a);
   LoomSliceTo attrs = { .to.rank = x.rank };
-  gboolean same = TRUE;
+  gboolean same = set_steps (&x, start, step, to, attrs.kernel.start, attrs.kernel.step, attrs.to.dim);
 
-  for (int i = 0; i < x.rank; i++)
-    {
-      attrs.kernel.start[i] = start[i];
-      attrs.kernel.step[i] = step != NULL ? step[i] : 1;
-      attrs.to.dim[i] = to[i];
-      same = same && to[i] == x.dim[i] && attrs.kernel.step[i] > 0;
-    }
   return same ? a : loom_emit (p, loom_prim ("slice"), &attrs, 1, &a, NULL);
 }
 
@@ -240,15 +251,8 @@ loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, 
 {
   LoomTensorDesc x = *value_desc (p, a);
   LoomPadTo attrs = { .kernel.value = value, .to.rank = x.rank };
-  gboolean same = TRUE;
+  gboolean same = set_steps (&x, start, step, to, attrs.kernel.start, attrs.kernel.step, attrs.to.dim);
 
-  for (int i = 0; i < x.rank; i++)
-    {
-      attrs.kernel.start[i] = start[i];
-      attrs.kernel.step[i] = step != NULL ? step[i] : 1;
-      attrs.to.dim[i] = to[i];
-      same = same && to[i] == x.dim[i] && attrs.kernel.step[i] > 0;
-    }
   return same ? a : loom_emit (p, loom_prim ("pad"), &attrs, 1, &a, NULL);
 }
 
