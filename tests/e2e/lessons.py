@@ -52,13 +52,17 @@ def field(label, value, card=None):
         if card is not None:
             s.press_card(card)
         else:
-            s.key("Escape", "Escape")
+            s.press_card("data")
+            s.key("ctrl+shift+a")
+        s.wait("the field " + label, lambda g: g.find(label, x0=right(g)), 3)
+        for _ in range(20):
             g = s.look()
-            s.click((g.canvas[0] + 8, g.canvas[1] + g.canvas[3] - 8))
-        def row(g):
-            return g.find(label, x0=right(g))
-        g = s.wait("the field " + label, row, 3)
-        at = row(g)[0]
+            at = g.find(label, x0=right(g))[0]
+            if at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
+                break
+            s.move(right(g) + 60, g.canvas[1] + 120)  # what is below the pane's edge is scrolled into it
+            s.xdotool("click", 5)
+            time.sleep(0.2)
         found = [r for k, n, r in g.widgets
                  if k in ("GtkText", "GtkEntry") and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
         if not found:
