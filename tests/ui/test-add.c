@@ -2,6 +2,7 @@
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-search.h"
+#include "ui/scene/studio-geometry.h"
 
 static LoomType
 type_of (LoomDType dtype, const char *shape)
@@ -43,6 +44,207 @@ test_behind (void)
       if (cases[i].fit > STUDIO_FIT_NOT)
         g_assert_cmpuint (input, ==, cases[i].input);
     }
+}
+
+/* ---- in a graph ------------------------------------------------------------ */
+
+static const char chain[]
+    = "<graph xmlns='urn:gradloom:graph' version='1'>"
+      "<node id='data' op='dataset' source='spirals'/><node id='fc' op='linear' out_features='2'/>"
+      "<wire from='data.x' to='fc'/>"
+      "<layout><place node='data' x='0' y='0'/><place node='fc' x='240' y='0'/></layout></graph>";
+
+static StudioAddPlace
+place_of (StudioDocument *document, StudioAddKind kind, const char *id)
+{
+  StudioScene *scene;
+  StudioAddPlace place = { .kind = kind, .x = 300, .y = 300 };
+
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  if (kind == STUDIO_ADD_ON_WIRE)
+    {
+      place.serial = scene->link[0].serial;
+      place.x = 210;
+      place.y = 30;
+    }
+  else if (kind != STUDIO_ADD_AT)
+    place.serial = document_serial (document, id);
+  return place;
+}
+
+static gboolean
+has_wire (StudioDocument *document, const char *from, const char *to)
+{
+  LoomElement *scope = studio_document_get_scope (document);
+
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_WIRE && g_str_equal (loom_element_get (e, "from"), from)
+          && g_str_equal (loom_element_get (e, "to"), to))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+assert_apart (StudioDocument *document)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    for (guint k = i + 1; k < scene->n_items; k++)
+      {
+        StudioRect a = studio_geometry_card (&scene->item[i]), b = studio_geometry_card (&scene->item[k]);
+
+        g_assert_false (studio_rect_intersects (&a, &b));
+      }
+}
+
+typedef struct
+{
+  StudioAddKind kind;
+  const char *beside;
+  gboolean from_output;
+  const char *port; /* LOOSE */
+  const char *op;
+  const char *wires[4]; /* from, to, … */
+} Added;
+
+static void
+test_added (void)
+{
+  static const Added cases[] = {
+    { STUDIO_ADD_AT, NULL, FALSE, NULL, "relu", { NULL } },
+    { STUDIO_ADD_BEHIND, "fc", FALSE, NULL, "relu", { "fc", "relu" } },
+    { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "linear", { "data.x", "linear" } },
+    { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "one_hot", { "data.y", "one_hot" } },
+    { STUDIO_ADD_BEHIND,
+      "fc",
+      FALSE,
+      NULL,
+      "cross_entropy",
+      { "fc", "cross_entropy.input", "data.y", "cross_entropy.target" } },
+    { STUDIO_ADD_BEHIND, "fc", FALSE, NULL, "conv2d", { NULL } },
+    { STUDIO_ADD_LOOSE, "data", TRUE, "y", "one_hot", { "data.y", "one_hot" } },
+    { STUDIO_ADD_LOOSE, "fc", FALSE, "input", "relu", { "relu", "fc" } },
+    { STUDIO_ADD_ON_WIRE, NULL, FALSE, NULL, "relu", { "data.x", "relu", "relu", "fc" } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const Added *c = &cases[i];
+      g_autoptr (StudioDocument) document = document_load (chain);
+      g_autofree char *before = document_text (document), *after = NULL, *said = NULL;
+      StudioAddPlace place = place_of (document, c->kind, c->beside);
+
+      g_test_message ("%u: %s", i, c->op);
+      place.from_output = c->from_output;
+      place.port = c->port;
+      g_assert_cmpuint (studio_document_add (document, c->op, FALSE, NULL, &place, &said), !=, 0);
+      for (guint w = 0; w < G_N_ELEMENTS (c->wires) && c->wires[w] != NULL; w += 2)
+        g_assert_true (has_wire (document, c->wires[w], c->wires[w + 1]));
+      g_assert_true ((said != NULL) == (c->wires[0] == NULL && c->kind != STUDIO_ADD_AT));
+      assert_apart (document);
+      g_assert_true (studio_document_undo (document));
+      g_assert_null (studio_document_undo_name (document));
+      after = document_text (document);
+      g_assert_cmpstr (after, ==, before);
+    }
+}
+
+/* What is behind an inserted card makes room for it, and it stands between. */
+static void
+test_room (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  StudioAddPlace place = place_of (document, STUDIO_ADD_ON_WIRE, NULL);
+  StudioScene *scene;
+  double data, fc, between;
+
+  studio_document_add (document, "relu", FALSE, NULL, &place, NULL);
+  scene = studio_document_get_scene (document);
+  data = scene->item[studio_scene_find_id (scene, "data")].x;
+  fc = scene->item[studio_scene_find_id (scene, "fc")].x;
+  between = scene->item[studio_scene_find_id (scene, "relu")].x;
+  g_assert_cmpfloat (between, >=, data + STUDIO_CARD_WIDTH + 40);
+  g_assert_cmpfloat (fc, >=, between + STUDIO_CARD_WIDTH + 40);
+}
+
+/* A card that is there already goes into a wire where its ports are free, as one step. */
+static void
+test_inserted (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  StudioAddPlace place = { .kind = STUDIO_ADD_AT, .x = 300, .y = 300 };
+  guint64 relu = studio_document_add (document, "relu", FALSE, NULL, &place, NULL), wire;
+  g_autofree char *before = document_text (document), *after = NULL;
+
+  studio_document_get_net (document);
+  wire = studio_document_get_scene (document)->link[0].serial;
+  g_assert_true (studio_document_can_insert (document, relu, wire));
+  g_assert_false (studio_document_can_insert (document, document_serial (document, "fc"), wire));
+  g_assert_true (studio_document_insert_in_wire (document, relu, wire, 12, -240));
+  g_assert_true (has_wire (document, "data.x", "relu"));
+  g_assert_true (has_wire (document, "relu", "fc"));
+  g_assert_false (has_wire (document, "data.x", "fc"));
+  g_assert_true (studio_document_undo (document));
+  after = document_text (document);
+  g_assert_cmpstr (after, ==, before);
+}
+
+/* Of what is offered at a loose wire the best comes first. */
+static const char *
+first_for (StudioDocument *document, const StudioAddPlace *place, const char *words)
+{
+  const char *best = NULL;
+  guint most = 0;
+
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      StudioSearchKey *key = studio_search_key_new (*op);
+      guint rank = (*op)->category != LOOM_CATEGORY_HIDDEN && (*op)->category != LOOM_CATEGORY_DATA
+                       ? studio_search_order (studio_search_rank (key, words),
+                                              studio_document_fit (document, *op, place), words)
+                       : 0;
+
+      if (rank > most)
+        {
+          most = rank;
+          best = (*op)->name;
+        }
+      studio_search_key_free (key);
+    }
+  return best;
+}
+
+static void
+test_order (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  StudioAddPlace rows = place_of (document, STUDIO_ADD_BEHIND, "fc"),
+                 classes = place_of (document, STUDIO_ADD_LOOSE, "data");
+
+  classes.from_output = TRUE;
+  classes.port = "y";
+  g_assert_cmpstr (first_for (document, &rows, ""), ==, "linear");
+  /* Pictures are not rows: what takes them comes later, although it begins with the letters. */
+  g_assert_cmpstr (first_for (document, &rows, "co"), ==, "concat");
+  g_assert_cmpstr (first_for (document, &rows, "cross"), ==, "cross_entropy");
+  g_assert_cmpstr (first_for (document, &classes, ""), ==, "embedding");
+  g_assert_cmpint (studio_document_fit (document, loom_op ("linear"), &classes), ==, STUDIO_FIT_NOT);
+  /* A number at the end is no name. */
+  {
+    g_autofree char *value = NULL, *words = studio_search_split ("lin 10", &value), *none = NULL;
+    g_autofree char *whole = studio_search_split ("conv 2d", &none);
+
+    g_assert_cmpstr (words, ==, "lin");
+    g_assert_cmpstr (value, ==, "10");
+    g_assert_cmpstr (whole, ==, "conv 2d");
+    g_assert_null (none);
+  }
 }
 
 /* A card that was just added has things to do, but nothing is wrong with it. */
@@ -95,6 +297,10 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/add/behind", test_behind);
+  g_test_add_func ("/add/added", test_added);
+  g_test_add_func ("/add/room", test_room);
+  g_test_add_func ("/add/inserted", test_inserted);
+  g_test_add_func ("/add/order", test_order);
   g_test_add_func ("/add/never-red", test_never_red);
   g_test_add_func ("/add/speed", test_speed);
   return g_test_run ();

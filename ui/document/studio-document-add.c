@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/document/studio-document-private.h"
+#include "ui/layout/studio-layout.h"
 #include "ui/scene/studio-geometry.h"
 
 #define GAP 64.0 /* between a card and the one behind it */
@@ -23,6 +24,7 @@ typedef struct
   guint64 replaced;     /* a wire that goes */
   guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
   double source_y;      /* where the wire to it begins, behind a card */
+  double *moved;        /* by which the scene's items make room; NULL: not at all */
   LoomType type;        /* of what comes there */
   gboolean typed;
 } Fresh;
@@ -33,6 +35,7 @@ fresh_clear (Fresh *fresh)
   if (fresh->node != NULL)
     loom_element_free (fresh->node);
   g_free (fresh->id);
+  g_free (fresh->moved);
   g_ptr_array_unref (fresh->from);
   g_ptr_array_unref (fresh->to);
 }
@@ -334,9 +337,28 @@ is_on_card (const StudioScene *scene, const StudioItem *card)
   return FALSE;
 }
 
+/* A card in a wire whose ends leave no room: it stands behind the first of them, and what was there moves on. */
 static void
-find_corner (const Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
+make_room (Fresh *fresh, guint link, StudioItem *card)
 {
+  const StudioScene *scene = fresh->scene;
+  double x, y, level = card->height / 2;
+
+  if (fresh->at < card->n_inputs)
+    {
+      studio_geometry_port (card, FALSE, fresh->at, &x, &y);
+      level = y - card->y;
+    }
+  fresh->moved = g_new0 (double, scene->n_items);
+  studio_layout_place_new (scene, scene->link[link].from, FALSE, card->width, card->height,
+                           fresh->source_y - level + STUDIO_CARD_HEIGHT / 2, &card->x, &card->y, fresh->moved);
+}
+
+static void
+find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
+{
+  guint link
+      = place->kind == STUDIO_ADD_ON_WIRE ? studio_scene_find_link (fresh->scene, place->serial) : STUDIO_NO_ITEM;
   guint behind = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (fresh->scene, place->serial) : STUDIO_NO_ITEM;
   double x_wished, y_wished;
 
@@ -359,8 +381,13 @@ find_corner (const Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
       card->x = studio_geometry_snap (place->x - card->width / 2);
       card->y = studio_geometry_snap (place->y - card->height / 2);
       /* In a wire, the wire is no obstacle: it will go through the card. */
-      if (place->kind == STUDIO_ADD_ON_WIRE && !is_on_card (fresh->scene, card))
+      if (link != STUDIO_NO_ITEM && !is_on_card (fresh->scene, card))
         return;
+      if (link != STUDIO_NO_ITEM && fresh->replaced != 0)
+        {
+          make_room (fresh, link, card);
+          return;
+        }
     }
   x_wished = card->x;
   y_wished = card->y;
@@ -465,6 +492,15 @@ put (Fresh *fresh, const char *name, const StudioAddPlace *place)
   for (guint i = 0; i < fresh->from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));
+  /* Cards without a place stand where the layout put them; they must not jump now that one has a place. */
+  for (guint i = 0; i < fresh->scene->n_items; i++)
+    {
+      const StudioItem *item = &fresh->scene->item[i];
+      double by = fresh->moved != NULL ? fresh->moved[i] : 0;
+
+      if (by != 0 || loom_scope_find_place (scope, item->id) == NULL)
+        studio_document_place (self, item->id, item->x + by, item->y);
+    }
   studio_document_place (self, fresh->id, alone->item[0].x, alone->item[0].y);
   studio_document_end (self);
   studio_document_select_only (self, serial);
