@@ -232,6 +232,7 @@ test_order (void)
   g_assert_cmpstr (first_for (document, &rows, ""), ==, "linear");
   /* Pictures are not rows: what takes them comes later, although it begins with the letters. */
   g_assert_cmpstr (first_for (document, &rows, "ma"), ==, "matmul");
+  g_assert_cmpstr (first_for (document, &rows, "max"), ==, "max");
   g_assert_cmpstr (first_for (document, &rows, "cross"), ==, "cross_entropy");
   g_assert_cmpstr (first_for (document, &classes, ""), ==, "embedding");
   g_assert_cmpint (studio_document_fit (document, loom_op ("linear"), &classes), ==, STUDIO_FIT_NOT);
