@@ -30,7 +30,8 @@ def body(t):
             s.key("Right")
             time.sleep(0.15)
             walked.append(s.look().state["selected"])
-        t.ok(len(set(walked)) == 3 and "-" not in walked, "Right walks along the wires: " + ", ".join(walked))
+        t.ok(walked == ["data", "q", "k"], "Right walks in the order of the computation: " + ", ".join(walked))
+        t.ok(s.look().has("k = data.x · wk"), "and says what is computed by the names on the canvas")
         g = s.look()
         t.ok(g.has("×"), "the caption has formula and shape")
         caption = g.find("×", kind="Label", exact=False)[0]

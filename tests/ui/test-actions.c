@@ -210,6 +210,36 @@ look_at_drawers (StudioWindow *self)
   g_assert_true (studio_panes_get_kept_open (self->panes, STUDIO_PANE_START));
 }
 
+/* On the projector the map that is explained has two fifths of the height, and words have places of their own. */
+static void
+look_at_presentation (StudioWindow *self)
+{
+  const char *tensor;
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs/lessons/self-attention.xml", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  studio_window_open_file (self, file);
+  studio_window_show_panel (self);
+  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.present", NULL);
+  for (int i = 0; i < 6; i++)
+    settle ();
+  graphene_rect_t map, canvas, caption, keys;
+  GtkWidget *window = GTK_WIDGET (self), *heat = GTK_WIDGET (studio_pins_get_map (self->pins, NULL, &tensor));
+  g_assert_true (gtk_widget_is_ancestor (heat, self->stage));
+  g_assert_true (gtk_widget_compute_bounds (heat, window, &map));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->canvas), window, &canvas));
+  g_assert_true (gtk_widget_compute_bounds (self->caption_card, window, &caption));
+  g_assert_true (gtk_widget_compute_bounds (self->key_card, window, &keys));
+  g_test_message ("map %.0f of %d", map.size.height, gtk_widget_get_height (window));
+  g_assert_cmpfloat (map.size.height, >=, 0.4 * gtk_widget_get_height (window));
+  g_assert_false (graphene_rect_intersection (&map, &canvas, NULL));
+  g_assert_cmpfloat (caption.origin.y + caption.size.height, <=, canvas.origin.y + 1);
+  g_assert_cmpfloat (keys.origin.y + 1, >=, canvas.origin.y + canvas.size.height);
+  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.present", NULL);
+  settle ();
+  g_assert_false (gtk_widget_is_ancestor (heat, self->stage));
+}
+
 static StudioWindow *
 new_window (GtkApplication *application)
 {
@@ -227,6 +257,9 @@ activate_cb (GtkApplication *application, gpointer data)
   look_at_panes (self, FALSE);
   walk (self);
   studio_document_close (self->document);
+  gtk_window_destroy (GTK_WINDOW (self));
+  self = new_window (application);
+  look_at_presentation (self);
   gtk_window_destroy (GTK_WINDOW (self));
   gtk_widget_set_default_direction (GTK_TEXT_DIR_RTL);
   self = new_window (application);

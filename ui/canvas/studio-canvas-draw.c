@@ -182,7 +182,7 @@ allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const 
 
   gtk_widget_measure (pin, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, NULL, NULL, NULL);
   width = MAX (minimum, (int)(item->width * self->view.zoom));
-  gtk_widget_measure (pin, GTK_ORIENTATION_VERTICAL, width, &height, NULL, NULL, NULL);
+  gtk_widget_measure (pin, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
   rect = (StudioRect){ item->x, below, width / self->view.zoom, height / self->view.zoom };
   if (self->view.zoom < STUDIO_ZOOM_DETAIL || !studio_rect_intersects (&rect, seen))
     {

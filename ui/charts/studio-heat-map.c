@@ -14,6 +14,7 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/drawing/studio-export.h"
 
+#define LEAST_HEIGHT     40
 #define NATURAL_WIDTH    162
 #define CAPTION_LINE     15
 #define LEGEND_HEIGHT    20
@@ -217,8 +218,10 @@ heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, i
       return;
     }
   double shrink = for_size > 0 ? for_size / (double)NATURAL_WIDTH : 1;
-  *minimum = *natural = (int)(self->map_height * shrink
-                              + (2 * CAPTION_LINE + LEGEND_HEIGHT) * self->scale * studio_text_scale (widget));
+  double words = (2 * CAPTION_LINE + LEGEND_HEIGHT) * self->scale * studio_text_scale (widget);
+  *natural = (int)(self->map_height * shrink + words);
+  /* Where there is no room for all of it, the map is lower: it is not cut. */
+  *minimum = MIN (*natural, (int)(LEAST_HEIGHT + words));
 }
 
 static void

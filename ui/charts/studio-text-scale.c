@@ -2,6 +2,7 @@
 #include "ui/charts/studio-text-scale.h"
 
 #define USUAL_POINTS 10.0
+#define LARGEST      1.6
 #define USUAL_DPI    (96.0 * 1024)
 
 double
@@ -14,4 +15,10 @@ studio_text_scale (GtkWidget *widget)
   double points = pango_font_description_get_size (font) / (double)PANGO_SCALE;
   pango_font_description_free (font);
   return (points > 0 ? points / USUAL_POINTS : 1) * (dpi > 0 ? dpi / USUAL_DPI : 1);
+}
+
+double
+studio_presentation_scale (GtkWidget *widget)
+{
+  return CLAMP (LARGEST / studio_text_scale (widget), 1, LARGEST);
 }

@@ -7,5 +7,7 @@ G_BEGIN_DECLS
 
 /* 1 where the desktop's font is 10 pt at 96 dots an inch, for which the sizes in drawings are made. */
 double studio_text_scale (GtkWidget *widget);
+/* How much larger still what is drawn is for a projector: text that the user has large already stays as it is. */
+double studio_presentation_scale (GtkWidget *widget);
 
 G_END_DECLS

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-pin-kind.h"
 #include "ui/training/studio-training-settings.h"
 
@@ -37,7 +38,7 @@ struct _StudioPins
   GPtrArray *pins;    /* Pin */
   GHashTable *stacks; /* path of a node → GtkBox of its pins */
   char *loss_path;    /* the card that shows the loss */
-  gboolean presentation;
+  GtkWidget *stage;   /* weak: on the projector, where a map is shown large; else NULL */
 };
 
 G_DEFINE_TYPE (StudioPins, studio_pins, G_TYPE_OBJECT)
@@ -92,12 +93,25 @@ unstack (Pin *pin)
 }
 
 static void
+take_away (Pin *pin)
+{
+  StudioPins *self = pin->pins;
+  if (self->stage != NULL && gtk_widget_get_parent (pin->frame) == self->stage)
+    {
+      gtk_box_remove (GTK_BOX (self->stage), pin->frame);
+      gtk_widget_set_visible (self->stage, FALSE);
+    }
+  else
+    unstack (pin);
+}
+
+static void
 pin_remove (gpointer data)
 {
   Pin *pin = data;
   pin->gone = TRUE;
   g_clear_handle_id (&pin->timer, g_source_remove);
-  unstack (pin);
+  take_away (pin);
   pin_unref (pin);
 }
 
@@ -212,7 +226,7 @@ static void
 size_pin (Pin *pin)
 {
   if (pin->kind->set_text_scale != NULL)
-    pin->kind->set_text_scale (pin->content, pin->pins->presentation ? 1.6 : 1);
+    pin->kind->set_text_scale (pin->content, pin->pins->stage != NULL ? studio_presentation_scale (pin->frame) : 1);
 }
 
 static gboolean
@@ -368,10 +382,39 @@ studio_pins_get_map (StudioPins *self, const char *node_path, const char **tenso
   return found->kind->get_map (found->content);
 }
 
-void
-studio_pins_set_presentation (StudioPins *self, gboolean on)
+static Pin *
+first_map (StudioPins *self)
 {
-  self->presentation = on;
+  for (guint i = 0; i < self->pins->len; i++)
+    if (((Pin *)g_ptr_array_index (self->pins, i))->kind->get_map != NULL)
+      return g_ptr_array_index (self->pins, i);
+  return NULL;
+}
+
+static void
+to_stage (Pin *pin, gboolean on)
+{
+  StudioPins *self = pin->pins;
+  take_away (pin);
+  gtk_widget_set_vexpand (pin->content, on);
+  gtk_widget_set_visible (self->stage, on);
+  if (on)
+    gtk_box_append (GTK_BOX (self->stage), pin->frame);
+  else
+    stack (pin);
+}
+
+void
+studio_pins_set_presentation (StudioPins *self, GtkWidget *stage)
+{
+  Pin *map = first_map (self);
+  if (stage == self->stage)
+    return;
+  if (self->stage != NULL && map != NULL && gtk_widget_get_parent (map->frame) == self->stage)
+    to_stage (map, FALSE);
+  g_set_weak_pointer (&self->stage, stage);
+  if (stage != NULL && map != NULL)
+    to_stage (map, TRUE);
   for (guint i = 0; i < self->pins->len; i++)
     size_pin (g_ptr_array_index (self->pins, i));
 }
@@ -448,6 +491,7 @@ pins_dispose (GObject *object)
   g_clear_pointer (&self->pins, g_ptr_array_unref);
   g_clear_pointer (&self->stacks, g_hash_table_unref);
   g_clear_weak_pointer (&self->canvas);
+  g_clear_weak_pointer (&self->stage);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->loss_path, g_free);

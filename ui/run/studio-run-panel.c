@@ -300,7 +300,7 @@ studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on)
 {
   gtk_widget_set_visible (self->strip, !on);
   gtk_widget_set_visible (GTK_WIDGET (self->memory), !on);
-  double scale = on ? 1.6 : 1;
+  double scale = on ? studio_presentation_scale (GTK_WIDGET (self)) : 1;
   studio_chart_set_text_scale (self->loss_chart, scale);
   studio_chart_set_text_scale (self->metric_chart, scale);
 }

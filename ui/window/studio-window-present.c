@@ -3,12 +3,14 @@
  * Also what a test sees of the window: where things are, as lines on standard error. */
 #include <math.h>
 
-#include "ui/drawing/studio-formula.h"
+#include <string.h>
+
 #include "ui/charts/studio-plot.h"
+#include "ui/charts/studio-text-scale.h"
+#include "ui/drawing/studio-formula.h"
 #include "ui/window/studio-window-private.h"
 
-#define HINTS                                                                                                          \
-  "<b>→</b> along the wires   <b>Space</b> %s   <b>Ctrl Enter</b> %s   <b>L</b> learning rate   <b>Esc</b> leave"
+#define HINTS "<b>→</b> next   <b>Space</b> %s   <b>Ctrl Enter</b> %s   <b>L</b> learning rate   <b>Esc</b> leave"
 
 static void
 show_keys (StudioWindow *self)
@@ -19,67 +21,131 @@ show_keys (StudioWindow *self)
   gtk_label_set_markup (GTK_LABEL (self->key_label), text);
 }
 
-#define CARD_MARGIN 18.0
+/* From here on the text is large enough for the back row as it is. */
+#define LARGE_TEXT     1.5
+#define CROWDED_PIXELS 500
 
-static double
-height_of (StudioWindow *self, GtkWidget *card)
+static gboolean
+is_crowded (StudioWindow *self)
 {
-  int width, height;
-  if (!gtk_widget_get_visible (card))
-    return 0;
-  gtk_widget_measure (card, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
-  width = MIN (width, MAX (gtk_widget_get_width (self->canvas_overlay), 1));
-  gtk_widget_measure (card, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
-  return height;
+  return gtk_widget_get_height (GTK_WIDGET (self)) < CROWDED_PIXELS * studio_text_scale (GTK_WIDGET (self));
 }
 
-/* The graph keeps clear of the words that lie over the canvas. A caption that is a line higher than those before it
- * takes its room for good, so that the graph does not jump on a walk along the wires. */
+/* A caption that needs a line more than those before it takes that room for good, so that the graph does not jump on a
+ * walk along the computation. */
 static void
-leave_room (StudioWindow *self)
+keep_caption_height (StudioWindow *self)
 {
-  double caption = height_of (self, self->caption_card), keys = height_of (self, self->key_card);
-  double all = gtk_widget_get_height (self->canvas_overlay);
-  self->caption_room = self->presenting ? MAX (self->caption_room, caption + CARD_MARGIN) : 0;
-  /* In very large text there is no room for the keys beside the graph. */
-  if (all > 0 && self->caption_room + keys + CARD_MARGIN > 0.4 * all)
-    gtk_widget_set_visible (self->key_card, FALSE);
-  studio_canvas_set_insets (self->canvas, self->caption_room, self->presenting ? keys + CARD_MARGIN : 0);
+  int width = gtk_widget_get_width (self->caption_card), height;
+  if (!self->presenting || width <= 0)
+    return;
+  gtk_widget_measure (self->caption_label, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
+  self->caption_room = MAX (self->caption_room, height);
+  gtk_widget_set_size_request (self->caption_label, -1, self->caption_room);
 }
 
-/* Name, formula and shape of the selected layer, readable from the last row; a module's name, or the graph's where
- * nothing is selected.
- */
+/* w_q with its index below the line. */
+static void
+append_name (GString *markup, const char *name)
+{
+  const char *index = strchr (name, '_');
+  g_autofree char *head = index != NULL ? g_strndup (name, (gsize)(index - name)) : NULL;
+  g_autofree char *escaped = g_markup_escape_text (head != NULL && *head != '\0' ? head : name, -1);
+  g_string_append (markup, escaped);
+  if (head == NULL || *head == '\0')
+    return;
+  g_autofree char *below = g_markup_escape_text (index + 1, -1);
+  g_string_append_printf (markup, "<sub>%s</sub>", below);
+}
+
+static void
+append_source (GString *markup, const StudioScene *scene, const StudioPort *port)
+{
+  const StudioLink *link = &scene->link[port->link];
+  const StudioItem *from = &scene->item[link->from];
+  append_name (markup, from->id);
+  if (from->n_outputs > 1)
+    g_string_append_printf (markup, ".%s", from->output[link->output].name);
+}
+
+/* How operators of two numbers are written between them. */
+static const struct
+{
+  const char *op, *sign;
+} signs[] = { { "add", "+" }, { "sub", "−" }, { "mul", "⊙" }, { "div", "/" }, { "matmul", "·" }, { "bmm", "·" } };
+
+static const char *
+sign_of (const StudioItem *item)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (signs) && item->op != NULL; i++)
+    if (g_str_equal (signs[i].op, item->op->name))
+      return signs[i].sign;
+  return NULL;
+}
+
+/* What the card computes, by the names that are on the canvas: v = x · w_v, attention = softmax(scaled). */
+static void
+append_equation (GString *markup, const StudioScene *scene, const StudioItem *item)
+{
+  const char *sign = sign_of (item);
+  guint n = 0, wired = 0;
+  append_name (markup, item->id);
+  for (guint i = 0; i < item->n_inputs; i++)
+    wired += item->input[i].link != STUDIO_NO_ITEM ? 1 : 0;
+  if (wired == 0)
+    return;
+  if (wired != 2)
+    sign = NULL;
+  g_string_append (markup, " = ");
+  if (sign == NULL)
+    {
+      g_autofree char *kind = g_markup_escape_text (item->kind, -1);
+      g_string_append_printf (markup, "%s(", kind);
+    }
+  for (guint i = 0; i < item->n_inputs; i++)
+    {
+      if (item->input[i].link == STUDIO_NO_ITEM)
+        continue;
+      if (n++ > 0)
+        g_string_append_printf (markup, sign != NULL ? " %s " : "%s ", sign != NULL ? sign : ",");
+      append_source (markup, scene, &item->input[i]);
+    }
+  if (sign == NULL)
+    g_string_append (markup, ")");
+}
+
+/* Equation, shape and the operator's formula of the selected layer, readable from the last row; the graph's name where
+ * nothing is selected. */
 static void
 show_caption (StudioWindow *self)
 {
-  g_autofree char *path = self->presenting ? studio_window_dup_selected_path (self) : NULL;
-  LoomNet *net = path != NULL ? studio_document_get_net (self->document) : NULL;
-  int i = net != NULL ? loom_net_find (net, path) : -1;
+  StudioScene *scene = studio_document_get_scene (self->document);
+  guint i = self->presenting && studio_document_n_selected (self->document) == 1
+                ? studio_scene_find (scene, studio_document_get_selected (self->document, 0))
+                : STUDIO_NO_ITEM;
   gtk_widget_set_visible (self->caption_card, self->presenting);
-  if (i < 0)
+  if (i == STUDIO_NO_ITEM)
     {
-      g_autofree char *title = path != NULL ? g_strdup (path) : studio_document_dup_title (self->document);
-      g_autofree char *escaped = g_markup_escape_text (title, -1);
-      gtk_label_set_markup (GTK_LABEL (self->caption_label), escaped);
-      leave_room (self);
+      g_autofree char *title = studio_document_dup_title (self->document);
+      gtk_label_set_text (GTK_LABEL (self->caption_label), title);
+      keep_caption_height (self);
       return;
     }
-  const LoomNetNode *node = loom_net_node (net, (guint)i);
-  g_autofree char *name = g_markup_escape_text (path, -1);
-  g_autoptr (GString) text = g_string_new (name);
-  if (node->op != NULL && node->op->formula != NULL)
+  const StudioItem *item = &scene->item[i];
+  g_autoptr (GString) text = g_string_new (NULL);
+  append_equation (text, scene, item);
+  if (item->n_outputs > 0 && item->output[0].typed)
     {
-      g_autofree char *formula = studio_formula_markup (node->op->formula);
-      g_string_append_printf (text, "   %s", formula);
+      g_autofree char *shape = loom_shape_to_string (&item->output[0].type.shape);
+      g_string_append_printf (text, "   <span alpha='75%%'>%s</span>", shape);
     }
-  if (node->typed && node->n_outputs > 0)
+  if (item->op != NULL && item->op->formula != NULL && sign_of (item) == NULL)
     {
-      g_autofree char *shape = loom_shape_to_string (&node->output[0].shape);
-      g_string_append_printf (text, "   %s", shape);
+      g_autofree char *formula = studio_formula_markup (item->op->formula);
+      g_string_append_printf (text, "   <span alpha='75%%' size='85%%'>%s</span>", formula);
     }
   gtk_label_set_markup (GTK_LABEL (self->caption_label), text->str);
-  leave_room (self);
+  keep_caption_height (self);
 }
 
 static void
@@ -103,7 +169,8 @@ studio_window_set_presenting (StudioWindow *self, gboolean on)
   if (on)
     {
       gtk_window_fullscreen (GTK_WINDOW (self));
-      gtk_widget_add_css_class (GTK_WIDGET (self), "presentation");
+      if (studio_text_scale (GTK_WIDGET (self)) < LARGE_TEXT)
+        gtk_widget_add_css_class (GTK_WIDGET (self), "presentation");
     }
   else
     {
@@ -113,8 +180,11 @@ studio_window_set_presenting (StudioWindow *self, gboolean on)
     }
   studio_canvas_set_presentation (self->canvas, on);
   studio_run_panel_set_presentation (self->run_panel, on);
-  studio_pins_set_presentation (self->pins, on);
-  gtk_widget_set_visible (self->key_card, on);
+  studio_pins_set_presentation (self->pins, on ? self->stage : NULL);
+  self->caption_room = 0;
+  gtk_widget_set_size_request (self->caption_label, -1, -1);
+  /* Where the text is large and the screen low, the map needs the room. */
+  gtk_widget_set_visible (self->key_card, on && !is_crowded (self));
   studio_window_update_layout (self);
   show_keys (self);
   show_caption (self);
@@ -169,6 +239,52 @@ studio_window_ask_learning_rate (StudioWindow *self)
   gtk_editable_select_region (GTK_EDITABLE (self->lr_card_entry), 0, -1);
 }
 
+/* ---- the walk ------------------------------------------------------------------------------------ */
+
+/* Weights and constants are not computed: they are named where they are used. */
+static gboolean
+is_station (const StudioItem *item)
+{
+  if (item->n_inputs > 0 || item->is_module || item->op == NULL)
+    return TRUE;
+  return !g_str_equal (item->op->name, "parameter") && !g_str_equal (item->op->name, "constant");
+}
+
+static gboolean
+comes_before (const StudioScene *scene, guint a, guint b)
+{
+  const StudioItem *p = &scene->item[a], *q = &scene->item[b];
+  return p->order != q->order ? p->order < q->order : a < b;
+}
+
+/* The station after (by 1) or before (by -1) the item at; the first or the last where at is none. */
+static guint
+next_station (const StudioScene *scene, guint at, int by)
+{
+  guint best = STUDIO_NO_ITEM;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      if (i == at || !is_station (&scene->item[i]))
+        continue;
+      if (at != STUDIO_NO_ITEM && (by > 0 ? comes_before (scene, i, at) : comes_before (scene, at, i)))
+        continue;
+      if (best == STUDIO_NO_ITEM || (by > 0 ? comes_before (scene, i, best) : comes_before (scene, best, i)))
+        best = i;
+    }
+  return best;
+}
+
+static void
+walk (StudioWindow *self, int by)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  gboolean one = studio_document_n_selected (self->document) == 1;
+  guint at = one ? studio_scene_find (scene, studio_document_get_selected (self->document, 0)) : STUDIO_NO_ITEM;
+  guint next = next_station (scene, at, by);
+  if (next != STUDIO_NO_ITEM)
+    studio_canvas_focus_path (self->canvas, scene->item[next].path);
+}
+
 /* ---- single keys --------------------------------------------------------------------------------- */
 
 static gboolean
@@ -196,6 +312,12 @@ key_cb (GtkEventControllerKey *controller, guint keyval, guint keycode, GdkModif
   if (keyval == GDK_KEY_space)
     {
       studio_window_step (self);
+      return GDK_EVENT_STOP;
+    }
+  if ((keyval == GDK_KEY_Right || keyval == GDK_KEY_Left) && (state & GDK_SHIFT_MASK) == 0)
+    {
+      gboolean mirrored = gtk_widget_get_direction (GTK_WIDGET (self)) == GTK_TEXT_DIR_RTL;
+      walk (self, (keyval == GDK_KEY_Right) != mirrored ? 1 : -1);
       return GDK_EVENT_STOP;
     }
   if (keyval == GDK_KEY_l || keyval == GDK_KEY_L)

@@ -28,7 +28,7 @@ struct _StudioWindow
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
   GtkWidget *minimap;
-  GtkWidget *split, *upper, *middle, *canvas_overlay, *left_toggle, *right_toggle;
+  GtkWidget *split, *upper, *middle, *stage, *canvas_overlay, *left_toggle, *right_toggle;
   StudioPanes *panes;
   GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
   GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
@@ -54,7 +54,7 @@ struct _StudioWindow
   gboolean panel_shown;    /* a run was started once */
   gboolean panel_unplaced; /* it was shown before the window had a height to give it some of */
   gboolean presenting;
-  double caption_room;       /* what the caption has needed of the canvas at most */
+  int caption_room;          /* the height that captions have needed at most */
   gboolean zoom_shown;       /* soon: an idle is on its way */
   int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
   char **orphans;            /* journals of crashes, newest first */

@@ -9,6 +9,8 @@
 
 #define PANEL_HEIGHT 240
 #define PANEL_SHARE  0.45
+/* On the projector a map has two fifths of the height, and caption and keys have theirs. */
+#define PRESENTED_SHARE 0.32
 
 G_DEFINE_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -51,7 +53,7 @@ place_panel (StudioWindow *self)
   double large = CLAMP (studio_text_scale (GTK_WIDGET (self)), 1, 1.6);
   int wanted = (int)(PANEL_HEIGHT * (self->presenting ? MAX (large, 1.25) : large));
   /* Most of a small window is for the graph. */
-  wanted = MIN (wanted, (int)(PANEL_SHARE * height));
+  wanted = MIN (wanted, (int)((self->presenting ? PRESENTED_SHARE : PANEL_SHARE) * height));
   if (!self->panel_unplaced || height <= wanted)
     return FALSE;
   self->panel_unplaced = FALSE;
@@ -246,7 +248,7 @@ make_parts (StudioWindow *self)
   self->run = studio_run_new ();
   self->canvas = studio_canvas_new (self->document);
   gtk_overlay_set_child (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->canvas));
-  gtk_box_prepend (GTK_BOX (self->middle), studio_canvas_breadcrumb_new (self->canvas));
+  gtk_box_insert_child_after (GTK_BOX (self->middle), studio_canvas_breadcrumb_new (self->canvas), self->caption_card);
   self->start_page = GTK_WIDGET (studio_start_page_new ());
   gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), self->start_page);
 
@@ -394,6 +396,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (left_toggle);
   CHILD (right_toggle);
   CHILD (canvas_overlay);
+  CHILD (stage);
   CHILD (caption_card);
   CHILD (caption_label);
   CHILD (key_card);
