@@ -163,6 +163,11 @@ class Studio:
     def xdotool(self, *words):
         subprocess.run(["xdotool"] + [str(w) for w in words], env=self.env, check=True, stdout=subprocess.DEVNULL)
 
+    def find_window(self):
+        """The X window that is seen; for what only a window manager does."""
+        found = subprocess.run(["xdotool", "search", "--onlyvisible", "--name", "."], env=self.env, capture_output=True, text=True)
+        return found.stdout.split()[-1]
+
     def move(self, x, y):
         self.xdotool("mousemove", round(x), round(y))
 
