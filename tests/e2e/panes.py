@@ -1,6 +1,7 @@
 """Side panes folded by key and button, drawers in a small window, and the list of all actions."""
 import os
 import sys
+import time
 
 import studio
 from studio import Report, Studio
@@ -14,7 +15,7 @@ def resize(s, width, height):
 
 
 def fold(t, s):
-    g = s.wait("graph", lambda g: len(g.cards) == 6 and g.find("Search layers") and g.find("Optimizer"), 2)
+    g = s.wait("graph", lambda g: len(g.cards) == 8 and g.find("Search layers") and g.find("Optimizer"), 2)
     both = g.canvas[2]
     s.key("F9")
     g = s.wait("folded", lambda g: not g.find("Search layers") and g.canvas[2] > both + 150, 1)
@@ -27,25 +28,29 @@ def fold(t, s):
     t.ok(True, "the header's button unfolds one again")
     s.end()
     s.launch()
-    g = s.wait("again", lambda g: len(g.cards) == 6 and g.find("Optimizer"), 3)
+    g = s.wait("again", lambda g: len(g.cards) == 8 and g.find("Optimizer"), 3)
     t.ok(not g.find("Search layers"), "what was folded is folded at the next start")
     s.key("ctrl+f")
-    g = s.wait("search", lambda g: g.find("scores", x1=g.canvas[0] - 1), 1)
+    g = s.wait("search", lambda g: g.find("fc1", x1=g.canvas[0] - 1), 1)
     t.ok(True, "and Ctrl+F unfolds the outline it searches")
 
 
 def actions(t, s):
-    g = s.look()
-    before = g.find("%", exact=False, kind="Label")[0], [n for k, n, r in g.widgets if n.endswith(" %")][0]
+    def zoom(g):
+        return [n for k, n, r in g.widgets if n.endswith(" %")][0]
+
     s.press_card("act")
+    s.key("ctrl+9")
+    time.sleep(0.5)
+    before = zoom(s.look())
     s.key("ctrl+plus", "ctrl+plus", "ctrl+plus")
-    s.wait("zoomed", lambda g: not g.find(before[1]), 1)
+    s.wait("zoomed", lambda g: zoom(g) != before, 1)
     s.key("ctrl+shift+p")
     s.wait("list", lambda g: g.find("Arrange the graph") or g.find("New graph"), 1)
     s.type("fit")
     s.wait("found", lambda g: g.find("Zoom to fit") and not g.find("New graph", kind="Label"), 1)
     s.key("Return")
-    g = s.wait("fitted", lambda g: g.find(before[1]) and not g.find("Zoom to fit"), 1)
+    g = s.wait("fitted", lambda g: zoom(g) == before and not g.find("Zoom to fit"), 1)
     t.ok(g.state["selected"] == "act" and g.state["focus"] == "StudioNode", "“fit” and Enter in the list of actions fit the graph, "
          "and the keyboard is back on the card")
     s.key("ctrl+shift+p")
@@ -57,16 +62,19 @@ def actions(t, s):
 
 
 def drawers(t, s):
+    # As if dragged: the header lets go of what it has no room for on the way.
+    resize(s, 800, 480)
+    s.wait("smaller", lambda g: not g.find("Step"), 2)
     resize(s, 640, 480)
     g = s.wait("small", lambda g: g.canvas[2] > 600 and g.canvas[2] <= 640, 2)
     inside = [n for k, n, r in g.widgets if r[0] + r[2] > 641 or r[1] + r[3] > 481]
     t.ok(not inside and g.find("Train") and not g.find("Step"), "640 × 480 are enough, and the header has what fits: %s" % inside)
     whole = g.canvas
     s.key("F9")
-    g = s.wait("drawer", lambda g: g.find("Linear") or g.find("scores"), 1)
+    g = s.wait("drawer", lambda g: g.find("block1.conv"), 1)
     t.ok(g.canvas == whole, "F9 opens a drawer over the canvas")
     s.click((600, 240))
-    s.wait("closed", lambda g: not g.find("Linear", kind="Label") and not g.find("scores", kind="Label"), 1)
+    s.wait("closed", lambda g: not g.find("block1.conv"), 1)
     t.ok(True, "a press beside it closes it")
     s.press("Parameters and training (Shift+F9)")
     s.wait("drawer", lambda g: g.find("Parameters"), 1)
@@ -76,7 +84,7 @@ def drawers(t, s):
 
 
 def body(t):
-    with Studio("panes", os.path.join(studio.SOURCE, "graphs", "lessons", "spirals.xml")) as s:
+    with Studio("panes", os.path.join(studio.SOURCE, "graphs", "models", "fashion-lenet.xml")) as s:
         fold(t, s)
         actions(t, s)
         drawers(t, s)

@@ -61,8 +61,8 @@ test_drawers (void)
 static void
 test_text (void)
 {
-  g_assert_cmpint (panes_room (780, EM), ==, STUDIO_ROOM_WIDE);
-  g_assert_cmpint (panes_room (779, EM), ==, STUDIO_ROOM_NARROW);
+  g_assert_cmpint (panes_room (832, EM), ==, STUDIO_ROOM_WIDE);
+  g_assert_cmpint (panes_room (831, EM), ==, STUDIO_ROOM_NARROW);
   g_assert_cmpint (panes_room (519, EM), ==, STUDIO_ROOM_TINY);
   g_assert_cmpint (panes_room (1280, 2 * EM), ==, STUDIO_ROOM_NARROW);
   g_assert_cmpint (panes_room (640, 2 * EM), ==, STUDIO_ROOM_TINY);
@@ -74,7 +74,7 @@ static void
 test_all_widths (void)
 {
   for (int natural = 200; natural <= 1000; natural += 100)
-    for (int width = 780; width <= 3840; width += 7)
+    for (int width = 832; width <= 3840; width += 7)
       {
         PanesPlaces places;
         PanesWish wish = wish_of (1, 1);

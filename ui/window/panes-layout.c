@@ -8,7 +8,7 @@
 #define CONTENT_EMS 20
 
 /* Below so many ems of width there is less room. */
-#define NARROW_EMS 60
+#define NARROW_EMS 64
 #define TINY_EMS   40
 
 StudioRoom
