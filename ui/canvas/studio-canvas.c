@@ -240,6 +240,8 @@ studio_canvas_class_init (StudioCanvasClass *klass)
 static void
 studio_canvas_init (StudioCanvas *self)
 {
+  /* Data flow from left to right, wherever one reads from: cards are written as they are wired. */
+  gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
   self->view.zoom = 1;
   self->last_measure = STUDIO_MEASURE_OPERATIONS;
   self->hover = STUDIO_NO_ITEM;

@@ -591,6 +591,7 @@ studio_node_class_init (StudioNodeClass *klass)
 static void
 studio_node_init (StudioNode *self)
 {
+  gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   g_signal_connect (self, "notify::has-focus", G_CALLBACK (focus_cb), NULL);
 }

@@ -37,15 +37,19 @@ studio_view_zoom_at (StudioView *view, double zoom, double sx, double sy)
   view->y = y - sy / view->zoom;
 }
 
+/* Up to this height of the canvas, in pixels, nothing is shown larger than life. */
+#define LIFE_SIZE_HEIGHT 1000.0
+
 void
 studio_view_fit (StudioView *view, const StudioRect *bounds)
 {
   const double margin = 24;
   double room_w = MAX (view->width - 2 * margin, 1), room_h = MAX (view->height - 2 * margin, 1);
-  double zoom = 1;
+  /* On a very large canvas a small graph need not be a stamp in the middle. */
+  double zoom = CLAMP (view->height / LIFE_SIZE_HEIGHT, 1, 2);
 
   if (bounds->width > 0 && bounds->height > 0)
-    zoom = MIN (1, MIN (room_w / bounds->width, room_h / bounds->height));
+    zoom = MIN (zoom, MIN (room_w / bounds->width, room_h / bounds->height));
   view->zoom = CLAMP (zoom, STUDIO_ZOOM_MIN, STUDIO_ZOOM_MAX);
   view->x = bounds->x + bounds->width / 2 - view->width / 2 / view->zoom;
   view->y = bounds->y + bounds->height / 2 - view->height / 2 / view->zoom;

@@ -42,7 +42,7 @@ void studio_view_to_canvas (const StudioView *view, double sx, double sy, double
 StudioRect studio_view_visible (const StudioView *view); /* in canvas units */
 /* Keeps what is under (sx, sy) there. */
 void studio_view_zoom_at (StudioView *view, double zoom, double sx, double sy);
-/* Shows all of bounds with a margin, enlarging at most to 1. */
+/* Shows all of bounds with a margin, enlarging at most to 1; on a canvas higher than usual, up to 2. */
 void studio_view_fit (StudioView *view, const StudioRect *bounds);
 /* Moves as little as possible so that rect is visible with a margin. TRUE when it moved. */
 gboolean studio_view_reveal (StudioView *view, const StudioRect *rect);

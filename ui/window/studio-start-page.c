@@ -7,6 +7,7 @@
 struct _StudioStartPage
 {
   GtkWidget parent_instance;
+  GtkWidget *buttons;
 };
 
 G_DEFINE_TYPE (StudioStartPage, studio_start_page, GTK_TYPE_WIDGET)
@@ -34,6 +35,7 @@ studio_start_page_class_init (StudioStartPageClass *klass)
   widget_class->contains = start_page_contains;
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-start-page.ui");
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, buttons);
 }
 
 static void
@@ -49,4 +51,11 @@ StudioStartPage *
 studio_start_page_new (void)
 {
   return g_object_new (STUDIO_TYPE_START_PAGE, NULL);
+}
+
+void
+studio_start_page_set_narrow (StudioStartPage *self, gboolean narrow)
+{
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->buttons),
+                                  narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
 }

@@ -9,5 +9,6 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioStartPage, studio_start_page, STUDIO, START_PAGE, GtkWidget)
 
 StudioStartPage *studio_start_page_new (void);
+void studio_start_page_set_narrow (StudioStartPage *self, gboolean narrow);
 
 G_END_DECLS

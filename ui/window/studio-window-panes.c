@@ -1,5 +1,6 @@
 /* The window's side panes: their actions, and what of them is remembered; and what the header has room for. */
 #include "ui/window/studio-settings.h"
+#include "ui/window/studio-start-page.h"
 #include "ui/window/studio-window-private.h"
 
 static const struct
@@ -94,6 +95,7 @@ show_room (StudioWindow *self)
     gtk_widget_set_visible (wide[i], room == STUDIO_ROOM_WIDE);
   for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
     gtk_widget_set_visible (narrow[i], room != STUDIO_ROOM_TINY);
+  studio_start_page_set_narrow (STUDIO_START_PAGE (self->start_page), room == STUDIO_ROOM_TINY);
   studio_window_update_menu (self);
 }
 

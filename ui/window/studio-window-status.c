@@ -286,7 +286,10 @@ show_zoom_cb (gpointer data)
   self->zoom_shown = FALSE;
   if (self->document == NULL)
     return G_SOURCE_REMOVE;
-  g_autofree char *text = g_strdup_printf ("%.0f %%", studio_canvas_get_zoom (self->canvas) * 100);
+  /* A number alone has no direction: among words from right to left it would be "% 73". */
+  gboolean mirrored = gtk_widget_get_direction (GTK_WIDGET (self)) == GTK_TEXT_DIR_RTL;
+  g_autofree char *text
+      = g_strdup_printf ("%s%.0f %%", mirrored ? "\u200e" : "", studio_canvas_get_zoom (self->canvas) * 100);
   if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->zoom_button)), text) != 0)
     gtk_menu_button_set_label (GTK_MENU_BUTTON (self->zoom_button), text);
   return G_SOURCE_REMOVE;
