@@ -26,7 +26,6 @@ static const StudioCommand others[] = {
   { "win.cost::time", "View", "Measured _time on cards", "cost seconds speed bar profile", { NULL } },
   { "win.speed::watch", "Training", "_Stretch short runs to 30 seconds", "slow watch speed", { NULL } },
   { "win.speed::full", "Training", "Train at full sp_eed", "fast", { NULL } },
-  { "win.show-help-overlay", "Help", "_Keyboard shortcuts", "keys", { "<Control>question", "F1" } },
   { "app.about", "Help", "_About Gradloom", "version licence", { NULL } },
   { "window.close", "File", "Close the window", NULL, { "<Control>w" } },
   { "app.quit", "File", "_Quit", "exit end", { "<Control>q" } },

@@ -33,7 +33,5 @@ void studio_command_run (const StudioCommand *command, GtkWidget *canvas);
 /* Actions by name; NULL begins another section, and a second one in a row ends the menu. */
 GMenuModel *studio_commands_menu (const char *const *actions);
 void studio_commands_set_keys (GtkApplication *application);
-/* The window of shortcuts. */
-GtkShortcutsWindow *studio_commands_shortcuts (void);
 
 G_END_DECLS

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/window/studio-help.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -244,6 +245,18 @@ canvas_action_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
+help_cb (StudioWindow *self, GVariant *parameter)
+{
+  studio_help_present (GTK_WINDOW (self), NULL);
+}
+
+static void
+keys_cb (StudioWindow *self, GVariant *parameter)
+{
+  studio_help_present (GTK_WINDOW (self), STUDIO_HELP_KEYS);
+}
+
+static void
 show_actions_cb (StudioWindow *self, GVariant *parameter)
 {
   studio_action_list_open (self->action_list);
@@ -364,6 +377,8 @@ static const struct
   { "zoom-in", NULL, zoom_in_cb, "View", "Zoom _in", { "<Control>plus", "<Control>equal" }, "larger" },
   { "zoom-out", NULL, zoom_out_cb, "View", "Zoom _out", { "<Control>minus" }, "smaller" },
   { "actions", NULL, show_actions_cb, "Help", "_All actions", { "<Control><Shift>p" }, "palette commands search" },
+  { "help", NULL, help_cb, "Help", "_Help", { "F1" }, "manual documentation guide" },
+  { "keys", NULL, keys_cb, "Help", "_Keyboard shortcuts", { "<Control>question" }, "keys" },
   { "canvas", "s", canvas_action_cb, NULL, NULL, { NULL }, NULL },
   { "dump-geometry", NULL, dump_geometry_cb, NULL, NULL, { "<Control><Alt><Shift>d" }, NULL },
 };

@@ -68,26 +68,25 @@ append_source (GString *markup, const StudioScene *scene, const StudioPort *port
     g_string_append_printf (markup, ".%s", from->output[link->output].name);
 }
 
-/* How operators of two numbers are written between them. */
-static const struct
+/* What stands between two operands, as the operator's formula has it: "y = a + b"; a point for products of matrices. */
+static char *
+dup_sign (const StudioItem *item)
 {
-  const char *op, *sign;
-} signs[] = { { "add", "+" }, { "sub", "−" }, { "mul", "⊙" }, { "div", "/" }, { "matmul", "·" }, { "bmm", "·" } };
-
-static const char *
-sign_of (const StudioItem *item)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (signs) && item->op != NULL; i++)
-    if (g_str_equal (signs[i].op, item->op->name))
-      return signs[i].sign;
-  return NULL;
+  static const char head[] = "y = a ", tail[] = " b";
+  const char *formula = item->op != NULL ? item->op->formula : NULL;
+  gsize length = formula != NULL ? strlen (formula) : 0, sides = strlen (head) + strlen (tail);
+  if (formula == NULL)
+    return NULL;
+  if (g_str_has_prefix (formula, head) && g_str_has_suffix (formula, tail) && length > sides && length < sides + 6)
+    return g_strndup (formula + strlen (head), length - sides);
+  return g_str_has_suffix (formula, "aᵢₖ bₖⱼ") || g_str_has_suffix (formula, "aₙ bₙ") ? g_strdup ("·") : NULL;
 }
 
 /* What the card computes, by the names that are on the canvas: v = x · w_v, attention = softmax(scaled). */
 static void
 append_equation (GString *markup, const StudioScene *scene, const StudioItem *item)
 {
-  const char *sign = sign_of (item);
+  g_autofree char *sign = dup_sign (item);
   guint n = 0, wired = 0;
   append_name (markup, item->id);
   for (guint i = 0; i < item->n_inputs; i++)
@@ -95,7 +94,7 @@ append_equation (GString *markup, const StudioScene *scene, const StudioItem *it
   if (wired == 0)
     return;
   if (wired != 2)
-    sign = NULL;
+    g_clear_pointer (&sign, g_free);
   g_string_append (markup, " = ");
   if (sign == NULL)
     {
@@ -139,7 +138,8 @@ show_caption (StudioWindow *self)
       g_autofree char *shape = loom_shape_to_string (&item->output[0].type.shape);
       g_string_append_printf (text, "   <span alpha='75%%'>%s</span>", shape);
     }
-  if (item->op != NULL && item->op->formula != NULL && sign_of (item) == NULL)
+  g_autofree char *sign = dup_sign (item);
+  if (item->op != NULL && item->op->formula != NULL && sign == NULL)
     {
       g_autofree char *formula = studio_formula_markup (item->op->formula);
       g_string_append_printf (text, "   <span alpha='75%%' size='85%%'>%s</span>", formula);
@@ -245,9 +245,7 @@ studio_window_ask_learning_rate (StudioWindow *self)
 static gboolean
 is_station (const StudioItem *item)
 {
-  if (item->n_inputs > 0 || item->is_module || item->op == NULL)
-    return TRUE;
-  return !g_str_equal (item->op->name, "parameter") && !g_str_equal (item->op->name, "constant");
+  return item->n_inputs > 0 || item->is_module || item->op == NULL || item->op->role != LOOM_ROLE_NONE;
 }
 
 static gboolean

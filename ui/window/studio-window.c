@@ -295,7 +295,6 @@ make_menus (StudioWindow *self)
                                            NULL };
   g_autoptr (GMenuModel) menu = studio_commands_menu (zoom_menu);
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->zoom_button), menu);
-  gtk_application_window_set_help_overlay (GTK_APPLICATION_WINDOW (self), studio_commands_shortcuts ());
 }
 
 static void

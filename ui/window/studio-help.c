@@ -1,0 +1,118 @@
+#include "ui/window/studio-help.h"
+
+#include <adwaita.h>
+
+#include "ui/charts/studio-text-scale.h"
+#include "ui/lesson/studio-markdown.h"
+
+#define FOLDER "/org/gradloom/Studio/help/"
+#define WIDTH  760
+#define HEIGHT 560
+
+static const struct
+{
+  const char *name, *title; /* the file without its ending */
+} pages[] = {
+  { "1-first-steps", "First steps" },
+  { "2-building", "Building a graph" },
+  { "3-looking-around", "Looking around" },
+  { "4-shapes-and-faults", "Shapes and faults" },
+  { "5-training", "Training" },
+  { "6-watching", "Watching" },
+  { "7-modules", "Modules" },
+  { "8-teaching", "Teaching" },
+  { "9-files", "Files" },
+  { "10-without-a-mouse", "Without a mouse" },
+};
+
+static GtkWidget *
+new_page (const char *name)
+{
+  g_autofree char *path = g_strconcat (FOLDER, name, ".md", NULL);
+  g_autoptr (GBytes) bytes = g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  g_return_val_if_fail (bytes != NULL, NULL);
+  g_autofree char *text = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+  return studio_markdown_new (text, NULL, NULL, NULL);
+}
+
+static void
+add_page (GtkWidget *stack, GtkWidget *content, const char *name, const char *title)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new (), *clamp = adw_clamp_new ();
+  gtk_widget_add_css_class (content, "help-page");
+  adw_clamp_set_maximum_size (ADW_CLAMP (clamp), (int)(WIDTH * studio_text_scale (stack)));
+  adw_clamp_set_child (ADW_CLAMP (clamp), content);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), clamp);
+  gtk_stack_add_titled (GTK_STACK (stack), scroller, name, title);
+}
+
+static gboolean
+escape_cb (GtkWidget *window, GVariant *arguments, gpointer data)
+{
+  gtk_window_close (GTK_WINDOW (window));
+  return TRUE;
+}
+
+static void
+add_key (GtkWidget *window, guint key, GdkModifierType mods)
+{
+  GtkEventController *keys = gtk_shortcut_controller_new ();
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (keys),
+      gtk_shortcut_new (gtk_keyval_trigger_new (key, mods), gtk_callback_action_new (escape_cb, NULL, NULL)));
+  gtk_widget_add_controller (window, keys);
+}
+
+static GtkWidget *
+new_window (GtkWindow *parent)
+{
+  GtkWidget *window = adw_window_new (), *header = adw_header_bar_new (),
+            *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *split = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0), *stack = gtk_stack_new ();
+  GtkWidget *side = gtk_stack_sidebar_new ();
+  double scale = studio_text_scale (GTK_WIDGET (parent));
+  for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
+    add_page (stack, new_page (pages[i].name), pages[i].name, pages[i].title);
+  add_page (stack, studio_help_keys_new (), STUDIO_HELP_KEYS, "Keys and actions");
+  gtk_stack_sidebar_set_stack (GTK_STACK_SIDEBAR (side), GTK_STACK (stack));
+  gtk_widget_add_css_class (side, "help-side");
+  gtk_widget_set_hexpand (stack, TRUE);
+  gtk_widget_set_vexpand (split, TRUE);
+  gtk_widget_add_css_class (header, "flat");
+  gtk_box_append (GTK_BOX (split), side);
+  gtk_box_append (GTK_BOX (split), stack);
+  gtk_box_append (GTK_BOX (box), header);
+  gtk_box_append (GTK_BOX (box), split);
+  adw_window_set_content (ADW_WINDOW (window), box);
+  gtk_window_set_title (GTK_WINDOW (window), "Help");
+  gtk_window_set_transient_for (GTK_WINDOW (window), parent);
+  gtk_window_set_default_size (GTK_WINDOW (window), (int)(WIDTH * scale), (int)(HEIGHT * scale));
+  add_key (window, GDK_KEY_Escape, 0);
+  add_key (window, GDK_KEY_w, GDK_CONTROL_MASK);
+  g_object_set_data (G_OBJECT (window), "pages", stack);
+  g_object_set_data (G_OBJECT (window), "side", side);
+  return window;
+}
+
+static void
+forget_cb (GObject *parent)
+{
+  g_object_set_data (parent, "help", NULL);
+}
+
+void
+studio_help_present (GtkWindow *parent, const char *page)
+{
+  GtkWidget *window = g_object_get_data (G_OBJECT (parent), "help");
+  if (window == NULL)
+    {
+      window = new_window (parent);
+      g_object_set_data (G_OBJECT (parent), "help", window);
+      g_signal_connect_object (window, "destroy", G_CALLBACK (forget_cb), parent, G_CONNECT_SWAPPED);
+    }
+  if (page != NULL)
+    gtk_stack_set_visible_child_name (g_object_get_data (G_OBJECT (window), "pages"), page);
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_widget_child_focus (g_object_get_data (G_OBJECT (window), "side"), GTK_DIR_TAB_FORWARD);
+}
