@@ -240,6 +240,22 @@ look_at_presentation (StudioWindow *self)
   g_assert_false (gtk_widget_is_ancestor (heat, self->stage));
 }
 
+/* A small screen is enough, with twice the text, while a run is shown. */
+static void
+look_at_least_size (StudioWindow *self)
+{
+  int width, height;
+  studio_window_show_panel (self);
+  gtk_window_set_default_size (GTK_WINDOW (self), 900, 600);
+  for (int i = 0; i < 4; i++)
+    settle ();
+  gtk_widget_measure (GTK_WIDGET (self), GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
+  gtk_widget_measure (GTK_WIDGET (self), GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
+  g_test_message ("at least %d × %d", width, height);
+  g_assert_cmpint (width, <=, 640);
+  g_assert_cmpint (height, <=, 480);
+}
+
 static StudioWindow *
 new_window (GtkApplication *application)
 {
@@ -271,6 +287,7 @@ activate_cb (GtkApplication *application, gpointer data)
   g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
   self = new_window (application);
   look_at_drawers (self);
+  look_at_least_size (self);
   gtk_window_destroy (GTK_WINDOW (self));
   g_application_quit (G_APPLICATION (application));
 }

@@ -53,7 +53,7 @@ chart_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int 
 {
   gboolean wide = orientation == GTK_ORIENTATION_HORIZONTAL;
   double scale = studio_text_scale (widget);
-  *minimum = wide ? 140 : (int)(80 * scale);
+  *minimum = wide ? 140 : (int)(60 * scale);
   *natural = (int)((wide ? 320 : 160) * scale);
 }
 

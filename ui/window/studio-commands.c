@@ -15,6 +15,7 @@ static const StudioCommand others[] = {
   { "win.export-chart::metric.csv", "File", "Save the metric chart as CSV", "export table numbers", { NULL } },
   { "win.left-pane", "View", "_Layers and outline", "left pane palette fold side bar", { "F9" } },
   { "win.right-pane", "View", "_Parameters and training", "right pane inspector fold side bar", { "<Shift>F9" } },
+  { "win.run-panel", "View", "_Curves of the run", "training panel fold charts", { "<Control>F9" } },
   { "canvas.show-cost", "View", "Show what cards cost", "flops parameters bar", { "<Control><Shift>c" } },
   { "win.minimap", "View", "_Minimap", "overview map", { NULL } },
   { "win.wires::curved", "View", "C_urved wires", "lines links edges splines bezier", { NULL } },

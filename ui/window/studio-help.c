@@ -87,6 +87,7 @@ new_window (GtkWindow *parent)
   adw_window_set_content (ADW_WINDOW (window), box);
   gtk_window_set_title (GTK_WINDOW (window), "Help");
   gtk_window_set_transient_for (GTK_WINDOW (window), parent);
+  gtk_window_set_destroy_with_parent (GTK_WINDOW (window), TRUE);
   gtk_window_set_default_size (GTK_WINDOW (window), (int)(WIDTH * scale), (int)(HEIGHT * scale));
   add_key (window, GDK_KEY_Escape, 0);
   add_key (window, GDK_KEY_w, GDK_CONTROL_MASK);
@@ -95,24 +96,13 @@ new_window (GtkWindow *parent)
   return window;
 }
 
-static void
-forget_cb (GObject *parent)
-{
-  g_object_set_data (parent, "help", NULL);
-}
-
 void
-studio_help_present (GtkWindow *parent, const char *page)
+studio_help_present (GtkWindow *parent, GtkWidget **window, const char *page)
 {
-  GtkWidget *window = g_object_get_data (G_OBJECT (parent), "help");
-  if (window == NULL)
-    {
-      window = new_window (parent);
-      g_object_set_data (G_OBJECT (parent), "help", window);
-      g_signal_connect_object (window, "destroy", G_CALLBACK (forget_cb), parent, G_CONNECT_SWAPPED);
-    }
+  if (*window == NULL)
+    g_set_weak_pointer (window, new_window (parent));
   if (page != NULL)
-    gtk_stack_set_visible_child_name (g_object_get_data (G_OBJECT (window), "pages"), page);
-  gtk_window_present (GTK_WINDOW (window));
-  gtk_widget_child_focus (g_object_get_data (G_OBJECT (window), "side"), GTK_DIR_TAB_FORWARD);
+    gtk_stack_set_visible_child_name (g_object_get_data (G_OBJECT (*window), "pages"), page);
+  gtk_window_present (GTK_WINDOW (*window));
+  gtk_widget_child_focus (g_object_get_data (G_OBJECT (*window), "side"), GTK_DIR_TAB_FORWARD);
 }

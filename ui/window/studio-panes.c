@@ -327,7 +327,9 @@ panes_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int 
     {
       int least, wanted;
       gtk_widget_measure (self->pane[i].box, orientation, -1, &least, &wanted, NULL, NULL);
-      *minimum = MAX (*minimum, least);
+      /* A drawer that is higher than the window is cut at its lower edge: it may not make the window higher. */
+      if (across || !self->narrow)
+        *minimum = MAX (*minimum, least);
       *natural = across ? *natural + wanted : MAX (*natural, wanted);
     }
 }
@@ -336,7 +338,9 @@ static void
 allocate (StudioPanes *self, GtkWidget *child, PanesSpan span, int width, int height)
 {
   gboolean mirrored = gtk_widget_get_direction (GTK_WIDGET (self)) == GTK_TEXT_DIR_RTL;
-  GtkAllocation area = { mirrored ? width - span.at - span.width : span.at, 0, span.width, height };
+  int least;
+  gtk_widget_measure (child, GTK_ORIENTATION_VERTICAL, span.width, &least, NULL, NULL, NULL);
+  GtkAllocation area = { mirrored ? width - span.at - span.width : span.at, 0, span.width, MAX (height, least) };
   gtk_widget_size_allocate (child, &area, -1);
 }
 

@@ -247,13 +247,13 @@ canvas_action_cb (StudioWindow *self, GVariant *parameter)
 static void
 help_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_help_present (GTK_WINDOW (self), NULL);
+  studio_help_present (GTK_WINDOW (self), &self->help, NULL);
 }
 
 static void
 keys_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_help_present (GTK_WINDOW (self), STUDIO_HELP_KEYS);
+  studio_help_present (GTK_WINDOW (self), &self->help, STUDIO_HELP_KEYS);
 }
 
 static void

@@ -39,6 +39,7 @@ static const char *const always[] = {
   "canvas.auto-layout",
   "win.find",
   "win.write-lesson",
+  "win.run-panel",
   "win.present",
   NULL,
   "win.actions",
@@ -96,6 +97,10 @@ show_room (StudioWindow *self)
     gtk_widget_set_visible (wide[i], room == STUDIO_ROOM_WIDE);
   for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
     gtk_widget_set_visible (narrow[i], room != STUDIO_ROOM_TINY);
+  GtkWidget *const notices[] = { self->recover_notice, self->disk_notice };
+  for (guint i = 0; i < G_N_ELEMENTS (notices); i++)
+    gtk_orientable_set_orientation (GTK_ORIENTABLE (notices[i]),
+                                    room == STUDIO_ROOM_TINY ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
   studio_start_page_set_narrow (STUDIO_START_PAGE (self->start_page), room == STUDIO_ROOM_TINY);
   studio_window_update_menu (self);
 }
@@ -121,12 +126,31 @@ change_state_cb (GSimpleAction *action, GVariant *state, gpointer data)
   show_states (self);
 }
 
+/* The panel of a run is folded for this window alone: where another run begins, it is shown again. */
+static void
+change_panel_cb (GSimpleAction *action, GVariant *state, gpointer data)
+{
+  StudioWindow *self = data;
+  self->panel_folded = !g_variant_get_boolean (state);
+  studio_window_update_layout (self);
+}
+
+static void
+show_panel_state (StudioWindow *self)
+{
+  GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), "run-panel");
+  g_simple_action_set_enabled (G_SIMPLE_ACTION (action), self->panel_shown);
+  g_simple_action_set_state (G_SIMPLE_ACTION (action),
+                             g_variant_new_boolean (self->panel_shown && !self->panel_folded));
+}
+
 void
 studio_window_update_panes (StudioWindow *self)
 {
   studio_panes_set_available (self->panes, STUDIO_PANE_START, !self->presenting);
   studio_panes_set_available (self->panes, STUDIO_PANE_END,
                               !self->presenting && !studio_document_is_empty (self->document));
+  show_panel_state (self);
 }
 
 void
@@ -138,6 +162,9 @@ studio_window_setup_panes (StudioWindow *self)
       g_action_map_add_action_entries (G_ACTION_MAP (self), &entry, 1, self);
       studio_panes_set_open (self->panes, i, studio_settings_get_boolean (panes[i].setting, TRUE));
     }
+  const GActionEntry panel = { .name = "run-panel", .state = "false", .change_state = change_panel_cb };
+  g_action_map_add_action_entries (G_ACTION_MAP (self), &panel, 1, self);
+  show_panel_state (self);
   g_signal_connect (self->panes, "changed", G_CALLBACK (changed_cb), self);
   show_states (self);
   self->room_shown = -1;

@@ -245,7 +245,11 @@ studio_window_ask_learning_rate (StudioWindow *self)
 static gboolean
 is_station (const StudioItem *item)
 {
-  return item->n_inputs > 0 || item->is_module || item->op == NULL || item->op->role != LOOM_ROLE_NONE;
+  for (guint i = 0; i < item->n_inputs; i++)
+    if (item->input[i].link != STUDIO_NO_ITEM)
+      return TRUE;
+  return item->op == NULL || item->op->role == LOOM_ROLE_DATASET || item->op->role == LOOM_ROLE_INPUT
+         || item->op->role == LOOM_ROLE_MODULE_INPUT;
 }
 
 static gboolean

@@ -25,8 +25,8 @@ struct _StudioWindow
   /* from the template */
   GtkWidget *toasts, *all, *header, *title, *open_button, *new_button, *undo_button, *redo_button, *train_button,
       *step_button, *menu_button, *device_chip, *device_label;
-  GtkWidget *recover_bar, *recover_label;
-  GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
+  GtkWidget *recover_bar, *recover_notice, *recover_label;
+  GtkWidget *disk_bar, *disk_notice, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
   GtkWidget *minimap;
   GtkWidget *split, *upper, *middle, *stage, *canvas_overlay, *left_toggle, *right_toggle;
   StudioPanes *panes;
@@ -52,6 +52,7 @@ struct _StudioWindow
   int room_shown;          /* for which StudioRoom the header was made; -1: none */
   gboolean start_empty;    /* "Empty graph": the start page is put away though there is nothing yet */
   gboolean panel_shown;    /* a run was started once */
+  gboolean panel_folded;   /* by the user */
   gboolean panel_unplaced; /* it was shown before the window had a height to give it some of */
   gboolean presenting;
   int caption_room;          /* the height that captions have needed at most */
@@ -59,6 +60,7 @@ struct _StudioWindow
   int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
   char **orphans;            /* journals of crashes, newest first */
   gboolean holder_dismissed; /* that another Studio has the file open is known */
+  GtkWidget *help;           /* weak: its window */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   char **devices;             /* the worker's, the default first; NULL until it has answered */

@@ -97,14 +97,15 @@ studio_window_update_layout (StudioWindow *self)
   studio_window_update_panes (self);
   gtk_widget_set_visible (self->status_line, !self->presenting);
   gtk_widget_set_visible (self->header, !self->presenting);
-  gtk_widget_set_visible (GTK_WIDGET (self->run_panel), self->panel_shown);
+  gtk_widget_set_visible (GTK_WIDGET (self->run_panel), self->panel_shown && !self->panel_folded);
 }
 
 void
 studio_window_show_panel (StudioWindow *self)
 {
-  if (self->panel_shown)
+  if (self->panel_shown && !self->panel_folded)
     return;
+  self->panel_folded = FALSE;
   self->panel_shown = TRUE;
   studio_window_update_layout (self);
   self->panel_unplaced = TRUE;
@@ -349,6 +350,7 @@ window_dispose (GObject *object)
   g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
   g_clear_object (&self->chooser);
   g_clear_weak_pointer (&self->question);
+  g_clear_weak_pointer (&self->help);
   studio_window_dispose_lesson (self);
   g_clear_object (&self->pins);
   g_clear_object (&self->times);
@@ -382,8 +384,10 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (device_chip);
   CHILD (device_label);
   CHILD (recover_bar);
+  CHILD (recover_notice);
   CHILD (recover_label);
   CHILD (disk_bar);
+  CHILD (disk_notice);
   CHILD (disk_label);
   CHILD (disk_reload);
   CHILD (disk_save);
