@@ -15,7 +15,7 @@ static const char before[] = "<?xml version='1.0'?>\n"
                              "\t</module>\n"
                              "\t<node id=\"in\" op=\"input\" shape=\"B,4\" title=\"a > b\"/>\n"
                              "\t<node id=\"one\" module=\"m\"/>\n"
-                             "\t<!-- between -->\n"
+                             "\t<!-- between: <view> </graph> > -->\n"
                              "\t<wire from=\"in\" to=\"one\"/>\n"
                              "\t<o:layout kept='as it is'/>\n";
 static const char after[] = "\t<view>  <pin tensor='one'/> </view>\n"
