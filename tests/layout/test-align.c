@@ -122,6 +122,7 @@ test_snap (void)
   g_assert_true (s.guide[0].is_upright);
   g_assert_cmpfloat (s.guide[0].at, ==, 240);
   g_assert_cmpfloat (s.guide[0].to, >, 1008);
+  g_assert_cmpfloat (s.guide[0].from, >, 500); /* from d, which is nearer than b */
   /* The wire from b comes level before edges do: port 0 of two stands 12 above the middle. */
   rect = (StudioRect){ 485, 9, 176, 56 };
   s = studio_align_snap (scene, 2, NULL, &rect, -500, -500, 7, &sight);

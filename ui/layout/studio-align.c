@@ -153,9 +153,10 @@ typedef struct
 } Line;
 
 static void
-offer (Line *line, double at, double by, double reach, double preference, const StudioRect *other)
+offer (Line *line, double at, double by, double reach, double preference, double away, const StudioRect *other)
 {
-  double rank = fabs (by) - preference;
+  /* Of cards on one line the nearest is shown. */
+  double rank = fabs (by) - preference + away * 1e-5;
 
   if (fabs (by) > reach || rank >= line->rank)
     return;
@@ -172,13 +173,14 @@ offer_edges (Line *line, const StudioRect *rect, const StudioRect *other, gboole
 {
   double a = start (rect, upright), b = start (other, upright);
   double w = extent (rect, upright), v = extent (other, upright);
+  double away = fabs (start (rect, !upright) - start (other, !upright));
 
   /* Corners first: cards of one size then have all their lines in common. */
-  offer (line, b, b - a, reach, 1, other);
-  offer (line, b + v, b + v - a - w, reach, 0.5, other);
+  offer (line, b, b - a, reach, 1, away, other);
+  offer (line, b + v, b + v - a - w, reach, 0.5, away, other);
   /* Cards of other heights have their ports at the head: their middles mean nothing. */
   if (!upright)
-    offer (line, b + v / 2, b + v / 2 - a - w / 2, reach, 0, other);
+    offer (line, b + v / 2, b + v / 2 - a - w / 2, reach, 0, away, other);
 }
 
 /* A wire that is level when the card lies there. */
@@ -200,7 +202,7 @@ offer_ports (Line *line, const StudioScene *scene, guint item, const gboolean *m
       studio_geometry_port (&scene->item[item], starts, starts ? link->output : link->input, &x, &own);
       own += rect->y - scene->item[item].y;
       card = studio_geometry_card (&scene->item[there]);
-      offer (line, y, y - own, reach, 2, &card);
+      offer (line, y, y - own, reach, 2, 0, &card);
     }
 }
 
@@ -244,8 +246,8 @@ studio_align_snap (const StudioScene *scene, guint item, const gboolean *moving,
     }
   if (item != STUDIO_NO_ITEM)
     offer_ports (&down, scene, item, moving, rect, reach);
-  offer (&across, from_x, from_x - rect->x, reach, -1, NULL);
-  offer (&down, from_y, from_y - rect->y, reach, -1, NULL);
+  offer (&across, from_x, from_x - rect->x, reach, -1, 0, NULL);
+  offer (&down, from_y, from_y - rect->y, reach, -1, 0, NULL);
   snapped.x = isinf (across.rank) ? on_grid (rect->x) : rect->x + across.by;
   snapped.y = isinf (down.rank) ? on_grid (rect->y) : rect->y + down.by;
   lies = (StudioRect){ snapped.x, snapped.y, rect->width, rect->height };
