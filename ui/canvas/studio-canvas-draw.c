@@ -252,7 +252,7 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
       if (!studio_rect_intersects (&extent, &seen) && !gtk_widget_has_focus (node)
           && !is_held (self, scene, item->serial))
         {
-          gtk_widget_set_child_visible (node, FALSE);
+          studio_node_hide (STUDIO_NODE (node));
           continue;
         }
       /* A node draws from its card's corner; a bubble above that is drawn beyond its allocation. */

@@ -434,6 +434,13 @@ studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboo
 }
 
 void
+studio_node_hide (StudioNode *self)
+{
+  gtk_widget_set_child_visible (GTK_WIDGET (self), FALSE);
+  g_clear_pointer (&self->far, cairo_surface_destroy);
+}
+
+void
 studio_node_refresh (StudioNode *self, gboolean texts)
 {
   g_clear_pointer (&self->far, cairo_surface_destroy);

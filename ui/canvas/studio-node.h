@@ -18,6 +18,8 @@ const guint64 *studio_node_peek_serial (StudioNode *self);
 guint studio_node_get_item (StudioNode *self);
 /* Where in the scene its item is now; redraws when what it shows differs. */
 void studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboolean selected);
+/* Out of sight: thousands of cards that were seen once need not keep their pictures. */
+void studio_node_hide (StudioNode *self);
 /* Draws anew: theme, live value, ports lit. */
 void studio_node_refresh (StudioNode *self, gboolean texts);
 /* Name, description, state and the cards that it flows to. */

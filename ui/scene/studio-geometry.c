@@ -226,9 +226,14 @@ is_clear (const Placed *all, guint n, const StudioItem *own, const StudioRect *r
 void
 studio_geometry_place_faults (StudioScene *scene)
 {
-  g_autofree Placed *all = g_new0 (Placed, scene->n_items + 1);
-  guint n = scene->n_items;
+  g_autofree Placed *all = NULL;
+  guint n = scene->n_items, faults = 0;
 
+  for (guint i = 0; i < n; i++)
+    faults += scene->item[i].fault != NULL;
+  if (faults == 0)
+    return;
+  all = g_new0 (Placed, n);
   for (guint i = 0; i < n; i++)
     all[i].item = &scene->item[i];
   qsort (all, n, sizeof (Placed), compare_x);
