@@ -293,6 +293,45 @@ test_speed (void)
     }
 }
 
+/* A card that is dropped on a wire over its neighbour goes into the row, which moves on; one step back undoes both. */
+static void
+test_dropped (void)
+{
+  static const char row[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                            "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                            "  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"
+                            "  <node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"
+                            "  <node id=\"end\" op=\"linear\" out_features=\"2\"/>\n"
+                            "  <node id=\"loose\" op=\"flatten\"/>\n"
+                            "  <wire from=\"x\" to=\"fc\"/>\n"
+                            "  <wire from=\"fc\" to=\"end\"/>\n"
+                            "  <layout>\n"
+                            "    <place node=\"x\" x=\"24\" y=\"24\"/>\n"
+                            "    <place node=\"fc\" x=\"240\" y=\"24\"/>\n"
+                            "    <place node=\"end\" x=\"456\" y=\"24\"/>\n"
+                            "    <place node=\"loose\" x=\"240\" y=\"300\"/>\n"
+                            "  </layout>\n"
+                            "</graph>\n";
+  g_autoptr (StudioDocument) document = document_load (row);
+  g_autofree char *before = document_text (document), *after = NULL;
+  StudioScene *scene;
+  guint64 loose = document_serial (document, "loose");
+
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  g_assert_true (studio_document_insert_in_wire (document, loose, scene->link[0].serial, -20, -276));
+  scene = studio_document_get_scene (document);
+  g_assert_cmpuint (scene->n_links, ==, 3);
+  g_assert_cmpfloat (scene->item[studio_scene_find (scene, loose)].x, ==, 240);
+  g_assert_cmpfloat (scene->item[studio_scene_find (scene, loose)].y, ==, 24);
+  g_assert_cmpfloat (scene->item[studio_scene_find_id (scene, "x")].x, ==, 24);
+  g_assert_cmpfloat (scene->item[studio_scene_find_id (scene, "fc")].x, ==, 456);
+  g_assert_cmpfloat (scene->item[studio_scene_find_id (scene, "end")].x, ==, 672);
+  g_assert_true (studio_document_undo (document));
+  after = document_text (document);
+  g_assert_cmpstr (before, ==, after);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -301,6 +340,7 @@ main (int argc, char **argv)
   g_test_add_func ("/add/added", test_added);
   g_test_add_func ("/add/room", test_room);
   g_test_add_func ("/add/inserted", test_inserted);
+  g_test_add_func ("/add/dropped", test_dropped);
   g_test_add_func ("/add/order", test_order);
   g_test_add_func ("/add/never-red", test_never_red);
   g_test_add_func ("/add/speed", test_speed);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/studio-document-arrange.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 #include "ui/scene/studio-geometry.h"
@@ -666,13 +667,18 @@ studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire
   guint item = studio_scene_find (scene, node), link = studio_scene_find_link (scene, wire), input, output;
   const StudioLink *old;
   g_autofree char *name = NULL;
+  g_autofree double *moved = NULL;
 
   if (item == STUDIO_NO_ITEM || link == STUDIO_NO_ITEM || !find_way (self, scene, item, link, &input, &output))
     return FALSE;
   old = &scene->link[link];
   name = g_strdup_printf ("Insert %s", scene->item[item].id);
+  moved = studio_document_make_room (scene, item, link, input, &dx, &dy);
   studio_document_begin (self, name);
   studio_document_move (self, &node, 1, dx, dy);
+  for (guint i = 0; moved != NULL && i < scene->n_items; i++)
+    if (moved[i] != 0)
+      studio_document_place (self, scene->item[i].id, scene->item[i].x + moved[i], scene->item[i].y);
   /* The second of these takes the old wire's place at its input. */
   studio_document_connect (self, scene->item[old->from].serial, scene->item[old->from].output[old->output].name, node,
                            scene->item[item].input[input].name, NULL);

@@ -93,6 +93,45 @@ studio_document_arrange (StudioDocument *self, double width, double height)
   studio_document_end (self);
 }
 
+/* The dropped card itself is no obstacle, wherever it came from. */
+static double *
+push_for (const StudioScene *scene, guint item, guint from, double port_y, double *x, double *y)
+{
+  g_autofree StudioItem *items = g_memdup2 (scene->item, scene->n_items * sizeof (StudioItem));
+  double *dx = g_new (double, scene->n_items + 1);
+  StudioScene others = *scene;
+
+  others.item = items;
+  items[item].x = -1e9;
+  studio_layout_place_new (&others, from, FALSE, scene->item[item].width,
+                           scene->item[item].height + scene->item[item].hanging, port_y, x, y, dx);
+  return dx;
+}
+
+double *
+studio_document_make_room (const StudioScene *scene, guint item, guint link, guint input, double *dx, double *dy)
+{
+  const StudioItem *it = &scene->item[item], *from = &scene->item[scene->link[link].from];
+  StudioRect lies = { it->x + *dx, it->y + *dy, it->width, it->height };
+  gboolean hides = FALSE;
+  double x, y, in, out, *moved;
+
+  for (guint i = 0; i < scene->n_items && !hides; i++)
+    {
+      StudioRect other = studio_geometry_card (&scene->item[i]);
+
+      hides = i != item && studio_rect_intersects (&lies, &other);
+    }
+  if (!hides || scene->item[scene->link[link].to].x < from->x + from->width)
+    return NULL;
+  studio_geometry_port (from, TRUE, scene->link[link].output, &x, &out);
+  studio_geometry_port (it, FALSE, input, &x, &in);
+  moved = push_for (scene, item, scene->link[link].from, out - (in - it->y) + STUDIO_CARD_HEIGHT / 2, &x, &y);
+  *dx = x - it->x;
+  *dy = y - it->y;
+  return moved;
+}
+
 void
 studio_document_align (StudioDocument *self, StudioAlign how)
 {
