@@ -36,7 +36,7 @@ typedef struct
   double cell_width; /* of most boxes: what counts as one column */
 } LayoutGraph;
 
-/* ---- layers (layout-layers.c) ---- */
+/* ---- layers (layout-layers.c, layout-wrap.c) ---- */
 
 typedef struct
 {
@@ -107,5 +107,15 @@ void layout_graph (const LayoutGraph *graph, double width, double height, double
                    double *whole_height);
 
 double layout_snap_up (double v);
+
+/* ---- what is no box (layout-aside.c) ---- */
+
+/* Notes and empty frames, which keep their place beside the card that was nearest where that one moves (chosen[item];
+ * NULL: all do), or the nearest free place to it. */
+void layout_place_anchored (const StudioScene *scene, const gboolean *chosen, const guint *anchored, guint n_anchored,
+                            StudioLayout *layout);
+/* Where a part of this size that was chosen goes: to its old corner, or near it where it would hide what stays. */
+void layout_corner_of_part (const StudioScene *scene, const gboolean *chosen, double width, double height, double *x,
+                            double *y);
 
 G_END_DECLS

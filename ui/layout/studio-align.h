@@ -36,9 +36,9 @@ typedef struct
 } StudioSnapped;
 
 /* Where a rectangle that is dragged to `rect` comes to lie: its edges and its vertical middle on those of another card
- * within `reach`, its ports level with those that they are wired to, else its corner on the grid of 24, or level with where it
- * began (from_x, from_y). item: the card that is dragged, or STUDIO_NO_ITEM; moving: those that go along, or NULL.
- * Only what is in sight counts. */
+ * within `reach`, its ports level with those that they are wired to, else its corner on the grid of 24, or level with
+ * where it began (from_x, from_y). item: the card that is dragged, or STUDIO_NO_ITEM; moving: those that go along, or
+ * NULL. Only what is in sight counts. */
 StudioSnapped studio_align_snap (const StudioScene *scene, guint item, const gboolean *moving, const StudioRect *rect,
                                  double from_x, double from_y, double reach, const StudioRect *sight);
 

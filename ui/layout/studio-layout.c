@@ -4,9 +4,6 @@
  * no wire leaves a frame and comes back into it, so what lies on such a way is taken in. */
 #include "ui/layout/layout-private.h"
 
-#include <math.h>
-#include <string.h>
-
 #define ORIGIN       24.0 /* the corner of a whole layout */
 #define FRAME_MARGIN 24.0
 #define LABEL_MOST   148.0 /* wider shapes get no wider channel: they would push the cards too far apart */
@@ -312,150 +309,6 @@ take_places (const Work *work, double dx, double dy, StudioLayout *layout)
     }
 }
 
-static StudioRect
-item_at (const StudioScene *scene, const StudioLayout *layout, guint i)
-{
-  return (StudioRect){ layout->x[i], layout->y[i], scene->item[i].width,
-                       scene->item[i].height + scene->item[i].hanging };
-}
-
-static double
-distance (const StudioRect *a, const StudioRect *b)
-{
-  double dx = MAX (0, MAX (a->x - b->x - b->width, b->x - a->x - a->width));
-  double dy = MAX (0, MAX (a->y - b->y - b->height, b->y - a->y - a->height));
-
-  return hypot (dx, dy);
-}
-
-static gboolean
-is_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect place)
-{
-  place.x -= STUDIO_SNAP / 2;
-  place.y -= STUDIO_SNAP / 2;
-  place.width += STUDIO_SNAP;
-  place.height += STUDIO_SNAP;
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      StudioRect card = item_at (scene, layout, i);
-
-      if (studio_rect_intersects (&card, &place))
-        return FALSE;
-    }
-  for (guint a = 0; a < scene->n_annotations; a++)
-    if (stands[a] && studio_rect_intersects (&layout->annotation[a], &place))
-      return FALSE;
-  return TRUE;
-}
-
-/* The nearest clear place, in growing squares around the wish. */
-static void
-find_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect *place)
-{
-  const StudioRect wish = *place;
-
-  for (int ring = 0; ring <= 100; ring++)
-    {
-      int nearest = G_MAXINT;
-
-      for (int dy = ring; dy >= -ring; dy--)
-        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring || ring == 0 ? 1 : 2 * ring)
-          {
-            StudioRect at = { wish.x + dx * STUDIO_SNAP, wish.y + dy * STUDIO_SNAP, wish.width, wish.height };
-
-            if (dx * dx + dy * dy >= nearest || !is_clear (scene, layout, stands, at))
-              continue;
-            nearest = dx * dx + dy * dy;
-            *place = at;
-          }
-      if (nearest < G_MAXINT)
-        return;
-    }
-}
-
-/* Notes and empty frames keep their place beside the card that was nearest, or the nearest free one to it. */
-static void
-place_anchored (const Work *work, StudioLayout *layout)
-{
-  const StudioScene *scene = work->scene;
-  g_autofree gboolean *stands = g_new (gboolean, scene->n_annotations + 1);
-
-  for (guint a = 0; a < scene->n_annotations; a++)
-    stands[a] = TRUE;
-  for (guint k = 0; k < work->n_anchored; k++)
-    stands[work->anchored[k]] = FALSE;
-  for (guint k = 0; k < work->n_anchored; k++)
-    {
-      StudioRect *place = &layout->annotation[work->anchored[k]], was = *place;
-      double nearest = INFINITY;
-      guint beside = STUDIO_NO_ITEM;
-
-      for (guint i = 0; i < scene->n_items; i++)
-        {
-          StudioRect card = studio_geometry_card (&scene->item[i]);
-          double d = distance (&card, &was);
-
-          if (d < nearest)
-            {
-              nearest = d;
-              beside = i;
-            }
-        }
-      if (beside != STUDIO_NO_ITEM && work->unit_of[beside] != STUDIO_NO_ITEM)
-        {
-          place->x += layout->x[beside] - scene->item[beside].x;
-          place->y += layout->y[beside] - scene->item[beside].y;
-          find_clear (scene, layout, stands, place);
-        }
-      stands[work->anchored[k]] = TRUE;
-    }
-}
-
-/* Where a part was chosen: its old corner, or near it, where it hides nothing that stays. */
-static void
-corner_of_part (const Work *work, double width, double height, double *x, double *y)
-{
-  const StudioScene *scene = work->scene;
-  StudioRect whole = { INFINITY, INFINITY, width, height };
-  double x0, y0;
-
-  for (guint i = 0; i < scene->n_items; i++)
-    if (work->chosen[i])
-      {
-        whole.x = MIN (whole.x, scene->item[i].x);
-        whole.y = MIN (whole.y, scene->item[i].y);
-      }
-  x0 = whole.x;
-  y0 = whole.y;
-  for (int ring = 0; ring <= 200; ring++)
-    for (int side = 0; side < (ring == 0 ? 1 : 4); side++)
-      {
-        static const int way[][2] = { { 0, 1 }, { 1, 0 }, { 0, -1 }, { -1, 0 } };
-        gboolean clear = TRUE;
-
-        whole.x = x0 + way[side][0] * ring * STUDIO_GRID;
-        whole.y = y0 + way[side][1] * ring * STUDIO_GRID;
-        for (guint i = 0; i < scene->n_items && clear; i++)
-          {
-            StudioRect card = studio_geometry_card (&scene->item[i]);
-
-            card.x -= STUDIO_SNAP;
-            card.y -= STUDIO_SNAP;
-            card.width += 2 * STUDIO_SNAP;
-            card.height += 2 * STUDIO_SNAP + scene->item[i].hanging;
-            clear = work->chosen[i] || !studio_rect_intersects (&card, &whole);
-          }
-        if (clear)
-          {
-            *x = whole.x;
-            *y = whole.y;
-            return;
-          }
-      }
-  *x = x0;
-  *y = y0;
-}
-
 StudioLayout *
 studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height)
 {
@@ -486,9 +339,9 @@ studio_layout_new (const StudioScene *scene, const gboolean *chosen, double widt
       lay_out_frames (&work);
       lay_out (&work, STUDIO_NO_ITEM, &whole_width, &whole_height);
       if (chosen != NULL)
-        corner_of_part (&work, whole_width, whole_height, &x, &y);
+        layout_corner_of_part (scene, chosen, whole_width, whole_height, &x, &y);
       take_places (&work, x, y, layout);
-      place_anchored (&work, layout);
+      layout_place_anchored (scene, chosen, work.anchored, work.n_anchored, layout);
     }
   g_array_unref (work.unit);
   g_free (work.unit_of);

@@ -1,0 +1,149 @@
+/* What a layout of boxes leaves open: where notes go, and where a part that was laid out by itself comes to lie. */
+#include "ui/layout/layout-private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static StudioRect
+item_at (const StudioScene *scene, const StudioLayout *layout, guint i)
+{
+  return (StudioRect){ layout->x[i], layout->y[i], scene->item[i].width,
+                       scene->item[i].height + scene->item[i].hanging };
+}
+
+static double
+distance (const StudioRect *a, const StudioRect *b)
+{
+  double dx = MAX (0, MAX (a->x - b->x - b->width, b->x - a->x - a->width));
+  double dy = MAX (0, MAX (a->y - b->y - b->height, b->y - a->y - a->height));
+
+  return hypot (dx, dy);
+}
+
+static gboolean
+is_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect place)
+{
+  place.x -= STUDIO_SNAP / 2;
+  place.y -= STUDIO_SNAP / 2;
+  place.width += STUDIO_SNAP;
+  place.height += STUDIO_SNAP;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect card = item_at (scene, layout, i);
+
+      if (studio_rect_intersects (&card, &place))
+        return FALSE;
+    }
+  for (guint a = 0; a < scene->n_annotations; a++)
+    if (stands[a] && studio_rect_intersects (&layout->annotation[a], &place))
+      return FALSE;
+  return TRUE;
+}
+
+/* The nearest clear place, in growing squares around the wish. */
+static void
+find_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect *place)
+{
+  const StudioRect wish = *place;
+
+  for (int ring = 0; ring <= 100; ring++)
+    {
+      int nearest = G_MAXINT;
+
+      for (int dy = ring; dy >= -ring; dy--)
+        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring || ring == 0 ? 1 : 2 * ring)
+          {
+            StudioRect at = { wish.x + dx * STUDIO_SNAP, wish.y + dy * STUDIO_SNAP, wish.width, wish.height };
+
+            if (dx * dx + dy * dy >= nearest || !is_clear (scene, layout, stands, at))
+              continue;
+            nearest = dx * dx + dy * dy;
+            *place = at;
+          }
+      if (nearest < G_MAXINT)
+        return;
+    }
+}
+
+/* Notes and empty frames keep their place beside the card that was nearest, or the nearest free one to it. */
+void
+layout_place_anchored (const StudioScene *scene, const gboolean *chosen, const guint *anchored, guint n_anchored,
+                       StudioLayout *layout)
+{
+  g_autofree gboolean *stands = g_new (gboolean, scene->n_annotations + 1);
+
+  for (guint a = 0; a < scene->n_annotations; a++)
+    stands[a] = TRUE;
+  for (guint k = 0; k < n_anchored; k++)
+    stands[anchored[k]] = FALSE;
+  for (guint k = 0; k < n_anchored; k++)
+    {
+      StudioRect *place = &layout->annotation[anchored[k]], was = *place;
+      double nearest = INFINITY;
+      guint beside = STUDIO_NO_ITEM;
+
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          StudioRect card = studio_geometry_card (&scene->item[i]);
+          double d = distance (&card, &was);
+
+          if (d < nearest)
+            {
+              nearest = d;
+              beside = i;
+            }
+        }
+      if (beside != STUDIO_NO_ITEM && (chosen == NULL || chosen[beside]))
+        {
+          place->x += layout->x[beside] - scene->item[beside].x;
+          place->y += layout->y[beside] - scene->item[beside].y;
+          find_clear (scene, layout, stands, place);
+        }
+      stands[anchored[k]] = TRUE;
+    }
+}
+
+/* Where a part was chosen: its old corner, or near it, where it hides nothing that stays. */
+void
+layout_corner_of_part (const StudioScene *scene, const gboolean *chosen, double width, double height, double *x,
+                       double *y)
+{
+  StudioRect whole = { INFINITY, INFINITY, width, height };
+  double x0, y0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (chosen[i])
+      {
+        whole.x = MIN (whole.x, scene->item[i].x);
+        whole.y = MIN (whole.y, scene->item[i].y);
+      }
+  x0 = whole.x;
+  y0 = whole.y;
+  for (int ring = 0; ring <= 200; ring++)
+    for (int side = 0; side < (ring == 0 ? 1 : 4); side++)
+      {
+        static const int way[][2] = { { 0, 1 }, { 1, 0 }, { 0, -1 }, { -1, 0 } };
+        gboolean clear = TRUE;
+
+        whole.x = x0 + way[side][0] * ring * STUDIO_GRID;
+        whole.y = y0 + way[side][1] * ring * STUDIO_GRID;
+        for (guint i = 0; i < scene->n_items && clear; i++)
+          {
+            StudioRect card = studio_geometry_card (&scene->item[i]);
+
+            card.x -= STUDIO_SNAP;
+            card.y -= STUDIO_SNAP;
+            card.width += 2 * STUDIO_SNAP;
+            card.height += 2 * STUDIO_SNAP + scene->item[i].hanging;
+            clear = chosen[i] || !studio_rect_intersects (&card, &whole);
+          }
+        if (clear)
+          {
+            *x = whole.x;
+            *y = whole.y;
+            return;
+          }
+      }
+  *x = x0;
+  *y = y0;
+}
