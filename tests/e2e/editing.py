@@ -110,7 +110,7 @@ def choose(s, n):
 def menus(t, s, g):
     s.move((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
     s.xdotool("click", 3)
-    choose(s, 1)
+    choose(s, 2)
     expect(t, s, "the menu of a wire cuts it", START[1:])
     g = undo(s)
     s.move(*middle(g.outputs["fc.out"]))

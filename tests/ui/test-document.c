@@ -620,6 +620,78 @@ test_annotations (void)
   g_assert_cmpstr (before, ==, after);
 }
 
+/* Points that a wire is led through: named steps in the file's <route>, which go with the two cards of their wire, with
+ * its copy, and with its end. */
+static void
+test_points (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  g_autofree char *before = document_text (document), *with = NULL, *after = NULL, *text = NULL;
+  StudioScene *scene = studio_document_get_scene (document);
+  guint64 wire = scene->link[1].serial,
+          both[2] = { document_serial (document, "fc"), document_serial (document, "act") };
+  g_autofree char *hash = loom_graph_hash (studio_document_get_graph (document)), *hash_after = NULL;
+  g_autoptr (GError) error = NULL;
+  const StudioLink *link;
+
+  g_assert_cmpuint (studio_document_add_point (document, wire, 100.2, 300), ==, 0);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Add reroute point");
+  scene = studio_document_get_scene (document);
+  /* Behind the first, for it lies nearer to the end of the wire. */
+  g_assert_cmpuint (studio_document_add_point (document, wire, scene->item[scene->link[1].to].x, 310), ==, 1);
+  studio_document_move_point (document, wire, 0, 96, 288);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Move reroute point");
+  link = &studio_document_get_scene (document)->link[1];
+  g_assert_cmpuint (link->n_points, ==, 2);
+  g_assert_cmpfloat (link->point[0].x, ==, 96);
+  g_assert_cmpfloat (link->point[0].y, ==, 288);
+  with = document_text (document);
+  g_assert_nonnull (strstr (with, "<route from=\"fc\" to=\"act\" points=\"96,288 "));
+  hash_after = loom_graph_hash (studio_document_get_graph (document));
+  g_assert_cmpstr (hash, ==, hash_after); /* no meaning */
+
+  /* They stay where one card moves, and go along where both do. */
+  studio_document_move (document, both, 1, 24, 48);
+  g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].x, ==, 96);
+  studio_document_move (document, both, 2, 24, 48);
+  g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].x, ==, 120);
+  g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].y, ==, 336);
+  studio_document_select (document, both, 2);
+  text = studio_clipboard_copy (document);
+  g_assert_true (studio_clipboard_paste (document, text, NAN, NAN, &error));
+  g_assert_no_error (error);
+  scene = studio_document_get_scene (document);
+  g_assert_cmpuint (scene->link[scene->n_links - 1].n_points, ==, 2);
+  g_assert_cmpfloat (scene->link[scene->n_links - 1].point[0].x - 120, ==,
+                     scene->item[scene->link[scene->n_links - 1].from].x - scene->item[scene->link[1].from].x);
+
+  g_assert_true (studio_document_rename (document, both[0], "dense", &error));
+  g_assert_cmpuint (studio_document_get_scene (document)->link[1].n_points, ==, 2);
+  studio_document_remove_point (document, wire, 1);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Remove reroute point");
+  g_assert_cmpuint (studio_document_get_scene (document)->link[1].n_points, ==, 1);
+  studio_document_remove_points (document, wire);
+  g_clear_pointer (&text, g_free);
+  text = document_text (document);
+  g_assert_null (strstr (text, "from=\"dense\" to=\"act\" points"));
+  while (studio_document_undo (document))
+    ;
+  after = document_text (document);
+  g_assert_cmpstr (before, ==, after);
+}
+
+/* What is no point is left out, and the others stay. */
+static void
+test_point_texts (void)
+{
+  guint n;
+  g_autofree StudioPoint *point = studio_points_parse ("12,40 x,3  7 96.5,-40 1e9,0 nan,3", &n);
+  g_autofree char *text = studio_points_format (point, n);
+
+  g_assert_cmpuint (n, ==, 2);
+  g_assert_cmpstr (text, ==, "12,40 96.5,-40");
+}
+
 /* What the reader refused is counted until it is lost, or safe in another file. */
 static void
 test_dropped (void)
@@ -735,6 +807,8 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/run-graph", test_run_graph);
   g_test_add_func ("/ui/document/ties", test_ties);
   g_test_add_func ("/ui/document/annotations", test_annotations);
+  g_test_add_func ("/ui/document/points", test_points);
+  g_test_add_func ("/ui/document/point-texts", test_point_texts);
   g_test_add_func ("/ui/document/dropped", test_dropped);
   g_test_add_func ("/ui/document/params", test_params);
   g_test_add_func ("/ui/document/fold", test_fold);

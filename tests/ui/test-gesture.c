@@ -367,6 +367,36 @@ test_cancel (Fixture *f, gconstpointer data)
   g_assert_cmpint (drag (f, 1, 1, all_lit).what, ==, STUDIO_DO_NOTHING);
 }
 
+/* A point that a wire is led through is taken, comes to lie on the grid, and is no box around cards. */
+static void
+test_bend (Fixture *f, gconstpointer data)
+{
+  StudioLink *link = &f->scene->link[0];
+  StudioCommand command;
+  StudioHit hit;
+
+  link->point = g_new0 (StudioPoint, 1);
+  link->point[0] = (StudioPoint){ 240, 200 };
+  link->n_points = 1;
+  hit = studio_geometry_hit (f->scene, &f->view, 246, 204);
+  g_assert_cmpint (hit.kind, ==, STUDIO_HIT_LINK);
+  g_assert_cmpuint (hit.port, ==, 0);
+  command = studio_gesture_press (&f->gesture, f->scene, &f->view, 242, 201, 0, is_selected, f);
+  g_assert_cmpint (command.what, ==, STUDIO_DO_SELECT);
+  g_assert_true (command.serial == link->serial);
+  command = studio_gesture_motion (&f->gesture, f->scene, &f->view, 283, 240, all_lit, f);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_BENDING);
+  command = studio_gesture_release (&f->gesture, f->scene, &f->view);
+  g_assert_cmpint (command.what, ==, STUDIO_DO_MOVE_POINT);
+  g_assert_true (command.link == link->serial);
+  g_assert_cmpuint (command.input, ==, 0);
+  g_assert_cmpfloat (command.x, ==, 276);
+  g_assert_cmpfloat (command.y, ==, 240);
+  /* The wire beside it is no point. */
+  hit = studio_geometry_hit (f->scene, &f->view, 178, 26);
+  g_assert_cmpuint (hit.kind == STUDIO_HIT_LINK ? hit.port : STUDIO_NO_ITEM, ==, STUDIO_NO_ITEM);
+}
+
 static void
 test_fix (Fixture *f, gconstpointer data)
 {
@@ -403,5 +433,6 @@ main (int argc, char **argv)
   ADD ("edge", test_edge);
   ADD ("cancel", test_cancel);
   ADD ("fix", test_fix);
+  ADD ("bend", test_bend);
   return g_test_run ();
 }

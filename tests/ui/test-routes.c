@@ -478,6 +478,46 @@ test_next_version (void)
   g_assert_cmpuint (studio_routes_n_searched (next->routes), ==, before);
 }
 
+/* ---- points ---------------------------------------------------------------- */
+
+/* A wire goes through its points in their order, and round cards between them; one that moves changes its wire alone.
+ */
+static void
+test_points (void)
+{
+  for (guint32 seed = 1; seed <= 40; seed++)
+    {
+      g_autofree char *name = g_strdup_printf ("random graph %u with points", seed);
+      g_autoptr (StudioScene) scene = random_scene (seed, name), fresh = random_scene (seed, name);
+      guint l = seed % scene->n_links, before;
+      StudioLink *link = &scene->link[l];
+      StudioRect all = studio_geometry_bounds (scene);
+      const StudioRoute *route;
+
+      studio_scene_routes (scene);
+      link->n_points = 2;
+      link->point = g_new (StudioPoint, 2);
+      link->point[0] = (StudioPoint){ all.x + all.width + 60, all.y + all.height / 2 };
+      link->point[1] = (StudioPoint){ all.x - 60, all.y + all.height + 40 };
+      before = studio_routes_n_searched (scene->routes);
+      route = &studio_scene_routes (scene)[l];
+      g_assert_cmpuint (studio_routes_n_searched (scene->routes) - before, ==, 3);
+      g_assert_true (route->routed);
+      for (guint k = 0; k < 2; k++)
+        g_assert_cmpfloat (studio_route_distance (route, link->point[k].x, link->point[k].y), <, 0.1);
+      check_under (scene, name);
+      check_ends (scene, name);
+
+      link->point[0].y += 48;
+      route = &studio_scene_routes (scene)[l];
+      g_assert_cmpfloat (studio_route_distance (route, link->point[0].x, link->point[0].y), <, 0.1);
+      fresh->link[l].n_points = 2;
+      fresh->link[l].point = g_memdup2 (link->point, 2 * sizeof *link->point);
+      assert_same (scene, fresh, name);
+      check_pills (scene, name);
+    }
+}
+
 /* ---- size ----------------------------------------------------------------- */
 
 static char *
@@ -543,6 +583,7 @@ main (int argc, char **argv)
   g_test_add_func ("/routes/pill-texts", test_pill_texts);
   g_test_add_func ("/routes/moving", test_moving);
   g_test_add_func ("/routes/next-version", test_next_version);
+  g_test_add_func ("/routes/points", test_points);
   g_test_add_func ("/routes/size", test_size);
   return g_test_run ();
 }

@@ -62,6 +62,11 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
           studio_gesture_init (self);
           return command;
         }
+      if (self->pressed.port != STUDIO_NO_ITEM)
+        {
+          self->anchor_x = scene->link[self->pressed.item].point[self->pressed.port].x;
+          self->anchor_y = scene->link[self->pressed.item].point[self->pressed.port].y;
+        }
       break;
     case STUDIO_HIT_FIX:
       self->pressed_serial = scene->item[self->pressed.item].serial;
@@ -133,8 +138,10 @@ begin_drag (StudioGesture *self, const StudioScene *scene)
       begin_wiring (self, scene);
       break;
     case STUDIO_HIT_NOTHING:
-    case STUDIO_HIT_LINK:
       self->state = STUDIO_GESTURE_BOXING;
+      break;
+    case STUDIO_HIT_LINK:
+      self->state = self->pressed.port != STUDIO_NO_ITEM ? STUDIO_GESTURE_BENDING : STUDIO_GESTURE_BOXING;
       break;
     case STUDIO_HIT_FIX:
       break;
@@ -178,6 +185,15 @@ move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *vie
   self->dy = self->snapped.y - self->anchor_y;
 }
 
+static void
+move_point (StudioGesture *self)
+{
+  double x = self->anchor_x + self->x - self->start_x, y = self->anchor_y + self->y - self->start_y;
+
+  self->dx = (self->free ? floor (x + 0.5) : studio_geometry_snap (x)) - self->anchor_x;
+  self->dy = (self->free ? floor (y + 0.5) : studio_geometry_snap (y)) - self->anchor_y;
+}
+
 StudioCommand
 studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const StudioView *view, double sx, double sy,
                        StudioLit lit, gpointer data)
@@ -210,6 +226,8 @@ studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const Stud
   command.what = STUDIO_DO_REDRAW;
   if (self->state == STUDIO_GESTURE_MOVING)
     move_cards (self, scene, view);
+  else if (self->state == STUDIO_GESTURE_BENDING)
+    move_point (self);
   else if (self->state == STUDIO_GESTURE_BOXING)
     self->box = studio_rect_between (self->start_x, self->start_y, self->x, self->y);
   else if (self->state == STUDIO_GESTURE_WIRING)
@@ -303,6 +321,11 @@ studio_gesture_release (StudioGesture *self, const StudioScene *scene, const Stu
       command.what = self->dx != 0 || self->dy != 0 ? STUDIO_DO_MOVE : STUDIO_DO_REDRAW;
       command.dx = self->dx;
       command.dy = self->dy;
+      break;
+    case STUDIO_GESTURE_BENDING:
+      command = (StudioCommand){ STUDIO_DO_MOVE_POINT, .link = self->pressed_serial, .input = self->pressed.port };
+      command.x = self->anchor_x + self->dx;
+      command.y = self->anchor_y + self->dy;
       break;
     case STUDIO_GESTURE_BOXING:
       command.what = STUDIO_DO_SELECT_BOX;

@@ -14,6 +14,7 @@ typedef enum
   STUDIO_GESTURE_IDLE,
   STUDIO_GESTURE_PRESSED, /* not yet a drag */
   STUDIO_GESTURE_MOVING,
+  STUDIO_GESTURE_BENDING, /* a wire's point moves */
   STUDIO_GESTURE_BOXING,
   STUDIO_GESTURE_WIRING,
   STUDIO_GESTURE_CUTTING,
@@ -35,6 +36,7 @@ typedef enum
   STUDIO_DO_CUT,          /* the wires that the line from x, y by dx, dy crosses */
   STUDIO_DO_REFUSE,       /* as STUDIO_DO_CONNECT, but the port is not lit: say why */
   STUDIO_DO_WIRE_DROPPED, /* a new wire was dropped on nothing at x, y: offer what could follow */
+  STUDIO_DO_MOVE_POINT,   /* point input of link, to x, y */
   STUDIO_DO_FIX           /* serial */
 } StudioDo;
 
@@ -68,7 +70,7 @@ typedef struct
   gboolean was_selected, extend, free, cut;
   double start_sx, start_sy, last_sx, last_sy; /* screen */
   double start_x, start_y, x, y;               /* canvas */
-  double dx, dy;                               /* moving: what cards are drawn aside by */
+  double dx, dy;                               /* moving, bending: what cards or the point are drawn aside by */
   double anchor_x, anchor_y;                   /* moving: corner of the card that was taken, which snaps */
   const gboolean *moving;                      /* moving: items that go along, set by the widget; may be NULL */
   StudioSnapped snapped;                       /* moving: the lines that it has come onto */

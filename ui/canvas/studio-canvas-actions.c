@@ -46,7 +46,8 @@ redo (StudioCanvas *self)
 
 static void delete (StudioCanvas *self)
 {
-  studio_document_delete_selection (self->document);
+  if (!studio_canvas_remove_point (self))
+    studio_document_delete_selection (self->document);
 }
 
 static void
@@ -284,6 +285,8 @@ move_by (StudioCanvas *self, double dx, double dy)
   guint n = studio_document_n_selected (self->document), item = studio_canvas_current (self);
   g_autofree guint64 *serials = g_new (guint64, n + 1);
 
+  if (studio_canvas_move_point_by (self, dx, dy))
+    return;
   for (guint i = 0; i < n; i++)
     serials[i] = studio_document_get_selected (self->document, i);
   if (n == 0 && item != STUDIO_NO_ITEM)
@@ -371,6 +374,7 @@ static const struct
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Ungroup the module" },
   { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, "Add",
     "Add a frame around the selection" },
+  { "canvas.add-point", studio_canvas_add_point, 0, 0, 0, "Add", "Add a reroute point to the wire" },
   { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK, "Add", "Add a note" },
   { "canvas.move-left", move_left, 0, 0, 0, "Arrange", "Move left" },
   { "canvas.move-right", move_right, 0, 0, 0, "Arrange", "Move right" },

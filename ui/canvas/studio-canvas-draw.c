@@ -82,6 +82,22 @@ draw_guides (StudioCanvas *self, GtkSnapshot *snapshot, const StudioTheme *theme
     }
 }
 
+/* The point of a wire that keys mean. */
+static void
+snapshot_point (StudioCanvas *self, GtkSnapshot *snapshot, const graphene_rect_t *all)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  const StudioTheme *theme = studio_canvas_theme (self);
+  guint link, point;
+  cairo_t *cr;
+
+  if (!studio_canvas_current_point (self, &link, &point))
+    return;
+  cr = gtk_snapshot_append_cairo (snapshot, all);
+  studio_draw_point (cr, &scene->link[link].point[point], &self->view, theme, &theme->accent, TRUE);
+  cairo_destroy (cr);
+}
+
 void
 studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -114,6 +130,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
                                              gtk_widget_get_pango_context (widget), self->texts);
   if (self->pills != NULL && gesture->state != STUDIO_GESTURE_WIRING)
     gtk_snapshot_append_node (snapshot, self->pills);
+  snapshot_point (self, snapshot, &all);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_ANNOTATION_VIEW (child))

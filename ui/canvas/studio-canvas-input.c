@@ -125,6 +125,7 @@ studio_canvas_end_gesture (StudioCanvas *self)
   studio_canvas_quiet (self);
   if (self->shift_dx != 0 || self->shift_dy != 0)
     studio_canvas_shift (self, 0, 0);
+  studio_canvas_bend (self, 0, 0);
   studio_gesture_cancel (&self->gesture);
   g_clear_pointer (&self->lit, g_free);
   g_clear_pointer (&self->refusal, g_free);
@@ -224,6 +225,8 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
           studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
           studio_canvas_aim (self);
         }
+      if (self->gesture.state == STUDIO_GESTURE_BENDING)
+        studio_canvas_bend (self, self->gesture.dx, self->gesture.dy);
       if (self->gesture.state == STUDIO_GESTURE_WIRING)
         explain_refusal (self);
       gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -264,6 +267,9 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
           serials[i] = studio_document_get_selected (self->document, i);
         studio_document_move (self->document, serials, n, command->dx, command->dy);
       }
+      break;
+    case STUDIO_DO_MOVE_POINT:
+      studio_document_move_point (self->document, command->link, command->input, command->x, command->y);
       break;
     case STUDIO_DO_SELECT_BOX:
       select_box (self, command);
@@ -345,6 +351,8 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
   if (studio_canvas_focused (self) == NULL && self->gesture.pressed.kind != STUDIO_HIT_ANNOTATION)
     gtk_widget_grab_focus (GTK_WIDGET (self));
   carry_out (self, &command);
+  if (self->gesture.pressed.kind == STUDIO_HIT_LINK)
+    studio_canvas_set_point (self, self->gesture.pressed_serial, self->gesture.pressed.port);
   if (self->gesture.state == STUDIO_GESTURE_PANNING)
     gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grabbing");
 }
@@ -376,7 +384,8 @@ pan_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 
   self->pan_time = now;
   if ((dx == 0 && dy == 0)
-      || (state != STUDIO_GESTURE_MOVING && state != STUDIO_GESTURE_WIRING && state != STUDIO_GESTURE_BOXING))
+      || (state != STUDIO_GESTURE_MOVING && state != STUDIO_GESTURE_WIRING && state != STUDIO_GESTURE_BOXING
+          && state != STUDIO_GESTURE_BENDING))
     {
       self->pan_tick = 0;
       return G_SOURCE_REMOVE;
@@ -448,6 +457,7 @@ drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
   drag_update_cb (drag, dx, dy, self);
   /* The scene goes back to what the document says, then the document changes once. */
   studio_canvas_shift (self, 0, 0);
+  studio_canvas_bend (self, 0, 0);
   command = studio_gesture_release (&self->gesture, scene, &self->view);
   g_clear_pointer (&self->lit, g_free);
   if (before == STUDIO_GESTURE_WIRING)
@@ -477,6 +487,14 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
   hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, x, y);
   if (hit.kind == STUDIO_HIT_NOTHING)
     studio_quick_add_popup (self, "", x, y, NULL);
+  else if (hit.kind == STUDIO_HIT_LINK && hit.port == STUDIO_NO_ITEM)
+    {
+      double cx, cy;
+
+      studio_canvas_end_gesture (self);
+      studio_view_to_canvas (&self->view, x, y, &cx, &cy);
+      studio_canvas_add_point_at (self, studio_canvas_scene (self)->link[hit.item].serial, cx, cy);
+    }
   else if (hit.kind == STUDIO_HIT_ANNOTATION)
     {
       studio_canvas_end_gesture (self);
@@ -527,6 +545,7 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
               : hit.item;
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self),
                                    hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT ? "crosshair"
+                                   : hit.kind == STUDIO_HIT_LINK && hit.port != STUDIO_NO_ITEM   ? "move"
                                    : hit.kind == STUDIO_HIT_FIX || hit.kind == STUDIO_HIT_LINK   ? "pointer"
                                                                                                  : NULL);
   studio_canvas_set_hover (self, hover);

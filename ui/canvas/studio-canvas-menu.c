@@ -67,6 +67,15 @@ is_output (StudioCanvas *self)
 }
 
 static gboolean
+has_points (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint link = studio_scene_find_link (scene, self->menu.serial);
+
+  return link != STUDIO_NO_ITEM && scene->link[link].n_points > 0;
+}
+
+static gboolean
 is_inside (StudioCanvas *self)
 {
   return studio_document_scope_depth (self->document) > 0;
@@ -139,6 +148,9 @@ static const Entry port_entries[] = {
 static const Entry wire_entries[] = {
   { "Watch", "menu.watch", NULL },
   { "Watch gradient", "menu.watch-gradient", NULL },
+  { SECTION },
+  { "Add reroute point", "menu.add-point", NULL },
+  { "Remove reroute points", "menu.remove-points", NULL, has_points },
   { SECTION },
   { "Cut wire", "canvas.delete", "Delete" },
   { NULL },
@@ -449,6 +461,22 @@ watch_gradient_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   watch (widget, "win.watch-gradient");
 }
 
+static void
+add_point_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  studio_canvas_add_point_at (self, self->menu.serial, self->menu.x, self->menu.y);
+}
+
+static void
+remove_points_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  studio_document_remove_points (self->document, self->menu.serial);
+}
+
 void
 studio_canvas_class_init_menu (GtkWidgetClass *klass)
 {
@@ -457,6 +485,8 @@ studio_canvas_class_init_menu (GtkWidgetClass *klass)
   gtk_widget_class_install_action (klass, "menu.add-note", NULL, add_note_cb);
   gtk_widget_class_install_action (klass, "menu.paste", NULL, paste_cb);
   gtk_widget_class_install_action (klass, "menu.disconnect", NULL, disconnect_cb);
+  gtk_widget_class_install_action (klass, "menu.add-point", NULL, add_point_cb);
+  gtk_widget_class_install_action (klass, "menu.remove-points", NULL, remove_points_cb);
   gtk_widget_class_install_action (klass, "menu.watch", NULL, watch_cb);
   gtk_widget_class_install_action (klass, "menu.watch-gradient", NULL, watch_gradient_cb);
 }

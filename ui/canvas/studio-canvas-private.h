@@ -72,6 +72,9 @@ struct _StudioCanvas
   GHashTable *progress;    /* path → double * */
   GtkWidget *popover;      /* quick-add or connect */
   guint64 last_focus;      /* serial */
+  guint64 point_wire;      /* the wire whose point was pressed last; 0: none was */
+  guint point;
+  const StudioScene *bent; /* while a drag of a point goes on: the scene in which it is drawn aside */
   struct
   {
     StudioHitKind kind;
@@ -182,6 +185,17 @@ typedef struct
 void studio_annotation_edit (StudioCanvas *canvas, guint index);
 void studio_canvas_add_note (StudioCanvas *self, double x, double y);
 void studio_canvas_add_frame (StudioCanvas *self);
+
+/* The point of a wire that keys mean: the one that was pressed last, while its wire alone is selected. */
+gboolean studio_canvas_current_point (StudioCanvas *self, guint *link, guint *point);
+void studio_canvas_set_point (StudioCanvas *self, guint64 wire, guint point);
+void studio_canvas_add_point_at (StudioCanvas *self, guint64 wire, double x, double y);
+void studio_canvas_add_point (StudioCanvas *self);
+/* FALSE when there is no such point. */
+gboolean studio_canvas_remove_point (StudioCanvas *self);
+/* Draws the point that the gesture has taken aside by this much; 0, 0 puts it back. */
+void studio_canvas_bend (StudioCanvas *self, double dx, double dy);
+gboolean studio_canvas_move_point_by (StudioCanvas *self, double dx, double dy);
 
 /* Popovers. at: the point that is pointed at, in pixels; text begins the search. Without a loose wire the place is
  * studio_canvas_add_place()'s. */

@@ -217,6 +217,13 @@ studio_canvas_shift (StudioCanvas *self, double dx, double dy)
         scene->item[i].x += by_x;
         scene->item[i].y += by_y;
       }
+  for (guint l = 0; l < scene->n_links; l++)
+    if (self->moving_items[scene->link[l].from] && self->moving_items[scene->link[l].to])
+      for (guint k = 0; k < scene->link[l].n_points; k++)
+        {
+          scene->link[l].point[k].x += by_x;
+          scene->link[l].point[k].y += by_y;
+        }
   for (guint i = 0; i < scene->n_annotations; i++)
     if (self->moving_annotations[i])
       {

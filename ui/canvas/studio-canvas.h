@@ -89,6 +89,8 @@ void studio_canvas_set_progress (StudioCanvas *self, const char *node_path, doub
 gboolean studio_canvas_get_card_rect (StudioCanvas *self, const char *node_path, graphene_rect_t *rect);
 gboolean studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolean output, const char *port,
                                        graphene_point_t *point);
+/* Where a point is that a wire of the present scope is led through; STUDIO_NO_ITEM: the wire's middle. For tests. */
+void studio_canvas_get_wire_point (StudioCanvas *self, guint link, guint index, graphene_point_t *point);
 
 /* The breadcrumb bar over the canvas, "conv_block · 3 uses · Make unique"; hidden at the root. */
 GtkWidget *studio_canvas_breadcrumb_new (StudioCanvas *self);

@@ -63,7 +63,16 @@ studio_clipboard_copy (StudioDocument *document)
   for (guint l = 0; l < scene->n_links; l++)
     if (studio_document_is_selected (document, scene->item[scene->link[l].from].serial)
         && studio_document_is_selected (document, scene->item[scene->link[l].to].serial))
-      APPEND (loom_element_copy (loom_graph_by_serial (document->graph, scene->link[l].serial)));
+      {
+        LoomElement *wire = loom_graph_by_serial (document->graph, scene->link[l].serial);
+        g_autofree char *points = studio_points_format (scene->link[l].point, scene->link[l].n_points);
+
+        APPEND (loom_element_copy (wire));
+        if (points[0] != '\0')
+          loom_element_append_detached (layout,
+                                        loom_element_new (LOOM_TAG_ROUTE, "from", loom_element_get (wire, "from"), "to",
+                                                          loom_element_get (wire, "to"), "points", points, NULL));
+      }
   APPEND (layout);
 #undef APPEND
   return loom_graph_write (copy, NULL);
@@ -201,6 +210,31 @@ free_offset (const StudioScene *scene, LoomElement *root)
     }
 }
 
+/* The points of a wire of the clipboard, for the wire that was made after it. */
+static void
+paste_points (StudioDocument *document, const LoomElement *root, const LoomElement *from, LoomElement *wire, double dx,
+              double dy)
+{
+  const LoomElement *layout = loom_element_find (root, LOOM_TAG_LAYOUT);
+
+  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+    {
+      const LoomElement *e = loom_element_child (layout, i);
+      const char *text = loom_element_tag (e) == LOOM_TAG_ROUTE ? loom_element_get (e, "points") : NULL;
+      g_autofree StudioPoint *point = NULL;
+      guint n = 0;
+
+      if (text == NULL || g_strcmp0 (loom_element_get (e, "from"), loom_element_get (from, "from")) != 0
+          || g_strcmp0 (loom_element_get (e, "to"), loom_element_get (from, "to")) != 0)
+        continue;
+      point = studio_points_parse (text, &n);
+      for (guint k = 0; k < n; k++)
+        point[k] = (StudioPoint){ point[k].x + dx, point[k].y + dy };
+      studio_document_put_points (document, wire, point, n);
+      return;
+    }
+}
+
 gboolean
 studio_clipboard_paste (StudioDocument *document, const char *text, double x, double y, GError **error)
 {
@@ -285,7 +319,10 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
       from = map_end (loom_element_get (e, "from"), ids);
       to = map_end (loom_element_get (e, "to"), ids);
       if (from != NULL && to != NULL)
-        studio_document_insert (document, scope, loom_element_new (LOOM_TAG_WIRE, "from", from, "to", to, NULL));
+        paste_points (
+            document, root, e,
+            studio_document_insert (document, scope, loom_element_new (LOOM_TAG_WIRE, "from", from, "to", to, NULL)),
+            dx, dy);
     }
   studio_document_end (document);
   studio_document_select (document, (const guint64 *)(gpointer)serials->data, serials->len);

@@ -23,6 +23,7 @@ move_each (StudioDocument *self, const char *name, const double *dx, const doubl
       if (dx[i] != 0 || dy[i] != 0 || loom_scope_find_place (scope, item->id) == NULL)
         studio_document_place (self, item->id, item->x + dx[i], item->y + dy[i]);
     }
+  studio_document_shift_points (self, dx, dy);
   for (guint r = 0; r < scene->n_annotations; r++)
     {
       guint k = scene->n_items + r;

@@ -133,14 +133,19 @@ void studio_document_map_paths (StudioDocument *self, StudioPathMap map, gpointe
  * how many parts that stands for; FALSE: it stays. NULL where nothing changed. */
 typedef gboolean (*StudioPathStep) (const LoomElement *node, const char *const *parts, GString *s, guint *used,
                                     gpointer data);
-char *studio_document_walk_path (StudioDocument *self, const char *path, const LoomElement *scope,
-                                 StudioPathStep step, gpointer data);
+char *studio_document_walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step,
+                                 gpointer data);
 /* The SHAPE or DTYPE fault that the node with this path has, or NULL. */
 const LoomFault *studio_document_find_refusal (const LoomFaults *faults, const char *path);
 /* Takes a wire away with its route, and closes the gap in a variadic input. */
 void studio_document_remove_wire (StudioDocument *self, LoomElement *wire);
 /* A wire's route by its ends leads elsewhere once the wire does: it goes. */
 void studio_document_forget_route (StudioDocument *self, const LoomElement *wire);
+/* Inside a transaction: gives a wire these points; 0 takes its route away. */
+void studio_document_put_points (StudioDocument *self, LoomElement *wire, const StudioPoint *point, guint n);
+/* Inside a transaction: points go with the two cards of their wire where both move by the same; by item of the scene.
+ */
+void studio_document_shift_points (StudioDocument *self, const double *dx, const double *dy);
 /* Inside a transaction: what follows sees the cards and wires as they are now. */
 void studio_document_refresh_scene (StudioDocument *self);
 /* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */

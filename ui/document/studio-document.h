@@ -169,8 +169,8 @@ studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *out
 void studio_document_disconnect (StudioDocument *self, guint64 wire);
 /* Takes these wires away in one step. */
 void studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n);
-/* Which outputs all wires of this one could begin at instead, as studio_document_compatible_ports() says it, and why one
- * is not among them. */
+/* Which outputs all wires of this one could begin at instead, as studio_document_compatible_ports() says it, and why
+ * one is not among them. */
 void
 studio_document_movable_ports (StudioDocument *self, guint64 from, guint output, gboolean *lit, const guint *first);
 char *studio_document_dup_moving_refusal (StudioDocument *self, guint64 from, const char *output, guint64 to,
@@ -181,6 +181,12 @@ gboolean studio_document_move_wires (StudioDocument *self, guint64 from, const c
                                      const char *to_output, GError **error);
 /* Moves a wire's input end elsewhere in one step. */
 guint64 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error);
+/* Points that a wire is led through, kept as a <route>. A new one comes to stand between the two that it is nearest to;
+ * gives its index, or STUDIO_NO_ITEM where there is no such wire. */
+guint studio_document_add_point (StudioDocument *self, guint64 wire, double x, double y);
+void studio_document_move_point (StudioDocument *self, guint64 wire, guint index, double x, double y);
+void studio_document_remove_point (StudioDocument *self, guint64 wire, guint index);
+void studio_document_remove_points (StudioDocument *self, guint64 wire);
 void studio_document_delete_selection (StudioDocument *self);
 /* Deletes the selection; what it fed is fed by what fed it, wherever the operator there takes that. */
 void studio_document_dissolve_selection (StudioDocument *self);

@@ -72,6 +72,26 @@ fault_mark (cairo_t *cr, const StudioTheme *theme, double x, double y)
 }
 
 void
+studio_draw_point (cairo_t *cr, const StudioPoint *point, const StudioView *view, const StudioTheme *theme,
+                   const StudioColor *color, gboolean marked)
+{
+  double x, y, radius = MAX (2.5, 4 * MIN (view->zoom, 1.5));
+
+  studio_view_to_screen (view, point->x, point->y, &x, &y);
+  cairo_new_sub_path (cr);
+  cairo_arc (cr, x, y, radius, 0, 2 * G_PI);
+  studio_color_set (color, cr);
+  cairo_fill (cr);
+  if (!marked)
+    return;
+  cairo_arc (cr, x, y, radius + 3, 0, 2 * G_PI);
+  studio_color_set (&theme->accent, cr);
+  cairo_set_dash (cr, NULL, 0, 0);
+  cairo_set_line_width (cr, 2);
+  cairo_stroke (cr);
+}
+
+void
 studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                    guint64 hidden, StudioIsSelected is_selected, gpointer data)
 {
@@ -97,6 +117,9 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
           continue;
         studio_route_path (cr, &route[i], view);
         stroke_link (cr, link, theme, width, selected);
+        for (guint k = 0; k < link->n_points; k++)
+          studio_draw_point (cr, &link->point[k], view, theme,
+                             selected ? &theme->accent : studio_theme_wire (theme, link), FALSE);
         if (link->fault && view->zoom >= STUDIO_ZOOM_PILLS)
           {
             double x, y, sx, sy;

@@ -16,6 +16,9 @@ void studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView 
 /* Wires that cross the view. hidden: one whose end is being dragged, or 0. is_selected may be NULL. */
 void studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                         guint64 hidden, StudioIsSelected is_selected, gpointer data);
+/* A point that a wire is led through; marked: the one that keys mean. */
+void studio_draw_point (cairo_t *cr, const StudioPoint *point, const StudioView *view, const StudioTheme *theme,
+                        const StudioColor *color, gboolean marked);
 /* Their shapes, each where it covers no other. named: the item whose ports are named, which stand where the shapes of
  * its wires would; or STUDIO_NO_ITEM. layouts caches texts (char * → PangoLayout) between calls. */
 void studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,

@@ -9,6 +9,7 @@
 
 #define CARD_GAP 3.0 /* from cards, and from what is written under them */
 #define PILL_GAP 2.0
+#define POINT    6.0 /* half the side of a point's square */
 
 /* ---- words ---------------------------------------------------------------- */
 
@@ -51,14 +52,16 @@ typedef struct
   guint indexed; /* of them */
 } Places;
 
-/* Cards, the words under them, and notes. */
+/* Cards, the words under them, notes, and points that wires are led through. */
 static void
 collect_cards (Places *self)
 {
   const StudioScene *scene = self->scene;
-  guint n = 0;
+  guint n = 0, n_points = 0;
 
-  self->card = g_new (StudioRect, 2 * scene->n_items + scene->n_annotations + 1);
+  for (guint l = 0; l < scene->n_links; l++)
+    n_points += scene->link[l].n_points;
+  self->card = g_new (StudioRect, 2 * scene->n_items + scene->n_annotations + n_points + 1);
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioRect fault = studio_geometry_fault (&scene->item[i]);
@@ -74,6 +77,10 @@ collect_cards (Places *self)
       if (note->is_note)
         self->card[n++] = (StudioRect){ note->x, note->y, note->width, note->height };
     }
+  for (guint l = 0; l < scene->n_links; l++)
+    for (guint k = 0; k < scene->link[l].n_points; k++)
+      self->card[n++]
+          = (StudioRect){ scene->link[l].point[k].x - POINT, scene->link[l].point[k].y - POINT, 2 * POINT, 2 * POINT };
   route_index_init (&self->cards, self->card, n);
 }
 

@@ -482,10 +482,29 @@ studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboo
   return hit_ports (scene, view, is_output, TRUE, sx, sy);
 }
 
+/* The nearest point that a wire is led through. */
+static StudioHit
+hit_point (const StudioScene *scene, double x, double y, double nearest)
+{
+  StudioHit best = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
+
+  for (guint l = 0; l < scene->n_links; l++)
+    for (guint k = 0; k < scene->link[l].n_points; k++)
+      {
+        double d = hypot (x - scene->link[l].point[k].x, y - scene->link[l].point[k].y);
+
+        if (d <= nearest)
+          {
+            nearest = d;
+            best = (StudioHit){ STUDIO_HIT_LINK, l, k };
+          }
+      }
+  return best;
+}
+
 StudioHit
 studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy)
 {
-  StudioHit nothing = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
   double x, y;
 
   /* Where cards are too small to show ports, a press means the card. */
@@ -509,8 +528,10 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
     }
 
   double nearest = 6 / view->zoom;
-  StudioHit best = nothing;
+  StudioHit best = hit_point (scene, x, y, STUDIO_POINT_REACH / view->zoom);
   const StudioRoute *route = studio_scene_routes (scene);
+  if (best.kind != STUDIO_HIT_NOTHING)
+    return best;
   for (guint i = 0; i < scene->n_links; i++)
     {
       StudioRect r = route[i].bounds;

@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 #define STUDIO_CARD_RADIUS 10.0
 #define STUDIO_PORT_STEP   24.0 /* also the side of a port's hit area, in screen pixels */
 #define STUDIO_PORT_RADIUS 5.0
+#define STUDIO_POINT_REACH 9.0 /* in screen pixels, from the middle of a point that a wire is led through */
 #define STUDIO_GRID        24.0
 #define STUDIO_SNAP        12.0
 #define STUDIO_ZOOM_MIN    0.1
@@ -111,7 +112,7 @@ typedef struct
 {
   StudioHitKind kind;
   guint item; /* or link */
-  guint port;
+  guint port; /* of a link: the point that it is led through; STUDIO_NO_ITEM */
 } StudioHit;
 
 /* The target under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top.

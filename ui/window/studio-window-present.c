@@ -355,6 +355,25 @@ print_rect (const char *what, const char *name, GtkWidget *from, GtkNative *wind
               rect->size.height);
 }
 
+/* Where a wire's middle is, and the points that it is led through. */
+static void
+dump_wire (StudioWindow *self, const StudioScene *scene, guint link)
+{
+  const StudioLink *l = &scene->link[link];
+  g_autofree char *name = g_strdup_printf ("%s → %s", scene->item[l->from].path, scene->item[l->to].path);
+  graphene_point_t at;
+  graphene_rect_t rect;
+  studio_canvas_get_wire_point (self->canvas, link, STUDIO_NO_ITEM, &at);
+  graphene_rect_init (&rect, at.x, at.y, 0, 0);
+  print_rect ("middle", name, GTK_WIDGET (self->canvas), GTK_NATIVE (self), &rect);
+  for (guint k = 0; k < l->n_points; k++)
+    {
+      studio_canvas_get_wire_point (self->canvas, link, k, &at);
+      graphene_rect_init (&rect, at.x, at.y, 0, 0);
+      print_rect ("point", name, GTK_WIDGET (self->canvas), GTK_NATIVE (self), &rect);
+    }
+}
+
 static void
 dump_cards (StudioWindow *self)
 {
@@ -387,6 +406,7 @@ dump_cards (StudioWindow *self)
     {
       const StudioLink *link = &scene->link[i];
       g_printerr ("geometry wire\t%s\t%s\t%s\n", scene->item[link->from].path, scene->item[link->to].path, link->label);
+      dump_wire (self, scene, i);
     }
 }
 

@@ -1,0 +1,99 @@
+"""Wires by the hand: they go round cards, double click gives one a point, which is dragged and deleted; right angles."""
+import os
+import sys
+import time
+
+from studio import Report, Studio
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="x" op="input" shape="B,8"/>
+  <node id="fc" op="linear" out_features="4"/>
+  <node id="act" op="relu"/>
+  <node id="sum" op="add"/>
+  <wire from="x" to="fc"/>
+  <wire from="fc" to="act"/>
+  <wire from="act" to="sum.input"/>
+  <wire from="fc" to="sum.other"/>
+  <layout>
+    <place node="x" x="0" y="0"/>
+    <place node="fc" x="260" y="0"/>
+    <place node="act" x="520" y="0"/>
+    <place node="sum" x="780" y="0"/>
+  </layout>
+</graph>
+"""
+
+
+def middle(g, wire):
+    return g.find(wire, kind="middle")[0][:2]
+
+
+def points(g, wire):
+    return [r[:2] for r in g.find(wire, kind="point")]
+
+
+def round_cards(t, s):
+    g = s.wait("graph", lambda g: len(g.cards) == 4, 3)
+    x, y, w, h = g.cards["act"]
+    mx, my = middle(g, "fc → sum")
+    t.ok(x < mx < x + w and not y < my < y + h, "a wire goes round the card that lies between its ends")
+    s.click((mx, my))
+    s.key("Delete")
+    g = s.wait("cut", lambda g: len(g.wires) == 3, 2)
+    t.ok(("fc", "sum") not in [w[:2] for w in g.wires], "and is taken hold of where it is drawn")
+    s.key("ctrl+z")
+    s.wait("back", lambda g: len(g.wires) == 4, 2)
+
+
+def a_point(t, s):
+    g = s.look()
+    s.click(middle(g, "x → fc"), 2)
+    g = s.wait("point", lambda g: len(points(g, "x → fc")) == 1, 2)
+    t.ok(len(g.wires) == 4, "double click on a wire gives it a point")
+    x, y = points(g, "x → fc")[0]
+    s.drag((x, y), (x + 4, y + 120))
+    g = s.wait("moved", lambda g: points(g, "x → fc") and points(g, "x → fc")[0][1] > y + 60, 2)
+    mx, my = middle(g, "x → fc")
+    t.ok(my > y + 60, "which is dragged, and the wire goes along")
+    x, y = points(g, "x → fc")[0]
+    s.key("alt+Down")
+    g = s.wait("by key", lambda g: points(g, "x → fc")[0][1] > y, 2)
+    t.ok(points(g, "x → fc")[0][0] == x, "Alt and an arrow move it")
+    s.key("Delete")
+    g = s.wait("gone", lambda g: not points(g, "x → fc"), 2)
+    t.ok(len(g.wires) == 4, "Delete removes the point, and the wire stays")
+    for _ in range(4):
+        s.key("ctrl+z")
+    g = s.wait("undone", lambda g: not points(g, "x → fc") and not g.has("Edited"), 2)
+    t.ok(len(g.wires) == 4, "all of which is undone step by step")
+
+
+def by_menu(t, s):
+    g = s.look()
+    s.move(*middle(g, "act → sum"))
+    time.sleep(0.1)
+    s.xdotool("click", 3)
+    time.sleep(0.5)
+    s.key("Down", "Return")
+    g = s.wait("point", lambda g: len(points(g, "act → sum")) == 1, 2)
+    t.ok(True, "the menu of a wire adds one, too")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: not points(g, "act → sum"), 2)
+
+
+def body(t):
+    with Studio("rerouting") as s:
+        path = os.path.join(s.folder, "wires.xml")
+        with open(path, "w") as f:
+            f.write(GRAPH)
+        s.end()
+        s.arguments = [path]
+        s.launch()
+        round_cards(t, s)
+        a_point(t, s)
+        by_menu(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
