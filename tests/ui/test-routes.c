@@ -518,6 +518,29 @@ test_points (void)
     }
 }
 
+/* What is fitted shows the wires that go round the outermost cards, too. */
+static void
+check_bounds (StudioScene *scene, const char *name)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+  StudioRect all = studio_geometry_bounds (scene);
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioRect b = route[l].bounds;
+
+      if (b.x < all.x - 24 || b.y < all.y - 24 || b.x + b.width > all.x + all.width + 24
+          || b.y + b.height > all.y + all.height + 24)
+        g_error ("%s: %u lies outside of all", name, l);
+    }
+}
+
+static void
+test_bounds (void)
+{
+  foreach_graph (check_bounds);
+}
+
 /* ---- size ----------------------------------------------------------------- */
 
 static char *
@@ -584,6 +607,7 @@ main (int argc, char **argv)
   g_test_add_func ("/routes/moving", test_moving);
   g_test_add_func ("/routes/next-version", test_next_version);
   g_test_add_func ("/routes/points", test_points);
+  g_test_add_func ("/routes/bounds", test_bounds);
   g_test_add_func ("/routes/size", test_size);
   return g_test_run ();
 }

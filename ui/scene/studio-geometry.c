@@ -301,6 +301,26 @@ studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, do
          && y + height <= frame->y + frame->height;
 }
 
+/* A wire beside the cards may lie in the margin that is left around them; several, or one that goes further, may not.
+ */
+#define IN_MARGIN 16.0
+
+static StudioRect
+with_wires (const StudioScene *scene, StudioRect r)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioRect b = { route[l].bounds.x + IN_MARGIN, route[l].bounds.y + IN_MARGIN,
+                       route[l].bounds.width - 2 * IN_MARGIN, route[l].bounds.height - 2 * IN_MARGIN };
+
+      if (b.width > 0 && b.height > 0)
+        r = studio_rect_union (r, b);
+    }
+  return r;
+}
+
 StudioRect
 studio_geometry_bounds (const StudioScene *scene)
 {
@@ -319,7 +339,7 @@ studio_geometry_bounds (const StudioScene *scene)
 
       r = i == 0 && scene->n_items == 0 ? e : studio_rect_union (r, e);
     }
-  return r;
+  return with_wires (scene, r);
 }
 
 void
