@@ -98,6 +98,22 @@ snapshot_point (StudioCanvas *self, GtkSnapshot *snapshot, const graphene_rect_t
   cairo_destroy (cr);
 }
 
+/* The shape of the wire under the pointer, where it does not stand on the wire. */
+static void
+snapshot_shape (StudioCanvas *self, GtkSnapshot *snapshot, const graphene_rect_t *all)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  cairo_t *cr;
+
+  if (self->hover_link >= scene->n_links || self->gesture.state != STUDIO_GESTURE_IDLE)
+    return;
+  cr = gtk_snapshot_append_cairo (snapshot, all);
+  studio_draw_pill_beside (cr, scene, &self->view, studio_canvas_theme (self), self->hover_link, self->pointer_x,
+                           self->pointer_y, self->view.zoom < STUDIO_ZOOM_PILLS,
+                           gtk_widget_get_pango_context (GTK_WIDGET (self)), self->texts);
+  cairo_destroy (cr);
+}
+
 void
 studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -138,6 +154,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
   if (self->measure != STUDIO_MEASURE_NONE && !self->presentation && scene->n_items > 0)
     snapshot_legend (self, snapshot, scene);
+  snapshot_shape (self, snapshot, &all);
   if (gesture->state == STUDIO_GESTURE_WIRING && gesture->fixed_item < scene->n_items)
     {
       double x0, y0, x1 = gesture->x, y1 = gesture->y;

@@ -529,6 +529,15 @@ studio_canvas_set_hover (StudioCanvas *self, guint item)
 }
 
 static void
+hover_link (StudioCanvas *self, guint link)
+{
+  if (self->hover_link == link)
+    return;
+  self->hover_link = link;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
 motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *self)
 {
   StudioScene *scene = studio_canvas_scene (self);
@@ -550,6 +559,7 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
                                                                                                  : NULL);
   studio_canvas_set_hover (self, hover);
   studio_canvas_preview_fix (self, hit.kind == STUDIO_HIT_FIX ? scene->item[hit.item].serial : 0);
+  hover_link (self, hit.kind == STUDIO_HIT_LINK ? hit.item : STUDIO_NO_ITEM);
 }
 
 static void
@@ -558,6 +568,7 @@ leave_cb (GtkEventControllerMotion *motion, StudioCanvas *self)
   self->pointer_x = self->pointer_y = -1;
   studio_canvas_preview_fix (self, 0);
   studio_canvas_set_hover (self, STUDIO_NO_ITEM);
+  hover_link (self, STUDIO_NO_ITEM);
 }
 
 void

@@ -64,7 +64,8 @@ struct _StudioCanvas
   guint pan_tick;        /* while it is at the canvas's edge */
   gint64 pan_time;
   double pointer_x, pointer_y;
-  guint hover;       /* item */
+  guint hover; /* item */
+  guint hover_link;
   double zoom_start; /* pinch */
   double scroll_x, scroll_y;
 

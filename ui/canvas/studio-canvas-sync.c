@@ -198,7 +198,7 @@ changed_cb (StudioCanvas *self)
   /* A wire that is being drawn holds indices into the scene that is gone. */
   studio_canvas_end_gesture (self);
   self->stale = TRUE;
-  self->hover = STUDIO_NO_ITEM;
+  self->hover = self->hover_link = STUDIO_NO_ITEM;
   self->fitted = FALSE;
   studio_canvas_quiet (self);
   if (self->sync_tick == 0)

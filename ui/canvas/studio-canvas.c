@@ -244,7 +244,7 @@ studio_canvas_init (StudioCanvas *self)
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
   self->view.zoom = 1;
   self->last_measure = STUDIO_MEASURE_OPERATIONS;
-  self->hover = STUDIO_NO_ITEM;
+  self->hover = self->hover_link = STUDIO_NO_ITEM;
   self->fit_pending = TRUE;
   self->scope_path = g_strdup ("");
   self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);

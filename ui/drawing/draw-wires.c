@@ -197,15 +197,38 @@ draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const 
   cairo_restore (cr);
 }
 
+static const StudioPill *
+pills_of (const StudioScene *scene, PillTexts *texts)
+{
+  /* Another font, or another size of it, is another serial. */
+  guint key = pango_context_get_serial (texts->context) ^ GPOINTER_TO_UINT (texts->context);
+
+  return studio_scene_pills (scene, key, pill_size, texts);
+}
+
+void
+studio_draw_pill_beside (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                         guint link, double sx, double sy, gboolean always, PangoContext *context, GHashTable *layouts)
+{
+  PillTexts texts = { context, layouts };
+  const StudioView pixels = { .zoom = 1, .width = view->width, .height = view->height };
+  StudioPill pill = { .form = STUDIO_PILL_LINE };
+
+  if (scene->link[link].label == NULL || (!always && pills_of (scene, &texts)[link].rect.width > 0))
+    return;
+  pill_size (scene->link[link].label, pill.form, &pill.rect.width, &pill.rect.height, &texts);
+  pill.rect.x = CLAMP (sx - pill.rect.width / 2, 4, MAX (4, view->width - pill.rect.width - 4));
+  pill.rect.y = sy > pill.rect.height + 16 ? sy - pill.rect.height - 12 : sy + 20;
+  draw_pill (cr, &pixels, theme, &scene->link[link], &pill, &texts);
+}
+
 void
 studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
                    PangoContext *context, GHashTable *layouts)
 {
   PillTexts texts = { context, layouts };
   StudioRect seen = studio_view_visible (view);
-  /* Another font, or another size of it, is another serial. */
-  const StudioPill *pill
-      = studio_scene_pills (scene, pango_context_get_serial (context) ^ GPOINTER_TO_UINT (context), pill_size, &texts);
+  const StudioPill *pill = pills_of (scene, &texts);
 
   for (guint i = 0; i < scene->n_links; i++)
     {

@@ -23,5 +23,10 @@ void studio_draw_point (cairo_t *cr, const StudioPoint *point, const StudioView 
  * its wires would; or STUDIO_NO_ITEM. layouts caches texts (char * → PangoLayout) between calls. */
 void studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                         guint named, PangoContext *context, GHashTable *layouts);
+/* The shape of one wire above a place in pixels, where it has none of its own, or always: of the wire under the
+ * pointer. */
+void
+studio_draw_pill_beside (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                         guint link, double sx, double sy, gboolean always, PangoContext *context, GHashTable *layouts);
 
 G_END_DECLS
