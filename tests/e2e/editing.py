@@ -110,7 +110,7 @@ def choose(s, n):
 def menus(t, s, g):
     s.move((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
     s.xdotool("click", 3)
-    choose(s, 2)
+    choose(s, 3)
     expect(t, s, "the menu of a wire cuts it", START[1:])
     g = undo(s)
     s.move(*middle(g.outputs["fc.out"]))
@@ -121,7 +121,7 @@ def menus(t, s, g):
     s.click(g.cards["act"])
     s.move(2, 2)  # a menu that opens below the pointer begins at that entry
     s.key("Menu")
-    choose(s, 7)
+    choose(s, 8)
     g = s.wait("without act", lambda g: "act" not in g.cards, 2)
     t.ok(len(g.cards) == 5, "the Menu key opens the menu of the card that has the focus")
     undo(s)

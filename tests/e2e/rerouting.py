@@ -75,7 +75,7 @@ def by_menu(t, s):
     time.sleep(0.1)
     s.xdotool("click", 3)
     time.sleep(0.5)
-    s.key("Down", "Return")
+    s.key("Down", "Down", "Return")
     g = s.wait("point", lambda g: len(points(g, "act → sum")) == 1, 2)
     t.ok(True, "the menu of a wire adds one, too")
     s.key("ctrl+z")
