@@ -455,6 +455,7 @@ test_moving (void)
               fresh->item[i].y = scene->item[i].y;
             }
           assert_same (scene, fresh, name);
+          check_pills (scene, name);
         }
     }
   /* These graphs are small: most of a wire's neighbourhood is most of the graph. */

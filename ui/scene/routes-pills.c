@@ -234,9 +234,10 @@ is_said (const Places *self, guint link, const StudioPill *pill)
 
   for (; other != STUDIO_NO_ITEM && other < link; other = self->scene->link[other].next_out)
     {
-      const StudioRect *r = &pill[other].rect;
+      const StudioRect *r = &pill[other].rect, *way = &self->route[link].bounds;
 
-      if (r->width > 0
+      if (r->width > 0 && r->x < way->x + way->width && way->x < r->x + r->width && r->y < way->y + way->height + 1
+          && way->y < r->y + r->height + 1
           && studio_route_distance (&self->route[link], r->x + r->width / 2, r->y + r->height / 2) < PILL_GAP)
         return TRUE;
     }
@@ -265,15 +266,20 @@ place_link (Places *self, guint link, StudioPillSize size, gpointer data, Studio
 }
 
 void
-route_place_pills (const StudioScene *scene, const StudioRoute *route, StudioPillSize size, gpointer data,
-                   StudioPill *pill)
+route_place_pills (const StudioScene *scene, const StudioRoute *route, const guint8 *stale, StudioPillSize size,
+                   gpointer data, StudioPill *pill)
 {
   Places self = { .scene = scene, .route = route, .pills = g_array_new (FALSE, FALSE, sizeof (StudioRect)) };
 
   collect_cards (&self);
   collect_pieces (&self);
+  for (guint l = 0; stale != NULL && l < scene->n_links; l++)
+    if (!stale[l] && pill[l].rect.width > 0)
+      g_array_append_val (self.pills, pill[l].rect);
   for (guint l = 0; l < scene->n_links; l++)
     {
+      if (stale != NULL && !stale[l])
+        continue;
       pill[l] = (StudioPill){ 0 };
       if (scene->link[l].label != NULL && !is_said (&self, l, pill))
         place_link (&self, l, size, data, &pill[l]);

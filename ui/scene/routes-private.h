@@ -53,7 +53,8 @@ void route_room (RouteIndex *index, const GArray *corners, guint k, double *low,
 void route_lanes (RouteIndex *index, RouteWire *wire, guint n);
 /* The pieces of a way with round corners, appended to pieces (StudioCurve). */
 void route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pieces);
-void route_place_pills (const StudioScene *scene, const StudioRoute *route, StudioPillSize size, gpointer data,
-                        StudioPill *pill);
+/* stale: those to place anew, while the others stay where they are; NULL: all of them. */
+void route_place_pills (const StudioScene *scene, const StudioRoute *route, const guint8 *stale, StudioPillSize size,
+                        gpointer data, StudioPill *pill);
 
 G_END_DECLS

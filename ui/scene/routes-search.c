@@ -17,13 +17,21 @@
 
 /* ---- the index ------------------------------------------------------------ */
 
+static guint
+cell_at (double v, guint n)
+{
+  return v <= 0 ? 0 : v >= n ? n - 1 : (guint)v;
+}
+
 static void
 cells_of (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, guint *c1, guint *r1)
 {
-  *c0 = (guint)CLAMP (floor ((r->x - index->x) / index->cell), 0, index->columns - 1.0);
-  *c1 = (guint)CLAMP (floor ((r->x + r->width - index->x) / index->cell), 0, index->columns - 1.0);
-  *r0 = (guint)CLAMP (floor ((r->y - index->y) / index->cell), 0, index->rows - 1.0);
-  *r1 = (guint)CLAMP (floor ((r->y + r->height - index->y) / index->cell), 0, index->rows - 1.0);
+  double scale = 1 / index->cell;
+
+  *c0 = cell_at ((r->x - index->x) * scale, index->columns);
+  *c1 = cell_at ((r->x + r->width - index->x) * scale, index->columns);
+  *r0 = cell_at ((r->y - index->y) * scale, index->rows);
+  *r1 = cell_at ((r->y + r->height - index->y) * scale, index->rows);
 }
 
 void

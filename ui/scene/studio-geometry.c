@@ -410,13 +410,14 @@ studio_curve_distance (const StudioCurve *c, double x, double y)
   {
     STEPS = 24
   };
+  int steps = studio_curve_is_straight (c) ? 1 : STEPS;
   double best = G_MAXDOUBLE, px = c->x[0], py = c->y[0];
 
-  for (int i = 1; i <= STEPS; i++)
+  for (int i = 1; i <= steps; i++)
     {
       double qx, qy;
 
-      studio_curve_at (c, i / (double)STEPS, &qx, &qy);
+      studio_curve_at (c, i / (double)steps, &qx, &qy);
       best = MIN (best, segment_distance (px, py, qx, qy, x, y));
       px = qx;
       py = qy;

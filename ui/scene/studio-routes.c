@@ -23,6 +23,8 @@ struct _StudioRoutes
   StudioRoute *route;
   StudioPill *pill;
   gboolean pills_valid;
+  guint8 *pill_stale; /* per link: its way or what is around its shape has changed since they were placed */
+  gboolean any_stale;
   guint pills_key;
 };
 
@@ -57,6 +59,7 @@ studio_routes_free (StudioRoutes *self)
   g_free (self->first_wire);
   g_free (self->route);
   g_free (self->pill);
+  g_free (self->pill_stale);
   g_array_unref (self->pieces);
   g_free (self);
 }
@@ -319,6 +322,46 @@ take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, con
   self->wire = (RouteWire *)(gpointer)g_array_free (wires, FALSE);
 }
 
+/* While cards are dragged, shapes far away stay where they are. */
+static void
+note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was, const GArray *dirty)
+{
+  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (StudioRect));
+
+  /* What hangs on a card goes along with it. */
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
+
+      for (guint k = 0; k < dirty->len; k++)
+        if (same_rect (&card, &g_array_index (dirty, StudioRect, k)))
+          {
+            g_array_append_val (taken, card);
+            if (fault.height > 0)
+              g_array_append_val (taken, fault);
+            break;
+          }
+    }
+  for (guint l = 0; l < self->n_links; l++)
+    {
+      const StudioRoute *now = &self->route[l];
+      const StudioRect *r = &self->pill[l].rect;
+      gboolean stale = was[l].n_pieces != now->n_pieces
+                       || memcmp (was[l].piece, now->piece, now->n_pieces * sizeof (StudioCurve)) != 0;
+
+      for (guint i = 0; i < taken->len && r->width > 0 && !stale; i++)
+        {
+          StudioRect card = g_array_index (taken, StudioRect, i);
+
+          card = (StudioRect){ card.x - ROUTE_CLEAR, card.y - ROUTE_CLEAR, card.width + 2 * ROUTE_CLEAR,
+                               card.height + 2 * ROUTE_CLEAR };
+          stale = studio_rect_intersects (&card, r);
+        }
+      self->pill_stale[l] |= stale;
+      self->any_stale |= stale;
+    }
+}
+
 static void
 shape_all (StudioRoutes *self, RouteIndex *index)
 {
@@ -362,11 +405,17 @@ const StudioRoute *
 studio_scene_routes (const StudioScene *scene)
 {
   StudioRoutes *self = scene->routes;
-  g_autoptr (GArray) dirty = NULL;
+  g_autoptr (GArray) dirty = NULL, pieces = NULL;
+  g_autofree StudioRoute *was = NULL;
   RouteIndex index;
+  guint n_was;
 
   if (is_current (self, scene))
     return self->route;
+  was = g_steal_pointer (&self->route);
+  pieces = g_steal_pointer (&self->pieces);
+  self->pieces = g_array_sized_new (FALSE, FALSE, sizeof (StudioCurve), pieces->len);
+  n_was = self->n_links;
   dirty = take_cards (self, scene);
   route_index_init (&index, self->card, self->n_cards);
   take_wires (self, &index, scene, dirty);
@@ -380,9 +429,12 @@ studio_scene_routes (const StudioScene *scene)
     }
   route_lanes (&index, self->wire, self->n_wires);
   shape_all (self, &index);
+  if (self->pills_valid && n_was == self->n_links && dirty->len <= MANY_DIRTY)
+    note_stale (self, scene, was, dirty);
+  else
+    self->pills_valid = FALSE;
   route_index_clear (&index);
   self->valid = TRUE;
-  self->pills_valid = FALSE;
   return self->route;
 }
 
@@ -395,10 +447,15 @@ studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gp
   if (!self->pills_valid || self->pills_key != key)
     {
       self->pill = g_renew (StudioPill, self->pill, self->n_links + 1);
-      route_place_pills (scene, route, size, data, self->pill);
+      self->pill_stale = g_renew (guint8, self->pill_stale, self->n_links + 1);
+      route_place_pills (scene, route, NULL, size, data, self->pill);
       self->pills_key = key;
       self->pills_valid = TRUE;
     }
+  else if (self->any_stale)
+    route_place_pills (scene, route, self->pill_stale, size, data, self->pill);
+  memset (self->pill_stale, 0, self->n_links);
+  self->any_stale = FALSE;
   return self->pill;
 }
 
@@ -419,4 +476,5 @@ studio_scene_set_routes (StudioScene *scene, StudioRoutes *routes)
   scene->routes = routes;
   /* Cards and wires may be others: they are compared at the next look. */
   routes->valid = FALSE;
+  routes->pills_valid = FALSE;
 }
