@@ -73,13 +73,23 @@ route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pi
 
 /* ---- what one asks of a curve --------------------------------------------- */
 
+/* Controls that lie on the line but beyond its ends make it go there and back. */
+static gboolean
+is_between (double v, double a, double b)
+{
+  return v >= MIN (a, b) - 1e-6 && v <= MAX (a, b) + 1e-6;
+}
+
 gboolean
 studio_curve_is_straight (const StudioCurve *c)
 {
   double dx = c->x[3] - c->x[0], dy = c->y[3] - c->y[0];
 
-  return fabs ((c->x[1] - c->x[0]) * dy - (c->y[1] - c->y[0]) * dx) < 1e-6
-         && fabs ((c->x[2] - c->x[0]) * dy - (c->y[2] - c->y[0]) * dx) < 1e-6;
+  for (int i = 1; i < 3; i++)
+    if (fabs ((c->x[i] - c->x[0]) * dy - (c->y[i] - c->y[0]) * dx) > 1e-6 || !is_between (c->x[i], c->x[0], c->x[3])
+        || !is_between (c->y[i], c->y[0], c->y[3]))
+      return FALSE;
+  return TRUE;
 }
 
 double
