@@ -27,12 +27,19 @@ loom_dtype_size (LoomDType dtype)
   return size[dtype];
 }
 
+/* The names of all, in the order above; 0 ends the list. */
+static inline const char *const *
+loom_dtype_names (void)
+{
+  static const char *const names[LOOM_N_DTYPES + 1] = { "f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool", 0 };
+  return names;
+}
+
 /* The name used in graph files and listings: "f32". */
 static inline const char *
 loom_dtype_name (LoomDType dtype)
 {
-  static const char *const name[LOOM_N_DTYPES] = { "f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool" };
-  return name[dtype];
+  return loom_dtype_names ()[dtype];
 }
 
 /* Nonzero for the four floating types. */

@@ -216,20 +216,13 @@ loom_param_parse (LoomInfer *infer, const LoomParamSpec *spec, const char *text,
       complain_shape (infer, spec, text);
       return FALSE;
     case LOOM_PARAM_DTYPE:
-      {
-        const char *names[LOOM_N_DTYPES + 1] = { NULL };
-
-        for (int d = 0; d < LOOM_N_DTYPES; d++)
+      for (int d = 0; d < LOOM_N_DTYPES; d++)
+        if (strcmp (loom_dtype_name (d), text) == 0)
           {
-            names[d] = loom_dtype_name (d);
-            if (strcmp (names[d], text) == 0)
-              {
-                param->dtype = d;
-                return TRUE;
-              }
+            param->dtype = d;
+            return TRUE;
           }
-        return parse_choice (infer, spec, text, names);
-      }
+      return parse_choice (infer, spec, text, loom_dtype_names ());
     default:
       return spec->choices == NULL || parse_choice (infer, spec, text, spec->choices);
     }

@@ -16,8 +16,6 @@ inspector_element (StudioInspector *self)
   return loom_graph_by_serial (studio_document_get_graph (self->document), self->serial);
 }
 
-static const char *const dtype_names[] = { "f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool", NULL };
-
 void
 inspector_row_free (InspectorRow *row)
 {
@@ -347,7 +345,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
       break;
     case LOOM_PARAM_ENUM:
     case LOOM_PARAM_DTYPE:
-      row->choices = spec->type == LOOM_PARAM_DTYPE ? dtype_names : spec->choices;
+      row->choices = spec->type == LOOM_PARAM_DTYPE ? loom_dtype_names () : spec->choices;
       row->editor = gtk_drop_down_new_from_strings (row->choices);
       g_signal_connect (row->editor, "notify::selected", G_CALLBACK (choice_cb), row);
       break;
