@@ -10,7 +10,7 @@
 #include "ui/drawing/draw-icon.h"
 #include "ui/drawing/draw-wires.h"
 
-#define GHOST_ALPHA 0.6
+#define GHOST_ALPHA 0.8
 #define FAR_AWAY    1e6
 
 struct _StudioLanding
@@ -158,6 +158,19 @@ place_at (StudioCanvas *self, const StudioDragOp *drag, double x, double y)
   return place;
 }
 
+#define HOT 12 /* where the palette's row hangs at the pointer */
+
+/* Over the canvas the row that hangs at the pointer would hide the ghost: it is held below it. */
+static void
+hold_row (GtkDropTarget *target, double below)
+{
+  GdkDrop *drop = gtk_drop_target_get_current_drop (target);
+  GdkDrag *drag = drop != NULL ? gdk_drop_get_drag (drop) : NULL;
+
+  if (drag != NULL)
+    gdk_drag_set_hotspot (drag, HOT, below > 0 ? -(int)below - HOT : HOT);
+}
+
 static GdkDragAction
 motion_cb (GtkDropTarget *target, double x, double y, StudioCanvas *self)
 {
@@ -171,6 +184,12 @@ motion_cb (GtkDropTarget *target, double x, double y, StudioCanvas *self)
   place = place_at (self, drag, x, y);
   g_clear_pointer (&landing->ghost, studio_scene_free);
   landing->ghost = studio_document_preview (self->document, drag->name, drag->is_module, &place);
+  if (landing->ghost != NULL)
+    {
+      const StudioItem *card = &landing->ghost->item[0];
+
+      hold_row (target, (card->y + card->height - place.y) * self->view.zoom);
+    }
   landing->wire = place.kind == STUDIO_ADD_ON_WIRE ? place.serial : 0;
   gtk_widget_queue_draw (GTK_WIDGET (self));
   return GDK_ACTION_COPY;
@@ -179,6 +198,7 @@ motion_cb (GtkDropTarget *target, double x, double y, StudioCanvas *self)
 static void
 leave_cb (GtkDropTarget *target, StudioCanvas *self)
 {
+  hold_row (target, 0);
   studio_canvas_forget_landing (self);
 }
 

@@ -124,7 +124,7 @@ studio_chooser_add (StudioChooser *self, const char *icon, const char *title, co
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_label_set_ellipsize (GTK_LABEL (choice->side), PANGO_ELLIPSIZE_END);
   gtk_widget_add_css_class (choice->side, "dim-label");
-  gtk_widget_add_css_class (choice->side, "caption");
+  gtk_widget_add_css_class (choice->side, "chooser-note");
   g_object_set (box, "margin-top", 4, "margin-bottom", 4, "margin-start", 6, "margin-end", 6, NULL);
   if (icon != NULL)
     gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name (icon));
@@ -202,7 +202,7 @@ dim_label (const char *text)
   GtkWidget *label = gtk_label_new (text);
 
   gtk_widget_add_css_class (label, "dim-label");
-  gtk_widget_add_css_class (label, "caption");
+  gtk_widget_add_css_class (label, "chooser-note");
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 36);
@@ -224,7 +224,7 @@ make_list (StudioChooser *self)
   gtk_list_box_set_placeholder (GTK_LIST_BOX (self->list), none);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->list);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_widget_set_size_request (self->scroller, 320, 190);
+  gtk_widget_add_css_class (self->scroller, "chooser-list");
   g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
 }
 
