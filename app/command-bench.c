@@ -3,7 +3,7 @@
  * What is timed is the whole step (forward, backward, update, with the loss read each time) over batches that are
  * already in memory. The time is cut into windows, and median, minimum and maximum of them are printed, because the
  * machines that this runs on are noisy. */
-#include "app/command.h"
+#include "app/bench-private.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,23 +21,15 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-typedef struct
-{
-  double median, min, max;
-} Stats;
-
-static Stats
-spread_of (double *value, guint n)
+static BenchStats
+stats_of (double *value, guint n)
 {
   qsort (value, n, sizeof *value, compare_doubles);
-  return (Stats){ n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2, value[0], value[n - 1] };
+  return (BenchStats){ n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2, value[0], value[n - 1] };
 }
 
-typedef gboolean (*Work) (gpointer data, GError **error);
-
-/* Calls of work a second, in n windows of so many seconds after a warm-up. */
-static gboolean
-measure (Work work, gpointer data, guint windows, double seconds, Stats *stats, GError **error)
+gboolean
+bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error)
 {
   g_autofree double *rate = g_new (double, windows);
 
@@ -58,7 +50,7 @@ measure (Work work, gpointer data, guint windows, double seconds, Stats *stats, 
       if (w > 0)
         rate[w - 1] = (double)calls * G_USEC_PER_SEC / (now - start);
     }
-  *stats = spread_of (rate, windows);
+  *stats = stats_of (rate, windows);
   return TRUE;
 }
 
@@ -75,21 +67,7 @@ peak_resident (void)
 
 /* ---- a graph ---------------------------------------------------------- */
 
-typedef struct
-{
-  LoomNet *net;
-  LoomTrainSpec *spec;
-  LoomStep *step;
-  LoomDevices *devices;
-  LoomState *state;
-  LoomExec *exec;
-  LoomEager *eager;
-  GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
-  guint next, loss;
-  double last_loss;
-} Bench;
-
-static void
+void
 bench_clear (Bench *b)
 {
   g_clear_pointer (&b->batch, g_ptr_array_unref);
@@ -101,8 +79,6 @@ bench_clear (Bench *b)
   loom_train_spec_free (b->spec);
   loom_net_free (b->net);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
-
 /* The first full batches of a shuffled epoch, copied, so that no loader runs while steps are timed. */
 static gboolean
 load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **error)
@@ -196,8 +172,8 @@ find_emulated (const char *name, const LoomDeviceInfo *info, const char *why_not
     *(char **)data = g_strdup (name);
 }
 
-static gboolean
-may_be_timed (LoomDevices *devices, const char *device, GError **error)
+gboolean
+bench_may_be_timed (LoomDevices *devices, const char *device, GError **error)
 {
   g_autofree char *emulated = NULL;
 
@@ -230,18 +206,8 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
   return TRUE;
 }
 
-typedef struct
-{
-  const char *device, *executor, *precision;
-  gint64 batch_size;
-  int threads, windows;
-  double seconds;
-  gboolean tf32;
-  gboolean json, tune;
-} BenchOptions;
-
-static gboolean
-prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
+gboolean
+bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
@@ -272,7 +238,7 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   if (b->step == NULL)
     return FALSE;
   b->devices = loom_devices_new (o->threads);
-  if (!may_be_timed (b->devices, device, error))
+  if (!bench_may_be_timed (b->devices, device, error))
     return FALSE;
   b->state = loom_state_new (b->devices, device, b->spec->seed);
   if (g_str_equal (o->executor, "eager"))
@@ -324,11 +290,11 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Bench) b = { 0 };
-  Stats s;
+  BenchStats s;
   double ready_ms;
 
-  if (!prepare (&b, path, o, &ready_ms, &error)
-      || !measure (b.exec != NULL ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
+  if (!bench_prepare (&b, path, o, &ready_ms, &error)
+      || !bench_measure (b.exec != NULL ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
     return command_fail (command, g_steal_pointer (&error));
 
   command_warn_of_costs (command, b.devices);
@@ -362,266 +328,7 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
   return 0;
 }
 
-/* ---- tuning ----------------------------------------------------------- */
-
-static void
-print_tuned (const char *call, const char *fastest, double seconds, gpointer data)
-{
-  const BenchOptions *o = data;
-
-  if (o->json)
-    {
-      LoomJson *json = command_event_new ("tuned");
-      loom_json_string (json, "call", call);
-      loom_json_string (json, "fastest", fastest);
-      loom_json_number (json, "seconds", seconds);
-      command_event_print (json);
-    }
-  else
-    printf ("%-22s %10.1f µs  %s\n", fastest, seconds * 1e6, call);
-  command_flush ();
-}
-
-/* The programs of a step: with accumulation the update is one of its own. */
-static gboolean
-tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTable *table, LoomTuned *tuned,
-               GError **error)
-{
-  LoomProgram *programs[] = { b->step->program, b->step->update };
-
-  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
-    if (programs[i] != NULL
-        && !loom_tune (programs[i], b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, tuned, error))
-      return FALSE;
-  return TRUE;
-}
-
-static void
-print_tuning (const Command *command, const LoomTuned *tuned, LoomCostTable *now, gboolean json)
-{
-  g_autofree char *file = loom_cost_table_user_file ();
-
-  if (json)
-    {
-      LoomJson *line = command_event_new ("tune");
-      loom_json_int (line, "calls", tuned->n);
-      loom_json_int (line, "skipped", tuned->n_skipped);
-      loom_json_string (line, "file", file);
-      loom_json_string (line, "cost_table", loom_cost_table_hash (now));
-      command_event_print (line);
-    }
-  else
-    printf ("Wrote the times of %u kernels to %s (cost table %s). New runs choose by it; a run that is resumed keeps "
-            "what it chose.\n",
-            tuned->n, file, loom_cost_table_hash (now));
-  if (tuned->n_skipped > 0)
-    command_warn (command, "%u kernel%s could not be measured, and %s chosen by estimates as before. %s%s",
-                  tuned->n_skipped, tuned->n_skipped == 1 ? "" : "s", tuned->n_skipped == 1 ? "is" : "are",
-                  tuned->n_skipped == 1 ? "" : "The first: ", tuned->why);
-}
-
-/* Measures and writes: the only place where a clock decides about kernels. What was measured before something failed is
- * written, too. */
-static int
-bench_tune (const Command *command, const char *path, const BenchOptions *o)
-{
-  g_autoptr (GError) error = NULL;
-  g_auto (Bench) b = { 0 };
-  g_auto (LoomTuned) tuned = { 0 };
-  g_autoptr (LoomCostTable) before = loom_cost_table_new_default (), measured = loom_cost_table_new (), now = NULL;
-  g_autofree char *note = loom_cost_table_take_note (before);
-  double ready_ms;
-
-  /* A fault in the table that was there ends here: it is written anew. */
-  if (note != NULL)
-    command_warn (command, "%s", note);
-  if (!prepare (&b, path, o, &ready_ms, &error))
-    return command_fail (command, g_steal_pointer (&error));
-  tune_programs (&b, o->device != NULL ? o->device : b.spec->device, o, measured, &tuned, &error);
-  if (!error || tuned.n > 0)
-    now = loom_cost_table_save_measured (measured, error ? NULL : &error);
-  if (now)
-    print_tuning (command, &tuned, now, o->json);
-  return error ? command_fail (command, g_steal_pointer (&error)) : 0;
-}
-
-/* ---- devices ---------------------------------------------------------- */
-
-/* A program of one primitive over zeros, run again and again. */
-typedef struct
-{
-  LoomProgram *program;
-  LoomState *state;
-  LoomExec *exec;
-  GPtrArray *inputs;
-} Probe;
-
-static void
-probe_clear (Probe *probe)
-{
-  loom_exec_free (probe->exec);
-  g_clear_pointer (&probe->state, loom_state_unref);
-  g_clear_pointer (&probe->program, loom_program_unref);
-  g_clear_pointer (&probe->inputs, g_ptr_array_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Probe, probe_clear)
-
-static gboolean
-probe_step (gpointer data, GError **error)
-{
-  return loom_exec_step (((Probe *)data)->exec, error);
-}
-
-static gboolean
-probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **error)
-{
-  LoomPlanOptions options = { .device = device };
-
-  probe->state = loom_state_new (devices, device, 0);
-  LoomPlan *plan = loom_plan_new (probe->program, devices, &options, error);
-  probe->exec = plan != NULL ? loom_exec_new (plan, probe->state, error) : NULL;
-  if (probe->exec == NULL)
-    return FALSE;
-  probe->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  for (guint i = 0; i < loom_program_n_inputs (probe->program); i++)
-    {
-      const LoomTensorDesc *d
-          = &loom_value_info (probe->program, loom_program_get_input (probe->program, i)->value)->desc;
-      LoomTensor *t = loom_tensor_new (d->dtype, d->rank, (const gint64 *)d->dim, error);
-      if (t == NULL)
-        return FALSE;
-      g_ptr_array_add (probe->inputs, t);
-      loom_exec_feed (probe->exec, i, t->data);
-    }
-  return TRUE;
-}
-
-typedef struct
-{
-  const char *name, *unit;
-  double scale; /* from calls a second to the unit */
-  /* Builds the program; size is smaller on a device that is slow on purpose. */
-  void (*build) (LoomProgram *p, gint64 size);
-  gint64 size, small;
-  double (*work) (gint64 size);
-} ProbeKind;
-
-/* The operands are parameters, so that they lie in the device's memory and no copy is timed. */
-static LoomValue
-resident (LoomProgram *p, const char *name, int rank, const gint64 *dims)
-{
-  LoomInit init = { .kind = LOOM_INIT_ZEROS };
-  return loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, TRUE));
-}
-
-static void
-build_matmul (LoomProgram *p, gint64 n)
-{
-  gint64 dims[] = { n, n };
-  loom_program_output (p, "y", loom_matmul (p, resident (p, "a", 2, dims), resident (p, "b", 2, dims), FALSE, FALSE));
-}
-
-static double
-matmul_work (gint64 n)
-{
-  return 2.0 * n * n * n;
-}
-
-static void
-build_add (LoomProgram *p, gint64 n)
-{
-  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, resident (p, "a", 1, &n), resident (p, "b", 1, &n)));
-}
-
-static double
-add_work (gint64 n)
-{
-  return 12.0 * n;
-}
-
-static void
-build_copy (LoomProgram *p, gint64 n)
-{
-  loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_NEG, loom_program_input (p, "x", LOOM_F32, 1, &n)));
-}
-
-static double
-copy_work (gint64 n)
-{
-  return 4.0 * n;
-}
-
-static const ProbeKind probes[] = {
-  { "matmul f32", "GFLOP/s", 1e-9, build_matmul, 1024, 128, matmul_work },
-  { "memory (a + b)", "GB/s", 1e-9, build_add, 1 << 24, 1 << 20, add_work },
-  { "input from host", "GB/s", 1e-9, build_copy, 1 << 24, 1 << 20, copy_work },
-};
-
-typedef struct
-{
-  LoomDevices *devices;
-  const BenchOptions *options;
-  GPtrArray *names;
-} DeviceList;
-
-static void
-list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
-{
-  if (why_not != NULL)
-    return;
-  if (g_str_equal (info->name, "emulated"))
-    g_printerr ("gradloom bench: %s is emulated, so its speed says nothing; it is left out.\n", name);
-  else
-    g_ptr_array_add (((DeviceList *)data)->names, g_strdup (name));
-}
-
-static int
-bench_devices (const Command *command, const BenchOptions *o)
-{
-  g_autoptr (LoomDevices) devices = loom_devices_new (o->threads);
-  DeviceList list = { devices, o, g_ptr_array_new_with_free_func (g_free) };
-  g_autoptr (GPtrArray) names = list.names;
-  g_autoptr (GError) refused = NULL;
-
-  if (o->device != NULL && !may_be_timed (devices, o->device, &refused))
-    return command_fail (command, g_steal_pointer (&refused));
-  loom_devices_foreach (devices, list_device, &list);
-  for (guint d = 0; d < names->len; d++)
-    for (guint i = 0; i < G_N_ELEMENTS (probes); i++)
-      {
-        const ProbeKind *kind = &probes[i];
-        const char *device = names->pdata[d];
-        gint64 size = g_str_equal (device, "ref") ? kind->small : kind->size;
-        g_autoptr (GError) error = NULL;
-        g_auto (Probe) probe = { 0 };
-        Stats s;
-
-        if (o->device != NULL && !g_str_equal (o->device, device))
-          continue;
-        probe.program = loom_program_new ();
-        kind->build (probe.program, size);
-        if (!probe_ready (&probe, devices, device, &error)
-            || !measure (probe_step, &probe, o->windows, MIN (o->seconds, 0.2), &s, &error))
-          return command_fail (command, g_steal_pointer (&error));
-        double unit = kind->work (size) * kind->scale;
-        if (o->json)
-          {
-            LoomJson *json = command_event_new ("device");
-            loom_json_string (json, "device", device);
-            loom_json_string (json, "what", kind->name);
-            loom_json_string (json, "unit", kind->unit);
-            loom_json_number (json, "median", s.median * unit);
-            loom_json_number (json, "min", s.min * unit);
-            loom_json_number (json, "max", s.max * unit);
-            command_event_print (json);
-          }
-        else
-          printf ("%-8s %-16s %8.1f %s  (min %.1f, max %.1f)\n", device, kind->name, s.median * unit, kind->unit,
-                  s.min * unit, s.max * unit);
-        command_flush ();
-      }
-  return 0;
-}
+/* ---- the command ------------------------------------------------------- */
 
 static int
 run_bench (const Command *command, int argc, char **argv)

@@ -396,20 +396,7 @@ loom_cost_table_take_note (LoomCostTable *table)
   return note;
 }
 
-/* ---- names ------------------------------------------------------------------ */
-
-/* Escapes characters that a key file cannot have in a name. */
-static char *
-as_name (char *text)
-{
-  return g_strstrip (g_strdelimit (g_strdelimit (g_strdelimit (text, "=", ':'), "[", '('), "]\n", ')'));
-}
-
-char *
-loom_cost_device_key (const char *backend, const LoomDeviceInfo *info)
-{
-  return as_name (g_strdup_printf ("%s: %s, %s", backend, info->name, info->libraries));
-}
+/* ---- devices ---------------------------------------------------------------- */
 
 void
 loom_cost_table_check_device (LoomCostTable *table, const char *backend, const char *device)
@@ -433,70 +420,13 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
     loom_cost_table_note (table, sentence);
 }
 
-static void
-append_desc (GString *s, const LoomTensorDesc *d)
-{
-  if (d->dtype == LOOM_N_DTYPES)
-    {
-      g_string_append (s, " -");
-      return;
-    }
-  g_string_append_printf (s, " %s", loom_dtype_name (d->dtype));
-  for (int i = 0; i < d->rank; i++)
-    g_string_append_printf (s, "%c%" G_GINT64_FORMAT, i == 0 ? ' ' : 'x', (gint64)d->dim[i]);
-}
-
-char *
-loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes)
-{
-  GString *s = g_string_new (spec->primitive);
-
-  for (int i = 0; i < spec->n_in; i++)
-    {
-      append_desc (s, &spec->in[i]);
-      g_string_append_c (s, ',');
-    }
-  g_string_append (s, " to");
-  for (int o = 0; o < spec->n_out; o++)
-    {
-      append_desc (s, &spec->out[o]);
-      if (o + 1 < spec->n_out)
-        g_string_append_c (s, ',');
-    }
-  if (attributes != NULL)
-    g_string_append_printf (s, "; %s", attributes);
-  if (spec->tf32)
-    g_string_append (s, "; tf32");
-  return as_name (g_string_free (s, FALSE));
-}
-
-/* "plain" and "nhwc"; where operands and results differ, those of the operands come first. */
-static const char *
-layout_name (const LoomKernelSpec *spec, guint64 nhwc)
-{
-  guint64 in = loom_spec_mask_in (spec, nhwc);
-
-  if (nhwc == 0)
-    return "plain";
-  /* The gradient of weights has images among its operands alone. */
-  if (nhwc == loom_spec_images (spec) || (in != 0 && in != nhwc))
-    return "nhwc";
-  return in != 0 ? "nhwc-plain" : "plain-nhwc";
-}
-
-char *
-loom_cost_option_key (const LoomKernelSpec *spec, const LoomKernelOption *option)
-{
-  return g_strdup_printf ("%s %s", option->algorithm, layout_name (spec, option->nhwc));
-}
-
 /* ---- numbers ------------------------------------------------------------------ */
 
 double
 loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomKernelSpec *spec,
                           const LoomKernelOption *option, double flops, double bytes)
 {
-  const char *layout = layout_name (spec, option->nhwc);
+  const char *layout = loom_cost_layout_name (spec, option->nhwc);
   int name = (int)strcspn (option->algorithm, ":"); /* configurations of one algorithm have one rate */
   g_autoptr (GString) group = g_string_new (NULL);
   const Rate *r = NULL;

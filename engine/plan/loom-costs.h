@@ -54,6 +54,8 @@ void loom_cost_table_check_device (LoomCostTable *table, const char *backend, co
  * of attributes, may be NULL. (transfer full) */
 char *loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes);
 char *loom_cost_option_key (const LoomKernelSpec *spec, const LoomKernelOption *option);
+/* "plain" and "nhwc"; where operands and results differ, those of the operands come first. */
+const char *loom_cost_layout_name (const LoomKernelSpec *spec, guint64 nhwc);
 
 /* The estimate from rates alone, as LoomCosts.seconds of a back end. */
 double loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomKernelSpec *spec,

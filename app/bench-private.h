@@ -1,0 +1,48 @@
+/* Shared by the files of `gradloom bench`: options, a graph made ready, windows of measured time. */
+#pragma once
+
+#include "app/command.h"
+
+typedef struct
+{
+  double median, min, max;
+} BenchStats;
+
+typedef gboolean (*BenchWork) (gpointer data, GError **error);
+
+typedef struct
+{
+  const char *device, *executor, *precision;
+  gint64 batch_size;
+  int threads, windows;
+  double seconds;
+  gboolean tf32;
+  gboolean json, tune;
+} BenchOptions;
+
+typedef struct
+{
+  LoomNet *net;
+  LoomTrainSpec *spec;
+  LoomStep *step;
+  LoomDevices *devices;
+  LoomState *state;
+  LoomExec *exec;
+  LoomEager *eager;
+  GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
+  guint next, loss;
+  double last_loss;
+} Bench;
+
+void bench_clear (Bench *b);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+/* Calls of work a second, in n windows of so many seconds after a warm-up. */
+gboolean
+bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
+/* An emulated device is refused. */
+gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
+gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);
+
+int bench_tune (const Command *command, const char *path, const BenchOptions *o);
+int bench_devices (const Command *command, const BenchOptions *o);

@@ -1,0 +1,380 @@
+/* The update region around an optimiser: gradient statistics, clipping, the gate, the step counter, averages. */
+#include "engine/program/loom-optimizer.h"
+#include "engine/program/optim-private.h"
+#include "engine/program/prim-private.h"
+
+/* 1 when x - x is 0, which neither infinity nor NaN gives. */
+static LoomValue
+is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
+{
+  LoomValue none = loom_binary (p, LOOM_SCALAR_SUB, x, x);
+
+  return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
+}
+
+/* State that the forward pass updates (running statistics, counters) is kept only from a step without a fault: it
+ * destroys nothing, and the step can be repeated to find where it began. Each choice is made where the slot lives. */
+static void
+guard_commits (LoomProgram *p, LoomValue go)
+{
+  LoomValue good = loom_binary (p, LOOM_SCALAR_NE, go, loom_const (p, value_desc (p, go)->dtype, 0));
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+
+      /* Optimisers guard what they write, and have not written yet: a parameter with a value is one that the graph
+       * assigns to. */
+      if (slot->commit == 0 || slot->kind == LOOM_SLOT_OPTIMIZER)
+        continue;
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
+      loom_program_commit (p, (int)i,
+                           loom_ternary (p, LOOM_SCALAR_SELECT, good, slot->commit, loom_program_read (p, (int)i)));
+    }
+  loom_program_set_origin (p, NULL, NULL);
+}
+
+/* One device's parameters of one group. */
+typedef struct
+{
+  const char *device;
+  guint group; /* as in LoomUpdateOptions */
+  guint n;
+  int *slot;
+  LoomValue *grad;
+} Share;
+
+static void
+clear_share (gpointer data)
+{
+  Share *share = data;
+
+  g_free (share->slot);
+  g_free (share->grad);
+}
+
+/* Parameters are updated where they live, so each device has statistics and a step of its own, and each group too. The
+ * order is that of the first parameters. */
+static GArray *
+share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, const guint *group_of)
+{
+  GArray *shares = g_array_new (FALSE, TRUE, sizeof (Share));
+
+  g_array_set_clear_func (shares, clear_share);
+  for (guint i = 0; i < n; i++)
+    {
+      const char *device = loom_value_info (p, loom_program_read (p, slot[i]))->device;
+      guint group = group_of != NULL ? group_of[i] : 0;
+      Share *share = NULL;
+
+      for (guint k = 0; k < shares->len && share == NULL; k++)
+        {
+          const Share *one = &g_array_index (shares, Share, k);
+
+          if (one->group == group && g_strcmp0 (one->device, device) == 0)
+            share = &g_array_index (shares, Share, k);
+        }
+      if (share == NULL)
+        {
+          Share first = { .device = device, .group = group, .slot = g_new (int, n), .grad = g_new (LoomValue, n) };
+
+          g_array_append_val (shares, first);
+          share = &g_array_index (shares, Share, shares->len - 1);
+        }
+      share->slot[share->n] = slot[i];
+      share->grad[share->n++] = grad[i];
+    }
+  return shares;
+}
+
+/* The sum of squares of all gradients, and whether all are finite, over every device. */
+static void
+emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, LoomValue *finite)
+{
+  *sum_of_squares = loom_const (p, loom_program_get_float (p), 0);
+  *finite = loom_const (p, loom_program_get_float (p), 1);
+  for (guint k = 0; k < shares->len; k++)
+    {
+      const Share *share = &g_array_index (shares, Share, k);
+      LoomGradStatsAttrs attrs = { (int)share->n };
+      LoomValue stats[2];
+
+      loom_program_set_origin (p, NULL, share->device);
+      loom_emit (p, loom_prim ("grad_stats"), &attrs, share->n, share->grad, stats);
+      loom_program_set_origin (p, NULL, NULL);
+      *sum_of_squares = k == 0 ? stats[0] : loom_binary (p, LOOM_SCALAR_ADD, *sum_of_squares, stats[0]);
+      *finite = k == 0 ? stats[1] : loom_binary (p, LOOM_SCALAR_MUL, *finite, stats[1]);
+    }
+}
+
+/* The gradients' norm, whether they and the loss are finite, and whether the step may write, each as an output; behind
+ * the gate stands all that it writes. With `driven` nothing is a fault: a driver looks at points where the loss may be
+ * infinite. Gradients that overflow are no fault where they are scaled, as long as there is a scale to shrink. */
+static void
+emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, gboolean driven, LoomValue *norm, LoomValue *go)
+{
+  LoomDType dtype = loom_program_get_float (p);
+  gboolean scaled = !driven && loom_program_find_slot (p, "loss_scale") >= 0;
+  LoomValue sum_of_squares, finite, gate[2], in[2];
+
+  emit_stats (p, shares, &sum_of_squares, &finite);
+  *norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
+  in[1] = scaled ? loom_loss_scale_can_shrink (p) : loom_const (p, dtype, driven);
+  if (loss != 0)
+    {
+      LoomValue of_loss = is_finite (p, loom_reshape (p, loss, 0, NULL), dtype);
+
+      finite = loom_binary (p, LOOM_SCALAR_MUL, finite, of_loss);
+      if (scaled)
+        in[1] = loom_binary (p, LOOM_SCALAR_MUL, in[1], of_loss);
+    }
+  in[0] = finite;
+  loom_emit (p, loom_prim ("update_gate"), NULL, 2, in, gate);
+  *go = gate[0];
+  guard_commits (p, *go);
+  loom_program_output (p, "grad_norm", *norm);
+  loom_program_output (p, "finite", finite);
+  loom_program_output (p, LOOM_OUTPUT_GO, gate[0]);
+  loom_program_output (p, LOOM_OUTPUT_SOUND, gate[1]);
+}
+
+/* Each gradient's elements to -limit … limit. */
+static void
+clip_values (LoomProgram *p, GArray *shares, double limit)
+{
+  LoomValue most = loom_program_scalar (p, "clip_value", limit);
+
+  for (guint k = 0; k < shares->len; k++)
+    {
+      Share *share = &g_array_index (shares, Share, k);
+
+      loom_program_set_origin (p, NULL, share->device);
+      for (guint i = 0; i < share->n; i++)
+        {
+          LoomValue below = loom_binary (p, LOOM_SCALAR_MIN, share->grad[i], most);
+
+          share->grad[i] = loom_binary (p, LOOM_SCALAR_MAX, below, loom_unary (p, LOOM_SCALAR_NEG, most));
+        }
+    }
+  loom_program_set_origin (p, NULL, NULL);
+}
+
+/* The factor of all gradients. */
+static LoomValue
+clip_norm (LoomProgram *p, LoomValue norm, double limit)
+{
+  LoomDType dtype = loom_program_get_float (p);
+  LoomValue most = loom_program_scalar (p, "clip_norm", limit);
+  LoomValue safe = loom_binary (p, LOOM_SCALAR_ADD, norm, loom_const (p, dtype, 1e-6));
+
+  return loom_binary (p, LOOM_SCALAR_MIN, loom_const (p, dtype, 1), loom_binary (p, LOOM_SCALAR_DIV, most, safe));
+}
+
+/* Hyper-parameters live on the graph's device, independent of their first reader. */
+static void
+declare_scalars (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, const char *prefix, guint64 own)
+{
+  for (guint i = 0; optimizer->hyper[i].name != NULL; i++)
+    {
+      g_autofree char *slot = g_strconcat (prefix, optimizer->hyper[i].name, NULL);
+
+      if ((own & ((guint64)1 << i)) && loom_optimizer_is_live (optimizer, hyper, i))
+        loom_program_scalar (p, slot, hyper[i]);
+    }
+}
+
+static void
+emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
+          const LoomValue *grad, const guint *group_of)
+{
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad, group_of);
+  LoomValue norm, go, scale = loom_const (p, loom_program_get_float (p), 1), step;
+  LoomValue done = loom_program_scalar_i64 (p, "step", 0);
+
+  emit_outcome (p, shares, options->loss, FALSE, &norm, &go);
+  if (options->clip_value > 0)
+    {
+      clip_values (p, shares, options->clip_value);
+      if (options->clip_norm > 0)
+        {
+          LoomValue sum_of_squares, same;
+
+          emit_stats (p, shares, &sum_of_squares, &same);
+          norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
+        }
+    }
+  if (options->clip_norm > 0)
+    scale = clip_norm (p, norm, options->clip_norm);
+  /* A step that writes nothing does not count: the next one has the same number. The optimiser sees the same
+   * number, since it writes nothing either. */
+  step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_cast (p, go, LOOM_I64));
+  loom_program_commit (p, loom_program_find_slot (p, "step"), step);
+
+  declare_scalars (p, optimizer, options->hyper, "", ~(guint64)0);
+  for (guint k = 0; k < shares->len; k++)
+    {
+      const Share *share = &g_array_index (shares, Share, k);
+      const LoomUpdateGroup none = { .prefix = "", .hyper = options->hyper };
+      const LoomUpdateGroup *group = share->group > 0 ? &options->groups[share->group - 1] : &none;
+
+      declare_scalars (p, optimizer, group->hyper, group->prefix, group->own);
+      loom_program_set_origin (p, NULL, share->device);
+      optimizer->emit (&(LoomOptimizerCall){ .p = p,
+                                             .optimizer = optimizer,
+                                             .n = share->n,
+                                             .slot = share->slot,
+                                             .grad = share->grad,
+                                             .hyper = group->hyper,
+                                             .prefix = group->prefix,
+                                             .own = group->own,
+                                             .grad_scale = scale,
+                                             .finite = go,
+                                             .step = step });
+      loom_program_set_origin (p, NULL, NULL);
+    }
+}
+
+void
+loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
+                     const int *slot, const LoomValue *grad)
+{
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
+  LoomRegion region = loom_program_get_region (p);
+  const char *origin, *device;
+  LoomValue norm, go;
+
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  loom_program_scalar_i64 (p, "step", 0);
+  emit_outcome (p, shares, loss, TRUE, &norm, &go);
+  declare_scalars (p, optimizer, hyper, "", ~(guint64)0);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = g_strconcat ("gradient.", loom_program_get_slot (p, (guint)slot[i])->name, NULL);
+
+      loom_program_output (p, name, grad[i]);
+    }
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+}
+
+gboolean
+loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, const int *slot, const LoomValue *grad,
+                  GError **error)
+{
+  const LoomOptimizer *optimizer = loom_optimizer (options->optimizer);
+  g_autofree int *slots = g_new (int, n + 1);
+  g_autofree LoomValue *grads = g_new (LoomValue, n + 1);
+  g_autofree guint *group_of = g_new0 (guint, n + 1);
+  LoomRegion region = loom_program_get_region (p);
+  const char *origin, *device;
+  guint k = 0;
+
+  if (optimizer == NULL || optimizer->emit == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   optimizer == NULL ? "There is no optimizer “%s”: use sgd, adam or adamw."
+                                     : "The optimizer “%s” is no part of a program: it is driven from outside.",
+                   options->optimizer);
+      return FALSE;
+    }
+  /* A parameter that the loss does not reach is left alone, as PyTorch does with grad None. */
+  for (guint i = 0; i < n; i++)
+    {
+      if (grad[i] == 0)
+        continue;
+      slots[k] = slot[i];
+      group_of[k] = options->group_of != NULL ? options->group_of[i] : 0;
+      grads[k++] = grad[i];
+    }
+  if (k == 0 && !optimizer->takes_no_gradients)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The loss depends on no trainable weight. Wire it behind a layer that has weights.");
+      return FALSE;
+    }
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  emit_all (p, optimizer, options, k, slots, grads, group_of);
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+  return TRUE;
+}
+
+void
+loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, const LoomValue *grad)
+{
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
+  LoomRegion region = loom_program_get_region (p);
+  const char *origin, *device;
+  LoomValue weight, first, norm, go;
+
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  emit_outcome (p, shares, loss, FALSE, &norm, &go);
+  weight = loom_program_scalar (p, "accumulate_weight", 1);
+  first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, "accumulate_first", 1),
+                       loom_const (p, loom_program_get_float (p), 0));
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomSlot *parameter = loom_program_get_slot (p, (guint)slot[i]);
+      g_autofree char *name = g_strconcat (LOOM_SLOT_ACCUMULATE, parameter->name, NULL);
+      LoomDType dtype = parameter->dtype;
+      LoomValue sum, before;
+      int k;
+
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, slot[i]))->device);
+      k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
+      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), loom_program_read (p, k));
+      sum = loom_binary (p, LOOM_SCALAR_MUL, loom_cast (p, grad[i], dtype), loom_cast (p, weight, dtype));
+      loom_program_commit (p, k, loom_binary (p, LOOM_SCALAR_ADD, before, sum));
+    }
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+}
+
+void
+loom_emit_average (LoomProgram *p, double decay)
+{
+  LoomRegion region = loom_program_get_region (p);
+  guint n = loom_program_n_slots (p);
+  const char *origin, *device;
+  LoomValue good, first;
+
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  good = loom_binary (p, LOOM_SCALAR_NE, loom_program_find_output (p, LOOM_OUTPUT_GO),
+                      loom_const (p, loom_program_get_float (p), 0));
+  first = loom_binary (p, LOOM_SCALAR_EQ, loom_program_scalar_i64 (p, "step", 0), loom_const (p, LOOM_I64, 0));
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomSlot *parameter = loom_program_get_slot (p, i);
+      LoomDType dtype = parameter->dtype;
+      LoomValue now = parameter->commit, before, way, next;
+      g_autofree char *name = NULL;
+      int k;
+
+      if (parameter->kind != LOOM_SLOT_PARAMETER || now == 0)
+        continue;
+      name = g_strconcat (LOOM_SLOT_EMA, parameter->name, NULL);
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
+      k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
+      before = loom_program_read (p, k);
+      /* From the nearer end, as torch.lerp does. */
+      way = loom_binary (p, LOOM_SCALAR_SUB, now, before);
+      if (1 - decay < 0.5)
+        next = loom_binary (p, LOOM_SCALAR_ADD, before,
+                            loom_binary (p, LOOM_SCALAR_MUL, way, loom_const (p, dtype, 1 - decay)));
+      else
+        next = loom_binary (p, LOOM_SCALAR_SUB, now,
+                            loom_binary (p, LOOM_SCALAR_MUL, way, loom_const (p, dtype, decay)));
+      next = loom_ternary (p, LOOM_SCALAR_SELECT, first, now, next);
+      loom_program_commit (p, k, loom_ternary (p, LOOM_SCALAR_SELECT, good, next, before));
+    }
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+}
