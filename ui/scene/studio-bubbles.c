@@ -1,0 +1,119 @@
+/* The bubbles with sentences about cards: how large they are, and where there is room for them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ui/scene/studio-geometry.h"
+
+static StudioRect
+fault_at (const StudioItem *item, StudioFaultPlace place)
+{
+  double lines, height;
+
+  if (item->fault == NULL || place == STUDIO_FAULT_AS_SIGN)
+    return (StudioRect){ item->x, item->y + item->height, 0, 0 };
+  /* As wide as the card, so that it never lies under the next one. The room is taken from the length of the
+   * sentence, so that hit testing needs no font: six units a letter at the caption's size, at most five lines, the
+   * rest ellipsized. */
+  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) * 6.0 / (item->width - 34)), 1, 5);
+  height = 12 + 16 * lines + (item->fix != NULL ? 32 : 0);
+  return (StudioRect){ item->x,
+                       place == STUDIO_FAULT_BELOW ? item->y + item->height + STUDIO_FAULT_GAP
+                                                   : item->y - STUDIO_FAULT_GAP - height,
+                       item->width, height };
+}
+
+StudioRect
+studio_geometry_fault (const StudioItem *item)
+{
+  return fault_at (item, item->fault_place);
+}
+
+StudioRect
+studio_geometry_fix_button (const StudioItem *item)
+{
+  StudioRect fault = studio_geometry_fault (item);
+
+  if (item->fix == NULL || fault.height == 0)
+    return (StudioRect){ item->x, item->y, 0, 0 };
+  return (StudioRect){ fault.x + 8, fault.y + fault.height - 32, fault.width - 16, 24 };
+}
+
+/* ---- room for bubbles ---------------------------------------------------- */
+
+typedef struct
+{
+  const StudioItem *item;
+  gboolean placed; /* its bubble stands */
+} Placed;
+
+static int
+compare_x (gconstpointer a, gconstpointer b)
+{
+  double x = ((const Placed *)a)->item->x, y = ((const Placed *)b)->item->x;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Whether a rectangle as wide as a card is clear of all cards and of the bubbles that stand. */
+static gboolean
+is_clear (const Placed *all, guint n, const StudioItem *own, const StudioRect *r)
+{
+  guint low = 0, high = n;
+
+  /* All cards have one width, so only those that begin within it to the left can reach here. */
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+
+      if (all[middle].item->x + all[middle].item->width <= r->x)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  for (guint i = low; i < n && all[i].item->x < r->x + r->width; i++)
+    {
+      StudioRect card = studio_geometry_card (all[i].item), bubble = studio_geometry_fault (all[i].item);
+
+      if (all[i].item == own)
+        continue;
+      if (studio_rect_intersects (&card, r)
+          || (all[i].placed && bubble.height > 0 && studio_rect_intersects (&bubble, r)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+void
+studio_geometry_place_faults (StudioScene *scene)
+{
+  g_autofree Placed *all = NULL;
+  guint n = scene->n_items, faults = 0;
+
+  for (guint i = 0; i < n; i++)
+    faults += scene->item[i].fault != NULL;
+  if (faults == 0)
+    return;
+  all = g_new0 (Placed, n);
+  for (guint i = 0; i < n; i++)
+    all[i].item = &scene->item[i];
+  qsort (all, n, sizeof (Placed), compare_x);
+  for (guint i = 0; i < n; i++)
+    {
+      StudioItem *item = &scene->item[all[i].item - scene->item];
+
+      if (item->fault == NULL)
+        continue;
+      item->fault_place = STUDIO_FAULT_AS_SIGN;
+      for (StudioFaultPlace place = STUDIO_FAULT_BELOW; place < STUDIO_FAULT_AS_SIGN; place++)
+        {
+          StudioRect r = fault_at (item, place);
+
+          if (is_clear (all, n, item, &r))
+            {
+              item->fault_place = place;
+              break;
+            }
+        }
+      all[i].placed = TRUE;
+    }
+}
