@@ -6,6 +6,7 @@
 #include "ui/scene/studio-geometry.h"
 #include "ui/document/studio-clipboard.h"
 #include "tests/ui/document-test.h"
+#include "ui/document/studio-document-arrange.h"
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/document/studio-journal.h"
 #include "tests/scratch.h"
@@ -786,10 +787,45 @@ test_fold (void)
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
 }
 
+/* Arranging and aligning what is selected is one step each, and leaves the rest alone. */
+static void
+test_arrange (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  g_autofree char *before = document_text (document), *after = NULL;
+  guint64 two[2] = { document_serial (document, "b1"), document_serial (document, "b2") };
+  StudioScene *scene = studio_document_get_scene (document);
+  guint x = studio_scene_find_id (scene, "x"), b1 = studio_scene_find_id (scene, "b1");
+  guint b2 = studio_scene_find_id (scene, "b2");
+  double x_x = scene->item[x].x;
+
+  g_assert_true (studio_document_arrange (document, 2000, 300));
+  scene = studio_document_get_scene (document);
+  g_assert_cmpfloat (scene->item[b2].y, ==, scene->item[x].y); /* all in one row */
+  studio_document_move (document, two, 2, 24, 240);
+  studio_document_select (document, two, 2);
+  studio_document_align (document, STUDIO_ALIGN_LEFT);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Align left");
+  scene = studio_document_get_scene (document);
+  g_assert_cmpfloat (scene->item[b1].x, ==, scene->item[b2].x);
+  g_assert_cmpfloat (scene->item[b2].y, >=, scene->item[b1].y + scene->item[b1].height);
+  g_assert_false (studio_document_arrange (document, 2000, 300));
+  scene = studio_document_get_scene (document);
+  g_assert_cmpfloat (scene->item[b1].y, ==, scene->item[b2].y);
+  g_assert_cmpfloat (scene->item[b1].x, <, scene->item[b2].x);
+  g_assert_cmpfloat (scene->item[x].x, ==, x_x);
+  for (guint i = 0; i < 4; i++)
+    g_assert_true (studio_document_undo (document));
+  g_assert_false (studio_document_undo (document));
+  after = document_text (document);
+  g_assert_cmpstr (before, ==, after);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ui/document/arrange", test_arrange);
   g_test_add_func ("/ui/document/undo-all", test_undo_all);
   g_test_add_func ("/ui/document/no-torn-wires", test_no_torn_wires);
   g_test_add_func ("/ui/document/names-and-merging", test_names_and_merging);

@@ -131,8 +131,9 @@ auto_layout (StudioCanvas *self)
 {
   GArray *before = studio_canvas_note_places (self);
 
-  studio_document_arrange (self->document, self->view.width, self->view.height);
-  studio_canvas_zoom_to_fit (self);
+  /* A part is arranged where one looks at it. */
+  if (studio_document_arrange (self->document, self->view.width, self->view.height))
+    studio_canvas_zoom_to_fit (self);
   studio_canvas_glide (self, before);
 }
 

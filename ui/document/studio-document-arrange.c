@@ -75,23 +75,26 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
   move_each (self, name, x, y);
 }
 
-void
+gboolean
 studio_document_arrange (StudioDocument *self, double width, double height)
 {
   StudioScene *scene = studio_document_get_scene (self);
   g_autofree gboolean *chosen = g_new0 (gboolean, scene->n_items + 1);
   g_autoptr (StudioLayout) layout = NULL;
   g_autoptr (GPtrArray) edits = NULL;
+  gboolean is_part;
   guint n = 0;
 
   for (guint i = 0; i < scene->n_items; i++)
     n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
-  layout = studio_layout_new (scene, n > 1 ? chosen : NULL, width, height);
+  is_part = n > 1 && n < scene->n_items;
+  layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height);
   edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
-  studio_document_begin (self, n > 1 ? "Arrange selection" : "Arrange");
+  studio_document_begin (self, is_part ? "Arrange selection" : "Arrange");
   for (guint i = 0; i < edits->len; i++)
     studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
   studio_document_end (self);
+  return !is_part;
 }
 
 /* The dropped card itself is no obstacle, wherever it came from. */
