@@ -596,6 +596,27 @@ test_size (void)
   check_under (scene, "2,000 nodes");
 }
 
+/* One row of thousands, half of whose wires come from its first card: what is too long to be looked for costs nothing.
+ */
+static void
+test_long (void)
+{
+  g_autofree char *text = big_graph (6000, 6000);
+  g_autoptr (StudioScene) scene = load (text, "one row");
+  gint64 start;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      scene->item[i].x = i * 240;
+      scene->item[i].y = 0;
+    }
+  start = g_get_monotonic_time ();
+  studio_scene_routes (scene);
+  studio_scene_pills (scene, 1, pill_size, NULL);
+  g_test_message ("%u wires in one row: %.1f ms", scene->n_links, (g_get_monotonic_time () - start) / 1000.0);
+  g_assert_cmpfloat ((g_get_monotonic_time () - start) / 1e6, <, 10);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -610,5 +631,6 @@ main (int argc, char **argv)
   g_test_add_func ("/routes/points", test_points);
   g_test_add_func ("/routes/bounds", test_bounds);
   g_test_add_func ("/routes/size", test_size);
+  g_test_add_func ("/routes/long", test_long);
   return g_test_run ();
 }

@@ -321,31 +321,73 @@ find_root (guint *root, guint i)
   return i;
 }
 
-static guint *
-bundle (const GPtrArray *by_place)
+static int
+compare_starts (gconstpointer a, gconstpointer b, gpointer by_place)
 {
-  guint *root = g_new (guint, by_place->len + 1);
+  guint i = *(const guint *)a, j = *(const guint *)b;
+  const Lane *p = g_ptr_array_index ((GPtrArray *)by_place, i), *q = g_ptr_array_index ((GPtrArray *)by_place, j);
 
-  for (guint i = 0; i < by_place->len; i++)
-    root[i] = i;
-  for (guint i = 0; i < by_place->len; i++)
+  if (p->a != q->a)
+    return p->a < q->a ? -1 : 1;
+  return i < j ? -1 : i > j;
+}
+
+#define REACH   (2 * ROUTE_SLIDE + LANE_GAP) /* lanes further apart cannot meet */
+#define BUCKETS 1024u
+
+/* Joins a lane to those of one bucket that it may meet, and forgets those that are over. */
+static void
+join (GArray *open, const GPtrArray *by_place, guint *root, guint i)
+{
+  const Lane *p = by_place->pdata[i];
+  guint *index = (guint *)(gpointer)open->data, kept = 0;
+
+  for (guint o = 0; o < open->len; o++)
     {
-      const Lane *p = by_place->pdata[i];
+      const Lane *q = by_place->pdata[index[o]];
 
-      for (guint j = i + 1; j < by_place->len; j++)
+      if (q->b + 2 * LANE_END < p->a)
+        continue;
+      if (fabs (q->at - p->at) <= REACH && may_meet (p, q))
         {
-          const Lane *q = by_place->pdata[j];
+          guint one = find_root (root, i), other = find_root (root, index[o]);
 
-          if (q->at - p->at > 2 * ROUTE_SLIDE + LANE_GAP)
-            break;
-          if (may_meet (p, q))
-            {
-              guint a = find_root (root, i), b = find_root (root, j);
-
-              root[MAX (a, b)] = MIN (a, b);
-            }
+          root[MAX (one, other)] = MIN (one, other);
         }
+      index[kept++] = index[o];
     }
+  g_array_set_size (open, kept);
+}
+
+/* A sweep along the lanes, which are in buckets by where they lie: only those nearby that are not over yet are looked
+ * at. */
+static guint *
+bundle (GPtrArray *by_place)
+{
+  guint n = by_place->len;
+  guint *root = g_new (guint, n + 1);
+  g_autofree guint *start = g_new (guint, n + 1);
+  GArray *open[BUCKETS] = { NULL };
+
+  for (guint i = 0; i < n; i++)
+    root[i] = start[i] = i;
+  g_qsort_with_data (start, (int)n, sizeof *start, compare_starts, by_place);
+  for (guint k = 0; k < n; k++)
+    {
+      const Lane *p = by_place->pdata[start[k]];
+      gint64 bucket = (gint64)floor (p->at / REACH);
+      guint own = (guint64)bucket % BUCKETS;
+
+      for (int by = -1; by <= 1; by++)
+        if (open[(guint64)(bucket + by) % BUCKETS] != NULL)
+          join (open[(guint64)(bucket + by) % BUCKETS], by_place, root, start[k]);
+      if (open[own] == NULL)
+        open[own] = g_array_new (FALSE, FALSE, sizeof (guint));
+      g_array_append_val (open[own], start[k]);
+    }
+  for (guint b = 0; b < BUCKETS; b++)
+    if (open[b] != NULL)
+      g_array_unref (open[b]);
   return root;
 }
 

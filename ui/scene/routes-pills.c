@@ -7,9 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#define CARD_GAP 3.0 /* from cards, and from what is written under them */
-#define PILL_GAP 2.0
-#define POINT    6.0 /* half the side of a point's square */
+#define CARD_GAP  3.0 /* from cards, and from what is written under them */
+#define PILL_GAP  2.0
+#define LONG      8000.0
+#define CROWDED   64u /* pieces of wires below one shape */
+#define MOST_SAID 16u /* shapes of one output that are looked at */
+#define POINT     6.0 /* half the side of a point's square */
 
 /* ---- words ---------------------------------------------------------------- */
 
@@ -41,15 +44,22 @@ studio_pill_text (const char *label, StudioPillForm form)
 
 /* ---- places --------------------------------------------------------------- */
 
+/* A place that is taken, in the list of one cell. */
+typedef struct
+{
+  StudioRect rect;
+  guint next;
+} Pill;
+
 typedef struct
 {
   const StudioScene *scene;
   const StudioRoute *route;
-  RouteIndex cards, pieces, placed; /* placed: of the wires that come before, renewed as they become many */
+  RouteIndex cards, pieces;
   StudioRect *card, *piece;
   guint *wire_of;
-  GArray *pills; /* StudioRect, taken already */
-  guint indexed; /* of them */
+  GArray *pills;     /* Pill */
+  guint *first_pill; /* of each cell of cards, into pills; G_MAXUINT: none */
 } Places;
 
 /* Cards, the words under them, notes, and points that wires are led through. */
@@ -98,7 +108,9 @@ collect_pieces (Places *self)
     for (guint k = 0; k < self->route[l].n_pieces; k++)
       {
         self->piece[n] = studio_curve_bounds (&self->route[l].piece[k]);
-        self->wire_of[n++] = l;
+        self->wire_of[n] = l;
+        /* A curve across half the graph would stand in every cell, and hardly ever in the way. */
+        n += self->piece[n].width < LONG || self->piece[n].height < 1;
       }
   route_index_init (&self->pieces, self->piece, n);
 }
@@ -109,31 +121,37 @@ grown (const StudioRect *r, double by)
   return (StudioRect){ r->x - by, r->y - by, r->width + 2 * by, r->height + 2 * by };
 }
 
-/* Most pills are in the index; the last few, which are not yet, are looked at one by one. */
 static gboolean
 is_clear_of_pills (Places *self, const StudioRect *r)
 {
   StudioRect wide = grown (r, PILL_GAP);
-  guint n;
+  guint c0, r0, c1, r1;
 
-  if (self->pills->len > self->indexed + 64)
-    {
-      if (self->indexed > 0)
-        route_index_clear (&self->placed);
-      self->indexed = self->pills->len;
-      route_index_init (&self->placed, (const StudioRect *)(gpointer)self->pills->data, self->indexed);
-    }
-  if (self->indexed > 0)
-    {
-      self->placed.card = (const StudioRect *)(gpointer)self->pills->data;
-      route_index_find (&self->placed, &wide, &n);
-      if (n > 0)
-        return FALSE;
-    }
-  for (guint i = self->indexed; i < self->pills->len; i++)
-    if (studio_rect_intersects (&g_array_index (self->pills, StudioRect, i), &wide))
-      return FALSE;
+  route_index_cells (&self->cards, &wide, &c0, &r0, &c1, &r1);
+  for (guint row = r0; row <= r1; row++)
+    for (guint c = c0; c <= c1; c++)
+      for (guint k = self->first_pill[row * self->cards.columns + c]; k != G_MAXUINT;
+           k = g_array_index (self->pills, Pill, k).next)
+        if (studio_rect_intersects (&g_array_index (self->pills, Pill, k).rect, &wide))
+          return FALSE;
   return TRUE;
+}
+
+static void
+take_place (Places *self, const StudioRect *r)
+{
+  guint c0, r0, c1, r1;
+
+  route_index_cells (&self->cards, r, &c0, &r0, &c1, &r1);
+  for (guint row = r0; row <= r1; row++)
+    for (guint c = c0; c <= c1; c++)
+      {
+        guint *first = &self->first_pill[row * self->cards.columns + c];
+        Pill pill = { *r, *first };
+
+        *first = self->pills->len;
+        g_array_append_val (self->pills, pill);
+      }
 }
 
 /* Whether wires of other outputs pass below: what stands on two wires seems to speak of both. */
@@ -144,6 +162,8 @@ covers_others (Places *self, guint link, const StudioRect *r)
   guint n;
   const guint *near = route_index_find (&self->pieces, r, &n);
 
+  if (n > CROWDED)
+    return TRUE;
   for (guint i = 0; i < n; i++)
     {
       const StudioLink *other = &self->scene->link[self->wire_of[near[i]]];
@@ -232,10 +252,12 @@ is_said (const Places *self, guint link, const StudioPill *pill)
   const StudioLink *own = &self->scene->link[link];
   guint other = self->scene->item[own->from].output[own->output].link;
 
-  for (; other != STUDIO_NO_ITEM && other < link; other = self->scene->link[other].next_out)
+  for (guint seen = 0; other != STUDIO_NO_ITEM && other < link && seen < MOST_SAID;
+       other = self->scene->link[other].next_out)
     {
       const StudioRect *r = &pill[other].rect, *way = &self->route[link].bounds;
 
+      seen += r->width > 0;
       if (r->width > 0 && r->x < way->x + way->width && way->x < r->x + r->width && r->y < way->y + way->height + 1
           && way->y < r->y + r->height + 1
           && studio_route_distance (&self->route[link], r->x + r->width / 2, r->y + r->height / 2) < PILL_GAP)
@@ -258,7 +280,7 @@ place_link (Places *self, guint link, StudioPillSize size, gpointer data, Studio
         if (size (label, form, &width, &height, data) && place (self, link, width, height, pass == 0, &pill->rect))
           {
             pill->form = form;
-            g_array_append_val (self->pills, pill->rect);
+            take_place (self, &pill->rect);
             return;
           }
       }
@@ -269,13 +291,18 @@ void
 route_place_pills (const StudioScene *scene, const StudioRoute *route, const guint8 *stale, StudioPillSize size,
                    gpointer data, StudioPill *pill)
 {
-  Places self = { .scene = scene, .route = route, .pills = g_array_new (FALSE, FALSE, sizeof (StudioRect)) };
+  Places self = { .scene = scene, .route = route, .pills = g_array_new (FALSE, FALSE, sizeof (Pill)) };
+  guint n_cells;
 
   collect_cards (&self);
   collect_pieces (&self);
+  n_cells = self.cards.columns * self.cards.rows;
+  self.first_pill = g_new (guint, n_cells + 1);
+  for (guint c = 0; c < n_cells; c++)
+    self.first_pill[c] = G_MAXUINT;
   for (guint l = 0; stale != NULL && l < scene->n_links; l++)
     if (!stale[l] && pill[l].rect.width > 0)
-      g_array_append_val (self.pills, pill[l].rect);
+      take_place (&self, &pill[l].rect);
   for (guint l = 0; l < scene->n_links; l++)
     {
       if (stale != NULL && !stale[l])
@@ -284,8 +311,7 @@ route_place_pills (const StudioScene *scene, const StudioRoute *route, const gui
       if (scene->link[l].label != NULL && !is_said (&self, l, pill))
         place_link (&self, l, size, data, &pill[l]);
     }
-  if (self.indexed > 0)
-    route_index_clear (&self.placed);
+  g_free (self.first_pill);
   route_index_clear (&self.cards);
   route_index_clear (&self.pieces);
   g_free (self.card);

@@ -25,6 +25,10 @@ typedef struct
 
 void route_index_init (RouteIndex *index, const StudioRect *card, guint n);
 void route_index_clear (RouteIndex *index);
+/* The first and the last column and row that a rectangle touches; what lies outside belongs to those at the border. */
+void route_index_cells (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, guint *c1, guint *r1);
+/* Whether so few cards are there that they may all be looked at for one wire. */
+gboolean route_index_is_small (const RouteIndex *index, const StudioRect *rect);
 /* The cards that touch the rectangle; valid until the next question. */
 const guint *route_index_find (RouteIndex *index, const StudioRect *rect, guint *n);
 

@@ -13,7 +13,10 @@
 #define BELOW       1.12 /* of two ways alike the one above is taken: below are targets and what hangs on cards */
 #define MARGIN      112.0
 #define WIDE_MARGIN 480.0
-#define MOST_NODES  (1u << 18)
+#define MOST_NODES  (1u << 14) /* that a way is looked for among; a wire that would need more is a plain curve */
+#define MOST_CARDS  2048u
+#define MANY_CARDS  256u
+#define NEAR_END    600.0
 
 /* ---- the index ------------------------------------------------------------ */
 
@@ -23,8 +26,8 @@ cell_at (double v, guint n)
   return v <= 0 ? 0 : v >= n ? n - 1 : (guint)v;
 }
 
-static void
-cells_of (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, guint *c1, guint *r1)
+void
+route_index_cells (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, guint *c1, guint *r1)
 {
   double scale = 1 / index->cell;
 
@@ -32,6 +35,18 @@ cells_of (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, gu
   *c1 = cell_at ((r->x + r->width - index->x) * scale, index->columns);
   *r0 = cell_at ((r->y - index->y) * scale, index->rows);
   *r1 = cell_at ((r->y + r->height - index->y) * scale, index->rows);
+}
+
+gboolean
+route_index_is_small (const RouteIndex *index, const StudioRect *rect)
+{
+  guint c0, r0, c1, r1, n = 0;
+
+  route_index_cells (index, rect, &c0, &r0, &c1, &r1);
+  /* The cells of a row follow each other, and so do their entries. */
+  for (guint r = r0; r <= r1 && n <= MOST_CARDS; r++)
+    n += index->first[r * index->columns + c1 + 1] - index->first[r * index->columns + c0];
+  return n <= MOST_CARDS;
 }
 
 void
@@ -59,7 +74,7 @@ route_index_init (RouteIndex *index, const StudioRect *card, guint n)
     {
       for (guint i = 0; i < n; i++)
         {
-          cells_of (index, &card[i], &c0, &r0, &c1, &r1);
+          route_index_cells (index, &card[i], &c0, &r0, &c1, &r1);
           for (guint r = r0; r <= r1; r++)
             for (guint c = c0; c <= c1; c++)
               {
@@ -96,7 +111,7 @@ route_index_find (RouteIndex *index, const StudioRect *rect, guint *n)
 
   index->question++;
   g_array_set_size (index->found, 0);
-  cells_of (index, rect, &c0, &r0, &c1, &r1);
+  route_index_cells (index, rect, &c0, &r0, &c1, &r1);
   for (guint r = r0; r <= r1 && index->n_cards > 0; r++)
     for (guint c = c0; c <= c1; c++)
       for (guint k = index->first[r * index->columns + c]; k < index->first[r * index->columns + c + 1]; k++)
@@ -202,23 +217,37 @@ goal_x (const RouteWire *wire, double clear)
   return wire->to != STUDIO_NO_ITEM ? wire->x1 - clear : wire->x1;
 }
 
+/* A long wire turns near its ends: upright lines beside the cards between would only be many. */
+static gboolean
+is_near_end (const RouteWire *wire, const StudioRect *card)
+{
+  return (fabs (card->x - wire->x0) < NEAR_END && fabs (card->y - wire->y0) < NEAR_END)
+         || (fabs (card->x - wire->x1) < NEAR_END && fabs (card->y - wire->y1) < NEAR_END);
+}
+
 static gboolean
 lines_init (Lines *lines, RouteIndex *index, const RouteWire *wire, const StudioRect *window, double clear)
 {
   StudioRect reach = { window->x - clear, window->y - clear, window->width + 2 * clear, window->height + 2 * clear };
   double right = window->x + window->width, bottom = window->y + window->height;
   guint n, nx = 0, ny = 0;
-  const guint *near = route_index_find (index, &reach, &n);
+  const guint *near;
 
   memset (lines, 0, sizeof *lines);
+  if (!route_index_is_small (index, &reach))
+    return FALSE;
+  near = route_index_find (index, &reach, &n);
   lines->x = g_new (double, 2 * n + 2);
   lines->y = g_new (double, 2 * n + 2);
   for (guint k = 0; k < n; k++)
     {
       const StudioRect *card = &index->card[near[k]];
 
-      add_line (lines->x, &nx, card->x - clear, window->x, right);
-      add_line (lines->x, &nx, card->x + card->width + clear, window->x, right);
+      if (n <= MANY_CARDS || is_near_end (wire, card))
+        {
+          add_line (lines->x, &nx, card->x - clear, window->x, right);
+          add_line (lines->x, &nx, card->x + card->width + clear, window->x, right);
+        }
       add_line (lines->y, &ny, card->y - clear, window->y, bottom);
       add_line (lines->y, &ny, card->y + card->height + clear, window->y, bottom);
     }

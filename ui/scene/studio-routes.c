@@ -125,6 +125,8 @@ is_free_curve (RouteIndex *index, const StudioCurve *curve, const RouteWire *wir
   *region = studio_curve_bounds (curve);
   *region = (StudioRect){ region->x - ROUTE_CLEAR, region->y - ROUTE_CLEAR, region->width + 2 * ROUTE_CLEAR,
                           region->height + 2 * ROUTE_CLEAR };
+  if (!route_index_is_small (index, region))
+    return FALSE;
   near = route_index_find (index, region, &n);
   for (guint i = 0; i < n; i++)
     {
