@@ -1,6 +1,8 @@
 /* The document's file when others change it: what is noticed, what is not taken for a change, what can be undone, and
  * who is told that somebody else has it open. */
 #include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -261,6 +263,48 @@ test_dead_holder (Fixture *f, gconstpointer data)
   close (pipes[1]);
 }
 
+static void
+saved_cb (GObject *source, GAsyncResult *result, gpointer done)
+{
+  g_autoptr (GError) error = NULL;
+  *(gboolean *)done = studio_document_save_finish (STUDIO_DOCUMENT (source), result, &error);
+  g_assert_no_error (error);
+}
+
+/* A disk that takes its time, here a pipe that nobody reads yet, keeps nobody waiting; what is changed meanwhile is not
+ * saved, and is known not to be. */
+static void
+test_slow (Fixture *f, gconstpointer data)
+{
+  g_autofree char *pipe = g_build_filename (f->folder, "pipe.xml", NULL), *text = NULL;
+  gboolean done = FALSE;
+  char got[4096] = "";
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
+  studio_document_save_async (f->document, pipe, saved_cb, &done);
+  g_assert_true (studio_document_is_saving (f->document));
+  text = loom_graph_write (studio_document_get_graph (f->document), NULL);
+  studio_document_begin (f->document, "Change");
+  studio_document_edit (
+      f->document, loom_edit_set (loom_element_child (loom_graph_root (studio_document_get_graph (f->document)), 0),
+                                  "out_features", "3"));
+  studio_document_end (f->document);
+  for (int i = 0; i < 20; i++, g_usleep (1000))
+    g_main_context_iteration (NULL, FALSE);
+  g_assert_false (done);
+  FILE *reader = fopen (pipe, "r");
+  g_assert_nonnull (reader);
+  g_assert_cmpuint (fread (got, 1, sizeof got - 1, reader), ==, strlen (text));
+  fclose (reader);
+  while (!done)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (got, ==, text);
+  g_assert_false (studio_document_is_saving (f->document));
+  g_assert_true (studio_document_is_edited (f->document));
+  studio_document_undo (f->document);
+  g_assert_false (studio_document_is_edited (f->document));
+  g_unlink (pipe);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -273,6 +317,7 @@ main (int argc, char **argv)
   ADD ("recovered", test_recovered, NULL);
   ADD ("recovered-saved", test_recovered, "saved");
   ADD ("two", test_two, NULL);
+  ADD ("slow", test_slow, NULL);
   ADD ("dead-holder", test_dead_holder, NULL);
 #undef ADD
   return g_test_run ();

@@ -24,6 +24,7 @@ note_written (StudioDocument *self)
 static void
 adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
 {
+  self->saving = NULL;
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
   g_clear_pointer (&self->net, loom_net_free);
@@ -96,39 +97,6 @@ studio_document_reset (StudioDocument *self)
 
   if (!studio_document_open_text (self, empty, -1, NULL, &error))
     g_error ("The empty graph cannot be read: %s", error->message);
-}
-
-gboolean
-studio_document_save (StudioDocument *self, const char *path, GError **error)
-{
-  g_autofree char *absolute = NULL, *folder = NULL;
-
-  if (path == NULL)
-    path = self->path;
-  g_return_val_if_fail (path != NULL, FALSE);
-  absolute = g_canonicalize_filename (path, NULL);
-  if (!loom_graph_write_file (self->graph, absolute, error))
-    return FALSE;
-  g_free (self->path);
-  self->path = g_steal_pointer (&absolute);
-  note_written (self);
-  self->n_dropped = 0;
-  folder = loom_run_data_folder (self->path);
-  if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
-    {
-      /* Relative data paths mean something else now. */
-      loom_graph_set_folder (self->graph, folder);
-      studio_document_changed (self);
-    }
-  if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
-    {
-      /* The file is well formed now: what was said about the old one is over. */
-      g_clear_pointer (&self->grammar, loom_faults_free);
-      self->net_valid = FALSE;
-      studio_document_infer (self);
-    }
-  studio_document_note_saved (self);
-  return TRUE;
 }
 
 void
@@ -266,6 +234,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
 void
 studio_document_close (StudioDocument *self)
 {
+  self->saving = NULL;
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
   self->wants_journal = FALSE;

@@ -82,6 +82,7 @@ struct _StudioDocument
   char *holder; /* another Studio that has the file open */
 
   char *saved_text;
+  GTask *saving; /* what is being written now; nothing is said of it once this is another document */
   gboolean edited, edited_valid;
 
   LoomGraph *run_graph;

@@ -39,6 +39,10 @@ studio_document_open_text (StudioDocument *self, const char *text, gssize length
 void studio_document_reset (StudioDocument *self);
 /* Writes to path, or where it was opened from when path is NULL. The file is whole or untouched. */
 gboolean studio_document_save (StudioDocument *self, const char *path, GError **error);
+/* The same while one goes on working: what is changed after the call is not saved by it. One at a time. */
+void studio_document_save_async (StudioDocument *self, const char *path, GAsyncReadyCallback callback, gpointer data);
+gboolean studio_document_save_finish (StudioDocument *self, GAsyncResult *result, GError **error);
+gboolean studio_document_is_saving (StudioDocument *self);
 /* How many parts of the file at the document's path were not understood when it was read, and would be lost by saving
  * over it. 0 once it was saved. */
 guint studio_document_dropped_parts (StudioDocument *self);

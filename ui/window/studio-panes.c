@@ -483,6 +483,8 @@ studio_panes_init (StudioPanes *self)
   add_scrim (self);
   for (int i = 0; i < N_PANES; i++)
     add_pane (self, i);
+  /* Before what has the focus: the canvas under a drawer knows Escape, too. */
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
 }

@@ -129,21 +129,6 @@ say_saved (StudioWindow *self)
 
 static void save_asking (StudioWindow *self, const char *path, StudioAfter *after);
 
-static gboolean
-save_to (StudioWindow *self, const char *path)
-{
-  g_autoptr (GError) error = NULL;
-  if (studio_document_save (self->document, path, &error))
-    {
-      g_autoptr (GFile) file = g_file_new_for_path (studio_document_get_path (self->document));
-      g_autofree char *uri = g_file_get_uri (file);
-      gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
-      return TRUE;
-    }
-  studio_window_toast (self, error->message);
-  return FALSE;
-}
-
 void
 studio_window_save_then (StudioWindow *self, StudioAfter *after)
 {
@@ -166,18 +151,54 @@ studio_window_forget_after (gpointer after)
     studio_after_free (after);
 }
 
+static void
+remember_recent (StudioWindow *self)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (studio_document_get_path (self->document));
+  g_autofree char *uri = g_file_get_uri (file);
+  gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
+}
+
+/* A window that was closed meanwhile has no document any more, and its file is written nevertheless. */
+static void
+saved_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWindow) self = data;
+  g_autoptr (GError) error = NULL;
+  StudioAfter *after = g_steal_pointer (&self->after_save);
+  gboolean done = studio_document_save_finish (STUDIO_DOCUMENT (source), result, &error);
+  if (self->document == NULL)
+    {
+      studio_window_forget_after (after);
+      return;
+    }
+  if (!done)
+    studio_window_toast (self, error->message);
+  else
+    {
+      remember_recent (self);
+      if (after == NULL)
+        say_saved (self);
+      else if (!studio_document_is_edited (self->document))
+        after->then (self, after->data);
+      else
+        studio_window_toast (self, "The graph was changed while it was saved: save it again first.");
+    }
+  studio_window_forget_after (after);
+}
+
 /* Takes after, which may be NULL. */
 static void
 finish_save (StudioWindow *self, const char *path, StudioAfter *after)
 {
-  if (save_to (self, path))
+  if (studio_document_is_saving (self->document))
     {
-      if (after != NULL)
-        after->then (self, after->data);
-      else
-        say_saved (self);
+      studio_window_toast (self, "The graph is still being saved.");
+      studio_window_forget_after (after);
+      return;
     }
-  studio_window_forget_after (after);
+  self->after_save = after;
+  studio_document_save_async (self->document, path, saved_cb, g_object_ref (self));
 }
 
 static void

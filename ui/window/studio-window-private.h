@@ -18,6 +18,8 @@
 
 G_BEGIN_DECLS
 
+typedef struct StudioAfter StudioAfter;
+
 struct _StudioWindow
 {
   AdwApplicationWindow parent_instance;
@@ -61,6 +63,7 @@ struct _StudioWindow
   char **orphans;            /* journals of crashes, newest first */
   gboolean holder_dismissed; /* that another Studio has the file open is known */
   GtkWidget *help;           /* weak: its window */
+  StudioAfter *after_save;   /* follows what is being saved now */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   char **devices;             /* the worker's, the default first; NULL until it has answered */
@@ -87,13 +90,13 @@ void studio_window_open_lesson (StudioWindow *self);
 /* ---- questions (-guard.c) ---- */
 typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);
 /* A command that waits until no work would be lost by it. */
-typedef struct
+struct StudioAfter
 {
   StudioWindow *window;
   StudioWindowThen then;
   gpointer data;
   GDestroyNotify destroy;
-} StudioAfter;
+};
 void studio_after_free (StudioAfter *after);
 /* Changes that are in no file, or a run that goes on. */
 gboolean studio_window_would_lose (StudioWindow *self);
