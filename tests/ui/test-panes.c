@@ -52,6 +52,7 @@ test_drawers (void)
   wide.natural[STUDIO_PANE_END] = 900;
   panes_place (&places, &wide, 640, EM);
   expect_span (places.pane[STUDIO_PANE_END], 39, 601);
+  expect_span (places.pane[STUDIO_PANE_START], -220, 220);
   wide.least[STUDIO_PANE_END] = 640;
   panes_place (&places, &wide, 640, EM);
   expect_span (places.pane[STUDIO_PANE_END], 0, 640);
