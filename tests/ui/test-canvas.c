@@ -243,21 +243,6 @@ test_popovers (Fixture *f, gconstpointer data)
   act (f, "canvas.connect");
 }
 
-/* What lies over the canvas's edges is left room by the fit, and a graph that was fitted moves out of its way. */
-static void
-test_insets (Fixture *f, gconstpointer data)
-{
-  graphene_rect_t before, after;
-
-  studio_canvas_zoom_to_fit (f->canvas);
-  settle ();
-  g_assert_true (studio_canvas_get_card_rect (f->canvas, "fc", &before));
-  studio_canvas_set_insets (f->canvas, 100, 40);
-  settle ();
-  g_assert_true (studio_canvas_get_card_rect (f->canvas, "fc", &after));
-  g_assert_cmpfloat_with_epsilon (after.origin.y - before.origin.y, 30, 2);
-}
-
 static GtkWidget *
 find_list (GtkWidget *widget)
 {
@@ -466,7 +451,6 @@ main (int argc, char **argv)
   ADD ("fix", test_fix);
   ADD ("focus", test_focus);
   ADD ("popovers", test_popovers);
-  ADD ("insets", test_insets);
   ADD ("dropped-wire", test_dropped_wire);
   ADD ("hangs", test_hangs);
   ADD ("inspector", test_inspector);

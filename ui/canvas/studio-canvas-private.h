@@ -25,7 +25,6 @@ struct _StudioCanvas
   gboolean theme_valid;
   gboolean fit_pending; /* until there is a size */
   gboolean fitted;      /* nothing was moved since the graph was fitted */
-  double inset_top, inset_bottom;
   gboolean presentation;
   gboolean right_angles;               /* of wires */
   gboolean bare;                       /* no dots */

@@ -49,15 +49,9 @@ static void
 fit (StudioCanvas *self, const StudioRect *bounds)
 {
   double larger = studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self)));
-  double before = self->view.zoom, top = 0, most;
+  double before = self->view.zoom, most;
   StudioView view = self->view;
 
-  /* Where the words would take too much of it, the graph is more important than the lower ones, and than all. */
-  if (self->inset_top < 0.4 * view.height)
-    {
-      top = self->inset_top;
-      view.height -= top + (top + self->inset_bottom < 0.4 * view.height ? self->inset_bottom : 0);
-    }
   studio_view_fit (&view, bounds);
   /* For the back row everything may be larger than life, and cards grow with the text that somebody wants larger. */
   most = MAX (self->presentation ? 1.6 : 1, MIN (larger, 2));
@@ -67,8 +61,6 @@ fit (StudioCanvas *self, const StudioRect *bounds)
 
       studio_view_zoom_at (&view, CLAMP (room, view.zoom, most), view.width / 2, view.height / 2);
     }
-  view.y -= top / view.zoom;
-  view.height = self->view.height;
   self->view = view;
   studio_canvas_zoomed (self, before);
 }
@@ -134,19 +126,6 @@ studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
     return;
   self->presentation = on;
   studio_canvas_zoom_to_fit (self);
-}
-
-void
-studio_canvas_set_insets (StudioCanvas *self, double top, double bottom)
-{
-  if (self->inset_top == top && self->inset_bottom == bottom)
-    return;
-  self->inset_top = top;
-  self->inset_bottom = bottom;
-  if (!self->fitted)
-    return;
-  self->fit_pending = TRUE;
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
 void

@@ -63,9 +63,6 @@ void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module
 void studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend);
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
-/* Text 1.6 times as large, for the back row. */
-/* Pixels at the upper and lower edge that what is fitted leaves free, for words that lie there. */
-void studio_canvas_set_insets (StudioCanvas *self, double top, double bottom);
 /* Without dots: while a page with words lies over the canvas. */
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
 /* Dims all cards of the root but those with these ids (NULL: none is dimmed): what a lesson talks about. */
@@ -73,6 +70,7 @@ void studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids);
 /* Wires in right angles; else curved where nothing is in their way. */
 void studio_canvas_set_right_angles (StudioCanvas *self, gboolean on);
 gboolean studio_canvas_get_right_angles (StudioCanvas *self);
+/* What is fitted may be 1.6 times as large as life, for the back row. */
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 
 /* Hangs a widget of the card's width under the card (a pin); NULL takes it away. It is shown while its node is. */

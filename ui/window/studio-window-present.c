@@ -318,8 +318,8 @@ key_cb (GtkEventControllerKey *controller, guint keyval, guint keycode, GdkModif
     }
   if ((keyval == GDK_KEY_Right || keyval == GDK_KEY_Left) && (state & GDK_SHIFT_MASK) == 0)
     {
-      gboolean mirrored = gtk_widget_get_direction (GTK_WIDGET (self)) == GTK_TEXT_DIR_RTL;
-      walk (self, (keyval == GDK_KEY_Right) != mirrored ? 1 : -1);
+      /* Data flow to the right, wherever one reads from. */
+      walk (self, keyval == GDK_KEY_Right ? 1 : -1);
       return GDK_EVENT_STOP;
     }
   if (keyval == GDK_KEY_l || keyval == GDK_KEY_L)
