@@ -105,6 +105,7 @@ def choose(s, n):
     time.sleep(0.5)
     s.key(*["Down"] * n)
     s.key("Return")
+    time.sleep(0.4)  # until the menu has given the pointer back
 
 
 def menus(t, s, g):
