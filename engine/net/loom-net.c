@@ -456,7 +456,8 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”.", port);
       return -1;
     }
-  if (follow_place (net, place, rest, &source) && is_there (net, &source))
+  if (follow_place (net, place, rest, &source) && is_there (net, &source)
+      && loom_net_pass_by ((LoomNet *)net, &source))
     {
       if (output != NULL)
         *output = source.output;

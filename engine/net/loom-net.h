@@ -47,6 +47,7 @@ typedef struct
   const LoomPortSpec *output_spec;
   gboolean outputs_dynamic; /* how many there are is not known yet: those above are as many as there can be */
   const LoomType *output; /* meaningless where !typed */
+  gboolean muted; /* it or a module around it: nothing reads it, as an input of its passes it by */
   gboolean typed;         /* inference reached it without a fault */
   LoomCost cost;          /* symbols bound as given, B = 1 where unbound */
   char own_symbol;        /* stands for a size that only data decide, see LoomOp.count_size; 0: none */

@@ -82,6 +82,8 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->net = net;
   n->weight_path = weight_path;
   n->frozen = instance->frozen || is_true (local->element, "frozen");
+  n->bypassed = is_true (local->element, "mute");
+  n->node.muted = n->bypassed || instance->muted;
   n->arguments = &instance->arguments;
   infer->host = &loom_net_infer_host;
   infer->data = n;
@@ -298,6 +300,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       inner->weight_path = weights;
       inner->device = device != NULL ? loom_net_intern (device) : instance->device;
       inner->frozen = instance->frozen || is_true (local->element, "frozen");
+      inner->muted = instance->muted || is_true (local->element, "mute");
       inner->dtype = dtype_of (instance, local);
       slot->copies[copy] = inner;
       expand_scope (net, inner);

@@ -43,6 +43,30 @@ leave (guint port, Step *step)
   return port < user->n_ports && go_along (user->wires[port], inner->parent, step);
 }
 
+static gboolean
+is_muted (const NetLocal *local)
+{
+  return g_strcmp0 (loom_element_get (local->element, "mute"), "true") == 0;
+}
+
+/* Past a module that is muted: to what feeds its first wired input. */
+static gboolean
+pass_by (LoomNet *net, Step *step)
+{
+  NetInstance *instance = step->instance;
+  const NetLocal *l = instance->scope->locals + step->local;
+
+  for (guint i = 0; i < l->n_ports; i++)
+    if (l->wires[i] != NULL)
+      return go_along (l->wires[i], instance, step);
+  if (net->faults != NULL)
+    loom_fault_set_fix (loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_PORT,
+                                        "mute", "“%s” is muted, and has no wired input whose value could pass it by.",
+                                        l->id),
+                        "mute", NULL, "Unmute it.");
+  return FALSE;
+}
+
 static void
 report_ring (LoomNet *net, const NetInstance *instance, guint local)
 {
@@ -159,6 +183,11 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
           source->output = (guint)step.output;
           return step.output >= 0 && (guint)step.output < n->infer.n_outputs;
         }
+      else if (done && l->kind == NET_MODULE && step.output >= 0 && is_muted (l))
+        {
+          if (!pass_by (net, &step))
+            return FALSE;
+        }
       else if (done && l->kind == NET_MODULE)
         {
           guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
@@ -182,6 +211,62 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
           mark = step;
           limit *= 2;
         }
+    }
+}
+
+/* What a module that is muted would give at an output, had it been computed, and what passes it by. */
+static gboolean
+find_both (LoomNet *net, NetInstance *instance, guint local, guint output, LoomNetSource *within, LoomNetSource *around)
+{
+  const NetSlot *slot = instance->slots + local;
+  Step step = { .instance = instance, .local = local };
+
+  return slot->n > 0 && enter (slot->copies[slot->n - 1], output, &step)
+         && loom_net_follow (net, step.instance, step.local, -1, step.output, step.port, within)
+         && loom_net_follow (net, instance, local, -1, (int)output, NULL, around);
+}
+
+static const LoomType *
+type_of_source (const LoomNet *net, const LoomNetSource *source)
+{
+  const NetNode *n = net->nodes->pdata[source->node];
+
+  return n->node.typed && n->infer.output_is_set[source->output] ? n->node.output + source->output : NULL;
+}
+
+static void
+check_muted_module (LoomNet *net, NetInstance *instance, guint k)
+{
+  const NetLocal *local = instance->scope->locals + k;
+
+  for (guint output = 0; output < local->module->n_outputs; output++)
+    {
+      LoomNetSource within, around;
+      const LoomType *inner, *outer;
+
+      if (!find_both (net, instance, k, output, &within, &around))
+        continue;
+      inner = type_of_source (net, &within);
+      outer = type_of_source (net, &around);
+      if (inner != NULL && outer != NULL && !loom_type_equal (inner, outer))
+        loom_net_fault_muted (net, local->element, loom_net_join (net, instance->path, local->id), local->id, inner);
+    }
+}
+
+void
+loom_net_check_muted (LoomNet *net, NetInstance *instance)
+{
+  for (guint k = 0; k < instance->scope->n_locals; k++)
+    {
+      const NetLocal *local = instance->scope->locals + k;
+
+      if (local->kind != NET_MODULE)
+        continue;
+      if (is_muted (local))
+        check_muted_module (net, instance, k);
+      else
+        for (guint copy = 0; copy < instance->slots[k].n; copy++)
+          loom_net_check_muted (net, instance->slots[k].copies[copy]);
     }
 }
 

@@ -362,6 +362,42 @@ count_errors (const LoomNet *net)
   return loom_faults_count (net->faults) + loom_faults_count (net->repeated_faults);
 }
 
+LoomFault *
+loom_net_fault_muted (LoomNet *net, const LoomElement *element, const char *path, const char *id, const LoomType *type)
+{
+  g_autofree char *shape = loom_shape_to_string (&type->shape);
+  LoomFault *fault
+      = loom_net_fault (net, element, path, LOOM_ERROR_SHAPE, "mute",
+                        "“%s” is muted, but gives %s %s, and no input of its has this type and could pass it "
+                        "by.",
+                        id, loom_dtype_name (type->dtype), shape);
+
+  loom_fault_set_fix (fault, "mute", NULL, "Unmute it.");
+  return fault;
+}
+
+gboolean
+loom_net_pass_by (LoomNet *net, LoomNetSource *source)
+{
+  const NetNode *n = net->nodes->pdata[source->node];
+  const LoomType *type;
+
+  if (!n->bypassed || loom_net_is_weight (net, source) || !n->node.typed)
+    return TRUE;
+  type = n->node.output + source->output;
+  for (guint i = 0; i < n->node.n_inputs; i++)
+    if (n->infer.input[i] != NULL && !loom_op_is_weight_port (n->node.op, i)
+        && loom_type_equal (n->infer.input[i], type))
+      {
+        /* That input has been taken past muted nodes itself, as it came before. */
+        *source = n->node.input[i];
+        return TRUE;
+      }
+  if (net->faults != NULL)
+    loom_net_fault_muted (net, n->node.element, n->node.path, loom_element_get (n->node.element, "id"), type);
+  return FALSE;
+}
+
 static void
 infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
 {
@@ -387,8 +423,10 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
                           from->node.n_outputs, from->node.n_outputs == 1 ? "" : "s", source->output);
           n->broken = TRUE;
         }
+      else if (!loom_net_pass_by (net, (LoomNetSource *)source))
+        n->broken = TRUE;
       else if (!loom_net_is_weight (net, source) || check_weight_source (infer, i, source))
-        infer->input[i] = from->node.output + source->output;
+        infer->input[i] = ((NetNode *)net->nodes->pdata[source->node])->node.output + source->output;
     }
   if (n->broken || infer->has_fault)
     {
@@ -411,7 +449,7 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
   n->node.outputs_dynamic &= !n->node.typed;
   for (guint i = 0; i < infer->n_outputs; i++)
     n->node.typed &= infer->output_is_set[i];
-  if (n->node.typed)
+  if (n->node.typed && !n->node.muted)
     compute_cost (net, n, ones);
   n->node.summary = n->node.typed && infer->op->summary != NULL ? infer->op->summary (infer) : list_parameters (infer);
 }
@@ -430,4 +468,6 @@ loom_net_infer_all (LoomNet *net)
     infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)
     check_ties (net, net->nodes->pdata[i]);
+  if (net->root != NULL && net->root->slots != NULL)
+    loom_net_check_muted (net, net->root);
 }

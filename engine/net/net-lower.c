@@ -164,7 +164,7 @@ mark_needed (Lowering *l)
     {
       const LoomNetNode *n = loom_net_node (l->net, i - 1);
 
-      if (l->options->effects && n->op != NULL && n->op->has_effect)
+      if (l->options->effects && n->op != NULL && n->op->has_effect && !n->muted)
         l->needed[i - 1] = TRUE;
       if (!l->needed[i - 1])
         continue;

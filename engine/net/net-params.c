@@ -126,11 +126,6 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
 
           loom_fault_set_fix (fault, name, "true", "Set it to true.");
         }
-      else if (text != NULL && value && strcmp (name, "mute") == 0)
-        loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, "mute",
-                                            "Muting a node is part of the file format, but not in this version of "
-                                            "Gradloom."),
-                            "mute", NULL, "Remove it.");
     }
   text = loom_element_get (element, "dtype");
   if (text != NULL && (op == NULL || !loom_op_has_param (op, "dtype"))

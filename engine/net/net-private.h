@@ -105,7 +105,7 @@ struct _NetInstance
   NetInstance **siblings; /* the copies, this one among them */
   NetEnvironment arguments;
   const char *path, *weight_path, *device; /* paths are "" at the root */
-  gboolean frozen;
+  gboolean frozen, muted;
   const char *dtype; /* what its nodes compute in, as it is written; NULL: the graph's */
   NetSlot *slots;    /* by local */
 };
@@ -119,6 +119,7 @@ typedef struct
   guint index; /* in the net */
   const char *weight_path;
   gboolean frozen;
+  gboolean bypassed; /* muted itself, and not only with the module that it is in */
   const NetEnvironment *arguments;
   gboolean broken; /* a wire into it is at fault, so its type cannot be known */
 } NetNode;
@@ -138,11 +139,11 @@ struct _LoomNet
   char *folder;
   LoomBinding binding;
   gboolean has_binding;
-  LoomFaults *repeated_faults;  /* while it is made only: what other copies complained about before */
-  GHashTable *reported;   /* faults already reported: "serial message" */
-  GHashTable *claimed; /* while it is made only: full names of state that an assign gives a new value */
-  GHashTable *advice;  /* while it is made only: by the name of an operator that there is not */
-  GHashTable *scopes;  /* key of module and its module arguments → NetScope */
+  LoomFaults *repeated_faults; /* while it is made only: what other copies complained about before */
+  GHashTable *reported;        /* faults already reported: "serial message" */
+  GHashTable *claimed;         /* while it is made only: full names of state that an assign gives a new value */
+  GHashTable *advice;          /* while it is made only: by the name of an operator that there is not */
+  GHashTable *scopes;          /* key of module and its module arguments → NetScope */
   GPtrArray *compiling_modules;
   NetScope *root_scope;
   NetInstance *root;
@@ -159,8 +160,8 @@ struct _LoomNet
  * goes to a list that is not shown, so the result is never NULL. */
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
                            const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
-/* Kept until the process ends, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
- * 2,048 new strings, which a graph of a million nodes would turn into gigabytes. */
+/* Kept until the process ends, as programs and events name nodes after their net is gone. Not a GQuark: its table is
+ * copied for every 2,048 new strings, which a graph of a million nodes would turn into gigabytes. */
 const char *loom_net_intern (const char *text);
 const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
 
@@ -180,6 +181,8 @@ void loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of
 void loom_net_expand (LoomNet *net);
 
 /* net-follow.c */
+/* Says of muted modules below the instance that what passes them by is not what they give, once all is typed. */
+void loom_net_check_muted (LoomNet *net, NetInstance *instance);
 /* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is in between. */
 gboolean loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
                           LoomNetSource *source);
@@ -198,8 +201,18 @@ void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const ch
  * the end, so a tie never makes a ring: the first layer may use what the last one learns. */
 gboolean loom_net_waits_for (const LoomNet *net, const LoomNetNode *node, guint input);
 void loom_net_sort (LoomNet *net);
+static inline gboolean
+loom_type_equal (const LoomType *a, const LoomType *b)
+{
+  return a->dtype == b->dtype && loom_shape_equal (&a->shape, &b->shape);
+}
 
 /* net-infer.c */
+/* Takes a source that is an output of a muted node to what passes the node by: its first input of that type. FALSE
+ * after a fault, where there is none. */
+gboolean loom_net_pass_by (LoomNet *net, LoomNetSource *source);
+LoomFault *
+loom_net_fault_muted (LoomNet *net, const LoomElement *element, const char *path, const char *id, const LoomType *type);
 extern const LoomInferHost loom_net_infer_host;
 void loom_net_infer_all (LoomNet *net);
 

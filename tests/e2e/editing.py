@@ -154,6 +154,22 @@ def grouping(t, s, g):
     undo(s)
 
 
+def muting(t, s, g):
+    s.click(g.cards["act"])
+    s.key("ctrl+shift+m")
+    g = s.wait("muted", lambda g: g.has("Edited"), 2)
+    t.ok(len(g.faults) == 1, "a muted layer is passed by without a fault")
+    g = undo(s)
+    s.click(g.cards["act"])
+    s.key("alt+s")
+    time.sleep(0.4)
+    s.type("gelu")
+    s.key("Return")
+    g = s.wait("swapped", lambda g: g.has("Edited"), 2)
+    t.ok(pairs(g) == sorted(START), "Alt+S swaps a layer and keeps its wires")
+    undo(s)
+
+
 def body(t):
     with Studio("editing") as s:
         path = os.path.join(s.folder, "net.xml")
@@ -163,7 +179,7 @@ def body(t):
         s.arguments = [path]
         s.launch()
         g = s.wait("graph", lambda g: len(g.cards) == 6 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
-        for part in (reasons, cutting, moving, dissolving, menus, grouping):
+        for part in (reasons, cutting, moving, dissolving, menus, grouping, muting):
             part(t, s, s.look())
 
 

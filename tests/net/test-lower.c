@@ -230,6 +230,43 @@ test_unbound (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (error->message, "B × 3"));
 }
 
+/* What is computed without a muted node is, to the letter, what is computed where it is not there. */
+static char *
+print_lowered (const char *body)
+{
+  static const LoomBinding binding = { .value = { ['B' - 'A'] = 2 } };
+  g_autofree char *graph_text = g_strconcat ("<graph xmlns='urn:gradloom:graph' version='1'>", body, "</graph>", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (graph_text, strlen (graph_text), "muted", faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, &binding, faults);
+  LoomNetSource want = { (guint)loom_net_find (net, "out"), 0 };
+  LoomLowerOptions options = { .training = TRUE, .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &want };
+  LoomProgram *program;
+  LoomValue value;
+  char *printed;
+
+  g_assert_cmpuint (loom_faults_length (faults), ==, 0);
+  program = loom_lower (net, &options, &value, &error);
+  g_assert_no_error (error);
+  printed = loom_program_print (program);
+  loom_program_unref (program);
+  return printed;
+}
+
+static void
+test_muted (void)
+{
+  g_autofree char *with = print_lowered ("<node id='x' op='input' shape='B,3'/><node id='a' op='relu' mute='true'/>"
+                                         "<node id='b' op='linear' out_features='3' mute='true'/>"
+                                         "<node id='out' op='linear' out_features='2'/>"
+                                         "<wire from='x' to='a'/><wire from='a' to='b'/><wire from='b' to='out'/>");
+  g_autofree char *without = print_lowered ("<node id='x' op='input' shape='B,3'/>"
+                                            "<node id='out' op='linear' out_features='2'/><wire from='x' to='out'/>");
+
+  g_assert_cmpstr (with, ==, without);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -246,5 +283,6 @@ main (int argc, char **argv)
   ADD ("given-and-wanted", &bound, test_given_and_wanted);
   ADD ("detach", &bound, test_detach);
   ADD ("unbound", NULL, test_unbound);
+  g_test_add_func ("/net/lower/muted", test_muted);
   return g_test_run ();
 }

@@ -437,6 +437,94 @@ test_unknown_words (void)
   g_assert_cmpfloat (one, <, each / 10);
 }
 
+/* What a node reads, by path: names of outputs with commas. */
+static char *
+reads (const LoomNet *net, const char *path)
+{
+  const LoomNetNode *n = loom_net_node (net, (guint)loom_net_find (net, path));
+  GString *s = g_string_new (NULL);
+
+  for (guint k = 0; k < n->n_inputs; k++)
+    if (n->input[k].node != G_MAXUINT)
+      {
+        g_autofree char *name = loom_net_port_name (net, n->input[k].node, n->input[k].output);
+
+        g_string_append_printf (s, "%s%s", s->len > 0 ? ", " : "", name);
+      }
+  return g_string_free (s, FALSE);
+}
+
+static void
+assert_reads (const LoomNet *net, const char *path, const char *expected)
+{
+  g_autofree char *now = reads (net, path);
+
+  g_assert_cmpstr (now, ==, expected);
+}
+
+/* A muted node is passed by by its first input of the type that it would give; a module by its first wired input. */
+static void
+test_muted (void)
+{
+  static const char block[] = "<module name='block'><node id='x' op='module_input'/>"
+                              "<node id='fc' op='linear' out_features='8'/><node id='y' op='module_output'/>"
+                              "<wire from='x' to='fc'/><wire from='fc' to='y'/></module>";
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autofree char *body
+      = g_strconcat (block,
+                     "<node id='x' op='input' shape='B,8'/><node id='w' op='input' shape='8,8'/>"
+                     "<node id='act' op='relu' mute='true'/><node id='fc' op='linear' out_features='8' mute='true'/>"
+                     "<node id='mm' op='matmul' mute='true'/><node id='b' module='block' repeat='3' mute='true'/>"
+                     "<node id='one' op='tanh'/><node id='two' op='tanh'/><node id='three' op='tanh'/>"
+                     "<wire from='x' to='act'/><wire from='act' to='fc'/><wire from='fc' to='one'/>"
+                     "<wire from='w' to='mm.input'/><wire from='w' to='mm.other'/><wire from='mm' to='two'/>"
+                     "<wire from='one' to='b'/><wire from='b' to='three'/>",
+                     NULL);
+  g_autoptr (LoomNet) net = net_from_body (body, &graph, NULL);
+  guint output;
+  int found;
+
+  assert_reads (net, "one", "x");
+  assert_reads (net, "two", "w");
+  assert_reads (net, "three", "one");
+  g_assert_cmpfloat (loom_net_node (net, (guint)loom_net_find (net, "fc"))->cost.flops, ==, 0);
+  g_assert_cmpfloat (loom_net_node (net, (guint)loom_net_find (net, "b.1.fc"))->cost.flops, ==, 0);
+  found = loom_net_find_port (net, "fc", &output, NULL);
+  g_assert_cmpstr (loom_net_node (net, (guint)found)->path, ==, "x");
+  found = loom_net_find_port (net, "b", &output, NULL);
+  g_assert_cmpstr (loom_net_node (net, (guint)found)->path, ==, "one");
+}
+
+static void
+assert_muted_fault (const char *body, const char *words)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autoptr (LoomNet) net = net_from_body (body, &graph, &faults);
+  g_autofree char *sentences = faults_as_text (faults);
+
+  g_assert_cmpuint (loom_faults_count (faults), ==, 1);
+  g_assert_nonnull (strstr (sentences, words));
+  g_assert_cmpstr (loom_faults_get (faults, 0)->fix_attribute, ==, "mute");
+}
+
+static void
+test_muted_faults (void)
+{
+  assert_muted_fault ("<node id='x' op='input' shape='B,8'/><node id='fc' op='linear' out_features='4' mute='true'/>"
+                      "<node id='act' op='relu'/><wire from='x' to='fc'/><wire from='fc' to='act'/>",
+                      "“fc” is muted, but gives f32 B × 4");
+  assert_muted_fault ("<module name='m'><node id='x' op='module_input'/><node id='fc' op='linear' out_features='4'/>"
+                      "<node id='y' op='module_output'/><wire from='x' to='fc'/><wire from='fc' to='y'/></module>"
+                      "<node id='x' op='input' shape='B,8'/><node id='b' module='m' mute='true'/>"
+                      "<node id='act' op='relu'/><wire from='x' to='b'/><wire from='b' to='act'/>",
+                      "“b” is muted, but gives f32 B × 4");
+  assert_muted_fault ("<node id='x' op='input' shape='B,8' mute='true'/><node id='act' op='relu'/>"
+                      "<wire from='x' to='act'/>",
+                      "“x” is muted, but gives f32 B × 8");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -459,6 +547,8 @@ main (int argc, char **argv)
   g_test_add_func ("/net/one-sentence", test_one_sentence);
   g_test_add_func ("/net/limits", test_limits);
   g_test_add_func ("/net/speed", test_speed);
+  g_test_add_func ("/net/muted", test_muted);
+  g_test_add_func ("/net/muted-faults", test_muted_faults);
   g_test_add_func ("/net/unknown-words", test_unknown_words);
   return g_test_run ();
 }

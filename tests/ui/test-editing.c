@@ -362,6 +362,55 @@ test_ungroup_repeat (void)
   g_assert_nonnull (error);
 }
 
+static void
+test_mute (void)
+{
+  static const char *const pair[] = { "act", "sum", NULL };
+  g_autoptr (StudioDocument) document = document_load (net);
+  g_autofree char *before = document_text (document);
+  StudioScene *scene;
+
+  studio_document_select_only (document, 0);
+  g_assert_false (studio_document_mute_selection (document));
+  select_ids (document, pair);
+  g_assert_true (studio_document_mute_selection (document));
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Mute 2 nodes");
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  g_assert_true (scene->item[studio_scene_find_id (scene, "act")].muted);
+  g_assert_null (scene->item[studio_scene_find_id (scene, "act")].fault);
+  g_assert_true (studio_document_mute_selection (document));
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Unmute 2 nodes");
+  g_assert_true (studio_document_undo (document));
+  assert_undone (document, before);
+}
+
+static void
+test_swap (void)
+{
+  g_autoptr (StudioDocument) document = document_load (net);
+  g_autofree char *before = document_text (document), *text = NULL;
+  guint64 act = document_serial (document, "act"), sum = document_serial (document, "sum");
+
+  g_assert_true (studio_document_can_swap (document, act, loom_op ("gelu")));
+  g_assert_false (studio_document_can_swap (document, act, loom_op ("relu")));
+  g_assert_false (studio_document_can_swap (document, act, loom_op ("input")));
+  g_assert_false (studio_document_can_swap (document, sum, loom_op ("gelu"))); /* two wires, one input */
+  g_assert_true (studio_document_can_swap (document, sum, loom_op ("concat")));
+  g_assert_true (studio_document_swap (document, act, "gelu"));
+  assert_wires (document, "x>fc fc>act.input act>head act>sum.input fc>sum.other");
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Swap act for gelu");
+  assert_undone (document, before);
+  /* Numbers instead of names; parameters that the new one lacks go. */
+  g_assert_true (studio_document_swap (document, sum, "concat"));
+  assert_wires (document, "x>fc fc>act act>head act>sum.0 fc>sum.1");
+  assert_undone (document, before);
+  g_assert_true (studio_document_swap (document, document_serial (document, "fc"), "dropout"));
+  text = document_text (document);
+  g_assert_nonnull (strstr (text, "<node id=\"fc\" op=\"dropout\"/>"));
+  assert_undone (document, before);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -375,5 +424,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/editing/group-paths", test_group_paths);
   g_test_add_func ("/ui/editing/group-arguments", test_group_arguments);
   g_test_add_func ("/ui/editing/ungroup-repeat", test_ungroup_repeat);
+  g_test_add_func ("/ui/editing/mute", test_mute);
+  g_test_add_func ("/ui/editing/swap", test_swap);
   return g_test_run ();
 }

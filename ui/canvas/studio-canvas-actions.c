@@ -219,6 +219,13 @@ ungroup (StudioCanvas *self)
 }
 
 static void
+mute (StudioCanvas *self)
+{
+  if (!studio_document_mute_selection (self->document))
+    studio_canvas_say (self, "Select the layers that are to be left out first.");
+}
+
+static void
 leave (StudioCanvas *self)
 {
   studio_document_leave (self->document);
@@ -373,6 +380,8 @@ static const struct
   { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, "Go", "Previous card" },
   { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, "Edit", "Group into a module" },
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Ungroup the module" },
+  { "canvas.mute", mute, GDK_KEY_m, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Mute or unmute the layers" },
+  { "canvas.swap", studio_swap_popup, GDK_KEY_s, 0, GDK_ALT_MASK, "Edit", "Swap the layer for another" },
   { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, "Add",
     "Add a frame around the selection" },
   { "canvas.add-point", studio_canvas_add_point, 0, 0, 0, "Add", "Add a reroute point to the wire" },
@@ -472,6 +481,7 @@ studio_canvas_update_actions (StudioCanvas *self)
   enable (self, "canvas.copy", any);
   enable (self, "canvas.duplicate", any);
   enable (self, "canvas.group", any);
+  enable (self, "canvas.mute", any);
   enable (self, "canvas.ungroup", any);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (g_str_has_prefix (commands[i].name, "canvas.align-"))

@@ -37,6 +37,28 @@ is_module (StudioCanvas *self)
 }
 
 static gboolean
+is_layer (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && !item->is_module;
+}
+
+static gboolean
+is_muted (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->muted;
+}
+
+static gboolean
+is_heard (StudioCanvas *self)
+{
+  return !is_muted (self);
+}
+
+static gboolean
 has_output (StudioCanvas *self)
 {
   const StudioItem *item = menu_item (self);
@@ -125,6 +147,10 @@ static const Entry card_entries[] = {
   { "Copy", "canvas.copy", "<Control>c" },
   { "Duplicate", "canvas.duplicate", "<Control>d" },
   { "Delete", "canvas.delete", "Delete" },
+  { SECTION },
+  { "Mute", "canvas.mute", "<Control><Shift>m", is_heard },
+  { "Unmute", "canvas.mute", "<Control><Shift>m", is_muted },
+  { "Swap for…", "canvas.swap", "<Alt>s", is_layer },
   { SECTION },
   { "Group into a module", "canvas.group", "<Control>g" },
   { "Ungroup", "canvas.ungroup", "<Control><Shift>g", is_module },

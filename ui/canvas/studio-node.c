@@ -278,8 +278,9 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
   cairo_surface_t *surface;
 
   g_string_printf (key, "%s %d %g %g %d %d %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "", item->is_module,
-                   head.icon_y, head.height, studio_item_tone (item), item->fault_place, item->waits_for != NULL,
-                   self->selected, factor, wiring, item->figure_height, item->figure != NULL ? item->figure->id : 0);
+                   head.icon_y, head.height, studio_item_tone (item), item->fault_place,
+                   item->waits_for != NULL || item->muted, self->selected, factor, wiring, item->figure_height,
+                   item->figure != NULL ? item->figure->id : 0);
   for (guint p = 0; p < item->n_inputs; p++)
     port_key (key, item, &item->input[p], FALSE);
   g_string_append_c (key, '|');
@@ -398,6 +399,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->badge);
   h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
   h = h * 31 + item->frozen;
+  h = h * 31 + item->muted;
   h = h * 31 + (guint)(item->cost * 1000);
   h = mix (h, item->repeat);
   h = mix (h, item->fault);
@@ -505,6 +507,8 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
     g_string_append (description, "shape not known");
   if (item->badge != NULL)
     g_string_append_printf (description, "; on %s", item->badge);
+  if (item->muted)
+    g_string_append (description, "; muted");
   if (item->frozen)
     g_string_append (description, "; frozen");
   if (item->fault != NULL)

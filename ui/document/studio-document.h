@@ -200,6 +200,14 @@ void studio_document_dissolve_selection (StudioDocument *self);
 gboolean studio_document_group_selection (StudioDocument *self, const char *name, GError **error);
 /* Puts what the selected module instances hold in their place; a definition that nothing uses any more goes. */
 gboolean studio_document_ungroup_selection (StudioDocument *self, GError **error);
+/* Mutes the selected nodes, which are then left out of what is computed, or unmutes them where all are muted. FALSE:
+ * there is none. */
+gboolean studio_document_mute_selection (StudioDocument *self);
+/* Gives a node another operator: it keeps those wires and parameters that the new one has a place for, and its name unless
+ * that was the operator's. FALSE where there is no such operator, or the node is a module. */
+gboolean studio_document_swap (StudioDocument *self, guint64 serial, const char *op);
+/* Whether the operator has as many ports as the node has wires. */
+gboolean studio_document_can_swap (StudioDocument *self, guint64 serial, const LoomOp *op);
 /* A frame around the selected cards, or around x, y where none is; a note with its corner there. Selected; gives the
  * serial. */
 guint64 studio_document_add_frame (StudioDocument *self, const char *title, double x, double y);

@@ -114,13 +114,13 @@ draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, cons
   cairo_restore (cr);
 }
 
-/* Red for what is wrong by itself alone: what waits for another card, or for a wire of its own, has a broken border. */
+/* Red for what is wrong by itself alone: what waits for another card or for a wire of its own, or is left out, has a broken border. */
 static void
 draw_border (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, gboolean selected)
 {
   StudioTone tone = studio_item_tone (item);
   gboolean fault = tone == STUDIO_TONE_ERROR;
-  gboolean broken = !selected && (item->waits_for != NULL || tone == STUDIO_TONE_TODO);
+  gboolean broken = !selected && (item->waits_for != NULL || item->muted || tone == STUDIO_TONE_TODO);
   const double dash[] = { 5, 3 };
 
   cairo_save (cr);
@@ -151,7 +151,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_rectangle (cr, 0, 0, 4, item->height);
   cairo_fill (cr);
   /* Names stay readable on it, and from the last row the colour still tells what kind of card it is. */
-  tint.alpha = (theme->high_contrast ? 0.12f : theme->dark ? 0.30f : 0.24f) * (item->waits_for != NULL ? 0.4f : 1);
+  tint.alpha = (theme->high_contrast ? 0.12f : theme->dark ? 0.30f : 0.24f) * (item->waits_for != NULL || item->muted ? 0.4f : 1);
   studio_color_set (&tint, cr);
   cairo_rectangle (cr, 4, 0, item->width - 4, head.height);
   cairo_fill (cr);
@@ -322,6 +322,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
   t->name = fitted_text_new (context, item->title, 1, larger, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 0);
   t->summary = fitted_text_new (context,
                                 live != NULL               ? live
+                                : item->muted              ? "muted"
                                 : waits != NULL            ? waits
                                 : item->summary[0] != '\0' ? item->summary
                                                            : studio_item_title (item),
@@ -408,7 +409,7 @@ studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const S
   int h;
   double y = text_top (t, item, &h);
 
-  put (t->name, 36, y, item->waits_for != NULL ? &theme->dim : &theme->text, data);
+  put (t->name, 36, y, item->waits_for != NULL || item->muted ? &theme->dim : &theme->text, data);
   if (t->badge != NULL)
     {
       int badge_width, badge_height;

@@ -165,6 +165,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
   item->op = op != NULL ? loom_op (op) : NULL;
   item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
+  item->muted = g_strcmp0 (loom_element_get (e, "mute"), "true") == 0;
   item->frozen = g_strcmp0 (loom_element_get (e, "frozen"), "true") == 0;
   item->badge = g_strdup (device);
   item->repeat = repeat != NULL ? g_strdup_printf ("×%s", repeat) : NULL;

@@ -61,6 +61,7 @@ typedef struct
   double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */
   gboolean frozen; /* its weights are not trained */
+  gboolean muted;  /* left out of what is computed */
   char *badge;     /* device, where it is not the graph's; else NULL */
   char *repeat;    /* "×4" or NULL */
   guint order;     /* place in topological order; G_MAXUINT unknown */

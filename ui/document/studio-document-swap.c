@@ -1,0 +1,216 @@
+/* Changes what nodes are while their wires stay: muting them, and giving one another operator. */
+#include "ui/document/studio-document-private.h"
+
+#include <string.h>
+
+gboolean
+studio_document_mute_selection (StudioDocument *self)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  gboolean all = TRUE;
+  const char *only = NULL;
+  g_autofree char *name = NULL;
+  guint n = 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_document_is_selected (self, scene->item[i].serial))
+      {
+        all = all && scene->item[i].muted;
+        only = scene->item[i].id;
+        n++;
+      }
+  if (n == 0)
+    return FALSE;
+  name = n == 1 ? g_strdup_printf ("%s %s", all ? "Unmute" : "Mute", only)
+                : g_strdup_printf ("%s %u nodes", all ? "Unmute" : "Mute", n);
+  studio_document_begin (self, name);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_document_is_selected (self, scene->item[i].serial))
+      studio_document_put (self, loom_graph_by_serial (self->graph, scene->item[i].serial), "mute",
+                           all ? NULL : "true");
+  studio_document_end (self);
+  return TRUE;
+}
+
+/* ---- another operator -------------------------------------------------------- */
+
+static gboolean
+is_variadic (const LoomOp *op)
+{
+  return op->inputs != NULL && op->inputs[0].name != NULL && (op->inputs[0].flags & LOOM_PORT_VARIADIC);
+}
+
+static guint
+count_plain_inputs (const LoomOp *op)
+{
+  guint n = 0;
+
+  for (const LoomPortSpec *p = op->inputs; p != NULL && p->name != NULL; p++)
+    n += !(p->flags & LOOM_PORT_WEIGHT);
+  return n;
+}
+
+static guint
+count_wired_inputs (const StudioItem *item)
+{
+  guint n = 0;
+
+  for (guint p = 0; p < item->n_inputs; p++)
+    n += item->input[p].n_links > 0 && !item->input[p].weight;
+  return n;
+}
+
+static gboolean
+has_wired_output (const StudioItem *item)
+{
+  for (guint p = 0; p < item->n_outputs; p++)
+    if (item->output[p].n_links > 0)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+studio_document_can_swap (StudioDocument *self, guint64 serial, const LoomOp *op)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint i = studio_scene_find (scene, serial);
+  const StudioItem *item = i != STUDIO_NO_ITEM ? &scene->item[i] : NULL;
+  guint wired;
+
+  if (item == NULL || item->is_module || op == item->op || op->category == LOOM_CATEGORY_HIDDEN
+      || (item->op != NULL && item->op->role != LOOM_ROLE_NONE) || op->dynamic_inputs != NULL)
+    return FALSE;
+  wired = count_wired_inputs (item);
+  if (has_wired_output (item) && op->dynamic_outputs == NULL && (op->outputs == NULL || op->outputs[0].name == NULL))
+    return FALSE;
+  return is_variadic (op) || (count_plain_inputs (op) >= wired && (wired > 0 || count_plain_inputs (op) == 0));
+}
+
+/* The input that takes the wire of an input of this name: one of the same name, else the first that is free. NULL:
+ * none. (transfer full) */
+static char *
+place_for (const LoomOp *op, const char *old, GHashTable *taken)
+{
+  const LoomPortSpec *found = NULL;
+
+  if (is_variadic (op))
+    return g_strdup_printf ("%u", g_hash_table_size (taken));
+  for (const LoomPortSpec *p = op->inputs; p != NULL && p->name != NULL; p++)
+    if (strcmp (p->name, old) == 0 && !g_hash_table_contains (taken, p->name))
+      return g_strdup (p->name);
+  for (const LoomPortSpec *p = op->inputs; p != NULL && p->name != NULL && found == NULL; p++)
+    if (!(p->flags & LOOM_PORT_WEIGHT) && !g_hash_table_contains (taken, p->name))
+      found = p;
+  return found != NULL ? g_strdup (found->name) : NULL;
+}
+
+static void
+turn_inputs (StudioDocument *self, const StudioScene *scene, guint at, const LoomOp *op)
+{
+  const StudioItem *item = &scene->item[at];
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint p = 0; p < item->n_inputs; p++)
+    {
+      LoomElement *wire;
+      g_autofree char *place = NULL, *to = NULL;
+
+      if (item->input[p].n_links == 0)
+        continue;
+      wire = loom_graph_by_serial (self->graph, scene->link[item->input[p].link].serial);
+      place = item->input[p].weight && loom_op_weight_index (op, item->input[p].name) < 0
+                  ? NULL
+                  : place_for (op, item->input[p].name, taken);
+      studio_document_forget_route (self, wire);
+      if (place == NULL)
+        {
+          studio_document_remove_element (self, wire);
+          continue;
+        }
+      to = g_strdup_printf ("%s.%s", item->id, place);
+      studio_document_put (self, wire, "to", to);
+      g_hash_table_add (taken, g_steal_pointer (&place));
+    }
+}
+
+static void
+turn_outputs (StudioDocument *self, const StudioScene *scene, guint at, const LoomOp *op)
+{
+  const StudioItem *item = &scene->item[at];
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioLink *link = &scene->link[l];
+      LoomElement *wire = loom_graph_by_serial (self->graph, link->serial);
+      const char *name = link->from == at ? item->output[link->output].name : NULL;
+      guint n = loom_op_count_ports (op->outputs);
+      g_autofree char *from = NULL;
+
+      if (name == NULL || loom_op_weight_index (op, name) >= 0)
+        continue;
+      if (n == 0 || (loom_op_output_index (op->outputs, n, name) < 0 && link->output > 0))
+        {
+          studio_document_remove_wire (self, wire);
+          continue;
+        }
+      from = n == 1 || op->dynamic_outputs != NULL ? g_strdup (item->id)
+             : loom_op_output_index (op->outputs, n, name) >= 0
+                 ? g_strdup_printf ("%s.%s", item->id, name)
+                 : g_strdup_printf ("%s.%s", item->id, op->outputs[0].name);
+      studio_document_forget_route (self, wire);
+      studio_document_put (self, wire, "from", from);
+    }
+}
+
+/* Parameters that the new operator does not have go; those that it has may have other values there. */
+static void
+drop_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
+{
+  g_autoptr (GPtrArray) gone = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint a = 0; a < loom_element_n_attributes (node); a++)
+    {
+      const char *name, *value;
+
+      loom_element_attribute (node, a, &name, &value);
+      if (!loom_is_reserved (name) && strchr (name, ':') == NULL && !loom_op_has_param (op, name))
+        g_ptr_array_add (gone, g_strdup (name));
+    }
+  for (guint i = 0; i < gone->len; i++)
+    studio_document_put (self, node, gone->pdata[i], NULL);
+}
+
+/* "relu" or "relu_2" of a relu: nobody chose it. */
+static gboolean
+is_given_name (const char *id, const char *op)
+{
+  gsize n = strlen (op);
+
+  return strncmp (id, op, n) == 0
+         && (id[n] == '\0' || (id[n] == '_' && strspn (id + n + 1, G_CSET_DIGITS) == strlen (id + n + 1)));
+}
+
+gboolean
+studio_document_swap (StudioDocument *self, guint64 serial, const char *name)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint i = studio_scene_find (scene, serial);
+  const LoomOp *op = loom_op (name);
+  LoomElement *node = loom_graph_by_serial (self->graph, serial);
+  g_autofree char *step = NULL, *id = NULL;
+
+  if (i == STUDIO_NO_ITEM || op == NULL || scene->item[i].is_module || op == scene->item[i].op)
+    return FALSE;
+  step = g_strdup_printf ("Swap %s for %s", scene->item[i].id, name);
+  studio_document_begin (self, step);
+  turn_inputs (self, scene, i, op);
+  turn_outputs (self, scene, i, op);
+  drop_params (self, node, op);
+  if (is_given_name (scene->item[i].id, scene->item[i].kind))
+    id = loom_scope_free_id (studio_document_get_scope (self), name);
+  studio_document_put (self, node, "op", name);
+  if (id != NULL)
+    studio_document_rename (self, serial, id, NULL);
+  studio_document_end (self);
+  return TRUE;
+}
