@@ -101,9 +101,9 @@ def dissolving(t, s, g):
 
 
 def choose(s, n):
-    """The entry of an open menu that is n below the first."""
-    time.sleep(0.5)
-    s.key(*["Down"] * n)
+    """An entry of an open menu: 0 is the first, -1 the last, which one comes to upwards."""
+    time.sleep(0.8)
+    s.key(*["Down" if n > 0 else "Up"] * abs(n))
     s.key("Return")
     time.sleep(0.4)  # until the menu has given the pointer back
 
@@ -111,27 +111,29 @@ def choose(s, n):
 def menus(t, s, g):
     s.move((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
     s.xdotool("click", 3)
-    choose(s, 3)
+    choose(s, -1)
     expect(t, s, "the menu of a wire cuts it", START[1:])
     g = undo(s)
     s.move(*middle(g.outputs["fc.out"]))
     s.xdotool("click", 3)
-    choose(s, 3)
+    choose(s, -1)
     expect(t, s, "the menu of a port takes its wires away", [START[0], START[2]])
     g = undo(s)
-    s.click(g.cards["act"])
+    s.press_card("act")
     s.move(2, 2)  # a menu that opens below the pointer begins at that entry
     s.key("Menu")
-    choose(s, 8)
-    g = s.wait("without act", lambda g: "act" not in g.cards, 2)
-    t.ok(len(g.cards) == 5, "the Menu key opens the menu of the card that has the focus")
-    undo(s)
+    choose(s, 0)
+    g = s.wait("parameters", lambda g: g.state["focus"] == "GtkText", 2)
+    t.ok(g.state["selected"] == "act", "the Menu key opens the menu of the card that has the focus")
+    s.key("Escape")
+    s.click((g.canvas[0] + 20, g.canvas[1] + 20))
+    s.key("ctrl+plus", "ctrl+plus", "ctrl+plus", "ctrl+plus")
+    s.wait("closer", lambda g: not all(inside(r, g.canvas) for r in g.cards.values()), 2)
+    s.move(2, 2)
     s.key("shift+F10")
-    choose(s, 4)
-    s.key("Delete")
-    g = s.wait("all selected", lambda g: not g.cards, 2)
-    t.ok(not g.cards, "and Shift+F10 that of the canvas, which selects all")
-    undo(s)
+    choose(s, -1)
+    g = s.wait("fitted", lambda g: all(inside(r, g.canvas) for r in g.cards.values()), 2)
+    t.ok(len(g.cards) == 6, "and Shift+F10 that of the canvas, which fits everything")
 
 
 def grouping(t, s, g):

@@ -172,6 +172,7 @@ static const Entry port_entries[] = {
 };
 
 static const Entry wire_entries[] = {
+  { "Insert layer…", "menu.add", "Insert" },
   { "Watch", "menu.watch", NULL },
   { "Watch gradient", "menu.watch-gradient", NULL },
   { SECTION },
@@ -301,6 +302,13 @@ popup (StudioCanvas *self, double sx, double sy)
   g_signal_connect (menu, "closed", G_CALLBACK (closed_cb), self);
   self->popover = menu;
   gtk_popover_popup (GTK_POPOVER (menu));
+  /* Opened by the pointer it goes on by the keyboard as well, from its first entry. */
+  {
+    GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
+
+    if (focus == NULL || !gtk_widget_is_ancestor (focus, menu))
+      gtk_widget_child_focus (menu, GTK_DIR_TAB_FORWARD);
+  }
 }
 
 /* Points the menu at a thing, which is then what is selected, unless it is one of several that are. */
