@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tests/ui/document-test.h"
+#include "ui/document/studio-clipboard.h"
 
 #define GRAPH(body)                                                                                                    \
   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n" body "</graph>\n"
@@ -411,6 +412,247 @@ test_swap (void)
   assert_undone (document, before);
 }
 
+/* Frames and notes go along, and alone as well. */
+static void
+test_copy_annotations (void)
+{
+  static const char *const pair[] = { "fc", "act", NULL };
+  g_autoptr (StudioDocument) document = document_load (net);
+  g_autofree char *before = NULL, *text = NULL;
+  StudioScene *scene;
+  guint64 note, frame;
+
+  select_ids (document, pair);
+  frame = studio_document_add_frame (document, "Pair", 0, 0);
+  note = studio_document_add_note (document, "Look", 0, 0);
+  before = document_text (document);
+  select_ids (document, pair);
+  studio_document_set_selected (document, frame, TRUE);
+  studio_document_set_selected (document, note, TRUE);
+  studio_document_duplicate (document);
+  scene = studio_document_get_scene (document);
+  g_assert_cmpuint (scene->n_annotations, ==, 4);
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 4);
+  /* By the same way as the cards. */
+  g_assert_cmpfloat (scene->annotation[1].x - scene->annotation[0].x, ==,
+                     scene->item[studio_scene_find_id (scene, "fc_2")].x
+                         - scene->item[studio_scene_find_id (scene, "fc")].x);
+  assert_undone (document, before);
+  studio_document_select_only (document, note);
+  text = studio_clipboard_copy (document);
+  g_assert_true (studio_clipboard_paste (document, text, 500, 500, NULL));
+  g_assert_cmpuint (studio_document_get_scene (document)->n_annotations, ==, 3);
+  assert_undone (document, before);
+}
+
+/* ---- whatever one does ------------------------------------------------------ */
+
+#define N_EDITS 10000
+#define ROUND   200 /* edits until all is undone: a graph that only grows would be another test */
+
+static guint64
+random_item (StudioDocument *document, GRand *rand)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+
+  return scene->n_items > 0 ? scene->item[g_rand_int_range (rand, 0, (gint32)scene->n_items)].serial : 0;
+}
+
+static void
+select_some (StudioDocument *document, GRand *rand, guint most)
+{
+  guint n = (guint)g_rand_int_range (rand, 1, (gint32)most + 1);
+
+  studio_document_select_only (document, 0);
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 serial = random_item (document, rand);
+
+      if (serial != 0)
+        studio_document_set_selected (document, serial, TRUE);
+    }
+}
+
+static void
+connect_some (StudioDocument *document, GRand *rand)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+  guint a = studio_scene_find (scene, random_item (document, rand));
+  guint b = studio_scene_find (scene, random_item (document, rand));
+
+  if (a == STUDIO_NO_ITEM || scene->item[a].n_outputs == 0 || scene->item[b].n_inputs == 0)
+    return;
+  studio_document_connect (document, scene->item[a].serial, scene->item[a].output[0].name, scene->item[b].serial,
+                           scene->item[b].input[g_rand_int_range (rand, 0, (gint32)scene->item[b].n_inputs)].name,
+                           NULL);
+}
+
+static void
+move_some_wires (StudioDocument *document, GRand *rand)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+  guint a = studio_scene_find (scene, random_item (document, rand));
+  guint b = studio_scene_find (scene, random_item (document, rand));
+
+  if (a == STUDIO_NO_ITEM || scene->item[a].n_outputs == 0 || scene->item[b].n_outputs == 0)
+    return;
+  studio_document_move_wires (document, scene->item[a].serial, scene->item[a].output[0].name, scene->item[b].serial,
+                              scene->item[b].output[0].name, NULL);
+}
+
+static void
+swap_some (StudioDocument *document, GRand *rand)
+{
+  static const char *const ops[] = { "tanh", "gelu", "linear", "add", "concat", "layer_norm", "dropout" };
+  const char *op = ops[g_rand_int_range (rand, 0, G_N_ELEMENTS (ops))];
+  guint64 serial = random_item (document, rand);
+
+  if (serial != 0 && studio_document_can_swap (document, serial, loom_op (op)))
+    studio_document_swap (document, serial, op);
+}
+
+static void
+walk_scopes (StudioDocument *document, GRand *rand)
+{
+  guint64 serial = random_item (document, rand);
+
+  if (studio_document_scope_depth (document) > 0 && g_rand_int_range (rand, 0, 2) == 0)
+    studio_document_leave (document);
+  else if (serial != 0)
+    studio_document_enter (document, serial);
+}
+
+static void
+set_some (StudioDocument *document, GRand *rand)
+{
+  g_autofree char *value = g_strdup_printf ("%d", g_rand_int_range (rand, 1, 9));
+  guint64 serial = random_item (document, rand);
+
+  if (serial != 0)
+    studio_document_set_attribute (document, serial, g_rand_int_range (rand, 0, 4) == 0 ? "repeat" : "out_features",
+                                   value);
+}
+
+static void
+random_edit (StudioDocument *document, GRand *rand)
+{
+  static const char *const ops[] = { "linear", "relu", "add", "concat", "flatten", "input" };
+  StudioScene *scene = studio_document_get_scene (document);
+
+  switch (scene->n_items < 3 ? 0 : g_rand_int_range (rand, 0, 18))
+    {
+    case 0:
+    case 1:
+    case 2:
+      if (scene->n_items < 24)
+        studio_document_add_node (document, ops[g_rand_int_range (rand, 0, G_N_ELEMENTS (ops))],
+                                  g_rand_int_range (rand, -500, 500), g_rand_int_range (rand, -500, 500));
+      break;
+    case 3:
+    case 4:
+    case 5:
+      connect_some (document, rand);
+      break;
+    case 6:
+      if (scene->n_links > 0)
+        studio_document_cut_wires (document, &scene->link[g_rand_int_range (rand, 0, (gint32)scene->n_links)].serial,
+                                   1);
+      break;
+    case 7:
+      move_some_wires (document, rand);
+      break;
+    case 8:
+      select_some (document, rand, 3);
+      studio_document_dissolve_selection (document);
+      break;
+    case 9:
+    case 10:
+      select_some (document, rand, 4);
+      studio_document_group_selection (document, NULL, NULL);
+      break;
+    case 11:
+      studio_document_select_all (document);
+      studio_document_ungroup_selection (document, NULL);
+      break;
+    case 12:
+      select_some (document, rand, 3);
+      studio_document_mute_selection (document);
+      break;
+    case 13:
+      swap_some (document, rand);
+      break;
+    case 14:
+      walk_scopes (document, rand);
+      break;
+    case 15:
+      set_some (document, rand);
+      break;
+    case 16:
+      select_some (document, rand, 3);
+      if (scene->n_items < 24)
+        studio_document_duplicate (document);
+      break;
+    default:
+      select_some (document, rand, 2);
+      studio_document_delete_selection (document);
+      break;
+    }
+}
+
+/* Wires that lead from or to a node that there is not. */
+static guint
+count_torn (const LoomElement *scope)
+{
+  guint torn = 0;
+
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      const LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_MODULE)
+        torn += count_torn (e);
+      if (loom_element_tag (e) != LOOM_TAG_WIRE)
+        continue;
+      for (guint end = 0; end < 2; end++)
+        {
+          g_autofree char *id = NULL, *port = NULL;
+
+          torn += !loom_end_split (loom_element_get (e, end == 0 ? "from" : "to"), &id, &port)
+                  || loom_scope_find_node (scope, id) == NULL;
+        }
+    }
+  return torn;
+}
+
+/* Each round of random edits leaves a graph without torn wires, undoes back to where it began byte for byte, and redoes
+ * to where it ended. */
+static void
+test_random (void)
+{
+  gint64 start = g_get_monotonic_time ();
+
+  for (guint seed = 1; seed <= N_EDITS / ROUND; seed++)
+    {
+      g_autoptr (StudioDocument) document = document_load (seed % 2 == 0 ? net : modular);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      g_autofree char *before = document_text (document), *edited = NULL, *undone = NULL, *redone = NULL;
+
+      for (guint i = 0; i < ROUND; i++)
+        random_edit (document, rand);
+      edited = document_text (document);
+      g_assert_cmpuint (count_torn (loom_graph_root (studio_document_get_graph (document))), ==, 0);
+      while (studio_document_undo (document))
+        ;
+      undone = document_text (document);
+      g_assert_cmpstr (undone, ==, before);
+      while (studio_document_redo (document))
+        ;
+      redone = document_text (document);
+      g_assert_cmpstr (redone, ==, edited);
+    }
+  g_test_message ("%d edits in %.1f s", N_EDITS, (g_get_monotonic_time () - start) / 1e6);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -426,5 +668,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/editing/ungroup-repeat", test_ungroup_repeat);
   g_test_add_func ("/ui/editing/mute", test_mute);
   g_test_add_func ("/ui/editing/swap", test_swap);
+  g_test_add_func ("/ui/editing/copy-annotations", test_copy_annotations);
+  g_test_add_func ("/ui/editing/random", test_random);
   return g_test_run ();
 }

@@ -55,6 +55,13 @@ studio_clipboard_copy (StudioDocument *document)
       g_ascii_formatd (y, sizeof y, "%.10g", item->y);
       loom_element_append_detached (layout, loom_element_new (LOOM_TAG_PLACE, "node", item->id, "x", x, "y", y, NULL));
     }
+  for (guint r = 0; r < scene->n_annotations; r++)
+    if (studio_document_is_selected (document, scene->annotation[r].serial))
+      {
+        n++;
+        loom_element_append_detached (
+            layout, loom_element_copy (loom_graph_by_serial (document->graph, scene->annotation[r].serial)));
+      }
   if (n == 0)
     {
       loom_element_free (layout);
@@ -235,6 +242,58 @@ paste_points (StudioDocument *document, const LoomElement *root, const LoomEleme
     }
 }
 
+static gboolean
+is_annotation (const LoomElement *e)
+{
+  return loom_element_tag (e) == LOOM_TAG_FRAME || loom_element_tag (e) == LOOM_TAG_NOTE;
+}
+
+/* Frames and notes of the text, counted and with their corner. */
+static guint
+measure_annotations (const LoomElement *root, double *left, double *top)
+{
+  const LoomElement *layout = loom_element_find (root, LOOM_TAG_LAYOUT);
+  guint n = 0;
+
+  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+    {
+      const LoomElement *e = loom_element_child (layout, i);
+
+      if (!is_annotation (e))
+        continue;
+      *left = MIN (*left, place_value (e, "x"));
+      *top = MIN (*top, place_value (e, "y"));
+      n++;
+    }
+  return n;
+}
+
+static void
+paste_annotations (StudioDocument *document, const LoomElement *root, double dx, double dy, GArray *serials)
+{
+  const LoomElement *from = loom_element_find (root, LOOM_TAG_LAYOUT);
+  LoomElement *scope = studio_document_get_scope (document), *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+
+  for (guint i = 0; from != NULL && i < loom_element_n_children (from); i++)
+    {
+      const LoomElement *e = loom_element_child (from, i);
+      g_autofree char *x = studio_document_coordinate (place_value (e, "x") + dx);
+      g_autofree char *y = studio_document_coordinate (place_value (e, "y") + dy);
+      LoomElement *copy;
+      guint64 serial;
+
+      if (!is_annotation (e))
+        continue;
+      if (layout == NULL)
+        layout = studio_document_insert (document, scope, loom_element_new (LOOM_TAG_LAYOUT, NULL));
+      copy = loom_element_copy (e);
+      loom_element_set_detached (copy, "x", x);
+      loom_element_set_detached (copy, "y", y);
+      serial = loom_element_serial (studio_document_insert (document, layout, copy));
+      g_array_append_val (serials, serial);
+    }
+}
+
 gboolean
 studio_clipboard_paste (StudioDocument *document, const char *text, double x, double y, GError **error)
 {
@@ -246,7 +305,7 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
   g_autofree char *step = NULL;
   LoomElement *root, *scope;
   double left = G_MAXDOUBLE, top = G_MAXDOUBLE, dx, dy;
-  guint n = 0;
+  guint n = 0, n_annotations;
 
   if (graph == NULL)
     return FALSE;
@@ -263,7 +322,8 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
       left = MIN (left, place_value (place, "x"));
       top = MIN (top, place_value (place, "y"));
     }
-  if (n == 0)
+  n_annotations = measure_annotations (root, &left, &top);
+  if (n + n_annotations == 0)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PARSE, "There are no nodes on the clipboard.");
       return FALSE;
@@ -272,7 +332,9 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
   dy = isnan (y) ? isnan (x) ? dx : free_offset (studio_document_get_scene (document), root)
                  : studio_geometry_snap (y - top);
 
-  step = n == 1 ? g_strdup ("Paste a node") : g_strdup_printf ("Paste %u nodes", n);
+  step = n == 0   ? g_strdup ("Paste notes and frames")
+         : n == 1 ? g_strdup ("Paste a node")
+                  : g_strdup_printf ("Paste %u nodes", n);
   studio_document_begin (document, step);
   paste_modules (document, root, names);
   if (loom_element_tag (scope) == LOOM_TAG_MODULE)
@@ -324,6 +386,7 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
             studio_document_insert (document, scope, loom_element_new (LOOM_TAG_WIRE, "from", from, "to", to, NULL)),
             dx, dy);
     }
+  paste_annotations (document, root, dx, dy, serials);
   studio_document_end (document);
   studio_document_select (document, (const guint64 *)(gpointer)serials->data, serials->len);
   return TRUE;
