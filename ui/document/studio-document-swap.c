@@ -180,7 +180,7 @@ drop_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
     studio_document_put (self, node, gone->pdata[i], NULL);
 }
 
-/* "relu" or "relu_2" of a relu: nobody chose it. */
+/* An operator's own name, with a number or without: nobody chose it. */
 static gboolean
 is_given_name (const char *id, const char *op)
 {
