@@ -181,6 +181,28 @@ def muting(t, s, g):
     undo(s)
 
 
+def numbers(t, s, g):
+    select(s, "fc")
+    g = s.wait("field", lambda g: g.find("Out features"), 2)
+    label = g.find("Out features")[0]
+    x, y = g.canvas[0] + g.canvas[2] + 200, middle(label)[1]
+    s.move(x, y)
+    s.xdotool("mousedown", 1)
+    for i in range(1, 6):
+        s.move(x + 8 * i, y)
+        time.sleep(0.05)
+    g = s.wait("preview", lambda g: g.has("B × 9"), 2)
+    t.ok(g.has("36 → 81") and not g.has("Edited"), "a drag across a number says what would change")
+    s.xdotool("mouseup", 1)
+    g = s.wait("set", lambda g: g.has("Edited"), 2)
+    t.ok(("fc", "act", "B × 9") in g.wires, "and its end sets the number")
+    undo(s)
+    s.click((g.canvas[0] + 20, g.canvas[1] + 20))
+    s.key("ctrl+a")
+    g = s.wait("all", lambda g: g.has("6 selected"), 2)
+    t.ok(g.has("What all have"), "of several cards the fields that all have are shown")
+
+
 def body(t):
     with Studio("editing") as s:
         path = os.path.join(s.folder, "net.xml")
@@ -190,7 +212,7 @@ def body(t):
         s.arguments = [path]
         s.launch()
         g = s.wait("graph", lambda g: len(g.cards) == 6 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
-        for part in (reasons, cutting, moving, dissolving, menus, grouping, muting):
+        for part in (reasons, cutting, moving, dissolving, menus, grouping, muting, numbers):
             part(t, s, s.look())
 
 

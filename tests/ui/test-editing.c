@@ -3,6 +3,7 @@
 
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/inspector/studio-inspector-params.h"
 
 #define GRAPH(body)                                                                                                    \
   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n" body "</graph>\n"
@@ -445,6 +446,54 @@ test_copy_annotations (void)
   assert_undone (document, before);
 }
 
+static void
+test_several (void)
+{
+  g_autoptr (StudioDocument) document = document_load (net);
+  g_autofree char *before = document_text (document), *preview = NULL, *wrong = NULL, *nothing = NULL;
+  guint64 both[] = { document_serial (document, "fc"), document_serial (document, "head") };
+
+  studio_document_set_attributes (document, both, 2, "out_features", "6");
+  studio_document_set_attributes (document, both, 2, "out_features", "64");
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Set out_features of 2 nodes");
+  assert_undone (document, before); /* typing is one step */
+  preview = studio_document_dup_preview (document, both[0], "out_features", "8");
+  g_assert_nonnull (strstr (preview, "Parameters: 46 → 90"));
+  g_assert_nonnull (strstr (preview, "fc: B × 4 → B × 8"));
+  wrong = studio_document_dup_preview (document, both[0], "out_features", "0");
+  g_assert_nonnull (wrong);
+  nothing = studio_document_dup_preview (document, both[0], "out_features", "4");
+  g_assert_null (nothing);
+  g_assert_null (studio_document_undo_name (document));
+}
+
+static void
+test_number_drag (void)
+{
+  const LoomParamSpec integer = { .name = "n", .type = LOOM_PARAM_INT, .def = "3", .minimum = 1, .maximum = 100 };
+  const LoomParamSpec real = { .name = "p", .type = LOOM_PARAM_FLOAT, .def = "0.5" };
+  const LoomParamSpec text = { .name = "t", .type = LOOM_PARAM_STRING };
+  static const struct
+  {
+    gboolean is_real, fine;
+    const char *text, *expected;
+    double dx;
+  } cases[] = {
+    { FALSE, FALSE, "10", "12", 17 },       { FALSE, TRUE, "10", "10", 17 },      { FALSE, FALSE, "", "4", 8 },
+    { FALSE, FALSE, "10", "1", -500 },      { FALSE, FALSE, "64", "68", 8 },      { TRUE, FALSE, "0.5", "0.51", 8 },
+    { TRUE, FALSE, "0.001", "0.0012", 16 }, { FALSE, FALSE, "{width}", NULL, 8 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *now
+          = studio_number_dragged (cases[i].is_real ? &real : &integer, cases[i].text, cases[i].dx, cases[i].fine);
+
+      g_assert_cmpstr (now, ==, cases[i].expected);
+    }
+  g_assert_null (studio_number_dragged (&text, "3", 8, FALSE));
+}
+
 /* ---- whatever one does ------------------------------------------------------ */
 
 #define N_EDITS 10000
@@ -669,6 +718,8 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/editing/mute", test_mute);
   g_test_add_func ("/ui/editing/swap", test_swap);
   g_test_add_func ("/ui/editing/copy-annotations", test_copy_annotations);
+  g_test_add_func ("/ui/editing/several", test_several);
+  g_test_add_func ("/ui/editing/number-drag", test_number_drag);
   g_test_add_func ("/ui/editing/random", test_random);
   return g_test_run ();
 }

@@ -3,6 +3,109 @@
 
 #include <string.h>
 
+void
+studio_document_set_attributes (StudioDocument *self, const guint64 *serials, guint n, const char *attribute,
+                                const char *value)
+{
+  g_autofree char *name = g_strdup_printf ("Set %s of %u nodes", attribute, n);
+  g_autofree char *key = g_strdup_printf ("several %s %" G_GUINT64_FORMAT, attribute, n > 0 ? serials[0] : 0);
+
+  studio_document_begin (self, name);
+  for (guint i = 0; i < n; i++)
+    studio_document_set_attribute (self, serials[i], attribute, value);
+  studio_document_merge (self, key);
+  studio_document_end (self);
+}
+
+/* ---- what would change ----------------------------------------------------------- */
+
+#define MAX_SHAPES 3 /* that a preview has room for */
+
+static double
+count_parameters (const LoomNet *net)
+{
+  double n = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    n += loom_net_node (net, i)->cost.parameters;
+  return n;
+}
+
+static void
+append_line (GString *s, const char *line)
+{
+  g_string_append_printf (s, "%s%s", s->len > 0 ? "\n" : "", line);
+}
+
+static void
+compare_shapes (GString *s, const LoomNet *before, const LoomNet *after)
+{
+  guint listed = 0, more = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (after); i++)
+    {
+      const LoomNetNode *b = loom_net_node (after, i);
+      int found = loom_net_find (before, b->path);
+      const LoomNetNode *a = found >= 0 ? loom_net_node (before, (guint)found) : NULL;
+      g_autofree char *was = NULL, *now = NULL, *line = NULL;
+
+      if (a == NULL || !a->typed || !b->typed || a->n_outputs == 0 || b->n_outputs == 0
+          || loom_shape_equal (&a->output[0].shape, &b->output[0].shape))
+        continue;
+      if (++listed > MAX_SHAPES)
+        {
+          more++;
+          continue;
+        }
+      was = loom_shape_to_string (&a->output[0].shape);
+      now = loom_shape_to_string (&b->output[0].shape);
+      line = g_strdup_printf ("%s: %s → %s", b->path, was, now);
+      append_line (s, line);
+    }
+  if (more > 0)
+    {
+      g_autofree char *line = g_strdup_printf ("and %u more shapes", more);
+
+      append_line (s, line);
+    }
+}
+
+char *
+studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *attribute, const char *value)
+{
+  LoomNet *before = studio_document_get_net (self);
+  guint n_faults = loom_faults_count (studio_document_get_faults (self));
+  g_autoptr (LoomGraph) trial = loom_graph_copy (self->graph);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GString) s = g_string_new (NULL);
+  g_autoptr (LoomNet) after = NULL;
+  LoomElement *e = loom_graph_by_serial (trial, serial);
+  double was, now;
+
+  if (e == NULL)
+    return NULL;
+  loom_edit_free (loom_graph_apply (trial, loom_edit_set (e, attribute, value)));
+  after = loom_net_new (trial, NULL, faults);
+  was = count_parameters (before);
+  now = count_parameters (after);
+  if (was != now)
+    {
+      g_autofree char *line = g_strdup_printf ("Parameters: %.0f → %.0f", was, now);
+
+      append_line (s, line);
+    }
+  compare_shapes (s, before, after);
+  for (guint f = 0; f < loom_faults_length (faults) && loom_faults_count (faults) > n_faults; f++)
+    if (!loom_faults_get (faults, f)->is_warning)
+      {
+        append_line (s, loom_faults_get (faults, f)->message);
+        break;
+      }
+  return s->len > 0 ? g_string_free (g_steal_pointer (&s), FALSE) : NULL;
+}
+
+/* ---- muting ------------------------------------------------------------------------ */
+
 gboolean
 studio_document_mute_selection (StudioDocument *self)
 {

@@ -130,3 +130,35 @@ studio_count_text (double n)
     g_string_insert_c (s, i, ',');
   return g_string_free (s, FALSE);
 }
+
+char *
+studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, gboolean fine)
+{
+  gboolean is_integer = spec->type == LOOM_PARAM_INT;
+  const char *written = text[0] != '\0' ? text : spec->def != NULL ? spec->def : "";
+  char *end;
+  double value = g_ascii_strtod (written, &end), step;
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (end == written || *end != '\0' || (spec->type != LOOM_PARAM_INT && spec->type != LOOM_PARAM_FLOAT))
+    return NULL;
+  /* A whole number goes by ones, a larger one by more; another by its own order of size, so that 0.001 can be dragged.
+   */
+  if (is_integer)
+    {
+      step = fabs (value) >= 256 ? 16 : fabs (value) >= 64 ? 4 : 1;
+      value += step * trunc (dx / (fine ? 24 : 8));
+    }
+  else
+    {
+      step = value != 0 ? pow (10, floor (log10 (fabs (value)))) / 10 : 0.1;
+      value += step * trunc (dx / (fine ? 24 : 8));
+      value = floor (value / step + 0.5) * step;
+    }
+  if (spec->minimum != 0 || spec->maximum != 0)
+    value = CLAMP (value, spec->minimum, spec->maximum);
+  if (is_integer)
+    return g_strdup_printf ("%" G_GINT64_FORMAT, (gint64)value);
+  g_ascii_formatd (buffer, sizeof buffer, "%.6g", value);
+  return g_strdup (buffer);
+}

@@ -12,5 +12,8 @@ char *studio_param_check (const LoomParamSpec *spec, const char *text);
 char *studio_param_title (const char *name);
 /* "61,706", "1.2 M": for people. */
 char *studio_count_text (double n);
+/* What a number would be after a drag of dx pixels, finer with Shift; NULL where the text is no number, or the
+ * parameter is of another kind (transfer full). */
+char *studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, gboolean fine);
 
 G_END_DECLS

@@ -14,6 +14,8 @@ struct _StudioInspector
   GtkWidget *stack, *empty; /* pages: of the selection, and for none */
   GtkWidget *page, *box;    /* of the selection: its scroller and what scrolls in it */
   guint64 serial;           /* of the node that is shown */
+  GArray *several;          /* serials of all that a value is written to, the first that one; empty: it alone */
+  GtkWidget *preview;       /* what would change; NULL: nothing says it */
   char *shown;              /* its operator or module: what the rows were built for */
   GPtrArray *rows;          /* InspectorRow */
   GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
@@ -40,6 +42,19 @@ LoomElement *inspector_element (StudioInspector *self); /* of the node that is s
 /* Below the group: what is wrong with the value that is being typed, else what the engine says of the node. */
 void inspector_show_fault (StudioInspector *self);
 void inspector_set_wrong (StudioInspector *self, const char *title, const char *wrong);
+
+/* Several nodes are selected: rows for what they have in common; FALSE where some are no nodes. */
+gboolean inspector_build_several (StudioInspector *self);
+void inspector_refresh_several (StudioInspector *self);
+gboolean inspector_shows_several (const StudioInspector *self); /* and just those that are selected */
+/* Whether they have different values. */
+gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute);
+/* Writes a row's value, to all that are selected. */
+void inspector_commit (InspectorRow *row, const char *value);
+/* A drag across the row's field changes its number. */
+void inspector_add_number_drag (InspectorRow *row);
+/* What would change, below the title; NULL: nothing. */
+void inspector_set_preview (StudioInspector *self, const char *text);
 
 /* A row of the group, with the field that the parameter's type wants. spec's strings must be static or interned. */
 InspectorRow *inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec);

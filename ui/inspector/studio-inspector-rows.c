@@ -32,8 +32,8 @@ editor_text (InspectorRow *row)
                          : g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->editor))));
 }
 
-static void
-commit (InspectorRow *row, const char *value)
+void
+inspector_commit (InspectorRow *row, const char *value)
 {
   StudioInspector *self = row->inspector;
 
@@ -42,7 +42,20 @@ commit (InspectorRow *row, const char *value)
   /* A default is not written into the file. */
   if (value != NULL && (value[0] == '\0' || g_strcmp0 (value, row->spec.def) == 0))
     value = NULL;
-  studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
+  if (self->several->len > 1)
+    studio_document_set_attributes (self->document, (const guint64 *)(gpointer)self->several->data, self->several->len,
+                                    row->spec.name, value);
+  else
+    studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
+}
+
+void
+inspector_set_preview (StudioInspector *self, const char *text)
+{
+  if (self->preview == NULL)
+    return;
+  gtk_label_set_text (GTK_LABEL (self->preview), text != NULL ? text : "");
+  gtk_widget_set_visible (self->preview, text != NULL);
 }
 
 /* One place for what is wrong, below the group: a sentence that comes and goes must not move the field that it is
@@ -104,7 +117,7 @@ entry_changed_cb (GtkEditable *entry, InspectorRow *row)
   wrong = studio_param_check (&row->spec, text);
   say (row, wrong);
   if (wrong == NULL)
-    commit (row, text);
+    inspector_commit (row, text);
 }
 
 /* Enter: the value stands already, so the keyboard is done here. A value that is none keeps it. */
@@ -124,7 +137,7 @@ formula_changed_cb (StudioFormulaField *field, InspectorRow *row)
   g_autofree char *text = editor_text (row);
 
   if (!row->inspector->updating)
-    commit (row, text);
+    inspector_commit (row, text);
 }
 
 static void
@@ -166,7 +179,7 @@ entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModif
 static void
 switch_cb (GtkSwitch *toggle, GParamSpec *pspec, InspectorRow *row)
 {
-  commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
+  inspector_commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
 }
 
 /* A value out of the list beside an entry. */
@@ -219,7 +232,7 @@ choice_cb (GtkDropDown *drop, GParamSpec *pspec, InspectorRow *row)
   guint i = gtk_drop_down_get_selected (drop);
 
   if (i != GTK_INVALID_LIST_POSITION)
-    commit (row, row->choices[i]);
+    inspector_commit (row, row->choices[i]);
 }
 
 /* Shows what the graph says, unless one is typing something that means the same or is no value yet. */
@@ -230,7 +243,20 @@ inspector_refresh_row (InspectorRow *row)
   LoomElement *e = inspector_element (self);
   const char *value = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
   const char *shown = value != NULL ? value : row->spec.def != NULL ? row->spec.def : "";
+  gboolean mixed = self->several->len > 1 && inspector_is_mixed (self, row->spec.name);
 
+  if (mixed && GTK_IS_DROP_DOWN (row->editor))
+    {
+      gtk_drop_down_set_selected (GTK_DROP_DOWN (row->editor), GTK_INVALID_LIST_POSITION);
+      return;
+    }
+  if (mixed && GTK_IS_ENTRY (row->editor))
+    {
+      if (gtk_widget_get_focus_child (row->editor) == NULL)
+        gtk_editable_set_text (GTK_EDITABLE (row->editor), "");
+      gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), "several");
+      return;
+    }
   if (GTK_IS_SWITCH (row->editor))
     gtk_switch_set_active (GTK_SWITCH (row->editor), strcmp (shown, "true") == 0);
   else if (GTK_IS_DROP_DOWN (row->editor))
@@ -371,6 +397,8 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
         g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
         gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
         gtk_widget_add_controller (row->editor, key);
+        if (spec->type == LOOM_PARAM_INT || spec->type == LOOM_PARAM_FLOAT)
+          inspector_add_number_drag (row);
       }
       break;
     }

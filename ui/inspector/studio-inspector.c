@@ -375,6 +375,8 @@ clear (StudioInspector *self)
   self->name = NULL;
   self->fault = NULL;
   self->documentation = NULL;
+  self->preview = NULL;
+  g_array_set_size (self->several, 0);
   g_clear_pointer (&self->wrong, g_free);
   self->options = NULL;
   g_clear_pointer (&self->source, g_free);
@@ -406,6 +408,8 @@ build_node (StudioInspector *self, const StudioItem *item)
       gtk_label_set_selectable (GTK_LABEL (label), TRUE);
       gtk_widget_set_can_focus (label, FALSE);
     }
+  self->preview = add_label (self, "", "numeric");
+  gtk_widget_set_visible (self->preview, FALSE);
   group = add_group (self, "Parameters");
   add_name (self, group, item);
   if (item->op != NULL)
@@ -499,6 +503,11 @@ selection_changed_cb (StudioInspector *self)
       self->updating = FALSE;
       return;
     }
+  if (n > 1 && inspector_shows_several (self))
+    {
+      inspector_refresh_several (self);
+      return;
+    }
   clear (self);
   scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
   g_clear_pointer (&self->shown, g_free);
@@ -527,6 +536,9 @@ selection_changed_cb (StudioInspector *self)
 
       add_label (self, text, "title-4");
       add_label (self, "Alt and an arrow key moves them, Delete removes them.", "dim-label");
+      self->preview = add_label (self, "", "numeric");
+      gtk_widget_set_visible (self->preview, FALSE);
+      inspector_build_several (self);
     }
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "selection");
 }
@@ -567,6 +579,7 @@ studio_inspector_finalize (GObject *object)
 
   g_strfreev (self->devices);
   g_ptr_array_unref (self->rows);
+  g_array_unref (self->several);
   g_ptr_array_unref (self->output_rows);
   g_ptr_array_unref (self->cost_rows);
   G_OBJECT_CLASS (studio_inspector_parent_class)->finalize (object);
@@ -604,6 +617,7 @@ studio_inspector_init (StudioInspector *self)
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), key);
   self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)inspector_row_free);
+  self->several = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->output_rows = g_ptr_array_new ();
   self->cost_rows = g_ptr_array_new ();
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);

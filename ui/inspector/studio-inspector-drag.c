@@ -1,0 +1,100 @@
+/* A drag across the field of a number changes it. While it goes on, the document stays as it is and the inspector says
+ * what would change; the release is one step. A field that one types in selects text by the same drag, as always. */
+#include "ui/inspector/studio-inspector-params.h"
+#include "ui/inspector/studio-inspector-private.h"
+
+#include <math.h>
+
+#define THRESHOLD 6.0 /* pixels, before a press is a drag */
+
+typedef struct
+{
+  InspectorRow *row;
+  gboolean dragging;
+  char *text; /* of the value that is dragged to */
+} NumberDrag;
+
+static void
+free_drag (gpointer data, GClosure *closure)
+{
+  NumberDrag *drag = data;
+
+  g_free (drag->text);
+  g_free (drag);
+}
+
+static void
+begin_cb (GtkGestureDrag *gesture, double x, double y, NumberDrag *drag)
+{
+  drag->dragging = FALSE;
+  g_clear_pointer (&drag->text, g_free);
+  if (gtk_widget_get_focus_child (drag->row->editor) != NULL)
+    gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_DENIED);
+}
+
+static void
+update_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
+{
+  InspectorRow *row = drag->row;
+  StudioInspector *self = row->inspector;
+  GdkModifierType state = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
+  LoomElement *e = inspector_element (self);
+  const char *written = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
+  g_autofree char *text = NULL, *preview = NULL;
+
+  if (e == NULL || (!drag->dragging && fabs (dx) < THRESHOLD))
+    return;
+  text = studio_number_dragged (&row->spec, written != NULL ? written : "", dx, (state & GDK_SHIFT_MASK) != 0);
+  if (text == NULL)
+    return;
+  if (!drag->dragging)
+    gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
+  drag->dragging = TRUE;
+  if (g_strcmp0 (text, drag->text) == 0)
+    return;
+  g_free (drag->text);
+  drag->text = g_steal_pointer (&text);
+  self->updating = TRUE;
+  gtk_editable_set_text (GTK_EDITABLE (row->editor), drag->text);
+  self->updating = FALSE;
+  preview = studio_document_dup_preview (self->document, self->serial, row->spec.name, drag->text);
+  inspector_set_preview (self, preview);
+}
+
+static void
+end_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
+{
+  if (!drag->dragging)
+    return;
+  drag->dragging = FALSE;
+  inspector_set_preview (drag->row->inspector, NULL);
+  inspector_commit (drag->row, drag->text);
+}
+
+static void
+cancel_cb (GtkGesture *gesture, GdkEventSequence *sequence, NumberDrag *drag)
+{
+  if (!drag->dragging)
+    return;
+  drag->dragging = FALSE;
+  inspector_set_preview (drag->row->inspector, NULL);
+  drag->row->inspector->updating = TRUE;
+  inspector_refresh_row (drag->row);
+  drag->row->inspector->updating = FALSE;
+}
+
+void
+inspector_add_number_drag (InspectorRow *row)
+{
+  GtkGesture *gesture = gtk_gesture_drag_new ();
+  NumberDrag *drag = g_new0 (NumberDrag, 1);
+
+  drag->row = row;
+  /* Before the field's own gestures, which would select text. */
+  gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (gesture), GTK_PHASE_CAPTURE);
+  g_signal_connect (gesture, "drag-begin", G_CALLBACK (begin_cb), drag);
+  g_signal_connect (gesture, "drag-update", G_CALLBACK (update_cb), drag);
+  g_signal_connect (gesture, "cancel", G_CALLBACK (cancel_cb), drag);
+  g_signal_connect_data (gesture, "drag-end", G_CALLBACK (end_cb), drag, free_drag, 0);
+  gtk_widget_add_controller (row->editor, GTK_EVENT_CONTROLLER (gesture));
+}
