@@ -53,7 +53,7 @@ gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute)
 void inspector_commit (InspectorRow *row, const char *value);
 /* A drag across the row's field changes its number. */
 void inspector_add_number_drag (InspectorRow *row);
-/* What would change, below the title; NULL: nothing. */
+/* What would change, below the fields; NULL: nothing. */
 void inspector_set_preview (StudioInspector *self, const char *text);
 
 /* A row of the group, with the field that the parameter's type wants. spec's strings must be static or interned. */

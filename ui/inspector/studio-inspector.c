@@ -408,8 +408,6 @@ build_node (StudioInspector *self, const StudioItem *item)
       gtk_label_set_selectable (GTK_LABEL (label), TRUE);
       gtk_widget_set_can_focus (label, FALSE);
     }
-  self->preview = add_label (self, "", "numeric");
-  gtk_widget_set_visible (self->preview, FALSE);
   group = add_group (self, "Parameters");
   add_name (self, group, item);
   if (item->op != NULL)
@@ -422,6 +420,9 @@ build_node (StudioInspector *self, const StudioItem *item)
       gtk_widget_set_visible (self->options, FALSE);
     }
   self->fault = add_label (self, "", "error");
+  /* Below the fields, so that none moves away under the pointer. */
+  self->preview = add_label (self, "", "numeric");
+  gtk_widget_set_visible (self->preview, FALSE);
   self->output_group = add_group (self, "Output");
   self->cost_group = add_group (self, "Cost");
   add_reserved (self, item->op);
@@ -536,9 +537,9 @@ selection_changed_cb (StudioInspector *self)
 
       add_label (self, text, "title-4");
       add_label (self, "Alt and an arrow key moves them, Delete removes them.", "dim-label");
+      inspector_build_several (self);
       self->preview = add_label (self, "", "numeric");
       gtk_widget_set_visible (self->preview, FALSE);
-      inspector_build_several (self);
     }
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "selection");
 }
