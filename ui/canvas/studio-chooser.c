@@ -19,6 +19,7 @@ static void
 choice_free (StudioChoice *choice)
 {
   g_free (choice->name);
+  g_free (choice->title);
   studio_search_key_free (choice->key);
   g_free (choice);
 }
@@ -77,6 +78,19 @@ row_at (StudioChooser *self, int i)
   return i >= 0 ? gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i) : NULL;
 }
 
+/* The keyboard stays in the entry while the arrows walk through the list, so the entry says which row is chosen. */
+static void
+select_row (StudioChooser *self, GtkListBoxRow *row)
+{
+  const StudioChoice *choice = row != NULL ? row_choice (row) : NULL;
+  g_autofree char *said = choice != NULL
+                              ? g_strdup_printf ("%s, %s", choice->title, gtk_label_get_text (GTK_LABEL (choice->side)))
+                              : g_strdup (gtk_label_get_text (GTK_LABEL (self->title)));
+
+  gtk_list_box_select_row (GTK_LIST_BOX (self->list), row);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, said, -1);
+}
+
 static void
 search_cb (StudioChooser *self)
 {
@@ -95,7 +109,7 @@ search_cb (StudioChooser *self)
   gtk_list_box_invalidate_sort (GTK_LIST_BOX (self->list));
   for (int i = 0; (row = row_at (self, i)) != NULL && !filter_cb (row, self); i++)
     ;
-  gtk_list_box_select_row (GTK_LIST_BOX (self->list), row);
+  select_row (self, row);
   gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
 }
 
@@ -115,6 +129,7 @@ studio_chooser_add (StudioChooser *self, const char *icon, const char *title, co
   StudioChoice *choice = g_new0 (StudioChoice, 1);
 
   choice->key = key;
+  choice->title = g_strdup (title);
   choice->order = self->n_rows++;
   choice->rank = 1;
   choice->fit = STUDIO_FIT_WELL;
@@ -171,7 +186,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
   for (int i = row != NULL ? gtk_list_box_row_get_index (row) + by : 0; (row = row_at (self, i)) != NULL; i += by)
     if (filter_cb (row, self))
       {
-        gtk_list_box_select_row (GTK_LIST_BOX (self->list), row);
+        select_row (self, row);
         break;
       }
   return TRUE;

@@ -16,6 +16,7 @@ typedef struct _StudioChooser StudioChooser;
 typedef struct
 {
   char *name; /* of an operator or module, or a value */
+  char *title;
   StudioSearchKey *key;
   GtkWidget *side; /* the dim label at the end */
   guint order, rank;

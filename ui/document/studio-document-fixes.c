@@ -85,7 +85,7 @@ studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
 }
 
 /* Trying remedies out is for what one looks at: a graph of nothing but faults must not be kept waiting. */
-#define TRIAL_BUDGET (20 * 1000)
+#define TRIAL_BUDGET (8 * 1000)
 
 char *
 studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer data)

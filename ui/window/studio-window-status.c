@@ -163,7 +163,7 @@ add_mends (StudioWindow *self, GtkWidget *box, const LoomFault *fault, guint i)
 }
 
 /* Trying remedies out must not keep a graph of nothing but faults waiting. */
-#define MENDS_BUDGET (20 * 1000)
+#define MENDS_BUDGET (8 * 1000)
 
 static GtkWidget *
 fault_row (StudioWindow *self, const LoomFault *fault, guint i, gboolean with_mends)
