@@ -79,6 +79,16 @@ def chain(t, s):
         s.key("ctrl+z")
         g = s.wait("undone", lambda g: len(g.cards) == n, 2)
     t.ok(len(g.wires) == 0 and not g.has("Edited"), "each layer with its wires and its value is one step back")
+    s.click(g.cards["data"])
+    s.type("tanh")
+    s.key("ctrl+Return")
+    time.sleep(0.3)
+    s.key("BackSpace", "Escape")  # on a card, which has the focus where the search has ended, the first deletes
+    time.sleep(0.3)
+    g = s.look()
+    t.ok("tanh" in g.cards, "Ctrl+Enter leaves the search open")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: len(g.cards) == 1, 2)
 
 
 def at_the_pointer(t, s):
