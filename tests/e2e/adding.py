@@ -79,6 +79,7 @@ def chain(t, s):
         s.key("ctrl+z")
         g = s.wait("undone", lambda g: len(g.cards) == n, 2)
     t.ok(len(g.wires) == 0 and not g.has("Edited"), "each layer with its wires and its value is one step back")
+    g = whole_graph(s)
     s.click(g.cards["data"])
     s.type("tanh")
     s.key("ctrl+Return")
