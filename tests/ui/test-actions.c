@@ -141,7 +141,7 @@ walk (StudioWindow *self)
       if (all[i].title == NULL || leaves (all[i].action) || !studio_command_is_possible (&all[i], canvas))
         continue;
       if (studio_document_is_empty (self->document))
-        studio_window_open_example (self, "spirals");
+        studio_window_open_example (self, "lessons/spirals");
       studio_document_select_all (self->document);
       studio_command_run (&all[i], canvas);
       settle ();

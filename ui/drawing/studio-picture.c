@@ -166,3 +166,28 @@ studio_picture_write (const StudioScene *scene, const char *path, gboolean dark,
   picture.bounds = bounds_of (&picture);
   return studio_export_drawing (path, picture.bounds.width, picture.bounds.height, draw, &picture, error);
 }
+
+cairo_surface_t *
+studio_picture_thumbnail (const StudioScene *scene, int width, int height, gboolean dark)
+{
+  Picture picture = { .scene = scene };
+  cairo_surface_t *surface;
+  cairo_t *cr;
+  double scale;
+
+  if (scene->n_items == 0 && scene->n_annotations == 0)
+    return NULL;
+  if (gradloom_icons_get_resource () == NULL)
+    gradloom_icons_register_resource ();
+  studio_theme_init (&picture.theme, dark, FALSE);
+  picture.bounds = bounds_of (&picture);
+  scale = MIN (width / picture.bounds.width, height / picture.bounds.height);
+  surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
+  cr = cairo_create (surface);
+  cairo_translate (cr, (width - picture.bounds.width * scale) / 2, (height - picture.bounds.height * scale) / 2);
+  cairo_scale (cr, scale, scale);
+  draw (cr, picture.bounds.width, picture.bounds.height, &picture);
+  cairo_destroy (cr);
+  cairo_surface_flush (surface);
+  return surface;
+}

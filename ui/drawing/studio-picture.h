@@ -12,4 +12,7 @@ StudioScene *studio_picture_scene (const LoomGraph *graph, const char *module, G
 gboolean
 studio_picture_write (const StudioScene *scene, const char *path, gboolean dark, gboolean background, GError **error);
 
+/* The picture scaled to fit into so many pixels, an image surface (transfer full); NULL of an empty scene. */
+cairo_surface_t *studio_picture_thumbnail (const StudioScene *scene, int width, int height, gboolean dark);
+
 G_END_DECLS

@@ -7,8 +7,8 @@
 
 /* What is implemented elsewhere, or is a command with one of its parameters. */
 static const StudioCommand others[] = {
-  { "win.example::lenet", "File", "Open the example LeNet", "fashion mnist images", { NULL } },
-  { "win.example::spirals", "File", "Open the example Two spirals", "lesson", { NULL } },
+  { "win.example::models/fashion-lenet", "File", "Open the example LeNet", "fashion mnist images", { NULL } },
+  { "win.example::lessons/spirals", "File", "Open the example Two spirals", "lesson", { NULL } },
   { "win.export-chart::loss.svg", "File", "Save the loss chart as SVG", "export picture curve", { NULL } },
   { "win.export-chart::loss.csv", "File", "Save the loss chart as CSV", "export table numbers", { NULL } },
   { "win.export-chart::metric.svg", "File", "Save the metric chart as SVG", "export picture curve", { NULL } },

@@ -1,8 +1,10 @@
 /* The start page.
  *
  * It lies over the canvas, which must go on receiving what is dropped and typed: so the page itself and its words are
- * no targets, only its buttons are. A plain box would swallow a drop in the middle of the window, where people drop. */
+ * no targets, only its buttons and the gallery below them are. A plain box would swallow a drop in the middle of the window, where people drop. */
 #include "ui/window/studio-start-page.h"
+
+#include "ui/window/studio-gallery.h"
 
 struct _StudioStartPage
 {
@@ -41,6 +43,7 @@ studio_start_page_class_init (StudioStartPageClass *klass)
 static void
 studio_start_page_init (StudioStartPage *self)
 {
+  g_type_ensure (STUDIO_TYPE_GALLERY);
   gtk_widget_init_template (GTK_WIDGET (self));
   GtkBoxLayout *layout = GTK_BOX_LAYOUT (gtk_widget_get_layout_manager (GTK_WIDGET (self)));
   gtk_orientable_set_orientation (GTK_ORIENTABLE (layout), GTK_ORIENTATION_VERTICAL);
