@@ -261,7 +261,7 @@ new_window (GtkApplication *application)
 {
   StudioWindow *self = studio_window_new (ADW_APPLICATION (application));
   gtk_window_present (GTK_WINDOW (self));
-  g_action_group_activate_action (G_ACTION_GROUP (self), "example", g_variant_new_string ("spirals"));
+  g_action_group_activate_action (G_ACTION_GROUP (self), "example", g_variant_new_string ("lessons/spirals"));
   settle ();
   return self;
 }

@@ -555,7 +555,7 @@ wires_as_chosen (StudioWindow *window, AdwApplication *application)
   studio_document_add_node (studio_window_get_document (window), "relu", 0, 0);
   g_assert_true (has_right_angles (window));
   other = studio_window_new (application);
-  g_action_group_activate_action (G_ACTION_GROUP (other), "example", g_variant_new_string ("spirals"));
+  g_action_group_activate_action (G_ACTION_GROUP (other), "example", g_variant_new_string ("lessons/spirals"));
   g_assert_true (has_right_angles (other));
   gtk_window_destroy (GTK_WINDOW (other));
   g_action_group_activate_action (G_ACTION_GROUP (window), "wires", g_variant_new_string ("curved"));
@@ -570,7 +570,7 @@ activate_cb (GtkApplication *application, int *commands)
   g_auto (GStrv) names = g_action_group_list_actions (G_ACTION_GROUP (window));
   *commands = (int)g_strv_length (names);
   open_bad_file (window);
-  g_action_group_activate_action (G_ACTION_GROUP (window), "example", g_variant_new_string ("spirals"));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "example", g_variant_new_string ("lessons/spirals"));
   g_assert_false (studio_document_is_empty (studio_window_get_document (window)));
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
   /* A lesson is stretched unless one wants it fast; a window that is opened later begins as this one was set. */
