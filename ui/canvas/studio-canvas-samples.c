@@ -29,15 +29,20 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
   g_task_return_pointer (task, studio_figure_sample_read (job->alone, job->key), (GDestroyNotify)studio_figure_unref);
 }
 
+/* The task has no canvas: a thread that let go of the last reference would take a widget apart. */
 static void
-read_cb (GObject *source, GAsyncResult *result, gpointer unused)
+read_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  StudioCanvas *self = STUDIO_CANVAS (source);
+  GWeakRef *canvas = data;
+  g_autoptr (StudioCanvas) self = g_weak_ref_get (canvas);
   const Job *job = g_task_get_task_data (G_TASK (result));
   StudioFigure *figure = g_task_propagate_pointer (G_TASK (result), NULL);
 
-  g_hash_table_remove (self->reading, job->key);
-  if (figure != NULL && self->document != NULL)
+  g_weak_ref_clear (canvas);
+  g_free (canvas);
+  if (self != NULL)
+    g_hash_table_remove (self->reading, job->key);
+  if (figure != NULL && self != NULL && self->document != NULL)
     {
       StudioScene *scene = studio_canvas_scene (self);
 
@@ -52,7 +57,7 @@ read_cb (GObject *source, GAsyncResult *result, gpointer unused)
                               studio_document_is_selected (self->document, item->serial));
         }
     }
-  studio_figure_unref (figure);
+  g_clear_pointer (&figure, studio_figure_unref);
 }
 
 static gboolean
@@ -75,6 +80,7 @@ studio_canvas_read_samples (StudioCanvas *self, const StudioScene *scene)
       const StudioItem *item = &scene->item[i];
       g_autoptr (StudioFigure) known = NULL;
       const LoomElement *node;
+      GWeakRef *canvas;
       GTask *task;
       Job *job;
 
@@ -88,7 +94,9 @@ studio_canvas_read_samples (StudioCanvas *self, const StudioScene *scene)
       job = g_new0 (Job, 1);
       job->alone = studio_figure_sample_graph (node, loom_graph_get_folder (graph));
       job->key = g_strdup (item->sample_key);
-      task = g_task_new (self, NULL, read_cb, NULL);
+      canvas = g_new0 (GWeakRef, 1);
+      g_weak_ref_init (canvas, self);
+      task = g_task_new (NULL, NULL, read_cb, canvas);
       g_task_set_task_data (task, job, job_free);
       g_timeout_add (WAIT_MS, start_cb, task);
     }

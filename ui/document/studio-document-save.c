@@ -112,7 +112,8 @@ write_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancell
 void
 studio_document_save_async (StudioDocument *self, const char *path, GAsyncReadyCallback callback, gpointer data)
 {
-  g_autoptr (GTask) task = g_task_new (self, NULL, callback, data);
+  /* The task has no document: a thread that let go of the last reference would take it apart. */
+  g_autoptr (GTask) task = g_task_new (NULL, NULL, callback, data);
 
   g_return_if_fail (self->saving == NULL && (path != NULL || self->path != NULL));
   self->saving = task;

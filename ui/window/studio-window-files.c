@@ -166,13 +166,12 @@ saved_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (StudioWindow) self = data;
   g_autoptr (GError) error = NULL;
   StudioAfter *after = g_steal_pointer (&self->after_save);
-  gboolean done = studio_document_save_finish (STUDIO_DOCUMENT (source), result, &error);
   if (self->document == NULL)
     {
       studio_window_forget_after (after);
       return;
     }
-  if (!done)
+  if (!studio_document_save_finish (self->document, result, &error))
     studio_window_toast (self, error->message);
   else
     {
