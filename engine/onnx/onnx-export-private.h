@@ -3,8 +3,8 @@
  * onnx-export.c walks the net and decides how each node is written: by an entry of onnx-export-op-*.c, by an entry of
  * the reader's tables that is one-to-one (onnx-export-same.c), or else, by its lowering (onnx-export-lowered.c), in
  * primitives (onnx-export-prim-*.c), which need no knowledge of the operator at all. onnx-export-size.c finds out how
- * sizes depend on the dynamic ones, onnx-export-scalar.c has the formulas, and onnx-export-model.c makes the protobuf
- * message. */
+ * sizes depend on the dynamic ones, onnx-export-scalar.c has the formulas, onnx-export-model.c makes the protobuf
+ * message, and onnx-export-save.c writes the files. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"
@@ -164,5 +164,14 @@ void onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape);
 /* A formula on operands of one type, f32, f64 or i64 (bool for what compares); comparisons give bool. NULL where ONNX
  * has nothing like it. */
 OnnxVar *onnx_formula (OnnxExport *all, LoomScalarOp op, LoomDType dtype, OnnxVar **in, LoomDType *result);
+
+/* The model in the making: onnx-export.c fills it, onnx-export-save.c hands it out. */
+struct _LoomOnnxWriter
+{
+  OnnxExport all;
+  LoomNet *net, *bound[ONNX_BINDINGS]; /* bound[0] is net where nothing is dynamic */
+  char *name, *doc;
+  GPtrArray *mapped; /* char */
+};
 
 G_END_DECLS
