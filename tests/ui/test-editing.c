@@ -1,8 +1,10 @@
 /* Commands on several wires and nodes at once, on the document. No display. */
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-library.h"
 #include "ui/inspector/studio-inspector-params.h"
 
 #define GRAPH(body)                                                                                                    \
@@ -272,6 +274,7 @@ test_group (void)
   g_assert_cmpuint (scene->item[i].n_outputs, ==, 2);
   text = document_text (document);
   g_assert_nonnull (strstr (text, "<node id=\"act_out\" op=\"module_output\"/>"));
+  g_assert_nonnull (strstr (text, "<route from=\"fc\" to=\"act\" points=\"1,2\"/>"));
   assert_undone (document, before);
 
   select_ids (document, around);
@@ -492,6 +495,36 @@ test_number_drag (void)
       g_assert_cmpstr (now, ==, cases[i].expected);
     }
   g_assert_null (studio_number_dragged (&text, "3", 8, FALSE));
+}
+
+/* A module that was saved from one graph is copied into another, once. */
+static void
+test_library (void)
+{
+  g_autoptr (StudioDocument) document = document_load (modular), other = document_load (net);
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-library-XXXXXX", NULL), *path = NULL, *before = NULL;
+  g_autoptr (GPtrArray) entries = NULL;
+  g_autoptr (GError) error = NULL;
+  const StudioLibraryEntry *entry;
+
+  before = document_text (other);
+  g_assert_null (studio_library_save (document, "nothing", folder, &error));
+  g_clear_error (&error);
+  path = studio_library_save (document, "stage", folder, &error);
+  g_assert_no_error (error);
+  entries = studio_library_list (folder);
+  g_assert_cmpuint (entries->len, ==, 1); /* without the window there are no resources */
+  entry = entries->pdata[0];
+  g_assert_cmpstr (entry->name, ==, "stage");
+  g_assert_true (entry->is_own);
+  g_assert_cmpuint (studio_library_add (other, entry, 0, 0, &error), !=, 0);
+  g_assert_cmpstr (studio_document_undo_name (other), ==, "Add stage from the library");
+  g_assert_cmpuint (studio_library_add (other, entry, 0, 0, &error), !=, 0);
+  g_assert_cmpuint (studio_document_module_uses (other, "stage"), ==, 2);
+  g_assert_true (studio_document_undo (other));
+  assert_undone (other, before);
+  g_remove (path);
+  g_rmdir (folder);
 }
 
 /* ---- whatever one does ------------------------------------------------------ */
@@ -720,6 +753,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/editing/copy-annotations", test_copy_annotations);
   g_test_add_func ("/ui/editing/several", test_several);
   g_test_add_func ("/ui/editing/number-drag", test_number_drag);
+  g_test_add_func ("/ui/editing/library", test_library);
   g_test_add_func ("/ui/editing/random", test_random);
   return g_test_run ();
 }

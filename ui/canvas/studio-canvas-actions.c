@@ -380,6 +380,8 @@ static const struct
   { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, "Go", "Previous card" },
   { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, "Edit", "Group into a module" },
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Ungroup the module" },
+  { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, "Add", "Add a module from the library" },
+  { "canvas.save-to-library", studio_canvas_save_to_library, 0, 0, 0, "Edit", "Save the module to my library" },
   { "canvas.mute", mute, GDK_KEY_m, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Mute or unmute the layers" },
   { "canvas.swap", studio_swap_popup, GDK_KEY_s, 0, GDK_ALT_MASK, "Edit", "Swap the layer for another" },
   { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, "Add",

@@ -154,6 +154,7 @@ static const Entry card_entries[] = {
   { SECTION },
   { "Group into a module", "canvas.group", "<Control>g" },
   { "Ungroup", "canvas.ungroup", "<Control><Shift>g", is_module },
+  { "Save to my library", "canvas.save-to-library", NULL, is_module },
   { "Arrange selection", "canvas.auto-layout", "<Control><Shift>l", are_several },
   { "Align", NULL, NULL, are_several, align_entries },
   { "Frame", "canvas.add-frame", "<Control>j" },
@@ -192,6 +193,7 @@ static const Entry annotation_entries[] = {
 
 static const Entry canvas_entries[] = {
   { "Add layer…", "menu.add", "Insert" },
+  { "Add from library…", "canvas.add-from-library", NULL },
   { "Add note", "menu.add-note", "<Control>m" },
   { "Add frame", "canvas.add-frame", "<Control>j" },
   { SECTION },

@@ -208,6 +208,9 @@ gboolean studio_quick_add_ask (StudioCanvas *self, guint64 serial, const char *p
 void studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gboolean is_second);
 /* Where something new belongs: behind the selected card, in the selected wire, else at this point of the graph. */
 void studio_canvas_add_place (StudioCanvas *self, double x, double y, StudioAddPlace *place);
+/* The library of modules. */
+void studio_canvas_add_from_library (StudioCanvas *self);
+void studio_canvas_save_to_library (StudioCanvas *self);
 void studio_swap_popup (StudioCanvas *self);
 void studio_connect_popup (StudioCanvas *self, guint item);
 

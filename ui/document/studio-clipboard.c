@@ -85,6 +85,26 @@ studio_clipboard_copy (StudioDocument *document)
   return loom_graph_write (copy, NULL);
 }
 
+char *
+studio_clipboard_copy_module (StudioDocument *document, const char *module)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GPtrArray) modules = g_ptr_array_new ();
+  g_autoptr (LoomGraph) copy = loom_graph_new (module);
+  LoomElement *root = loom_graph_root (copy);
+
+  collect_module (document->graph, module, seen, modules);
+  if (modules->len == 0)
+    return NULL;
+  for (guint i = 0; i < modules->len; i++)
+    loom_edit_free (loom_graph_apply (
+        copy, loom_edit_insert (root, loom_element_n_children (root), loom_element_copy (modules->pdata[i]))));
+  loom_edit_free (loom_graph_apply (
+      copy, loom_edit_insert (root, loom_element_n_children (root),
+                              loom_element_new (LOOM_TAG_NODE, "id", module, "module", module, NULL))));
+  return loom_graph_write (copy, NULL);
+}
+
 /* Whether two trees say the same, apart from their own names at the top. */
 static gboolean
 same_tree (const LoomElement *a, const LoomElement *b, gboolean is_top)

@@ -9,6 +9,8 @@ G_BEGIN_DECLS
 
 /* The selection as text; NULL when no node is selected. */
 char *studio_clipboard_copy (StudioDocument *document);
+/* A graph of this module, with those that it uses, and one instance of it; NULL where there is none (transfer full). */
+char *studio_clipboard_copy_module (StudioDocument *document, const char *module);
 /* Pastes in one transaction with the first card's corner at x, y (a step beside the originals when both are NaN),
  * and selects what came. A module that equals one of the graph is shared; a different one of the same name comes as
  * NAME_2. PARSE error when the text is no graph. */

@@ -291,6 +291,32 @@ add_ports (Grouping *g, GArray *borders, LoomOpRole role)
         g->module, loom_element_new (LOOM_TAG_NODE, "id", g_array_index (borders, Border, i).id, "op", op, NULL));
 }
 
+/* Wires within keep the points that they are led through. */
+static void
+add_routes (Grouping *g, LoomElement *layout)
+{
+  const LoomElement *outer = loom_element_find (g->scope, LOOM_TAG_LAYOUT);
+
+  for (guint i = 0; outer != NULL && i < loom_element_n_children (outer); i++)
+    {
+      const LoomElement *e = loom_element_child (outer, i);
+
+      for (guint l = 0; loom_element_tag (e) == LOOM_TAG_ROUTE && l < g->scene->n_links; l++)
+        {
+          const StudioLink *link = &g->scene->link[l];
+          const LoomElement *wire = loom_graph_by_serial (g->document->graph, link->serial);
+
+          if (g->inside[link->from] && g->inside[link->to]
+              && g_strcmp0 (loom_element_get (e, "from"), loom_element_get (wire, "from")) == 0
+              && g_strcmp0 (loom_element_get (e, "to"), loom_element_get (wire, "to")) == 0)
+            {
+              loom_element_append_detached (layout, loom_element_copy (e));
+              break;
+            }
+        }
+    }
+}
+
 static void
 add_layout (Grouping *g)
 {
@@ -310,6 +336,7 @@ add_layout (Grouping *g)
     if (studio_document_is_selected (g->document, g->scene->annotation[r].serial))
       loom_element_append_detached (
           layout, loom_element_copy (loom_graph_by_serial (g->document->graph, g->scene->annotation[r].serial)));
+  add_routes (g, layout);
   loom_element_append_detached (g->module, layout);
 }
 
