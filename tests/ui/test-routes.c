@@ -2,6 +2,7 @@
  * what a moved card leaves is what looking anew finds. No display. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "ui/scene/studio-routes.h"
 
@@ -603,18 +604,21 @@ test_long (void)
 {
   g_autofree char *text = big_graph (6000, 6000);
   g_autoptr (StudioScene) scene = load (text, "one row");
-  gint64 start;
+  clock_t start;
+  double ms;
 
   for (guint i = 0; i < scene->n_items; i++)
     {
       scene->item[i].x = i * 240;
       scene->item[i].y = 0;
     }
-  start = g_get_monotonic_time ();
+  start = clock ();
   studio_scene_routes (scene);
   studio_scene_pills (scene, 1, pill_size, NULL);
-  g_test_message ("%u wires in one row: %.1f ms", scene->n_links, (g_get_monotonic_time () - start) / 1000.0);
-  g_assert_cmpfloat ((g_get_monotonic_time () - start) / 1e6, <, 10);
+  ms = 1000.0 * (clock () - start) / CLOCKS_PER_SEC;
+  g_test_message ("%u wires in one row: %.1f ms of the processor", scene->n_links, ms);
+  /* About 100 on a machine where looking for all of them takes 1,900. */
+  g_assert_cmpfloat (ms, <, 900);
 }
 
 int

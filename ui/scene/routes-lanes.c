@@ -9,172 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANE_CLEAR 4.0  /* from cards, in a crowded channel */
-#define LANE_MIDST 32.0 /* the middle of a channel is meant up to twice this width */
-#define LANE_SIDE  20.0 /* else this far from the card beside it */
 #define LANE_NEAR  24.0 /* pieces this close are one bundle */
 #define LANE_END   12.0 /* lanes are kept a little beyond their ends, which slide, too */
-#define LANE_SAME  6.0  /* ends this close are in one channel */
 #define LANE_GAP   10.0 /* between lanes, where there is room */
 #define LANE_LEAST 2.0
 #define MOST_VOTES 8u /* pieces of a lane that are asked */
-#define SURE       1000
 #define WEIGHT     100
 #define MOST_PAIRS 400u /* a bundle of more is put in order by place alone */
 
 #define corner(array, k) (&g_array_index (array, RoutePoint, k))
-
-/* ---- room ----------------------------------------------------------------- */
-
-void
-route_room (RouteIndex *index, const GArray *corners, guint k, double *low, double *high)
-{
-  const RoutePoint *p = corner (corners, k), *q = p + 1;
-  gboolean upright = k % 2 == 1;
-  double at = upright ? p->x : p->y;
-  double a = upright ? MIN (p->y, q->y) : MIN (p->x, q->x), b = upright ? MAX (p->y, q->y) : MAX (p->x, q->x);
-  StudioRect strip = upright ? (StudioRect){ at - ROUTE_SLIDE, a, 2 * ROUTE_SLIDE, b - a }
-                             : (StudioRect){ a, at - ROUTE_SLIDE, b - a, 2 * ROUTE_SLIDE };
-  const guint *near;
-  guint n;
-
-  strip.x -= LANE_CLEAR;
-  strip.y -= LANE_CLEAR;
-  strip.width += 2 * LANE_CLEAR;
-  strip.height += 2 * LANE_CLEAR;
-  *low = at - ROUTE_SLIDE;
-  *high = at + ROUTE_SLIDE;
-  near = route_index_find (index, &strip, &n);
-  for (guint i = 0; i < n; i++)
-    {
-      const StudioRect *card = &index->card[near[i]];
-      double first = upright ? card->x : card->y, last = first + (upright ? card->width : card->height);
-
-      if ((first + last) / 2 < at)
-        *low = MAX (*low, MIN (last + LANE_CLEAR, at));
-      else
-        *high = MIN (*high, MAX (first - LANE_CLEAR, at));
-    }
-}
-
-gboolean
-route_is_fixed (const GArray *corners, guint k)
-{
-  /* A way that leaves a point upright begins with a level piece of no length. */
-  return k == 0 || k + 2 >= corners->len
-         || (k == 1 && corner (corners, 0)->x == corner (corners, 1)->x
-             && corner (corners, 0)->y == corner (corners, 1)->y);
-}
-
-void
-route_centre (RouteIndex *index, GArray *corners)
-{
-  /* Upright pieces first: how far level ones reach follows from them. */
-  for (guint pass = 0; pass < 2; pass++)
-    for (guint k = 1; k + 2 < corners->len; k++)
-      {
-        RoutePoint *p = corner (corners, k), *q = p + 1;
-        double *at = k % 2 == 1 ? &p->x : &p->y, *other = k % 2 == 1 ? &q->x : &q->y, low, high;
-        gboolean open_low, open_high;
-
-        if (k % 2 != 1 - pass || route_is_fixed (corners, k))
-          continue;
-        route_room (index, corners, k, &low, &high);
-        open_low = low <= *at - ROUTE_SLIDE;
-        open_high = high >= *at + ROUTE_SLIDE;
-        if (open_low && open_high)
-          continue;
-        if (!open_low && !open_high && high - low <= 2 * LANE_MIDST)
-          *at = (low + high) / 2;
-        else if (open_high || (!open_low && *at - low < high - *at))
-          *at = low + MIN ((high - low) / 2, LANE_SIDE);
-        else
-          *at = high - MIN ((high - low) / 2, LANE_SIDE);
-        *other = *at;
-      }
-}
-
-/* ---- which side ----------------------------------------------------------- */
-
-typedef struct
-{
-  const GArray *way;
-  guint k; /* the piece between corners k and k + 1 */
-} Piece;
-
-static double
-along (const Piece *piece, guint at)
-{
-  const RoutePoint *p = corner (piece->way, at);
-
-  return piece->k % 2 == 1 ? p->y : p->x;
-}
-
-/* The corner at the end of a piece towards which coordinates grow (sign 1) or shrink, and the step to the next. */
-static guint
-end_of (const Piece *piece, int sign, int *step)
-{
-  *step = (along (piece, piece->k + 1) - along (piece, piece->k)) * sign >= 0 ? 1 : -1;
-  return *step > 0 ? piece->k + 1 : piece->k;
-}
-
-/* The side to which a way turns at its corner: -1 up or left, 1, or 0 where it ends. */
-static int
-turn_at (const Piece *piece, guint at, int step)
-{
-  int next = (int)at + step;
-  const RoutePoint *p = corner (piece->way, at), *q;
-  double by;
-
-  if (next < 0 || next >= (int)piece->way->len)
-    return 0;
-  q = corner (piece->way, next);
-  by = piece->k % 2 == 1 ? q->x - p->x : q->y - p->y;
-  return by < 0 ? -1 : by > 0;
-}
-
-/* On which side of t s must be so that the two do not cross beyond this end: -1 above or left, 1, 0 where it does not
- * matter. sure: on the other side they would lie on each other. */
-static int
-side_at (const Piece *s, const Piece *t, int sign, guint depth, gboolean *sure)
-{
-  int step_s, step_t, turn_s, turn_t, order;
-  guint at_s = end_of (s, sign, &step_s), at_t = end_of (t, sign, &step_t);
-  double further = (along (s, at_s) - along (t, at_t)) * sign;
-  Piece next_s, next_t;
-  gboolean ignored;
-
-  turn_s = turn_at (s, at_s, step_s);
-  turn_t = turn_at (t, at_t, step_t);
-  *sure = fabs (further) <= LANE_SAME && turn_s * turn_t < 0;
-  if (further < -LANE_SAME)
-    return turn_s;
-  if (further > LANE_SAME)
-    return -turn_t;
-  if (turn_s != turn_t)
-    return turn_s < turn_t ? -1 : 1;
-  if (turn_s == 0 || depth == 0)
-    return 0;
-  next_s = (Piece){ s->way, step_s > 0 ? at_s : at_s - 1 };
-  next_t = (Piece){ t->way, step_t > 0 ? at_t : at_t - 1 };
-  order = side_at (&next_s, &next_t, turn_s, depth - 1, &ignored);
-  return -sign * turn_s * order;
-}
-
-/* Votes for s after t, less those for before; a sure one outvotes all others. */
-static int
-side_of (const Piece *s, const Piece *t)
-{
-  gboolean sure_far, sure_near;
-  int far = side_at (s, t, 1, 8, &sure_far), near = side_at (s, t, -1, 8, &sure_near);
-
-  if (sure_far || sure_near)
-    return (sure_far ? far : 0) * SURE + (sure_near ? near : 0) * SURE;
-  /* Where the two ends disagree a crossing cannot be helped. */
-  return far != 0 ? far : near;
-}
-
-/* ---- lanes ---------------------------------------------------------------- */
 
 /* Pieces of one net on one line, which share a lane. */
 typedef struct
@@ -188,7 +31,7 @@ typedef struct
 
 typedef struct
 {
-  Piece piece;
+  RoutePiece piece;
   guint64 net;
   guint wire, lane;
   gboolean fixed;
@@ -413,12 +256,12 @@ wants_swap (const Bundle *self, const Lane *p, const Lane *q)
         const Candidate *d = &g_array_index (self->candidates, Candidate, q->first_piece + j);
 
         if (c->a - LANE_END < d->b + LANE_END && d->a - LANE_END < c->b + LANE_END)
-          votes += side_of (&c->piece, &d->piece);
+          votes += route_side (&c->piece, &d->piece);
       }
   return votes;
 }
 
-/* Each pair as side_of() has it where they are close, else by place. */
+/* Each pair as route_side() has it where they are close, else by place. */
 static void
 relate (Bundle *self, gboolean by_place)
 {
@@ -441,9 +284,9 @@ relate (Bundle *self, gboolean by_place)
         if ((swaps ? q->low : p->low) + LANE_LEAST > (swaps ? p->high : q->high))
           {
             swaps = !swaps;
-            votes = SURE;
+            votes = ROUTE_SURE;
           }
-        self->apart[swaps ? j * self->n + i : i * self->n + j] = ABS (votes) >= SURE / 2 ? WEIGHT : 1;
+        self->apart[swaps ? j * self->n + i : i * self->n + j] = ABS (votes) >= ROUTE_SURE / 2 ? WEIGHT : 1;
       }
 }
 

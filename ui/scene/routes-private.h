@@ -53,6 +53,15 @@ gboolean route_is_fixed (const GArray *corners, guint k);
 void route_centre (RouteIndex *index, GArray *corners);
 /* How far the piece between corners k and k + 1 may slide across itself. */
 void route_room (RouteIndex *index, const GArray *corners, guint k, double *low, double *high);
+/* A piece of a way: that between the corners k and k + 1. */
+typedef struct
+{
+  const GArray *way;
+  guint k;
+} RoutePiece;
+#define ROUTE_SURE 1000
+/* Votes for s behind t, less those for before; ROUTE_SURE and more where they would else lie on each other. */
+int route_side (const RoutePiece *s, const RoutePiece *t);
 /* Puts pieces of different nets beside each other. */
 void route_lanes (RouteIndex *index, RouteWire *wire, guint n);
 /* The pieces of a way with round corners, appended to pieces (StudioCurve). */
