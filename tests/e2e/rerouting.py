@@ -69,15 +69,14 @@ def a_point(t, s):
     t.ok(len(g.wires) == 4, "all of which is undone step by step")
 
 
-def by_menu(t, s):
-    g = s.look()
-    s.move(*middle(g, "act → sum"))
-    time.sleep(0.1)
-    s.xdotool("click", 3)
+def by_name(t, s):
+    s.click(middle(s.look(), "act → sum"))
+    s.key("ctrl+shift+p")
     time.sleep(0.5)
-    s.key("Down", "Down", "Return")
+    s.type("reroute")
+    s.key("Return")
     g = s.wait("point", lambda g: len(points(g, "act → sum")) == 1, 2)
-    t.ok(True, "the menu of a wire adds one, too")
+    t.ok(True, "the list of actions adds one to the wire that is selected, too")
     s.key("ctrl+z")
     s.wait("undone", lambda g: not points(g, "act → sum"), 2)
 
@@ -92,7 +91,7 @@ def body(t):
         s.launch()
         round_cards(t, s)
         a_point(t, s)
-        by_menu(t, s)
+        by_name(t, s)
 
 
 if __name__ == "__main__":
