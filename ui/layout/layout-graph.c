@@ -317,6 +317,8 @@ shapes_new (const Work *work)
     most = MAX (most, work->layers[l].n_layers);
   /* Components may stand beside each other. */
   most = MIN (work->graph->n_nodes, most * MAX (1u, work->layers[0].n_components));
+  /* Much wider than high is no canvas, and working out a shape takes as long as it is wide. */
+  most = MIN (most, MAX (96u, 2 * (guint)sqrt (work->graph->n_nodes)));
   for (guint columns = 1; columns <= MAX (1u, most); columns += columns < 16 ? 1 : columns / 6)
     for (guint l = 0; l < work->n_layerings; l++)
       {
