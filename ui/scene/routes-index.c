@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_CARDS 2048u
+/* A wire among more cards than these is drawn as it comes: the search takes as long as the lines between them, and
+ * nobody follows a wire across hundreds of cards. */
+#define MOST_CARDS 640u
 
 static guint
 cell_at (double v, guint n)
