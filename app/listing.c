@@ -17,7 +17,8 @@ open_ends (const LoomNet *net)
             used = node->input[j].node == i && !loom_net_is_weight (net, &node->input[j]);
         }
       const LoomNetNode *node = loom_net_node (net, i);
-      if (used || node->n_outputs == 0)
+      /* The readers of a muted node read past it. */
+      if (used || node->n_outputs == 0 || node->muted)
         continue;
       LoomNetSource end = { i, 0 };
       g_array_append_val (ends, end);

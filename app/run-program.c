@@ -158,7 +158,7 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
   for (guint i = loom_net_n_nodes (r->net); i-- > 0;)
     {
       const LoomNetNode *node = loom_net_node (r->net, i);
-      if (node->op != NULL && node->op->has_effect && g_strcmp0 (r->mode, "train") == 0)
+      if (node->op != NULL && node->op->has_effect && !node->muted && g_strcmp0 (r->mode, "train") == 0)
         needed[i] = TRUE;
       if (!needed[i])
         continue;

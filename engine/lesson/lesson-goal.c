@@ -224,7 +224,8 @@ chain_reaches (const LoomNet *net, char **word, guint i, guint node, GHashTable 
 
   if (!g_hash_table_add (visited, GUINT_TO_POINTER (i * loom_net_n_nodes (net) + node + 1)))
     return FALSE;
-  if (!any && (n->op == NULL || !g_str_equal (n->op->name, word[i])))
+  /* A muted node is left out of what is computed. */
+  if (n->muted || (!any && (n->op == NULL || !g_str_equal (n->op->name, word[i]))))
     return FALSE;
   if (i == 0 || (any && chain_reaches (net, word, i - 1, node, visited)))
     return TRUE;
@@ -259,7 +260,7 @@ static gboolean
 no_holds (const Clause *clause, const Judged *judged)
 {
   for (guint i = 0; i < loom_net_n_nodes (judged->net); i++)
-    if (loom_net_node (judged->net, i)->op != NULL
+    if (loom_net_node (judged->net, i)->op != NULL && !loom_net_node (judged->net, i)->muted
         && g_str_equal (loom_net_node (judged->net, i)->op->name, clause->word[1]))
       return FALSE;
   return TRUE;
@@ -361,7 +362,7 @@ answer_holds (const Clause *clause, const Judged *judged)
 
       return g_str_equal (a, b);
     }
-  return fabs (number_of (given) - clause->number) <= 1e-3 * MAX (1, fabs (clause->number));
+  return fabs (number_of (given) - clause->number) <= 1e-3 * fabs (clause->number) + 1e-9;
 }
 
 static gboolean

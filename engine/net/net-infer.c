@@ -39,9 +39,11 @@ input_is_state (const LoomInfer *ctx, guint i, const char **name)
 static gboolean
 claim_state (LoomInfer *ctx, const char *name)
 {
-  GHashTable *claimed = ((NetNode *)ctx->data)->net->claimed;
+  const NetNode *n = ctx->data;
+  GHashTable *claimed = n->net->claimed;
 
-  return claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
+  /* A muted node changes nothing. */
+  return n->node.muted || claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
 }
 
 /* Once the net is made there is no list for faults, and the text is given as it stands. */

@@ -164,7 +164,7 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
 #define LOOM_SNAPSHOT_TIMES "time:"
-/* A snapshot of a port (or weight name, or "grad:WEIGHT") on a fixed sample batch, from a second, unfused plan over the
+/* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second, unfused plan over the
  * same state: commits nothing, draws nothing from the run. Callable from any thread during the run: it is
  * answered between steps.
  *

@@ -70,7 +70,10 @@ def answer(s, g, button):
 
 
 def edit(s, card="act"):
-    s.press_card(card)
+    for _ in range(5):  # a bar that comes just now moves the card from under the pointer
+        s.press_card(card)
+        if s.look().state["selected"] == card:
+            break
     s.key("Delete")
     return s.wait("edited", lambda g: card not in g.cards and g.has("Edited"), 1)
 

@@ -114,7 +114,17 @@ lower_all (const LoomNet *net, LoomDType dtype, GError **error)
   return g_steal_pointer (&p);
 }
 
-/* The gradients that an optimiser's step is given are outputs too: behind its n parameters it has n gradients. */
+static gboolean
+is_in (const LoomValue *values, guint n, LoomValue v)
+{
+  for (guint k = 0; k < n; k++)
+    if (values[k] == v)
+      return TRUE;
+  return FALSE;
+}
+
+/* The gradients that an optimiser's step is given are outputs too: behind its n parameters it has n gradients, and one
+ * of these may be a parameter again. */
 static void
 show_gradients (LoomProgram *p)
 {
@@ -127,7 +137,8 @@ show_gradients (LoomProgram *p)
 
       if (!g_str_has_suffix (instr->prim->name, "_step"))
         continue;
-      while (n < instr->n_in && instr->in[n] != 0 && loom_value_info (p, instr->in[n])->slot >= 0
+      while (n < instr->n_in && instr->in[n] != 0 && !is_in (instr->in, n, instr->in[n])
+             && loom_value_info (p, instr->in[n])->slot >= 0
              && loom_program_get_slot (p, (guint)loom_value_info (p, instr->in[n])->slot)->kind == LOOM_SLOT_PARAMETER)
         n++;
       for (guint k = 0; k < n; k++)

@@ -135,6 +135,12 @@ studio_document_save_finish (StudioDocument *self, GAsyncResult *result, GError 
 }
 
 gboolean
+studio_document_is_saving_by (StudioDocument *self, GAsyncResult *result)
+{
+  return self->saving == (gpointer)result;
+}
+
+gboolean
 studio_document_is_saving (StudioDocument *self)
 {
   return self->saving != NULL;

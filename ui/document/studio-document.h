@@ -42,6 +42,8 @@ gboolean studio_document_save (StudioDocument *self, const char *path, GError **
 /* The same while one goes on working: what is changed after the call is not saved by it. One at a time. */
 void studio_document_save_async (StudioDocument *self, const char *path, GAsyncReadyCallback callback, gpointer data);
 gboolean studio_document_save_finish (StudioDocument *self, GAsyncResult *result, GError **error);
+/* Whether this is what is being saved, and no other graph has been opened since. */
+gboolean studio_document_is_saving_by (StudioDocument *self, GAsyncResult *result);
 gboolean studio_document_is_saving (StudioDocument *self);
 /* How many parts of the file at the document's path were not understood when it was read, and would be lost by saving
  * over it. 0 once it was saved. */

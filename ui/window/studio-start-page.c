@@ -1,7 +1,8 @@
 /* The start page.
  *
  * It lies over the canvas, which must go on receiving what is dropped and typed: so the page itself and its words are
- * no targets, only its buttons and the gallery below them are. A plain box would swallow a drop in the middle of the window, where people drop. */
+ * no targets, only its buttons are, and the gallery below them while nothing is dragged. A plain box would swallow a
+ * drop in the middle of the window, where people drop. */
 #include "ui/window/studio-start-page.h"
 
 #include "ui/window/studio-gallery.h"
@@ -9,6 +10,7 @@
 struct _StudioStartPage
 {
   GtkWidget parent_instance;
+  GtkWidget *gallery_window;
   GtkWidget *buttons;
 };
 
@@ -37,6 +39,7 @@ studio_start_page_class_init (StudioStartPageClass *klass)
   widget_class->contains = start_page_contains;
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-start-page.ui");
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, gallery_window);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, buttons);
 }
 
@@ -48,6 +51,28 @@ studio_start_page_init (StudioStartPage *self)
   GtkBoxLayout *layout = GTK_BOX_LAYOUT (gtk_widget_get_layout_manager (GTK_WIDGET (self)));
   gtk_orientable_set_orientation (GTK_ORIENTABLE (layout), GTK_ORIENTATION_VERTICAL);
   gtk_box_layout_set_spacing (layout, 12);
+}
+
+static void
+drag_enter_cb (StudioStartPage *self)
+{
+  gtk_widget_set_can_target (self->gallery_window, FALSE);
+}
+
+static void
+drag_leave_cb (StudioStartPage *self)
+{
+  gtk_widget_set_can_target (self->gallery_window, TRUE);
+}
+
+void
+studio_start_page_watch_drags (StudioStartPage *self, GtkWidget *around)
+{
+  GtkEventController *motion = gtk_drop_controller_motion_new ();
+
+  g_signal_connect_object (motion, "enter", G_CALLBACK (drag_enter_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (motion, "leave", G_CALLBACK (drag_leave_cb), self, G_CONNECT_SWAPPED);
+  gtk_widget_add_controller (around, motion);
 }
 
 StudioStartPage *

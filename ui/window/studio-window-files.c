@@ -159,21 +159,35 @@ remember_recent (StudioWindow *self)
   gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
 }
 
-/* A window that was closed meanwhile has no document any more, and its file is written nevertheless. */
+typedef struct
+{
+  StudioWindow *window;
+  StudioAfter *after;
+  GApplication
+      *application; /* held, so that the last window's closing does not end the program before the file is written */
+} Saving;
+
+/* A window that was closed meanwhile has no document any more, and its file is written nevertheless; one that shows
+ * another graph by now says nothing but what went wrong. */
 static void
 saved_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (StudioWindow) self = data;
+  Saving *saving = data;
+  g_autoptr (StudioWindow) self = saving->window;
+  g_autoptr (GApplication) application = saving->application;
   g_autoptr (GError) error = NULL;
-  StudioAfter *after = g_steal_pointer (&self->after_save);
-  if (self->document == NULL)
+  StudioAfter *after = saving->after;
+  const gboolean same = self->document != NULL && studio_document_is_saving_by (self->document, result);
+  g_free (saving);
+  if (!(self->document != NULL ? studio_document_save_finish (self->document, result, &error)
+                               : g_task_propagate_boolean (G_TASK (result), &error)))
     {
-      studio_window_forget_after (after);
-      return;
+      if (self->document != NULL)
+        studio_window_toast (self, error->message);
+      else
+        g_printerr ("gradloom-studio: %s\n", error->message);
     }
-  if (!studio_document_save_finish (self->document, result, &error))
-    studio_window_toast (self, error->message);
-  else
+  else if (same)
     {
       remember_recent (self);
       if (after == NULL)
@@ -184,6 +198,8 @@ saved_cb (GObject *source, GAsyncResult *result, gpointer data)
         studio_window_toast (self, "The graph was changed while it was saved: save it again first.");
     }
   studio_window_forget_after (after);
+  if (application != NULL)
+    g_application_release (application);
 }
 
 /* Takes after, which may be NULL. */
@@ -196,8 +212,13 @@ finish_save (StudioWindow *self, const char *path, StudioAfter *after)
       studio_window_forget_after (after);
       return;
     }
-  self->after_save = after;
-  studio_document_save_async (self->document, path, saved_cb, g_object_ref (self));
+  GtkApplication *application = gtk_window_get_application (GTK_WINDOW (self));
+  Saving *saving = g_new0 (Saving, 1);
+  *saving
+      = (Saving){ g_object_ref (self), after, application != NULL ? g_object_ref (G_APPLICATION (application)) : NULL };
+  if (application != NULL)
+    g_application_hold (G_APPLICATION (application));
+  studio_document_save_async (self->document, path, saved_cb, saving);
 }
 
 static void

@@ -63,7 +63,6 @@ struct _StudioWindow
   char **orphans;            /* journals of crashes, newest first */
   gboolean holder_dismissed; /* that another Studio has the file open is known */
   GtkWidget *help;           /* weak: its window */
-  StudioAfter *after_save;   /* follows what is being saved now */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   char **devices;             /* the worker's, the default first; NULL until it has answered */

@@ -252,6 +252,7 @@ make_parts (StudioWindow *self)
   gtk_box_insert_child_after (GTK_BOX (self->middle), studio_canvas_breadcrumb_new (self->canvas), self->caption_card);
   self->start_page = GTK_WIDGET (studio_start_page_new ());
   gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), self->start_page);
+  studio_start_page_watch_drags (STUDIO_START_PAGE (self->start_page), self->canvas_overlay);
 
   self->palette = studio_palette_new (self->document, self->canvas);
   self->outline = studio_outline_new (self->document);
@@ -350,6 +351,7 @@ window_dispose (GObject *object)
   g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
   g_clear_object (&self->chooser);
   g_clear_weak_pointer (&self->question);
+  g_clear_weak_pointer (&self->lr_return);
   g_clear_weak_pointer (&self->help);
   studio_window_dispose_lesson (self);
   g_clear_object (&self->pins);
