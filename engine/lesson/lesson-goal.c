@@ -156,8 +156,12 @@ read_attribute (Clause *clause, char **word, guint n, GError **error)
     return FALSE;
   clause->subject = g_strndup (word[0], (gsize)(dot - word[0]));
   clause->member = g_strdup (dot + 1);
-  clause->text
-      = g_strdup_printf ("%s of %s %s %s", clause->member, clause->subject, relation_words (clause), clause->value);
+  /* A sentence begins with a capital, and a name must not get one. */
+  clause->text = g_str_equal (clause->subject, "train")
+                     ? g_strdup_printf ("in the training settings, %s %s %s", clause->member, relation_words (clause),
+                                        clause->value)
+                     : g_strdup_printf ("in %s, %s %s %s", clause->subject, clause->member, relation_words (clause),
+                                        clause->value);
   return clause->relation == IS || needs_number (clause, error);
 }
 
@@ -312,7 +316,9 @@ read_pinned (Clause *clause, char **word, guint n, GError **error)
 {
   if (n != 2 || !g_str_equal (word[0], "pinned"))
     return FALSE;
-  clause->text = g_strdup_printf ("%s is watched", word[1]);
+  clause->text = g_str_has_prefix (word[1], "grad:")
+                     ? g_strdup_printf ("the gradient of %s is watched", word[1] + strlen ("grad:"))
+                     : g_strdup_printf ("the output of %s is watched", word[1]);
   return TRUE;
 }
 
@@ -327,7 +333,7 @@ read_selected (Clause *clause, char **word, guint n, GError **error)
 {
   if (n != 2 || !g_str_equal (word[0], "selected"))
     return FALSE;
-  clause->text = g_strdup_printf ("%s is selected", word[1]);
+  clause->text = g_strdup_printf ("the card %s is selected", word[1]);
   return TRUE;
 }
 

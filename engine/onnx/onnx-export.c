@@ -245,7 +245,8 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     {
       const LoomNetNode *n = loom_net_node (self->net, i);
       source = (LoomNetSource){ i, 0 };
-      if (n->op != NULL && n->op->lower != NULL && n->n_outputs > 0 && !n->op->has_effect && !n->muted && !is_read (self->net, i))
+      if (n->op != NULL && n->op->lower != NULL && n->n_outputs > 0 && !n->op->has_effect && !n->muted
+          && !is_read (self->net, i))
         g_array_append_val (sources, source);
     }
 }
