@@ -1,6 +1,7 @@
 /* The canvas's arithmetic: views, curves, hit testing, and the arrow keys. No display. */
 #include <math.h>
 
+#include "tests/ui/scene-test.h"
 #include "ui/scene/studio-routes.h"
 #include "ui/canvas/canvas-wires.h"
 
@@ -22,23 +23,10 @@ static const char three[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                             "  </layout>\n"
                             "</graph>\n";
 
-static StudioScene *
-load (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, &error);
-  g_autoptr (LoomNet) net = NULL;
-
-  g_assert_no_error (error);
-  net = loom_net_new (graph, NULL, faults);
-  return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
-}
-
 static void
 test_scene (void)
 {
-  g_autoptr (StudioScene) scene = load (three);
+  g_autoptr (StudioScene) scene = scene_from_text (three, "test");
   guint sum = studio_scene_find_id (scene, "sum"), fc = studio_scene_find_id (scene, "fc");
 
   g_assert_cmpuint (scene->n_items, ==, 4);
@@ -119,7 +107,7 @@ test_curve (void)
 static void
 test_hit (void)
 {
-  g_autoptr (StudioScene) scene = load (three);
+  g_autoptr (StudioScene) scene = scene_from_text (three, "test");
   StudioView view = { 1, -50, -50, 1200, 600 };
   guint fc = studio_scene_find_id (scene, "fc"), sum = studio_scene_find_id (scene, "sum");
   StudioHit hit;
@@ -165,7 +153,7 @@ test_hit (void)
 static void
 test_fault_room (void)
 {
-  g_autoptr (StudioScene) scene = load (three);
+  g_autoptr (StudioScene) scene = scene_from_text (three, "test");
   StudioItem *item = &scene->item[0];
   StudioRect none = studio_geometry_fault (item), fault, button;
   StudioView view = { 1, 0, 0, 1000, 600 };
@@ -183,7 +171,7 @@ test_fault_room (void)
 static void
 test_neighbours (void)
 {
-  g_autoptr (StudioScene) scene = load (three);
+  g_autoptr (StudioScene) scene = scene_from_text (three, "test");
   guint x = studio_scene_find_id (scene, "x"), fc = studio_scene_find_id (scene, "fc");
   guint act = studio_scene_find_id (scene, "act"), sum = studio_scene_find_id (scene, "sum");
 
@@ -197,7 +185,7 @@ test_neighbours (void)
 static void
 test_free (void)
 {
-  g_autoptr (StudioScene) scene = load (three);
+  g_autoptr (StudioScene) scene = scene_from_text (three, "test");
   double px = 250, py = 10;
 
   studio_geometry_free_place (scene, &px, &py);
@@ -214,7 +202,7 @@ test_free (void)
 static void
 test_near (void)
 {
-  g_autoptr (StudioScene) scene = load (three);
+  g_autoptr (StudioScene) scene = scene_from_text (three, "test");
   const StudioItem *item = &scene->item[0];
   double x = item->x + 12, y = item->y + 36, px, py;
 

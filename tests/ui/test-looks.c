@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/ui/scene-test.h"
 #include "ui/drawing/draw-fault.h"
 #include "ui/drawing/studio-export.h"
 #include "ui/drawing/studio-formula.h"
@@ -13,14 +14,8 @@ static StudioScene *
 load (const char *nodes)
 {
   g_autofree char *text = g_strdup_printf ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n%s\n</graph>\n", nodes);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, &error);
-  g_autoptr (LoomNet) net = NULL;
 
-  g_assert_no_error (error);
-  net = loom_net_new (graph, NULL, faults);
-  return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
+  return scene_from_text (text, "test");
 }
 
 static void

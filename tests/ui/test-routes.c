@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/ui/scene-test.h"
 #include "ui/scene/studio-routes.h"
 
 enum
@@ -14,19 +15,6 @@ enum
 };
 
 /* ---- graphs --------------------------------------------------------------- */
-
-static StudioScene *
-load (const char *text, const char *name)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), name, faults, &error);
-  g_autoptr (LoomNet) net = NULL;
-
-  g_assert_no_error (error);
-  net = loom_net_new (graph, NULL, faults);
-  return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
-}
 
 enum
 {
@@ -102,7 +90,7 @@ random_scene (guint32 seed, const char *name)
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   Layers layers;
   g_autofree char *text = random_text (rand, &layers);
-  StudioScene *scene = load (text, name);
+  StudioScene *scene = scene_from_text (text, name);
   double top = 0, bottom = 0;
 
   for (guint layer = 0; layer <= layers.n_layers; layer++)
@@ -159,7 +147,7 @@ foreach_graph (Check check)
       g_autoptr (StudioScene) scene = NULL;
 
       g_assert_true (g_file_get_contents (files->pdata[i], &text, NULL, NULL));
-      scene = load (text, files->pdata[i]);
+      scene = scene_from_text (text, files->pdata[i]);
       check (scene, files->pdata[i]);
       studio_routes_set_right_angles (scene->routes, TRUE);
       check (scene, files->pdata[i]);
@@ -567,7 +555,7 @@ static void
 test_size (void)
 {
   g_autofree char *text = big_graph (2000, COLUMNS);
-  g_autoptr (StudioScene) scene = load (text, "2,000 nodes");
+  g_autoptr (StudioScene) scene = scene_from_text (text, "2,000 nodes");
   gint64 start;
   double from_scratch, drag;
   guint before;
@@ -603,7 +591,7 @@ static void
 test_long (void)
 {
   g_autofree char *text = big_graph (6000, 6000);
-  g_autoptr (StudioScene) scene = load (text, "one row");
+  g_autoptr (StudioScene) scene = scene_from_text (text, "one row");
   clock_t start;
   double ms;
 

@@ -1,0 +1,177 @@
+/* What is asked of a scene that is made: where an element, a port or a way through wires is; and points as a file
+ * writes them. */
+#include "ui/scene/studio-scene.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ui/scene/studio-geometry.h"
+
+guint
+studio_scene_find (const StudioScene *scene, guint64 serial)
+{
+  gpointer found = g_hash_table_lookup (scene->by_serial, &serial);
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_link (const StudioScene *scene, guint64 serial)
+{
+  for (guint i = 0; i < scene->n_links; i++)
+    if (scene->link[i].serial == serial)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_annotation (const StudioScene *scene, guint64 serial)
+{
+  for (guint i = 0; i < scene->n_annotations; i++)
+    if (scene->annotation[i].serial == serial)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_id (const StudioScene *scene, const char *id)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    if (strcmp (scene->item[i].id, id) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name)
+{
+  guint n = is_output ? item->n_outputs : item->n_offered;
+  const StudioPort *port = is_output ? item->output : item->input;
+
+  if (name == NULL)
+    return n > 0 ? 0 : STUDIO_NO_ITEM;
+  for (guint i = 0; i < n; i++)
+    if (strcmp (port[i].name, name) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+void
+studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen)
+{
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autofree guint *first = g_new0 (guint, scene->n_items + 2), *link = g_new (guint, scene->n_links + 1);
+
+  /* Wires by the end that is walked from. */
+  for (guint i = 0; i < scene->n_links; i++)
+    first[(against ? scene->link[i].to : scene->link[i].from) + 2]++;
+  for (guint i = 0; i < scene->n_items; i++)
+    first[i + 2] += first[i + 1];
+  for (guint i = 0; i < scene->n_links; i++)
+    link[first[(against ? scene->link[i].to : scene->link[i].from) + 1]++] = i;
+
+  g_array_append_val (stack, item);
+  seen[item] = TRUE;
+  while (stack->len > 0)
+    {
+      guint at = g_array_index (stack, guint, stack->len - 1);
+
+      g_array_set_size (stack, stack->len - 1);
+      for (guint k = first[at]; k < first[at + 1]; k++)
+        {
+          guint there = against ? scene->link[link[k]].from : scene->link[link[k]].to;
+
+          if (!seen[there])
+            {
+              seen[there] = TRUE;
+              g_array_append_val (stack, there);
+            }
+        }
+    }
+}
+
+gboolean
+studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input)
+{
+  g_autofree gboolean *seen = NULL;
+
+  if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
+      || input >= scene->item[to].n_offered)
+    return FALSE;
+  /* A wire that leads back to where it comes from would close a circle. */
+  seen = g_new0 (gboolean, scene->n_items);
+  studio_scene_reach (scene, to, FALSE, seen);
+  return !seen[from];
+}
+
+void
+studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height)
+{
+  *width = STUDIO_CARD_WIDTH;
+  *height = MAX (STUDIO_CARD_HEIGHT, 8 + STUDIO_PORT_STEP * (double)MAX (n_inputs, n_outputs));
+}
+
+StudioTone
+studio_item_tone (const StudioItem *item)
+{
+  return item->fault == NULL      ? STUDIO_TONE_CALM
+         : item->fault_is_warning ? STUDIO_TONE_ADVICE
+         : item->fault_is_todo    ? STUDIO_TONE_TODO
+                                  : STUDIO_TONE_ERROR;
+}
+
+gboolean
+studio_item_owns (const StudioItem *item, const char *path)
+{
+  gsize n = strlen (item->path);
+
+  /* The path of a repeat is that of its first copy: "block.0". */
+  if (item->repeat != NULL)
+    n -= strlen (".0");
+  return strncmp (path, item->path, n) == 0 && (path[n] == '\0' || path[n] == '.');
+}
+
+const char *
+studio_item_title (const StudioItem *item)
+{
+  return item->op != NULL ? item->op->title : item->kind;
+}
+
+/* ---- points ------------------------------------------------------------- */
+
+StudioPoint *
+studio_points_parse (const char *text, guint *n_points)
+{
+  GArray *points = g_array_new (FALSE, FALSE, sizeof (StudioPoint));
+  g_auto (GStrv) pairs = g_strsplit_set (text, " \t\n", -1);
+
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      char *comma, *end;
+      StudioPoint p;
+
+      p.x = g_ascii_strtod (pairs[i], &comma);
+      if (comma == pairs[i] || *comma != ',')
+        continue;
+      p.y = g_ascii_strtod (comma + 1, &end);
+      if (end != comma + 1 && *end == '\0' && isfinite (p.x) && isfinite (p.y) && fabs (p.x) < 1e7 && fabs (p.y) < 1e7)
+        g_array_append_val (points, p);
+    }
+  *n_points = points->len;
+  return (StudioPoint *)(gpointer)g_array_free (points, FALSE);
+}
+
+char *
+studio_points_format (const StudioPoint *point, guint n_points)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint i = 0; i < n_points; i++)
+    {
+      char x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_ascii_formatd (x, sizeof x, "%.10g", point[i].x);
+      g_ascii_formatd (y, sizeof y, "%.10g", point[i].y);
+      g_string_append_printf (s, "%s%s,%s", i > 0 ? " " : "", x, y);
+    }
+  return g_string_free (s, FALSE);
+}
