@@ -4,7 +4,7 @@
 # missing is listed, because guessing another distribution's names would fail later and less clearly.
 
 packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libgdk-pixbuf-2.0-dev libdnnl-dev
- libgtk-4-dev libadwaita-1-dev libcmark-dev librsvg2-dev libpango1.0-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev"
+ libgtk-4-dev libadwaita-1-dev libcmark-dev librsvg2-dev libpango1.0-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev gettext shared-mime-info"
 packages_use="dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
 packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev
  libonnx-testdata git patchelf"
@@ -54,7 +54,7 @@ install_packages () {
 # Where packages are not installed by themselves: lists what is missing, with the least version that is known to work.
 list_missing () {
   lacking=
-  for tool in meson ninja pkg-config cc gdbus-codegen glib-compile-resources xmllint "$@"; do
+  for tool in meson ninja pkg-config cc gdbus-codegen glib-compile-resources xmllint msgfmt "$@"; do
     command -v "$tool" > /dev/null || lacking="$lacking
   the program $tool"
   done

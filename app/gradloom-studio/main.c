@@ -2,10 +2,12 @@
 #include <glib.h>
 
 #include "ui/window/studio-application.h"
+#include "ui/window/studio-language.h"
 
 int
 main (int argc, char **argv)
 {
+  studio_language_init (NULL);
   g_set_application_name ("Gradloom Studio");
   g_set_prgname ("org.gradloom.Studio");
   g_autoptr (StudioApplication) application = studio_application_new ();

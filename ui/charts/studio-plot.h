@@ -9,6 +9,7 @@
 #include <pango/pangocairo.h>
 
 #include "ui/charts/studio-series.h"
+#include "ui/scene/studio-format.h"
 
 G_BEGIN_DECLS
 
@@ -74,12 +75,5 @@ char *studio_plot_to_csv (const StudioPlot *plot);
 
 /* A file of the plot: .svg, .pdf, .png or .csv. */
 gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **error);
-
-/* The value of a tick: as many decimals as tell it from the next, `step` away. */
-char *studio_format_tick (double value, double step);
-/* A number for people: four significant figures, no trailing noise. */
-char *studio_format_number (double value);
-/* 61,706: counts for people. */
-char *studio_format_count (double count);
 
 G_END_DECLS

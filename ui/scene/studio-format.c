@@ -1,15 +1,41 @@
-/* Numbers as people read them: the same everywhere in Studio. */
-#include "ui/charts/studio-plot.h"
+/* Numbers as people read them: the same everywhere in Studio, and never what a file or a formula says. */
+#include "ui/scene/studio-format.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
+
+static char *decimal_point, *group_separator;
+
+void
+studio_format_set_separators (const char *point, const char *separator)
+{
+  g_free (decimal_point);
+  g_free (group_separator);
+  decimal_point = g_strdup (point);
+  /* The C locale has none. */
+  group_separator = separator != NULL && *separator != '\0' ? g_strdup (separator) : NULL;
+}
+
+char *
+studio_format_local (const char *number)
+{
+  GString *s = g_string_new (number);
+
+  if (s->len > 0 && s->str[0] == '-')
+    g_string_replace (s, "-", "−", 1);
+  if (decimal_point != NULL)
+    g_string_replace (s, ".", decimal_point, 1);
+  return g_string_free (s, FALSE);
+}
 
 char *
 studio_format_number (double v)
 {
   if (isnan (v))
-    return g_strdup ("not a number");
+    return g_strdup (_ ("not a number"));
   if (isinf (v))
-    return g_strdup (v > 0 ? "infinite" : "−infinite");
+    return g_strdup (v > 0 ? _ ("infinite") : _ ("−infinite"));
   double a = fabs (v);
   char text[40];
   if (a == 0)
@@ -26,9 +52,7 @@ studio_format_number (double v)
     g_snprintf (text, sizeof text, "%.3f", v);
   else
     g_snprintf (text, sizeof text, "%.4f", v);
-  if (text[0] == '-')
-    return g_strconcat ("−", text + 1, NULL);
-  return g_strdup (text);
+  return studio_format_local (text);
 }
 
 char *
@@ -50,7 +74,7 @@ studio_format_tick (double value, double step)
         scaled *= 10;
       g_snprintf (text, sizeof text, "%.*f", decimals, v);
     }
-  return text[0] == '-' ? g_strconcat ("−", text + 1, NULL) : g_strdup (text);
+  return studio_format_local (text);
 }
 
 char *
@@ -64,7 +88,7 @@ studio_format_count (double count)
       g_string_append_c (s, digits[i]);
       gsize left = n - 1 - i;
       if (left > 0 && left % 3 == 0)
-        g_string_append_c (s, ',');
+        g_string_append (s, group_separator != NULL ? group_separator : ",");
     }
   return g_string_free (s, FALSE);
 }

@@ -1,0 +1,54 @@
+/* The language of the words, and what it must not change. */
+#include "ui/window/studio-language.h"
+
+#include <gtk/gtk.h>
+#include <libintl.h>
+#include <locale.h>
+
+#include "ui/scene/studio-format.h"
+
+/* Whether a folder has Studio's words in one of the user's languages. */
+static gboolean
+has_words (const char *folder)
+{
+  const char *const *languages = g_get_language_names ();
+  for (guint i = 0; languages[i] != NULL; i++)
+    {
+      g_autofree char *path = g_build_filename (folder, languages[i], "LC_MESSAGES", STUDIO_TEXT_DOMAIN ".mo", NULL);
+      if (g_file_test (path, G_FILE_TEST_EXISTS))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A program in a build folder speaks from there, and one whose installation was moved from where it is now. */
+static char *
+find_folder (void)
+{
+  static const char *const places[] = { "../../data/po", "../share/locale" };
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *beside = self != NULL ? g_path_get_dirname (self) : NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (places) && beside != NULL; i++)
+    {
+      g_autofree char *folder = g_build_filename (beside, places[i], NULL);
+      if (has_words (folder))
+        return g_steal_pointer (&folder);
+    }
+  return g_strdup (STUDIO_LOCALE_FOLDER);
+}
+
+void
+studio_language_init (const char *folder)
+{
+  /* GTK would set all of the locale, LC_NUMERIC with it. */
+  gtk_disable_setlocale ();
+  setlocale (LC_ALL, "");
+  const struct lconv *numbers = localeconv ();
+  studio_format_set_separators (numbers->decimal_point, numbers->thousands_sep);
+  setlocale (LC_NUMERIC, "C");
+
+  g_autofree char *found = folder != NULL ? g_strdup (folder) : find_folder ();
+  bindtextdomain (STUDIO_TEXT_DOMAIN, found);
+  bind_textdomain_codeset (STUDIO_TEXT_DOMAIN, "UTF-8");
+  textdomain (STUDIO_TEXT_DOMAIN);
+}
