@@ -23,6 +23,7 @@
 #include "engine/ops/loom-reserved.h"
 #include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-train-spec.h"
+#include "engine/template/loom-template.h"
 #include "engine/onnx/loom-onnx.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/run/loom-eager.h"

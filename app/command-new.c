@@ -1,0 +1,153 @@
+/* `gradloom new`: a graph that begins with a data set. */
+#include "app/command.h"
+#include "engine/loom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  char *data, *net, *output;
+  gboolean force, list;
+} Options;
+
+static int
+print_list (void)
+{
+  printf ("Data sets for --data, with their options; those without a default are needed:\n");
+  for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
+    {
+      printf ("\n  %-14s %s\n", loom_dataset_class_name (*c), loom_dataset_class_doc (*c));
+      for (const LoomDatasetParam *p = loom_dataset_class_params (*c); p != NULL && p->name != NULL; p++)
+        printf ("      %s=%s\n", p->name, p->def == NULL ? "…" : p->def);
+    }
+  printf ("\nNetworks for --net, where they suit the data:\n\n");
+  for (const LoomTemplateKind *const *k = loom_template_all_kinds (); *k != NULL; k++)
+    printf ("  %-14s %s\n", (*k)->name, (*k)->doc);
+  return 0;
+}
+
+static gboolean
+is_path (const LoomDatasetClass *klass, const char *name)
+{
+  for (const LoomDatasetParam *p = loom_dataset_class_params (klass); p != NULL && p->name != NULL; p++)
+    if (strcmp (p->name, name) == 0)
+      return p->type == LOOM_DATASET_PATH;
+  return FALSE;
+}
+
+/* A path is typed as seen from the working folder, and stands in the file as seen from the file: relative where it lies
+ * beside or below it, so that the two can be moved together. */
+static char *
+path_for_file (const char *path, const char *folder)
+{
+  g_autofree char *absolute = g_canonicalize_filename (path, NULL);
+  gsize n = strlen (folder);
+
+  if (*path == '\0')
+    return g_strdup ("");
+  if (g_str_has_prefix (absolute, folder) && absolute[n] == '/')
+    return g_strdup (absolute + n + 1);
+  return g_steal_pointer (&absolute);
+}
+
+/* The words NAME=VALUE as name, value, …, NULL; NULL with the word that is none in *wrong. */
+static char **
+read_options (const char *source, char **words, int n, const char *folder, const char **wrong)
+{
+  const LoomDatasetClass *klass = loom_dataset_class (source);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  for (int i = 0; i < n; i++)
+    {
+      const char *equals = strchr (words[i], '=');
+      g_autofree char *name = equals != NULL ? g_strndup (words[i], equals - words[i]) : NULL;
+      g_autofree char *value = NULL;
+
+      if (equals == NULL || equals == words[i])
+        {
+          *wrong = words[i];
+          return NULL;
+        }
+      value = klass != NULL && is_path (klass, name) ? path_for_file (equals + 1, folder) : g_strdup (equals + 1);
+      g_strv_builder_add (builder, name);
+      g_strv_builder_add (builder, value);
+    }
+  return g_strv_builder_end (builder);
+}
+
+static int
+write_graph (const Command *command, const Options *options, char **words, int n, const char *output)
+{
+  g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
+  g_auto (GStrv) given = NULL;
+  g_autoptr (LoomGraph) graph = NULL;
+  GError *error = NULL;
+  const char *wrong = NULL;
+
+  given = read_options (options->data, words, n, folder, &wrong);
+  if (given == NULL)
+    return command_usage (command, "“%s” is no option of a data set; write NAME=VALUE.", wrong);
+  graph = loom_template_from_data (
+      &(LoomTemplateData){
+          .source = options->data, .options = (const char *const *)given, .folder = folder, .kind = options->net },
+      &error);
+  if (graph == NULL)
+    return command_fail (command, error);
+  if (strcmp (output, "-") == 0)
+    {
+      gsize length;
+      g_autofree char *text = loom_graph_write (graph, &length);
+
+      fwrite (text, 1, length, stdout);
+      return 0;
+    }
+  if (!loom_graph_write_file (graph, output, &error))
+    return command_fail (command, error);
+  printf ("wrote %s\nTo train it:\n  gradloom train %s\n", output, output);
+  return 0;
+}
+
+static int
+run (const Command *command, int argc, char **argv)
+{
+  Options options = { 0 };
+  const GOptionEntry entries[] = {
+    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set that it begins with", "SOURCE" },
+    { "net", 0, 0, G_OPTION_ARG_STRING, &options.net, "The kind of network (default: the likeliest)", "KIND" },
+    { "list", 0, 0, G_OPTION_ARG_NONE, &options.list, "List data sets and kinds of networks", NULL },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+      "The graph to write (default: SOURCE.xml here); - is the terminal", "GRAPH" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Write over a graph that is there", NULL },
+    { NULL },
+  };
+  g_autofree char *data = NULL, *net = NULL, *output = NULL;
+
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  data = options.data;
+  net = options.net;
+  output = options.output;
+  if (options.list)
+    return print_list ();
+  if (data == NULL)
+    return command_usage (command, "--data SOURCE is missing; --list has them.");
+  if (net != NULL && loom_template_kind (net) == NULL)
+    return command_usage (command, "there is no network “%s”; --list has them.", net);
+  if (output == NULL)
+    output = g_strconcat (data, ".xml", NULL);
+  if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
+    return command_usage (command, "“%s” is there already; name another with -o, or say --force.", output);
+  return write_graph (command, &options, argv + 1, argc - 1, output);
+}
+
+const Command command_new = {
+  .name = "new",
+  .arguments = "--data SOURCE [NAME=VALUE…]",
+  .summary = "begin a graph with a data set",
+  .details = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
+             "words behind the options are options of the data set; files are named as seen from here.\n\n"
+             "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
+             "  gradloom new --data csv path=iris.csv target=species -o iris.xml",
+  .run = run,
+};

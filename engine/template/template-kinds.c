@@ -1,0 +1,207 @@
+/* The kinds of networks. Each stands for one idea of a first course, small enough to be read on one screen and to learn
+ * something within a minute on two cores; sizes are meant to be changed. */
+#include "engine/template/template-private.h"
+
+#define CHARACTERS 64 /* features of a character, and channels of what looks at them */
+#define WINDOW     8  /* characters that one causal convolution sees */
+
+gint64
+loom_template_count (const LoomType *type)
+{
+  gint64 count = 1;
+
+  for (int d = 1; d < type->shape.rank; d++)
+    {
+      if (!loom_dim_is_known (type->shape.dim[d]))
+        return 0;
+      count *= type->shape.dim[d].coef;
+    }
+  return count;
+}
+
+static gint64
+size_of (const LoomType *type, int d)
+{
+  return type->shape.dim[d].coef;
+}
+
+static const char *
+chain_linear (LoomTemplateMaker *maker, const char *id, gint64 features)
+{
+  g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, features);
+
+  return loom_template_chain (maker, id, "linear", "out_features", text, NULL);
+}
+
+/* Whole numbers are cast, and all numbers of a sample become one row. */
+static void
+chain_row (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  if (!loom_dtype_is_float (shape->x->dtype))
+    loom_template_chain (maker, "numbers", "cast", "dtype", "f32", NULL);
+  if (shape->x->shape.rank == 1)
+    loom_template_chain (maker, "row", "unsqueeze", "dim", "1", NULL);
+  else if (shape->x->shape.rank > 2)
+    loom_template_chain (maker, "flat", "flatten", NULL);
+}
+
+static gboolean
+suits_rows (const LoomTemplateShape *shape)
+{
+  return shape->task != LOOM_TASK_POSITIONS && loom_template_count (shape->x) > 0;
+}
+
+static void
+build_mlp (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  chain_row (maker, shape);
+  chain_linear (maker, "hidden", loom_template_count (shape->x) > 64 ? 128 : 32);
+  loom_template_chain (maker, "act", "relu", NULL);
+  chain_linear (maker, shape->task == LOOM_TASK_CLASSES ? "scores" : "answer", shape->n_out);
+}
+
+static void
+build_linear (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  chain_row (maker, shape);
+  chain_linear (maker, shape->task == LOOM_TASK_CLASSES ? "scores" : "answer", shape->n_out);
+}
+
+static gboolean
+suits_images (const LoomTemplateShape *shape)
+{
+  return suits_rows (shape) && shape->x->shape.rank == 4 && loom_dtype_is_float (shape->x->dtype)
+         && size_of (shape->x, 2) >= 8 && size_of (shape->x, 3) >= 8 && shape->task != LOOM_TASK_NONE;
+}
+
+/* Two rounds of looking and halving. */
+static void
+build_conv (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  static const char *const channels[] = { "16", "32" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (channels); i++)
+    {
+      loom_template_chain (maker, "conv", "conv2d", "out_channels", channels[i], "kernel_size", "3", "padding", "1",
+                           NULL);
+      loom_template_chain (maker, "act", "relu", NULL);
+      loom_template_chain (maker, "pool", "max_pool2d", "kernel_size", "2", NULL);
+    }
+  loom_template_chain (maker, "flat", "flatten", NULL);
+  chain_linear (maker, "hidden", 64);
+  loom_template_chain (maker, "act", "relu", NULL);
+  chain_linear (maker, shape->task == LOOM_TASK_CLASSES ? "scores" : "answer", shape->n_out);
+}
+
+static gboolean
+suits_tokens (const LoomTemplateShape *shape)
+{
+  return shape->task == LOOM_TASK_POSITIONS && loom_dtype_is_float (shape->x->dtype) && shape->x->shape.rank == 3
+         && loom_dim_equal (shape->x->shape.dim[1], shape->y->shape.dim[1]);
+}
+
+/* Vaswani et al., "Attention is all you need", 2017, section 3.2.1, with one head of 16 features. */
+static void
+build_attention (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  g_autofree char *from = g_strdup (maker->last);
+  const char *const names[] = { "q", "k", "v" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      loom_template_set_end (maker, from);
+      loom_template_chain (maker, names[i], "linear", "out_features", "16", "bias", "false", NULL);
+    }
+  loom_template_set_end (maker, "k");
+  loom_template_chain (maker, "k_t", "transpose", "dim0", "1", "dim1", "2", NULL);
+  loom_template_node (maker, "likeness", "matmul", NULL);
+  loom_template_wire (maker, "q", "likeness.input");
+  loom_template_wire (maker, "k_t", "likeness.other");
+  loom_template_set_end (maker, "likeness");
+  loom_template_chain (maker, "scaled", "expression", "formula", "x / 4", NULL);
+  loom_template_chain (maker, "attention", "softmax", "dim", "-1", NULL);
+  loom_template_node (maker, "mixed", "matmul", NULL);
+  loom_template_wire (maker, "attention", "mixed.input");
+  loom_template_wire (maker, "v", "mixed.other");
+  loom_template_set_end (maker, "mixed");
+  chain_linear (maker, "head", shape->n_out);
+  loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
+}
+
+static gboolean
+suits_text (const LoomTemplateShape *shape)
+{
+  return shape->task == LOOM_TASK_POSITIONS && !loom_dtype_is_float (shape->x->dtype) && shape->x->shape.rank == 2
+         && loom_dim_equal (shape->x->shape.dim[1], shape->y->shape.dim[1]);
+}
+
+/* Causal convolutions (van den Oord et al., "WaveNet", 2016, section 2.1): what is padded on the left alone sees
+ * nothing that is still to come. */
+static void
+build_characters (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  g_autofree char *symbols = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_symbols);
+  g_autofree char *classes = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_out);
+  g_autofree char *features = g_strdup_printf ("%d", CHARACTERS), *window = g_strdup_printf ("%d", WINDOW);
+  g_autofree char *before = g_strdup_printf ("%d,0", WINDOW - 1);
+
+  loom_template_chain (maker, "symbols", "embedding", "num_embeddings", symbols, "embedding_dim", features, NULL);
+  loom_template_chain (maker, "channels", "transpose", "dim0", "1", "dim1", "2", NULL);
+  for (int i = 0; i < 2; i++)
+    {
+      loom_template_chain (maker, "before", "pad", "pad", before, NULL);
+      loom_template_chain (maker, "conv", "conv1d", "out_channels", features, "kernel_size", window, NULL);
+      loom_template_chain (maker, "act", "relu", NULL);
+    }
+  loom_template_chain (maker, "scores", "conv1d", "out_channels", classes, "kernel_size", "1", NULL);
+}
+
+static gboolean
+suits_positions (const LoomTemplateShape *shape)
+{
+  return suits_tokens (shape) || suits_text (shape);
+}
+
+/* Every position by itself: what the others are compared with. */
+static void
+build_alone (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  g_autofree char *symbols = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_symbols);
+
+  if (suits_text (shape))
+    loom_template_chain (maker, "symbols", "embedding", "num_embeddings", symbols, "embedding_dim", "64", NULL);
+  chain_linear (maker, "hidden", 64);
+  loom_template_chain (maker, "act", "relu", NULL);
+  chain_linear (maker, "head", shape->n_out);
+  loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
+}
+
+const LoomTemplateBuilder loom_template_builders[] = {
+  { .kind = { "mlp", "Two linear layers", "A hidden layer with a ReLU behind it: it can bend, and it is quick." },
+    .suits = suits_rows,
+    .build = build_mlp,
+    .lr = 0.01 },
+  { .kind
+    = { "conv", "Convolutions", "Two convolutions with pooling find strokes and shapes; two linear layers answer." },
+    .suits = suits_images,
+    .build = build_conv,
+    .lr = 0.002 },
+  { .kind = { "linear", "One linear layer", "A straight border or a flat fit: what every other network must beat." },
+    .suits = suits_rows,
+    .build = build_linear,
+    .lr = 0.01 },
+  { .kind = { "attention", "Self-attention", "Every position may look at every other one; one head, wire by wire." },
+    .suits = suits_tokens,
+    .build = build_attention,
+    .lr = 0.005 },
+  { .kind
+    = { "characters", "Causal convolutions", "Sees the fifteen symbols before each place and says what comes next." },
+    .suits = suits_text,
+    .build = build_characters,
+    .lr = 0.003 },
+  { .kind = { "alone", "Each position alone", "Sees one symbol at a time: what a network with a memory must beat." },
+    .suits = suits_positions,
+    .build = build_alone,
+    .lr = 0.005 },
+  { .kind = { NULL } },
+};

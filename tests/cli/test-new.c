@@ -1,0 +1,73 @@
+/* `gradloom new`: a graph that trains as it is, with paths that are right where the file stands. */
+#include "tests/cli/cli.h"
+
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+static void
+test_trains (void)
+{
+  g_auto (CliResult) r = { 0 };
+
+  cli_expect (0, NULL, "new", "--data", "spirals", "--net", "linear", "n=200");
+  cli_expect (0, NULL, "train", "spirals.xml", "--steps", "2", "--out", "run");
+  r = cli ("new", "--data", "xor", "-o", "-", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "source=\"xor\""));
+  cli_expect (2, "is there already", "new", "--data", "spirals");
+  cli_expect (0, NULL, "new", "--data", "spirals", "--force");
+}
+
+/* A path is typed as seen from here, and the graph stands elsewhere. */
+static void
+test_paths (void)
+{
+  g_autofree char *text = NULL;
+
+  g_mkdir ("in", 0755);
+  cli_write ("in/t.csv", "a,b,kind\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n9,1,x\n");
+  cli_expect (0, NULL, "new", "--data", "csv", "path=in/t.csv", "target=kind", "-o", "in/t.xml");
+  g_assert_true (g_file_get_contents ("in/t.xml", &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "path=\"t.csv\""));
+  cli_expect (0, NULL, "train", "in/t.xml", "--steps", "1", "--out", "run2");
+  cli_expect (0, NULL, "new", "--data", "csv", "path=in/t.csv", "target=kind", "-o", "t.xml");
+  cli_expect (0, NULL, "check", "t.xml");
+}
+
+static void
+test_refused (void)
+{
+  cli_expect (2, "--list has them", "new");
+  cli_expect (2, "no network “resnet”", "new", "--data", "xor", "--net", "resnet");
+  cli_expect (2, "write NAME=VALUE", "new", "--data", "xor", "noise");
+  cli_expect (1, "Did you mean “noise”", "new", "--data", "xor", "nose=1");
+  cli_expect (1, "none.csv", "new", "--data", "csv", "path=none.csv", "target=y");
+}
+
+static void
+test_lists (void)
+{
+  g_auto (CliResult) r = cli ("new", "--list", NULL);
+
+  g_assert_cmpint (r.status, ==, 0);
+  for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
+    g_assert_nonnull (strstr (r.out, loom_dataset_class_name (*c)));
+  g_assert_nonnull (strstr (r.out, "conv"));
+}
+
+int
+main (int argc, char **argv)
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/new/trains", test_trains);
+  g_test_add_func ("/cli/new/paths", test_paths);
+  g_test_add_func ("/cli/new/refused", test_refused);
+  g_test_add_func ("/cli/new/lists", test_lists);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}
