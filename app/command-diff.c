@@ -36,90 +36,11 @@ style (const Printer *p, Style style)
 }
 
 static void
-append_value (GString *s, const char *value, gboolean is_default)
-{
-  g_autofree char *shown = command_printable (value != NULL ? value : "");
-  gboolean quote = value != NULL && (!*value || strchr (value, ' ') != NULL);
-
-  if (value == NULL)
-    g_string_append (s, "(none)");
-  else
-    g_string_append_printf (s, "%s%s%s%s", quote ? "“" : "", shown, quote ? "”" : "", is_default ? " (default)" : "");
-}
-
-/* "kernel_size 3 → 5, padding 0 (default) → 2"; of what was added or removed "kernel_size 3, padding 2". */
-static char *
-describe_changes (const LoomDifference *d)
-{
-  GString *s = g_string_new (NULL);
-  gboolean whole = d->kind == LOOM_DIFFERENCE_ADDED || d->kind == LOOM_DIFFERENCE_REMOVED;
-
-  for (guint i = 0; i < d->changes->len; i++)
-    {
-      const LoomAttributeChange *change = d->changes->pdata[i];
-      g_autofree char *attribute = command_printable (change->attribute);
-      g_string_append (s, i ? ", " : "");
-      /* An operator in the place of another stands without its attribute's name. */
-      if (!g_str_equal (d->what, "node") || !g_str_equal (attribute, "op"))
-        g_string_append_printf (s, "%s ", attribute);
-      if (!whole)
-        {
-          append_value (s, change->before, change->before_is_default);
-          g_string_append (s, " → ");
-        }
-      append_value (s, d->kind == LOOM_DIFFERENCE_REMOVED ? change->before : change->after,
-                    !whole && change->after_is_default);
-    }
-  return g_string_free (s, FALSE);
-}
-
-static void
-print_wire (const LoomDifference *d)
-{
-  const LoomAttributeChange *change = d->changes->pdata[0];
-  g_autofree char *to = command_printable (d->name),
-                  *before = command_printable (change->before != NULL ? change->before : "");
-  g_autofree char *after = command_printable (change->after != NULL ? change->after : "");
-
-  if (d->kind == LOOM_DIFFERENCE_CHANGED)
-    printf ("wire into %s: from %s → from %s", to, before, after);
-  else
-    printf ("wire %s → %s", d->kind == LOOM_DIFFERENCE_ADDED ? after : before, to);
-}
-
-static gboolean
-is_operator_change (const LoomDifference *d)
-{
-  return d->changes->len == 1 && g_str_equal (((LoomAttributeChange *)d->changes->pdata[0])->attribute, "op");
-}
-
-static void
 print_difference (const Printer *p, const LoomDifference *d)
 {
-  static const char *const signs[] = { "+", "-", "~", ">" };
+  g_autofree char *words = loom_difference_to_string (d, command_printable);
 
-  printf ("  %s%s ", style (p, ADDED + (Style)d->kind), signs[d->kind]);
-  if (g_str_equal (d->what, "wire"))
-    print_wire (d);
-  else
-    {
-      g_autofree char *name = command_printable (d->name != NULL ? d->name : ""),
-                      *old = command_printable (d->old_name != NULL ? d->old_name : "");
-      g_autofree char *type = command_printable (d->type != NULL ? d->type : ""), *changes = describe_changes (d);
-      printf ("%s%s%s%s%s%s", d->what, d->old_name != NULL ? " " : "", old, d->old_name != NULL ? " →" : "",
-              d->name != NULL ? " " : "", name);
-      if (d->type != NULL && !is_operator_change (d))
-        printf (" (%s)", type);
-      printf ("%s%s", *changes ? ": " : "", changes);
-    }
-  printf ("%s\n", style (p, PLAIN));
-}
-
-static gboolean
-belongs_to_train (const LoomDifference *d)
-{
-  static const char *const what[] = { "train", "group", "schedule", "clip", "parallel", "metric", NULL };
-  return g_strv_contains (what, d->what);
+  printf ("  %s%s %s%s\n", style (p, ADDED + (Style)d->kind), loom_difference_sign (d->kind), words, style (p, PLAIN));
 }
 
 static void
@@ -130,11 +51,7 @@ print_differences (const Printer *p, const GPtrArray *list)
   for (guint i = 0; i < list->len; i++)
     {
       const LoomDifference *d = list->pdata[i];
-      const char *module = d->scope != NULL ? d->scope : g_str_equal (d->what, "module") ? d->name : NULL;
-      g_autofree char *shown = command_printable (module != NULL ? module : "");
-      g_autofree char *head = module != NULL         ? g_strdup_printf ("module %s", shown)
-                              : belongs_to_train (d) ? g_strdup ("train")
-                                                     : g_strdup ("graph");
+      g_autofree char *head = loom_difference_section (d, command_printable);
       if (g_strcmp0 (head, section) != 0)
         printf ("%s%s%s\n", style (p, HEAD), head, style (p, PLAIN));
       g_free (section);

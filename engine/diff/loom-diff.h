@@ -40,9 +40,20 @@ typedef struct
 } LoomDifference;
 
 /* The differences that lead from a to b, in a stable order: the graph, its modules, its own nodes and wires, <train>.
- * Nodes and modules belong together by their names; an element without a partner is a renaming where there is only one pair that
- * could be meant. cosmetic: also those that change nothing that is computed. The graphs
- * have passed the reader without faults; operators may be unknown. (transfer full), of LoomDifference. */
+ * Nodes and modules belong together by their names; an element without a partner is a renaming where there is only one
+ * pair that could be meant. cosmetic: also those that change nothing that is computed. The graphs have passed the
+ * reader without faults; operators may be unknown. (transfer full), of LoomDifference. */
 GPtrArray *loom_graph_diff (const LoomGraph *a, const LoomGraph *b, gboolean cosmetic);
+
+/* ---- in words (diff-words.c) ---- */
+
+/* A name or a value as it may be shown there (transfer full). */
+typedef char *(*LoomPrintable) (const char *text);
+/* "+", "-", "~", ">". */
+const char *loom_difference_sign (LoomDifferenceKind kind);
+/* "node fc (op linear): out_features 4 → 8", without the sign. printable NULL: texts are shown as they are. */
+char *loom_difference_to_string (const LoomDifference *d, LoomPrintable printable);
+/* What it belongs to: "graph", "module block" or "train". */
+char *loom_difference_section (const LoomDifference *d, LoomPrintable printable);
 
 G_END_DECLS

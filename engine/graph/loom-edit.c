@@ -83,6 +83,21 @@ loom_edit_set_text (const LoomElement *element, const char *text)
   return edit;
 }
 
+LoomEdit *
+loom_edit_copy (const LoomEdit *edit)
+{
+  LoomEdit *copy;
+
+  g_return_val_if_fail (edit != NULL, NULL);
+
+  copy = g_new (LoomEdit, 1);
+  *copy = *edit;
+  copy->element = edit->element != NULL ? loom_element_copy_tree (edit->element, TRUE) : NULL;
+  copy->attribute = g_strdup (edit->attribute);
+  copy->value = g_strdup (edit->value);
+  return copy;
+}
+
 void
 loom_edit_free (LoomEdit *edit)
 {

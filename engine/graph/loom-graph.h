@@ -165,6 +165,8 @@ LoomEdit *loom_edit_insert (const LoomElement *parent, guint index, LoomElement 
 LoomEdit *loom_edit_remove (const LoomElement *element);
 LoomEdit *loom_edit_set (const LoomElement *element, const char *attribute, const char *value /* NULL removes */);
 LoomEdit *loom_edit_set_text (const LoomElement *element, const char *text);
+/* The same change for a copy of its graph: what it puts in has the serials that it has here. */
+LoomEdit *loom_edit_copy (const LoomEdit *edit);
 void loom_edit_free (LoomEdit *edit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEdit, loom_edit_free)
 

@@ -33,64 +33,6 @@ static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                             "</graph>\n";
 
 static void
-random_edit (StudioDocument *document, GRand *rand)
-{
-  static const char *const ops[] = { "linear", "relu", "add", "concat", "flatten" };
-  StudioScene *scene = studio_document_get_scene (document);
-  guint n = scene->n_items, a = n > 0 ? g_rand_int_range (rand, 0, n) : 0,
-        b = n > 0 ? g_rand_int_range (rand, 0, n) : 0;
-
-  switch (n == 0 ? 0 : g_rand_int_range (rand, 0, 10))
-    {
-    case 0:
-    case 1:
-      studio_document_add_node (document, ops[g_rand_int_range (rand, 0, G_N_ELEMENTS (ops))],
-                                g_rand_int_range (rand, -500, 500), g_rand_int_range (rand, -500, 500));
-      break;
-    case 2:
-    case 3:
-      if (scene->item[a].n_outputs > 0 && scene->item[b].n_inputs > 0)
-        studio_document_connect (document, scene->item[a].serial, scene->item[a].output[0].name, scene->item[b].serial,
-                                 scene->item[b].input[g_rand_int_range (rand, 0, scene->item[b].n_inputs)].name, NULL);
-      break;
-    case 4:
-      if (scene->n_links > 0)
-        studio_document_disconnect (document, scene->link[g_rand_int_range (rand, 0, scene->n_links)].serial);
-      break;
-    case 5:
-      {
-        guint64 both[2] = { scene->item[a].serial, scene->item[b].serial };
-
-        studio_document_select (document, both, a == b ? 1 : 2);
-        studio_document_move (document, both, a == b ? 1 : 2, 24, -12);
-      }
-      break;
-    case 6:
-      {
-        g_autofree char *value = g_strdup_printf ("%d", g_rand_int_range (rand, 1, 99));
-
-        studio_document_set_attribute (document, scene->item[a].serial, "out_features", value);
-      }
-      break;
-    case 7:
-      {
-        g_autofree char *id = g_strdup_printf ("n%d", g_rand_int_range (rand, 0, 1000));
-
-        studio_document_rename (document, scene->item[a].serial, id, NULL);
-      }
-      break;
-    case 8:
-      studio_document_select_only (document, scene->item[a].serial);
-      studio_document_duplicate (document);
-      break;
-    default:
-      studio_document_select_only (document, scene->item[a].serial);
-      studio_document_delete_selection (document);
-      break;
-    }
-}
-
-static void
 test_undo_all (void)
 {
   for (guint seed = 1; seed <= 8; seed++)
@@ -100,7 +42,7 @@ test_undo_all (void)
       g_autofree char *before = document_text (document), *edited = NULL, *undone = NULL, *redone = NULL;
 
       for (guint i = 0; i < 120; i++)
-        random_edit (document, rand);
+        document_random_edit (document, rand);
       edited = document_text (document);
       g_assert_cmpstr (edited, !=, before);
       g_assert_true (studio_document_is_edited (document));
@@ -129,7 +71,7 @@ test_no_torn_wires (void)
       LoomElement *root;
       guint wires = 0;
 
-      random_edit (document, rand);
+      document_random_edit (document, rand);
       scene = studio_document_get_scene (document);
       root = loom_graph_root (studio_document_get_graph (document));
       for (guint c = 0; c < loom_element_n_children (root); c++)
@@ -426,7 +368,7 @@ test_journal (void)
   base = document_text (document);
   g_assert_true (studio_document_keep_journal (document, folder, &error));
   for (guint i = 0; i < 80; i++)
-    random_edit (document, rand);
+    document_random_edit (document, rand);
   studio_document_undo (document);
   studio_document_undo (document);
   studio_document_redo (document);

@@ -2,6 +2,7 @@
  *
  * The journal replays on the very text that editing began with, because serials are given in
  * the order of that text; so the text is kept beside the graph. */
+#include "ui/document/studio-document-history.h"
 #include "ui/document/studio-document-private.h"
 
 #include <errno.h>
@@ -40,9 +41,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
       g_free (self->path);
       self->path = g_strdup (path);
     }
-  g_ptr_array_set_size (self->undo, 0);
-  g_ptr_array_set_size (self->redo, 0);
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_begin_history (self, path);
   g_array_set_size (self->scope, 0);
   g_array_set_size (self->selection, 0);
   studio_document_rebuild_selected (self);
@@ -104,6 +103,7 @@ studio_document_note_saved (StudioDocument *self)
 {
   g_free (self->saved_text);
   self->saved_text = loom_graph_write (self->graph, NULL);
+  self->saved_step = studio_document_last_step (self);
   self->edited = FALSE;
   self->edited_valid = TRUE;
   g_clear_pointer (&self->merge_key, g_free);
@@ -204,6 +204,8 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path,
          content->path != NULL ? studio_document_digest (base, length) : NULL);
 
+  if (content->n_saved > 0)
+    self->saved_step = G_MAXUINT64; /* that was within what is one step now */
   studio_document_begin (self, "Recover unsaved work");
   for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
     {

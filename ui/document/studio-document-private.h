@@ -14,7 +14,8 @@ typedef struct
 {
   guint64 id;
   char *name, *key;
-  gint64 time;
+  gint64 time;         /* of its last edit, on the clock that never goes back */
+  gint64 made;         /* the same in microseconds since 1970 */
   GPtrArray *inverses; /* LoomEdit; NULL entries were consumed */
 } StudioStep;
 
@@ -55,8 +56,10 @@ struct _StudioDocument
   StudioStep *open;
   guint depth;
   guint64 last_step_id;
-  char *merge_key; /* of the step that ended last */
-  gboolean in_history;
+  char *merge_key;    /* of the step that ended last */
+  char *begun_with;   /* what the first entry of the history is called */
+  gint64 begun;       /* when, in microseconds since 1970 */
+  guint64 saved_step; /* after which the file was written last; 0: none yet, G_MAXUINT64: it is not of this history */
 
   GArray *scope; /* StudioScopeEntry, outermost first */
   GArray *selection;
@@ -98,6 +101,9 @@ struct _StudioDocument
   StudioJournal *journal;
 };
 
+void studio_step_free (StudioStep *step);
+/* The id of the last step that was done; 0: there is none. */
+guint64 studio_document_last_step (StudioDocument *self);
 /* After the graph changed: drops what was derived, and tells. */
 void studio_document_changed (StudioDocument *self);
 const char *studio_document_hash (StudioDocument *self);
@@ -111,8 +117,8 @@ char *studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer 
 /* Before a scene is made: remedies are tried out for some milliseconds. */
 void studio_document_begin_trials (StudioDocument *self);
 /* Adds a node with these attributes, "NAME=VALUE …". */
-guint64 studio_document_add_with (StudioDocument *self, const char *op, const char *attributes,
-                                  const StudioAddPlace *place);
+guint64
+studio_document_add_with (StudioDocument *self, const char *op, const char *attributes, const StudioAddPlace *place);
 LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a node of the present scope */
 /* Writes a card's place inside the open transaction. */
 void studio_document_place (StudioDocument *self, const char *id, double x, double y);

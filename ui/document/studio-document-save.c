@@ -7,6 +7,7 @@ typedef struct
 {
   char *path, *text;
   gsize length;
+  guint64 step; /* the last that is in it */
 } Save;
 
 static void
@@ -26,6 +27,9 @@ save_new (StudioDocument *self, const char *path)
 
   save->path = g_canonicalize_filename (path != NULL ? path : self->path, NULL);
   save->text = loom_graph_write (self->graph, &save->length);
+  save->step = studio_document_last_step (self);
+  /* What is typed from now on is a step of its own, which is not in the file. */
+  g_clear_pointer (&self->merge_key, g_free);
   return save;
 }
 
@@ -52,6 +56,7 @@ note_saved (StudioDocument *self, const Save *save)
     }
   g_free (self->saved_text);
   self->saved_text = g_strdup (save->text);
+  self->saved_step = save->step;
   self->edited_valid = FALSE;
   g_clear_pointer (&self->merge_key, g_free);
   g_signal_emit_by_name (self, "file-changed");

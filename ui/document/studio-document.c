@@ -1,8 +1,7 @@
-/* The document's core: transactions, undo, inference and selection.
+/* The document's core: inference and selection.
  *
- * Files and the journal stand in studio-document-file.c, commands in studio-document-commands.c and -wires.c,
- * scopes and the comparison with a run in studio-document-scope.c. Undo keeps inverse primitives instead of copies of
- * the graph, so a step costs what it changed. */
+ * Transactions and undo stand in studio-document-steps.c, files and the journal in studio-document-file.c, commands in
+ * studio-document-commands.c and -wires.c, scopes and the comparison with a run in studio-document-scope.c. */
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 
@@ -24,32 +23,6 @@ enum
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (StudioDocument, studio_document, G_TYPE_OBJECT)
-
-/* Typing that pauses for longer than this begins a step of its own. */
-#define MERGE_MICROSECONDS G_USEC_PER_SEC
-
-static void
-step_free (StudioStep *step)
-{
-  g_free (step->name);
-  g_free (step->key);
-  for (guint i = 0; i < step->inverses->len; i++)
-    if (step->inverses->pdata[i] != NULL)
-      loom_edit_free (step->inverses->pdata[i]);
-  g_ptr_array_unref (step->inverses);
-  g_free (step);
-}
-
-static StudioStep *
-step_new (StudioDocument *self, const char *name)
-{
-  StudioStep *step = g_new0 (StudioStep, 1);
-
-  step->id = ++self->last_step_id;
-  step->name = g_strdup (name);
-  step->inverses = g_ptr_array_new ();
-  return step;
-}
 
 /* ---- inference ---------------------------------------------------------- */
 
@@ -227,228 +200,6 @@ studio_document_hash (StudioDocument *self)
   return self->hash;
 }
 
-/* ---- transactions ------------------------------------------------------- */
-
-static void
-journal_start (StudioDocument *self)
-{
-  g_autoptr (GError) error = NULL;
-  gsize length;
-  const char *base;
-
-  if (!self->wants_journal || self->journal != NULL)
-    return;
-  base = g_bytes_get_data (self->base, &length);
-  self->journal = studio_journal_new (self->journal_folder, self->path, base, length, &error);
-  if (self->journal == NULL)
-    {
-      /* Said once: without a journal one can still work. */
-      g_message ("No journal is kept: %s", error->message);
-      self->wants_journal = FALSE;
-    }
-}
-
-static LoomEdit *
-apply (StudioDocument *self, LoomEdit *edit)
-{
-  journal_start (self);
-  if (self->journal != NULL)
-    {
-      g_autofree char *line = loom_edit_to_line (self->graph, edit);
-
-      studio_journal_append (self->journal, line);
-    }
-  return loom_graph_apply (self->graph, edit);
-}
-
-void
-studio_document_begin (StudioDocument *self, const char *name)
-{
-  g_return_if_fail (STUDIO_IS_DOCUMENT (self));
-  if (self->depth++ == 0)
-    self->open = step_new (self, name);
-}
-
-void
-studio_document_edit (StudioDocument *self, LoomEdit *edit)
-{
-  g_return_if_fail (self->open != NULL);
-  g_ptr_array_add (self->open->inverses, apply (self, edit));
-}
-
-void
-studio_document_merge (StudioDocument *self, const char *key)
-{
-  g_return_if_fail (self->open != NULL);
-  g_free (self->open->key);
-  self->open->key = g_strdup (key);
-}
-
-static void
-note_meaning (StudioDocument *self, guint64 id, const char *before)
-{
-  if (self->run_graph == NULL || before == NULL)
-    return;
-  g_hash_table_insert (self->run_meaning, g_memdup2 (&id, sizeof id),
-                       GINT_TO_POINTER (strcmp (before, studio_document_hash (self)) != 0));
-}
-
-void
-studio_document_end (StudioDocument *self)
-{
-  StudioStep *step, *last;
-  g_autofree char *before = NULL;
-
-  g_return_if_fail (self->depth > 0);
-  if (--self->depth > 0)
-    return;
-  step = g_steal_pointer (&self->open);
-  if (step->inverses->len == 0)
-    {
-      step_free (step);
-      return;
-    }
-  if (self->journal != NULL)
-    studio_journal_commit (self->journal, step->name);
-  if (self->run_graph != NULL)
-    before = g_strdup (self->hash);
-  step->time = g_get_monotonic_time ();
-  g_ptr_array_set_size (self->redo, 0);
-
-  last = self->undo->len > 0 ? g_ptr_array_index (self->undo, self->undo->len - 1) : NULL;
-  if (last != NULL && step->key != NULL && g_strcmp0 (self->merge_key, step->key) == 0
-      && g_strcmp0 (last->key, step->key) == 0 && step->time - last->time < MERGE_MICROSECONDS)
-    {
-      for (guint i = 0; i < step->inverses->len; i++)
-        g_ptr_array_add (last->inverses, g_steal_pointer (&step->inverses->pdata[i]));
-      last->time = step->time;
-      step_free (step);
-      step = last;
-    }
-  else
-    g_ptr_array_add (self->undo, step);
-  g_free (self->merge_key);
-  self->merge_key = g_strdup (step->key);
-
-  g_clear_pointer (&self->hash, g_free);
-  note_meaning (self, step->id, before);
-  studio_document_changed (self);
-  if (self->run_graph != NULL)
-    studio_document_hash (self);
-}
-
-guint
-studio_document_n_steps (StudioDocument *self)
-{
-  return self->undo->len;
-}
-
-void
-studio_document_fold (StudioDocument *self, guint n)
-{
-  g_return_if_fail (self->depth == 0);
-  if (self->undo->len <= n + 1)
-    return;
-  while (self->undo->len > n + 1)
-    {
-      StudioStep *step = g_ptr_array_steal_index (self->undo, self->undo->len - 1);
-      StudioStep *into = g_ptr_array_index (self->undo, self->undo->len - 1);
-
-      for (guint i = 0; i < step->inverses->len; i++)
-        g_ptr_array_add (into->inverses, g_steal_pointer (&step->inverses->pdata[i]));
-      if (self->run_graph != NULL && GPOINTER_TO_INT (g_hash_table_lookup (self->run_meaning, &step->id)))
-        g_hash_table_insert (self->run_meaning, g_memdup2 (&into->id, sizeof into->id), GINT_TO_POINTER (TRUE));
-      step_free (step);
-    }
-  g_clear_pointer (&self->merge_key, g_free);
-  /* The step that undo would take back has another name now. */
-  studio_document_changed (self);
-}
-
-static void
-take_back (StudioDocument *self, StudioStep *step, GPtrArray *redo)
-{
-  for (guint i = step->inverses->len; i-- > 0;)
-    {
-      LoomEdit *again = apply (self, g_steal_pointer (&step->inverses->pdata[i]));
-
-      if (redo != NULL)
-        g_ptr_array_add (redo, again);
-      else
-        loom_edit_free (again);
-    }
-}
-
-void
-studio_document_cancel (StudioDocument *self)
-{
-  StudioStep *step;
-
-  g_return_if_fail (self->depth > 0);
-  step = g_steal_pointer (&self->open);
-  self->depth = 0;
-  take_back (self, step, NULL);
-  if (self->journal != NULL)
-    studio_journal_commit (self->journal, "Cancel");
-  step_free (step);
-  studio_document_changed (self);
-}
-
-static gboolean
-step_over (StudioDocument *self, GPtrArray *from, GPtrArray *to)
-{
-  StudioStep *step, *other;
-  g_autofree char *before = NULL;
-
-  if (self->depth > 0 || from->len == 0)
-    return FALSE;
-  if (self->run_graph != NULL)
-    before = g_strdup (studio_document_hash (self));
-  step = g_ptr_array_steal_index (from, from->len - 1);
-  other = step_new (self, step->name);
-  other->id = step->id;
-  take_back (self, step, other->inverses);
-  if (self->journal != NULL)
-    studio_journal_commit (self->journal, step->name);
-  g_ptr_array_add (to, other);
-  g_clear_pointer (&self->merge_key, g_free);
-  g_clear_pointer (&self->hash, g_free);
-  note_meaning (self, step->id, before);
-  step_free (step);
-  studio_document_changed (self);
-  return TRUE;
-}
-
-gboolean
-studio_document_undo (StudioDocument *self)
-{
-  return step_over (self, self->undo, self->redo);
-}
-
-gboolean
-studio_document_redo (StudioDocument *self)
-{
-  return step_over (self, self->redo, self->undo);
-}
-
-static const char *
-top_name (GPtrArray *steps)
-{
-  return steps->len > 0 ? ((StudioStep *)g_ptr_array_index (steps, steps->len - 1))->name : NULL;
-}
-
-const char *
-studio_document_undo_name (StudioDocument *self)
-{
-  return top_name (self->undo);
-}
-
-const char *
-studio_document_redo_name (StudioDocument *self)
-{
-  return top_name (self->redo);
-}
-
 /* ---- selection ---------------------------------------------------------- */
 
 /* The set beside the list: the canvas asks about every card and wire in each frame. */
@@ -592,6 +343,7 @@ studio_document_finalize (GObject *object)
   studio_document_unwatch (self);
   g_free (self->path);
   g_free (self->merge_key);
+  g_free (self->begun_with);
   g_free (self->saved_text);
   g_free (self->hash);
   g_free (self->journal_folder);
@@ -605,6 +357,8 @@ studio_document_class_init (StudioDocumentClass *klass)
       = { "changed", "scope-changed", "selection-changed", "net-changed", "faults-changed", "file-changed" };
 
   G_OBJECT_CLASS (klass)->finalize = studio_document_finalize;
+  g_signal_new ("history-changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
+                G_TYPE_UINT, G_TYPE_UINT, G_TYPE_UINT);
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i]
         = g_signal_new (names[i], G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
@@ -613,8 +367,8 @@ studio_document_class_init (StudioDocumentClass *klass)
 static void
 studio_document_init (StudioDocument *self)
 {
-  self->undo = g_ptr_array_new_with_free_func ((GDestroyNotify)step_free);
-  self->redo = g_ptr_array_new_with_free_func ((GDestroyNotify)step_free);
+  self->undo = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_step_free);
+  self->redo = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_step_free);
   self->scope = g_array_new (FALSE, TRUE, sizeof (StudioScopeEntry));
   g_array_set_clear_func (self->scope, (GDestroyNotify)studio_scope_entry_clear);
   self->selection = g_array_new (FALSE, FALSE, sizeof (guint64));

@@ -22,7 +22,9 @@ G_DECLARE_FINAL_TYPE (StudioDocument, studio_document, STUDIO, DOCUMENT, GObject
  *   "selection-changed"
  *   "net-changed"        inference finished: net, scene types and faults are those of the present graph
  *   "faults-changed"     after net-changed, only when the list of faults differs
- *   "file-changed"       path, title or the state of being edited changed */
+ *   "file-changed"       path, title or the state of being edited changed
+ * and one with three, as GListModel's "items-changed" has them:
+ *   "history-changed"    entries of the history came, went or were joined (studio-document-history.h) */
 
 /* An empty graph, never saved. */
 StudioDocument *studio_document_new (void);
@@ -205,8 +207,8 @@ gboolean studio_document_ungroup_selection (StudioDocument *self, GError **error
 /* Mutes the selected nodes, which are then left out of what is computed, or unmutes them where all are muted. FALSE:
  * there is none. */
 gboolean studio_document_mute_selection (StudioDocument *self);
-/* Gives a node another operator: it keeps those wires and parameters that the new one has a place for, and its name unless
- * that was the operator's. FALSE where there is no such operator, or the node is a module. */
+/* Gives a node another operator: it keeps those wires and parameters that the new one has a place for, and its name
+ * unless that was the operator's. FALSE where there is no such operator, or the node is a module. */
 gboolean studio_document_swap (StudioDocument *self, guint64 serial, const char *op);
 /* Whether the operator has as many ports as the node has wires. */
 gboolean studio_document_can_swap (StudioDocument *self, guint64 serial, const LoomOp *op);
@@ -226,8 +228,7 @@ void studio_document_set_attribute (StudioDocument *self, guint64 serial, const 
 void studio_document_set_attributes (StudioDocument *self, const guint64 *serials, guint n, const char *attribute,
                                      const char *value);
 /* What would change if a node had this value: parameters, shapes, a fault. NULL: nothing (transfer full). */
-char *
-studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *attribute, const char *value);
+char *studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *attribute, const char *value);
 /* As above for any element (the <train> element; studio_document_ensure gives it one). */
 void studio_document_set_element_attribute (StudioDocument *self, LoomElement *element, const char *attribute,
                                             const char *value);
@@ -236,8 +237,8 @@ LoomElement *studio_document_ensure (StudioDocument *self, LoomTag tag);
 /* Renames a node with all wires, places, routes and training attributes that mention it. */
 gboolean studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GError **error);
 void studio_document_duplicate (StudioDocument *self);
-/* Places every node of the scope, or the selected ones where several are, as it suits a canvas of this size. FALSE: those
- * alone. */
+/* Places every node of the scope, or the selected ones where several are, as it suits a canvas of this size. FALSE:
+ * those alone. */
 gboolean studio_document_arrange (StudioDocument *self, double width, double height);
 /* The fix of the first fault on this node that has one: an attribute's value, or a wire across a deleted node.
  * NULL when there is none; else the button's label. */

@@ -279,6 +279,7 @@ PLAIN (reload)
 PLAIN (dismiss_disk)
 PLAIN (discard_recovery)
 PLAIN (show_faults)
+PLAIN (toggle_history)
 PLAIN (ask_learning_rate)
 PLAIN (dump_geometry)
 #undef PLAIN
@@ -315,6 +316,13 @@ static const struct
   { "dismiss-disk", NULL, dismiss_disk_cb, "File", "Dismiss the notice about the file", { NULL }, "disk" },
   { "undo", NULL, undo_cb, "Edit", "_Undo", { "<Control>z" }, "back revert" },
   { "redo", NULL, redo_cb, "Edit", "_Redo", { "<Control><Shift>z", "<Control>y" }, "again forward" },
+  { "history",
+    NULL,
+    toggle_history_cb,
+    "View",
+    "_History of the graph",
+    { "<Control><Shift>h" },
+    "undo redo steps versions back jump" },
   { "train",
     NULL,
     train_cb,

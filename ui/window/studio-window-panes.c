@@ -38,6 +38,7 @@ static const char *const always[] = {
   NULL,
   "canvas.auto-layout",
   "win.find",
+  "win.history",
   "win.write-lesson",
   "win.run-panel",
   "win.present",

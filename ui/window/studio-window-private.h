@@ -50,6 +50,7 @@ struct _StudioWindow
   StudioLessonPane *lesson_pane;
   const char *lesson_tab; /* the title of its tab; NULL: it is not there */
   GtkWidget *start_page, *faults_list;
+  GtkWidget *history_pane; /* NULL while its page is not there */
 
   int room_shown;          /* for which StudioRoom the header was made; -1: none */
   gboolean start_empty;    /* "Empty graph": the start page is put away though there is nothing yet */
@@ -167,6 +168,11 @@ void studio_window_setup_panes (StudioWindow *self);
 /* The minimap and what else lies over the canvas, with their actions. */
 void studio_window_setup_view (StudioWindow *self);
 void studio_window_update_panes (StudioWindow *self); /* for this document, and for who looks at it */
+
+/* ---- history (-history.c) ---- */
+/* Shows the page of the history, or takes it away where it is what is seen. */
+void studio_window_toggle_history (StudioWindow *self);
+gboolean studio_window_sees_page (StudioWindow *self, const char *name);
 
 /* ---- presentation ---- */
 void studio_window_setup_presentation (StudioWindow *self);
