@@ -243,6 +243,7 @@ run_check (const Command *command, int argc, char **argv)
   if (spec && loom_faults_count (faults) == 0)
     check_data (graph, net, spec, faults);
   g_ptr_array_unref (loom_lessons_new (graph, faults));
+  g_ptr_array_unref (loom_slides_new (graph, faults));
   print_faults (faults, argv[1], json);
   if (loom_faults_count (faults) > 0)
     return 1;

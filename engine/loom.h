@@ -18,6 +18,7 @@
 #include "engine/interop/loom-weights.h"
 #include "engine/diff/loom-diff.h"
 #include "engine/lesson/loom-lesson.h"
+#include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"

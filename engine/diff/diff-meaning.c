@@ -152,37 +152,18 @@ of_node (const DiffSide *side, const LoomElement *node, const char *name, Meanin
   return of_reserved (name, m);
 }
 
-/* Numbers of the tables as texts that are never freed: there are few of them. */
-static const char *
-default_text (double value, const char *const *words, gboolean is_bool)
-{
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  if (isnan (value))
-    return NULL;
-  if (words != NULL)
-    return words[(guint)value];
-  if (is_bool)
-    return value != 0 ? "true" : "false";
-  return g_intern_string (g_ascii_formatd (text, sizeof text, "%.15g", value));
-}
-
 static gboolean
 of_training (const LoomElement *train, const char *name, Meaning *m)
 {
-  const char *which = loom_element_get (train, "optimizer");
-  const LoomOptimizer *optimizer
-      = loom_optimizer (which != NULL ? which : loom_attribute (LOOM_TAG_TRAIN, "optimizer")->spec.def);
-  int k = optimizer != NULL ? loom_optimizer_find (optimizer, name) : -1;
-  const LoomHyper *hyper = k >= 0 ? optimizer->hyper + k : NULL;
+  const LoomHyper *hyper = loom_train_hyper (train, name);
 
   if (hyper == NULL)
     return of_recipe (LOOM_TAG_TRAIN, name, m);
   *m = (Meaning){ hyper->name,
                   hyper->choices != NULL ? MEANS_TEXT
-                  : hyper->is_bool     ? MEANS_BOOL
-                                       : MEANS_FLOAT,
-                  default_text (hyper->value, hyper->choices, hyper->is_bool) };
+                  : hyper->is_bool       ? MEANS_BOOL
+                                         : MEANS_FLOAT,
+                  loom_default_text (hyper->value, hyper->choices, hyper->is_bool) };
   return TRUE;
 }
 
@@ -197,7 +178,7 @@ of_schedules (const LoomElement *e, const char *name, Meaning *m)
     if (strcmp (p->name, name) == 0 || g_strcmp0 (p->alias, name) == 0)
       {
         *m = (Meaning){ p->name, p->choices != NULL ? MEANS_TEXT : MEANS_FLOAT,
-                        p->required || p->of_lr ? NULL : default_text (p->value, p->choices, FALSE) };
+                        p->required || p->of_lr ? NULL : loom_default_text (p->value, p->choices, FALSE) };
         return TRUE;
       }
   if (!of_recipe (LOOM_TAG_SCHEDULE, name, m))

@@ -57,7 +57,8 @@ static const GrammarRule rules[LOOM_N_TAGS] = {
                         .any_attribute = TRUE,
                         .parents = BIT (LOOM_TAG_TRAIN) },
   [LOOM_TAG_PARALLEL] = { .name = "parallel", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
-  [LOOM_TAG_LESSON] = { .name = "lesson", .optional = NAMES ("title", "number"), .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
+  [LOOM_TAG_LESSON]
+  = { .name = "lesson", .optional = NAMES ("title", "number"), .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
   [LOOM_TAG_PAGE] = { .name = "page",
                       .optional = NAMES ("title", "spotlight", "palette", "goal", "hint"),
                       .has_text = TRUE,
@@ -81,6 +82,10 @@ static const GrammarRule rules[LOOM_N_TAGS] = {
                      .optional = NAMES ("kind", "width", "height"),
                      .parents = BIT (LOOM_TAG_VIEW) },
   [LOOM_TAG_CHART] = { .name = "chart", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_VIEW) },
+  [LOOM_TAG_SLIDE] = { .name = "slide",
+                       .optional = NAMES ("title", "scope", "x", "y", "width", "height", "spotlight", "pins"),
+                       .has_text = TRUE,
+                       .parents = BIT (LOOM_TAG_VIEW) },
   [LOOM_TAG_COMMENT] = { .name = "#comment", .has_text = TRUE },
   [LOOM_TAG_FOREIGN] = { .name = "#foreign", .has_text = TRUE },
 };

@@ -42,6 +42,7 @@ typedef enum
   LOOM_TAG_VIEW,
   LOOM_TAG_PIN,
   LOOM_TAG_CHART,
+  LOOM_TAG_SLIDE,
   LOOM_TAG_COMMENT, /* text is the comment */
   LOOM_TAG_FOREIGN, /* text is the element's canonical XML */
   LOOM_N_TAGS
@@ -129,7 +130,7 @@ LoomElement *loom_element_find (const LoomElement *e, LoomTag tag);
 const char *loom_element_get (const LoomElement *e, const char *attribute); /* NULL when absent */
 guint loom_element_n_attributes (const LoomElement *e);
 void loom_element_attribute (const LoomElement *e, guint i, const char **name, const char **value);
-const char *loom_element_text (const LoomElement *e); /* of doc, comment, foreign; else NULL */
+const char *loom_element_text (const LoomElement *e); /* of doc, page, slide, comment, foreign; else NULL */
 /* A number that names this element for its life within one graph and its copies: what views
  * and undo keep instead of pointers. */
 guint64 loom_element_serial (const LoomElement *e);

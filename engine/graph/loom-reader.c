@@ -143,7 +143,7 @@ check_numbers (Reading *r, const LoomElement *e)
   static const char *const numeric[] = { "x", "y", "width", "height" };
   gboolean fine = TRUE;
 
-  if (e->tag < LOOM_TAG_PLACE || e->tag > LOOM_TAG_CHART)
+  if (e->tag < LOOM_TAG_PLACE || e->tag > LOOM_TAG_SLIDE)
     return TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (numeric); i++)
     {

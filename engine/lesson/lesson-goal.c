@@ -2,6 +2,7 @@
  *
  * A clause is added by one entry of the table below: its words, the function that reads them, the one that judges. */
 #include "engine/lesson/loom-lesson.h"
+#include "engine/recipe/loom-attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +28,10 @@ typedef enum
 {
   IS,
   BELOW,
-  ABOVE
+  ABOVE,
+  AT_LEAST,
+  AT_MOST,
+  N_RELATIONS
 } Relation;
 
 struct _Clause
@@ -68,18 +72,34 @@ number_of (const char *text)
   return end != text && *end == '\0' ? number : NAN;
 }
 
-/* "is", "below" or "above" in the middle of three words, with what is compared on its right. */
+static const struct
+{
+  const char *word[2], *sentence; /* one or two words of a clause, and what they become in its sentence */
+} relations[N_RELATIONS] = {
+  [IS] = { { "is" }, "is" },
+  [BELOW] = { { "below" }, "is below" },
+  [ABOVE] = { { "above" }, "is above" },
+  [AT_LEAST] = { { "at", "least" }, "is at least" },
+  [AT_MOST] = { { "at", "most" }, "is at most" },
+};
+
+/* A relation behind the first word, and what is compared on its right. */
 static gboolean
 read_relation (Clause *clause, char **word, guint n)
 {
-  static const char *const relations[] = { "is", "below", "above", NULL };
+  for (Relation r = 0; r < N_RELATIONS; r++)
+    {
+      const guint length = relations[r].word[1] != NULL ? 2 : 1;
 
-  if (n != 3 || !g_strv_contains (relations, word[1]))
-    return FALSE;
-  clause->relation = g_str_equal (word[1], "is") ? IS : g_str_equal (word[1], "below") ? BELOW : ABOVE;
-  clause->value = g_strdup (word[2]);
-  clause->number = number_of (word[2]);
-  return TRUE;
+      if (n != 2 + length || !g_str_equal (word[1], relations[r].word[0])
+          || (length == 2 && !g_str_equal (word[2], relations[r].word[1])))
+        continue;
+      clause->relation = r;
+      clause->value = g_strdup (word[n - 1]);
+      clause->number = number_of (clause->value);
+      return TRUE;
+    }
+  return FALSE;
 }
 
 static gboolean
@@ -95,17 +115,19 @@ needs_number (const Clause *clause, GError **error)
 static gboolean
 compare (const Clause *clause, double found)
 {
-  if (isnan (found))
-    return FALSE;
-  if (clause->relation == IS)
-    return fabs (found - clause->number) <= 1e-6 * MAX (1, fabs (clause->number));
-  return clause->relation == BELOW ? found < clause->number : found > clause->number;
+  const gboolean equal = fabs (found - clause->number) <= 1e-6 * MAX (1, fabs (clause->number));
+  const gboolean holds[N_RELATIONS] = { [IS] = equal,
+                                        [BELOW] = found<clause->number, [ABOVE] = found> clause->number,
+                                        [AT_LEAST] = equal || found > clause->number,
+                                        [AT_MOST] = equal || found < clause->number };
+
+  return !isnan (found) && holds[clause->relation];
 }
 
 static const char *
 relation_words (const Clause *clause)
 {
-  return clause->relation == IS ? "is" : clause->relation == BELOW ? "is below" : "is above";
+  return relations[clause->relation].sentence;
 }
 
 /* ---- figures of a run ---------------------------------------------------------------- */
@@ -165,7 +187,8 @@ read_attribute (Clause *clause, char **word, guint n, GError **error)
   return clause->relation == IS || needs_number (clause, error);
 }
 
-/* An attribute as it is written, else its default; NULL where the element has none. "train.lr" asks <train>. */
+/* An attribute as it is written, else its default; NULL where the element has none. "train.lr" asks <train>, whose
+ * optimiser has defaults of its own. */
 static const char *
 attribute_of (const Clause *clause, const Judged *judged)
 {
@@ -174,8 +197,10 @@ attribute_of (const Clause *clause, const Judged *judged)
                                                                       : loom_scope_find_node (root, clause->subject);
   const char *value = element != NULL ? loom_element_get (element, clause->member) : NULL;
 
-  if (value != NULL || element == NULL || loom_element_tag (element) != LOOM_TAG_NODE)
+  if (value != NULL || element == NULL)
     return value;
+  if (loom_element_tag (element) == LOOM_TAG_TRAIN)
+    return loom_train_default (element, clause->member);
   const LoomOp *op = loom_op_of (element);
   for (const LoomParamSpec *p = op != NULL ? loom_op_params (op, element) : NULL; p != NULL && p->name != NULL; p++)
     if (g_str_equal (p->name, clause->member))
@@ -396,8 +421,8 @@ static const Form forms[] = {
   { "selected NODE", read_selected, selected_holds },
   { "answer VALUE", read_answer, answer_holds },
   { "clean", read_clean, clean_holds },
-  { "NODE.ATTRIBUTE is|below|above VALUE", read_attribute, attribute_holds },
-  { "FIGURE is|below|above NUMBER", read_figure, figure_holds },
+  { "NODE.ATTRIBUTE is|below|above|at least|at most VALUE", read_attribute, attribute_holds },
+  { "FIGURE is|below|above|at least|at most NUMBER", read_figure, figure_holds },
 };
 
 static Clause *

@@ -1,4 +1,5 @@
 /* Lessons of a graph file; see the header. */
+#include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-lesson.h"
 
 #include <string.h>
@@ -28,47 +29,6 @@ loom_lesson_free (LoomLesson *lesson)
   g_free (lesson);
 }
 
-/* The words of a list that blanks or commas part; NULL for none. (transfer full) */
-static char **
-words_of (const char *text)
-{
-  g_auto (GStrv) all = text != NULL ? g_strsplit_set (text, " ,\t\n", -1) : NULL;
-  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
-  guint n = 0;
-
-  for (guint i = 0; all != NULL && all[i] != NULL; i++)
-    if (all[i][0] != '\0')
-      {
-        g_strv_builder_add (words, all[i]);
-        n++;
-      }
-  return n > 0 ? g_strv_builder_end (words) : NULL;
-}
-
-/* Text as XML files have it, without the indent that all its lines but the first share: Markdown would take four blanks
- * for a listing. (transfer full) */
-static char *
-without_indent (const char *text)
-{
-  g_auto (GStrv) line = g_strsplit (text != NULL ? text : "", "\n", -1);
-  gsize indent = G_MAXSIZE;
-
-  for (guint i = 1; line[0] != NULL && line[i] != NULL; i++)
-    {
-      gsize blanks = strspn (line[i], " ");
-
-      if (line[i][blanks] != '\0')
-        indent = MIN (indent, blanks);
-    }
-  for (guint i = 0; line[i] != NULL; i++)
-    {
-      gsize cut = i == 0 ? strspn (line[i], " ") : MIN (indent, strspn (line[i], " "));
-
-      memmove (line[i], line[i] + cut, strlen (line[i] + cut) + 1);
-    }
-  return g_strstrip (g_strjoinv ("\n", line));
-}
-
 static LoomLessonPage *
 page_new (const LoomElement *element, LoomFaults *faults)
 {
@@ -78,10 +38,10 @@ page_new (const LoomElement *element, LoomFaults *faults)
 
   page->serial = loom_element_serial (element);
   page->title = g_strdup (title != NULL ? title : "");
-  page->text = without_indent (loom_element_text (element));
+  page->text = lesson_markdown (loom_element_text (element));
   page->hint = g_strdup (loom_element_get (element, "hint"));
-  page->spotlight = words_of (loom_element_get (element, "spotlight"));
-  page->palette = words_of (loom_element_get (element, "palette"));
+  page->spotlight = lesson_words (loom_element_get (element, "spotlight"));
+  page->palette = lesson_words (loom_element_get (element, "palette"));
   page->goal_text = g_strdup (goal);
   if (goal != NULL)
     page->goal = loom_goal_new (goal, &error);
@@ -97,17 +57,11 @@ page_new (const LoomElement *element, LoomFaults *faults)
 }
 
 static gboolean
-same_words (char **a, char **b)
-{
-  return (a == NULL || b == NULL) ? a == b : g_strv_equal ((const char *const *)a, (const char *const *)b);
-}
-
-static gboolean
 same_page (const LoomLessonPage *a, const LoomLessonPage *b)
 {
   return a->serial == b->serial && g_str_equal (a->title, b->title) && g_str_equal (a->text, b->text)
          && g_strcmp0 (a->hint, b->hint) == 0 && g_strcmp0 (a->goal_text, b->goal_text) == 0
-         && same_words (a->spotlight, b->spotlight) && same_words (a->palette, b->palette);
+         && lesson_same_words (a->spotlight, b->spotlight) && lesson_same_words (a->palette, b->palette);
 }
 
 gboolean

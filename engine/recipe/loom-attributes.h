@@ -6,6 +6,7 @@
 
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/loom-op.h"
+#include "engine/program/loom-optimizer.h"
 #include "engine/recipe/loom-metric.h"
 
 G_BEGIN_DECLS
@@ -32,5 +33,14 @@ typedef struct
 const LoomAttribute *loom_attributes (LoomTag tag);
 /* By its name or alias; NULL where the table has none. */
 const LoomAttribute *loom_attribute (LoomTag tag, const char *name);
+
+/* The number of this name that the optimiser of <train> has; NULL: it has none. */
+const LoomHyper *loom_train_hyper (const LoomElement *train, const char *name);
+/* What holds where <train> does not have this attribute, as it would be written, the optimiser's numbers among them;
+ * NULL where nothing does. */
+const char *loom_train_default (const LoomElement *train, const char *name);
+/* A default of a table as it would be written, a text that is never freed (there are few of them); NULL for NaN. words:
+ * of which it is the place of one; NULL: it is a number. */
+const char *loom_default_text (double value, const char *const *words, gboolean is_bool);
 
 G_END_DECLS

@@ -4,6 +4,8 @@
  * compiler. */
 #include "tests/fuzz/fuzz-graph.h"
 
+#include "engine/lesson/loom-lesson.h"
+#include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-train-spec.h"
 
@@ -27,6 +29,8 @@ LLVMFuzzerTestOneInput (const unsigned char *data, size_t size)
   g_autofree char *text = NULL, *text_again = NULL, *hash = NULL, *hash_again = NULL;
   g_autoptr (LoomNet) net = NULL;
   g_autoptr (LoomTrainSpec) spec = NULL;
+  g_autoptr (GPtrArray) lessons = NULL;
+  g_autoptr (GPtrArray) slides = NULL;
   gsize length;
 
   /* The reader is handed bytes without a terminator here: reading past the end shows. */
@@ -46,6 +50,14 @@ LLVMFuzzerTestOneInput (const unsigned char *data, size_t size)
   frozen = loom_graph_freeze (graph);
   net = loom_net_new (frozen, NULL, faults);
   spec = loom_train_spec_new (frozen, net, faults);
+  lessons = loom_lessons_new (frozen, faults);
+  slides = loom_slides_new (frozen, faults);
+  for (guint i = 0; i < slides->len; i++)
+    {
+      g_autoptr (LoomElement) element = loom_slide_to_element (slides->pdata[i]);
+
+      g_assert_true (loom_element_tag (element) == LOOM_TAG_SLIDE);
+    }
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       g_autofree char *sentence = loom_fault_to_string (loom_faults_get (faults, i));

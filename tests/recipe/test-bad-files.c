@@ -1,6 +1,8 @@
 /* Every file in tests/recipe/bad is wrong in its own way; beside it stands what the program must say about it.
  *
  * Run with GRADLOOM_UPDATE=1 to write the messages anew, and read the difference before it is committed. */
+#include "engine/lesson/loom-lesson.h"
+#include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
@@ -25,6 +27,8 @@ test_file (gconstpointer data)
     {
       g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
       g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+      g_autoptr (GPtrArray) lessons = loom_lessons_new (graph, faults);
+      g_autoptr (GPtrArray) slides = loom_slides_new (graph, faults);
 
       said = faults_as_text (faults);
       g_assert_cmpuint (loom_faults_length (faults), >, 0);

@@ -278,18 +278,49 @@ studio_document_set_attribute (StudioDocument *self, guint64 serial, const char 
 }
 
 /* Gives an end "old" or "old.rest" its new first component. */
+/* "old", "old.port" with the new id, also behind "grad:"; NULL for any other path. (transfer full) */
+static char *
+renamed (const char *path, const char *old, const char *id)
+{
+  const char *colon = strchr (path, ':'), *from = colon != NULL ? colon + 1 : path;
+  gsize n = strlen (old);
+
+  if (strncmp (from, old, n) != 0 || (from[n] != '\0' && from[n] != '.'))
+    return NULL;
+  return g_strdup_printf ("%.*s%s%s", (int)(from - path), path, id, from + n);
+}
+
 static void
 rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
 {
   const char *value = loom_element_get (e, attribute);
-  gsize n = strlen (old);
+  g_autofree char *text = value != NULL ? renamed (value, old, id) : NULL;
 
-  if (value != NULL && strncmp (value, old, n) == 0 && (value[n] == '\0' || value[n] == '.'))
+  if (text != NULL)
+    studio_document_put (self, e, attribute, text);
+}
+
+/* A list of ids or paths, parted by blanks. */
+static void
+rename_words (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
+{
+  const char *value = loom_element_get (e, attribute);
+  g_auto (GStrv) word = g_strsplit (value != NULL ? value : "", " ", -1);
+  gboolean changed = FALSE;
+
+  for (guint i = 0; word[i] != NULL; i++)
     {
-      g_autofree char *text = g_strconcat (id, value + n, NULL);
+      char *now = renamed (word[i], old, id);
 
-      studio_document_put (self, e, attribute, text);
+      if (now == NULL)
+        continue;
+      g_free (word[i]);
+      word[i] = now;
+      changed = TRUE;
     }
+  g_autofree char *text = changed ? g_strjoinv (" ", word) : NULL;
+  if (text != NULL)
+    studio_document_put (self, e, attribute, text);
 }
 
 static void
@@ -316,11 +347,22 @@ rename_in (StudioDocument *self, LoomElement *parent, const char *old, const cha
         case LOOM_TAG_PIN:
           rename_end (self, e, "tensor", old, id);
           break;
+        case LOOM_TAG_SLIDE:
+          /* Ids in the light are those of the scope that the slide shows. */
+          if (loom_element_get (e, "scope") == NULL)
+            rename_words (self, e, "spotlight", old, id);
+          rename_end (self, e, "scope", old, id);
+          rename_words (self, e, "pins", old, id);
+          break;
+        case LOOM_TAG_PAGE:
+          rename_words (self, e, "spotlight", old, id);
+          break;
         case LOOM_TAG_TRAIN:
           rename_end (self, e, "loss", old, id);
           rename_in (self, e, old, id);
           break;
         case LOOM_TAG_LAYOUT:
+        case LOOM_TAG_LESSON:
         case LOOM_TAG_VIEW:
           rename_in (self, e, old, id);
           break;

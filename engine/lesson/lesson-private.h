@@ -1,0 +1,16 @@
+/* What readers of pages and of slides share. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* The words of a list that blanks or commas part; NULL for none. (transfer full) */
+char **lesson_words (const char *text);
+/* Whether two such lists have the same words in the same order. */
+gboolean lesson_same_words (char **a, char **b);
+/* Text as XML files have it, without the indent that all its lines but the first share: Markdown would take four blanks
+ * for a listing. (transfer full) */
+char *lesson_markdown (const char *text);
+
+G_END_DECLS
