@@ -103,7 +103,7 @@ static const Rule rules[] = {
     { NULL } },
   { "ui/palette", { "ui/scene/", "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/history", { "ui/scene/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/inspector", { "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/inspector", { "ui/scene/", "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/run",
     { "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "engine/loom.h", "data/" },

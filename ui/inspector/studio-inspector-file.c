@@ -2,6 +2,8 @@
  * from the graph's folder on where it lies below that. */
 #include "ui/inspector/studio-inspector-private.h"
 
+#include <glib/gi18n.h>
+
 static char *
 path_for_graph (StudioInspector *self, GFile *file)
 {
@@ -38,8 +40,8 @@ clicked_cb (GtkWidget *button, InspectorRow *row)
 {
   GtkRoot *root = gtk_widget_get_root (button);
   const char *folder = loom_graph_get_folder (studio_document_get_graph (row->inspector->document));
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new ("Choose a File", GTK_WINDOW (root),
-                                                              GTK_FILE_CHOOSER_ACTION_OPEN, "_Choose", "_Cancel");
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      _ ("Choose a File"), GTK_WINDOW (root), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Choose"), _ ("_Cancel"));
 
   if (folder != NULL)
     {
@@ -57,9 +59,9 @@ GtkWidget *
 inspector_file_button_new (InspectorRow *row)
 {
   GtkWidget *button = gtk_button_new_from_icon_name ("document-open-symbolic");
-  g_autofree char *label = g_strdup_printf ("Choose a file for %s", row->spec.name);
+  g_autofree char *label = g_strdup_printf (_ ("Choose a file for %s"), row->spec.name);
 
-  gtk_widget_set_tooltip_text (button, "Choose a file");
+  gtk_widget_set_tooltip_text (button, _ ("Choose a file"));
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);

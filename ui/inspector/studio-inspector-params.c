@@ -1,10 +1,12 @@
 /* Sentences about a value while it is being typed. The engine judges again; this judges sooner. */
 #include "ui/inspector/studio-inspector-params.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
 #include "engine/loom.h"
+#include "ui/scene/studio-format.h"
 
 static char *
 check_number (const LoomParamSpec *spec, const char *text, gboolean is_int)
@@ -17,21 +19,21 @@ check_number (const LoomParamSpec *spec, const char *text, gboolean is_int)
       gint64 n;
 
       if (!g_ascii_string_to_signed (text, 10, G_MININT64, G_MAXINT64, &n, NULL))
-        return g_strdup_printf ("“%s” is not a whole number.", text);
+        return g_strdup_printf (_ ("“%s” is not a whole number."), text);
       value = n;
     }
   else
     {
       value = g_ascii_strtod (text, &end);
       if (end == text || *end != '\0' || !isfinite (value))
-        return g_strdup_printf ("“%s” is not a number.", text);
+        return g_strdup_printf (_ ("“%s” is not a number."), text);
     }
   if (spec->minimum == 0 && spec->maximum == 0)
     return NULL;
   if (value < spec->minimum)
-    return g_strdup_printf ("At least %.10g.", spec->minimum);
+    return g_strdup_printf (_ ("At least %.10g."), spec->minimum);
   if (value > spec->maximum)
-    return g_strdup_printf ("At most %.10g.", spec->maximum);
+    return g_strdup_printf (_ ("At most %.10g."), spec->maximum);
   return NULL;
 }
 
@@ -49,7 +51,9 @@ check_list (const LoomParamSpec *spec, const char *text, gboolean is_int)
         return wrong;
     }
   if (spec->length > 0 && n != 1 && n != (guint)spec->length)
-    return g_strdup_printf ("One number, or %d with commas between them.", spec->length);
+    return g_strdup_printf (ngettext ("One number, or %d with commas between them.",
+                                      "One number, or %d with commas between them.", (gulong)spec->length),
+                            spec->length);
   return NULL;
 }
 
@@ -60,7 +64,7 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
   gsize n = strlen (text);
 
   if (n == 0)
-    return spec->def == NULL && spec->type != LOOM_PARAM_SHAPE ? g_strdup ("A value is needed here.") : NULL;
+    return spec->def == NULL && spec->type != LOOM_PARAM_SHAPE ? g_strdup (_ ("A value is needed here.")) : NULL;
   /* An expression is judged where its arguments are known. */
   if (n >= 2 && text[0] == '{' && text[n - 1] == '}')
     return NULL;
@@ -77,7 +81,7 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
     case LOOM_PARAM_SHAPE:
       return loom_shape_parse (text, &shape)
                  ? NULL
-                 : g_strdup ("A shape is numbers and capital letters with commas, as in B,1,28,28.");
+                 : g_strdup (_ ("A shape is numbers and capital letters with commas, as in B,1,28,28."));
     case LOOM_PARAM_BOOL:
     case LOOM_PARAM_ENUM:
     case LOOM_PARAM_DTYPE:
@@ -88,14 +92,23 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
   return NULL;
 }
 
-/* Names too short to speak for themselves; the name in a file stays beside the words, for those who know it. */
+/* Names too short to speak for themselves; the name in a file stays beside the words, for those who know it. Names of
+ * operators' own parameters are PyTorch's, in every language. */
 static const struct
 {
   const char *name, *title;
 } titles[] = {
-  { "p", "Dropout rate (p)" },         { "n", "Samples (n)" },       { "n_test", "Test samples (n_test)" },
-  { "eps", "Epsilon (eps)" },          { "dim", "Dimension (dim)" }, { "keepdim", "Keep dimension (keepdim)" },
-  { "dtype", "Element type (dtype)" },
+  { "p", N_ ("Dropout rate (p)") },
+  { "n", N_ ("Samples (n)") },
+  { "n_test", N_ ("Test samples (n_test)") },
+  { "eps", N_ ("Epsilon (eps)") },
+  { "dim", N_ ("Dimension (dim)") },
+  { "keepdim", N_ ("Keep dimension (keepdim)") },
+  { "dtype", N_ ("Element type (dtype)") },
+  { "title", N_ ("Title") },
+  { "width", N_ ("Width") },
+  { "height", N_ ("Height") },
+  { "color", N_ ("Color") },
 };
 
 char *
@@ -105,7 +118,7 @@ studio_param_title (const char *name)
 
   for (guint i = 0; i < G_N_ELEMENTS (titles); i++)
     if (strcmp (titles[i].name, name) == 0)
-      return g_strdup (titles[i].title);
+      return g_strdup (_ (titles[i].title));
   title = g_strdelimit (g_strdup (name), "_", ' ');
   title[0] = g_ascii_toupper (title[0]);
   return title;
@@ -114,21 +127,20 @@ studio_param_title (const char *name)
 char *
 studio_count_text (double n)
 {
-  GString *s;
+  static const struct
+  {
+    double least, unit;
+    const char *format;
+  } large[] = { { 1e15, 1, "%.3g" }, { 1e12, 1e12, "%.4g T" }, { 1e9, 1e9, "%.4g G" }, { 1e7, 1e6, "%.4g M" } };
 
-  if (n >= 1e15)
-    return g_strdup_printf ("%.3g", n);
-  if (n >= 1e12)
-    return g_strdup_printf ("%.4g T", n / 1e12);
-  if (n >= 1e9)
-    return g_strdup_printf ("%.4g G", n / 1e9);
-  if (n >= 1e7)
-    return g_strdup_printf ("%.4g M", n / 1e6);
-  s = g_string_new (NULL);
-  g_string_printf (s, "%.0f", n);
-  for (gssize i = (gssize)s->len - 3; i > 0; i -= 3)
-    g_string_insert_c (s, i, ',');
-  return g_string_free (s, FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (large); i++)
+    if (n >= large[i].least)
+      {
+        g_autofree char *text = g_strdup_printf (large[i].format, n / large[i].unit);
+
+        return studio_format_local (text);
+      }
+  return studio_format_count (n);
 }
 
 char *

@@ -3,6 +3,7 @@
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/inspector/studio-formula-field.h"
@@ -200,11 +201,11 @@ new_suggestions (InspectorRow *row, const char *title)
   g_autoptr (GMenu) menu = g_menu_new ();
   g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
   g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
-  g_autofree char *label = g_strdup_printf ("Choices of %s", title);
+  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
 
   if (row->spec.def != NULL && row->spec.def[0] == '\0')
     {
-      g_autoptr (GMenuItem) item = g_menu_item_new ("default", NULL);
+      g_autoptr (GMenuItem) item = g_menu_item_new (_ ("default"), NULL);
 
       g_menu_item_set_action_and_target (item, "choice.set", "s", "");
       g_menu_append_item (menu, item);
@@ -254,7 +255,7 @@ inspector_refresh_row (InspectorRow *row)
     {
       if (gtk_widget_get_focus_child (row->editor) == NULL)
         gtk_editable_set_text (GTK_EDITABLE (row->editor), "");
-      gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), "several");
+      gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), _ ("several"));
       return;
     }
   if (GTK_IS_SWITCH (row->editor))
@@ -307,10 +308,10 @@ free_doc (gpointer doc, GClosure *closure)
 void
 inspector_explain (GtkWidget *row, const char *doc)
 {
-  if (doc == NULL)
+  if (doc == NULL || doc[0] == '\0')
     return;
   gtk_widget_set_has_tooltip (row, TRUE);
-  g_signal_connect_data (row, "query-tooltip", G_CALLBACK (query_tooltip_cb), g_strdup (doc), free_doc, 0);
+  g_signal_connect_data (row, "query-tooltip", G_CALLBACK (query_tooltip_cb), g_strdup (_ (doc)), free_doc, 0);
 }
 
 /* All fields are of one width and aligned to the right, as the numbers in them are. */
@@ -388,8 +389,8 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
         row->editor = gtk_entry_new ();
         /* Ctrl+Z belongs to the document, which has the same steps and more. */
         gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
-        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? "needed"
-                                                                 : spec->choices != NULL ? "default"
+        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? _ ("needed")
+                                                                 : spec->choices != NULL ? _ ("default")
                                                                                          : spec->def);
         gtk_widget_add_css_class (row->editor, "numeric");
         g_signal_connect (row->editor, "changed", G_CALLBACK (entry_changed_cb), row);
@@ -406,7 +407,8 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
     inspector_shape_field (row->editor);
   gtk_widget_set_valign (row->editor, GTK_ALIGN_CENTER);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, spec->doc != NULL ? spec->doc : "", -1);
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                  spec->doc != NULL && spec->doc[0] != '\0' ? _ (spec->doc) : "", -1);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
   if (spec->type == LOOM_PARAM_STRING && spec->choices != NULL)
     {

@@ -2,6 +2,7 @@
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <string.h>
 
 /* The operator that all have in common, or NULL. */
@@ -77,11 +78,11 @@ inspector_build_several (StudioInspector *self)
   op = common_operator (self, scene);
   if (op != NULL && op->dynamic_inputs == NULL)
     {
-      group = add_group (self, "Parameters of all");
+      group = add_group (self, _ ("Parameters of all"));
       for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
         inspector_add_param (self, group, spec);
     }
-  group = add_group (self, op != NULL ? "Nodes" : "What all have");
+  group = add_group (self, op != NULL ? _ ("Nodes") : _ ("What all have"));
   for (guint i = 0; i < G_N_ELEMENTS (shared); i++)
     {
       LoomParamSpec spec = loom_reserved_find (shared[i])->spec;

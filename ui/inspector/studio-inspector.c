@@ -6,6 +6,7 @@
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/drawing/studio-formula.h"
@@ -126,7 +127,7 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
       g_autofree char *shape = item->output[p].typed ? loom_shape_to_string (&item->output[p].type.shape) : NULL;
       g_autofree char *value = shape != NULL
                                    ? g_strdup_printf ("%s\n%s", shape, loom_dtype_name (item->output[p].type.dtype))
-                                   : g_strdup ("not known yet");
+                                   : g_strdup (_ ("not known yet"));
 
       add_fact (self->output_group, self->output_rows, item->output[p].name, value, item->output[p].doc);
     }
@@ -135,9 +136,9 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
   parameters = studio_count_text (cost.parameters);
   flops = studio_count_text (cost.flops);
   bytes = loom_bytes_to_string (cost.bytes);
-  add_fact (self->cost_group, self->cost_rows, "Parameters", parameters, "Numbers that training changes");
-  add_fact (self->cost_group, self->cost_rows, "FLOPs", flops, "Operations forward, for one sample");
-  add_fact (self->cost_group, self->cost_rows, "Output memory", bytes, "For one sample");
+  add_fact (self->cost_group, self->cost_rows, _ ("Parameters"), parameters, N_ ("Numbers that training changes"));
+  add_fact (self->cost_group, self->cost_rows, _ ("FLOPs"), flops, N_ ("Operations forward, for one sample"));
+  add_fact (self->cost_group, self->cost_rows, _ ("Output memory"), bytes, N_ ("For one sample"));
 }
 
 static void refresh_options (StudioInspector *self);
@@ -178,7 +179,7 @@ rename_node (StudioInspector *self)
     return FALSE;
   if (!studio_document_rename (self->document, self->serial, id, &error))
     {
-      inspector_set_wrong (self, "Name", error->message);
+      inspector_set_wrong (self, _ ("Name"), error->message);
       return FALSE;
     }
   inspector_set_wrong (self, NULL, NULL);
@@ -215,12 +216,12 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   GtkEventController *focus = gtk_event_controller_focus_new ();
 
   self->name_row = adw_action_row_new ();
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), "Name");
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), _ ("Name"));
   self->name = gtk_entry_new ();
   gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
   inspector_shape_field (self->name);
   gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, "Name", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Name"), -1);
   g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
   g_signal_connect_swapped (focus, "leave", G_CALLBACK (name_left_cb), self);
   gtk_widget_add_controller (self->name, focus);
@@ -286,7 +287,7 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
         if (advanced == NULL)
           {
             advanced = adw_expander_row_new ();
-            adw_preferences_row_set_title (ADW_PREFERENCES_ROW (advanced), "More");
+            adw_preferences_row_set_title (ADW_PREFERENCES_ROW (advanced), _ ("More"));
           }
         inspector_add_param (self, advanced, spec);
       }
@@ -299,7 +300,7 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 static void
 add_reserved (StudioInspector *self, const LoomOp *op)
 {
-  GtkWidget *group = add_group (self, "Node");
+  GtkWidget *group = add_group (self, _ ("Node"));
 
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
@@ -347,7 +348,7 @@ add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
 static void
 add_documentation (StudioInspector *self, const LoomOp *op)
 {
-  GtkWidget *expander = gtk_expander_new ("Documentation"), *label;
+  GtkWidget *expander = gtk_expander_new (_ ("Documentation")), *label;
   g_autofree char *text
       = g_strdup_printf ("%s%s%s%s%s", op->doc != NULL ? op->doc : "", op->details != NULL ? "\n\n" : "",
                          op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
@@ -408,7 +409,7 @@ build_node (StudioInspector *self, const StudioItem *item)
       gtk_label_set_selectable (GTK_LABEL (label), TRUE);
       gtk_widget_set_can_focus (label, FALSE);
     }
-  group = add_group (self, "Parameters");
+  group = add_group (self, _ ("Parameters"));
   add_name (self, group, item);
   if (item->op != NULL)
     add_operator_params (self, group, item->op);
@@ -416,15 +417,15 @@ build_node (StudioInspector *self, const StudioItem *item)
     add_module_params (self, group, item->kind);
   if (item->op != NULL && item->op->variants != NULL)
     {
-      self->options = add_group (self, "Options");
+      self->options = add_group (self, _ ("Options"));
       gtk_widget_set_visible (self->options, FALSE);
     }
   self->fault = add_label (self, "", "error");
   /* Below the fields, so that none moves away under the pointer. */
   self->preview = add_label (self, "", "numeric");
   gtk_widget_set_visible (self->preview, FALSE);
-  self->output_group = add_group (self, "Output");
-  self->cost_group = add_group (self, "Cost");
+  self->output_group = add_group (self, _ ("Output"));
+  self->cost_group = add_group (self, _ ("Cost"));
   add_reserved (self, item->op);
   if (item->op != NULL)
     add_documentation (self, item->op);
@@ -436,16 +437,16 @@ build_annotation (StudioInspector *self, const StudioAnnotation *annotation)
 {
   static const LoomParamSpec specs[] = {
     { .name = "title", .type = LOOM_PARAM_STRING, .def = "" },
-    { .name = "width", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = "In pixels at 100 %" },
-    { .name = "height", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = "In pixels at 100 %" },
-    { .name = "color", .type = LOOM_PARAM_STRING, .def = "", .doc = "A name or #rrggbb" },
+    { .name = "width", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = N_ ("In pixels at 100 %") },
+    { .name = "height", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = N_ ("In pixels at 100 %") },
+    { .name = "color", .type = LOOM_PARAM_STRING, .def = "", .doc = N_ ("A name or #rrggbb") },
   };
   GtkWidget *group;
 
-  add_label (self, annotation->is_note ? "Note" : "Frame", "title-4");
+  add_label (self, annotation->is_note ? _ ("Note") : _ ("Frame"), "title-4");
   if (annotation->is_note)
     {
-      add_label (self, "Enter edits the text, Ctrl and Enter ends that.", "dim-label");
+      add_label (self, _ ("Enter edits the text, Ctrl and Enter ends that."), "dim-label");
       return;
     }
   self->serial = annotation->serial;
@@ -465,12 +466,13 @@ build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *l
       = g_strdup_printf ("%s.%s", scene->item[link->to].id, scene->item[link->to].input[link->input].name);
   GtkWidget *group;
 
-  add_label (self, "Wire", "title-4");
+  add_label (self, _ ("Wire"), "title-4");
   group = add_group (self, "");
-  add_fact (group, self->output_rows, "From", from, NULL);
-  add_fact (group, self->output_rows, "To", to, NULL);
-  add_fact (group, self->output_rows, "Type", link->typed ? loom_dtype_name (link->type.dtype) : "not known yet", NULL);
-  add_fact (group, self->output_rows, "Shape", link->label != NULL ? link->label : "not known yet", NULL);
+  add_fact (group, self->output_rows, _ ("From"), from, NULL);
+  add_fact (group, self->output_rows, _ ("To"), to, NULL);
+  add_fact (group, self->output_rows, _ ("Type"),
+            link->typed ? loom_dtype_name (link->type.dtype) : _ ("not known yet"), NULL);
+  add_fact (group, self->output_rows, _ ("Shape"), link->label != NULL ? link->label : _ ("not known yet"), NULL);
 }
 
 /* A new page is shown from its beginning, also while the wheel's last turn still runs out: only switching that off ends
@@ -533,10 +535,10 @@ selection_changed_cb (StudioInspector *self)
     }
   else
     {
-      g_autofree char *text = g_strdup_printf ("%u selected", n);
+      g_autofree char *text = g_strdup_printf (ngettext ("%u selected", "%u selected", n), n);
 
       add_label (self, text, "title-4");
-      add_label (self, "Alt and an arrow key moves them, Delete removes them.", "dim-label");
+      add_label (self, _ ("Alt and an arrow key moves them, Delete removes them."), "dim-label");
       inspector_build_several (self);
       self->preview = add_label (self, "", "numeric");
       gtk_widget_set_visible (self->preview, FALSE);
@@ -626,7 +628,7 @@ studio_inspector_init (StudioInspector *self)
   self->page = new_page (self->box);
   self->stack = gtk_stack_new ();
   gtk_stack_add_named (GTK_STACK (self->stack), self->page, "selection");
-  self->empty = gtk_label_new ("Select a card to see its parameters");
+  self->empty = gtk_label_new (_ ("Select a card to see its parameters"));
   gtk_label_set_wrap (GTK_LABEL (self->empty), TRUE);
   gtk_widget_add_css_class (self->empty, "dim-label");
   gtk_stack_add_named (GTK_STACK (self->stack), self->empty, "empty");

@@ -2,6 +2,7 @@
  * optimiser's and the metrics' tables say what stands in it. */
 #include "ui/training/studio-training-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 static void
@@ -72,7 +73,7 @@ add_own (StudioTrainingSettings *self, GtkWidget *grid, guint64 serial, const Lo
   spec.minimum = h->minimum;
   spec.maximum = h->maximum;
   spec.doc = h->doc;
-  training_add_row (self, grid, (TrainingPlace){ LOOM_TAG_GROUP, serial }, &spec, "as above", NULL);
+  training_add_row (self, grid, (TrainingPlace){ LOOM_TAG_GROUP, serial }, &spec, _ ("as above"), NULL);
 }
 
 void
@@ -80,7 +81,7 @@ training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimize
 {
   LoomElement *train = studio_training_element (self->document);
   guint n = 0;
-  training_add_group (self, "Groups of weights");
+  training_add_group (self, _ ("Groups of weights"));
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
       LoomElement *e = loom_element_child (train, i);
@@ -88,8 +89,8 @@ training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimize
         continue;
       guint64 serial = loom_element_serial (e);
       TrainingPlace place = { LOOM_TAG_GROUP, serial };
-      g_autofree char *title = g_strdup_printf ("Group %u", ++n);
-      GtkWidget *grid = add_card (self, serial, title, "Remove this group");
+      g_autofree char *title = g_strdup_printf (_ ("Group %u"), ++n);
+      GtkWidget *grid = add_card (self, serial, title, _ ("Remove this group"));
       training_add_attribute (self, grid, place, "match", "block.**", studio_training_weight_paths);
       if (optimizer != NULL)
         {
@@ -98,7 +99,7 @@ training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimize
         }
       training_add_attribute (self, grid, place, "frozen", NULL, NULL);
     }
-  add_button (self, "Add group", G_CALLBACK (add_group_cb));
+  add_button (self, _ ("Add group"), G_CALLBACK (add_group_cb));
 }
 
 /* ---- metrics ----------------------------------------------------------------------------------- */
@@ -128,7 +129,7 @@ void
 training_add_metrics (StudioTrainingSettings *self)
 {
   LoomElement *train = studio_training_element (self->document);
-  training_add_group (self, "Metrics");
+  training_add_group (self, _ ("Metrics"));
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
       LoomElement *e = loom_element_child (train, i);
@@ -140,12 +141,12 @@ training_add_metrics (StudioTrainingSettings *self)
       LoomParamSpec kind = training_choice (LOOM_TAG_METRIC, "type");
       if (metric != NULL)
         kind.doc = metric->doc;
-      GtkWidget *grid = add_card (self, place.serial, metric != NULL ? metric->name : type, "Remove this metric");
+      GtkWidget *grid = add_card (self, place.serial, metric != NULL ? metric->name : type, _ ("Remove this metric"));
       training_add_row (self, grid, place, &kind, NULL, NULL);
-      training_add_attribute (self, grid, place, "input", "node", suggest_input);
+      training_add_attribute (self, grid, place, "input", _ ("node"), suggest_input);
       training_add_attribute (self, grid, place, "target", "data.y", suggest_target);
       if (metric != NULL)
         add_options (self, grid, place, metric);
     }
-  add_button (self, "Add metric", G_CALLBACK (add_metric_cb));
+  add_button (self, _ ("Add metric"), G_CALLBACK (add_metric_cb));
 }

@@ -2,6 +2,7 @@
  * document at Return or when the field is left, and what stands in the document is shown. */
 #include "ui/training/studio-training-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/inspector/studio-inspector-params.h"
@@ -242,7 +243,7 @@ new_suggestions (Row *row, const char *title)
   GtkWidget *button = gtk_menu_button_new ();
   g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
   g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
-  g_autofree char *label = g_strdup_printf ("Choices of %s", title);
+  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
   g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
   g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
   gtk_widget_insert_action_group (button, "suggestion", G_ACTION_GROUP (group));
@@ -306,22 +307,31 @@ static const struct
 {
   const char *name, *title;
 } titles[] = {
-  { "lr", "Learning rate" },
-  { "optimizer", "Method" },
-  { "type", "Course" },
-  { "norm", "Clip norm" },
-  { "value", "Clip values" },
-  { "ema", "Average of weights" },
-  { "accumulate", "Batches a step" },
-  { "drop_last", "Drop short batch" },
-  { "tf32", "Allow TF32" },
-  { "algorithm", "Convolutions" },
-  { "weights", "Begin from" },
-  { "match", "Of these weights" },
-  { "lr_batch_size", "Rate is for batch" },
-  { "patience", "Patience" },
-  { "min_delta", "Least gain" },
-  { "monitor", "Watched" },
+  { "loss", N_ ("Loss") },
+  { "epochs", N_ ("Epochs") },
+  { "batch_size", N_ ("Batch size") },
+  { "seed", N_ ("Seed") },
+  { "precision", N_ ("Precision") },
+  { "weight_decay", N_ ("Weight decay") },
+  { "milestones", N_ ("Milestones") },
+  { "warmup_steps", N_ ("Warmup steps") },
+  { "interval", N_ ("Interval") },
+  { "lr", N_ ("Learning rate") },
+  { "optimizer", N_ ("Method") },
+  { "type", N_ ("Course") },
+  { "norm", N_ ("Clip norm") },
+  { "value", N_ ("Clip values") },
+  { "ema", N_ ("Average of weights") },
+  { "accumulate", N_ ("Batches a step") },
+  { "drop_last", N_ ("Drop short batch") },
+  { "tf32", N_ ("Allow TF32") },
+  { "algorithm", N_ ("Convolutions") },
+  { "weights", N_ ("Begin from") },
+  { "match", N_ ("Of these weights") },
+  { "lr_batch_size", N_ ("Rate is for batch") },
+  { "patience", N_ ("Patience") },
+  { "min_delta", N_ ("Least gain") },
+  { "monitor", N_ ("Watched") },
 };
 
 static char *
@@ -329,9 +339,9 @@ title_of (const Row *row)
 {
   for (guint i = 0; row->place.serial == 0 && i < G_N_ELEMENTS (titles); i++)
     if (g_str_equal (titles[i].name, row->spec.name))
-      return g_strdup (titles[i].title);
+      return g_strdup (_ (titles[i].title));
   if (g_str_equal (row->spec.name, "lr"))
-    return g_strdup ("Learning rate");
+    return g_strdup (_ ("Learning rate"));
   return studio_param_title (row->spec.name);
 }
 

@@ -5,6 +5,7 @@
 #include "ui/training/studio-training-private.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,8 +63,8 @@ suggest_loss (StudioDocument *document)
 static void
 add_run (StudioTrainingSettings *self)
 {
-  GtkWidget *grid = training_add_group (self, "Training");
-  training_add_attribute (self, grid, in_train, "loss", "none yet", suggest_loss);
+  GtkWidget *grid = training_add_group (self, _ ("Training"));
+  training_add_attribute (self, grid, in_train, "loss", _ ("none yet"), suggest_loss);
   training_add_attribute (self, grid, in_train, "epochs", NULL, NULL);
   training_add_attribute (self, grid, in_train, "batch_size", NULL, NULL);
   training_add_attribute (self, grid, in_train, "seed", NULL, NULL);
@@ -83,18 +84,19 @@ add_more (StudioTrainingSettings *self)
   {
     const char *name, *placeholder;
   } more[] = {
-    { "precision", NULL },      { "accumulate", NULL },  { "drop_last", NULL },
-    { "tf32", NULL },           { "algorithm", NULL },   { "ema", "off" },
-    { "lr_batch_size", "any" }, { "weights", "random" }, { "match", "all" },
+    { "precision", NULL },   { "accumulate", NULL }, { "drop_last", NULL },           { "tf32", NULL },
+    { "algorithm", NULL },   { "ema", N_ ("off") },  { "lr_batch_size", N_ ("any") }, { "weights", N_ ("random") },
+    { "match", N_ ("all") },
   };
-  GtkWidget *expander = gtk_expander_new ("More"), *grid = gtk_grid_new ();
+  GtkWidget *expander = gtk_expander_new (_ ("More")), *grid = gtk_grid_new ();
   gboolean open = self->more_open;
   gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
   gtk_widget_set_margin_top (grid, 6);
   for (guint i = 0; i < G_N_ELEMENTS (more); i++)
     {
-      training_add_attribute (self, grid, in_train, more[i].name, more[i].placeholder, NULL);
+      training_add_attribute (self, grid, in_train, more[i].name,
+                              more[i].placeholder != NULL ? _ (more[i].placeholder) : NULL, NULL);
       open = open || train_value (self, more[i].name, NULL) != NULL;
     }
   gtk_expander_set_child (GTK_EXPANDER (expander), grid);
@@ -152,7 +154,7 @@ static void
 add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
 {
   LoomParamSpec method = training_choice (LOOM_TAG_TRAIN, "optimizer");
-  GtkWidget *grid = training_add_group (self, "Optimizer");
+  GtkWidget *grid = training_add_group (self, _ ("Optimizer"));
   if (optimizer != NULL)
     method.doc = optimizer->doc;
   training_add_row (self, grid, in_train, &method, NULL, NULL);
@@ -188,7 +190,8 @@ show_rate_note (StudioTrainingSettings *self)
     return;
   if (differs)
     {
-      g_autofree char *note = g_strdup_printf ("The default of %s is %s.", optimizer->name, number_text (rate->value));
+      g_autofree char *note
+          = g_strdup_printf (_ ("The default of %s is %s."), optimizer->name, number_text (rate->value));
       gtk_label_set_text (GTK_LABEL (self->rate_note), note);
     }
   gtk_widget_set_visible (self->rate_note, differs);
@@ -223,7 +226,7 @@ add_schedule (StudioTrainingSettings *self)
   LoomElement *train = studio_training_element (self->document);
   const LoomElement *e = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
   LoomParamSpec type = training_choice (LOOM_TAG_SCHEDULE, "type");
-  GtkWidget *grid = training_add_group (self, "Schedule");
+  GtkWidget *grid = training_add_group (self, _ ("Schedule"));
   if (klass != NULL)
     type.doc = klass->doc;
   training_add_row (self, grid, in_schedule, &type, NULL, NULL);
@@ -237,9 +240,9 @@ add_schedule (StudioTrainingSettings *self)
       {
         LoomParamSpec spec = schedule_spec (e, p);
         training_add_row (self, grid, in_schedule, &spec,
-                          spec.def == NULL ? "needed"
+                          spec.def == NULL ? _ ("needed")
                           : spec.def[0]    ? spec.def
-                                           : "the run’s",
+                                           : _ ("the run’s"),
                           NULL);
       }
   training_add_attribute (self, grid, in_schedule, "warmup_steps", NULL, NULL);
@@ -252,7 +255,7 @@ add_schedule (StudioTrainingSettings *self)
 static void
 add_clip (StudioTrainingSettings *self)
 {
-  GtkWidget *grid = training_add_group (self, "Gradients");
+  GtkWidget *grid = training_add_group (self, _ ("Gradients"));
   training_add_attribute (self, grid, in_clip, "norm", NULL, NULL);
   training_add_attribute (self, grid, in_clip, "value", NULL, NULL);
 }
@@ -284,8 +287,8 @@ stops_early (StudioTrainingSettings *self)
 static void
 add_stopping (StudioTrainingSettings *self)
 {
-  GtkWidget *grid = training_add_group (self, "Early end");
-  training_add_attribute (self, grid, in_train, "patience", "off", NULL);
+  GtkWidget *grid = training_add_group (self, _ ("Early end"));
+  training_add_attribute (self, grid, in_train, "patience", _ ("off"), NULL);
   if (!stops_early (self))
     return;
   training_add_attribute (self, grid, in_train, "min_delta", NULL, NULL);

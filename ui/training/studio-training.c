@@ -1,6 +1,7 @@
 /* Changes of <train> and its children: transactions of the document, so that each is one step back. */
 #include "ui/training/studio-training-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,10 +63,10 @@ studio_training_ensure (StudioDocument *document, GError **error)
   if (loss == NULL)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                           "There is nothing to train yet: add a loss, for example cross_entropy, and wire it.");
+                           _ ("There is nothing to train yet: add a loss, for example cross_entropy, and wire it."));
       return FALSE;
     }
-  studio_document_begin (document, "Set up training");
+  studio_document_begin (document, _ ("Set up training"));
   if (train != NULL)
     studio_document_edit (document, loom_edit_set (train, "loss", loss->path));
   else
@@ -85,7 +86,7 @@ studio_training_ensure (StudioDocument *document, GError **error)
 void
 studio_training_set (StudioDocument *document, const char *attribute, const char *value)
 {
-  studio_document_begin (document, "Change training");
+  studio_document_begin (document, _ ("Change training"));
   if (studio_training_element (document) == NULL)
     studio_training_ensure (document, NULL);
   LoomElement *train = studio_training_element (document);
@@ -160,7 +161,7 @@ void
 studio_training_set_optimizer (StudioDocument *document, const char *name)
 {
   const LoomOptimizer *optimizer = loom_optimizer (name);
-  studio_document_begin (document, "Change optimizer");
+  studio_document_begin (document, _ ("Change optimizer"));
   LoomElement *train = ensure_train (document);
   studio_document_edit (document, loom_edit_set (train, "optimizer", name));
   if (optimizer != NULL)
@@ -203,7 +204,7 @@ void
 studio_training_set_schedule (StudioDocument *document, const char *type)
 {
   const LoomScheduleClass *klass = loom_schedule (type);
-  studio_document_begin (document, "Change schedule");
+  studio_document_begin (document, _ ("Change schedule"));
   LoomElement *train = ensure_train (document), *e = loom_element_find (train, LOOM_TAG_SCHEDULE);
   if (e == NULL)
     {
@@ -228,7 +229,7 @@ studio_training_set_schedule (StudioDocument *document, const char *type)
 void
 studio_training_set_in (StudioDocument *document, LoomTag tag, const char *attribute, const char *value)
 {
-  studio_document_begin (document, "Change training");
+  studio_document_begin (document, _ ("Change training"));
   LoomElement *train = ensure_train (document), *child = loom_element_find (train, tag);
   /* Clipping by nothing is the absence of clipping. */
   gboolean off = tag == LOOM_TAG_CLIP && value != NULL && g_ascii_strtod (value, NULL) <= 0;
@@ -257,7 +258,7 @@ studio_training_set_at (StudioDocument *document, guint64 serial, const char *at
   LoomElement *e = loom_graph_by_serial (studio_document_get_graph (document), serial);
   if (e == NULL || g_strcmp0 (loom_element_get (e, attribute), value) == 0)
     return;
-  studio_document_begin (document, "Change training");
+  studio_document_begin (document, _ ("Change training"));
   studio_document_edit (document, loom_edit_set (e, attribute, value));
   studio_document_end (document);
 }
@@ -268,7 +269,7 @@ studio_training_remove (StudioDocument *document, guint64 serial)
   LoomElement *e = loom_graph_by_serial (studio_document_get_graph (document), serial);
   if (e == NULL)
     return;
-  studio_document_begin (document, loom_element_tag (e) == LOOM_TAG_GROUP ? "Remove group" : "Remove metric");
+  studio_document_begin (document, loom_element_tag (e) == LOOM_TAG_GROUP ? _ ("Remove group") : _ ("Remove metric"));
   studio_document_edit (document, loom_edit_remove (e));
   studio_document_end (document);
 }
@@ -315,7 +316,7 @@ studio_training_add_metric (StudioDocument *document)
       metric = new_metric (document, loss, (*m)->name);
   if (metric == NULL)
     return FALSE;
-  studio_document_begin (document, "Add metric");
+  studio_document_begin (document, _ ("Add metric"));
   train = ensure_train (document);
   studio_document_edit (document, loom_edit_insert (train, loom_element_place_for (train, LOOM_TAG_METRIC), metric));
   studio_document_end (document);
@@ -332,7 +333,7 @@ studio_training_add_group (StudioDocument *document)
     i++;
   if (paths[i] == NULL)
     return FALSE;
-  studio_document_begin (document, "Add group");
+  studio_document_begin (document, _ ("Add group"));
   train = ensure_train (document);
   studio_document_edit (document, loom_edit_insert (train, loom_element_place_for (train, LOOM_TAG_GROUP),
                                                     loom_element_new (LOOM_TAG_GROUP, "match", paths[i], NULL)));
