@@ -3,6 +3,7 @@
  * The list itself is made by Meson from one line per operator, so nothing is registered at run time. */
 #include "engine/ops/loom-op.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "engine/graph/loom-graph.h"
@@ -240,9 +241,15 @@ const char *
 loom_category_title (LoomCategory category)
 {
   static const char *const title[LOOM_N_CATEGORIES] = {
-    [LOOM_CATEGORY_DATA] = "Data",   [LOOM_CATEGORY_LAYERS] = "Layers",     [LOOM_CATEGORY_ACTIVATIONS] = "Activations",
-    [LOOM_CATEGORY_MATHS] = "Maths", [LOOM_CATEGORY_LOGIC] = "Logic",       [LOOM_CATEGORY_SHAPE] = "Shape",
-    [LOOM_CATEGORY_LOSS] = "Loss",   [LOOM_CATEGORY_TRAINING] = "Training", [LOOM_CATEGORY_HIDDEN] = "Hidden",
+    [LOOM_CATEGORY_DATA] = N_ ("Data"),
+    [LOOM_CATEGORY_LAYERS] = N_ ("Layers"),
+    [LOOM_CATEGORY_ACTIVATIONS] = N_ ("Activations"),
+    [LOOM_CATEGORY_MATHS] = N_ ("Maths"),
+    [LOOM_CATEGORY_LOGIC] = N_ ("Logic"),
+    [LOOM_CATEGORY_SHAPE] = N_ ("Shape"),
+    [LOOM_CATEGORY_LOSS] = N_ ("Loss"),
+    [LOOM_CATEGORY_TRAINING] = N_ ("Training"),
+    [LOOM_CATEGORY_HIDDEN] = N_ ("Hidden"),
   };
 
   g_return_val_if_fail (category < LOOM_N_CATEGORIES, NULL);

@@ -5,6 +5,7 @@
 #include "ui/charts/studio-heat-map.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ struct _StudioHeatMap
   gint64 step;
   char *caption; /* both lines, for a screen reader */
   char *what, *when;
-  const char *step_words; /* the end of when: what is left of it on a narrow card */
+  char *step_words; /* the end of when: what is left of it on a narrow card */
   cairo_surface_t *image;
   int map_height;
   double scale;
@@ -170,7 +171,7 @@ draw_map (cairo_t *cr, double width, double height, gpointer data)
       cairo_set_source_rgba (cr, ink, ink, ink, 0.06);
       cairo_rectangle (cr, 0, top, width, bottom - top);
       cairo_fill (cr);
-      draw_words (d, cr, "no values yet", width / 2, (top + bottom) / 2, 0.5, width - 12, 0.72);
+      draw_words (d, cr, _ ("no values yet"), width / 2, (top + bottom) / 2, 0.5, width - 12, 0.72);
       return;
     }
   cairo_save (cr);
@@ -233,18 +234,17 @@ clear_values (StudioHeatMap *self)
   self->step = -1;
 }
 
-/* (transfer full) when. */
+/* (transfer full) when, and step_words, which is as much of it as always finds room. */
 static void
-set_words (StudioHeatMap *self, const char *what, char *when)
+set_words (StudioHeatMap *self, const char *what, char *when, char *step_words)
 {
   g_free (self->caption);
   g_free (self->what);
   g_free (self->when);
+  g_free (self->step_words);
   self->what = g_strdup (what);
   self->when = when;
-  self->step_words = strstr (when, "step ");
-  if (self->step_words == NULL)
-    self->step_words = when;
+  self->step_words = step_words;
   self->caption = *when != '\0' ? g_strdup_printf ("%s · %s", what, when) : g_strdup (what);
 }
 
@@ -257,6 +257,7 @@ heat_map_dispose (GObject *object)
   g_clear_pointer (&self->caption, g_free);
   g_clear_pointer (&self->what, g_free);
   g_clear_pointer (&self->when, g_free);
+  g_clear_pointer (&self->step_words, g_free);
   G_OBJECT_CLASS (studio_heat_map_parent_class)->dispose (object);
 }
 
@@ -278,7 +279,7 @@ studio_heat_map_init (StudioHeatMap *self)
   self->map_height = NATURAL_WIDTH;
   self->scale = 1;
   self->step = -1;
-  set_words (self, "", g_strdup (""));
+  set_words (self, "", g_strdup (""), g_strdup (""));
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
 }
 
@@ -295,18 +296,20 @@ describe (StudioHeatMap *self)
   if (self->values != NULL)
     {
       g_autofree char *low = studio_format_number (self->min), *high = studio_format_number (self->max);
-      words = g_strdup_printf ("%u %s, %u %s, from %s to %s", self->rows, self->rows == 1 ? "row" : "rows",
-                               self->columns, self->columns == 1 ? "column" : "columns", low, high);
+      g_autofree char *rows = g_strdup_printf (ngettext ("%u row", "%u rows", self->rows), self->rows);
+      g_autofree char *columns = g_strdup_printf (ngettext ("%u column", "%u columns", self->columns), self->columns);
+      /* Translators: "3 rows, 4 columns, from 0 to 1"; read aloud. */
+      words = g_strdup_printf (_ ("%1$s, %2$s, from %3$s to %4$s"), rows, columns, low, high);
       if (self->n_bad > 0)
         {
-          g_autofree char *more
-              = g_strdup_printf ("%s, %u %s no number", words, self->n_bad, self->n_bad == 1 ? "cell is" : "cells are");
+          g_autofree char *more = g_strdup_printf (
+              ngettext ("%s, %u cell is no number", "%s, %u cells are no number", self->n_bad), words, self->n_bad);
           g_free (words);
           words = g_steal_pointer (&more);
         }
     }
   else
-    words = g_strdup ("no values yet");
+    words = g_strdup (_ ("no values yet"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, self->caption,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words, -1);
 }
@@ -339,8 +342,8 @@ studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, g
     self->min = self->max = NAN;
   self->image = make_image (self);
   g_autofree char *count = studio_format_count ((double)step);
-  set_words (self, what,
-             where != NULL ? g_strdup_printf ("%s · step %s", where, count) : g_strdup_printf ("step %s", count));
+  char *words = g_strdup_printf (_ ("step %s"), count);
+  set_words (self, what, where != NULL ? g_strdup_printf ("%s · %s", where, words) : g_strdup (words), words);
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -349,7 +352,7 @@ void
 studio_heat_map_clear (StudioHeatMap *self, const char *what)
 {
   clear_values (self);
-  set_words (self, what, g_strdup (""));
+  set_words (self, what, g_strdup (""), g_strdup (""));
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -396,7 +399,7 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
   if (self->values == NULL)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                           "The map is empty: train or step once, then save it again.");
+                           _ ("The map is empty: train or step once, then save it again."));
       return FALSE;
     }
   if (g_str_has_suffix (path, ".csv"))

@@ -5,6 +5,7 @@
 #include "ui/charts/studio-memory-bar.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "engine/loom.h"
@@ -144,10 +145,10 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   double s = text_scale (self);
   gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)width, (float)height));
-  draw_words (self, cr, dark, TRUE, "memory", 0, 9 * s, 0, 0.9);
+  draw_words (self, cr, dark, TRUE, _ ("memory"), 0, 9 * s, 0, 0.9);
   if (self->total == 0)
     {
-      draw_words (self, cr, dark, FALSE, "known when the run is planned", 0, 36 * s, 0, 0.72);
+      draw_words (self, cr, dark, FALSE, _ ("known when the run is planned"), 0, 36 * s, 0, 0.72);
       cairo_destroy (cr);
       return;
     }
@@ -178,14 +179,14 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         }
       draw_share (cr, dark, i, 0, y - 5 * s, 10 * s, 10 * s);
       g_autofree char *bytes = loom_bytes_to_string ((double)self->share[i].bytes);
-      draw_words (self, cr, dark, FALSE, self->share[i].owner, 18 * s, y, 0, 0.9);
+      draw_words (self, cr, dark, FALSE, _ (self->share[i].owner), 18 * s, y, 0, 0.9);
       draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.9);
       y += ROW_HEIGHT * s;
     }
   if (left > 0)
     {
       g_autofree char *bytes = loom_bytes_to_string ((double)rest);
-      g_autofree char *words = g_strdup_printf ("%u more", left);
+      g_autofree char *words = g_strdup_printf (ngettext ("%u more", "%u more", left), left);
       draw_words (self, cr, dark, FALSE, words, 18 * s, y, 0, 0.72);
       draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.72);
     }
@@ -258,13 +259,15 @@ studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const
       self->share[i] = (Share){ .owner = g_intern_string (owner[i]), .bytes = bytes[i] };
       self->total += bytes[i];
       g_autofree char *size = loom_bytes_to_string ((double)bytes[i]);
-      g_string_append_printf (words, "%s%s %s", i ? ", " : "", owner[i], size);
+      g_string_append_printf (words, "%s%s %s", i ? ", " : "", _ (owner[i]), size);
     }
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
   g_autofree char *total = loom_bytes_to_string ((double)self->total);
-  g_autofree char *label = self->total ? g_strdup_printf ("memory of %s: %s", device, total) : g_strdup ("memory");
+  g_autofree char *label
+      = self->total ? g_strdup_printf (_ ("memory of %s: %s"), device, total) : g_strdup (_ ("memory"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->len ? words->str : "not known yet", -1);
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->len ? words->str : _ ("not known yet"),
+                                  -1);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

@@ -6,6 +6,7 @@
 
 #include "ui/charts/chart-text.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 /* ---- colours and text -------------------------------------------------- */
@@ -298,7 +299,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
         set_ink (cr, style, 0.72);
       else
         set_curve_colour (cr, style, c->style);
-      draw_text (cr, context, style->scale, FALSE, c->label, f->right + 6, at[order[k - 1]], 0);
+      draw_text (cr, context, style->scale, FALSE, studio_plot_words (c->label), f->right + 6, at[order[k - 1]], 0);
     }
 }
 
@@ -351,10 +352,10 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
         {
           at = px;
           g_autofree char *step = studio_format_count (px);
-          g_string_append_printf (text, "step %s", step);
+          g_string_append_printf (text, _ ("step %s"), step);
         }
       g_autofree char *value = studio_format_number (py);
-      g_string_append_printf (text, " · %s %s", c->label, value);
+      g_string_append_printf (text, " · %s %s", studio_plot_words (c->label), value);
       if (isfinite (py))
         {
           set_curve_colour (cr, style, c->style);
@@ -396,12 +397,13 @@ draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioP
   if (y1 > f->y1)
     {
       g_autofree char *high = studio_format_number (y1);
-      g_string_append_printf (text, "↑ up to %s", high);
+      g_string_append_printf (text, _ ("↑ up to %s"), high);
     }
   if (y0 < f->y0)
     {
       g_autofree char *low = studio_format_number (y0);
-      g_string_append_printf (text, "%s↓ down to %s", text->len ? "  " : "", low);
+      g_string_append (text, text->len ? "  " : "");
+      g_string_append_printf (text, _ ("↓ down to %s"), low);
     }
   set_ink (cr, style, 0.72);
   draw_text (cr, context, style->scale, FALSE, text->str, width, 9 * style->scale, 1);
@@ -414,11 +416,11 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   double s = style->scale;
   Frame f = { .top = 26 * s, .bottom = height - 20 * s };
   set_ink (cr, style, 0.9);
-  draw_text (cr, context, s, TRUE, p->title, 0, 9 * s, 0);
+  draw_text (cr, context, s, TRUE, studio_plot_words (p->title), 0, 9 * s, 0);
   if (!studio_plot_bounds (p, &f.x0, &f.x1, &f.y0, &f.y1))
     {
       set_ink (cr, style, 0.72);
-      draw_text (cr, context, s, FALSE, "no points yet", width / 2, height / 2, 0.5);
+      draw_text (cr, context, s, FALSE, _ ("no points yet"), width / 2, height / 2, 0.5);
       return 0;
     }
   double figures = 0, words = 0;
@@ -429,7 +431,8 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
       figures = MAX (figures, text_width (context, s, text));
     }
   for (guint i = 0; i < p->curves->len; i++)
-    words = MAX (words, text_width (context, s, ((StudioCurve *)g_ptr_array_index (p->curves, i))->label));
+    words = MAX (words,
+                 text_width (context, s, studio_plot_words (((StudioCurve *)g_ptr_array_index (p->curves, i))->label)));
   f.left = figures + 6;
   f.right = width - words - 8;
   if (f.right - f.left < 24 || f.bottom - f.top < 16)
@@ -437,7 +440,7 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
 
   draw_grid (p, cr, context, style, &f);
   g_autofree char *first = studio_format_count (f.x0), *last = studio_format_count (f.x1);
-  g_autofree char *step_text = g_strdup_printf ("step %s", last);
+  g_autofree char *step_text = g_strdup_printf (_ ("step %s"), last);
   set_ink (cr, style, 0.72);
   if (f.left + text_width (context, s, first) + text_width (context, s, step_text) + 12 * s < f.right)
     draw_text (cr, context, s, FALSE, first, f.left, f.bottom + 10 * s, 0);

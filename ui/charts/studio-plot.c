@@ -1,6 +1,7 @@
 /* The content of a chart: its curves and marks, the visible part, and its words. */
 #include "ui/charts/studio-plot.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -185,6 +186,12 @@ studio_plot_nice_step (double min, double max, int wanted)
 
 /* ---- descriptions ---------------------------------------------------------- */
 
+const char *
+studio_plot_words (const char *name)
+{
+  return name[0] != '\0' ? _ (name) : name;
+}
+
 char *
 studio_plot_describe (const StudioPlot *p)
 {
@@ -197,18 +204,17 @@ studio_plot_describe (const StudioPlot *p)
       if (!studio_series_last (c->series, &x, &y))
         continue;
       g_autofree char *value = studio_format_number (y);
-      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", c->label, value);
+      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_words (c->label), value);
       if (c->style != STUDIO_CURVE_PREVIOUS)
         at = MAX (at, x);
     }
   if (s->len == 0)
-    return g_strdup_printf ("%s: no points yet", p->title);
-  if (at >= 0)
-    {
-      g_autofree char *step = studio_format_count (at);
-      g_string_append_printf (s, " at step %s", step);
-    }
-  return g_strdup_printf ("%s: %s", p->title, s->str);
+    return g_strdup_printf (_ ("%s: no points yet"), studio_plot_words (p->title));
+  if (at < 0)
+    return g_strdup_printf ("%s: %s", studio_plot_words (p->title), s->str);
+  g_autofree char *step = studio_format_count (at);
+  /* Translators: "loss: train 0.412, validation 0.430 at step 840"; read aloud. */
+  return g_strdup_printf (_ ("%1$s: %2$s at step %3$s"), studio_plot_words (p->title), s->str, step);
 }
 
 char *

@@ -68,6 +68,9 @@ double studio_plot_nice_step (double min, double max, int wanted);
  * number of rectangles that were filled for curves, at most one a pixel column and curve. */
 guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style,
                         double width, double height, double hover_x);
+/* The user's words for a title or label. Both are English in the plot, so that columns of a CSV have one name in all
+ * languages. */
+const char *studio_plot_words (const char *name);
 /* "loss: train 0.412, validation 0.430 at step 840": for the screen reader. */
 char *studio_plot_describe (const StudioPlot *plot);
 /* step, then one column a curve; an empty field where a curve has no point at that step. */

@@ -1,6 +1,7 @@
 /* Copies a selection as a small graph file, and pastes such a text in one transaction. */
 #include "ui/document/studio-clipboard.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -345,16 +346,16 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
   n_annotations = measure_annotations (root, &left, &top);
   if (n + n_annotations == 0)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PARSE, "There are no nodes on the clipboard.");
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PARSE, _ ("There are no nodes on the clipboard."));
       return FALSE;
     }
   dx = isnan (x) ? free_offset (studio_document_get_scene (document), root) : studio_geometry_snap (x - left);
   dy = isnan (y) ? isnan (x) ? dx : free_offset (studio_document_get_scene (document), root)
                  : studio_geometry_snap (y - top);
 
-  step = n == 0   ? g_strdup ("Paste notes and frames")
-         : n == 1 ? g_strdup ("Paste a node")
-                  : g_strdup_printf ("Paste %u nodes", n);
+  step = n == 0   ? g_strdup (_ ("Paste notes and frames"))
+         : n == 1 ? g_strdup (_ ("Paste a node"))
+                  : g_strdup_printf (ngettext ("Paste %u node", "Paste %u nodes", n), n);
   studio_document_begin (document, step);
   paste_modules (document, root, names);
   if (loom_element_tag (scope) == LOOM_TAG_MODULE)
@@ -368,7 +369,7 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
             || !module_reaches (document->graph, now != NULL ? now : module, loom_element_get (scope, "name"), 0))
           continue;
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-                     "Module %s cannot be pasted here: it would hold itself. Leave the module first.", module);
+                     _ ("Module %s cannot be pasted here: it would hold itself. Leave the module first."), module);
         studio_document_cancel (document);
         return FALSE;
       }

@@ -2,6 +2,7 @@
  * studio-fit.h), so that the whole is one transaction. */
 #include "ui/document/studio-document-add.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -410,8 +411,13 @@ complain (const Fresh *fresh, const StudioItem *item, char **said)
 
   if (said == NULL || item->n_outputs == 0 || !has_input (fresh))
     return;
-  shape = item->output[0].typed ? loom_shape_to_string (&item->output[0].type.shape) : g_strdup ("this");
-  *said = g_strdup_printf ("%s is not wired to %s: it does not take %s.", fresh->id, item->id, shape);
+  if (!item->output[0].typed)
+    {
+      *said = g_strdup_printf (_ ("%s is not wired to %s: it does not take its output."), fresh->id, item->id);
+      return;
+    }
+  shape = loom_shape_to_string (&item->output[0].type.shape);
+  *said = g_strdup_printf (_ ("%s is not wired to %s: it does not take %s."), fresh->id, item->id, shape);
 }
 
 /* FALSE where the place is gone. */
@@ -481,8 +487,8 @@ put (Fresh *fresh, const char *name, const StudioAddPlace *place)
   StudioDocument *self = fresh->document;
   LoomElement *scope = studio_document_get_scope (self);
   g_autoptr (StudioScene) alone = lone_scene (fresh);
-  g_autofree char *step
-      = g_strdup_printf (place->kind == STUDIO_ADD_ON_WIRE && fresh->replaced != 0 ? "Insert %s" : "Add %s", name);
+  g_autofree char *step = g_strdup_printf (
+      place->kind == STUDIO_ADD_ON_WIRE && fresh->replaced != 0 ? _ ("Insert %s") : _ ("Add %s"), name);
   guint64 serial;
 
   find_corner (fresh, place, &alone->item[0]);
@@ -672,7 +678,7 @@ studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire
   if (item == STUDIO_NO_ITEM || link == STUDIO_NO_ITEM || !find_way (self, scene, item, link, &input, &output))
     return FALSE;
   old = &scene->link[link];
-  name = g_strdup_printf ("Insert %s", scene->item[item].id);
+  name = g_strdup_printf (_ ("Insert %s"), scene->item[item].id);
   moved = studio_document_make_room (scene, item, link, input, &dx, &dy);
   studio_document_begin (self, name);
   studio_document_move (self, &node, 1, dx, dy);

@@ -1,6 +1,7 @@
 /* Frames and notes of the layout: adding them, and what moves when they move. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/scene/studio-geometry.h"
@@ -62,7 +63,7 @@ studio_document_add_frame (StudioDocument *self, const char *title, double x, do
   sw = studio_document_coordinate (r.width);
   sh = studio_document_coordinate (r.height);
   return add_annotation (
-      self, "Add frame",
+      self, _ ("Add frame"),
       loom_element_new (LOOM_TAG_FRAME, "title", title, "x", sx, "y", sy, "width", sw, "height", sh, NULL));
 }
 

@@ -3,6 +3,7 @@
 
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/layout/studio-layout.h"
@@ -68,10 +69,10 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
       }
   if (count + others == 0 || (dx == 0 && dy == 0))
     return;
-  name = count == 1 && others == 0 ? g_strdup_printf ("Move %s", scene->item[one].id)
-         : others == 0             ? g_strdup_printf ("Move %u nodes", count)
-         : count == 0              ? g_strdup ("Move note or frame")
-                                   : g_strdup ("Move frame");
+  name = count == 1 && others == 0 ? g_strdup_printf (_ ("Move %s"), scene->item[one].id)
+         : others == 0             ? g_strdup_printf (ngettext ("Move %u node", "Move %u nodes", count), count)
+         : count == 0              ? g_strdup (_ ("Move note or frame"))
+                                   : g_strdup (_ ("Move frame"));
   move_each (self, name, x, y);
 }
 
@@ -90,7 +91,7 @@ studio_document_arrange (StudioDocument *self, double width, double height)
   is_part = n > 1 && n < scene->n_items;
   layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height);
   edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
-  studio_document_begin (self, is_part ? "Arrange selection" : "Arrange");
+  studio_document_begin (self, is_part ? _ ("Arrange selection") : _ ("Arrange"));
   for (guint i = 0; i < edits->len; i++)
     studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
   studio_document_end (self);
@@ -139,9 +140,14 @@ studio_document_make_room (const StudioScene *scene, guint item, guint link, gui
 void
 studio_document_align (StudioDocument *self, StudioAlign how)
 {
-  static const char *const names[]
-      = { "Align left",    "Align centres",           "Align right",          "Align tops", "Align middles",
-          "Align bottoms", "Distribute horizontally", "Distribute vertically" };
+  static const char *const names[] = { N_ ("Align left"),
+                                       N_ ("Align centres"),
+                                       N_ ("Align right"),
+                                       N_ ("Align tops"),
+                                       N_ ("Align middles"),
+                                       N_ ("Align bottoms"),
+                                       N_ ("Distribute horizontally"),
+                                       N_ ("Distribute vertically") };
   StudioScene *scene = studio_document_get_scene (self);
   guint all = scene->n_items + scene->n_annotations, n = 0;
   g_autofree StudioRect *rect = g_new (StudioRect, all + 1), *was = NULL;
@@ -185,5 +191,5 @@ studio_document_align (StudioDocument *self, StudioAlign how)
   for (guint k = 0; k < all; k++)
     any |= dx[k] != 0 || dy[k] != 0;
   if (any)
-    move_each (self, names[how], dx, dy);
+    move_each (self, _ (names[how]), dx, dy);
 }

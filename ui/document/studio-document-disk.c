@@ -6,6 +6,7 @@
 #include "ui/document/studio-document-private.h"
 
 #include <errno.h>
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include <glib/gstdio.h>
@@ -249,7 +250,7 @@ studio_document_reload (StudioDocument *self, GError **error)
   self->n_dropped = loom_graph_n_dropped (graph);
   g_clear_pointer (&self->grammar, loom_faults_free);
   self->grammar = g_steal_pointer (&faults);
-  replace_content (self, graph, "Reload");
+  replace_content (self, graph, _ ("Reload"));
   studio_document_note_disk (self, studio_document_digest (text, length));
   studio_document_note_saved (self);
   return TRUE;

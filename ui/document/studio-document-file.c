@@ -6,6 +6,7 @@
 #include "ui/document/studio-document-private.h"
 
 #include <errno.h>
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include <glib/gstdio.h>
@@ -133,7 +134,7 @@ studio_document_dup_title (StudioDocument *self)
     return g_strdup (name);
   if (self->path != NULL)
     return g_path_get_basename (self->path);
-  return g_strdup ("Untitled");
+  return g_strdup (_ ("Untitled"));
 }
 
 gboolean
@@ -168,7 +169,7 @@ studio_document_keep_journal (StudioDocument *self, const char *folder, GError *
       int code = errno;
 
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (code),
-                   "The folder %s for unsaved work cannot be made: %s.", standard, g_strerror (code));
+                   _ ("The folder %s for unsaved work cannot be made: %s."), standard, g_strerror (code));
       return FALSE;
     }
   g_free (self->journal_folder);
@@ -206,7 +207,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
 
   if (content->n_saved > 0)
     self->saved_step = G_MAXUINT64; /* that was within what is one step now */
-  studio_document_begin (self, "Recover unsaved work");
+  studio_document_begin (self, _ ("Recover unsaved work"));
   for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
     {
       if (content->path != NULL && i > 0 && i == content->n_saved)
@@ -220,7 +221,8 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   if (wrong != NULL)
     {
       /* The part that could be replayed is kept, and so is the old journal. */
-      g_propagate_prefixed_error (error, g_steal_pointer (&wrong), "The last of the unsaved work could not be read: ");
+      g_propagate_prefixed_error (error, g_steal_pointer (&wrong),
+                                  _ ("The last of the unsaved work could not be read: "));
       return FALSE;
     }
   if (self->journal != NULL)

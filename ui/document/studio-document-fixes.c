@@ -3,6 +3,7 @@
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-mend.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 const StudioBridge *
@@ -68,20 +69,20 @@ studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
 
   if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
       && stray_wire (self, serial, fault->port, &waits) != NULL)
-    return waits != NULL ? g_strdup_printf ("Wire it to %s", waits) : g_strdup ("Remove the wire");
+    return waits != NULL ? g_strdup_printf (_ ("Wire it to %s"), waits) : g_strdup (_ ("Remove the wire"));
 
   if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
       && studio_document_find_bridge (self, serial, fault->port) != NULL)
-    return g_strdup ("Reconnect");
+    return g_strdup (_ ("Reconnect"));
   if (fault->fix_attribute == NULL)
     return NULL;
   if (fault->fix_name != NULL)
-    return g_strdup_printf ("Rename %s to %s", fault->fix_attribute, fault->fix_name);
+    return g_strdup_printf (_ ("Rename %s to %s"), fault->fix_attribute, fault->fix_name);
   if (fault->fix_value == NULL)
-    return g_strdup_printf ("Remove %s", fault->fix_attribute);
+    return g_strdup_printf (_ ("Remove %s"), fault->fix_attribute);
   if (strcmp (fault->fix_attribute, "op") == 0)
-    return g_strdup_printf ("Change to %s", fault->fix_value);
-  return g_strdup_printf ("Set %s to %s", fault->fix_attribute, fault->fix_value);
+    return g_strdup_printf (_ ("Change to %s"), fault->fix_value);
+  return g_strdup_printf (_ ("Set %s to %s"), fault->fix_attribute, fault->fix_value);
 }
 
 /* Trying remedies out is for what one looks at: a graph of nothing but faults must not be kept waiting. */
@@ -123,7 +124,7 @@ cross_bridge (StudioDocument *self, guint64 serial, const char *port)
   if (found == NULL)
     return FALSE;
   bridge = *found;
-  studio_document_begin (self, "Reconnect");
+  studio_document_begin (self, _ ("Reconnect"));
   done = studio_document_connect (self, bridge.from, bridge.output, bridge.to, bridge.input, NULL) != 0;
   studio_document_end (self);
   return done;
@@ -138,7 +139,7 @@ mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
 
   if (wire == NULL)
     return FALSE;
-  studio_document_begin (self, waits != NULL ? "Move wire" : "Remove wire");
+  studio_document_begin (self, waits != NULL ? _ ("Move wire") : _ ("Remove wire"));
   if (waits != NULL)
     {
       g_autofree char *to = g_strdup_printf ("%s.%s", loom_element_get (node, "id"), waits);
@@ -162,7 +163,7 @@ edit_attribute (StudioDocument *self, LoomElement *element, const char *attribut
       studio_document_set_element_attribute (self, element, attribute, value);
       return;
     }
-  step = g_strdup_printf ("Rename %s to %s", attribute, name);
+  step = g_strdup_printf (_ ("Rename %s to %s"), attribute, name);
   studio_document_begin (self, step);
   studio_document_put (self, element, attribute, NULL);
   studio_document_put (self, element, name, kept);

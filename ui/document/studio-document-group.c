@@ -2,6 +2,7 @@
  * the names in the formulas that go inside. What is computed stays the same. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,14 +76,15 @@ check_members (Grouping *g, GError **error)
       if (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT) || loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                       "%s is a port of the module that is shown, and stays in it: leave it out of the selection.",
+                       _ ("%s is a port of the module that is shown, and stays in it: leave it out of the selection."),
                        g->scene->item[i].id);
           return FALSE;
         }
     }
   if (g->n == 0)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "Select the layers that the module is to hold first.");
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                           _ ("Select the layers that the module is to hold first."));
       return FALSE;
     }
   for (guint i = 0; i < g->scene->n_items; i++)
@@ -94,9 +96,10 @@ check_members (Grouping *g, GError **error)
   for (guint i = 0; i < g->scene->n_items; i++)
     if (!g->inside[i] && after[i] && before[i])
       {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-                     "%s lies between the selected layers: a module around them would wait for itself. Select %s too.",
-                     g->scene->item[i].id, g->scene->item[i].id);
+        g_set_error (
+            error, LOOM_ERROR, LOOM_ERROR_CYCLE,
+            _ ("%s lies between the selected layers: a module around them would wait for itself. Select %s too."),
+            g->scene->item[i].id, g->scene->item[i].id);
         return FALSE;
       }
   return TRUE;
@@ -526,8 +529,8 @@ studio_document_group_selection (StudioDocument *self, const char *name, GError 
   g.name = studio_document_free_module_name (self, name != NULL && loom_id_is_valid (name) ? name : "block");
   g.id = loom_scope_free_id (g.scope, g.name);
   build_module (&g);
-  step = g.n == 1 ? g_strdup_printf ("Group a layer into %s", g.name)
-                  : g_strdup_printf ("Group %u layers into %s", g.n, g.name);
+  step = g.n == 1 ? g_strdup_printf (_ ("Group a layer into %s"), g.name)
+                  : g_strdup_printf (ngettext ("Group %u layer into %s", "Group %u layers into %s", g.n), g.n, g.name);
   studio_document_begin (self, step);
   /* The scene is of the graph as it was; the places that it names stay valid until the end. */
   exchange (&g);

@@ -1,6 +1,7 @@
 /* Points that the user leads a wire through: a <route> of the layout, which names its wire by its ends. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -105,7 +106,7 @@ studio_document_add_point (StudioDocument *self, guint64 wire, double x, double 
   point = g_new (StudioPoint, link->n_points + 1);
   for (guint k = 0; k <= link->n_points; k++)
     point[k] = k < at ? link->point[k] : k == at ? p : link->point[k - 1];
-  change (self, link, "Add reroute point", point, link->n_points + 1);
+  change (self, link, _ ("Add reroute point"), point, link->n_points + 1);
   return at;
 }
 
@@ -122,7 +123,7 @@ studio_document_move_point (StudioDocument *self, guint64 wire, guint index, dou
   if (point[index].x == x && point[index].y == y)
     return;
   point[index] = (StudioPoint){ x, y };
-  change (self, &scene->link[l], "Move reroute point", point, scene->link[l].n_points);
+  change (self, &scene->link[l], _ ("Move reroute point"), point, scene->link[l].n_points);
 }
 
 void
@@ -137,7 +138,7 @@ studio_document_remove_point (StudioDocument *self, guint64 wire, guint index)
   n = scene->link[l].n_points - 1;
   point = g_memdup2 (scene->link[l].point, (n + 1) * sizeof *point);
   memmove (point + index, point + index + 1, (n - index) * sizeof *point);
-  change (self, &scene->link[l], "Remove reroute point", point, n);
+  change (self, &scene->link[l], _ ("Remove reroute point"), point, n);
 }
 
 void
@@ -147,7 +148,7 @@ studio_document_remove_points (StudioDocument *self, guint64 wire)
   guint l = studio_scene_find_link (scene, wire);
 
   if (l != STUDIO_NO_ITEM && scene->link[l].n_points > 0)
-    change (self, &scene->link[l], "Remove reroute points", NULL, 0);
+    change (self, &scene->link[l], _ ("Remove reroute points"), NULL, 0);
 }
 
 void

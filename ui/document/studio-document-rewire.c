@@ -1,12 +1,14 @@
 /* Commands on several wires at once: cutting, moving all of an output, and dissolving nodes out of their wires. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 void
 studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)
 {
-  g_autofree char *name = n == 1 ? g_strdup ("Cut wire") : g_strdup_printf ("Cut %u wires", n);
+  g_autofree char *name
+      = n == 1 ? g_strdup (_ ("Cut wire")) : g_strdup_printf (ngettext ("Cut %u wire", "Cut %u wires", n), n);
 
   studio_document_begin (self, name);
   for (guint i = 0; i < n; i++)
@@ -38,7 +40,7 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
 
   if (o == STUDIO_NO_ITEM || p == STUDIO_NO_ITEM)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, "One of the two outputs is no longer there.");
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("One of the two outputs is no longer there."));
       return FALSE;
     }
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out, n++)
@@ -46,13 +48,13 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
       {
         g_set_error (
             error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-            "The wires cannot move: one from %s to %s would close a circle, and values could never be computed.",
+            _ ("The wires cannot move: one from %s to %s would close a circle, and values could never be computed."),
             scene->item[t].id, scene->item[scene->link[l].to].id);
         return FALSE;
       }
   text = studio_document_output_text (&scene->item[t], p);
-  name = n == 1 ? g_strdup_printf ("Move wire to %s", scene->item[t].id)
-                : g_strdup_printf ("Move %u wires to %s", n, scene->item[t].id);
+  name = n == 1 ? g_strdup_printf (_ ("Move wire to %s"), scene->item[t].id)
+                : g_strdup_printf (ngettext ("Move %u wire to %s", "Move %u wires to %s", n), n, scene->item[t].id);
   studio_document_begin (self, name);
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
     {
@@ -107,7 +109,7 @@ studio_document_dup_moving_refusal (StudioDocument *self, guint64 from, const ch
     return NULL;
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
     if (!studio_scene_can_link (scene, t, p, scene->link[l].to, scene->link[l].input))
-      return g_strdup_printf ("A wire from %s to %s would close a circle, and values could never be computed.",
+      return g_strdup_printf (_ ("A wire from %s to %s would close a circle, and values could never be computed."),
                               scene->item[t].id, scene->item[scene->link[l].to].id);
   if (!scene->item[t].output[p].typed)
     return NULL;
@@ -240,9 +242,9 @@ studio_document_dissolve_selection (StudioDocument *self)
         only = scene->item[i].id;
         n++;
       }
-  name = n == 1   ? g_strdup_printf ("Dissolve %s", only)
-         : n == 0 ? g_strdup ("Cut")
-                  : g_strdup_printf ("Dissolve %u nodes", n);
+  name = n == 1   ? g_strdup_printf (_ ("Dissolve %s"), only)
+         : n == 0 ? g_strdup (_ ("Cut"))
+                  : g_strdup_printf (ngettext ("Dissolve %u node", "Dissolve %u nodes", n), n);
   studio_document_begin (self, name);
   for (guint l = 0; l < scene->n_links; l++)
     {

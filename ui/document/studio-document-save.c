@@ -1,4 +1,5 @@
 /* Saving: the text is made at once, and written by a thread, because a disk may take its time. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/document/studio-document-private.h"
@@ -38,7 +39,7 @@ write_file (const Save *save, GError **error)
 {
   if (loom_file_replace (save->path, save->text, save->length, error))
     return TRUE;
-  g_prefix_error_literal (error, "The graph was not saved: ");
+  g_prefix_error_literal (error, _ ("The graph was not saved: "));
   return FALSE;
 }
 

@@ -1,6 +1,7 @@
 /* The document's scopes (which module one is in), and what it has in common with a run. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 static StudioScopeEntry *
@@ -158,7 +159,7 @@ studio_document_make_unique (StudioDocument *self)
     }
   copy = loom_element_copy (module);
   loom_element_set_detached (copy, "name", name);
-  step = g_strdup_printf ("Make %s unique", old);
+  step = g_strdup_printf (_ ("Make %s unique"), old);
   g_array_set_size (self->selection, 0);
   g_hash_table_remove_all (self->selected);
   studio_document_begin (self, step);

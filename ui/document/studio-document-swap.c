@@ -1,13 +1,16 @@
 /* Changes what nodes are while their wires stay: muting them, and giving one another operator. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
+
+#include "ui/scene/studio-format.h"
 
 void
 studio_document_set_attributes (StudioDocument *self, const guint64 *serials, guint n, const char *attribute,
                                 const char *value)
 {
-  g_autofree char *name = g_strdup_printf ("Set %s of %u nodes", attribute, n);
+  g_autofree char *name = g_strdup_printf (ngettext ("Set %s of %u node", "Set %s of %u nodes", n), attribute, n);
   g_autofree char *key = g_strdup_printf ("several %s %" G_GUINT64_FORMAT, attribute, n > 0 ? serials[0] : 0);
 
   studio_document_begin (self, name);
@@ -64,7 +67,7 @@ compare_shapes (GString *s, const LoomNet *before, const LoomNet *after)
     }
   if (more > 0)
     {
-      g_autofree char *line = g_strdup_printf ("and %u more shapes", more);
+      g_autofree char *line = g_strdup_printf (ngettext ("and %u more shape", "and %u more shapes", more), more);
 
       append_line (s, line);
     }
@@ -90,7 +93,8 @@ studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *a
   now = count_parameters (after);
   if (was != now)
     {
-      g_autofree char *line = g_strdup_printf ("Parameters: %.0f → %.0f", was, now);
+      g_autofree char *from = studio_format_count (was), *to = studio_format_count (now);
+      g_autofree char *line = g_strdup_printf (_ ("Parameters: %s → %s"), from, to);
 
       append_line (s, line);
     }
@@ -124,8 +128,9 @@ studio_document_mute_selection (StudioDocument *self)
       }
   if (n == 0)
     return FALSE;
-  name = n == 1 ? g_strdup_printf ("%s %s", all ? "Unmute" : "Mute", only)
-                : g_strdup_printf ("%s %u nodes", all ? "Unmute" : "Mute", n);
+  name = n == 1 ? g_strdup_printf (all ? _ ("Unmute %s") : _ ("Mute %s"), only)
+         : all  ? g_strdup_printf (ngettext ("Unmute %u node", "Unmute %u nodes", n), n)
+                : g_strdup_printf (ngettext ("Mute %u node", "Mute %u nodes", n), n);
   studio_document_begin (self, name);
   for (guint i = 0; i < scene->n_items; i++)
     if (studio_document_is_selected (self, scene->item[i].serial))
@@ -304,7 +309,7 @@ studio_document_swap (StudioDocument *self, guint64 serial, const char *name)
 
   if (i == STUDIO_NO_ITEM || op == NULL || scene->item[i].is_module || op == scene->item[i].op)
     return FALSE;
-  step = g_strdup_printf ("Swap %s for %s", scene->item[i].id, name);
+  step = g_strdup_printf (_ ("Swap %s for %s"), scene->item[i].id, name);
   studio_document_begin (self, step);
   turn_inputs (self, scene, i, op);
   turn_outputs (self, scene, i, op);

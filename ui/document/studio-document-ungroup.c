@@ -2,6 +2,7 @@
  * computed stays the same. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -450,25 +451,25 @@ count_copies (const LoomElement *instance, const char *id, GError **error)
   if (repeat != NULL && !g_ascii_string_to_unsigned (repeat, 10, 1, G_MAXUINT, &n, NULL))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "How often %s repeats is a formula, so its copies cannot be put in their place.", id);
+                   _ ("How often %s repeats is a formula, so its copies cannot be put in their place."), id);
       return 0;
     }
   if (n > MAX_COPIES)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "%s repeats %s times; at most %d copies are put in their place.", id, repeat, MAX_COPIES);
+                   _ ("%s repeats %s times; at most %d copies are put in their place."), id, repeat, MAX_COPIES);
       return 0;
     }
   if (n > 1 && g_strcmp0 (loom_element_get (instance, "share"), "true") == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The copies of %s share their weights, which layers of their own would not.", id);
+                   _ ("The copies of %s share their weights, which layers of their own would not."), id);
       return 0;
     }
   if (g_strcmp0 (loom_element_get (instance, "mute"), "true") == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "%s is muted: what it holds would be computed. Unmute it first.", id);
+                   _ ("%s is muted: what it holds would be computed. Unmute it first."), id);
       return 0;
     }
   return (guint)n;
@@ -533,18 +534,18 @@ studio_document_ungroup_selection (StudioDocument *self, GError **error)
       {
         g_array_append_val (wanted, scene->item[i].serial);
         g_free (step);
-        step = g_strdup_printf ("Ungroup %s", scene->item[i].id);
+        step = g_strdup_printf (_ ("Ungroup %s"), scene->item[i].id);
       }
   if (wanted->len == 0)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                           "Select a module first: what it holds is put in its place.");
+                           _ ("Select a module first: what it holds is put in its place."));
       return FALSE;
     }
   if (wanted->len > 1)
     {
       g_free (step);
-      step = g_strdup_printf ("Ungroup %u modules", wanted->len);
+      step = g_strdup_printf (ngettext ("Ungroup %u module", "Ungroup %u modules", wanted->len), wanted->len);
     }
   studio_document_begin (self, step);
   for (guint i = 0; i < wanted->len && ok; i++)

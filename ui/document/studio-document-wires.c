@@ -1,6 +1,7 @@
 /* Commands on wires: joining, moving an end, taking away, and which ports could take one. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,23 +110,24 @@ find_ends (StudioDocument *self, guint64 from, const char *output, guint64 to, c
   *t = studio_scene_find (scene, to);
   if (*f == STUDIO_NO_ITEM || *t == STUDIO_NO_ITEM)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, "One of the two nodes is no longer there.");
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("One of the two nodes is no longer there."));
       return FALSE;
     }
   *o = studio_item_find_port (&scene->item[*f], TRUE, output);
   *i = studio_item_find_port (&scene->item[*t], FALSE, input);
   if (*o == STUDIO_NO_ITEM || *i == STUDIO_NO_ITEM)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "Node %s has no %s “%s”.",
-                   *o == STUDIO_NO_ITEM ? scene->item[*f].id : scene->item[*t].id,
-                   *o == STUDIO_NO_ITEM ? "output" : "input", *o == STUDIO_NO_ITEM ? output : input);
+      if (*o == STUDIO_NO_ITEM)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("Node %s has no output “%s”."), scene->item[*f].id, output);
+      else
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("Node %s has no input “%s”."), scene->item[*t].id, input);
       return FALSE;
     }
   if (!studio_scene_can_link (scene, *f, *o, *t, *i))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-                   "A wire from %s to %s would close a circle, and values could never be computed.", scene->item[*f].id,
-                   scene->item[*t].id);
+                   _ ("A wire from %s to %s would close a circle, and values could never be computed."),
+                   scene->item[*f].id, scene->item[*t].id);
       return FALSE;
     }
   return TRUE;
@@ -151,7 +153,7 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
     return old;
   from_text = studio_document_end_text (&scene->item[f], TRUE, o);
   to_text = studio_document_end_text (&scene->item[t], FALSE, i);
-  name = g_strdup_printf ("Connect %s to %s", scene->item[f].id, scene->item[t].id);
+  name = g_strdup_printf (_ ("Connect %s to %s"), scene->item[f].id, scene->item[t].id);
   wire = loom_element_new (LOOM_TAG_WIRE, "from", from_text, "to", to_text, NULL);
 
   studio_document_begin (self, name);
@@ -283,7 +285,7 @@ studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *out
   guint f, o, t, i;
 
   if (from == to)
-    return g_strdup ("A card cannot feed itself: its value could never be computed.");
+    return g_strdup (_ ("A card cannot feed itself: its value could never be computed."));
   if (!find_ends (self, from, output, to, input, &f, &o, &t, &i, &error))
     return g_strdup (error->message);
   scene = studio_document_get_scene (self);
@@ -305,7 +307,7 @@ studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const
 
   if (link == STUDIO_NO_ITEM)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, "The wire is no longer there.");
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("The wire is no longer there."));
       return 0;
     }
   from = scene->item[scene->link[link].from].serial;
@@ -313,7 +315,7 @@ studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const
   if (scene->item[scene->link[link].to].serial == to
       && g_strcmp0 (scene->item[scene->link[link].to].input[scene->link[link].input].name, input) == 0)
     return wire;
-  studio_document_begin (self, "Move wire");
+  studio_document_begin (self, _ ("Move wire"));
   made = studio_document_connect (self, from, output, to, input, error);
   if (made != 0)
     studio_document_remove_wire (self, loom_graph_by_serial (self->graph, wire));
@@ -328,7 +330,7 @@ studio_document_disconnect (StudioDocument *self, guint64 wire)
 
   if (e == NULL || loom_element_tag (e) != LOOM_TAG_WIRE)
     return;
-  studio_document_begin (self, "Disconnect");
+  studio_document_begin (self, _ ("Disconnect"));
   studio_document_remove_wire (self, e);
   studio_document_end (self);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -38,9 +39,9 @@ read_holder (int fd)
   gssize n = pread (fd, text, sizeof text - 1, 0);
   text[MAX (n, 0)] = '\0';
   if (sscanf (text, "%d %255s", &pid, host) != 2)
-    return g_strdup ("another process");
-  return g_str_equal (host, g_get_host_name ()) ? g_strdup_printf ("process %d", pid)
-                                                : g_strdup_printf ("process %d on %s", pid, host);
+    return g_strdup (_ ("another process"));
+  return g_str_equal (host, g_get_host_name ()) ? g_strdup_printf (_ ("process %d"), pid)
+                                                : g_strdup_printf (_ ("process %d on %s"), pid, host);
 }
 
 /* TRUE when the name still leads to this descriptor: whoever let go of the lock has removed the file. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -84,7 +85,7 @@ studio_journal_new (const char *folder, const char *path, const char *base, gsiz
     {
       int code = errno;
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The journal in %s cannot be written: %s.", folder,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("The journal in %s cannot be written: %s."), folder,
                    g_strerror (code));
       if (fd >= 0)
         {
@@ -303,7 +304,7 @@ studio_journal_read (const char *file, GError **error)
   return g_steal_pointer (&content);
 
 torn:
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s is no journal of unsaved work.", file);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, _ ("%s is no journal of unsaved work."), file);
   return NULL;
 }
 

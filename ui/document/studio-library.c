@@ -1,6 +1,7 @@
 /* The library is a folder of graph files, so that a module can be mailed, put into git, and opened like any graph. */
 #include "ui/document/studio-library.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/document/studio-clipboard.h"
@@ -112,12 +113,12 @@ studio_library_save (StudioDocument *document, const char *module, const char *f
   text = studio_clipboard_copy_module (document, module);
   if (text == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no module %s.", module);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, _ ("There is no module %s."), module);
       return NULL;
     }
   if (g_mkdir_with_parents (own, 0755) != 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s cannot be made: nothing was saved.", own);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("The folder %s cannot be made: nothing was saved."), own);
       return NULL;
     }
   file = g_strdup_printf ("%s.xml", module);
@@ -128,7 +129,7 @@ studio_library_save (StudioDocument *document, const char *module, const char *f
 guint64
 studio_library_add (StudioDocument *document, const StudioLibraryEntry *entry, double x, double y, GError **error)
 {
-  g_autofree char *step = g_strdup_printf ("Add %s from the library", entry->name);
+  g_autofree char *step = g_strdup_printf (_ ("Add %s from the library"), entry->name);
   gboolean ok;
 
   studio_document_begin (document, step);

@@ -2,6 +2,7 @@
  * so that a fault costs the same in a graph of ten nodes and of ten thousand. */
 #include "ui/document/studio-mend.h"
 
+#include <glib/gi18n.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,7 +144,7 @@ try_op (const Patient *patient, const LoomOp *op, guint at)
       mend = add (patient, STUDIO_MEND_INSERT, input_name (patient->node, at, number));
       mend->op = g_strdup (op->name);
       mend->value = g_strdup (attributes[i]);
-      mend->label = g_strdup_printf ("Insert %s", op->name);
+      mend->label = g_strdup_printf (_ ("Insert %s"), op->name);
       mend->preview = g_steal_pointer (&preview);
       /* One way of each kind: buttons that differ in a number help nobody. */
       return;
@@ -186,8 +187,8 @@ try_value (const Patient *patient, const LoomParamSpec *param, int value)
   shape = loom_shape_to_string (&answer.output[0].shape);
   mend = add (patient, STUDIO_MEND_SET, param->name);
   mend->value = g_strdup (text);
-  mend->label = g_strdup_printf ("Set %s to %s", param->name, text);
-  mend->preview = g_strdup_printf ("%s %s → %s gives %s", param->name,
+  mend->label = g_strdup_printf (_ ("Set %s to %s"), param->name, text);
+  mend->preview = g_strdup_printf (_ ("%s %s → %s gives %s"), param->name,
                                    now != NULL          ? now
                                    : param->def != NULL ? param->def
                                                         : "",
@@ -276,7 +277,7 @@ try_source (const Patient *patient, guint at, guint k, guint output)
   mend = add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
   mend->from = from->serial;
   mend->output = g_strdup (from->output_spec[output].name);
-  mend->label = g_strdup_printf ("Connect to %s", name);
+  mend->label = g_strdup_printf (_ ("Connect to %s"), name);
   mend->preview = g_strdup_printf ("%s %s → %s", name, shape, patient->fault->port);
 }
 
@@ -329,8 +330,8 @@ try_value_asked (const Patient *patient)
         g_autofree char *words = g_strdelimit (g_strdup (p->name), "_", ' ');
 
         mend->label = patient->node->op->role == LOOM_ROLE_DATASET && p == params
-                          ? g_strdup ("Choose data")
-                          : g_strdup_printf ("Choose %s", words);
+                          ? g_strdup (_ ("Choose data"))
+                          : g_strdup_printf (_ ("Choose %s"), words);
         mend->preview = g_strdup (p->doc);
       }
 }

@@ -3,6 +3,7 @@
  * The canvas rasterises the frame once per look and zoom and draws the texts over it; a file has both in one go. */
 #include "ui/drawing/draw-card.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <pango/pangocairo.h>
 
@@ -114,7 +115,8 @@ draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, cons
   cairo_restore (cr);
 }
 
-/* Red for what is wrong by itself alone: what waits for another card or for a wire of its own, or is left out, has a broken border. */
+/* Red for what is wrong by itself alone: what waits for another card or for a wire of its own, or is left out, has a
+ * broken border. */
 static void
 draw_border (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, gboolean selected)
 {
@@ -151,7 +153,10 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_rectangle (cr, 0, 0, 4, item->height);
   cairo_fill (cr);
   /* Names stay readable on it, and from the last row the colour still tells what kind of card it is. */
-  tint.alpha = (theme->high_contrast ? 0.12f : theme->dark ? 0.30f : 0.24f) * (item->waits_for != NULL || item->muted ? 0.4f : 1);
+  tint.alpha = (theme->high_contrast ? 0.12f
+                : theme->dark        ? 0.30f
+                                     : 0.24f)
+               * (item->waits_for != NULL || item->muted ? 0.4f : 1);
   studio_color_set (&tint, cr);
   cairo_rectangle (cr, 4, 0, item->width - 4, head.height);
   cairo_fill (cr);
@@ -304,7 +309,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
 {
   StudioCardTexts *t = g_new0 (StudioCardTexts, 1);
   double room = item->width - 36 - 12;
-  g_autofree char *waits = item->waits_for != NULL ? g_strdup_printf ("waits for %s", item->waits_for) : NULL;
+  g_autofree char *waits = item->waits_for != NULL ? g_strdup_printf (_ ("waits for %s"), item->waits_for) : NULL;
 
   t->live = live != NULL;
   if (item->badge != NULL || item->repeat != NULL)
@@ -322,7 +327,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
   t->name = fitted_text_new (context, item->title, 1, larger, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 0);
   t->summary = fitted_text_new (context,
                                 live != NULL               ? live
-                                : item->muted              ? "muted"
+                                : item->muted              ? _ ("muted")
                                 : waits != NULL            ? waits
                                 : item->summary[0] != '\0' ? item->summary
                                                            : studio_item_title (item),

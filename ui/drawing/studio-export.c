@@ -3,6 +3,7 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <glib/gi18n.h>
 #include <pango/pangocairo.h>
 
 #include "engine/loom.h"
@@ -76,7 +77,7 @@ draw_to_bytes (guint format, double width, double height, StudioExportDraw draw,
   if (status != CAIRO_STATUS_SUCCESS)
     {
       g_byte_array_unref (out);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The picture could not be drawn: %s.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("The picture could not be drawn: %s."),
                    cairo_status_to_string (status));
       return NULL;
     }
@@ -100,7 +101,7 @@ studio_export_drawing (const char *path, double width, double height, StudioExpo
       g_autoptr (GBytes) bytes = draw_to_bytes (i, width, height, draw, data, error);
       return bytes != NULL && loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” must end in .svg, .pdf or .png.", path);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, _ ("“%s” must end in .svg, .pdf or .png."), path);
   return FALSE;
 }
 

@@ -2,6 +2,7 @@
  * only a moment has: focus, selection, the pointer. */
 #include "ui/drawing/studio-picture.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <pango/pangocairo.h>
 
@@ -54,7 +55,7 @@ studio_picture_scene (const LoomGraph *graph, const char *module, GError **error
     scope = loom_graph_find_module (graph, module);
   if (scope == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The graph has no module “%s”.", module);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, _ ("The graph has no module “%s”."), module);
       return NULL;
     }
   read_samples (graph, scope);
@@ -157,7 +158,7 @@ studio_picture_write (const StudioScene *scene, const char *path, gboolean dark,
 
   if (scene->n_items == 0 && scene->n_annotations == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is nothing to draw: the graph has no nodes.");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, _ ("There is nothing to draw: the graph has no nodes."));
       return FALSE;
     }
   if (gradloom_icons_get_resource () == NULL)

@@ -1,6 +1,7 @@
 /* The lecturer's side of a lesson; see the header. */
 #include "ui/lesson/studio-lesson-editor.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 typedef struct
@@ -87,7 +88,7 @@ fill (StudioLessonEditor *self)
 {
   LoomElement *page = page_element (self), *lesson = lesson_element (self);
   const guint n = studio_lesson_n_pages (self->lesson), at = studio_lesson_page_index (self->lesson);
-  g_autofree char *where = g_strdup_printf ("Page %u of %u", n > 0 ? at + 1 : 0, n);
+  g_autofree char *where = g_strdup_printf (_ ("Page %u of %u"), n > 0 ? at + 1 : 0, n);
 
   self->filling = TRUE;
   for (guint i = 0; i < self->fields->len; i++)
@@ -132,7 +133,7 @@ text_cb (GtkTextBuffer *buffer, StudioLessonEditor *self)
   gtk_text_buffer_get_bounds (buffer, &start, &end);
   g_autofree char *text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
   g_autofree char *key = g_strdup_printf ("lesson text %" G_GUINT64_FORMAT, loom_element_serial (page));
-  studio_document_begin (self->document, "Write a page");
+  studio_document_begin (self->document, _ ("Write a page"));
   studio_document_merge (self->document, key);
   studio_document_edit (self->document, loom_edit_set_text (page, text));
   studio_document_end (self->document);
@@ -165,9 +166,9 @@ add_page_cb (StudioLessonEditor *self)
 
   if (lesson == NULL)
     return;
-  studio_document_begin (self->document, "Add a page");
+  studio_document_begin (self->document, _ ("Add a page"));
   studio_document_edit (self->document,
-                        loom_edit_insert (lesson, at, loom_element_new (LOOM_TAG_PAGE, "title", "New page", NULL)));
+                        loom_edit_insert (lesson, at, loom_element_new (LOOM_TAG_PAGE, "title", _ ("New page"), NULL)));
   studio_document_end (self->document);
   studio_lesson_show_page (self->lesson, page != NULL ? studio_lesson_page_index (self->lesson) + 1 : 0);
 }
@@ -179,7 +180,7 @@ remove_page_cb (StudioLessonEditor *self)
 
   if (page == NULL)
     return;
-  studio_document_begin (self->document, "Delete a page");
+  studio_document_begin (self->document, _ ("Delete a page"));
   studio_document_edit (self->document, loom_edit_remove (page));
   studio_document_end (self->document);
 }
@@ -194,7 +195,7 @@ move_page_cb (StudioLessonEditor *self)
   if (page == NULL || at == 0)
     return;
   LoomElement *copy = loom_element_copy (page);
-  studio_document_begin (self->document, "Move a page");
+  studio_document_begin (self->document, _ ("Move a page"));
   studio_document_edit (self->document, loom_edit_remove (page));
   studio_document_edit (self->document, loom_edit_insert (lesson, index - 1, copy));
   studio_document_end (self->document);
@@ -252,7 +253,7 @@ append_field (StudioLessonEditor *self, const char *words, const char *attribute
 static void
 append_text (StudioLessonEditor *self)
 {
-  GtkWidget *label = append_label (self, "Text (Markdown)"), *frame = gtk_scrolled_window_new ();
+  GtkWidget *label = append_label (self, _ ("Text (Markdown)")), *frame = gtk_scrolled_window_new ();
 
   self->text = gtk_text_view_new ();
   gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->text), GTK_WRAP_WORD_CHAR);
@@ -290,18 +291,18 @@ append_bar (StudioLessonEditor *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  self->back = button_new ("go-previous-symbolic", "The page before", G_CALLBACK (back_cb), self);
-  self->next = button_new ("go-next-symbolic", "The next page", G_CALLBACK (next_cb), self);
+  self->back = button_new ("go-previous-symbolic", _ ("The page before"), G_CALLBACK (back_cb), self);
+  self->next = button_new ("go-next-symbolic", _ ("The next page"), G_CALLBACK (next_cb), self);
   self->where = gtk_label_new (NULL);
   gtk_widget_set_hexpand (self->where, TRUE);
   gtk_box_append (GTK_BOX (bar), self->back);
   gtk_box_append (GTK_BOX (bar), self->where);
   gtk_box_append (GTK_BOX (bar), self->next);
-  gtk_box_append (GTK_BOX (bar), button_new ("list-add-symbolic", "Add a page", G_CALLBACK (add_page_cb), self));
+  gtk_box_append (GTK_BOX (bar), button_new ("list-add-symbolic", _ ("Add a page"), G_CALLBACK (add_page_cb), self));
   gtk_box_append (GTK_BOX (bar),
-                  button_new ("go-up-symbolic", "Move the page forward", G_CALLBACK (move_page_cb), self));
+                  button_new ("go-up-symbolic", _ ("Move the page forward"), G_CALLBACK (move_page_cb), self));
   gtk_box_append (GTK_BOX (bar),
-                  button_new ("edit-delete-symbolic", "Delete the page", G_CALLBACK (remove_page_cb), self));
+                  button_new ("edit-delete-symbolic", _ ("Delete the page"), G_CALLBACK (remove_page_cb), self));
   gtk_box_append (GTK_BOX (self->box), bar);
 }
 
@@ -343,21 +344,22 @@ studio_lesson_editor_init (StudioLessonEditor *self)
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->box);
   gtk_widget_set_parent (self->scroller, GTK_WIDGET (self));
 
-  append_field (self, "Lesson", "title", TRUE, "Title of the lesson");
+  append_field (self, _ ("Lesson"), "title", TRUE, _ ("Title of the lesson"));
   append_bar (self);
-  append_field (self, "Page", "title", FALSE, "Title of the page");
+  append_field (self, _ ("Page"), "title", FALSE, _ ("Title of the page"));
   append_text (self);
-  append_field (self, "Done when", "goal", FALSE, "val_loss below 0.2, chain linear relu");
+  append_field (self, _ ("Done when"), "goal", FALSE, "val_loss below 0.2, chain linear relu");
   self->fault = gtk_label_new (NULL);
   gtk_label_set_wrap (GTK_LABEL (self->fault), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->fault), 0);
   gtk_widget_add_css_class (self->fault, "error");
   gtk_box_append (GTK_BOX (self->box), self->fault);
-  append_field (self, "Hint", "hint", FALSE, "Shown on demand, and after a while");
-  Field *spotlight = append_field (self, "Nodes in the spotlight", "spotlight", FALSE, "All of them");
-  gtk_box_append (GTK_BOX (self->box), button_new ("_Use the selection", NULL, G_CALLBACK (selection_cb), spotlight));
-  append_field (self, "Operators that are offered", "palette", FALSE, "All of them");
-  GtkWidget *done = button_new ("_Done", NULL, G_CALLBACK (done_cb), self);
+  append_field (self, _ ("Hint"), "hint", FALSE, _ ("Shown on demand, and after a while"));
+  Field *spotlight = append_field (self, _ ("Nodes in the spotlight"), "spotlight", FALSE, _ ("All of them"));
+  gtk_box_append (GTK_BOX (self->box),
+                  button_new (_ ("_Use the selection"), NULL, G_CALLBACK (selection_cb), spotlight));
+  append_field (self, _ ("Operators that are offered"), "palette", FALSE, _ ("All of them"));
+  GtkWidget *done = button_new (_ ("_Done"), NULL, G_CALLBACK (done_cb), self);
   gtk_widget_add_css_class (done, "suggested-action");
   gtk_box_append (GTK_BOX (self->box), done);
 }

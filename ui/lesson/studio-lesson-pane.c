@@ -1,6 +1,8 @@
 /* The lesson beside the canvas; see the header. A page is built anew when it is shown, its ticks when they change. */
 #include "ui/lesson/studio-lesson-pane.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/lesson/studio-lesson-editor.h"
 #include "ui/lesson/studio-markdown.h"
 
@@ -101,7 +103,8 @@ show_tick (StudioLessonPane *self, guint i)
 
   gtk_image_set_from_icon_name (GTK_IMAGE (image), holds ? "object-select-symbolic" : "radio-symbolic");
   gtk_widget_set_css_classes (image, (const char *[]){ holds ? "success" : "dim-label", NULL });
-  gtk_accessible_update_property (GTK_ACCESSIBLE (image), GTK_ACCESSIBLE_PROPERTY_LABEL, holds ? "Done" : "To do", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (image), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  holds ? _ ("Done") : _ ("To do"), -1);
 }
 
 static void
@@ -137,8 +140,8 @@ add_answer (StudioLessonPane *self)
 {
   GtkWidget *entry = gtk_entry_new ();
 
-  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), "Your answer");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Your answer", -1);
+  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), _ ("Your answer"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Your answer"), -1);
   g_signal_connect (entry, "changed", G_CALLBACK (answer_cb), self);
   append (self, entry);
 }
@@ -157,7 +160,7 @@ hint_cb (gpointer data)
 static void
 add_hint (StudioLessonPane *self, const char *hint)
 {
-  self->hint = gtk_expander_new ("Hint");
+  self->hint = gtk_expander_new (_ ("Hint"));
   gtk_expander_set_child (GTK_EXPANDER (self->hint), markdown (self, hint));
   append (self, self->hint);
   self->hint_timer = g_timeout_add_seconds (self->hint_seconds, hint_cb, self);
@@ -177,7 +180,7 @@ show_doc (StudioLessonPane *self)
       append (self, markdown (self, doc));
       return;
     }
-  GtkWidget *about = gtk_expander_new ("About this graph");
+  GtkWidget *about = gtk_expander_new (_ ("About this graph"));
   gtk_expander_set_child (GTK_EXPANDER (about), markdown (self, doc));
   append (self, about);
 }
@@ -205,8 +208,9 @@ show_steps (StudioLessonPane *self)
       const gboolean done = studio_lesson_is_done (self->lesson, i),
                      here = i == studio_lesson_page_index (self->lesson);
       g_autofree char *number = g_strdup_printf ("%u", i + 1);
-      g_autofree char *name = g_strdup_printf ("Page %u%s%s%s", i + 1, page->title[0] != '\0' ? ": " : "", page->title,
-                                               done ? ", done" : "");
+      g_autofree char *title = page->title[0] != '\0' ? g_strdup_printf (_ ("Page %u: %s"), i + 1, page->title)
+                                                      : g_strdup_printf (_ ("Page %u"), i + 1);
+      g_autofree char *name = done ? g_strdup_printf (_ ("%s, done"), title) : g_strdup (title);
       GtkWidget *button = gtk_button_new ();
 
       if (done && !here)
@@ -273,8 +277,8 @@ show_page (StudioLessonPane *self)
         {
           const gboolean last = studio_lesson_page_index (self->lesson) + 1 == studio_lesson_n_pages (self->lesson);
 
-          self->done_line
-              = wrapping_label (last ? "Well done: that was the last page." : "Done. Go on with Next.", "success");
+          self->done_line = wrapping_label (
+              last ? _ ("Well done: that was the last page.") : _ ("Done. Go on with Next."), "success");
           append (self, self->done_line);
         }
       if (page->hint != NULL)
@@ -316,7 +320,7 @@ show_lesson (StudioLessonPane *self)
   const LoomLesson *lesson = studio_lesson_get (self->lesson);
 
   fill_choice (self);
-  gtk_label_set_text (GTK_LABEL (self->title), lesson != NULL ? lesson->title : "About this graph");
+  gtk_label_set_text (GTK_LABEL (self->title), lesson != NULL ? lesson->title : _ ("About this graph"));
   gtk_widget_set_visible (self->steps, lesson != NULL);
   gtk_widget_set_visible (self->foot, lesson != NULL);
   show_page (self);
@@ -363,10 +367,10 @@ studio_lesson_pane_edit (StudioLessonPane *self)
   if (studio_lesson_get (self->lesson) == NULL)
     {
       LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
-      LoomElement *lesson = loom_element_new (LOOM_TAG_LESSON, "title", "New lesson", NULL);
+      LoomElement *lesson = loom_element_new (LOOM_TAG_LESSON, "title", _ ("New lesson"), NULL);
 
-      loom_element_append_detached (lesson, loom_element_new (LOOM_TAG_PAGE, "title", "First page", NULL));
-      studio_document_begin (self->document, "Begin a lesson");
+      loom_element_append_detached (lesson, loom_element_new (LOOM_TAG_PAGE, "title", _ ("First page"), NULL));
+      studio_document_begin (self->document, _ ("Begin a lesson"));
       studio_document_edit (self->document,
                             loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_LESSON), lesson));
       studio_document_end (self->document);
@@ -392,14 +396,14 @@ menu_new (void)
   g_autoptr (GMenu) menu = g_menu_new ();
   GtkWidget *button = gtk_menu_button_new ();
 
-  g_menu_append (menu, "_Start again", "lesson.start-again");
-  g_menu_append (menu, "_Write this lesson", "lesson.edit");
+  g_menu_append (menu, _ ("_Start again"), "lesson.start-again");
+  g_menu_append (menu, _ ("_Write this lesson"), "lesson.edit");
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_set_valign (button, GTK_ALIGN_START);
-  gtk_widget_set_tooltip_text (button, "Lesson menu");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, "Lesson menu", -1);
+  gtk_widget_set_tooltip_text (button, _ ("Lesson menu"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Lesson menu"), -1);
   return button;
 }
 
@@ -464,7 +468,7 @@ studio_lesson_pane_init (StudioLessonPane *self)
   gtk_box_append (GTK_BOX (self->head), menu_new ());
   gtk_box_append (GTK_BOX (self->box), self->head);
   self->choice = gtk_drop_down_new (NULL, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->choice), GTK_ACCESSIBLE_PROPERTY_LABEL, "Lesson", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->choice), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Lesson"), -1);
   g_signal_connect (self->choice, "notify::selected", G_CALLBACK (choice_cb), self);
   gtk_box_append (GTK_BOX (self->box), self->choice);
 
@@ -483,8 +487,8 @@ studio_lesson_pane_init (StudioLessonPane *self)
   gtk_box_append (GTK_BOX (self->box), self->scroller);
 
   self->foot = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  self->back = button_new ("_Back", G_CALLBACK (back_cb), self);
-  self->next = button_new ("_Next", G_CALLBACK (next_cb), self);
+  self->back = button_new (_ ("_Back"), G_CALLBACK (back_cb), self);
+  self->next = button_new (_ ("_Next"), G_CALLBACK (next_cb), self);
   gtk_box_append (GTK_BOX (self->foot), self->back);
   gtk_box_append (GTK_BOX (self->foot), self->next);
   gtk_box_append (GTK_BOX (self->box), self->foot);

@@ -1,6 +1,7 @@
 /* Where a learner stands; see the header. */
 #include "ui/lesson/studio-lesson.h"
 
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -374,7 +375,7 @@ studio_lesson_start_again (StudioLesson *self)
   forget_page (self);
   save_progress (self);
   if (self->start != NULL)
-    studio_document_replace (self->document, self->start, "Start the lesson again", NULL);
+    studio_document_replace (self->document, self->start, _ ("Start the lesson again"), NULL);
   g_signal_emit (self, signals[PAGE_CHANGED], 0);
   judge (self);
 }

@@ -4,6 +4,7 @@
  * reader keeps its place while one edits. */
 #include "ui/palette/studio-outline.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 /* ---- a row ----------------------------------------------------------------- */
@@ -83,7 +84,7 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
 
   row->order = i + 1;
   row->path = g_strdup (node->path);
-  row->title = g_strdup (node->op != NULL ? node->op->title : "unknown");
+  row->title = g_strdup (node->op != NULL ? node->op->title : _ ("unknown"));
   row->shape = node->typed && node->n_outputs > 0 ? loom_shape_to_string (&node->output[0].shape) : g_strdup ("");
   row->fault = fault != NULL ? g_strdup (fault->message) : NULL;
   row->is_warning = fault != NULL && (fault->is_warning || fault->is_todo);
@@ -239,7 +240,7 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
 {
   StudioOutlineRow *row = gtk_list_item_get_item (item);
   GtkWidget *box = gtk_list_item_get_child (item), *more = g_object_get_data (G_OBJECT (box), "more");
-  g_autofree char *order = g_strdup_printf ("%u", row->order), *label = NULL, *second = NULL;
+  g_autofree char *order = g_strdup_printf ("%u", row->order), *label = NULL, *second = NULL, *described = NULL;
 
   second = row->fault != NULL      ? g_strdup (row->fault)
            : row->shape[0] != '\0' ? g_strdup_printf ("%s · %s", row->shape, row->title)
@@ -257,8 +258,11 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
   else
     gtk_widget_remove_css_class (more, "dim-label");
   gtk_widget_set_tooltip_text (box, row->fault);
-  label = g_strdup_printf ("%s. %s, %s%s%s%s%s", order, row->path, row->title, row->shape[0] != '\0' ? ", " : "",
-                           row->shape, row->fault != NULL ? ", fault: " : "", row->fault != NULL ? row->fault : "");
+  described = row->shape[0] != '\0' ? g_strdup_printf ("%s, %s", row->title, row->shape) : g_strdup (row->title);
+  label = row->fault != NULL
+              /* Translators: number and name of a node, what it is, and what is wrong with it; read aloud. */
+              ? g_strdup_printf (_ ("%1$s. %2$s, %3$s, fault: %4$s"), order, row->path, described, row->fault)
+              : g_strdup_printf (_ ("%1$s. %2$s, %3$s"), order, row->path, described);
   gtk_accessible_update_property (GTK_ACCESSIBLE (box), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
 }
 
@@ -315,12 +319,13 @@ studio_outline_init (StudioOutline *self)
   g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
   self->view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), factory);
   gtk_widget_add_css_class (self->view, "navigation-sidebar");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, "Outline", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Outline"), -1);
   g_signal_connect (self->view, "activate", G_CALLBACK (activate_cb), self);
   self->entry = gtk_search_entry_new ();
-  g_object_set (self->entry, "placeholder-text", "Find in the graph", "margin-top", 6, "margin-bottom", 6,
+  g_object_set (self->entry, "placeholder-text", _ ("Find in the graph"), "margin-top", 6, "margin-bottom", 6,
                 "margin-start", 6, "margin-end", 6, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Find in the graph", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Find in the graph"),
+                                  -1);
   g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (entry_activate_cb), self);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);

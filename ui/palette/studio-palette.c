@@ -5,6 +5,7 @@
  * the best match first, where Enter adds it. */
 #include "ui/palette/studio-palette.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/document/studio-search.h"
@@ -18,8 +19,8 @@ struct _StudioPalette
   StudioDocument *document;
   StudioCanvas *canvas; /* a weak pointer */
   GtkWidget *entry, *list, *empty, *stack, *scroller;
-  char *words;   /* what is searched for; "" for nothing */
-  char *modules; /* their names, to see when they change */
+  char *words;    /* what is searched for; "" for nothing */
+  char *modules;  /* their names, to see when they change */
   char **offered; /* names of the only operators that are shown; NULL: all are */
   guint n_rows;
   gboolean unfolded[MODULES + 1];
@@ -125,8 +126,11 @@ say_fold (StudioPalette *self, GtkListBoxRow *row)
 {
   Entry *entry = row_entry (row);
   gboolean open = self->unfolded[entry->category];
-  g_autofree char *text = open ? g_strdup ("Fewer") : g_strdup_printf ("%u more", entry->n_folded);
-  g_autofree char *label = g_strdup_printf ("%s of %s", text, loom_category_title (entry->category));
+  g_autofree char *text = open ? g_strdup (_ ("Fewer"))
+                               : g_strdup_printf (ngettext ("%u more", "%u more", entry->n_folded), entry->n_folded);
+  g_autofree char *label = g_strdup_printf (open ? _ ("Fewer of %s")
+                                                 : ngettext ("%2$u more of %1$s", "%2$u more of %1$s", entry->n_folded),
+                                            _ (loom_category_title (entry->category)), entry->n_folded);
 
   gtk_label_set_text (GTK_LABEL (entry->fold), text);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
@@ -181,7 +185,7 @@ header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
       gtk_list_box_row_set_header (row, NULL);
       return;
     }
-  label = gtk_label_new (category == MODULES ? "Modules" : loom_category_title (category));
+  label = gtk_label_new (category == MODULES ? _ ("Modules") : _ (loom_category_title (category)));
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_add_css_class (label, "heading");
   gtk_widget_set_margin_start (label, 12);
@@ -367,7 +371,7 @@ fill (StudioPalette *self)
   names = g_strsplit (modules->str, "\n", -1);
   for (guint i = 0; names[i] != NULL; i++)
     if (names[i][0] != '\0')
-      add_row (self, "view-grid-symbolic", names[i], "A module of this graph", names[i], MODULES,
+      add_row (self, "view-grid-symbolic", names[i], _ ("A module of this graph"), names[i], MODULES,
                studio_search_key_new_text (names[i], names[i], "module"));
   rank_rows (self);
   g_free (self->modules);
@@ -411,12 +415,12 @@ studio_palette_init (StudioPalette *self)
   self->entry = gtk_search_entry_new ();
   self->list = gtk_list_box_new ();
   self->stack = gtk_stack_new ();
-  self->empty = gtk_label_new ("No layer of this name");
+  self->empty = gtk_label_new (_ ("No layer of this name"));
   gtk_widget_add_css_class (self->empty, "dim-label");
-  g_object_set (self->entry, "placeholder-text", "Search layers", "margin-top", 6, "margin-bottom", 6, "margin-start",
-                6, "margin-end", 6, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Search layers", -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, "Layers", -1);
+  g_object_set (self->entry, "placeholder-text", _ ("Search layers"), "margin-top", 6, "margin-bottom", 6,
+                "margin-start", 6, "margin-end", 6, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search layers"), -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Layers"), -1);
   gtk_widget_add_css_class (self->list, "navigation-sidebar");
   gtk_list_box_set_activate_on_single_click (GTK_LIST_BOX (self->list), FALSE);
   gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), header_cb, self, NULL);

@@ -2,6 +2,8 @@
  * other kind wants. */
 #include "ui/run/studio-pin-kind.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/charts/studio-scalar-pin.h"
 
 /* ---- a number as a large figure ------------------------------------------------------- */
@@ -23,7 +25,8 @@ scalar_show (GtkWidget *widget, const StudioPinValue *value)
 {
   g_autofree char *figure = studio_format_number (value->values[0]);
   g_autofree char *count = studio_format_count ((double)value->step);
-  g_autofree char *caption = g_strdup_printf ("%s · step %s", value->tensor, count);
+  g_autofree char *when = g_strdup_printf (_ ("step %s"), count);
+  g_autofree char *caption = g_strdup_printf ("%s · %s", value->tensor, when);
   studio_scalar_pin_set_caption (STUDIO_SCALAR_PIN (widget), caption);
   studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), figure, NULL);
 }
@@ -51,8 +54,10 @@ map_create (int height)
 static const char *
 map_part (gsize full_rank)
 {
-  static const char *const words[] = { NULL, NULL, NULL, "sample 1", "sample 1, channel 1" };
-  return full_rank < G_N_ELEMENTS (words) ? words[full_rank] : "first of each";
+  static const char *const words[] = { NULL, NULL, NULL, N_ ("sample 1"), N_ ("sample 1, channel 1") };
+  if (full_rank >= G_N_ELEMENTS (words))
+    return _ ("first of each");
+  return words[full_rank] != NULL ? _ (words[full_rank]) : NULL;
 }
 
 /* A heat map has no more cells than a screen has pixels: longer sides are averaged in blocks. NULL: it fits. */

@@ -5,6 +5,7 @@
  * that of the step that is stated. */
 #include "ui/run/studio-pin.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -257,7 +258,7 @@ pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int he
   pin->pins = self;
   pin->tensor = g_strdup (tensor);
   pin->node_path = node_of (self, tensor);
-  pin->title = is_gradient (tensor) ? g_strconcat ("gradient of ", tensor + strlen (STUDIO_PIN_GRADIENT), NULL)
+  pin->title = is_gradient (tensor) ? g_strdup_printf (_ ("gradient of %s"), tensor + strlen (STUDIO_PIN_GRADIENT))
                                     : g_strdup (tensor);
   pin->kind = kind;
   pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
@@ -335,7 +336,7 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
       g_autofree char *node = node_of (self, loom_element_get (e, "tensor"));
       if (!g_str_equal (node, node_path))
         continue;
-      studio_document_begin (self->document, "Stop watching");
+      studio_document_begin (self->document, _ ("Stop watching"));
       studio_document_edit (self->document, loom_edit_remove (e));
       studio_document_end (self->document);
       return;
@@ -348,7 +349,7 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
   const StudioPinKind *kind = studio_pin_kind_for (n->typed ? &n->output[0] : NULL);
   g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
   g_autofree char *tensor = g_strconcat (gradient ? STUDIO_PIN_GRADIENT : "", port, NULL);
-  studio_document_begin (self->document, gradient ? "Watch the gradient" : "Watch");
+  studio_document_begin (self->document, gradient ? _ ("Watch the gradient") : _ ("Watch"));
   view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
   g_autofree char *width = g_strdup_printf ("%d", PIN_WIDTH), *height = g_strdup_printf ("%d", kind->height);
   LoomElement *pin
@@ -437,7 +438,7 @@ show_loss (StudioPins *self)
   gint64 total = studio_run_get_total_steps (self->run);
   gboolean show = !isnan (loss) && studio_document_run_has (self->document, path);
   g_autofree char *number = studio_format_number (loss);
-  g_autofree char *text = g_strdup_printf ("loss %s", number);
+  g_autofree char *text = g_strdup_printf (_ ("loss %s"), number);
   studio_canvas_set_live (self->canvas, path, show ? text : NULL);
   studio_canvas_set_progress (self->canvas, path,
                               show && total > 0 && studio_run_is_live (self->run)

@@ -4,6 +4,7 @@
  * it comes to lie under the pointer. Sentences wrap, because the remedy stands at their end. */
 #include "ui/run/studio-run-bars.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/charts/studio-plot.h"
@@ -68,9 +69,9 @@ dup_sentence (StudioRun *run, StudioRunState state)
   if (message != NULL)
     return g_strdup (message);
   if (state != STUDIO_RUN_STOPPED)
-    return g_strdup ("The run failed.");
+    return g_strdup (_ ("The run failed."));
   g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
-  return g_strdup_printf ("Stopped at step %s, and can go on from there.", step);
+  return g_strdup_printf (_ ("Stopped at step %s, and can go on from there."), step);
 }
 
 static void
@@ -81,13 +82,15 @@ show_buttons (StudioRunBars *self, StudioRunState state)
   gboolean slower = state == STUDIO_RUN_FAILED && isfinite (rate)
                     && g_strcmp0 (studio_run_get_problem_code (self->run), "NAN") == 0;
   g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (self->run));
-  g_autofree char *from = saved ? g_strdup_printf ("Goes on from the checkpoint of step %s (Enter)", step)
-                                : g_strdup ("There is no checkpoint yet: starts from the beginning (Enter)");
-  g_autofree char *at = g_strdup_printf ("%s at Learning Rate _%.4g", saved ? "Continue" : "Start Again", rate);
+  g_autofree char *from = saved ? g_strdup_printf (_ ("Goes on from the checkpoint of step %s (Enter)"), step)
+                                : g_strdup (_ ("There is no checkpoint yet: starts from the beginning (Enter)"));
+  g_autofree char *number = g_strdup_printf ("%.4g", rate);
+  g_autofree char *at
+      = g_strdup_printf (saved ? _ ("Continue at Learning Rate _%s") : _ ("Start Again at Learning Rate _%s"), number);
   gtk_widget_set_tooltip_text (self->continue_button, from);
-  gtk_button_set_label (GTK_BUTTON (self->continue_button), saved ? "_Continue" : "_Start Again");
+  gtk_button_set_label (GTK_BUTTON (self->continue_button), saved ? _ ("_Continue") : _ ("_Start Again"));
   gtk_button_set_label (GTK_BUTTON (self->slower_button), at);
-  gtk_widget_set_tooltip_text (self->slower_button, "A tenth of the rate that the numbers grew at (Enter)");
+  gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate that the numbers grew at (Enter)"));
   gtk_widget_set_visible (self->slower_button, slower);
   gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE);
   if (slower)
@@ -134,8 +137,10 @@ studio_run_bars_update_version (StudioRunBars *self)
   gboolean ended = gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar));
   if (show)
     {
-      g_autofree char *text = g_strdup_printf ("%s an earlier version · %u %s", live ? "Training" : "Trained", changes,
-                                               changes == 1 ? "change" : "changes");
+      g_autofree char *since = g_strdup_printf (ngettext ("%u change", "%u changes", changes), changes);
+      /* Translators: %s is "2 changes", since that version. */
+      g_autofree char *text = g_strdup_printf (
+          live ? _ ("Training an earlier version · %s") : _ ("Trained an earlier version · %s"), since);
       gtk_label_set_label (GTK_LABEL (self->version_label), text);
       gtk_label_set_label (GTK_LABEL (self->end_version), text);
     }

@@ -5,6 +5,7 @@
 #include "ui/run/studio-run-private.h"
 
 #include <errno.h>
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -376,7 +377,7 @@ start_from_the_beginning (StudioRun *self)
   if (g_mkdir_with_parents (self->folder, 0755) != 0)
     {
       g_autofree char *text
-          = g_strdup_printf ("The folder %s for the run could not be made: %s.", self->folder, g_strerror (errno));
+          = g_strdup_printf (_ ("The folder %s for the run could not be made: %s."), self->folder, g_strerror (errno));
       studio_run_set_state (self, STUDIO_RUN_FAILED, text);
       return;
     }
@@ -433,7 +434,7 @@ studio_run_continue (StudioRun *self, const StudioRunOptions *changes)
       return;
     }
   g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
-  g_autofree char *label = g_strdup_printf ("continued at %s", step);
+  g_autofree char *label = g_strdup_printf (_ ("continued at %s"), step);
   studio_run_add_mark (self, (double)self->checkpoint_step, label);
   begin (self, TRUE);
 }

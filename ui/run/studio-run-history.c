@@ -5,6 +5,7 @@
 #include "ui/run/studio-run-private.h"
 
 #include <fcntl.h>
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -250,7 +251,8 @@ void
 studio_run_say_elsewhere (StudioRun *self, gboolean elsewhere)
 {
   if (self->state == STUDIO_RUN_IDLE)
-    studio_run_set_state (self, STUDIO_RUN_IDLE, elsewhere ? "This graph is still training in another window." : NULL);
+    studio_run_set_state (self, STUDIO_RUN_IDLE,
+                          elsewhere ? _ ("This graph is still training in another window.") : NULL);
 }
 
 gboolean
@@ -280,9 +282,10 @@ studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *gr
   read_rate (self, step);
   g_autofree char *count = studio_format_count ((double)step);
   g_autofree char *text
-      = wanted
-            ? g_strdup_printf ("The last run of this graph was stopped at step %s, and can go on from there.", count)
-            : g_strdup_printf ("The last run of this graph ended early; its newest checkpoint is of step %s.", count);
+      = wanted ? g_strdup_printf (_ ("The last run of this graph was stopped at step %s, and can go on from there."),
+                                  count)
+               : g_strdup_printf (_ ("The last run of this graph ended early; its newest checkpoint is of step %s."),
+                                  count);
   studio_run_set_state (self, wanted ? STUDIO_RUN_STOPPED : STUDIO_RUN_LOST, text);
   return TRUE;
 }

@@ -6,6 +6,7 @@
 #include "ui/run/studio-run-panel.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/charts/studio-memory-bar.h"
@@ -42,7 +43,7 @@ static const char *
 validation_label (StudioRun *run)
 {
   const char *split = studio_run_get_split (run);
-  return g_strcmp0 (split, "test") == 0 ? "test" : "validation";
+  return g_strcmp0 (split, "test") == 0 ? N_ ("test") : N_ ("validation");
 }
 
 static void
@@ -54,10 +55,10 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
   plot->x_end = total > 0 ? (double)total : NAN;
   StudioSeries *previous = studio_run_get_previous (self->run, metric);
   if (previous != NULL)
-    studio_plot_add_curve (plot, "before", STUDIO_CURVE_PREVIOUS, previous);
+    studio_plot_add_curve (plot, N_ ("before"), STUDIO_CURVE_PREVIOUS, previous);
   StudioSeries *train = studio_run_get_train (self->run, metric);
   if (studio_series_length (train) > 0)
-    studio_plot_add_curve (plot, "train", STUDIO_CURVE_TRAIN, train);
+    studio_plot_add_curve (plot, N_ ("train"), STUDIO_CURVE_TRAIN, train);
   StudioSeries *validation = studio_run_get_validation (self->run, metric);
   if (studio_series_length (validation) > 0)
     studio_plot_add_curve (plot, validation_label (self->run), STUDIO_CURVE_VALIDATION, validation);
@@ -76,13 +77,14 @@ show_figures (StudioRunPanel *self)
   gboolean begun = !isnan (studio_run_get_loss (run));
   g_autofree char *step = studio_format_count ((double)studio_run_get_step (run));
   g_autofree char *total = studio_format_count ((double)studio_run_get_total_steps (run));
-  g_autofree char *of_total = studio_run_get_total_steps (run) > 0 ? g_strdup_printf ("of %s", total) : NULL;
+  g_autofree char *of_total
+      = studio_run_get_total_steps (run) > 0 ? g_strdup_printf (C_ ("total", "of %s"), total) : NULL;
   studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
   /* As wide from the first step on as it will be at the last, so that the charts beside it stay where they are. */
   studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
   g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, studio_run_get_epoch (run));
-  g_autofree char *of_epochs
-      = studio_run_get_epochs (run) > 0 ? g_strdup_printf ("of %" G_GINT64_FORMAT, studio_run_get_epochs (run)) : NULL;
+  g_autofree char *epochs = studio_format_count ((double)studio_run_get_epochs (run));
+  g_autofree char *of_epochs = studio_run_get_epochs (run) > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
   studio_scalar_pin_set (self->epoch, begun ? epoch : NULL, of_epochs);
   g_autofree char *loss = begun ? studio_format_number (studio_run_get_loss (run)) : NULL;
   studio_scalar_pin_set (self->loss, loss, NULL);
@@ -93,7 +95,7 @@ show_figures (StudioRunPanel *self)
     {
       double now = studio_run_get_metric (run, 0);
       g_autofree char *value = begun && !isnan (now) ? studio_format_number (now) : NULL;
-      studio_scalar_pin_set_caption (self->metric, studio_run_get_metric_name (run, 0));
+      studio_scalar_pin_set_caption (self->metric, studio_plot_words (studio_run_get_metric_name (run, 0)));
       studio_scalar_pin_set (self->metric, value, NULL);
     }
 }
@@ -109,14 +111,12 @@ show_speed (StudioRunPanel *self)
       if (speed > 0)
         {
           g_autofree char *count = studio_format_count (speed);
-          g_string_append_printf (s, "%s items/s", count);
+          g_string_append_printf (s, _ ("%s items/s"), count);
         }
       if (isfinite (eta) && eta >= 0)
         {
-          if (eta >= 90)
-            g_string_append_printf (s, "%s%.0f min left", s->len ? " · " : "", eta / 60);
-          else
-            g_string_append_printf (s, "%s%.0f s left", s->len ? " · " : "", eta);
+          g_string_append (s, s->len ? " · " : "");
+          g_string_append_printf (s, eta >= 90 ? _ ("%.0f min left") : _ ("%.0f s left"), eta >= 90 ? eta / 60 : eta);
         }
     }
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
@@ -177,11 +177,11 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
   const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
   /* Two rates on one screen: this one counts, and what the other is for is said. */
   gboolean differs = live && g_ascii_strtod (graph_lr, NULL) != base;
-  g_autofree char *why = differs ? g_strdup_printf ("This run's rate; Enter changes it. Another run begins with the "
-                                                    "graph's, %s.",
+  g_autofree char *why = differs ? g_strdup_printf (_ ("This run's rate; Enter changes it. Another run begins with the "
+                                                       "graph's, %s."),
                                                     graph_lr)
-                                 : g_strdup ("Enter changes it, while it trains too");
-  gtk_label_set_label (GTK_LABEL (self->lr_label), differs ? "Learning rate of this run" : "Learning rate");
+                                 : g_strdup (_ ("Enter changes it, while it trains too"));
+  gtk_label_set_label (GTK_LABEL (self->lr_label), differs ? _ ("Learning rate of this run") : _ ("Learning rate"));
   gtk_widget_set_tooltip_text (self->lr_entry, why);
   GtkEditable *field = GTK_EDITABLE (self->lr_entry);
   GtkRoot *root = gtk_widget_get_root (self->lr_entry);
@@ -422,13 +422,13 @@ studio_run_panel_init (StudioRunPanel *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
                                   GTK_ORIENTATION_VERTICAL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Run", -1);
-  self->step = add_figure (self, "step", 0, 3);
-  self->epoch = add_figure (self, "epoch", 1, 2);
-  self->loss = add_figure (self, "loss", 2, 0);
-  self->metric = add_figure (self, "accuracy", 3, 1);
-  self->loss_chart = studio_chart_new ("loss");
-  self->metric_chart = studio_chart_new ("accuracy");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, C_ ("noun", "Run"), -1);
+  self->step = add_figure (self, _ ("step"), 0, 3);
+  self->epoch = add_figure (self, _ ("epoch"), 1, 2);
+  self->loss = add_figure (self, _ ("loss"), 2, 0);
+  self->metric = add_figure (self, _ ("accuracy"), 3, 1);
+  self->loss_chart = studio_chart_new (N_ ("loss"));
+  self->metric_chart = studio_chart_new (N_ ("accuracy"));
   studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 0, GTK_WIDGET (self->loss_chart));
   studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 1, GTK_WIDGET (self->metric_chart));
   self->memory = studio_memory_bar_new ();

@@ -5,6 +5,7 @@
  * is the difference. */
 #include "ui/run/studio-run-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,9 +26,10 @@ enum
 static guint signals[N_SIGNALS];
 
 static const char *const state_words[] = {
-  [STUDIO_RUN_IDLE] = "not started", [STUDIO_RUN_STARTING] = "preparing", [STUDIO_RUN_RUNNING] = "training",
-  [STUDIO_RUN_PAUSED] = "paused",    [STUDIO_RUN_DONE] = "done",          [STUDIO_RUN_STOPPED] = "stopped",
-  [STUDIO_RUN_FAILED] = "failed",    [STUDIO_RUN_LOST] = "ended",
+  [STUDIO_RUN_IDLE] = N_ ("not started"), [STUDIO_RUN_STARTING] = N_ ("preparing"),
+  [STUDIO_RUN_RUNNING] = N_ ("training"), [STUDIO_RUN_PAUSED] = N_ ("paused"),
+  [STUDIO_RUN_DONE] = N_ ("done"),        [STUDIO_RUN_STOPPED] = N_ ("stopped"),
+  [STUDIO_RUN_FAILED] = N_ ("failed"),    [STUDIO_RUN_LOST] = N_ ("ended"),
 };
 
 /* A frame costs a few milliseconds whatever changed in it (the renderer works in software on most machines), and that
@@ -354,7 +356,8 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
   g_ptr_array_set_size (self->owners, 0);
   g_array_set_size (self->owner_bytes, 0);
   /* A dictionary has no order; this one is the order of the design. */
-  static const char *const order[] = { "parameters", "gradients", "optimizer", "activations", "workspace", "data" };
+  static const char *const order[]
+      = { N_ ("parameters"), N_ ("gradients"), N_ ("optimizer"), N_ ("activations"), N_ ("workspace"), N_ ("data") };
   for (guint i = 0; i < G_N_ELEMENTS (order); i++)
     {
       guint64 n;
@@ -404,7 +407,7 @@ studio_run_get_state (StudioRun *self)
 const char *
 studio_run_state_word (StudioRunState state)
 {
-  return state_words[state];
+  return _ (state_words[state]);
 }
 
 const char *

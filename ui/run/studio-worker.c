@@ -6,6 +6,7 @@
 #include "ui/run/studio-worker.h"
 
 #include <gio/gunixinputstream.h>
+#include <glib/gi18n.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -121,8 +122,8 @@ studio_worker_find_program (GError **error)
   if (found == NULL)
     g_set_error_literal (
         error, LOOM_ERROR, LOOM_ERROR_IO,
-        "The program “gradloom”, which trains for Studio, is neither beside gradloom-studio nor in PATH: "
-        "install it, or name it in GRADLOOM_WORKER.");
+        _ ("The program “gradloom”, which trains for Studio, is neither beside gradloom-studio nor in PATH: "
+           "install it, or name it in GRADLOOM_WORKER."));
   return found;
 }
 
@@ -132,8 +133,8 @@ char *
 studio_worker_describe_end (gboolean signalled, int code, const char *last_line)
 {
   g_autofree char *what = signalled
-                              ? g_strdup_printf ("The worker was ended by signal %d (%s)", code, g_strsignal (code))
-                              : g_strdup_printf ("The worker ended with status %d", code);
+                              ? g_strdup_printf (_ ("The worker was ended by signal %d (%s)"), code, g_strsignal (code))
+                              : g_strdup_printf (_ ("The worker ended with status %d"), code);
   if (last_line == NULL || *last_line == '\0')
     return g_strconcat (what, ".", NULL);
   return g_strdup_printf ("%s: %s", what, last_line);
@@ -227,7 +228,7 @@ grace_over_cb (gpointer data)
   StudioWorker *self = data;
   self->grace = 0;
   g_free (self->last_line);
-  self->last_line = g_strdup ("its connection to Studio broke.");
+  self->last_line = g_strdup (_ ("its connection to Studio broke."));
   g_subprocess_force_exit (self->process);
   return G_SOURCE_REMOVE;
 }
@@ -292,15 +293,17 @@ give_up (GTask *task, const char *sentence)
   StudioWorker *self = g_task_get_task_data (task);
   self->asked_to_end = TRUE;
   g_subprocess_force_exit (self->process);
-  g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s%s%s", sentence,
-                           self->last_line != NULL ? " It said: " : "", self->last_line != NULL ? self->last_line : "");
+  if (self->last_line != NULL)
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s It said: %s"), sentence, self->last_line);
+  else
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s", sentence);
 }
 
 static gboolean
 no_magic_cb (gpointer data)
 {
   GTask *task = data;
-  give_up (task, "The worker ended before it was ready.");
+  give_up (task, _ ("The worker ended before it was ready."));
   return G_SOURCE_REMOVE;
 }
 
@@ -332,7 +335,7 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
     g_string_truncate (self->noise, 0);
   if (self->noise_length > LOOM_WORKER_MAX_NOISE)
     {
-      give_up (task, "The program that should be a worker printed 64 KiB and never said that it was ready.");
+      give_up (task, _ ("The program that should be a worker printed 64 KiB and never said that it was ready."));
       return;
     }
   read_magic (g_steal_pointer (&task));

@@ -5,8 +5,11 @@
 #include "ui/scene/studio-figure.h"
 
 #include <gio/gio.h>
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
+
+#include "ui/scene/studio-format.h"
 
 #define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a picture of the size of a stamp */
 #define MAX_POINTS 240
@@ -145,9 +148,11 @@ label_of (const LoomDataset *dataset, const LoomTensor *y)
 
       if (names != NULL && k >= 0 && k < (gint64)g_strv_length ((char **)names))
         return g_strdup (names[k]);
-      return g_strdup_printf ("class %" G_GINT64_FORMAT, k);
+      g_autofree char *number = g_strdup_printf ("%" G_GINT64_FORMAT, k);
+      return g_strdup_printf (_ ("class %s"), number);
     }
-  return g_strdup_printf ("%.3g", loom_tensor_get (y, 0));
+  g_autofree char *value = g_strdup_printf ("%.3g", loom_tensor_get (y, 0));
+  return studio_format_local (value);
 }
 
 static StudioFigure *
@@ -264,7 +269,7 @@ figure_of (const LoomDataset *dataset)
       else if (figure->kind == STUDIO_FIGURE_IMAGE)
         figure->label = label_of (dataset, out[1]);
       else if (figure->n_groups > 0)
-        figure->label = g_strdup_printf ("%u classes", figure->n_groups);
+        figure->label = g_strdup_printf (ngettext ("%u class", "%u classes", figure->n_groups), figure->n_groups);
     }
   for (guint p = 0; p < LOOM_DATASET_MAX_PORTS; p++)
     g_clear_pointer (&out[p], loom_tensor_unref);

@@ -1,16 +1,20 @@
 #include "ui/scene/studio-measure.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
+
+#include "ui/scene/studio-format.h"
 
 static const struct
 {
-  const char *name, *title, *unit, *what;
+  const char *name, *title, *unit, *legend; /* legend: of which all cards' costs are shares */
 } measures[STUDIO_N_MEASURES] = {
-  [STUDIO_MEASURE_NONE] = { "none", "Nothing", "", "" },
-  [STUDIO_MEASURE_PARAMETERS] = { "parameters", "Parameters", "", "parameters" },
-  [STUDIO_MEASURE_OPERATIONS] = { "operations", "Operations", "FLOP", "a sample" },
-  [STUDIO_MEASURE_ACTIVATIONS] = { "activations", "Activations", NULL, "of activations a sample" },
-  [STUDIO_MEASURE_TIME] = { "time", "Time", "s", "for 32 samples, node by node" },
+  [STUDIO_MEASURE_NONE] = { "none", N_ ("Nothing"), "", "" },
+  [STUDIO_MEASURE_PARAMETERS] = { "parameters", N_ ("Parameters"), "", N_ ("Share of %s parameters") },
+  [STUDIO_MEASURE_OPERATIONS] = { "operations", N_ ("Operations"), "FLOP", N_ ("Share of %s a sample") },
+  [STUDIO_MEASURE_ACTIVATIONS]
+  = { "activations", N_ ("Activations"), NULL, N_ ("Share of %s of activations a sample") },
+  [STUDIO_MEASURE_TIME] = { "time", N_ ("Time"), "s", N_ ("Share of %s for 32 samples, node by node") },
 };
 
 const char *
@@ -22,7 +26,7 @@ studio_measure_name (StudioMeasure measure)
 const char *
 studio_measure_title (StudioMeasure measure)
 {
-  return measures[measure].title;
+  return _ (measures[measure].title);
 }
 
 StudioMeasure
@@ -111,9 +115,10 @@ studio_measure_set_times (StudioScene *scene, const char *scope_path, GHashTable
 static char *
 seconds_text (double seconds)
 {
-  return seconds >= 1      ? g_strdup_printf ("%.3g s", seconds)
-         : seconds >= 1e-3 ? g_strdup_printf ("%.3g ms", seconds * 1e3)
-                           : g_strdup_printf ("%.3g µs", seconds * 1e6);
+  g_autofree char *text = seconds >= 1      ? g_strdup_printf ("%.3g s", seconds)
+                          : seconds >= 1e-3 ? g_strdup_printf ("%.3g ms", seconds * 1e3)
+                                            : g_strdup_printf ("%.3g µs", seconds * 1e6);
+  return studio_format_local (text);
 }
 
 char *
@@ -129,7 +134,8 @@ studio_measure_text (StudioMeasure measure, double value)
     return loom_bytes_to_string (value);
   for (; value >= 999.5 && s + 1 < G_N_ELEMENTS (scale); s++)
     value /= 1000;
-  return g_strchomp (g_strdup_printf ("%.3g %s%s", value, scale[s], unit));
+  g_autofree char *text = g_strchomp (g_strdup_printf ("%.3g %s%s", value, scale[s], unit));
+  return studio_format_local (text);
 }
 
 char *
@@ -139,6 +145,6 @@ studio_measure_legend (const StudioScene *scene, StudioMeasure measure)
   g_autofree char *all = studio_measure_text (measure, total);
 
   if (measure == STUDIO_MEASURE_TIME && total <= 0)
-    return g_strdup ("Times are measured while it trains");
-  return g_strdup_printf ("Share of %s %s", all, measures[measure].what);
+    return g_strdup (_ ("Times are measured while it trains"));
+  return measure != STUDIO_MEASURE_NONE ? g_strdup_printf (_ (measures[measure].legend), all) : g_strdup ("");
 }
