@@ -9,6 +9,7 @@
 #include "engine/core/loom-fault.h"
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-tensor.h"
+#include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"
 #include "engine/graph/loom-expr.h"

@@ -1,17 +1,21 @@
-/* Tables as text: RFC 4180 with a header, one target column or several.
+/* Tables as text: RFC 4180, one target column or several.
  *
- * Faults name the line and the column. */
+ * Faults name the line and the column. What is done to numbers once they are read is in csv-prepare.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/data/csv-prepare.h"
+#include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
+
+static const char *const yes_no[] = { "true", "false", NULL };
 
 static const LoomDatasetParam params[] = {
   { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The file; its first line names the columns." },
@@ -23,6 +27,21 @@ static const LoomDatasetParam params[] = {
     .def = "",
     .doc = "Columns of x, separated by commas; all but the target when left out." },
   { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "One character between fields, or tab." },
+  { .name = "header",
+    .type = LOOM_DATASET_ENUM,
+    .def = "true",
+    .choices = yes_no,
+    .doc = "The first line names the columns; where it does not they are called c1, c2, and so on." },
+  { .name = "missing",
+    .type = LOOM_DATASET_ENUM,
+    .def = "refuse",
+    .choices = loom_csv_missing_choices,
+    .doc = "A number that is empty, NA or ?: an error, the column's mean over the training rows, or no such row." },
+  { .name = "normalize",
+    .type = LOOM_DATASET_ENUM,
+    .def = "none",
+    .choices = loom_csv_normalize_choices,
+    .doc = "Brings each column of x to mean 0 and deviation 1, or into 0 to 1, by the training rows." },
   { .name = "target_type",
     .type = LOOM_DATASET_ENUM,
     .def = "class",
@@ -38,6 +57,8 @@ typedef struct
   GPtrArray *names;           /* of all columns */
   GArray *features, *targets; /* guint, indices of columns */
   gboolean is_class;
+  gboolean row_is_read; /* the first line holds data and has been read already */
+  LoomCsvMissing missing;
 } Columns;
 
 static void
@@ -111,9 +132,12 @@ choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options
       g_propagate_error (error, failure);
       return FALSE;
     }
+  columns->missing = loom_csv_missing (klass, options);
+  columns->row_is_read = g_str_equal (loom_option_string (klass, options, "header"), "false");
   for (guint i = 0; i < reader->fields->len; i++)
     {
-      const char *name = g_ptr_array_index (reader->fields, i);
+      g_autofree char *number = g_strdup_printf ("c%u", i + 1);
+      const char *name = columns->row_is_read ? number : g_ptr_array_index (reader->fields, i);
       int before = find_column (columns, name);
 
       /* A column is chosen by its name, which must therefore stand for one. */
@@ -231,13 +255,21 @@ static gboolean
 parse_number (const LoomCsvReader *reader, const Columns *columns, guint column, float *value, GError **error)
 {
   const char *text = g_ptr_array_index (reader->fields, column);
+  const gboolean is_missing = loom_csv_is_missing (text);
   char *end;
-  double number = g_ascii_strtod (text, &end);
+  double number;
 
+  if (is_missing && columns->missing != LOOM_CSV_MISSING_REFUSE)
+    {
+      *value = NAN;
+      return TRUE;
+    }
+  number = g_ascii_strtod (text, &end);
   if (end == text || *end != '\0' || !isfinite (number))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number.", reader->path,
-                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number%s.", reader->path,
+                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
+                   is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" leaves the row out" : "");
       return FALSE;
     }
   *value = (float)number;
@@ -264,14 +296,38 @@ append_numbers (const LoomCsvReader *reader, const Columns *columns, const GArra
   return TRUE;
 }
 
+static gboolean
+has_gap (const GArray *values, guint from)
+{
+  for (guint i = from; i < values->len; i++)
+    if (isnan (g_array_index (values, float, i)))
+      return TRUE;
+  return FALSE;
+}
+
+/* A row without its class is of no use; one with gaps, where these are not filled. */
+static gboolean
+is_left_out (const LoomCsvReader *reader, const Columns *columns, const GArray *x, guint from)
+{
+  if (columns->missing == LOOM_CSV_MISSING_REFUSE)
+    return FALSE;
+  if (columns->is_class
+      && loom_csv_is_missing (g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0))))
+    return TRUE;
+  return columns->missing == LOOM_CSV_MISSING_DROP && has_gap (x, from);
+}
+
 /* Reads all rows: numbers into x and, for float targets, y; class labels as texts. */
 static gboolean
-read_rows (LoomCsvReader *reader, const Columns *columns, GArray *x, GArray *y, GPtrArray *labels, GError **error)
+read_rows (LoomCsvReader *reader, Columns *columns, GArray *x, GArray *y, GPtrArray *labels, GError **error)
 {
   GError *failure = NULL;
 
-  while (loom_csv_read_row (reader, &failure))
+  while (columns->row_is_read || loom_csv_read_row (reader, &failure))
     {
+      const guint before_x = x->len, before_y = y->len;
+
+      columns->row_is_read = FALSE;
       if (reader->fields->len != columns->names->len)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but the header names %u.",
@@ -280,6 +336,11 @@ read_rows (LoomCsvReader *reader, const Columns *columns, GArray *x, GArray *y, 
         }
       if (!append_numbers (reader, columns, columns->features, x, error))
         return FALSE;
+      if (is_left_out (reader, columns, x, before_x))
+        {
+          g_array_set_size (x, before_x);
+          continue;
+        }
       if (columns->is_class)
         {
           guint column = g_array_index (columns->targets, guint, 0);
@@ -295,6 +356,11 @@ read_rows (LoomCsvReader *reader, const Columns *columns, GArray *x, GArray *y, 
         }
       else if (!append_numbers (reader, columns, columns->targets, y, error))
         return FALSE;
+      if (has_gap (y, before_y))
+        {
+          g_array_set_size (x, before_x);
+          g_array_set_size (y, before_y);
+        }
     }
   if (failure != NULL)
     {
@@ -303,7 +369,10 @@ read_rows (LoomCsvReader *reader, const Columns *columns, GArray *x, GArray *y, 
     }
   if (x->len == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a header and no rows.", reader->path);
+      if (columns->missing == LOOM_CSV_MISSING_REFUSE)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a header and no rows.", reader->path);
+      else
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no row without a gap.", reader->path);
       return FALSE;
     }
   return TRUE;
@@ -432,6 +501,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   loom_table_random_split (self, data, (guint64)loom_option_int (klass, options, "seed"),
                            loom_option_float (klass, options, "val_fraction"),
                            loom_option_float (klass, options, "test_fraction"));
+  loom_csv_prepare (self, klass, options, inputs);
   return self;
 }
 
@@ -457,6 +527,7 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, Columns *col
 
   columns->names = g_ptr_array_new_with_free_func (g_free);
   columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
+  columns->missing = self->feature_fill != NULL ? LOOM_CSV_MISSING_MEAN : LOOM_CSV_MISSING_REFUSE;
   for (guint i = 0; i < first->fields->len; i++)
     {
       g_ptr_array_add (columns->names, g_strdup (g_ptr_array_index (first->fields, i)));
@@ -534,6 +605,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
       if (t == NULL)
         return FALSE;
       memcpy (t->data, x->data, t->bytes);
+      loom_csv_prepare_row (self, t->data);
       loom_sample_item_add (items, t, items->len + 1);
     }
   if (failure != NULL)

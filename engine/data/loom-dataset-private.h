@@ -41,6 +41,8 @@ struct _LoomDataset
   /* Of tables as text: what stands between fields, and the columns of x. */
   char delimiter;
   char **feature_names;
+  /* Of each feature: what stands for a number that is missing, and (x - shift) · scale; NULL: nothing is done. */
+  float *feature_fill, *feature_shift, *feature_scale;
 };
 
 /* One option, its default where it is not given. Names must be in the class's params. */
@@ -68,6 +70,8 @@ void loom_table_set_split (LoomDataset *self, LoomSplit split, LoomTensor *const
 /* Deals rows of one table to the three splits, at random by seed, each in file order. */
 void loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
                               double test_fraction);
+/* The rows of the table that belong to a split, *n of them; NULL: the first *n. */
+const guint32 *loom_table_rows (const LoomDataset *self, LoomSplit split, gint64 *n);
 gboolean loom_table_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
                           LoomTensor *const out[], GError **error);
 void loom_table_free (LoomDataset *self);

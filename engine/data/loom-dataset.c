@@ -137,6 +137,9 @@ loom_dataset_free (LoomDataset *self)
     return;
   g_clear_pointer (&self->class_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
+  g_clear_pointer (&self->feature_fill, g_free);
+  g_clear_pointer (&self->feature_shift, g_free);
+  g_clear_pointer (&self->feature_scale, g_free);
   self->klass->free (self);
 }
 

@@ -78,6 +78,13 @@ loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 se
     }
 }
 
+const guint32 *
+loom_table_rows (const LoomDataset *base, LoomSplit split, gint64 *n)
+{
+  *n = base->info.n[split];
+  return ((const Table *)base)->split[split].rows;
+}
+
 /* The thread sanitizer cannot start a program in which the linker chooses functions. */
 #ifdef __SANITIZE_THREAD__
 #define VECTOR_CLONES

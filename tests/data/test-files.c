@@ -264,11 +264,15 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "a,kind\n\"1\n2\",0\n\n3,4,5\n", "“@/a.csv” line 2, column “a”: “1\n2” is no number." },
     { "a,kind\n1,0\n\n3,4,5\n", "“@/a.csv” line 4 has 3 fields, but the header names 2." },
     { "a,kind\n1,0\nabc,1\n", "“@/a.csv” line 3, column “a”: “abc” is no number." },
-    { "a,kind\n1,0\n,1\n", "“@/a.csv” line 3, column “a”: “” is no number." },
+    { "a,kind\n1,0\n,1\n",
+      "“@/a.csv” line 3, column “a”: “” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" leaves the "
+      "row out." },
     { "a,kind\n1,0\n-1e300,0\n",
       "“@/a.csv” line 3, column “a”: -1e300 is larger than single precision holds (3.4e38). Scale the column, or leave "
       "it out." },
-    { "a,kind\nnan,0\n", "“@/a.csv” line 2, column “a”: “nan” is no number." },
+    { "a,kind\nnan,0\n",
+      "“@/a.csv” line 2, column “a”: “nan” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" leaves "
+      "the row out." },
     { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty." },
     { "a,kind\n1,\"x\n", "“@/a.csv” line 2: a quoted field is not closed." },
     { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },

@@ -1,0 +1,63 @@
+/* What a table as text most likely is: its separator, whether its first line names the columns, what each column holds
+ * and what it is good for. Only the head of the file is read, so that a table of gigabytes is looked at as quickly as a
+ * small one. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* What a column is used for. */
+typedef enum
+{
+  LOOM_CSV_FEATURE, /* a number that the network sees */
+  LOOM_CSV_TARGET,  /* what it is to predict */
+  LOOM_CSV_IGNORED, /* words, or the same everywhere */
+  LOOM_CSV_ID,      /* names the row; left out, too */
+  LOOM_CSV_N_ROLES
+} LoomCsvRole;
+
+const char *loom_csv_role_title (LoomCsvRole role);
+
+typedef struct
+{
+  char *name; /* "c1", "c2" … where no line names them */
+  LoomCsvRole role;
+  gboolean is_number, is_integer; /* all values that are there */
+  guint n_missing;
+  guint n_distinct;                         /* counted up to LOOM_CSV_DISTINCT */
+  double minimum, maximum, mean, deviation; /* of numbers */
+  char *example;                            /* the first value that is there; NULL: none is */
+} LoomCsvColumn;
+
+/* More different values than this are not counted, and are no classes. */
+#define LOOM_CSV_DISTINCT 51
+
+typedef struct
+{
+  char delimiter;
+  gboolean has_header;
+  GPtrArray *columns; /* LoomCsvColumn */
+  guint n_rows;       /* that were looked at */
+  gboolean is_whole;  /* these are all rows of the file */
+  guint64 size;       /* of the file, in bytes */
+} LoomCsvGuess;
+
+/* delimiter 0 and has_header -1 are guessed. NULL with IO where the file cannot be read, and with DATA where it is no
+ * table: empty, no text, a single column, or rows of different lengths; the sentence says what is wrong and where. */
+LoomCsvGuess *loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **error);
+void loom_csv_guess_free (LoomCsvGuess *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCsvGuess, loom_csv_guess_free)
+
+/* TRUE if the column's values are names of classes: words, or a few whole numbers from 0. */
+gboolean loom_csv_column_is_classes (const LoomCsvGuess *self, guint column);
+/* TRUE if the text stands for a value that is not there: "", "NA", "nan", "null", "?" … */
+gboolean loom_csv_is_missing (const char *text);
+
+/* Options of the data set "csv" for columns in these roles, as name, value, …, NULL (transfer full); those that are the
+ * defaults are left out. path stands in them as it is. NULL with DATA where there is no target, no feature, or a
+ * feature that is no number. */
+char **loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *normalize, const char *missing,
+                               GError **error);
+
+G_END_DECLS

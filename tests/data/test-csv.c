@@ -1,0 +1,266 @@
+/* Tables as text: what is guessed of them, and what their gaps and columns become. */
+#include <math.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-csv-guess.h"
+#include "engine/data/loom-dataset.h"
+
+static char *path; /* of the file that the next assertion reads */
+
+static void
+write_text (const char *text)
+{
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+static LoomCsvGuess *
+guess (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  LoomCsvGuess *self;
+
+  write_text (text);
+  self = loom_csv_guess_file (path, 0, -1, &error);
+  g_assert_no_error (error);
+  return self;
+}
+
+static const LoomCsvColumn *
+column (const LoomCsvGuess *self, const char *name)
+{
+  for (guint i = 0; i < self->columns->len; i++)
+    if (strcmp (((LoomCsvColumn *)self->columns->pdata[i])->name, name) == 0)
+      return self->columns->pdata[i];
+  g_error ("There is no column %s.", name);
+}
+
+/* The options of a guess, as one text. */
+static char *
+options_of (const LoomCsvGuess *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) options = loom_csv_guess_options (self, "t.csv", NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  return g_strjoinv (" ", options);
+}
+
+static void
+test_guess (void)
+{
+  static const struct
+  {
+    const char *text, *options;
+  } cases[] = {
+    { "a,b,kind\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n", "path t.csv target kind" },
+    { "id;name;length;width\n1;Ann;1.5;2\n2;Bo;2.5;7\n3;Cy;3;5.5\n4;Di;9;1\n",
+      "path t.csv target width features length delimiter ; target_type float" },
+    { "1\t2\t0\n3\t4\t1\n5\t6\t0\n9\t8\t1\n", "path t.csv target c3 delimiter tab header false" },
+    { "\xef\xbb\xbf\"a, or so\",price\r\n1,100.5\r\n2,300\r\n", NULL },
+    { "species,length\nrose,1\ntulip,2\nrose,3\ntulip,5\n", "path t.csv target species" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomCsvGuess) self = guess (cases[i].text);
+      g_autofree char *options = cases[i].options != NULL ? options_of (self) : NULL;
+
+      g_assert_cmpstr (options, ==, cases[i].options);
+    }
+}
+
+static void
+test_columns (void)
+{
+  g_autoptr (LoomCsvGuess) self = guess ("id,age,town,same,y\n"
+                                         "1,20,Ulm,5,0\n"
+                                         "2,NA,Bonn,5,1\n"
+                                         "3,40,Ulm,5,0\n"
+                                         "4,60,,5,1\n");
+  const LoomCsvColumn *age = column (self, "age");
+
+  g_assert_true (self->has_header && self->is_whole);
+  g_assert_cmpuint (self->n_rows, ==, 4);
+  g_assert_cmpint (column (self, "id")->role, ==, LOOM_CSV_ID);
+  g_assert_cmpint (column (self, "town")->role, ==, LOOM_CSV_IGNORED);
+  g_assert_cmpint (column (self, "same")->role, ==, LOOM_CSV_IGNORED);
+  g_assert_cmpint (column (self, "y")->role, ==, LOOM_CSV_TARGET);
+  g_assert_true (age->is_number && age->is_integer);
+  g_assert_cmpuint (age->n_missing, ==, 1);
+  g_assert_cmpfloat (age->mean, ==, 40);
+  g_assert_cmpfloat_with_epsilon (age->deviation, sqrt (800.0 / 3), 1e-9);
+  g_assert_false (column (self, "town")->is_number);
+  g_assert_cmpuint (column (self, "town")->n_distinct, ==, 2);
+  g_assert_true (loom_csv_column_is_classes (self, 4));
+}
+
+static void
+test_no_table (void)
+{
+  static const struct
+  {
+    const char *text, *words;
+  } cases[] = {
+    { "", "is empty" },
+    { "a\n1\n2\n", "a single column" },
+    { "a,b\n", "no rows below" },
+    { "a,b\n1,2\n1,2,3\n", "line 3 has 3 fields, but the first line has 2" },
+    { "a,b\n\xff\xfe,2\n", "no UTF-8" },
+    { "a,b\n1,\"2\n", "is not closed" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      write_text (cases[i].text);
+      g_assert_null (loom_csv_guess_file (path, 0, -1, &error));
+      g_assert_nonnull (strstr (error->message, cases[i].words));
+    }
+  g_unlink (path);
+  g_assert_null (loom_csv_guess_file (path, 0, -1, NULL));
+}
+
+static void
+test_refused_roles (void)
+{
+  g_autoptr (LoomCsvGuess) self = guess ("a,town,y\n1,Ulm,2.5\n2,Bonn,3.5\n5,Ulm,1.5\n");
+  LoomCsvColumn *town = self->columns->pdata[1], *a = self->columns->pdata[0], *y = self->columns->pdata[2];
+  g_autoptr (GError) error = NULL;
+
+  town->role = LOOM_CSV_FEATURE;
+  g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "holds words, such as “Ulm”"));
+  g_clear_error (&error);
+  town->role = a->role = LOOM_CSV_IGNORED;
+  g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "at least one column as a feature"));
+  g_clear_error (&error);
+  y->role = LOOM_CSV_FEATURE;
+  g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "is to be predicted"));
+}
+
+/* Of a table much larger than its head only the head is read. */
+static void
+test_large (void)
+{
+  g_autoptr (GString) text = g_string_new ("a,b,c\n");
+  g_autoptr (LoomCsvGuess) self = NULL;
+
+  for (guint i = 0; i < 200000; i++)
+    g_string_append_printf (text, "%u,%u.5,%u\n", i * 7 % 1000, i, i % 3);
+  self = guess (text->str);
+  g_assert_false (self->is_whole);
+  g_assert_cmpuint (self->n_rows, >=, 1000);
+  g_assert_cmpuint (self->n_rows, <, 10000);
+  g_assert_cmpuint (self->size, ==, text->len);
+}
+
+/* All samples of a split as one row of numbers x. */
+static GArray *
+read_x (const char *const *strv, LoomSplit split)
+{
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = loom_dataset_open ("csv", &o, &error);
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (float));
+
+  g_assert_no_error (error);
+  for (gint64 i = 0; i < loom_dataset_count (dataset, split); i++)
+    {
+      const LoomDatasetInfo *info = loom_dataset_info (dataset);
+      const gint64 width = info->port[0].type.shape.dim[1].coef, one = 1;
+      g_autoptr (LoomTensor) x = loom_tensor_new (LOOM_F32, 2, (gint64[]){ 1, width }, NULL);
+      g_autoptr (LoomTensor) y = loom_tensor_new (LOOM_I64, 1, &one, NULL);
+
+      g_assert_true (loom_dataset_read (dataset, split, &i, 1, (LoomTensor *[]){ x, y }, NULL));
+      g_array_append_vals (all, x->data, width);
+    }
+  return all;
+}
+
+static void
+assert_x (const char *const *strv, const float *expected, guint n)
+{
+  g_autoptr (GArray) x = read_x (strv, LOOM_SPLIT_TRAIN);
+
+  g_assert_cmpuint (x->len, ==, n);
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpfloat_with_epsilon (g_array_index (x, float, i), expected[i], 1e-6);
+}
+
+static void
+test_gaps (void)
+{
+  const char *fill[] = { "path", path, "target", "k", "test_fraction", "0", "missing", "mean", NULL };
+  const char *drop[] = { "path", path, "target", "k", "test_fraction", "0", "missing", "drop", NULL };
+
+  /* The third row has no class, and so is of no use either way. */
+  write_text ("a,b,k\n1,10,0\n?,20,1\n9,90,\n5,,0\n");
+  assert_x (fill, (const float[]){ 1, 10, 3, 20, 5, 15 }, 6);
+  assert_x (drop, (const float[]){ 1, 10 }, 2);
+}
+
+static void
+test_normalize (void)
+{
+  const char *standard[]
+      = { "path", path, "target", "c3", "test_fraction", "0", "header", "false", "normalize", "standard", NULL };
+  const char *minmax[]
+      = { "path", path, "target", "c3", "test_fraction", "0", "header", "false", "normalize", "minmax", NULL };
+
+  /* The second column is the same everywhere. */
+  write_text ("1,7,0\n3,7,1\n");
+  assert_x (standard, (const float[]){ -1, 0, 1, 0 }, 4);
+  assert_x (minmax, (const float[]){ 0, 0, 1, 0 }, 4);
+}
+
+/* Rows to be tested on have no part in means and deviations. */
+static void
+test_training_rows (void)
+{
+  const char *strv[] = { "path", path, "target", "k", "test_fraction", "0.5", "normalize", "standard", NULL };
+  g_autoptr (GString) text = g_string_new ("a,k\n");
+  g_autoptr (GArray) x = NULL;
+  double sum = 0, squares = 0;
+
+  for (guint i = 0; i < 50; i++)
+    g_string_append_printf (text, "%u,%u\n", i * i, i % 2);
+  write_text (text->str);
+  x = read_x (strv, LOOM_SPLIT_TRAIN);
+  for (guint i = 0; i < x->len; i++)
+    {
+      sum += g_array_index (x, float, i);
+      squares += g_array_index (x, float, i) * g_array_index (x, float, i);
+    }
+  g_assert_cmpfloat_with_epsilon (sum / x->len, 0, 1e-5);
+  g_assert_cmpfloat_with_epsilon (squares / x->len, 1, 1e-5);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *folder = NULL;
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  folder = g_dir_make_tmp ("csv-XXXXXX", NULL);
+  path = g_build_filename (folder, "t.csv", NULL);
+  g_test_add_func ("/csv/guess", test_guess);
+  g_test_add_func ("/csv/columns", test_columns);
+  g_test_add_func ("/csv/no-table", test_no_table);
+  g_test_add_func ("/csv/refused-roles", test_refused_roles);
+  g_test_add_func ("/csv/large", test_large);
+  g_test_add_func ("/csv/gaps", test_gaps);
+  g_test_add_func ("/csv/normalize", test_normalize);
+  g_test_add_func ("/csv/training-rows", test_training_rows);
+  status = g_test_run ();
+  g_unlink (path);
+  g_rmdir (folder);
+  g_free (path);
+  return status;
+}
