@@ -1,4 +1,5 @@
 /* Editing the text of a note or the title of a frame in place, in a popover: one transaction when it closes. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
@@ -116,7 +117,7 @@ studio_annotation_edit (StudioCanvas *canvas, guint index)
       gtk_editable_set_text (GTK_EDITABLE (edit->editor), annotation->text);
     }
   gtk_accessible_update_property (GTK_ACCESSIBLE (edit->editor), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  annotation->is_note ? "Text of the note" : "Title of the frame", -1);
+                                  annotation->is_note ? _ ("Text of the note") : _ ("Title of the frame"), -1);
   key = gtk_event_controller_key_new ();
   gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), edit);

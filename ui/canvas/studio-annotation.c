@@ -4,6 +4,7 @@
  * wires, and its geometry says what a press means, as for cards. */
 #include "ui/canvas/studio-annotation.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ studio_annotation_view_update (StudioAnnotationView *self, const StudioScene *sc
   const StudioAnnotation *annotation = &scene->annotation[index];
   GtkAccessible *accessible = GTK_ACCESSIBLE (self);
   g_autofree char *shown = g_strdup_printf ("%g %g %s", annotation->width, annotation->height, annotation->text);
-  g_autofree char *label = g_strdup_printf (annotation->is_note ? "Note: %s" : "Frame %s", annotation->text);
+  g_autofree char *label = g_strdup_printf (annotation->is_note ? _ ("Note: %s") : _ ("Frame %s"), annotation->text);
   g_autoptr (GString) inside = g_string_new (NULL);
 
   self->index = index;
@@ -80,7 +81,13 @@ studio_annotation_view_update (StudioAnnotationView *self, const StudioScene *sc
   for (guint i = 0; !annotation->is_note && i < scene->n_items; i++)
     if (studio_geometry_is_within (annotation, scene->item[i].x, scene->item[i].y, scene->item[i].width,
                                    scene->item[i].height))
-      g_string_append_printf (inside, "%s%s", inside->len > 0 ? ", " : "holds ", scene->item[i].id);
+      g_string_append_printf (inside, "%s%s", inside->len > 0 ? ", " : "", scene->item[i].id);
+  if (inside->len > 0)
+    {
+      g_autofree char *names = g_strdup (inside->str);
+
+      g_string_printf (inside, _ ("holds %s"), names);
+    }
   gtk_accessible_update_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL, label, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                   inside->str, -1);
   gtk_accessible_update_state (accessible, GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);

@@ -1,6 +1,8 @@
 /* Where one is: "Graph › conv_block · 3 uses · Make unique", over the canvas while a module is shown. */
 #include "ui/canvas/studio-canvas-private.h"
 
+#include <glib/gi18n.h>
+
 typedef struct
 {
   StudioDocument *document;
@@ -66,13 +68,13 @@ rebuild (Breadcrumb *self)
     gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
     gtk_box_append (GTK_BOX (self->box), label);
   }
-  text = g_strdup_printf (uses == 1 ? "· %u use" : "· %u uses", uses);
+  text = g_strdup_printf (ngettext ("· %u use", "· %u uses", uses), uses);
   add_label (self, text);
   if (uses > 1)
     {
-      GtkWidget *button = gtk_button_new_with_label ("Make unique");
+      GtkWidget *button = gtk_button_new_with_label (_ ("Make unique"));
 
-      gtk_widget_set_tooltip_text (button, "Give this place a definition of its own");
+      gtk_widget_set_tooltip_text (button, _ ("Give this place a definition of its own"));
       gtk_widget_add_css_class (button, "flat");
       g_signal_connect (button, "clicked", G_CALLBACK (unique_cb), self);
       gtk_box_append (GTK_BOX (self->box), button);

@@ -1,4 +1,5 @@
 /* The canvas's commands as class actions, with their keys: one table. */
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ pasted_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self->document == NULL)
     return;
   if (text == NULL || text[0] != '<')
-    studio_canvas_say (self, "There are no nodes on the clipboard.");
+    studio_canvas_say (self, _ ("There are no nodes on the clipboard."));
   else if (!studio_clipboard_paste (self->document, text, self->paste_x, self->paste_y, &error))
     studio_canvas_say (self, error->message);
   else
@@ -222,7 +223,7 @@ static void
 mute (StudioCanvas *self)
 {
   if (!studio_document_mute_selection (self->document))
-    studio_canvas_say (self, "Select the layers that are to be left out first.");
+    studio_canvas_say (self, _ ("Select the layers that are to be left out first."));
 }
 
 static void
@@ -351,47 +352,53 @@ static const struct
     NULL },
   { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, NULL, NULL },
   { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, NULL, NULL },
-  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, "Edit", "Cut, and reconnect the neighbours" },
-  { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, "Edit", "Copy" },
-  { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, "Edit", "Paste" },
-  { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0, "Edit", "Delete" },
-  { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK, "Edit", "Select all" },
-  { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Select nothing" },
-  { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, "Edit", "Duplicate" },
-  { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Arrange",
-    "Arrange the graph, or the selection" },
-  { "canvas.align-left", align_left, 0, 0, 0, "Arrange", "Align left edges" },
-  { "canvas.align-centre", align_centre, 0, 0, 0, "Arrange", "Align centres" },
-  { "canvas.align-right", align_right, 0, 0, 0, "Arrange", "Align right edges" },
-  { "canvas.align-top", align_top, 0, 0, 0, "Arrange", "Align top edges" },
-  { "canvas.align-middle", align_middle, 0, 0, 0, "Arrange", "Align middles" },
-  { "canvas.align-bottom", align_bottom, 0, 0, 0, "Arrange", "Align bottom edges" },
-  { "canvas.distribute-horizontally", distribute_horizontally, 0, 0, 0, "Arrange", "Distribute horizontally" },
-  { "canvas.distribute-vertically", distribute_vertically, 0, 0, 0, "Arrange", "Distribute vertically" },
-  { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, "Edit", "Open the context menu" },
-  { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, "Add", "Connect the card to another" },
-  { "canvas.quick-add", quick_add, GDK_KEY_a, 0, GDK_SHIFT_MASK, "Add", "Add a layer" },
-  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, "Edit", "Mend the fault of the selected card" },
-  { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, "Go", "Enter the module" },
-  { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK, "Go", "Leave the module" },
-  { "canvas.make-unique", make_unique, 0, 0, 0, "Edit", "Make this module unique" },
-  { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0, "Go", "Go to the parameters" },
-  { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK, "Go", "Next card" },
-  { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, "Go", "Previous card" },
-  { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, "Edit", "Group into a module" },
-  { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Ungroup the module" },
-  { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, "Add", "Add a module from the library" },
-  { "canvas.save-to-library", studio_canvas_save_to_library, 0, 0, 0, "Edit", "Save the module to my library" },
-  { "canvas.mute", mute, GDK_KEY_m, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Mute or unmute the layers" },
-  { "canvas.swap", studio_swap_popup, GDK_KEY_s, 0, GDK_ALT_MASK, "Edit", "Swap the layer for another" },
-  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, "Add",
-    "Add a frame around the selection" },
-  { "canvas.add-point", studio_canvas_add_point, 0, 0, 0, "Add", "Add a reroute point to the wire" },
-  { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK, "Add", "Add a note" },
-  { "canvas.move-left", move_left, 0, 0, 0, "Arrange", "Move left" },
-  { "canvas.move-right", move_right, 0, 0, 0, "Arrange", "Move right" },
-  { "canvas.move-up", move_up, 0, 0, 0, "Arrange", "Move up" },
-  { "canvas.move-down", move_down, 0, 0, 0, "Arrange", "Move down" },
+  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Cut, and reconnect the neighbours") },
+  { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Copy") },
+  { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Paste") },
+  { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0, N_ ("Edit"), N_ ("Delete") },
+  { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Select all") },
+  { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
+    N_ ("Select nothing") },
+  { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Duplicate") },
+  { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Arrange"),
+    N_ ("Arrange the graph, or the selection") },
+  { "canvas.align-left", align_left, 0, 0, 0, N_ ("Arrange"), N_ ("Align left edges") },
+  { "canvas.align-centre", align_centre, 0, 0, 0, N_ ("Arrange"), N_ ("Align centres") },
+  { "canvas.align-right", align_right, 0, 0, 0, N_ ("Arrange"), N_ ("Align right edges") },
+  { "canvas.align-top", align_top, 0, 0, 0, N_ ("Arrange"), N_ ("Align top edges") },
+  { "canvas.align-middle", align_middle, 0, 0, 0, N_ ("Arrange"), N_ ("Align middles") },
+  { "canvas.align-bottom", align_bottom, 0, 0, 0, N_ ("Arrange"), N_ ("Align bottom edges") },
+  { "canvas.distribute-horizontally", distribute_horizontally, 0, 0, 0, N_ ("Arrange"),
+    N_ ("Distribute horizontally") },
+  { "canvas.distribute-vertically", distribute_vertically, 0, 0, 0, N_ ("Arrange"), N_ ("Distribute vertically") },
+  { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, N_ ("Edit"), N_ ("Open the context menu") },
+  { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, N_ ("Add"), N_ ("Connect the card to another") },
+  { "canvas.quick-add", quick_add, GDK_KEY_a, 0, GDK_SHIFT_MASK, N_ ("Add"), N_ ("Add a layer") },
+  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Mend the fault of the selected card") },
+  { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Enter the module") },
+  { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Leave the module") },
+  { "canvas.make-unique", make_unique, 0, 0, 0, N_ ("Edit"), N_ ("Make this module unique") },
+  { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0, N_ ("Go"), N_ ("Go to the parameters") },
+  { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Next card") },
+  { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Previous card") },
+  { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Group into a module") },
+  { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
+    N_ ("Ungroup the module") },
+  { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, N_ ("Add"),
+    N_ ("Add a module from the library") },
+  { "canvas.save-to-library", studio_canvas_save_to_library, 0, 0, 0, N_ ("Edit"),
+    N_ ("Save the module to my library") },
+  { "canvas.mute", mute, GDK_KEY_m, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
+    N_ ("Mute or unmute the layers") },
+  { "canvas.swap", studio_swap_popup, GDK_KEY_s, 0, GDK_ALT_MASK, N_ ("Edit"), N_ ("Swap the layer for another") },
+  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, N_ ("Add"),
+    N_ ("Add a frame around the selection") },
+  { "canvas.add-point", studio_canvas_add_point, 0, 0, 0, N_ ("Add"), N_ ("Add a reroute point to the wire") },
+  { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK, N_ ("Add"), N_ ("Add a note") },
+  { "canvas.move-left", move_left, 0, 0, 0, N_ ("Arrange"), N_ ("Move left") },
+  { "canvas.move-right", move_right, 0, 0, 0, N_ ("Arrange"), N_ ("Move right") },
+  { "canvas.move-up", move_up, 0, 0, 0, N_ ("Arrange"), N_ ("Move up") },
+  { "canvas.move-down", move_down, 0, 0, 0, N_ ("Arrange"), N_ ("Move down") },
 };
 
 static void

@@ -1,4 +1,5 @@
 /* Attachments of cards (pins, live values, progress, tooltips), where cards are, and which of them has the focus. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
@@ -208,7 +209,7 @@ studio_canvas_current_annotation (StudioCanvas *self)
 void
 studio_canvas_add_note (StudioCanvas *self, double x, double y)
 {
-  guint64 serial = studio_document_add_note (self->document, "Note", x, y);
+  guint64 serial = studio_document_add_note (self->document, _ ("Note"), x, y);
   guint index = studio_scene_find_annotation (studio_canvas_scene (self), serial);
 
   studio_canvas_focus_annotation (self, index);
@@ -223,7 +224,7 @@ studio_canvas_add_frame (StudioCanvas *self)
   guint index;
 
   studio_canvas_get_centre (self, &x, &y);
-  serial = studio_document_add_frame (self->document, "Frame", x, y);
+  serial = studio_document_add_frame (self->document, _ ("Frame"), x, y);
   index = studio_scene_find_annotation (studio_canvas_scene (self), serial);
   studio_canvas_focus_annotation (self, index);
   studio_annotation_edit (self, index);

@@ -1,4 +1,5 @@
 /* Pointer, keys, scrolling, pinching and dropping: GTK's events into the gesture machine and the actions. */
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ explain_refusal (StudioCanvas *self)
     self->refusal = studio_document_dup_refusal (self->document, other->serial, other->output[hit->port].name,
                                                  fixed->serial, fixed->input[g->fixed_port].name);
   if (self->refusal == NULL)
-    self->refusal = g_strdup ("This port does not take the wire.");
+    self->refusal = g_strdup (_ ("This port does not take the wire."));
 }
 
 gboolean
@@ -306,10 +307,10 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
           {
             if (hit.item != fixed)
               studio_canvas_say (self, from_output
-                                           ? "That is an output too: wires go from an output to an input, which is "
-                                             "at the left of a card."
-                                           : "That is an input too: wires go from an output, which is at the right "
-                                             "of a card, to an input.");
+                                           ? _ ("That is an output too: wires go from an output to an input, which is "
+                                                "at the left of a card.")
+                                           : _ ("That is an input too: wires go from an output, which is at the right "
+                                                "of a card, to an input."));
             break;
           }
         /* A wire that was dropped beside the canvas asks at its edge, and the new card is in sight. */

@@ -2,6 +2,7 @@
  *
  * A menu says with words what keys do without: its entries are the canvas's actions, and those that need to know where
  * one has pressed (the port, the place) are actions of their own, "menu.", which read it from the canvas. */
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/canvas/studio-canvas-private.h"
@@ -120,89 +121,89 @@ struct _Entry
 #define SECTION "" /* in place of a label: a line between what stands above and below */
 
 static const Entry align_entries[] = {
-  { "Left edges", "canvas.align-left" },
-  { "Centres", "canvas.align-centre" },
-  { "Right edges", "canvas.align-right" },
+  { N_ ("Left edges"), "canvas.align-left" },
+  { N_ ("Centres"), "canvas.align-centre" },
+  { N_ ("Right edges"), "canvas.align-right" },
   { SECTION },
-  { "Top edges", "canvas.align-top" },
-  { "Middles", "canvas.align-middle" },
-  { "Bottom edges", "canvas.align-bottom" },
+  { N_ ("Top edges"), "canvas.align-top" },
+  { N_ ("Middles"), "canvas.align-middle" },
+  { N_ ("Bottom edges"), "canvas.align-bottom" },
   { SECTION },
-  { "Distribute horizontally", "canvas.distribute-horizontally" },
-  { "Distribute vertically", "canvas.distribute-vertically" },
+  { N_ ("Distribute horizontally"), "canvas.distribute-horizontally" },
+  { N_ ("Distribute vertically"), "canvas.distribute-vertically" },
   { NULL },
 };
 
 static const Entry card_entries[] = {
-  { "Parameters", "canvas.inspect", "Return" },
-  { "Enter module", "canvas.enter", "Tab", is_module },
-  { "Mend the fault", "canvas.fix", "<Control>period", has_fix },
+  { N_ ("Parameters"), "canvas.inspect", "Return" },
+  { N_ ("Enter module"), "canvas.enter", "Tab", is_module },
+  { N_ ("Mend the fault"), "canvas.fix", "<Control>period", has_fix },
   { SECTION },
-  { "Add behind…", "menu.add-behind", NULL, has_output },
-  { "Connect…", "canvas.connect", "<Control>l" },
-  { "Watch output", "menu.watch", "<Control><Shift>w", has_output },
-  { "Watch gradient", "menu.watch-gradient", "<Control><Alt>w", has_output },
+  { N_ ("Add behind…"), "menu.add-behind", NULL, has_output },
+  { N_ ("Connect…"), "canvas.connect", "<Control>l" },
+  { N_ ("Watch output"), "menu.watch", "<Control><Shift>w", has_output },
+  { N_ ("Watch gradient"), "menu.watch-gradient", "<Control><Alt>w", has_output },
   { SECTION },
-  { "Cut and reconnect", "canvas.cut", "<Control>x" },
-  { "Copy", "canvas.copy", "<Control>c" },
-  { "Duplicate", "canvas.duplicate", "<Control>d" },
-  { "Delete", "canvas.delete", "Delete" },
+  { N_ ("Cut and reconnect"), "canvas.cut", "<Control>x" },
+  { N_ ("Copy"), "canvas.copy", "<Control>c" },
+  { N_ ("Duplicate"), "canvas.duplicate", "<Control>d" },
+  { N_ ("Delete"), "canvas.delete", "Delete" },
   { SECTION },
-  { "Mute", "canvas.mute", "<Control><Shift>m", is_heard },
-  { "Unmute", "canvas.mute", "<Control><Shift>m", is_muted },
-  { "Swap for…", "canvas.swap", "<Alt>s", is_layer },
+  { N_ ("Mute"), "canvas.mute", "<Control><Shift>m", is_heard },
+  { N_ ("Unmute"), "canvas.mute", "<Control><Shift>m", is_muted },
+  { N_ ("Swap for…"), "canvas.swap", "<Alt>s", is_layer },
   { SECTION },
-  { "Group into a module", "canvas.group", "<Control>g" },
-  { "Ungroup", "canvas.ungroup", "<Control><Shift>g", is_module },
-  { "Save to my library", "canvas.save-to-library", NULL, is_module },
-  { "Arrange selection", "canvas.auto-layout", "<Control><Shift>l", are_several },
-  { "Align", NULL, NULL, are_several, align_entries },
-  { "Frame", "canvas.add-frame", "<Control>j" },
+  { N_ ("Group into a module"), "canvas.group", "<Control>g" },
+  { N_ ("Ungroup"), "canvas.ungroup", "<Control><Shift>g", is_module },
+  { N_ ("Save to my library"), "canvas.save-to-library", NULL, is_module },
+  { N_ ("Arrange selection"), "canvas.auto-layout", "<Control><Shift>l", are_several },
+  { N_ ("Align"), NULL, NULL, are_several, align_entries },
+  { N_ ("Frame"), "canvas.add-frame", "<Control>j" },
   { SECTION },
-  { "Documentation", "win.documentation", "<Shift>F1" },
+  { N_ ("Documentation"), "win.documentation", "<Shift>F1" },
   { NULL },
 };
 
 static const Entry port_entries[] = {
-  { "Connect…", "canvas.connect", "<Control>l" },
-  { "Add behind…", "menu.add-behind", NULL, is_output },
-  { "Watch", "menu.watch", "<Control><Shift>w", is_output },
+  { N_ ("Connect…"), "canvas.connect", "<Control>l" },
+  { N_ ("Add behind…"), "menu.add-behind", NULL, is_output },
+  { N_ ("Watch"), "menu.watch", "<Control><Shift>w", is_output },
   { SECTION },
-  { "Disconnect", "menu.disconnect", NULL, is_wired },
+  { N_ ("Disconnect"), "menu.disconnect", NULL, is_wired },
   { NULL },
 };
 
 static const Entry wire_entries[] = {
-  { "Insert layer…", "menu.add", "Insert" },
-  { "Watch", "menu.watch", NULL },
-  { "Watch gradient", "menu.watch-gradient", NULL },
+  { N_ ("Insert layer…"), "menu.add", "Insert" },
+  { N_ ("Watch"), "menu.watch", NULL },
+  { N_ ("Watch gradient"), "menu.watch-gradient", NULL },
   { SECTION },
-  { "Add reroute point", "menu.add-point", NULL },
-  { "Remove reroute points", "menu.remove-points", NULL, has_points },
+  { N_ ("Add reroute point"), "menu.add-point", NULL },
+  { N_ ("Remove reroute points"), "menu.remove-points", NULL, has_points },
   { SECTION },
-  { "Cut wire", "canvas.delete", "Delete" },
+  { N_ ("Cut wire"), "canvas.delete", "Delete" },
   { NULL },
 };
 
 static const Entry annotation_entries[] = {
-  { "Edit text", "canvas.inspect", "Return" },
+  { N_ ("Edit text"), "canvas.inspect", "Return" },
   { SECTION },
-  { "Delete", "canvas.delete", "Delete" },
+  { N_ ("Delete"), "canvas.delete", "Delete" },
   { NULL },
 };
 
 static const Entry canvas_entries[] = {
-  { "Add layer…", "menu.add", "Insert" },
-  { "Add from library…", "canvas.add-from-library", NULL },
-  { "Add note", "menu.add-note", "<Control>m" },
-  { "Add frame", "canvas.add-frame", "<Control>j" },
+  { N_ ("Add layer…"), "menu.add", "Insert" },
+  { N_ ("Add from library…"), "canvas.add-from-library", NULL },
+  { N_ ("Add note"), "menu.add-note", "<Control>m" },
+  { N_ ("Add frame"), "canvas.add-frame", "<Control>j" },
   { SECTION },
-  { "Paste", "menu.paste", "<Control>v" },
-  { "Select all", "canvas.select-all", "<Control>a" },
+  { N_ ("Paste"), "menu.paste", "<Control>v" },
+  { N_ ("Select all"), "canvas.select-all", "<Control>a" },
   { SECTION },
-  { "Arrange", "canvas.auto-layout", "<Control><Shift>l" },
-  { "Fit everything", "canvas.zoom-to-fit", "<Control>9" },
-  { "Leave module", "canvas.leave", "<Control>Up", is_inside },
+  { N_ ("Arrange"), "canvas.auto-layout", "<Control><Shift>l" },
+  { N_ ("Fit everything"), "canvas.zoom-to-fit", "<Control>9" },
+  { N_ ("Leave module"), "canvas.leave", "<Control>Up", is_inside },
   { NULL },
 };
 
@@ -252,7 +253,7 @@ new_model (StudioCanvas *self, const Entry *entries)
         }
       if (e->when != NULL && !e->when (self))
         continue;
-      item = g_menu_item_new (e->label, e->action);
+      item = g_menu_item_new (_ (e->label), e->action);
       if (e->inner != NULL)
         {
           g_autoptr (GMenuModel) inner = new_model (self, e->inner);

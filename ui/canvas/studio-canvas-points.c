@@ -1,6 +1,8 @@
 /* Points that wires are led through: which of them keys mean, and the commands on them. */
 #include "ui/canvas/studio-canvas-private.h"
 
+#include <glib/gi18n.h>
+
 gboolean
 studio_canvas_current_point (StudioCanvas *self, guint *link, guint *point)
 {
@@ -77,7 +79,8 @@ studio_canvas_add_point (StudioCanvas *self)
 
   if (link == STUDIO_NO_ITEM)
     {
-      studio_canvas_say (self, "Select a wire, or a card with a wire at its output: the point comes to its middle.");
+      studio_canvas_say (self,
+                         _ ("Select a wire, or a card with a wire at its output: the point comes to its middle."));
       return;
     }
   studio_route_at (&studio_scene_routes (scene)[link], 0.5, &x, &y);

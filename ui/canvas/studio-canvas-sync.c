@@ -1,4 +1,5 @@
 /* The canvas and its document: one card for each node of the scene, kept through changes, selections and scopes. */
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -141,7 +142,7 @@ sync_scene (StudioCanvas *self)
   StudioScene *scene = studio_document_get_scene (self->document);
   double dx = self->shift_dx, dy = self->shift_dy;
   guint64 focused = 0;
-  g_autofree char *description = NULL;
+  g_autofree char *description = NULL, *nodes = NULL, *wires = NULL;
 
   self->stale = FALSE;
   studio_routes_set_right_angles (scene->routes, self->right_angles);
@@ -162,7 +163,9 @@ sync_scene (StudioCanvas *self)
   sync_annotations (self, scene);
   if (dx != 0 || dy != 0)
     studio_canvas_shift (self, dx, dy);
-  description = g_strdup_printf ("%u nodes, %u wires", scene->n_items, scene->n_links);
+  nodes = g_strdup_printf (ngettext ("%u node", "%u nodes", scene->n_items), scene->n_items);
+  wires = g_strdup_printf (ngettext ("%u wire", "%u wires", scene->n_links), scene->n_links);
+  description = g_strdup_printf ("%s, %s", nodes, wires);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
   if (self->times != NULL)
     studio_measure_set_times (scene, self->scope_path, self->times);

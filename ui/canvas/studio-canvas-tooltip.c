@@ -1,5 +1,8 @@
 /* What the canvas says of the card, port or wire under the pointer. */
 #include "ui/canvas/studio-canvas-private.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/drawing/studio-formula.h"
 
 /* In a field, a tooltip of the canvas would come from a pointer that was left lying there. */
@@ -34,7 +37,7 @@ add_type (GString *markup, gboolean typed, const LoomType *type)
   g_autofree char *shape = typed ? loom_shape_to_string (&type->shape) : NULL;
   g_autofree char *line = typed ? g_strdup_printf ("%s  %s", shape, loom_dtype_name (type->dtype)) : NULL;
 
-  add_line (markup, typed ? line : "shape not known yet");
+  add_line (markup, typed ? line : _ ("shape not known yet"));
 }
 
 /* "Parameters 1.2 k (4 %)", a line each that there is something to say of. */
@@ -75,7 +78,7 @@ describe_card (GString *markup, const StudioScene *scene, const StudioItem *item
   add_costs (markup, scene, item);
   if (item->waits_for != NULL)
     {
-      g_autofree char *waits = g_strdup_printf ("Has no shape before “%s” is mended.", item->waits_for);
+      g_autofree char *waits = g_strdup_printf (_ ("Has no shape before “%s” is mended."), item->waits_for);
 
       add_line (markup, waits);
     }

@@ -2,6 +2,7 @@
  *
  * The other files: studio-canvas-sync.c agrees with the document, -view.c zooms, -draw.c draws and places cards,
  * -cards.c has what hangs on cards, -input.c the pointer and keys, -actions.c the commands. */
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -264,7 +265,7 @@ studio_canvas_init (StudioCanvas *self)
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Graph", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Graph"), -1);
   /* The ring around the canvas goes with the focus. */
   g_signal_connect (self, "notify::has-focus", G_CALLBACK (gtk_widget_queue_draw), NULL);
   studio_canvas_init_input (self);

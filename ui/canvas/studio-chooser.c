@@ -1,6 +1,8 @@
 /* The popover behind quick-add, connecting and a new card's first value. */
 #include "ui/canvas/studio-chooser.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/canvas/studio-canvas-private.h"
 
 struct _StudioChooser
@@ -227,7 +229,7 @@ dim_label (const char *text)
 static void
 make_list (StudioChooser *self)
 {
-  GtkWidget *none = gtk_label_new ("No layer of this name");
+  GtkWidget *none = gtk_label_new (_ ("No layer of this name"));
 
   self->list = gtk_list_box_new ();
   self->scroller = gtk_scrolled_window_new ();

@@ -1,6 +1,8 @@
 /* Wiring by keyboard: a list of the ports that could take a wire of the card, and of layers that would be new. */
 #include "ui/canvas/studio-canvas-private.h"
 
+#include <glib/gi18n.h>
+
 typedef struct
 {
   guint64 serial;
@@ -60,7 +62,7 @@ add_wires (StudioChooser *chooser, StudioScene *scene, guint item, gboolean from
           continue;
         title = g_strdup_printf ("%s.%s", other->id, theirs->name);
         choice = studio_chooser_add (chooser, other->op != NULL ? other->op->icon : "view-grid-symbolic", title,
-                                     from_output ? (theirs->n_links > 0 ? "replaces a wire" : own) : own,
+                                     from_output ? (theirs->n_links > 0 ? _ ("replaces a wire") : own) : own,
                                      studio_search_key_new_text (title, studio_item_title (other), own));
         choice->from = from_output ? mine->serial : other->serial;
         choice->output = from_output ? own : theirs->name;
@@ -74,7 +76,7 @@ studio_connect_popup (StudioCanvas *canvas, guint item)
 {
   StudioScene *scene = studio_canvas_scene (canvas);
   const StudioItem *mine;
-  g_autofree char *hint = g_strdup_printf ("Connect %s to", scene->item[item].id);
+  g_autofree char *hint = g_strdup_printf (_ ("Connect %s to"), scene->item[item].id);
   Connect *self = g_new0 (Connect, 1);
   StudioChooser *chooser = studio_chooser_new (canvas, chose_cb, self, g_free);
   double x, y;

@@ -2,6 +2,7 @@
  */
 #include "ui/canvas/studio-minimap.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/canvas/studio-canvas-private.h"
@@ -253,10 +254,10 @@ studio_minimap_init (StudioMinimap *self)
   gtk_widget_set_margin_end (GTK_WIDGET (self), EDGE);
   gtk_widget_set_margin_bottom (GTK_WIDGET (self), EDGE);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self), "Drag to move the view");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Minimap",
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), _ ("Drag to move the view"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Minimap"),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                  "The whole graph; the rectangle is what the canvas shows", -1);
+                                  _ ("The whole graph; the rectangle is what the canvas shows"), -1);
   g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));

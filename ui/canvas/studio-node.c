@@ -4,6 +4,7 @@
  * zoom. Below the zoom where they could not be read, a card is drawn in screen pixels (draw-far). */
 #include "ui/canvas/studio-node.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -466,6 +467,7 @@ next_link (const StudioScene *scene, guint link, gboolean outgoing)
 static void
 add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
 {
+  g_autoptr (GString) names = g_string_new (NULL);
   guint n = 0, all = 0;
 
   for (guint p = 0; p < (outgoing ? scene->item[item].n_outputs : scene->item[item].n_inputs); p++)
@@ -474,11 +476,29 @@ add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgo
 
       all += port->n_links;
       for (guint i = port->link; i != STUDIO_NO_ITEM && n < MAX_NAMES; i = next_link (scene, i, outgoing))
-        g_string_append_printf (s, "%s%s", n++ == 0 ? (outgoing ? "; to " : "; from ") : ", ",
+        g_string_append_printf (names, "%s%s", n++ == 0 ? "" : ", ",
                                 scene->item[outgoing ? scene->link[i].to : scene->link[i].from].id);
     }
+  if (n == 0)
+    return;
+  g_string_append (s, "; ");
   if (all > n)
-    g_string_append_printf (s, " and %u more", all - n);
+    g_string_append_printf (s,
+                            outgoing ? ngettext ("to %s and %u more", "to %s and %u more", all - n)
+                                     : ngettext ("from %s and %u more", "from %s and %u more", all - n),
+                            names->str, all - n);
+  else
+    g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
+}
+
+/* "; muted": one thing more that is so. format has one %s. */
+static void
+add_words (GString *s, gboolean so, const char *format, const char *word)
+{
+  if (!so)
+    return;
+  g_string_append (s, "; ");
+  g_string_append_printf (s, format, word);
 }
 
 void
@@ -504,21 +524,16 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
         g_string_append_printf (description, "%s%s", description->len > 0 ? ", " : "", shape);
       }
   if (description->len == 0)
-    g_string_append (description, "shape not known");
-  if (item->badge != NULL)
-    g_string_append_printf (description, "; on %s", item->badge);
-  if (item->muted)
-    g_string_append (description, "; muted");
-  if (item->frozen)
-    g_string_append (description, "; frozen");
-  if (item->fault != NULL)
-    g_string_append_printf (description, "; %s: %s",
-                            fault                      ? "fault"
-                            : tone == STUDIO_TONE_TODO ? "to do"
-                                                       : "warning",
-                            item->fault);
-  if (item->waits_for != NULL)
-    g_string_append_printf (description, "; waits for %s", item->waits_for);
+    g_string_append (description, _ ("shape not known"));
+  add_words (description, item->badge != NULL, _ ("on %s"), item->badge);
+  add_words (description, item->muted, "%s", _ ("muted"));
+  add_words (description, item->frozen, "%s", _ ("frozen"));
+  add_words (description, item->fault != NULL,
+             fault                      ? _ ("fault: %s")
+             : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
+                                        : _ ("warning: %s"),
+             item->fault);
+  add_words (description, item->waits_for != NULL, _ ("waits for %s"), item->waits_for);
   add_neighbours (description, scene, self->item, FALSE);
   add_neighbours (description, scene, self->item, TRUE);
 

@@ -2,6 +2,7 @@
  *
  * After a layer with a parameter that has to be given, the same popover asks for that, with the likely value written
  * there already. Ctrl+Enter goes on behind the new card, so that a chain of layers is typed in one go. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
@@ -69,15 +70,15 @@ title_of (StudioCanvas *canvas, const StudioAddPlace *place)
     case STUDIO_ADD_AT:
       break;
     case STUDIO_ADD_BEHIND:
-      return item != STUDIO_NO_ITEM ? g_strdup_printf ("Add behind “%s”", scene->item[item].id) : NULL;
+      return item != STUDIO_NO_ITEM ? g_strdup_printf (_ ("Add behind “%s”"), scene->item[item].id) : NULL;
     case STUDIO_ADD_LOOSE:
-      return item != STUDIO_NO_ITEM
-                 ? g_strdup_printf (place->from_output ? "What takes “%s”" : "What feeds “%s”", scene->item[item].id)
-                 : NULL;
+      return item != STUDIO_NO_ITEM ? g_strdup_printf (
+                 place->from_output ? _ ("What takes “%s”") : _ ("What feeds “%s”"), scene->item[item].id)
+                                    : NULL;
     case STUDIO_ADD_ON_WIRE:
       link = studio_scene_find_link (scene, place->serial);
       return link != STUDIO_NO_ITEM
-                 ? g_strdup_printf ("Insert between “%s” and “%s”", scene->item[scene->link[link].from].id,
+                 ? g_strdup_printf (_ ("Insert between “%s” and “%s”"), scene->item[scene->link[link].from].id,
                                     scene->item[scene->link[link].to].id)
                  : NULL;
     }
@@ -127,8 +128,8 @@ ask_value (StudioChooser *chooser, QuickAdd *self)
   const char *now = set != NULL ? set : self->param->fresh != NULL ? self->param->fresh : "";
   double x = canvas->view.width / 2, y = canvas->view.height / 2;
 
-  title = g_strdup_printf ("%s of “%s”", hint, item != STUDIO_NO_ITEM ? scene->item[item].id : "");
-  studio_chooser_begin (chooser, title, hint, "Enter: done · Ctrl+Enter: add another behind it");
+  title = g_strdup_printf (_ ("%s of “%s”"), hint, item != STUDIO_NO_ITEM ? scene->item[item].id : "");
+  studio_chooser_begin (chooser, title, hint, _ ("Enter: done · Ctrl+Enter: add another behind it"));
   below_card (canvas, self->made, &x, &y);
   if (self->param->choices == NULL)
     {
@@ -230,9 +231,9 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
       if (place->kind == STUDIO_ADD_LOOSE && fit == STUDIO_FIT_NOT)
         continue;
       choice = studio_chooser_add (chooser, (*op)->icon, (*op)->title,
-                                   is_second               ? "new, connected"
-                                   : fit == STUDIO_FIT_NOT ? "would not be wired"
-                                                           : loom_category_title ((*op)->category),
+                                   is_second               ? _ ("new, connected")
+                                   : fit == STUDIO_FIT_NOT ? _ ("would not be wired")
+                                                           : _ (loom_category_title ((*op)->category)),
                                    studio_search_key_new (*op));
       /* Behind something there is data already. */
       if ((*op)->category == LOOM_CATEGORY_DATA && place->kind != STUDIO_ADD_AT)
@@ -248,9 +249,9 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
       if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_element_get (e, "name") != NULL)
         {
           const char *name = loom_element_get (e, "name");
-          StudioChoice *choice
-              = studio_chooser_add (chooser, "view-grid-symbolic", name, is_second ? "new, connected" : "Module",
-                                    studio_search_key_new_text (name, name, "module"));
+          StudioChoice *choice = studio_chooser_add (chooser, "view-grid-symbolic", name,
+                                                     is_second ? _ ("new, connected") : _ ("Module"),
+                                                     studio_search_key_new_text (name, name, "module"));
 
           choice->is_second = is_second;
           choice->name = g_strdup (name);
@@ -264,15 +265,15 @@ begin_search (StudioChooser *chooser, QuickAdd *self, const char *text, double x
 {
   g_autofree char *title = title_of (studio_chooser_get_canvas (chooser), &self->place);
 
-  studio_chooser_begin (chooser, title, "Add a layer", "Enter: add · Ctrl+Enter: add, and another behind it");
+  studio_chooser_begin (chooser, title, _ ("Add a layer"), _ ("Enter: add · Ctrl+Enter: add, and another behind it"));
   studio_quick_add_layers (chooser, &self->place, FALSE);
   if (self->place.kind == STUDIO_ADD_AT || self->place.kind == STUDIO_ADD_BEHIND)
     {
-      studio_chooser_add (chooser, "document-edit-symbolic", "Note", "Beside the layers",
+      studio_chooser_add (chooser, "document-edit-symbolic", _ ("Note"), _ ("Beside the layers"),
                           studio_search_key_new_text ("note", "Note", "comment text"))
           ->is_note
           = TRUE;
-      studio_chooser_add (chooser, "view-fullscreen-symbolic", "Frame", "Around the selection",
+      studio_chooser_add (chooser, "view-fullscreen-symbolic", _ ("Frame"), _ ("Around the selection"),
                           studio_search_key_new_text ("frame", "Frame", "group box"))
           ->is_frame
           = TRUE;

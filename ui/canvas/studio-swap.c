@@ -1,5 +1,8 @@
 /* A search over the operators that could stand in a layer's place with its wires: choosing one swaps it. */
 #include "ui/canvas/studio-canvas-private.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/canvas/studio-chooser.h"
 
 static void
@@ -26,7 +29,7 @@ add_rows (StudioChooser *chooser, StudioCanvas *canvas, const StudioItem *item, 
 
       if (is_kin != kin || !studio_document_can_swap (canvas->document, item->serial, *op))
         continue;
-      choice = studio_chooser_add (chooser, (*op)->icon, (*op)->title, loom_category_title ((*op)->category),
+      choice = studio_chooser_add (chooser, (*op)->icon, (*op)->title, _ (loom_category_title ((*op)->category)),
                                    studio_search_key_new (*op));
       choice->name = g_strdup ((*op)->name);
     }
@@ -44,13 +47,13 @@ studio_swap_popup (StudioCanvas *canvas)
 
   if (item == NULL || item->is_module)
     {
-      studio_canvas_say (canvas, "Select the one layer that another is to take the place of first.");
+      studio_canvas_say (canvas, _ ("Select the one layer that another is to take the place of first."));
       return;
     }
-  title = g_strdup_printf ("Swap %s for", item->id);
+  title = g_strdup_printf (_ ("Swap %s for"), item->id);
   studio_view_to_screen (&canvas->view, item->x + item->width / 2, item->y + item->height, &x, &y);
   chooser = studio_chooser_new (canvas, chose_cb, g_memdup2 (&item->serial, sizeof item->serial), g_free);
-  studio_chooser_begin (chooser, title, "Name of a layer", NULL);
+  studio_chooser_begin (chooser, title, _ ("Name of a layer"), NULL);
   add_rows (chooser, canvas, item, TRUE);
   add_rows (chooser, canvas, item, FALSE);
   studio_chooser_show (chooser, "", FALSE, x, y);
