@@ -209,31 +209,35 @@ def training(t, s):
 
 
 def room(t, s):
-    """New and Open while a run goes on."""
+    """New and Open while a run goes on: beside it, in tabs of their own."""
     path = write(s)
     begin(s, [path])
     g = train(s)
     pid, step = g.state["pid"], g.number("step")
-    s.key("ctrl+n")
-    g = question(s, "Keep the run going?")
-    answer(s, g, "Cancel")
-    g = s.wait("goes on", lambda g: g.state.get("run") == "training" and g.number("step") > step, 2)
-    t.ok(len(g.cards) == 4, "New while training asks, and Cancel changes nothing")
     s.press("New graph (Ctrl+N)")
-    answer(s, question(s, "Keep the run going?"), "Open in a New Window")
-    s.wait("second window", lambda g: g.has("Start with data"), 2)
+    s.wait("second tab", lambda g: g.has("Start with data") and g.state["tabs"] == "2", 2)
     t.ok(alive(pid), "a new graph opens beside the run, which goes on")
-    close(s)  # the new window lies on top
-    g = s.wait("first window", lambda g: g.state.get("run") == "training" and len(g.cards) == 4, 2)
     other = write(s, "other.xml")
     s.key("ctrl+o")
     time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
     s.type(other)
     s.key("Return")
-    g = question(s, "Keep the run going?")
-    answer(s, g, "Stop the Run")
-    g = s.wait("opened", lambda g: g.state.get("run") == "stopped" and g.find("Continue"), 2)
-    t.ok(wait_dead(pid), "Open asks likewise, and stops the run when told so; a graph that means the same can go on")
+    g = s.wait("opened", lambda g: len(g.cards) == 4 and g.state.get("run") != "training", 2)
+    t.ok(alive(pid) and g.state["tabs"] == "2", "Open takes the place of the graph that nothing was done in")
+    s.key("alt+1")
+    g = s.wait("first tab", lambda g: g.state.get("run") == "training" and g.number("step") > step, 2)
+    s.key("ctrl+w")
+    g = question(s, "Stop the run and close?")
+    answer(s, g, "Stop and Close")
+    g = s.wait("closed", lambda g: g.state.get("tabs") == "1", 2)
+    t.ok(wait_dead(pid), "closing the tab of a run asks, and ends the run when told so")
+    g = edit(s)
+    s.key("ctrl+t")
+    s.wait("new tab", lambda g: g.has("Start with data") and g.state["tabs"] == "2", 2)
+    s.key("Return", "ctrl+Next")
+    close(s, s.wait("edited tab", lambda g: len(g.cards) == 3, 2))
+    answer(s, question(s, "Save changes to “Closing”?"), "Discard")
+    t.ok(ended(s), "closing a window asks about the one tab that was edited")
 
 
 def body(t):

@@ -6,6 +6,7 @@
 #include "gradloom-resources.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-application.h"
+#include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -99,7 +100,8 @@ test_search (void)
 static gboolean
 leaves (const char *action)
 {
-  static const char *const others[] = { "app.quit", "window.close", "win.open", "win.save", "win.save-as", NULL };
+  static const char *const others[] = { "app.quit", "window.close", "win.close-tab", "win.close-other-tabs",
+                                        "win.open", "win.save",     "win.save-as",   NULL };
   return g_strv_contains (others, action) || g_str_has_prefix (action, "win.export");
 }
 
@@ -136,8 +138,9 @@ has_action (StudioWindow *self, const char *action)
   GActionGroup *group = g_str_has_prefix (action, "win.")
                             ? G_ACTION_GROUP (self)
                             : G_ACTION_GROUP (gtk_window_get_application (GTK_WINDOW (self)));
-  g_auto (GStrv) parts = g_strsplit (name, "::", 2);
-  return g_action_group_has_action (group, parts[0]);
+  g_autofree char *plain = NULL;
+  g_autoptr (GVariant) target = NULL;
+  return g_action_parse_detailed_name (name, &plain, &target, NULL) && g_action_group_has_action (group, plain);
 }
 
 static void
@@ -145,17 +148,17 @@ walk (StudioWindow *self)
 {
   guint n, run = 0;
   const StudioCommand *all = studio_commands (&n);
-  GtkWidget *canvas = GTK_WIDGET (self->canvas);
   for (guint i = 0; i < n; i++)
     {
+      GtkWidget *canvas = GTK_WIDGET (self->page->canvas);
       g_test_message ("%s", all[i].action);
       g_assert_true (has_action (self, all[i].action));
       if (all[i].title == NULL || leaves (all[i].action) || !studio_command_is_possible (&all[i], canvas))
         continue;
-      if (studio_document_is_empty (self->document))
+      if (studio_document_is_empty (self->page->document))
         studio_window_open_example (self, "lessons/spirals");
-      studio_document_select_all (self->document);
-      studio_command_run (&all[i], canvas);
+      studio_document_select_all (self->page->document);
+      studio_command_run (&all[i], GTK_WIDGET (self->page->canvas));
       settle ();
       close_others (self);
       run++;
@@ -169,7 +172,7 @@ static graphene_rect_t
 place_of (StudioWindow *self, GtkWidget *widget)
 {
   graphene_rect_t rect = { 0 };
-  g_assert_true (gtk_widget_compute_bounds (widget, GTK_WIDGET (self->panes), &rect));
+  g_assert_true (gtk_widget_compute_bounds (widget, GTK_WIDGET (self->page->panes), &rect));
   return rect;
 }
 
@@ -183,16 +186,16 @@ expect_state (StudioWindow *self, const char *action, gboolean open)
 static void
 look_at_panes (StudioWindow *self, gboolean mirrored)
 {
-  GtkWidget *left = studio_panes_get_pane (self->panes, STUDIO_PANE_START);
-  float before = place_of (self, self->middle).size.width, width = place_of (self, left).size.width;
+  GtkWidget *left = studio_panes_get_pane (self->page->panes, STUDIO_PANE_START);
+  float before = place_of (self, self->page->middle).size.width, width = place_of (self, left).size.width;
   g_assert_true (gtk_widget_get_mapped (left));
-  g_assert_cmpfloat (place_of (self, left).origin.x > place_of (self, self->middle).origin.x, ==, mirrored);
-  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);
+  g_assert_cmpfloat (place_of (self, left).origin.x > place_of (self, self->page->middle).origin.x, ==, mirrored);
+  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);
   settle ();
   expect_state (self, "left-pane", FALSE);
   g_assert_false (gtk_widget_get_mapped (left));
-  g_assert_cmpfloat_with_epsilon (place_of (self, self->middle).size.width, before + width, 1);
-  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);
+  g_assert_cmpfloat_with_epsilon (place_of (self, self->page->middle).size.width, before + width, 1);
+  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);
   settle ();
   expect_state (self, "left-pane", TRUE);
 }
@@ -201,25 +204,25 @@ look_at_panes (StudioWindow *self, gboolean mirrored)
 static void
 look_at_drawers (StudioWindow *self)
 {
-  GtkWidget *left = studio_panes_get_pane (self->panes, STUDIO_PANE_START);
-  GtkWidget *right = studio_panes_get_pane (self->panes, STUDIO_PANE_END);
-  g_assert_cmpint (studio_panes_get_room (self->panes), !=, STUDIO_ROOM_WIDE);
+  GtkWidget *left = studio_panes_get_pane (self->page->panes, STUDIO_PANE_START);
+  GtkWidget *right = studio_panes_get_pane (self->page->panes, STUDIO_PANE_END);
+  g_assert_cmpint (studio_panes_get_room (self->page->panes), !=, STUDIO_ROOM_WIDE);
   g_assert_false (gtk_widget_get_mapped (left) || gtk_widget_get_mapped (right));
-  float whole = place_of (self, self->middle).size.width;
-  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);
+  float whole = place_of (self, self->page->middle).size.width;
+  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);
   settle ();
   g_assert_true (gtk_widget_get_mapped (left));
-  g_assert_cmpfloat (place_of (self, self->middle).size.width, ==, whole);
+  g_assert_cmpfloat (place_of (self, self->page->middle).size.width, ==, whole);
   GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (self));
   g_assert_true (focus != NULL && gtk_widget_is_ancestor (focus, left));
-  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.right-pane", NULL);
+  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.right-pane", NULL);
   settle ();
   g_assert_true (gtk_widget_get_mapped (right) && !gtk_widget_get_mapped (left));
-  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+  gtk_widget_grab_focus (GTK_WIDGET (self->page->canvas));
   settle ();
   g_assert_false (gtk_widget_get_mapped (right));
   /* Nothing of this is remembered for wide windows. */
-  g_assert_true (studio_panes_get_kept_open (self->panes, STUDIO_PANE_START));
+  g_assert_true (studio_panes_get_kept_open (self->page->panes, STUDIO_PANE_START));
 }
 
 /* On the projector the map that is explained has two fifths of the height, and words have places of their own. */
@@ -232,24 +235,24 @@ look_at_presentation (StudioWindow *self)
   g_autoptr (GFile) file = g_file_new_for_path (path);
   studio_window_open_file (self, file);
   studio_window_show_panel (self);
-  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.present", NULL);
+  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.present", NULL);
   for (int i = 0; i < 6; i++)
     settle ();
   graphene_rect_t map, canvas, caption, keys;
-  GtkWidget *window = GTK_WIDGET (self), *heat = GTK_WIDGET (studio_pins_get_map (self->pins, NULL, &tensor));
-  g_assert_true (gtk_widget_is_ancestor (heat, self->stage));
+  GtkWidget *window = GTK_WIDGET (self), *heat = GTK_WIDGET (studio_pins_get_map (self->page->pins, NULL, &tensor));
+  g_assert_true (gtk_widget_is_ancestor (heat, self->page->stage));
   g_assert_true (gtk_widget_compute_bounds (heat, window, &map));
-  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->canvas), window, &canvas));
-  g_assert_true (gtk_widget_compute_bounds (self->caption_card, window, &caption));
-  g_assert_true (gtk_widget_compute_bounds (self->key_card, window, &keys));
+  g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (self->page->canvas), window, &canvas));
+  g_assert_true (gtk_widget_compute_bounds (self->page->caption_card, window, &caption));
+  g_assert_true (gtk_widget_compute_bounds (self->page->key_card, window, &keys));
   g_test_message ("map %.0f of %d", map.size.height, gtk_widget_get_height (window));
   g_assert_cmpfloat (map.size.height, >=, 0.4 * gtk_widget_get_height (window));
   g_assert_false (graphene_rect_intersection (&map, &canvas, NULL));
   g_assert_cmpfloat (caption.origin.y + caption.size.height, <=, canvas.origin.y + 1);
   g_assert_cmpfloat (keys.origin.y + 1, >=, canvas.origin.y + canvas.size.height);
-  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.present", NULL);
+  gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.present", NULL);
   settle ();
-  g_assert_false (gtk_widget_is_ancestor (heat, self->stage));
+  g_assert_false (gtk_widget_is_ancestor (heat, self->page->stage));
 }
 
 /* A small screen is enough, with twice the text, while a run is shown. */
@@ -285,7 +288,7 @@ activate_cb (GtkApplication *application, gpointer data)
   StudioWindow *self = new_window (application);
   look_at_panes (self, FALSE);
   walk (self);
-  studio_document_close (self->document);
+  studio_document_close (self->page->document);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
   self = new_window (application);
   look_at_presentation (self);

@@ -130,7 +130,8 @@ select_half (StudioDocument *document)
 static void
 measure (StudioWindow *window, const char *path, double *times)
 {
-  StudioDocument *document = studio_window_get_document (window);
+  StudioPage *page = studio_window_get_page (window);
+  StudioDocument *document = studio_page_get_document (page);
   g_autoptr (GFile) file = g_file_new_for_path (path);
 
   for (guint step = 0; step < N_STEPS; step++)
@@ -147,7 +148,7 @@ measure (StudioWindow *window, const char *path, double *times)
         {
         case OPEN:
         case REOPEN:
-          studio_window_open_file (window, file);
+          g_assert_true (studio_page_open_file (page, file, NULL));
           break;
         case SELECT:
           studio_document_select_all (document);
@@ -159,7 +160,7 @@ measure (StudioWindow *window, const char *path, double *times)
           g_assert_true (studio_document_undo (document));
           break;
         case LEAVE:
-          studio_window_new_file (window);
+          studio_page_reset (page);
           break;
         }
       settle ();

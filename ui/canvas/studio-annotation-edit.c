@@ -134,3 +134,10 @@ studio_annotation_edit (StudioCanvas *canvas, guint index)
   gtk_popover_popup (GTK_POPOVER (edit->popover));
   gtk_widget_grab_focus (edit->editor);
 }
+
+void
+studio_canvas_end_editing (StudioCanvas *self)
+{
+  if (self->popover != NULL)
+    gtk_popover_popdown (GTK_POPOVER (self->popover));
+}

@@ -51,13 +51,15 @@ double studio_canvas_get_zoom (StudioCanvas *self);
 /* Keeps the point under (x, y), in the widget's pixels, where it is; limits 0.1 to 4. */
 void studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y);
 void studio_canvas_zoom_to_fit (StudioCanvas *self);
+/* Closes what is open over the canvas; a note or title that is being written takes its text. */
+void studio_canvas_end_editing (StudioCanvas *self);
 /* The selected cards, frames and notes as large as they fit, at most life-size; everything where nothing is selected.
  */
 void studio_canvas_zoom_to_selection (StudioCanvas *self);
 /* The canvas coordinates in the middle of what is seen: where the palette adds. */
 void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
-/* Adds behind the selected card, wired to it, or in the selected wire, or with the card's middle at the middle of what is
- * seen, a step aside when something is there; focuses it. */
+/* Adds behind the selected card, wired to it, or in the selected wire, or with the card's middle at the middle of what
+ * is seen, a step aside when something is there; focuses it. */
 void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
 /* Applies a remedy, or asks for the value that it needs. */
 void studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend);

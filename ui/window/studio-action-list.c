@@ -313,9 +313,14 @@ studio_action_list_init (StudioActionList *self)
 }
 
 StudioActionList *
-studio_action_list_new (GtkWidget *canvas)
+studio_action_list_new (void)
 {
-  StudioActionList *self = g_object_new (STUDIO_TYPE_ACTION_LIST, NULL);
+  return g_object_new (STUDIO_TYPE_ACTION_LIST, NULL);
+}
+
+void
+studio_action_list_set_canvas (StudioActionList *self, GtkWidget *canvas)
+{
+  studio_action_list_close (self);
   g_set_weak_pointer (&self->canvas, canvas);
-  return self;
 }

@@ -10,7 +10,9 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioActionList, studio_action_list, STUDIO, ACTION_LIST, GtkWidget)
 
 /* Actions are run on the canvas, from where those of the window and of the application are reached, too. */
-StudioActionList *studio_action_list_new (GtkWidget *canvas);
+StudioActionList *studio_action_list_new (void);
+/* Of the page that is seen; NULL while there is none. Closes the list. */
+void studio_action_list_set_canvas (StudioActionList *self, GtkWidget *canvas);
 void studio_action_list_open (StudioActionList *self);
 void studio_action_list_close (StudioActionList *self);
 

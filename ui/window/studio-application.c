@@ -71,12 +71,14 @@ application_activate (GApplication *application)
     new_window (application);
 }
 
+/* All in one window, which is the one that was used last. */
 static void
 application_open (GApplication *application, GFile **files, int n_files, const char *hint)
 {
+  GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (application));
+  StudioWindow *studio = STUDIO_IS_WINDOW (window) ? STUDIO_WINDOW (window) : new_window (application);
   for (int i = 0; i < n_files; i++)
-    if (!studio_window_present_file (GTK_APPLICATION (application), files[i]))
-      studio_window_open_file (new_window (application), files[i]);
+    studio_window_open_file (studio, files[i]);
 }
 
 static void

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas.h"
-#include "ui/window/studio-window-private.h"
 
 /* What is implemented elsewhere, or is a command with one of its parameters. */
 static const StudioCommand others[] = {
@@ -27,10 +26,29 @@ static const StudioCommand others[] = {
   { "win.cost::time", "View", "Measured _time on cards", "cost seconds speed bar profile", { NULL } },
   { "win.speed::watch", "Training", "_Stretch short runs to 30 seconds", "slow watch speed", { NULL } },
   { "win.speed::full", "Training", "Train at full sp_eed", "fast", { NULL } },
+  { "win.tab(1)", "Go", "First tab", "page document", { "<Alt>1" } },
+  { "win.tab(2)", NULL, NULL, NULL, { "<Alt>2" } },
+  { "win.tab(3)", NULL, NULL, NULL, { "<Alt>3" } },
+  { "win.tab(4)", NULL, NULL, NULL, { "<Alt>4" } },
+  { "win.tab(5)", NULL, NULL, NULL, { "<Alt>5" } },
+  { "win.tab(6)", NULL, NULL, NULL, { "<Alt>6" } },
+  { "win.tab(7)", NULL, NULL, NULL, { "<Alt>7" } },
+  { "win.tab(8)", NULL, NULL, NULL, { "<Alt>8" } },
+  { "win.tab(9)", NULL, NULL, NULL, { "<Alt>9" } },
   { "app.about", "Help", "_About Gradloom", "version licence", { NULL } },
-  { "window.close", "File", "Close the window", NULL, { "<Control>w" } },
+  { "window.close", "File", "Close the window", "tabs", { "<Control><Shift>q" } },
   { "app.quit", "File", "_Quit", "exit end", { "<Control>q" } },
 };
+
+StudioCommand
+studio_command_new (const char *name, const char *group, const char *title, const char *words, const char *const *keys)
+{
+  StudioCommand command = { .group = group, .title = title, .words = words };
+  g_autofree char *action = g_strconcat ("win.", name, NULL);
+  command.action = g_intern_string (action);
+  memcpy (command.keys, keys, sizeof command.keys);
+  return command;
+}
 
 static const char *const groups[] = { "File", "Edit", "Add", "Arrange", "Go", "View", "Training", "Help" };
 
@@ -65,6 +83,11 @@ make_list (void)
   for (guint i = 0; i < studio_window_n_commands (); i++)
     {
       StudioCommand command = studio_window_get_command (i);
+      g_array_append_val (all, command);
+    }
+  for (guint i = 0; i < studio_page_n_commands (); i++)
+    {
+      StudioCommand command = studio_page_get_command (i);
       g_array_append_val (all, command);
     }
   add_canvas_commands (all);

@@ -17,6 +17,15 @@ typedef struct
   const char *keys[STUDIO_COMMAND_KEYS];
 } StudioCommand;
 
+/* For a row of the table of a window or a page: name is the action's in "win". */
+StudioCommand
+studio_command_new (const char *name, const char *group, const char *title, const char *words, const char *const *keys);
+/* The rows themselves: studio-window-actions.c and studio-page-actions.c. */
+guint studio_window_n_commands (void);
+StudioCommand studio_window_get_command (guint i);
+guint studio_page_n_commands (void);
+StudioCommand studio_page_get_command (guint i);
+
 /* All of them, groups together. */
 const StudioCommand *studio_commands (guint *n);
 const StudioCommand *studio_command_find (const char *action);

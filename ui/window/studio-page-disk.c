@@ -1,47 +1,8 @@
-/* The bar that says what others do to the file: changed, deleted, open in another Studio; and which windows have it. */
-#include "ui/window/studio-window-private.h"
-
-/* ---- one file, one window --------------------------------------------------------------- */
-
-/* The file itself, whatever links lead to it. */
-static char *
-dup_target (const char *path)
-{
-  g_autofree char *absolute = g_canonicalize_filename (path, NULL), *target = loom_file_target (absolute);
-  return g_canonicalize_filename (target, NULL);
-}
-
-StudioWindow *
-studio_window_for_file (GtkApplication *application, GFile *file)
-{
-  g_autofree char *path = g_file_get_path (file), *wanted = path != NULL ? dup_target (path) : NULL;
-  for (GList *l = gtk_application_get_windows (application); wanted != NULL && l != NULL; l = l->next)
-    {
-      const char *has
-          = STUDIO_IS_WINDOW (l->data) ? studio_document_get_path (((StudioWindow *)l->data)->document) : NULL;
-      g_autofree char *target = has != NULL ? dup_target (has) : NULL;
-      if (target != NULL && g_str_equal (target, wanted))
-        return l->data;
-    }
-  return NULL;
-}
-
-gboolean
-studio_window_present_file (GtkApplication *application, GFile *file)
-{
-  StudioWindow *has = application != NULL ? studio_window_for_file (application, file) : NULL;
-  if (has == NULL)
-    return FALSE;
-  g_autofree char *name = g_file_get_basename (file), *text = g_strdup_printf ("“%s” is open here already.", name);
-  gtk_window_present (GTK_WINDOW (has));
-  studio_window_toast (has, text);
-  return TRUE;
-}
-
-/* ---- the bar ---------------------------------------------------------------------------------- */
+/* The bar that says what others do to the file: changed, deleted, open in another Studio. */
+#include "ui/window/studio-page-private.h"
 
 static char *
-dup_sentence (StudioWindow *self, const char *name)
+dup_sentence (StudioPage *self, const char *name)
 {
   const char *holder = studio_document_get_holder (self->document);
   switch (studio_document_get_disk (self->document))
@@ -62,7 +23,7 @@ dup_sentence (StudioWindow *self, const char *name)
 }
 
 void
-studio_window_update_disk (StudioWindow *self)
+studio_page_update_disk (StudioPage *self)
 {
   const char *path = studio_document_get_path (self->document);
   g_autofree char *name = path != NULL ? g_path_get_basename (path) : NULL;
@@ -80,52 +41,52 @@ studio_window_update_disk (StudioWindow *self)
 }
 
 void
-studio_window_reload (StudioWindow *self)
+studio_page_reload (StudioPage *self)
 {
   g_autoptr (GError) error = NULL;
   gboolean edited = studio_document_is_edited (self->document);
   if (!studio_document_reload (self->document, &error))
-    studio_window_toast (self, error->message);
+    studio_page_toast (self, error->message);
   else if (edited)
-    studio_window_toast (self, "Reloaded. Undo (Ctrl+Z) brings your changes back.");
+    studio_page_toast (self, "Reloaded. Undo (Ctrl+Z) brings your changes back.");
   else
-    studio_window_toast (self, "Reloaded.");
+    studio_page_toast (self, "Reloaded.");
 }
 
 void
-studio_window_dismiss_disk (StudioWindow *self)
+studio_page_dismiss_disk (StudioPage *self)
 {
   self->holder_dismissed = TRUE;
-  studio_window_update_disk (self);
+  studio_page_update_disk (self);
 }
 
 /* ---- saving over what another program wrote ------------------------------------------------------ */
 
 static void
-changed_response_cb (AdwMessageDialog *dialog, const char *response, StudioWindow *self)
+changed_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage *self)
 {
   StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
   if (g_str_equal (response, "overwrite"))
     {
-      studio_window_save_over (self, after);
+      studio_page_save_over (self, after);
       return;
     }
   if (g_str_equal (response, "copy"))
     {
-      studio_window_save_elsewhere (self, after);
+      studio_page_save_elsewhere (self, after);
       return;
     }
   if (g_str_equal (response, "reload"))
-    studio_window_reload (self);
-  studio_window_forget_after (after);
+    studio_page_reload (self);
+  studio_after_cancel (after);
 }
 
 void
-studio_window_ask_to_overwrite (StudioWindow *self, StudioAfter *after)
+studio_page_ask_to_overwrite (StudioPage *self, StudioAfter *after)
 {
   g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
   g_autofree char *heading = g_strdup_printf ("“%s” has changed on disk", name);
-  AdwMessageDialog *dialog = studio_window_new_question (
+  AdwMessageDialog *dialog = studio_page_new_question (
       self, heading,
       "Another program has written it since it was read here. Overwriting loses what was written; reloading replaces "
       "what is shown here, until it is undone.");
@@ -133,24 +94,26 @@ studio_window_ask_to_overwrite (StudioWindow *self, StudioAfter *after)
   adw_message_dialog_set_response_appearance (dialog, "overwrite", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_response_appearance (dialog, "copy", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "copy");
-  g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_window_forget_after);
+  g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_after_cancel);
   g_signal_connect (dialog, "response", G_CALLBACK (changed_response_cb), self);
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
-/* A monitor may be blind (a network's folder): whoever comes back to the window looks. */
+/* A monitor may be blind (a network's folder): whoever comes back to the page, or to its window, looks. */
 static void
-active_cb (StudioWindow *self)
+active_cb (StudioPage *self)
 {
-  if (gtk_window_is_active (GTK_WINDOW (self)))
+  GtkStateFlags flags = gtk_widget_get_state_flags (GTK_WIDGET (self));
+  if (gtk_widget_get_mapped (GTK_WIDGET (self)) && (flags & GTK_STATE_FLAG_BACKDROP) == 0)
     studio_document_check_disk (self->document);
 }
 
 void
-studio_window_setup_disk (StudioWindow *self)
+studio_page_setup_disk (StudioPage *self)
 {
-  g_signal_connect (self, "notify::is-active", G_CALLBACK (active_cb), NULL);
-  g_signal_connect_swapped (self->document, "file-changed", G_CALLBACK (studio_window_update_disk), self);
-  g_signal_connect_swapped (self->document, "changed", G_CALLBACK (studio_window_update_disk), self);
-  studio_window_update_disk (self);
+  g_signal_connect (self, "map", G_CALLBACK (active_cb), NULL);
+  g_signal_connect (self, "state-flags-changed", G_CALLBACK (active_cb), NULL);
+  g_signal_connect_swapped (self->document, "file-changed", G_CALLBACK (studio_page_update_disk), self);
+  g_signal_connect_swapped (self->document, "changed", G_CALLBACK (studio_page_update_disk), self);
+  studio_page_update_disk (self);
 }

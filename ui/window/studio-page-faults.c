@@ -1,96 +1,11 @@
-/* Facts about the graph around the canvas: title, totals, zoom, and the list of faults. */
-#include <math.h>
-
+/* The list of faults behind the button of the status line: what is wrong, what is to do, advice, and their remedies. */
 #include "ui/charts/studio-text-scale.h"
-#include "ui/scene/studio-measure.h"
-#include "ui/window/studio-window-private.h"
+#include "ui/window/studio-page-private.h"
 
 #define FAULTS_WIDTH 400
 
-/* ---- title and totals ------------------------------------------------------------------------ */
-
-static double
-count_parameters (LoomNet *net, double *bytes)
-{
-  double n = 0;
-  *bytes = 0;
-  static const LoomBinding nothing_bound;
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    {
-      const LoomNetWeight *w = loom_net_weight (net, i);
-      LoomDim d = loom_shape_count (&w->shape);
-      gint64 count = loom_dim_value (d, &nothing_bound);
-      if (count <= 0 || w->is_buffer)
-        continue;
-      n += (double)count;
-      *bytes += (double)count * (double)loom_dtype_size (w->dtype);
-    }
-  return n;
-}
-
-/* The folder's name where the graph is a run's own, as it was when that began; else NULL. */
-static char *
-dup_run_name (StudioWindow *self)
-{
-  const char *path = studio_document_get_path (self->document);
-  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
-  g_autofree char *events = path != NULL ? g_build_filename (folder, "events.jsonl", NULL) : NULL;
-  return events != NULL && g_file_test (events, G_FILE_TEST_EXISTS) ? g_path_get_basename (folder) : NULL;
-}
-
-void
-studio_window_update_title (StudioWindow *self)
-{
-  g_autofree char *name = studio_document_dup_title (self->document), *run = dup_run_name (self);
-  g_autofree char *title = run != NULL ? g_strdup_printf ("%s, as it was trained", name) : g_strdup (name);
-  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), title);
-  gtk_window_set_title (GTK_WINDOW (self), title);
-  g_autoptr (GString) under = g_string_new (NULL);
-  g_autoptr (GString) totals = g_string_new (NULL);
-  if (studio_document_is_edited (self->document) && !studio_document_is_empty (self->document))
-    g_string_append (under, "Edited");
-  if (run != NULL)
-    g_string_append_printf (under, "%s%s", under->len ? " · " : "", run);
-  LoomNet *net = studio_document_peek_net (self->document);
-  if (net != NULL && loom_net_n_nodes (net) > 0)
-    {
-      double bytes;
-      double parameters = count_parameters (net, &bytes);
-      guint64 memory = 0;
-      for (guint i = 0; i < studio_run_n_owners (self->run); i++)
-        memory += studio_run_get_owner_bytes (self->run)[i];
-      g_autofree char *count = studio_format_count (parameters);
-      g_autofree char *size = loom_bytes_to_string (memory > 0 ? (double)memory : bytes);
-      g_string_append_printf (under, "%s%s parameters", under->len ? " · " : "", count);
-      if (memory > 0 || bytes > 0)
-        g_string_append_printf (under, " · %s", size);
-      LoomCost costs = { 0 };
-      for (guint i = 0; i < loom_net_n_nodes (net); i++)
-        {
-          costs.flops += loom_net_node (net, i)->cost.flops;
-          costs.bytes += loom_net_node (net, i)->cost.bytes;
-        }
-      guint layers = loom_net_n_nodes (net);
-      g_string_append_printf (totals, "%u %s · %s parameters", layers, layers == 1 ? "layer" : "layers", count);
-      if (costs.flops > 0)
-        {
-          g_autofree char *flops = studio_measure_text (STUDIO_MEASURE_OPERATIONS, costs.flops);
-          g_string_append_printf (totals, " · %s a sample", flops);
-        }
-      if (costs.bytes > 0)
-        {
-          g_autofree char *activations = studio_measure_text (STUDIO_MEASURE_ACTIVATIONS, costs.bytes);
-          g_string_append_printf (totals, " · %s activations a sample", activations);
-        }
-    }
-  adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), under->str);
-  gtk_label_set_label (GTK_LABEL (self->totals_label), totals->str);
-}
-
-/* ---- faults --------------------------------------------------------------------------------------- */
-
 static void
-fix_cb (GtkButton *button, StudioWindow *self)
+fix_cb (GtkButton *button, StudioPage *self)
 {
   guint i = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "fault"));
   LoomFaults *faults = studio_document_get_faults (self->document);
@@ -105,7 +20,7 @@ free_mend (gpointer mend)
 }
 
 static void
-mend_cb (GtkButton *button, StudioWindow *self)
+mend_cb (GtkButton *button, StudioPage *self)
 {
   const StudioMend *mend = g_object_get_data (G_OBJECT (button), "mend");
   const char *path = g_object_get_data (G_OBJECT (button), "path");
@@ -127,7 +42,7 @@ mend_cb (GtkButton *button, StudioWindow *self)
 
 /* The remedies of a fault at a node: a button each, with what would come of it. */
 static void
-add_mends (StudioWindow *self, GtkWidget *box, const LoomFault *fault, guint i)
+add_mends (StudioPage *self, GtkWidget *box, const LoomFault *fault, guint i)
 {
   LoomNet *net = studio_document_get_net (self->document);
   int node = loom_net_find (net, fault->node);
@@ -166,7 +81,7 @@ add_mends (StudioWindow *self, GtkWidget *box, const LoomFault *fault, guint i)
 #define MENDS_BUDGET (8 * 1000)
 
 static GtkWidget *
-fault_row (StudioWindow *self, const LoomFault *fault, guint i, gboolean with_mends)
+fault_row (StudioPage *self, const LoomFault *fault, guint i, gboolean with_mends)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   gtk_widget_set_margin_top (box, 6);
@@ -211,7 +126,7 @@ fault_row (StudioWindow *self, const LoomFault *fault, guint i, gboolean with_me
 }
 
 static void
-update_faults (StudioWindow *self)
+update_faults (StudioPage *self)
 {
   LoomFaults *faults = studio_document_get_faults (self->document);
   guint errors = loom_faults_count (faults), all = loom_faults_length (faults), todo = 0;
@@ -254,14 +169,7 @@ update_faults (StudioWindow *self)
 }
 
 static void
-net_changed_cb (StudioDocument *document, StudioWindow *self)
-{
-  update_faults (self);
-  studio_window_update_title (self);
-}
-
-static void
-row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioWindow *self)
+row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioPage *self)
 {
   const char *path = g_object_get_data (G_OBJECT (row), "path");
   gtk_menu_button_popdown (GTK_MENU_BUTTON (self->faults_button));
@@ -273,40 +181,14 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioWindow *self)
 }
 
 void
-studio_window_show_faults (StudioWindow *self)
+studio_page_show_faults (StudioPage *self)
 {
   if (gtk_widget_get_mapped (self->faults_button))
     gtk_menu_button_popup (GTK_MENU_BUTTON (self->faults_button));
 }
 
-static gboolean
-show_zoom_cb (gpointer data)
-{
-  g_autoptr (StudioWindow) self = data;
-  self->zoom_shown = FALSE;
-  if (self->document == NULL)
-    return G_SOURCE_REMOVE;
-  /* A number alone has no direction: among words from right to left it would be "% 73". */
-  gboolean mirrored = gtk_widget_get_direction (GTK_WIDGET (self)) == GTK_TEXT_DIR_RTL;
-  g_autofree char *text
-      = g_strdup_printf ("%s%.0f %%", mirrored ? "\u200e" : "", studio_canvas_get_zoom (self->canvas) * 100);
-  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->zoom_button)), text) != 0)
-    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->zoom_button), text);
-  return G_SOURCE_REMOVE;
-}
-
-/* The view may change while the canvas is being allocated, when no label may ask for another size. */
-static void
-zoom_cb (StudioCanvas *canvas, StudioWindow *self)
-{
-  if (self->zoom_shown)
-    return;
-  self->zoom_shown = TRUE;
-  g_idle_add (show_zoom_cb, g_object_ref (self));
-}
-
 void
-studio_window_setup_status (StudioWindow *self)
+studio_page_setup_faults (StudioPage *self)
 {
   self->faults_list = gtk_list_box_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->faults_list), GTK_SELECTION_NONE);
@@ -321,7 +203,6 @@ studio_window_setup_status (StudioWindow *self)
   GtkWidget *popover = gtk_popover_new ();
   gtk_popover_set_child (GTK_POPOVER (popover), scroll);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->faults_button), popover);
-  g_signal_connect (self->document, "net-changed", G_CALLBACK (net_changed_cb), self);
-  g_signal_connect (self->canvas, "view-changed", G_CALLBACK (zoom_cb), self);
+  g_signal_connect_swapped (self->document, "net-changed", G_CALLBACK (update_faults), self);
   update_faults (self);
 }

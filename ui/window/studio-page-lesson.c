@@ -1,12 +1,12 @@
 /* The lesson beside the canvas: when its tab is there, and what its page does to canvas and palette. */
 #include "ui/lesson/studio-lesson-pane.h"
-#include "ui/window/studio-window-private.h"
+#include "ui/window/studio-page-private.h"
 
 #define PAGE "lesson"
 
 /* Nodes outside the spotlight are dimmed, and other operators are not offered, only while the page is looked at. */
 static void
-apply_page (StudioWindow *self)
+apply_page (StudioPage *self)
 {
   const LoomLessonPage *page
       = gtk_widget_get_mapped (GTK_WIDGET (self->lesson_pane)) ? studio_lesson_page (self->lesson) : NULL;
@@ -17,7 +17,7 @@ apply_page (StudioWindow *self)
 
 /* The tab is there while there is something to read, and is called by what that is. */
 static void
-show_tab (StudioWindow *self)
+show_tab (StudioPage *self)
 {
   const char *title = studio_lesson_get (self->lesson) != NULL          ? "Lesson"
                       : studio_lesson_pane_has_text (self->lesson_pane) ? "About"
@@ -33,28 +33,28 @@ show_tab (StudioWindow *self)
 }
 
 static void
-lessons_changed_cb (StudioWindow *self)
+lessons_changed_cb (StudioPage *self)
 {
   show_tab (self);
   apply_page (self);
 }
 
 static void
-follow_cb (StudioLessonPane *pane, const char *path, StudioWindow *self)
+follow_cb (StudioLessonPane *pane, const char *path, StudioPage *self)
 {
   studio_canvas_focus_path (self->canvas, path);
 }
 
 static void
-completed_cb (StudioWindow *self)
+completed_cb (StudioPage *self)
 {
   g_autofree char *sentence = g_strdup_printf ("“%s” is complete.", studio_lesson_get (self->lesson)->title);
 
-  studio_window_toast (self, sentence);
+  studio_page_toast (self, sentence);
 }
 
 void
-studio_window_open_lesson (StudioWindow *self)
+studio_page_open_lesson (StudioPage *self)
 {
   studio_lesson_opened (self->lesson);
   if (studio_lesson_get (self->lesson) != NULL && !self->presenting)
@@ -62,7 +62,7 @@ studio_window_open_lesson (StudioWindow *self)
 }
 
 void
-studio_window_setup_lesson (StudioWindow *self)
+studio_page_setup_lesson (StudioPage *self)
 {
   self->lesson = studio_lesson_new (self->document, self->run);
   self->lesson_pane = g_object_ref_sink (studio_lesson_pane_new (self->document, self->lesson));
@@ -76,7 +76,7 @@ studio_window_setup_lesson (StudioWindow *self)
 }
 
 void
-studio_window_dispose_lesson (StudioWindow *self)
+studio_page_dispose_lesson (StudioPage *self)
 {
   if (self->lesson_pane != NULL)
     g_signal_handlers_disconnect_by_data (self->lesson_pane, self);
@@ -87,7 +87,7 @@ studio_window_dispose_lesson (StudioWindow *self)
 }
 
 void
-studio_window_write_lesson (StudioWindow *self)
+studio_page_write_lesson (StudioPage *self)
 {
   studio_lesson_pane_edit (self->lesson_pane);
   show_tab (self);

@@ -1,0 +1,18 @@
+/* The devices that this machine can train on, as the worker's program lists them: asked for once, for all pages. */
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_DEVICES (studio_devices_get_type ())
+G_DECLARE_FINAL_TYPE (StudioDevices, studio_devices, STUDIO, DEVICES, GObject)
+
+/* Signal "changed": the program has answered. The first call asks it; one object for the process (transfer none). */
+StudioDevices *studio_devices_get (void);
+/* The default first; NULL until the program has answered. */
+const char *const *studio_devices_get_names (StudioDevices *self);
+/* "cpu · 2 threads", "cuda:0 · emulated": the name, and what stands behind it. */
+char *studio_devices_describe (StudioDevices *self, const char *name);
+
+G_END_DECLS

@@ -1,0 +1,13 @@
+/* What a test sees of a window: where things are, as lines on standard error. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+/* "geometry WHAT\tNAME\tX\tY\tWIDTH\tHEIGHT": a rectangle of a widget, in pixels of its window's surface. */
+void studio_dump_rect (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect);
+/* All widgets with words that are seen in a window. */
+void studio_dump_widgets (GtkNative *window);
+
+G_END_DECLS

@@ -1,0 +1,116 @@
+#include "ui/window/studio-files.h"
+
+#include "ui/window/studio-window.h"
+
+/* ---- one file, one page -------------------------------------------------------------------- */
+
+/* The file itself, whatever links lead to it. */
+static char *
+dup_target (const char *path)
+{
+  g_autofree char *absolute = g_canonicalize_filename (path, NULL), *target = loom_file_target (absolute);
+  return g_canonicalize_filename (target, NULL);
+}
+
+static StudioPage *
+find_in (StudioWindow *window, const char *wanted)
+{
+  for (guint i = 0; i < studio_window_n_pages (window); i++)
+    {
+      StudioPage *page = studio_window_get_nth_page (window, i);
+      const char *has = studio_document_get_path (studio_page_get_document (page));
+      g_autofree char *target = has != NULL ? dup_target (has) : NULL;
+      if (g_strcmp0 (target, wanted) == 0)
+        return page;
+    }
+  return NULL;
+}
+
+StudioPage *
+studio_files_find_page (GFile *file)
+{
+  GApplication *application = g_application_get_default ();
+  g_autofree char *path = g_file_get_path (file), *wanted = path != NULL ? dup_target (path) : NULL;
+  StudioPage *found = NULL;
+  if (wanted == NULL || !GTK_IS_APPLICATION (application))
+    return NULL;
+  for (GList *l = gtk_application_get_windows (GTK_APPLICATION (application)); l != NULL && found == NULL; l = l->next)
+    if (STUDIO_IS_WINDOW (l->data))
+      found = find_in (l->data, wanted);
+  return found;
+}
+
+/* ---- recent -------------------------------------------------------------------------------- */
+
+void
+studio_files_remember (const char *path)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autofree char *uri = g_file_get_uri (file);
+  gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
+}
+
+#define N_RECENT 8
+
+static gint
+newer_first (gconstpointer a, gconstpointer b)
+{
+  return g_date_time_compare (gtk_recent_info_get_modified ((GtkRecentInfo *)b),
+                              gtk_recent_info_get_modified ((GtkRecentInfo *)a));
+}
+
+static gboolean
+is_graph (GtkRecentInfo *info)
+{
+  return g_str_has_suffix (gtk_recent_info_get_uri (info), ".xml") && gtk_recent_info_is_local (info)
+         && gtk_recent_info_has_application (info, g_get_application_name ()) && gtk_recent_info_exists (info);
+}
+
+GMenuModel *
+studio_files_recent_menu (void)
+{
+  GList *items = g_list_sort (gtk_recent_manager_get_items (gtk_recent_manager_get_default ()), newer_first);
+  GMenu *menu = g_menu_new ();
+  int n = 0;
+  for (GList *l = items; l != NULL && n < N_RECENT; l = l->next)
+    {
+      if (!is_graph (l->data))
+        continue;
+      const char *uri = gtk_recent_info_get_uri (l->data);
+      g_autoptr (GMenuItem) item = g_menu_item_new (gtk_recent_info_get_display_name (l->data), NULL);
+      g_menu_item_set_action_and_target (item, "win.open-recent", "s", uri);
+      g_menu_append_item (menu, item);
+      n++;
+    }
+  if (n == 0)
+    g_menu_append (menu, "No recent graphs", "win.none");
+  g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
+  return G_MENU_MODEL (menu);
+}
+
+/* ---- the dialog ---------------------------------------------------------------------------- */
+
+static GtkFileFilter *
+graph_filter (void)
+{
+  GtkFileFilter *filter = gtk_file_filter_new ();
+  gtk_file_filter_set_name (filter, "Graphs");
+  gtk_file_filter_add_pattern (filter, "*.xml");
+  return filter;
+}
+
+GtkFileChooserNative *
+studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action, const char *accept,
+                          const char *path)
+{
+  GtkFileChooserNative *chooser = gtk_file_chooser_native_new (title, parent, action, accept, "_Cancel");
+  g_autoptr (GtkFileFilter) filter = graph_filter ();
+  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (chooser), filter);
+  if (path != NULL)
+    {
+      g_autofree char *name = g_path_get_dirname (path);
+      g_autoptr (GFile) folder = g_file_new_for_path (name);
+      gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (chooser), folder, NULL);
+    }
+  return chooser;
+}

@@ -1,0 +1,18 @@
+/* Files as the whole program knows them: which page has one, which were opened last, and the dialog to choose one. */
+#pragma once
+
+#include "ui/window/studio-page.h"
+
+G_BEGIN_DECLS
+
+/* The page of any window that has this file, whatever links lead to it; or NULL. */
+StudioPage *studio_files_find_page (GFile *file);
+/* Among the recent files. */
+void studio_files_remember (const char *path);
+/* The recent graphs, for a menu; each runs "win.open-recent". */
+GMenuModel *studio_files_recent_menu (void);
+/* For graphs; beside the file at path, which may be NULL. */
+GtkFileChooserNative *studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action,
+                                                const char *accept, const char *path);
+
+G_END_DECLS

@@ -1,0 +1,91 @@
+/* What of a page is seen, and how high: the start page, the run panel, and the graph fitted into what they leave. */
+#include "ui/charts/studio-text-scale.h"
+#include "ui/window/studio-page-private.h"
+
+#define PANEL_HEIGHT 240
+#define PANEL_SHARE  0.45
+/* On the projector a map has two fifths of the height, and caption and keys have theirs. */
+#define PRESENTED_SHARE 0.32
+
+char *
+studio_page_dup_selected_path (StudioPage *self)
+{
+  if (studio_document_n_selected (self->document) != 1)
+    return NULL;
+  guint64 serial = studio_document_get_selected (self->document, 0);
+  LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self->document), serial);
+  return e != NULL && loom_element_tag (e) == LOOM_TAG_NODE ? studio_document_dup_node_path (self->document, serial)
+                                                            : NULL;
+}
+
+/* ---- what is seen -------------------------------------------------------------------- */
+
+/* A pane that came or went changes the canvas's size only in the next frame or two. */
+#define SETTLE_FRAMES 3
+
+/* TRUE when the panel of a window that was not shown before has got its height just now. */
+static gboolean
+place_panel (StudioPage *self)
+{
+  int height = gtk_widget_get_height (self->split);
+  double large = CLAMP (studio_text_scale (GTK_WIDGET (self)), 1, 1.6);
+  int wanted = (int)(PANEL_HEIGHT * (self->presenting ? MAX (large, 1.25) : large));
+  /* Most of a small window is for the graph. */
+  wanted = MIN (wanted, (int)((self->presenting ? PRESENTED_SHARE : PANEL_SHARE) * height));
+  if (!self->panel_unplaced || height <= wanted)
+    return FALSE;
+  self->panel_unplaced = FALSE;
+  gtk_paned_set_position (GTK_PANED (self->split), height - wanted);
+  return TRUE;
+}
+
+static gboolean
+fit_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  StudioPage *self = STUDIO_PAGE (data);
+  if (gtk_widget_get_width (widget) <= 1 || --self->fit_frames > 0)
+    return G_SOURCE_CONTINUE;
+  if (place_panel (self))
+    {
+      self->fit_frames = SETTLE_FRAMES;
+      return G_SOURCE_CONTINUE;
+    }
+  self->fit_frames = 0;
+  studio_canvas_zoom_to_fit (self->canvas);
+  return G_SOURCE_REMOVE;
+}
+
+void
+studio_page_fit_soon (StudioPage *self)
+{
+  if (self->fit_frames == 0)
+    gtk_widget_add_tick_callback (GTK_WIDGET (self->canvas), fit_cb, self, NULL);
+  self->fit_frames = SETTLE_FRAMES;
+}
+
+void
+studio_page_update_layout (StudioPage *self)
+{
+  gboolean empty = studio_document_is_empty (self->document);
+  if (!empty)
+    self->start_empty = FALSE;
+  gboolean start = empty && !self->start_empty;
+  gtk_widget_set_visible (self->start_page, start && !self->presenting);
+  studio_canvas_set_bare (self->canvas, start && !self->presenting);
+  studio_page_update_panes (self);
+  gtk_widget_set_visible (self->status_line, !self->presenting);
+  gtk_widget_set_visible (GTK_WIDGET (self->run_panel), self->panel_shown && !self->panel_folded);
+}
+
+void
+studio_page_show_panel (StudioPage *self)
+{
+  if (self->panel_shown && !self->panel_folded)
+    return;
+  self->panel_folded = FALSE;
+  self->panel_shown = TRUE;
+  studio_page_update_layout (self);
+  self->panel_unplaced = TRUE;
+  place_panel (self);
+  studio_page_fit_soon (self);
+}

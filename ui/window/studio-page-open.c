@@ -1,0 +1,114 @@
+/* Which graph a page shows: a file, an example, what a crash left, or none yet. */
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "ui/window/studio-page-private.h"
+
+#include "ui/window/studio-files.h"
+
+gboolean
+studio_page_is_untouched (StudioPage *self)
+{
+  return studio_document_is_empty (self->document) && studio_document_get_path (self->document) == NULL
+         && studio_document_undo_name (self->document) == NULL && studio_document_redo_name (self->document) == NULL
+         && studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
+}
+
+void
+studio_page_take_document (StudioPage *self)
+{
+  studio_page_setup_run (self);
+  studio_document_select_only (self->document, 0);
+  studio_page_update_layout (self);
+  studio_page_update_title (self);
+  studio_page_fit_soon (self);
+  studio_page_focus (self);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* What to do about a file that cannot be read; the reader's own sentences say it of what stands in one. */
+static const char *
+remedy_for (const char *path)
+{
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return "It may have been moved or renamed: look for it with Open.";
+  if (g_file_test (path, G_FILE_TEST_IS_DIR))
+    return "It is a folder: choose a graph in it with Open.";
+  if (g_access (path, R_OK) != 0)
+    return "Ask its owner for the permission to read it, or open a copy of your own.";
+  return NULL;
+}
+
+/* The reader's error begins with the path, which the heading has. */
+static void
+explain (GError *error, const char *path)
+{
+  g_autofree char *prefix = g_strconcat (path, ": ", NULL), *quoted = g_strdup_printf ("“%s” cannot be read: ", path);
+  const char *why = error->message, *remedy = error->code == LOOM_ERROR_PARSE ? NULL : remedy_for (path);
+  if (g_str_has_prefix (why, prefix))
+    why += strlen (prefix);
+  else if (g_str_has_prefix (why, quoted))
+    why += strlen (quoted);
+  char *sentence = g_strdup_printf ("%c%s%s%s", g_ascii_toupper (why[0]), why + (why[0] != 0),
+                                    remedy != NULL ? " " : "", remedy != NULL ? remedy : "");
+  g_free (error->message);
+  error->message = sentence;
+}
+
+gboolean
+studio_page_open_file (StudioPage *self, GFile *file, GError **error)
+{
+  g_autofree char *path = g_file_get_path (file);
+  GError *why = NULL;
+  if (path == NULL)
+    {
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, "Only files of this computer can be opened.");
+      return FALSE;
+    }
+  if (!studio_document_open (self->document, path, &why))
+    {
+      explain (why, path);
+      g_propagate_error (error, why);
+      return FALSE;
+    }
+  studio_files_remember (path);
+  studio_page_take_document (self);
+  return TRUE;
+}
+
+gboolean
+studio_page_open_example (StudioPage *self, const char *name, GError **error)
+{
+  g_autofree char *resource = g_strdup_printf ("/org/gradloom/Studio/examples/%s.xml", name);
+  g_autoptr (GBytes) bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  gsize length = 0;
+  const char *text = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
+  if (text == NULL || !studio_document_open_text (self->document, text, (gssize)length, NULL, error))
+    return FALSE;
+  studio_page_take_document (self);
+  return TRUE;
+}
+
+/* ---- no file -------------------------------------------------------------------------------- */
+
+void
+studio_page_reset (StudioPage *self)
+{
+  studio_document_reset (self->document);
+  self->start_empty = FALSE;
+  studio_page_setup_run (self);
+  studio_page_update_layout (self);
+  studio_page_update_title (self);
+}
+
+gboolean
+studio_page_recover (StudioPage *self, const char *journal, GError **error)
+{
+  gboolean whole = studio_document_recover (self->document, journal, error);
+  studio_page_setup_run (self);
+  studio_page_update_layout (self);
+  studio_page_fit_soon (self);
+  return whole;
+}

@@ -1,0 +1,165 @@
+/* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -actions.c (the table of
+ * commands), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
+ * do to the file), -run.c (training), -status.c (title and totals), -faults.c (their list), -panes.c, -view.c,
+ * -lesson.c, -present.c and -caption.c (the projector), -geometry.c (for tests). */
+#pragma once
+
+#include "ui/run/studio-run-bars.h"
+#include "ui/run/studio-run-panel.h"
+#include "ui/run/studio-times.h"
+#include "ui/inspector/studio-inspector.h"
+#include "ui/lesson/studio-lesson-pane.h"
+#include "ui/palette/studio-outline.h"
+#include "ui/palette/studio-palette.h"
+#include "ui/run/studio-pin.h"
+#include "ui/window/studio-commands.h"
+#include "ui/window/studio-devices.h"
+#include "ui/window/studio-page.h"
+
+G_BEGIN_DECLS
+
+typedef struct StudioAfter StudioAfter;
+
+struct _StudioPage
+{
+  AdwBin parent_instance;
+
+  /* from the template */
+  GtkWidget *toasts;
+  GtkWidget *disk_bar, *disk_notice, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
+  GtkWidget *minimap;
+  GtkWidget *split, *upper, *middle, *stage, *canvas_overlay;
+  StudioPanes *panes;
+  GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
+  GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
+
+  StudioDocument *document;
+  StudioRun *run;
+  StudioCanvas *canvas;
+  StudioPalette *palette;
+  StudioOutline *outline;
+  StudioInspector *inspector;
+  StudioRunBars *run_bars;
+  StudioRunPanel *run_panel;
+  StudioPins *pins;
+  StudioTimes *times;
+  StudioLesson *lesson;
+  StudioLessonPane *lesson_pane;
+  const char *lesson_tab; /* the title of its tab; NULL: it is not there */
+  GtkWidget *start_page, *faults_list;
+  GtkWidget *history_pane; /* NULL while its page is not there */
+  GSimpleActionGroup *actions;
+  char *title, *subtitle;
+
+  gboolean start_empty;    /* "Empty graph": the start page is put away though there is nothing yet */
+  gboolean panel_shown;    /* a run was started once */
+  gboolean panel_folded;   /* by the user */
+  gboolean panel_unplaced; /* it was shown before the page had a height to give it some of */
+  gboolean presenting;
+  int caption_room;          /* the height that captions have needed at most */
+  gboolean zoom_shown;       /* soon: an idle is on its way */
+  int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
+  gboolean holder_dismissed; /* that another Studio has the file open is known */
+  GtkWindow *question;       /* weak: the dialog that waits for an answer */
+  GtkFileChooserNative *chooser;
+  GtkWidget *lr_return;  /* what had the focus before the learning rate was asked for */
+  guint elsewhere_timer; /* while another page trains this graph */
+};
+
+void studio_page_changed (StudioPage *self); /* the signal */
+GtkWindow *studio_page_get_window (StudioPage *self);
+
+/* ---- commands (-actions.c) ---- */
+void studio_page_install_actions (StudioPage *self);
+void studio_page_update_actions (StudioPage *self);
+void studio_page_dispose_actions (StudioPage *self);
+/* Of this name, to be enabled or given a state. */
+GSimpleAction *studio_page_get_action (StudioPage *self, const char *name);
+
+/* ---- lessons (-lesson.c) ---- */
+void studio_page_setup_lesson (StudioPage *self);
+void studio_page_dispose_lesson (StudioPage *self);
+/* Shows the fields of the graph's lesson, which is begun where there is none. */
+void studio_page_write_lesson (StudioPage *self);
+/* Another graph was opened. */
+void studio_page_open_lesson (StudioPage *self);
+
+/* ---- questions (-guard.c) ---- */
+/* A command that waits until no work would be lost by it. */
+struct StudioAfter
+{
+  StudioPage *page;
+  StudioPageThen then, otherwise; /* may be NULL */
+  gpointer data;
+};
+StudioAfter *studio_after_new (StudioPage *page, StudioPageThen then, StudioPageThen otherwise, gpointer data);
+void studio_after_do (StudioAfter *after); /* then, and frees it */
+/* otherwise, and frees it. NULL-safe. */
+void studio_after_cancel (gpointer after);
+/* With the response "cancel", to which others are added. */
+AdwMessageDialog *studio_page_new_question (StudioPage *self, const char *heading, const char *body);
+
+/* ---- files (-save.c, -open.c) ---- */
+/* Each takes after, which may be NULL, and follows only a save. */
+void studio_page_save_before (StudioPage *self, StudioAfter *after);
+void studio_page_save_over (StudioPage *self, StudioAfter *after);      /* the same file, whatever is in it */
+void studio_page_save_elsewhere (StudioPage *self, StudioAfter *after); /* asks where */
+void studio_page_save (StudioPage *self);
+void studio_page_save_as (StudioPage *self);
+/* Begins with what a run, a lesson and a selection are for a graph that was opened just now. */
+void studio_page_take_document (StudioPage *self);
+void studio_page_export_map (StudioPage *self);
+void studio_page_export_chart (StudioPage *self, const char *what);
+
+/* ---- what others do to the file (-disk.c) ---- */
+void studio_page_setup_disk (StudioPage *self);
+void studio_page_update_disk (StudioPage *self);
+void studio_page_reload (StudioPage *self);
+void studio_page_dismiss_disk (StudioPage *self);
+/* Takes after, which may be NULL. */
+void studio_page_ask_to_overwrite (StudioPage *self, StudioAfter *after);
+
+/* ---- training ---- */
+void studio_page_train (StudioPage *self); /* train, pause or go on, as the button says */
+void studio_page_step (StudioPage *self);
+void studio_page_restart (StudioPage *self);
+/* From the newest checkpoint, where and for as long as the document says. */
+void studio_page_continue (StudioPage *self);
+void studio_page_continue_slower (StudioPage *self); /* at a tenth of the learning rate */
+void studio_page_show_run (StudioPage *self);
+/* "watch": short runs are stretched; "full": as fast as they can. */
+void studio_page_set_speed (StudioPage *self, const char *speed);
+const char *studio_page_get_speed (void);
+void studio_page_setup_run (StudioPage *self);
+void studio_page_set_device (StudioPage *self, const char *device);
+
+/* ---- title and status line ---- */
+void studio_page_setup_status (StudioPage *self);
+void studio_page_update_title (StudioPage *self);
+void studio_page_setup_faults (StudioPage *self);
+void studio_page_show_faults (StudioPage *self);
+
+/* ---- panes (-panes.c) ---- */
+void studio_page_setup_panes (StudioPage *self);
+/* The minimap and what else lies over the canvas, with their actions. */
+void studio_page_setup_view (StudioPage *self);
+void studio_page_update_panes (StudioPage *self); /* for this document, and for who looks at it */
+
+/* ---- history (-history.c) ---- */
+/* Shows the page of the history, or takes it away where it is what is seen. */
+void studio_page_toggle_history (StudioPage *self);
+gboolean studio_page_sees_page (StudioPage *self, const char *name);
+
+/* ---- presentation ---- */
+void studio_page_setup_presentation (StudioPage *self);
+void studio_page_show_caption (StudioPage *self);
+void studio_page_ask_learning_rate (StudioPage *self);
+
+/* ---- layout (-layout.c) ---- */
+void studio_page_update_layout (StudioPage *self);
+/* Fits the graph into the canvas once the layout has settled. */
+void studio_page_fit_soon (StudioPage *self);
+/* The path of the one selected node; NULL otherwise. */
+char *studio_page_dup_selected_path (StudioPage *self);
+
+G_END_DECLS

@@ -1,0 +1,191 @@
+/* The header bar: what it shows of the page that is seen, and what of its buttons there is room for. */
+#include <string.h>
+
+#include "ui/charts/studio-text-scale.h"
+#include "ui/window/studio-commands.h"
+#include "ui/window/studio-devices.h"
+#include "ui/window/studio-files.h"
+#include "ui/window/studio-tooltip.h"
+#include "ui/window/studio-window-private.h"
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void
+show_undo (StudioWindow *self, StudioDocument *document)
+{
+  const char *undo = studio_document_undo_name (document), *redo = studio_document_redo_name (document);
+  g_autofree char *undo_text
+      = undo != NULL ? g_strdup_printf ("Undo “%s” (Ctrl+Z)", undo) : g_strdup ("Nothing to undo");
+  g_autofree char *redo_text
+      = redo != NULL ? g_strdup_printf ("Redo “%s” (Ctrl+Shift+Z)", redo) : g_strdup ("Nothing to redo");
+  gtk_widget_set_tooltip_text (self->undo_button, undo_text);
+  gtk_widget_set_tooltip_text (self->redo_button, redo_text);
+}
+
+static void
+show_run (StudioWindow *self, StudioRun *run)
+{
+  StudioRunState state = studio_run_get_state (run);
+  gboolean pausing = state == STUDIO_RUN_STARTING && studio_run_is_pause_wanted (run);
+  gboolean running = state == STUDIO_RUN_RUNNING || (state == STUDIO_RUN_STARTING && !pausing);
+  gboolean paused = state == STUDIO_RUN_PAUSED || pausing;
+  gtk_button_set_label (GTK_BUTTON (self->train_button), running ? "Pause" : paused ? "Resume" : "Train");
+  gtk_widget_set_tooltip_text (self->train_button, running  ? "Pause (Ctrl+Enter)"
+                                                   : paused ? "Go on (Ctrl+Enter)"
+                                                            : "Train (Ctrl+Enter)");
+  if (running)
+    gtk_widget_remove_css_class (self->train_button, "suggested-action");
+  else
+    gtk_widget_add_css_class (self->train_button, "suggested-action");
+}
+
+static void
+show_device (StudioWindow *self, const char *device)
+{
+  g_autofree char *text
+      = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup ("Device");
+  for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
+    *p = g_ascii_toupper (*p);
+  g_autofree char *tooltip = g_strdup_printf ("Where it trains: %s", text);
+  gtk_widget_set_tooltip_text (self->device_chip, tooltip);
+  /* In large text there is room for the device's name alone. */
+  g_autofree char *name = g_strndup (text, strcspn (text, " "));
+  gtk_label_set_text (GTK_LABEL (self->device_label), studio_text_scale (self->device_chip) < 1.5 ? text : name);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+}
+
+void
+studio_window_update_header (StudioWindow *self)
+{
+  StudioPage *page = self->page;
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), studio_page_get_title (page));
+  adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), studio_page_get_subtitle (page));
+  gtk_window_set_title (GTK_WINDOW (self), studio_page_get_title (page));
+  show_undo (self, studio_page_get_document (page));
+  show_run (self, studio_page_get_run (page));
+  show_device (self, studio_page_get_device (page));
+}
+
+/* ---- room -------------------------------------------------------------------------------------- */
+
+static const char *const always[] = {
+  "win.save",
+  "win.save-as",
+  "win.export-map",
+  NULL,
+  "win.stop",
+  "win.continue",
+  "win.restart",
+  "win.watch",
+  NULL,
+  "win.speed::watch",
+  "win.speed::full",
+  NULL,
+  "canvas.auto-layout",
+  "win.find",
+  "win.history",
+  "win.write-lesson",
+  "win.run-panel",
+  "win.present",
+  NULL,
+  "win.actions",
+  "win.help",
+  "win.keys",
+  "app.about",
+  NULL,
+  NULL,
+};
+
+static void
+prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
+{
+  g_autoptr (GMenu) section = g_menu_new ();
+  if (submenu == NULL)
+    return;
+  g_menu_append_submenu (section, title, submenu);
+  g_menu_prepend_section (menu, NULL, G_MENU_MODEL (section));
+}
+
+/* What has a button of its own while there is room for it. */
+static void
+prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
+{
+  static const char *const narrow[] = { "win.new", "win.step", NULL, NULL };
+  static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
+  g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_ROOM_TINY ? tiny : narrow);
+  if (room == STUDIO_ROOM_TINY)
+    prepend_submenu (menu, "Recent graphs", adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
+  prepend_submenu (menu, "Device", gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
+  g_menu_prepend_section (menu, NULL, commands);
+}
+
+static void
+update_menu (StudioWindow *self)
+{
+  StudioRoom room = (StudioRoom)MAX (self->room_shown, 0);
+  g_autoptr (GMenuModel) menu = studio_commands_menu (always);
+  if (room != STUDIO_ROOM_WIDE)
+    prepend_hidden (self, G_MENU (menu), room);
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->menu_button), menu);
+  studio_hide_tooltip_behind (self->menu_button);
+}
+
+/* Asked only of a page that has the window's size: one that was not seen since has another's. */
+void
+studio_window_update_room (StudioWindow *self)
+{
+  StudioRoom room = studio_panes_get_room (studio_page_get_panes (self->page));
+  if (self->room_shown == (int)room)
+    return;
+  self->room_shown = (int)room;
+  GtkWidget *const wide[] = { self->new_button, self->step_button, self->device_chip };
+  GtkWidget *const narrow[] = { self->open_button, self->undo_button, self->redo_button };
+  for (guint i = 0; i < G_N_ELEMENTS (wide); i++)
+    gtk_widget_set_visible (wide[i], room == STUDIO_ROOM_WIDE);
+  for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
+    gtk_widget_set_visible (narrow[i], room != STUDIO_ROOM_TINY);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->recover_notice),
+                                  room == STUDIO_ROOM_TINY ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+  update_menu (self);
+}
+
+/* ---- what all windows share ------------------------------------------------------------------------ */
+
+static void
+fill_recent (StudioWindow *self)
+{
+  g_autoptr (GMenuModel) menu = studio_files_recent_menu ();
+  adw_split_button_set_menu_model (ADW_SPLIT_BUTTON (self->open_button), menu);
+  update_menu (self);
+}
+
+static void
+fill_devices (StudioWindow *self)
+{
+  StudioDevices *devices = studio_devices_get ();
+  const char *const *names = studio_devices_get_names (devices);
+  g_autoptr (GMenu) menu = g_menu_new ();
+  if (names == NULL)
+    return;
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_autofree char *label = studio_devices_describe (devices, names[i]);
+      g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
+      g_menu_item_set_action_and_target (item, "win.device", "s", names[i]);
+      g_menu_append_item (menu, item);
+    }
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
+  studio_hide_tooltip_behind (self->device_chip);
+  update_menu (self);
+}
+
+void
+studio_window_setup_header (StudioWindow *self)
+{
+  self->room_shown = -1;
+  g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
+  fill_recent (self);
+  fill_devices (self);
+}

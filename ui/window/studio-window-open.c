@@ -1,0 +1,77 @@
+/* New, Open, examples and recent files: into the page that is seen where nothing was done in it, else a page of their
+ * own. */
+#include "ui/window/studio-files.h"
+#include "ui/window/studio-window-private.h"
+
+static StudioWindow *
+window_of (StudioPage *page)
+{
+  return STUDIO_WINDOW (gtk_widget_get_root (GTK_WIDGET (page)));
+}
+
+gboolean
+studio_window_present_file (GFile *file)
+{
+  StudioPage *has = studio_files_find_page (file);
+  if (has == NULL)
+    return FALSE;
+  g_autofree char *name = g_file_get_basename (file), *text = g_strdup_printf ("“%s” is open here already.", name);
+  studio_window_show_page (window_of (has), has);
+  gtk_window_present (GTK_WINDOW (window_of (has)));
+  studio_page_toast (has, text);
+  return TRUE;
+}
+
+/* A page of its own becomes a tab only with a graph to show: what is wrong is said in the page that is seen. */
+void
+studio_window_open_file (StudioWindow *self, GFile *file)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (StudioPage) page = NULL;
+  if (studio_window_present_file (file))
+    return;
+  gboolean here = studio_page_is_untouched (self->page);
+  page = here ? g_object_ref (self->page) : g_object_ref_sink (studio_page_new ());
+  if (!studio_page_open_file (page, file, &error))
+    {
+      g_autofree char *name = g_file_get_basename (file);
+      g_autofree char *heading = g_strdup_printf ("“%s” cannot be opened", name);
+      studio_page_toast_lasting (self->page, heading, error->message);
+    }
+  else if (!here)
+    studio_window_insert_page (self, page);
+}
+
+void
+studio_window_new_graph (StudioWindow *self)
+{
+  studio_page_reset (studio_window_get_free_page (self));
+}
+
+void
+studio_window_open_example (StudioWindow *self, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  if (!studio_page_open_example (studio_window_get_free_page (self), name, &error))
+    studio_window_toast (self, error->message);
+}
+
+static void
+response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
+{
+  if (response != GTK_RESPONSE_ACCEPT)
+    return;
+  g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+  if (file != NULL)
+    studio_window_open_file (self, file);
+}
+
+void
+studio_window_choose_file (StudioWindow *self)
+{
+  g_clear_object (&self->chooser);
+  self->chooser = studio_files_new_chooser (GTK_WINDOW (self), "Open a Graph", GTK_FILE_CHOOSER_ACTION_OPEN, "_Open",
+                                            studio_document_get_path (studio_page_get_document (self->page)));
+  g_signal_connect (self->chooser, "response", G_CALLBACK (response_cb), self);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (self->chooser));
+}

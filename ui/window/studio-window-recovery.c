@@ -1,0 +1,93 @@
+/* What crashes left of unsaved work: offered by a bar, one journal after the other or all at once, each in a page. */
+#include <glib/gstdio.h>
+
+#include "ui/document/studio-journal.h"
+#include "ui/window/studio-window-private.h"
+
+static void
+update_actions (StudioWindow *self)
+{
+  static const char *const actions[] = { "recover", "recover-all", "discard-recovery" };
+  gboolean offered = gtk_revealer_get_reveal_child (GTK_REVEALER (self->recover_bar));
+  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
+    studio_window_enable (self, actions[i], offered);
+}
+
+static void
+offer (StudioWindow *self)
+{
+  g_autofree char *folder = studio_journal_default_folder ();
+  g_clear_pointer (&self->orphans, g_strfreev);
+  self->orphans = studio_journal_orphans (folder);
+  g_autoptr (StudioJournalContent) content
+      = self->orphans[0] != NULL ? studio_journal_read (self->orphans[0], NULL) : NULL;
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), content != NULL);
+  if (content == NULL)
+    return;
+  guint others = g_strv_length (self->orphans) - 1;
+  g_autofree char *name = content->path != NULL ? g_path_get_basename (content->path) : g_strdup ("an unsaved graph");
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_string_append_printf (text, "Studio ended before %u %s to %s %s saved.", content->n_transactions,
+                          content->n_transactions == 1 ? "change" : "changes", name,
+                          content->n_transactions == 1 ? "was" : "were");
+  if (others > 0)
+    g_string_append_printf (text, " %u other %s changes of the kind.", others,
+                            others == 1 ? "graph has" : "graphs have");
+  gtk_label_set_label (GTK_LABEL (self->recover_label), text->str);
+  gtk_widget_set_visible (self->recover_all, others > 0);
+}
+
+/* One journal less: every window offers the next one, or nothing. */
+static void
+offer_the_next (StudioWindow *self)
+{
+  for (GList *l = gtk_application_get_windows (gtk_window_get_application (GTK_WINDOW (self))); l != NULL; l = l->next)
+    if (STUDIO_IS_WINDOW (l->data))
+      offer (l->data);
+}
+
+static gboolean
+recover_first (StudioWindow *self)
+{
+  g_autoptr (GError) error = NULL;
+  if (self->orphans == NULL || self->orphans[0] == NULL)
+    return FALSE;
+  /* A journal that cannot be read whole is kept, and not offered again before the next start. */
+  if (studio_page_recover (studio_window_get_free_page (self), self->orphans[0], &error))
+    {
+      offer_the_next (self);
+      return TRUE;
+    }
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
+  studio_window_toast (self, error->message);
+  return FALSE;
+}
+
+void
+studio_window_recover (StudioWindow *self)
+{
+  recover_first (self);
+}
+
+void
+studio_window_recover_all (StudioWindow *self)
+{
+  while (recover_first (self))
+    ;
+}
+
+void
+studio_window_discard_recovery (StudioWindow *self)
+{
+  if (self->orphans != NULL && self->orphans[0] != NULL)
+    g_unlink (self->orphans[0]);
+  offer_the_next (self);
+}
+
+void
+studio_window_setup_recovery (StudioWindow *self)
+{
+  g_signal_connect_swapped (self->recover_bar, "notify::reveal-child", G_CALLBACK (update_actions), self);
+  offer (self);
+  update_actions (self);
+}
