@@ -12,7 +12,8 @@
 typedef struct
 {
   double width, height;
-} Size;
+  StudioLayoutWish wish;
+} Order;
 
 /* ---- where the layouts stand in a text -------------------------------------- */
 
@@ -58,6 +59,32 @@ is_tag (const char *text, gsize at, const char *name)
   return strncmp (text + at, name, n) == 0 && !g_ascii_isalnum (text[at + n]) && strchr ("_-:.", text[at + n]) == NULL;
 }
 
+/* Whether the tag from `at` to `end` puts itself and what it holds into another namespace than a graph's. */
+static gboolean
+is_foreign (const char *text, gsize at, gsize end)
+{
+  static const char name[] = "xmlns";
+  char quote = 0;
+
+  for (; at < end; at++)
+    if (quote != 0)
+      quote = text[at] == quote ? 0 : quote;
+    else if (text[at] == '"' || text[at] == '\'')
+      quote = text[at];
+    else if (g_ascii_isspace (text[at]) && strncmp (text + at + 1, name, strlen (name)) == 0)
+      {
+        gsize value = at + 1 + strlen (name);
+
+        value += strspn (text + value, " \t\r\n");
+        if (text[value] != '=')
+          continue;
+        value += 1 + strspn (text + value + 1, " \t\r\n");
+        return strncmp (text + value + 1, LOOM_GRAPH_NAMESPACE, strlen (LOOM_GRAPH_NAMESPACE)) != 0
+               || text[value + 1 + strlen (LOOM_GRAPH_NAMESPACE)] != text[value];
+      }
+  return FALSE;
+}
+
 /* The beginning of the line that the tag at `at` stands on, where nothing but blanks is before it. */
 static gsize
 line_start (const char *text, gsize at)
@@ -69,13 +96,13 @@ line_start (const char *text, gsize at)
   return start > 0 && text[start - 1] == '\n' ? start : at;
 }
 
-/* One range a scope: of each module, then of the root. Depths tell a scope's own layout from an element of another
- * namespace that has the same name. */
+/* One range a scope: of each module, then of the root. Depths tell a scope's own layout from one that is deeper. */
 static GArray *
 find_ranges (const char *text, gsize length)
 {
   GArray *ranges = g_array_new (FALSE, TRUE, sizeof (Range)), *open = g_array_new (FALSE, TRUE, sizeof (Range));
-  guint depth = 0, layout_depth = 0;
+  guint depth = 0, layout_depth = 0,
+        foreign_depth = 0; /* foreign_depth: within an element of another namespace, its own, plus 1 */
 
   g_array_set_size (open, 3);
   for (gsize at = 0; at < length;)
@@ -90,6 +117,18 @@ find_ranges (const char *text, gsize length)
       at = end;
       if (text[begin + 1] == '!' || text[begin + 1] == '?')
         continue;
+      if (foreign_depth == 0 && text[begin + 1] != '/' && is_foreign (text, begin + 1, end))
+        foreign_depth = depth + 1;
+      if (foreign_depth > 0)
+        {
+          if (text[begin + 1] == '/')
+            depth -= depth > 0;
+          else
+            depth += text[end - 2] != '/';
+          if (depth < foreign_depth)
+            foreign_depth = 0;
+          continue;
+        }
       if (text[begin + 1] != '/')
         {
           gboolean is_scope
@@ -164,68 +203,69 @@ splice (const char *old, gsize old_length, const char *fresh, gsize fresh_length
 
 /* ---- laying out -------------------------------------------------------------- */
 
-/* The path of some instance of a module, whose shapes its wires show; NULL where it has none. */
-static char *
-find_instance (const LoomGraph *graph, const LoomElement *scope, const char *path, const char *module, guint depth)
+/* For each module the path of one instance, whose shapes its wires show: name → path. Each module is looked into once.
+ */
+static void
+find_instances (const LoomGraph *graph, const LoomElement *scope, const char *path, GHashTable *instances)
 {
-  for (guint i = 0; depth < 32 && i < loom_element_n_children (scope); i++)
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
     {
       const LoomElement *e = loom_element_child (scope, i), *inner;
       const char *name = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
-      g_autofree char *here = NULL, *found = NULL;
+      char *here;
 
-      if (name == NULL || loom_element_get (e, "id") == NULL)
+      if (name == NULL || loom_element_get (e, "id") == NULL || g_hash_table_contains (instances, name))
         continue;
       here = g_strconcat (path, path[0] != '\0' ? "." : "", loom_element_get (e, "id"),
                           loom_element_get (e, "repeat") != NULL ? ".0" : "", NULL);
-      if (strcmp (name, module) == 0)
-        return g_steal_pointer (&here);
+      g_hash_table_insert (instances, (gpointer)name, here);
       inner = loom_graph_find_module (graph, name);
-      found = inner != NULL ? find_instance (graph, inner, here, module, depth + 1) : NULL;
-      if (found != NULL)
-        return g_steal_pointer (&found);
+      if (inner != NULL)
+        find_instances (graph, inner, here, instances);
     }
-  return NULL;
 }
 
 static void
-arrange_scope (LoomGraph *graph, const LoomElement *scope, const char *path, const LoomNet *net, const Size *size)
+arrange_scope (LoomGraph *graph, const LoomElement *scope, const char *path, const LoomNet *net, const Order *order)
 {
   g_autoptr (StudioScene) scene = studio_scene_new (graph, scope, path, net, NULL, NULL, NULL);
   g_autoptr (StudioLayout) layout = NULL;
   g_autoptr (GPtrArray) edits = NULL;
 
   studio_layout_fill (scene);
-  layout = studio_layout_new (scene, NULL, size->width, size->height);
+  layout = studio_layout_new (scene, NULL, order->width, order->height, order->wish);
   edits = studio_layout_edits (graph, scope, scene, layout);
   for (guint i = 0; i < edits->len; i++)
     loom_edit_free (loom_graph_apply (graph, g_steal_pointer (&edits->pdata[i])));
 }
 
 static void
-arrange_graph (LoomGraph *graph, const Size *size)
+arrange_graph (LoomGraph *graph, const Order *order)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (GHashTable) instances = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   const LoomElement *root = loom_graph_root (graph);
 
+  find_instances (graph, root, "", instances);
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
       const LoomElement *e = loom_element_child (root, i);
-      g_autofree char *path = NULL;
+      const char *name, *path;
 
       if (loom_element_tag (e) != LOOM_TAG_MODULE)
         continue;
-      path = find_instance (graph, root, "", loom_element_get (e, "name"), 0);
-      arrange_scope (graph, e, path != NULL ? path : loom_element_get (e, "name"), net, size);
+      name = loom_element_get (e, "name");
+      path = g_hash_table_lookup (instances, name);
+      arrange_scope (graph, e, path != NULL ? path : name, net, order);
     }
-  arrange_scope (graph, root, "", net, size);
+  arrange_scope (graph, root, "", net, order);
 }
 
 /* ---- the command ------------------------------------------------------------- */
 
 static gboolean
-arrange_file (const char *path, const char *output, const Size *size, GError **error)
+arrange_file (const char *path, const char *output, const Order *order, GError **error)
 {
   g_autoptr (LoomGraph) graph = NULL;
   g_autofree char *old = NULL, *fresh = NULL, *text = NULL;
@@ -239,7 +279,7 @@ arrange_file (const char *path, const char *output, const Size *size, GError **e
   graph = command_read_graph (path, error);
   if (graph == NULL || !g_file_get_contents (path, &old, &old_length, error))
     return FALSE;
-  arrange_graph (graph, size);
+  arrange_graph (graph, order);
   fresh = loom_graph_write (graph, &fresh_length);
   text = splice (old, old_length, fresh, fresh_length, &length);
   if (text == NULL)
@@ -260,7 +300,7 @@ arrange_file (const char *path, const char *output, const Size *size, GError **e
 }
 
 static gboolean
-read_size (const char *text, Size *size)
+read_size (const char *text, Order *size)
 {
   char *end;
 
@@ -276,10 +316,12 @@ read_size (const char *text, Size *size)
 static int
 run (const Command *command, int argc, char **argv)
 {
-  Size size = { STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT };
-  g_autofree char *output = NULL, *text = NULL;
+  Order order = { STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_AUTOMATIC };
+  g_autofree char *output = NULL, *text = NULL, *direction = NULL;
   const GOptionEntry entries[] = {
     { "size", 0, 0, G_OPTION_ARG_STRING, &text, "The canvas that it should fit, in pixels (default: 720x640)", "WxH" },
+    { "direction", 0, 0, G_OPTION_ARG_STRING, &direction,
+      "right (left to right), down (top to bottom) or auto (default: what suits the canvas)", "WAY" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there and leave the graph as it is; - is the terminal",
       "FILE" },
     { NULL },
@@ -291,13 +333,15 @@ run (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes GRAPH files.");
   if (output != NULL && argc > 2)
     return command_usage (command, "-o is one file, for one GRAPH.");
-  if (text != NULL && !read_size (text, &size))
+  if (text != NULL && !read_size (text, &order))
     return command_usage (command, "--size %s: it takes two numbers from 200 to 100000, as in --size 720x640.", text);
+  if (direction != NULL && !studio_layout_parse_wish (direction, &order.wish))
+    return command_usage (command, "--direction %s: it is right, down or auto.", direction);
   for (int i = 1; i < argc; i++)
     {
       GError *error = NULL;
 
-      if (!arrange_file (argv[i], output, &size, &error))
+      if (!arrange_file (argv[i], output, &order, &error))
         return command_fail (command, error);
     }
   return 0;
@@ -308,11 +352,12 @@ const Command command_arrange = {
   .arguments = "GRAPH…",
   .summary = "place the cards of a graph and of its modules anew",
   .details
-  = "The layers of the graph stand from left to right, cut into rows where they would become too small to read in "
-    "one.\n"
+  = "The layers of the graph stand from left to right, cut into rows where they would become too small to read in\n"
+    "one, or from top to bottom, cut into columns. <layout direction> keeps which of them it is.\n"
     "Weights and targets stand before their reader, frames keep what they hold, notes stay beside their card. Only\n"
     "<layout> is written anew; everything else in the file stays byte for byte. Arranging twice changes nothing.\n\n"
     "  gradloom arrange graph.xml\n"
+    "  gradloom arrange graph.xml --direction down\n"
     "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",
   .run = run,
 };

@@ -63,7 +63,8 @@ static const GrammarRule rules[LOOM_N_TAGS] = {
                       .optional = NAMES ("title", "spotlight", "palette", "goal", "hint"),
                       .has_text = TRUE,
                       .parents = BIT (LOOM_TAG_LESSON) },
-  [LOOM_TAG_LAYOUT] = { .name = "layout", .parents = SCOPES, .order = 7, .once = TRUE },
+  [LOOM_TAG_LAYOUT]
+  = { .name = "layout", .optional = NAMES ("direction"), .parents = SCOPES, .order = 7, .once = TRUE },
   [LOOM_TAG_PLACE] = { .name = "place",
                        .required = NAMES ("node", "x", "y"),
                        .identity = NAMES ("node"),

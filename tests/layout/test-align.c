@@ -149,12 +149,12 @@ test_new (void)
   double x, y, dx[4];
   StudioRect card;
 
-  studio_layout_place_new (scene, 2, FALSE, 176, 56, 328, &x, &y, dx);
+  studio_layout_place_new (scene, 2, FALSE, 176, 56, 300, &x, &y, dx);
   g_assert_cmpfloat (x, ==, 480 + 176 + 40);
   g_assert_cmpfloat (y, ==, 300);
   for (guint i = 0; i < 4; i++)
     g_assert_cmpfloat (dx[i], ==, 0);
-  studio_layout_place_new (scene, 0, FALSE, 176, 56, 28, &x, &y, dx);
+  studio_layout_place_new (scene, 0, FALSE, 176, 56, 0, &x, &y, dx);
   card = (StudioRect){ x, y, 176, 56 };
   g_assert_cmpfloat (x, ==, 216);
   g_assert_cmpfloat (dx[0], ==, 0);
@@ -169,10 +169,10 @@ test_new (void)
       g_assert_false (studio_rect_intersects (&card, &other));
     }
   /* Before a card: there where it fits, else the card makes room. */
-  studio_layout_place_new (scene, 2, TRUE, 176, 56, 316, &x, &y, dx);
+  studio_layout_place_new (scene, 2, TRUE, 176, 56, 288, &x, &y, dx);
   g_assert_cmpfloat (x, ==, 480 - 176 - 40);
   g_assert_cmpfloat (dx[2], ==, 0);
-  studio_layout_place_new (scene, 1, TRUE, 176, 56, 28, &x, &y, dx);
+  studio_layout_place_new (scene, 1, TRUE, 176, 56, 0, &x, &y, dx);
   g_assert_cmpfloat (x, ==, 240);
   g_assert_cmpfloat (dx[1], ==, 216);
   g_assert_cmpfloat (dx[0], ==, 0);
@@ -197,7 +197,7 @@ test_many_new (void)
         scene->item[i].is_placed = FALSE;
       studio_layout_fill (scene);
       studio_geometry_port (&scene->item[beside], !before, 0, &port_x, &port_y);
-      studio_layout_place_new (scene, beside, before, 176, 56, port_y, &x, &y, dx);
+      studio_layout_place_new (scene, beside, before, 176, 56, port_y - 28, &x, &y, dx);
       card = (StudioRect){ x, y, 176, 56 };
       for (guint i = 0; i < 4; i++)
         {

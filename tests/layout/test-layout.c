@@ -1,5 +1,6 @@
 /* Layouts of all example graphs and of random ones: what must hold of each, whatever it looks like. */
 #include "ui/layout/studio-layout.h"
+#include "ui/scene/studio-flow.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,7 @@ scene_of (LoomGraph *graph, const LoomElement *scope, const char *path, const Lo
 static void
 take (StudioScene *scene, const StudioLayout *layout)
 {
+  studio_scene_set_flow (scene, layout->flow);
   for (guint i = 0; i < scene->n_items; i++)
     {
       scene->item[i].x = layout->x[i];
@@ -121,9 +123,8 @@ zoom_of (const StudioScene *scene, guint canvas)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      StudioRect card = studio_geometry_card (&scene->item[i]);
+      StudioRect card = studio_geometry_room (&scene->item[i]);
 
-      card.height += scene->item[i].hanging;
       r = i == 0 ? card : studio_rect_union (r, card);
     }
   return studio_layout_zoom (r.width, r.height, canvases[canvas].width, canvases[canvas].height);
@@ -132,12 +133,11 @@ zoom_of (const StudioScene *scene, guint canvas)
 /* Whether even a plain layout would be readable: layers by longest path, as many to a row as fit but one (each row may
  * begin with weights), each row as high as the highest layer and half of it more for weights and passing wires. */
 static gboolean
-must_be_readable (const StudioScene *scene, guint canvas)
+must_be_readable (const StudioScene *scene, double canvas_width, double canvas_height)
 {
   g_autofree guint *layer = g_new0 (guint, scene->n_items + 1);
   g_autofree double *height = g_new0 (double, scene->n_items + 1);
-  double tallest = 0, room = (canvases[canvas].height - 48) / STUDIO_LAYOUT_READABLE - 16;
-  double columns = floor (((canvases[canvas].width - 48) / STUDIO_LAYOUT_READABLE - 16 + CHANNEL) / 216) - 1;
+  double tallest = 0, widest = 0, room = (canvas_height - 48) / STUDIO_LAYOUT_READABLE - 16, columns;
   guint deepest = 0;
   gboolean moved = TRUE;
 
@@ -156,7 +156,11 @@ must_be_readable (const StudioScene *scene, guint canvas)
     {
       height[layer[i]] += scene->item[i].height + scene->item[i].hanging + ROW_GAP;
       tallest = MAX (tallest, height[layer[i]]);
+      widest = MAX (widest, scene->item[i].width);
     }
+  columns = floor (((canvas_width - 48) / STUDIO_LAYOUT_READABLE - 16 + CHANNEL) / (widest + CHANNEL)) - 1;
+  if (columns < 1)
+    return FALSE;
   return ceil ((deepest + 1) / columns) * (1.5 * tallest + 72) <= room;
 }
 
@@ -174,29 +178,66 @@ count_changes (const StudioScene *scene, const StudioLayout *layout)
   return n;
 }
 
-/* Returns for how many canvases it had to be readable. */
+/* What holds of cards that run to the right holds of those that run down, in a mirror. */
+static void
+assert_in_order (const StudioScene *scene, const char *name)
+{
+  StudioScene *places = studio_scene_copy_places (scene, scene->flow == STUDIO_FLOW_DOWN);
+
+  assert_apart (places, name);
+  assert_forwards (places, name);
+  studio_scene_free_places (places);
+}
+
+static gboolean
+is_due (const StudioScene *scene, guint canvas)
+{
+  gboolean down = scene->flow == STUDIO_FLOW_DOWN;
+  StudioScene *places = studio_scene_copy_places (scene, down);
+  double width = canvases[canvas].width, height = canvases[canvas].height;
+  gboolean due = must_be_readable (places, down ? height : width, down ? width : height);
+
+  studio_scene_free_places (places);
+  return due;
+}
+
+static guint
+check_wish (StudioScene *scene, const char *name, guint c, StudioLayoutWish wish)
+{
+  g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, wish);
+  g_autoptr (StudioLayout) again = NULL;
+
+  take (scene, layout);
+  scene->flow_stated = layout->stated;
+  if (wish == STUDIO_LAYOUT_RIGHT || wish == STUDIO_LAYOUT_DOWN)
+    g_assert_cmpint (scene->flow, ==, wish == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT);
+  assert_in_order (scene, name);
+  again = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, wish);
+  g_assert_cmpint (again->flow, ==, layout->flow);
+  g_assert_cmpint (again->stated, ==, layout->stated);
+  g_assert_cmpuint (count_changes (scene, again), ==, 0);
+  if (!is_due (scene, c))
+    return 0;
+  if (zoom_of (scene, c) < STUDIO_LAYOUT_READABLE)
+    g_error ("%s: could be read, and has a zoom of %g", name, zoom_of (scene, c));
+  return 1;
+}
+
+/* Returns for how many canvases and directions it had to be readable. */
 static guint
 check (StudioScene *scene, const char *name)
 {
+  static const StudioLayoutWish wishes[] = { STUDIO_LAYOUT_DOWN, STUDIO_LAYOUT_AUTOMATIC, STUDIO_LAYOUT_RIGHT };
   guint n = 0;
 
   /* The default last, so that it stays. */
   for (guint c = G_N_ELEMENTS (canvases); c-- > 0;)
-    {
-      g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height);
-      g_autoptr (StudioLayout) again = NULL;
-
-      take (scene, layout);
-      assert_apart (scene, name);
-      assert_forwards (scene, name);
-      again = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height);
-      g_assert_cmpuint (count_changes (scene, again), ==, 0);
-      if (!must_be_readable (scene, c))
-        continue;
-      if (zoom_of (scene, c) < STUDIO_LAYOUT_READABLE)
-        g_error ("%s: could be read, and has a zoom of %g", name, zoom_of (scene, c));
-      n++;
-    }
+    for (guint w = 0; w < G_N_ELEMENTS (wishes); w++)
+      {
+        if (wishes[w] == STUDIO_LAYOUT_AUTOMATIC)
+          scene->flow_stated = FALSE;
+        n += check_wish (scene, name, c, wishes[w]);
+      }
   return n;
 }
 
@@ -225,19 +266,24 @@ check_file (const char *path)
       /* As it stands in the file. */
       for (guint k = 0; k < scene->n_items; k++)
         g_assert_true (scene->item[k].is_placed);
-      assert_apart (scene, path);
-      assert_forwards (scene, path);
+      assert_in_order (scene, path);
       check (scene, path);
-      /* All of them are small enough. */
+      /* All of them are small enough, in the direction that suits the canvas. */
       for (guint c = 0; c < G_N_ELEMENTS (canvases); c++)
-        {
-          g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height);
+        for (guint w = STUDIO_LAYOUT_AUTOMATIC; w <= STUDIO_LAYOUT_DOWN; w++)
+          {
+            g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, w);
 
-          take (scene, layout);
-          g_test_message ("%s %s: zoom %.2f for %g × %g", path, i > 0 ? loom_element_get (scope, "name") : "",
-                          zoom_of (scene, c), canvases[c].width, canvases[c].height);
-          g_assert_cmpfloat (zoom_of (scene, c), >=, STUDIO_LAYOUT_READABLE);
-        }
+            take (scene, layout);
+            g_test_message ("%s %s, %s: zoom %.2f for %g × %g", path, i > 0 ? loom_element_get (scope, "name") : "",
+                            w == STUDIO_LAYOUT_AUTOMATIC ? "automatic" : studio_flow_name (layout->flow),
+                            zoom_of (scene, c), canvases[c].width, canvases[c].height);
+            if (w != STUDIO_LAYOUT_DOWN)
+              g_assert_cmpfloat (zoom_of (scene, c), >=, STUDIO_LAYOUT_READABLE);
+            /* Each begins as the file has it. */
+            studio_scene_set_flow (scene, STUDIO_FLOW_RIGHT);
+            scene->flow_stated = FALSE;
+          }
     }
 }
 
@@ -333,7 +379,7 @@ test_random (void)
 
       readable += check (scene, name);
     }
-  g_test_message ("%u of 400 have to be readable", readable);
+  g_test_message ("%u of 1,200 have to be readable", readable);
   g_assert_cmpuint (readable, >, 50);
 }
 
@@ -398,7 +444,8 @@ example (const char *name)
   g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   StudioScene *scene = scene_of (graph, loom_graph_root (graph), "", net);
-  g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+  g_autoptr (StudioLayout) layout
+      = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
 
   take (scene, layout);
   return scene;
@@ -476,7 +523,7 @@ test_selection (void)
 
   for (guint i = 0; i < 8; i++)
     scene->item[i].x = scene->item[i].y = i * 70;
-  layout = studio_layout_new (scene, chosen, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+  layout = studio_layout_new (scene, chosen, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
   for (guint i = 0; i < 8; i++)
     if (!chosen[i])
       {
@@ -490,7 +537,7 @@ test_selection (void)
         g_assert_true (fabs (layout->x[i] - layout->x[j]) >= STUDIO_CARD_WIDTH
                        || fabs (layout->y[i] - layout->y[j]) >= STUDIO_CARD_HEIGHT);
   take (scene, layout);
-  again = studio_layout_new (scene, chosen, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+  again = studio_layout_new (scene, chosen, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
   g_assert_cmpuint (count_changes (scene, again), ==, 0);
 }
 
@@ -507,7 +554,8 @@ test_time (void)
       g_autoptr (LoomGraph) graph = read_text (texts[i]);
       g_autoptr (StudioScene) scene = studio_scene_new (graph, loom_graph_root (graph), "", NULL, NULL, NULL, NULL);
       gint64 start = g_get_monotonic_time ();
-      g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+      g_autoptr (StudioLayout) layout
+          = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
 
       g_test_message ("%s of 2,000 nodes: %.0f ms", i == 0 ? "a random graph" : "a chain",
                       (g_get_monotonic_time () - start) / 1000.0);

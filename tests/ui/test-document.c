@@ -741,7 +741,7 @@ test_arrange (void)
   guint b2 = studio_scene_find_id (scene, "b2");
   double x_x = scene->item[x].x;
 
-  g_assert_true (studio_document_arrange (document, 2000, 300));
+  g_assert_true (studio_document_arrange (document, 2000, 300, STUDIO_LAYOUT_AUTOMATIC));
   scene = studio_document_get_scene (document);
   g_assert_cmpfloat (scene->item[b2].y, ==, scene->item[x].y); /* all in one row */
   studio_document_move (document, two, 2, 24, 240);
@@ -751,7 +751,7 @@ test_arrange (void)
   scene = studio_document_get_scene (document);
   g_assert_cmpfloat (scene->item[b1].x, ==, scene->item[b2].x);
   g_assert_cmpfloat (scene->item[b2].y, >=, scene->item[b1].y + scene->item[b1].height);
-  g_assert_false (studio_document_arrange (document, 2000, 300));
+  g_assert_false (studio_document_arrange (document, 2000, 300, STUDIO_LAYOUT_AUTOMATIC));
   scene = studio_document_get_scene (document);
   g_assert_cmpfloat (scene->item[b1].y, ==, scene->item[b2].y);
   g_assert_cmpfloat (scene->item[b1].x, <, scene->item[b2].x);

@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "tests/ui/scene-test.h"
+#include "ui/canvas/canvas-hit.h"
+#include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 #include "ui/canvas/canvas-wires.h"
 

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "tests/ui/scene-test.h"
+#include "ui/layout/studio-layout.h"
+#include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 
 enum
@@ -83,16 +85,20 @@ random_text (GRand *rand, Layers *layers)
   return g_string_free (nodes, FALSE);
 }
 
-/* In wrapped rows as a layout makes them: 40 px and more between layers, 28 between cards, 56 between rows. */
+/* In wrapped rows as a layout makes them: 40 px and more between layers, 28 between cards, 56 between rows; or in
+ * columns, where the layers are below each other. */
 static StudioScene *
-random_scene (guint32 seed, const char *name)
+random_scene_along (guint32 seed, const char *name, StudioFlow flow)
 {
+  gboolean down = flow == STUDIO_FLOW_DOWN;
+  double step = down ? STUDIO_CARD_HEIGHT + STUDIO_CARD_FIGURE : STUDIO_CARD_WIDTH;
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   Layers layers;
   g_autofree char *text = random_text (rand, &layers);
   StudioScene *scene = scene_from_text (text, name);
   double top = 0, bottom = 0;
 
+  studio_scene_set_flow (scene, flow);
   for (guint layer = 0; layer <= layers.n_layers; layer++)
     {
       double y = layer % layers.per_row == 0 && layer > 0 ? bottom + 56 : top;
@@ -102,13 +108,19 @@ random_scene (guint32 seed, const char *name)
         {
           StudioItem *item = &scene->item[layers.first[layer] + c];
 
-          item->x = layer % layers.per_row * (STUDIO_CARD_WIDTH + layers.channel);
-          item->y = y;
-          y += item->height + 28;
+          *(down ? &item->y : &item->x) = layer % layers.per_row * (step + layers.channel);
+          *(down ? &item->x : &item->y) = y;
+          y += (down ? item->width : item->height) + 28;
         }
       bottom = MAX (bottom, y - 28);
     }
   return scene;
+}
+
+static StudioScene *
+random_scene (guint32 seed, const char *name)
+{
+  return random_scene_along (seed, name, STUDIO_FLOW_RIGHT);
 }
 
 static GPtrArray *
@@ -137,6 +149,37 @@ example_files (void)
 typedef void (*Check) (StudioScene *scene, const char *name);
 
 static void
+check_both (Check check, StudioScene *scene, const char *name)
+{
+  check (scene, name);
+  studio_routes_set_right_angles (scene->routes, TRUE);
+  check (scene, name);
+}
+
+/* As Arrange would put it from top to bottom. */
+static void
+turn_down (StudioScene *scene)
+{
+  g_autoptr (StudioLayout) layout
+      = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_DOWN);
+
+  studio_scene_set_flow (scene, layout->flow);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      scene->item[i].x = layout->x[i];
+      scene->item[i].y = layout->y[i];
+    }
+  for (guint a = 0; a < scene->n_annotations; a++)
+    {
+      scene->annotation[a].x = layout->annotation[a].x;
+      scene->annotation[a].y = layout->annotation[a].y;
+      scene->annotation[a].width = layout->annotation[a].width;
+      scene->annotation[a].height = layout->annotation[a].height;
+    }
+  studio_routes_set_right_angles (scene->routes, FALSE);
+}
+
+static void
 foreach_graph (Check check)
 {
   g_autoptr (GPtrArray) files = example_files ();
@@ -148,18 +191,20 @@ foreach_graph (Check check)
 
       g_assert_true (g_file_get_contents (files->pdata[i], &text, NULL, NULL));
       scene = scene_from_text (text, files->pdata[i]);
-      check (scene, files->pdata[i]);
-      studio_routes_set_right_angles (scene->routes, TRUE);
-      check (scene, files->pdata[i]);
+      check_both (check, scene, files->pdata[i]);
+      turn_down (scene);
+      check_both (check, scene, files->pdata[i]);
     }
   for (guint32 seed = 1; seed <= RANDOM_GRAPHS; seed++)
     {
       g_autofree char *name = g_strdup_printf ("random graph %u", seed);
+      g_autofree char *down_name = g_strdup_printf ("random graph %u from top to bottom", seed);
       g_autoptr (StudioScene) scene = random_scene (seed, name);
+      g_autoptr (StudioScene) down = random_scene (seed, name);
 
-      check (scene, name);
-      studio_routes_set_right_angles (scene->routes, TRUE);
-      check (scene, name);
+      check_both (check, scene, name);
+      turn_down (down);
+      check_both (check, down, down_name);
     }
 }
 
@@ -329,9 +374,7 @@ is_said_elsewhere (StudioScene *scene, guint link, const StudioPill *pill)
 
   for (guint k = 0; k < scene->n_links; k++)
     if (pill[k].rect.width > 0 && scene->link[k].from == own->from && scene->link[k].output == own->output
-        && studio_route_distance (&route[link], pill[k].rect.x + pill[k].rect.width / 2,
-                                  pill[k].rect.y + pill[k].rect.height / 2)
-               < 2)
+        && studio_route_meets (&route[link], &pill[k].rect))
       return TRUE;
   return FALSE;
 }
@@ -347,6 +390,7 @@ check_pills (StudioScene *scene, const char *name)
   for (guint l = 0; l < scene->n_links; l++)
     {
       const StudioRect *r = &pill[l].rect;
+      const StudioRect middle = { r->x + 8, r->y + r->height / 2 - 1, r->width - 16, 2 };
       g_autofree char *wire = name_of (scene, l);
 
       n_labels += scene->link[l].label != NULL;
@@ -356,7 +400,7 @@ check_pills (StudioScene *scene, const char *name)
           continue;
         }
       n_pills++;
-      if (studio_route_distance (&route[l], r->x + r->width / 2, r->y + r->height / 2) > 1)
+      if (!studio_route_meets (&route[l], &middle))
         g_error ("%s: the shape of %s is not on its wire", name, wire);
       for (guint i = 0; i < scene->n_items; i++)
         {

@@ -5,6 +5,7 @@
  * document changes once, at the release. */
 #pragma once
 
+#include "ui/canvas/canvas-hit.h"
 #include "ui/layout/studio-align.h"
 
 G_BEGIN_DECLS

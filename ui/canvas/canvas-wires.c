@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ui/drawing/draw-card.h"
+#include "ui/scene/studio-flow.h"
 
 static void
 draw_lines (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint64 hidden,
@@ -146,10 +147,10 @@ studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, const
 }
 
 void
-studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, double x0,
-                             double y0, double x1, double y1, const StudioColor *color)
+studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, StudioFlow flow,
+                             double x0, double y0, double x1, double y1, const StudioColor *color)
 {
-  StudioCurve curve = studio_geometry_curve (x0, y0, x1, y1);
+  StudioCurve curve = studio_flow_curve (flow, x0, y0, x1, y1);
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
   double sx, sy;
 

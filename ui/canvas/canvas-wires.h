@@ -19,7 +19,8 @@ GskRenderNode *studio_wires_render_pills (const StudioScene *scene, const Studio
                                           guint named, PangoContext *context, GHashTable *layouts);
 void studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme);
 /* The wire that is being drawn, from the fixed end to the pointer. */
-void studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, double x0,
-                                  double y0, double x1, double y1, const StudioColor *color);
+void
+studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, StudioFlow flow,
+                             double x0, double y0, double x1, double y1, const StudioColor *color);
 
 G_END_DECLS

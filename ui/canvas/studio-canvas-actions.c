@@ -128,14 +128,32 @@ duplicate (StudioCanvas *self)
 }
 
 static void
-auto_layout (StudioCanvas *self)
+arrange (StudioCanvas *self, StudioLayoutWish wish)
 {
   GArray *before = studio_canvas_note_places (self);
 
   /* A part is arranged where one looks at it. */
-  if (studio_document_arrange (self->document, self->view.width, self->view.height))
+  if (studio_document_arrange (self->document, self->view.width, self->view.height, wish))
     studio_canvas_zoom_to_fit (self);
   studio_canvas_glide (self, before);
+}
+
+static void
+auto_layout (StudioCanvas *self)
+{
+  arrange (self, STUDIO_LAYOUT_AUTOMATIC);
+}
+
+static void
+arrange_right (StudioCanvas *self)
+{
+  arrange (self, STUDIO_LAYOUT_RIGHT);
+}
+
+static void
+arrange_down (StudioCanvas *self)
+{
+  arrange (self, STUDIO_LAYOUT_DOWN);
 }
 
 static void
@@ -224,6 +242,16 @@ mute (StudioCanvas *self)
 {
   if (!studio_document_mute_selection (self->document))
     studio_canvas_say (self, _ ("Select the layers that are to be left out first."));
+}
+
+static void
+fold (StudioCanvas *self)
+{
+  GArray *before = studio_canvas_note_places (self);
+
+  if (!studio_document_fold_selection (self->document))
+    studio_canvas_say (self, _ ("Select the cards that are to be collapsed first."));
+  studio_canvas_glide (self, before);
 }
 
 static void
@@ -362,6 +390,8 @@ static const struct
   { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Duplicate") },
   { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Arrange"),
     N_ ("Arrange the graph, or the selection") },
+  { "canvas.arrange-down", arrange_down, 0, 0, 0, N_ ("Arrange"), N_ ("Arrange top to bottom") },
+  { "canvas.arrange-right", arrange_right, 0, 0, 0, N_ ("Arrange"), N_ ("Arrange left to right") },
   { "canvas.align-left", align_left, 0, 0, 0, N_ ("Arrange"), N_ ("Align left edges") },
   { "canvas.align-centre", align_centre, 0, 0, 0, N_ ("Arrange"), N_ ("Align centres") },
   { "canvas.align-right", align_right, 0, 0, 0, N_ ("Arrange"), N_ ("Align right edges") },
@@ -390,6 +420,8 @@ static const struct
     N_ ("Save the module to my library") },
   { "canvas.mute", mute, GDK_KEY_m, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
     N_ ("Mute or unmute the layers") },
+  { "canvas.fold", fold, GDK_KEY_h, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
+    N_ ("Collapse or expand the cards") },
   { "canvas.swap", studio_swap_popup, GDK_KEY_s, 0, GDK_ALT_MASK, N_ ("Edit"), N_ ("Swap the layer for another") },
   { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, N_ ("Add"),
     N_ ("Add a frame around the selection") },
@@ -491,6 +523,7 @@ studio_canvas_update_actions (StudioCanvas *self)
   enable (self, "canvas.duplicate", any);
   enable (self, "canvas.group", any);
   enable (self, "canvas.mute", any);
+  enable (self, "canvas.fold", any);
   enable (self, "canvas.ungroup", any);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (g_str_has_prefix (commands[i].name, "canvas.align-"))

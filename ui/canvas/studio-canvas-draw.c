@@ -166,7 +166,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       if (gesture->target.kind != STUDIO_HIT_NOTHING)
         studio_geometry_port (&scene->item[gesture->target.item], !gesture->from_output, gesture->target.port, &x1,
                               &y1);
-      studio_wires_snapshot_loose (snapshot, &self->view, theme, gesture->from_output ? x0 : x1,
+      studio_wires_snapshot_loose (snapshot, &self->view, theme, scene->flow, gesture->from_output ? x0 : x1,
                                    gesture->from_output ? y0 : y1, gesture->from_output ? x1 : x0,
                                    gesture->from_output ? y1 : y0,
                                    port->typed ? &theme->dtype[port->type.dtype] : &theme->accent);
@@ -207,23 +207,26 @@ static void
 allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const StudioRect *seen)
 {
   StudioRect fault = studio_geometry_fault (item);
-  gboolean bubble = fault.height > 0 && item->fault_place == STUDIO_FAULT_BELOW;
-  double below = item->y + item->height + (bubble ? fault.height + STUDIO_FAULT_GAP : 0) + STUDIO_FAULT_GAP;
+  StudioPoint corner = { item->x, item->y + item->height + STUDIO_FAULT_GAP };
   double x, y;
   int width, minimum, height;
   GskTransform *transform;
   StudioRect rect;
 
   gtk_widget_measure (pin, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, NULL, NULL, NULL);
-  width = MAX (minimum, (int)(item->width * self->view.zoom));
+  if (item->flow == STUDIO_FLOW_DOWN)
+    corner = (StudioPoint){ item->x + item->width + STUDIO_FAULT_GAP, item->y };
+  if (fault.height > 0 && (item->fault_place == STUDIO_FAULT_BELOW || item->fault_place == STUDIO_FAULT_BESIDE))
+    corner.y += fault.height + STUDIO_FAULT_GAP;
+  width = MAX (minimum, (int)(STUDIO_CARD_WIDTH * self->view.zoom));
   gtk_widget_measure (pin, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
-  rect = (StudioRect){ item->x, below, width / self->view.zoom, height / self->view.zoom };
+  rect = (StudioRect){ corner.x, corner.y, width / self->view.zoom, height / self->view.zoom };
   if (self->view.zoom < STUDIO_ZOOM_DETAIL || !studio_rect_intersects (&rect, seen))
     {
       gtk_widget_set_child_visible (pin, FALSE);
       return;
     }
-  studio_view_to_screen (&self->view, item->x, below, &x, &y);
+  studio_view_to_screen (&self->view, corner.x, corner.y, &x, &y);
   transform = gsk_transform_translate (NULL, &GRAPHENE_POINT_INIT (floor (x), floor (y)));
   gtk_widget_set_child_visible (pin, TRUE);
   gtk_widget_allocate (pin, width, height, -1, transform);
@@ -289,7 +292,9 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
           studio_node_hide (STUDIO_NODE (node));
           continue;
         }
-      /* A node draws from its card's corner; a bubble above that is drawn beyond its allocation. */
+      /* A node draws from its card's corner; a bubble above or before that is drawn beyond its allocation. */
+      extent.width -= item->x - STUDIO_CARD_MARGIN - extent.x;
+      extent.x = item->x - STUDIO_CARD_MARGIN;
       extent.height -= item->y - STUDIO_CARD_MARGIN - extent.y;
       extent.y = item->y - STUDIO_CARD_MARGIN;
       studio_view_to_screen (&self->view, extent.x, extent.y, &x, &y);

@@ -49,7 +49,7 @@ snapshot_other_wires (StudioCanvas *self, GtkSnapshot *snapshot)
       double x1, y1;
 
       studio_geometry_port (&scene->item[link->to], FALSE, link->input, &x1, &y1);
-      studio_wires_snapshot_loose (snapshot, &self->view, theme, x0, y0, x1, y1,
+      studio_wires_snapshot_loose (snapshot, &self->view, theme, scene->flow, x0, y0, x1, y1,
                                    link->typed ? &theme->dtype[link->type.dtype] : &theme->accent);
     }
 }

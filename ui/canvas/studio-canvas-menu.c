@@ -60,6 +60,20 @@ is_heard (StudioCanvas *self)
 }
 
 static gboolean
+is_folded (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->folded;
+}
+
+static gboolean
+is_open (StudioCanvas *self)
+{
+  return !is_folded (self);
+}
+
+static gboolean
 has_output (StudioCanvas *self)
 {
   const StudioItem *item = menu_item (self);
@@ -110,6 +124,18 @@ are_several (StudioCanvas *self)
   return studio_document_n_selected (self->document) > 1;
 }
 
+static gboolean
+runs_down (StudioCanvas *self)
+{
+  return studio_canvas_scene (self)->flow == STUDIO_FLOW_DOWN;
+}
+
+static gboolean
+runs_right (StudioCanvas *self)
+{
+  return !runs_down (self);
+}
+
 typedef struct _Entry Entry;
 struct _Entry
 {
@@ -151,6 +177,8 @@ static const Entry card_entries[] = {
   { SECTION },
   { N_ ("Mute"), "canvas.mute", "<Control><Shift>m", is_heard },
   { N_ ("Unmute"), "canvas.mute", "<Control><Shift>m", is_muted },
+  { N_ ("Collapse"), "canvas.fold", "<Control><Shift>h", is_open },
+  { N_ ("Expand"), "canvas.fold", "<Control><Shift>h", is_folded },
   { N_ ("Swap for…"), "canvas.swap", "<Alt>s", is_layer },
   { SECTION },
   { N_ ("Group into a module"), "canvas.group", "<Control>g" },
@@ -187,6 +215,7 @@ static const Entry wire_entries[] = {
 
 static const Entry annotation_entries[] = {
   { N_ ("Edit text"), "canvas.inspect", "Return" },
+  { N_ ("Collapse or expand its cards"), "canvas.fold", "<Control><Shift>h" },
   { SECTION },
   { N_ ("Delete"), "canvas.delete", "Delete" },
   { NULL },
@@ -202,6 +231,8 @@ static const Entry canvas_entries[] = {
   { N_ ("Select all"), "canvas.select-all", "<Control>a" },
   { SECTION },
   { N_ ("Arrange"), "canvas.auto-layout", "<Control><Shift>l" },
+  { N_ ("Arrange top to bottom"), "canvas.arrange-down", NULL, runs_right },
+  { N_ ("Arrange left to right"), "canvas.arrange-right", NULL, runs_down },
   { N_ ("Fit everything"), "canvas.zoom-to-fit", "<Control>9" },
   { N_ ("Leave module"), "canvas.leave", "<Control>Up", is_inside },
   { NULL },
@@ -439,7 +470,10 @@ add_behind_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   if (item == NULL || item->n_outputs == 0)
     return;
   loose.port = self->menu.kind == STUDIO_HIT_OUTPUT ? self->menu.port : item->output[0].name;
-  studio_view_to_screen (&self->view, item->x + item->width + 64, item->y + item->height / 2, &x, &y);
+  if (item->flow == STUDIO_FLOW_DOWN)
+    studio_view_to_screen (&self->view, item->x + item->width / 2, item->y + item->height + 64, &x, &y);
+  else
+    studio_view_to_screen (&self->view, item->x + item->width + 64, item->y + item->height / 2, &x, &y);
   studio_quick_add_popup (self, "", x, y, &loose);
 }
 

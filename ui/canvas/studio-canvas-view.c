@@ -45,14 +45,30 @@ studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
   studio_canvas_zoomed (self, before);
 }
 
+/* The card that the computation begins with. */
+static StudioRect
+first_card (const StudioScene *scene)
+{
+  guint first = 0;
+
+  for (guint i = 1; i < scene->n_items; i++)
+    if (scene->item[i].order < scene->item[first].order)
+      first = i;
+  return scene->n_items > 0 ? studio_geometry_extent (&scene->item[first]) : (StudioRect){ 0, 0, 0, 0 };
+}
+
+/* start: where to begin if all of it would be too small to read; NULL: never mind. */
 static void
-fit (StudioCanvas *self, const StudioRect *bounds)
+fit (StudioCanvas *self, const StudioRect *bounds, const StudioRect *start)
 {
   double larger = studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self)));
   double before = self->view.zoom, most;
   StudioView view = self->view;
 
-  studio_view_fit (&view, bounds);
+  if (start != NULL)
+    studio_view_fit_from (&view, bounds, start, studio_geometry_readable_zoom (larger));
+  else
+    studio_view_fit (&view, bounds);
   /* For the back row everything may be larger than life, and cards grow with the text that somebody wants larger. */
   most = MAX (self->presentation ? 1.6 : 1, MIN (larger, 2));
   if (most > 1 && bounds->width > 0)
@@ -68,7 +84,7 @@ fit (StudioCanvas *self, const StudioRect *bounds)
 void
 studio_canvas_zoom_to_fit (StudioCanvas *self)
 {
-  StudioRect bounds;
+  StudioRect bounds, start;
 
   if (self->view.width <= 0 || self->view.height <= 0)
     {
@@ -77,7 +93,8 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
     }
   self->fit_pending = FALSE;
   bounds = studio_geometry_bounds (studio_canvas_scene (self));
-  fit (self, &bounds);
+  start = first_card (studio_canvas_scene (self));
+  fit (self, &bounds, &start);
   self->fitted = TRUE;
 }
 
@@ -114,7 +131,7 @@ studio_canvas_zoom_to_selection (StudioCanvas *self)
   StudioRect bounds;
 
   if (self->view.width > 0 && selected_bounds (self, &bounds))
-    fit (self, &bounds);
+    fit (self, &bounds, NULL);
   else
     studio_canvas_zoom_to_fit (self);
 }

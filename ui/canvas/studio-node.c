@@ -141,7 +141,15 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
       {
         double left = is_output ? x + 10 : x - 10 - w - 8;
 
-        if (offered)
+        if (item->flow == STUDIO_FLOW_DOWN && offered)
+          left = x + 10;
+        else if (item->flow == STUDIO_FLOW_DOWN)
+          {
+            /* Above the card or below it, in steps as well. */
+            left = x - 6;
+            y += (is_output ? 1 : -1) * (12 + h / 2.0 + p * (h + 4));
+          }
+        else if (offered)
           {
             /* Below the port, and of several in steps, so that no name covers another. */
             left = x - 6;
@@ -278,10 +286,10 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
   gboolean wiring = studio_canvas_is_wiring (self->canvas);
   cairo_surface_t *surface;
 
-  g_string_printf (key, "%s %d %g %g %d %d %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "", item->is_module,
-                   head.icon_y, head.height, studio_item_tone (item), item->fault_place,
-                   item->waits_for != NULL || item->muted, self->selected, factor, wiring, item->figure_height,
-                   item->figure != NULL ? item->figure->id : 0);
+  g_string_printf (key, "%s %d %d %d %g %g %d %d %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "",
+                   item->is_module, item->flow, item->folded, head.icon_y, head.height, studio_item_tone (item),
+                   item->fault_place, item->waits_for != NULL || item->muted, self->selected, factor, wiring,
+                   item->figure_height, item->figure != NULL ? item->figure->id : 0);
   for (guint p = 0; p < item->n_inputs; p++)
     port_key (key, item, &item->input[p], FALSE);
   g_string_append_c (key, '|');
@@ -399,6 +407,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->title);
   h = mix (h, item->badge);
   h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
+  h = h * 31 + item->flow * 2 + item->folded;
   h = h * 31 + item->frozen;
   h = h * 31 + item->muted;
   h = h * 31 + (guint)(item->cost * 1000);
@@ -527,6 +536,7 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
     g_string_append (description, _ ("shape not known"));
   add_words (description, item->badge != NULL, _ ("on %s"), item->badge);
   add_words (description, item->muted, "%s", _ ("muted"));
+  add_words (description, item->folded, "%s", _ ("collapsed"));
   add_words (description, item->frozen, "%s", _ ("frozen"));
   add_words (description, item->fault != NULL,
              fault                      ? _ ("fault: %s")

@@ -285,13 +285,15 @@ void
 studio_quick_add_popup (StudioCanvas *canvas, const char *text, double at_x, double at_y, const StudioLoose *loose)
 {
   QuickAdd *self = g_new0 (QuickAdd, 1);
+  gboolean down = studio_canvas_scene (canvas)->flow == STUDIO_FLOW_DOWN;
+  int ahead = loose != NULL && loose->from_output ? 1 : -1;
   double x, y;
 
   studio_view_to_canvas (&canvas->view, at_x, at_y, &x, &y);
   if (loose != NULL)
     self->place = (StudioAddPlace){ .kind = STUDIO_ADD_LOOSE,
-                                    .x = x + (loose->from_output ? 1 : -1) * STUDIO_CARD_WIDTH / 2,
-                                    .y = y,
+                                    .x = x + (down ? 0 : ahead * STUDIO_CARD_WIDTH / 2),
+                                    .y = y + (down ? ahead * STUDIO_CARD_HEIGHT / 2 : 0),
                                     .serial = loose->serial,
                                     .from_output = loose->from_output,
                                     .port = loose->port };

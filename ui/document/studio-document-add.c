@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ui/document/studio-document-arrange.h"
+#include "ui/scene/studio-flow.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 #include "ui/scene/studio-geometry.h"
@@ -25,8 +26,8 @@ typedef struct
   GPtrArray *from, *to; /* texts of the wires' ends */
   guint64 replaced;     /* a wire that goes */
   guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
-  double source_y;      /* where the wire to it begins, behind a card */
-  double *moved;        /* by which the scene's items make room; NULL: not at all */
+  StudioPoint source;   /* where the wire to it begins, behind a card */
+  double *moved;        /* by which the scene's items make room, in its direction; NULL: not at all */
   LoomType type;        /* of what comes there */
   gboolean typed;
 } Fresh;
@@ -175,11 +176,7 @@ join_behind (Fresh *fresh, const StudioItem *item, guint only)
     }
   if (best == STUDIO_FIT_NOT)
     return best;
-  {
-    double x;
-
-    studio_geometry_port (item, TRUE, output, &x, &fresh->source_y);
-  }
+  studio_geometry_port (item, TRUE, output, &fresh->source.x, &fresh->source.y);
   fresh->typed = item->output[output].typed;
   fresh->type = item->output[output].type;
   add_wire (fresh, studio_document_end_text (item, TRUE, output), input_end (fresh, fresh->at));
@@ -315,13 +312,16 @@ lone_scene (const Fresh *fresh)
   LoomElement *root = loom_graph_root (graph);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = NULL;
+  StudioScene *alone;
 
   if (fresh->module != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, 0, loom_element_copy (fresh->module))));
   loom_edit_free (loom_graph_apply (
       graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (fresh->node))));
   net = loom_net_new (graph, NULL, faults);
-  return studio_scene_new (graph, root, "", net, NULL, NULL, NULL);
+  alone = studio_scene_new (graph, root, "", net, NULL, NULL, NULL);
+  studio_scene_set_flow (alone, fresh->scene->flow);
+  return alone;
 }
 
 static gboolean
@@ -339,21 +339,47 @@ is_on_card (const StudioScene *scene, const StudioItem *card)
   return FALSE;
 }
 
+/* Where the wire comes to the card, from its corner. */
+static StudioPoint
+level_of (const Fresh *fresh, const StudioItem *card)
+{
+  StudioPoint level = { card->width / 2, card->height / 2 };
+
+  if (fresh->at >= card->n_inputs)
+    return level;
+  studio_geometry_port (card, FALSE, fresh->at, &level.x, &level.y);
+  return (StudioPoint){ level.x - card->x, level.y - card->y };
+}
+
+/* Behind another card in the direction of the graph, so that the wire between them is straight. */
+static void
+stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
+{
+  StudioPoint level = level_of (fresh, card), source = { item->x + item->width / 2, item->y + item->height / 2 };
+
+  if (fresh->at < card->n_inputs)
+    source = fresh->source;
+  if (card->flow == STUDIO_FLOW_DOWN)
+    {
+      card->x = source.x - level.x;
+      card->y = item->y + item->height + GAP;
+      return;
+    }
+  card->x = item->x + item->width + GAP;
+  card->y = source.y - level.y;
+}
+
 /* A card in a wire whose ends leave no room: it stands behind the first of them, and what was there moves on. */
 static void
 make_room (Fresh *fresh, guint link, StudioItem *card)
 {
   const StudioScene *scene = fresh->scene;
-  double x, y, level = card->height / 2;
+  StudioPoint level = level_of (fresh, card);
 
-  if (fresh->at < card->n_inputs)
-    {
-      studio_geometry_port (card, FALSE, fresh->at, &x, &y);
-      level = y - card->y;
-    }
   fresh->moved = g_new0 (double, scene->n_items);
   studio_layout_place_new (scene, scene->link[link].from, FALSE, card->width, card->height,
-                           fresh->source_y - level + STUDIO_CARD_HEIGHT / 2, &card->x, &card->y, fresh->moved);
+                           studio_flow_across (scene->flow, fresh->source.x - level.x, fresh->source.y - level.y),
+                           &card->x, &card->y, fresh->moved);
 }
 
 static void
@@ -365,19 +391,7 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
   double x_wished, y_wished;
 
   if (behind != STUDIO_NO_ITEM)
-    {
-      const StudioItem *item = &fresh->scene->item[behind];
-      double x = 0, y = card->y + card->height / 2, source = item->y + item->height / 2;
-
-      if (fresh->at < card->n_inputs)
-        {
-          studio_geometry_port (card, FALSE, fresh->at, &x, &y);
-          source = fresh->source_y;
-        }
-      /* So that the wire is straight. */
-      card->y += source - y;
-      card->x = item->x + item->width + GAP;
-    }
+    stand_behind (fresh, &fresh->scene->item[behind], card);
   else
     {
       card->x = studio_geometry_snap (place->x - card->width / 2);
@@ -506,7 +520,7 @@ put (Fresh *fresh, const char *name, const StudioAddPlace *place)
       double by = fresh->moved != NULL ? fresh->moved[i] : 0;
 
       if (by != 0 || loom_scope_find_place (scope, item->id) == NULL)
-        studio_document_place (self, item->id, item->x + by, item->y);
+        studio_document_place_on (self, fresh->scene, i, by);
     }
   studio_document_place (self, fresh->id, alone->item[0].x, alone->item[0].y);
   studio_document_end (self);
@@ -684,7 +698,7 @@ studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire
   studio_document_move (self, &node, 1, dx, dy);
   for (guint i = 0; moved != NULL && i < scene->n_items; i++)
     if (moved[i] != 0)
-      studio_document_place (self, scene->item[i].id, scene->item[i].x + moved[i], scene->item[i].y);
+      studio_document_place_on (self, scene, i, moved[i]);
   /* The second of these takes the old wire's place at its input. */
   studio_document_connect (self, scene->item[old->from].serial, scene->item[old->from].output[old->output].name, node,
                            scene->item[item].input[input].name, NULL);

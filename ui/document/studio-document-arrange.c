@@ -5,8 +5,22 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
-#include "ui/layout/studio-layout.h"
+#include "ui/scene/studio-flow.h"
+
+#define PIN_TITLE 24.0 /* the line of words above what a pin shows */
+
+/* Cards without a place stand where the layout put them; they must not jump now that some have one. */
+static void
+place_all (StudioDocument *self, const StudioScene *scene)
+{
+  LoomElement *scope = studio_document_get_scope (self);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (loom_scope_find_place (scope, scene->item[i].id) == NULL)
+      studio_document_place (self, scene->item[i].id, scene->item[i].x, scene->item[i].y);
+}
 
 /* Frames and notes follow the items in these arrays. */
 static void
@@ -77,8 +91,12 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
 }
 
 gboolean
-studio_document_arrange (StudioDocument *self, double width, double height)
+studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutWish wish)
 {
+  static const char *const names[] = { [STUDIO_LAYOUT_AUTOMATIC] = N_ ("Arrange"),
+                                       [STUDIO_LAYOUT_KEEP] = N_ ("Arrange selection"),
+                                       [STUDIO_LAYOUT_RIGHT] = N_ ("Arrange left to right"),
+                                       [STUDIO_LAYOUT_DOWN] = N_ ("Arrange top to bottom") };
   StudioScene *scene = studio_document_get_scene (self);
   g_autofree gboolean *chosen = g_new0 (gboolean, scene->n_items + 1);
   g_autoptr (StudioLayout) layout = NULL;
@@ -88,10 +106,11 @@ studio_document_arrange (StudioDocument *self, double width, double height)
 
   for (guint i = 0; i < scene->n_items; i++)
     n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
-  is_part = n > 1 && n < scene->n_items;
-  layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height);
+  /* A direction is one of the whole. */
+  is_part = n > 1 && n < scene->n_items && wish == STUDIO_LAYOUT_AUTOMATIC;
+  layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height, wish);
   edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
-  studio_document_begin (self, is_part ? _ ("Arrange selection") : _ ("Arrange"));
+  studio_document_begin (self, _ (names[is_part ? STUDIO_LAYOUT_KEEP : wish]));
   for (guint i = 0; i < edits->len; i++)
     studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
   studio_document_end (self);
@@ -100,17 +119,26 @@ studio_document_arrange (StudioDocument *self, double width, double height)
 
 /* The dropped card itself is no obstacle, wherever it came from. */
 static double *
-push_for (const StudioScene *scene, guint item, guint from, double port_y, double *x, double *y)
+push_for (const StudioScene *scene, guint item, guint from, double across, double *x, double *y)
 {
   g_autofree StudioItem *items = g_memdup2 (scene->item, scene->n_items * sizeof (StudioItem));
-  double *dx = g_new (double, scene->n_items + 1);
+  StudioRect room = studio_geometry_room (&scene->item[item]);
+  double *by = g_new (double, scene->n_items + 1);
   StudioScene others = *scene;
 
   others.item = items;
   items[item].x = -1e9;
-  studio_layout_place_new (&others, from, FALSE, scene->item[item].width,
-                           scene->item[item].height + scene->item[item].hanging, port_y, x, y, dx);
-  return dx;
+  studio_layout_place_new (&others, from, FALSE, room.width, room.height, across, x, y, by);
+  return by;
+}
+
+void
+studio_document_place_on (StudioDocument *self, const StudioScene *scene, guint item, double by)
+{
+  const StudioItem *it = &scene->item[item];
+  gboolean down = scene->flow == STUDIO_FLOW_DOWN;
+
+  studio_document_place (self, it->id, it->x + (down ? 0 : by), it->y + (down ? by : 0));
 }
 
 double *
@@ -118,8 +146,10 @@ studio_document_make_room (const StudioScene *scene, guint item, guint link, gui
 {
   const StudioItem *it = &scene->item[item], *from = &scene->item[scene->link[link].from];
   StudioRect lies = { it->x + *dx, it->y + *dy, it->width, it->height };
+  const StudioItem *to = &scene->item[scene->link[link].to];
+  StudioPoint in, out;
   gboolean hides = FALSE;
-  double x, y, in, out, *moved;
+  double x, y, *moved;
 
   for (guint i = 0; i < scene->n_items && !hides; i++)
     {
@@ -127,14 +157,71 @@ studio_document_make_room (const StudioScene *scene, guint item, guint link, gui
 
       hides = i != item && studio_rect_intersects (&lies, &other);
     }
-  if (!hides || scene->item[scene->link[link].to].x < from->x + from->width)
+  if (!hides || (scene->flow == STUDIO_FLOW_DOWN ? to->y < from->y + from->height : to->x < from->x + from->width))
     return NULL;
-  studio_geometry_port (from, TRUE, scene->link[link].output, &x, &out);
-  studio_geometry_port (it, FALSE, input, &x, &in);
-  moved = push_for (scene, item, scene->link[link].from, out - (in - it->y) + STUDIO_CARD_HEIGHT / 2, &x, &y);
+  studio_geometry_port (from, TRUE, scene->link[link].output, &out.x, &out.y);
+  studio_geometry_port (it, FALSE, input, &in.x, &in.y);
+  moved = push_for (scene, item, scene->link[link].from,
+                    studio_flow_across (scene->flow, out.x - (in.x - it->x), out.y - (in.y - it->y)), &x, &y);
   *dx = x - it->x;
   *dy = y - it->y;
   return moved;
+}
+
+gboolean
+studio_document_fold_selection (StudioDocument *self)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint n = studio_document_n_selected (self), count = 0, one = 0;
+  g_autofree guint64 *serials = g_new (guint64, n + 1);
+  g_autofree gboolean *items = g_new0 (gboolean, scene->n_items + 1);
+  g_autofree gboolean *annotations = g_new0 (gboolean, scene->n_annotations + 1);
+  g_autofree char *name = NULL;
+  gboolean all = TRUE;
+
+  for (guint i = 0; i < n; i++)
+    serials[i] = studio_document_get_selected (self, i);
+  studio_document_moving (self, serials, n, items, annotations);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (items[i])
+      {
+        all = all && scene->item[i].folded;
+        count++;
+        one = i;
+      }
+  if (count == 0)
+    return FALSE;
+  name = count == 1 ? g_strdup_printf (all ? _ ("Expand %s") : _ ("Collapse %s"), scene->item[one].id)
+                    : g_strdup_printf (all ? ngettext ("Expand %u node", "Expand %u nodes", count)
+                                           : ngettext ("Collapse %u node", "Collapse %u nodes", count),
+                                       count);
+  studio_document_begin (self, name);
+  place_all (self, scene);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (items[i])
+      studio_document_put (self, loom_scope_find_place (studio_document_get_scope (self), scene->item[i].id),
+                           "collapsed", all ? NULL : "true");
+  studio_document_end (self);
+  return TRUE;
+}
+
+void
+studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, double height)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autofree char *id = g_strndup (node_path, strcspn (node_path, "."));
+  guint item = studio_document_scope_depth (self) == 0 ? studio_scene_find_id (scene, id) : STUDIO_NO_ITEM;
+  g_autofree double *by = g_new0 (double, scene->n_items + 1);
+  gboolean down = scene->flow == STUDIO_FLOW_DOWN;
+
+  if (item == STUDIO_NO_ITEM)
+    return;
+  studio_layout_make_room (scene, item, STUDIO_FAULT_GAP + height + PIN_TITLE, by);
+  place_all (self, scene);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (by[i] != 0)
+      studio_document_place (self, scene->item[i].id, scene->item[i].x + (down ? by[i] : 0),
+                             scene->item[i].y + (down ? 0 : by[i]));
 }
 
 void

@@ -237,9 +237,9 @@ LoomElement *studio_document_ensure (StudioDocument *self, LoomTag tag);
 /* Renames a node with all wires, places, routes and training attributes that mention it. */
 gboolean studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GError **error);
 void studio_document_duplicate (StudioDocument *self);
-/* Places every node of the scope, or the selected ones where several are, as it suits a canvas of this size. FALSE:
- * those alone. */
-gboolean studio_document_arrange (StudioDocument *self, double width, double height);
+/* Within an open transaction: moves aside what a pin of this height would cover that comes to hang on a node of the
+ * graph. */
+void studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, double height);
 /* The fix of the first fault on this node that has one: an attribute's value, or a wire across a deleted node.
  * NULL when there is none; else the button's label. */
 char *studio_document_dup_fix_label (StudioDocument *self, guint64 serial);

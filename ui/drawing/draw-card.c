@@ -138,6 +138,20 @@ draw_border (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, gboo
   cairo_restore (cr);
 }
 
+/* Says that there is more to a card than is shown. */
+static void
+draw_chevron (cairo_t *cr, double x, double y, const StudioColor *color)
+{
+  cairo_save (cr);
+  studio_color_set (color, cr);
+  cairo_set_line_width (cr, 1.6);
+  cairo_move_to (cr, x - 4, y - 2);
+  cairo_line_to (cr, x, y + 2);
+  cairo_line_to (cr, x + 4, y - 2);
+  cairo_stroke (cr);
+  cairo_restore (cr);
+}
+
 void
 studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
                         const StudioFrameLook *look)
@@ -176,6 +190,8 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_translate (cr, 14, head.icon_y);
   draw_icon (cr, item, theme, look);
   cairo_restore (cr);
+  if (item->folded)
+    draw_chevron (cr, item->width - 17, item->height / 2, &theme->dim);
   if (item->fault != NULL && item->fault_place == STUDIO_FAULT_AS_SIGN)
     studio_draw_sign (cr, item->width - 9, 1, 16, studio_item_tone (item), theme);
   if (look->ports)
@@ -304,11 +320,18 @@ live_scale (const StudioItem *item)
   return item->height - item->figure_height > STUDIO_CARD_HEIGHT ? 1.35 : 1;
 }
 
+/* Where the words of the first row end. */
+static double
+right_end (const StudioItem *item)
+{
+  return item->width - 14 - (item->folded ? 14 : 0);
+}
+
 StudioCardTexts *
 studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live, double larger)
 {
   StudioCardTexts *t = g_new0 (StudioCardTexts, 1);
-  double room = item->width - 36 - 12;
+  double room = right_end (item) - 34;
   g_autofree char *waits = item->waits_for != NULL ? g_strdup_printf (_ ("waits for %s"), item->waits_for) : NULL;
 
   t->live = live != NULL;
@@ -333,7 +356,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
                                                            : studio_item_title (item),
                                 live != NULL ? live_scale (item) : 0.86, larger,
                                 live != NULL ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL, item->width - 14 - 12, 0);
-  if (item->figure != NULL && item->figure->label != NULL)
+  if (item->figure != NULL && item->figure->label != NULL && item->figure_height > 0)
     {
       StudioRect place = studio_geometry_figure (item);
       double used = studio_figure_width (item->figure, &place);
@@ -377,6 +400,12 @@ text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
   int h1, h2;
 
   pango_layout_get_pixel_size (t->name, NULL, &h1);
+  if (item->folded)
+    {
+      if (name_height != NULL)
+        *name_height = h1;
+      return floor ((item->height - h1) / 2);
+    }
   pango_layout_get_pixel_size (t->summary, NULL, &h2);
   /* The name stays where it is when a value comes. */
   h2 = MIN (h2, (int)(0.9 * h1));
@@ -391,7 +420,7 @@ studio_card_texts_head (const StudioCardTexts *t, const StudioItem *item)
   int h;
   double y = text_top (t, item, &h);
 
-  return (StudioCardHead){ y + floor ((h - 16) / 2.0), MAX (y, 0) + h + 2 };
+  return (StudioCardHead){ y + floor ((h - 16) / 2.0), item->folded ? item->height : MAX (y, 0) + h + 2 };
 }
 
 static void
@@ -420,8 +449,10 @@ studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const S
       int badge_width, badge_height;
 
       pango_layout_get_pixel_size (t->badge, &badge_width, &badge_height);
-      put (t->badge, item->width - 14 - badge_width, y + (h - badge_height) / 2.0, &theme->dim, data);
+      put (t->badge, right_end (item) - badge_width, y + (h - badge_height) / 2.0, &theme->dim, data);
     }
+  if (item->folded)
+    return;
   put (t->summary, 14, y + h + 3, t->live ? &theme->text : &theme->dim, data);
   if (t->figure != NULL && item->figure != NULL)
     put_figure_label (t, item, theme, put, data);
@@ -435,5 +466,5 @@ studio_card_texts_frozen_at (const StudioCardTexts *t, const StudioItem *item, d
   *y = text_top (t, item, &h) + floor ((h - STUDIO_FROZEN_SIZE) / 2);
   if (t->badge != NULL)
     pango_layout_get_pixel_size (t->badge, &badge, NULL);
-  *x = item->width - 14 - (badge + 6) - STUDIO_FROZEN_SIZE;
+  *x = right_end (item) - (badge + 6) - STUDIO_FROZEN_SIZE;
 }

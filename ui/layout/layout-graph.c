@@ -293,7 +293,7 @@ guess (const Work *work, const Shape *shape)
     }
   if (work->n_loose > 0)
     widest = MAX (widest, MIN (shape->columns, work->n_loose) * (work->graph->cell_width + LAYOUT_CHANNEL));
-  total += ceil (work->n_loose / (double)shape->columns) * (STUDIO_CARD_HEIGHT + LAYOUT_ROW_GAP);
+  total += ceil (work->n_loose / (double)shape->columns) * (work->graph->cell_height + LAYOUT_ROW_GAP);
   return cost_of (work, widest - LAYOUT_CHANNEL, total - LAYOUT_GUTTER, rows);
 }
 
@@ -376,7 +376,7 @@ work_clear (Work *work)
   layout_layers_clear (&work->layers[1]);
 }
 
-void
+double
 layout_graph (const LayoutGraph *graph, double width, double height, double *x, double *y, double *whole_width,
               double *whole_height)
 {
@@ -388,7 +388,7 @@ layout_graph (const LayoutGraph *graph, double width, double height, double *x, 
 
   *whole_width = *whole_height = 0;
   if (graph->n_nodes == 0)
-    return;
+    return 0;
   work_init (&work);
   shapes = shapes_new (&work);
   for (guint i = 0; i < MIN (tries, shapes->len); i++)
@@ -414,4 +414,5 @@ layout_graph (const LayoutGraph *graph, double width, double height, double *x, 
   *whole_height = best->height;
   draft_free (best);
   work_clear (&work);
+  return least;
 }

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "ui/scene/studio-flow.h"
+
 /* What a card keeps free around it: half a channel on either side, and a little above and below. */
 static gboolean
 is_in_the_way (const StudioRect *card, const StudioRect *other)
@@ -15,10 +17,9 @@ is_in_the_way (const StudioRect *card, const StudioRect *other)
 static StudioRect
 rect_of (const StudioScene *scene, const double *dx, guint i)
 {
-  StudioRect r = studio_geometry_card (&scene->item[i]);
+  StudioRect r = studio_geometry_room (&scene->item[i]);
 
   r.x += dx[i];
-  r.height += scene->item[i].hanging;
   return r;
 }
 
@@ -55,18 +56,17 @@ push (const StudioScene *scene, const StudioRect *by, guint fixed, double *dx)
     }
 }
 
-void
-studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height,
-                         double port_y, double *x, double *y, double *dx)
+static void
+place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height, double across,
+           double *x, double *y, double *dx)
 {
   const StudioItem *item = &scene->item[beside];
   StudioRect place;
 
   for (guint i = 0; i < scene->n_items; i++)
     dx[i] = 0;
-  place = (StudioRect){ before ? item->x - LAYOUT_CHANNEL - width : item->x + item->width + LAYOUT_CHANNEL,
-                        port_y - STUDIO_CARD_HEIGHT / 2, width, height };
-  /* Ports stand at the head of a card, which is as high as a card without a figure. */
+  place = (StudioRect){ before ? item->x - LAYOUT_CHANNEL - width : item->x + item->width + LAYOUT_CHANNEL, across,
+                        width, height };
   if (before)
     {
       gboolean is_free = TRUE;
@@ -88,4 +88,38 @@ studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before
     push (scene, &place, beside, dx);
   *x = place.x;
   *y = place.y;
+}
+
+void
+studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height,
+                         double across, double *x, double *y, double *by)
+{
+  StudioScene *mirrored;
+
+  if (scene->flow == STUDIO_FLOW_RIGHT)
+    {
+      place_new (scene, beside, before, width, height, across, x, y, by);
+      return;
+    }
+  mirrored = studio_scene_copy_places (scene, TRUE);
+  place_new (mirrored, beside, before, height, width, across, y, x, by);
+  studio_scene_free_places (mirrored);
+}
+
+void
+studio_layout_make_room (const StudioScene *scene, guint item, double more, double *by)
+{
+  /* Below is to the right in a mirror. */
+  StudioScene *places = studio_scene_copy_places (scene, FALSE), *mirrored = NULL, *along = places;
+  StudioRect room;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    by[i] = 0;
+  places->item[item].hanging += more;
+  if (scene->flow == STUDIO_FLOW_RIGHT)
+    along = mirrored = studio_scene_copy_places (places, TRUE);
+  room = rect_of (along, by, item);
+  push (along, &room, item, by);
+  studio_scene_free_places (mirrored);
+  studio_scene_free_places (places);
 }

@@ -32,8 +32,8 @@ typedef struct
   guint n_nodes, n_edges;
   LayoutNode *node;
   LayoutEdge *edge;
-  double label;      /* width that the widest shape on a wire would like between two layers */
-  double cell_width; /* of most boxes: what counts as one column */
+  double label;                   /* width that the widest shape on a wire would like between two layers */
+  double cell_width, cell_height; /* of most boxes: what counts as one column, and as one row */
 } LayoutGraph;
 
 /* ---- layers (layout-layers.c, layout-wrap.c) ---- */
@@ -102,9 +102,10 @@ double layout_row_place (LayoutRow *self);
 
 /* ---- all of it (layout-graph.c) ---- */
 
-/* The best shape for a canvas of width × height pixels: x, y of each node, and the size of the whole. */
-void layout_graph (const LayoutGraph *graph, double width, double height, double *x, double *y, double *whole_width,
-                   double *whole_height);
+/* The best shape for a canvas of width × height pixels: x, y of each node, and the size of the whole. Returns
+ * what speaks against it: what would be half a step of zoom, or four rows, is worth 0.5 or so. */
+double layout_graph (const LayoutGraph *graph, double width, double height, double *x, double *y, double *whole_width,
+                     double *whole_height);
 
 double layout_snap_up (double v);
 

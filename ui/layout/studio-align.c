@@ -183,7 +183,7 @@ offer_edges (Line *line, const StudioRect *rect, const StudioRect *other, gboole
     offer (line, b + v / 2, b + v / 2 - a - w / 2, reach, 0, away, other);
 }
 
-/* A wire that is level when the card lies there. */
+/* A wire that is level when the card lies there, or upright in a graph that runs down. */
 static void
 offer_ports (Line *line, const StudioScene *scene, guint item, const gboolean *moving, const StudioRect *rect,
              double reach)
@@ -193,16 +193,20 @@ offer_ports (Line *line, const StudioScene *scene, guint item, const gboolean *m
       const StudioLink *link = &scene->link[l];
       gboolean starts = link->from == item;
       guint there = starts ? link->to : link->from;
-      double x, y, own;
+      double x, y, own_x, own_y;
       StudioRect card;
 
       if ((!starts && link->to != item) || there == item || (moving != NULL && moving[there]))
         continue;
       studio_geometry_port (&scene->item[there], !starts, starts ? link->input : link->output, &x, &y);
-      studio_geometry_port (&scene->item[item], starts, starts ? link->output : link->input, &x, &own);
-      own += rect->y - scene->item[item].y;
+      studio_geometry_port (&scene->item[item], starts, starts ? link->output : link->input, &own_x, &own_y);
+      own_x += rect->x - scene->item[item].x;
+      own_y += rect->y - scene->item[item].y;
       card = studio_geometry_card (&scene->item[there]);
-      offer (line, y, y - own, reach, 2, 0, &card);
+      if (scene->flow == STUDIO_FLOW_DOWN)
+        offer (line, x, x - own_x, reach, 2, 0, &card);
+      else
+        offer (line, y, y - own_y, reach, 2, 0, &card);
     }
 }
 
@@ -245,7 +249,7 @@ studio_align_snap (const StudioScene *scene, guint item, const gboolean *moving,
       offer_edges (&down, rect, &card, TRUE, reach);
     }
   if (item != STUDIO_NO_ITEM)
-    offer_ports (&down, scene, item, moving, rect, reach);
+    offer_ports (scene->flow == STUDIO_FLOW_DOWN ? &across : &down, scene, item, moving, rect, reach);
   offer (&across, from_x, from_x - rect->x, reach, -1, 0, NULL);
   offer (&down, from_y, from_y - rect->y, reach, -1, 0, NULL);
   snapped.x = isinf (across.rank) ? on_grid (rect->x) : rect->x + across.by;

@@ -4,6 +4,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/studio-flow.h"
+
+gboolean
+studio_layout_parse_wish (const char *name, StudioLayoutWish *wish)
+{
+  StudioFlow flow;
+
+  if (strcmp (name, "auto") == 0)
+    *wish = STUDIO_LAYOUT_AUTOMATIC;
+  else if (studio_flow_parse (name, &flow))
+    *wish = flow == STUDIO_FLOW_DOWN ? STUDIO_LAYOUT_DOWN : STUDIO_LAYOUT_RIGHT;
+  else
+    return FALSE;
+  return TRUE;
+}
+
 char *
 studio_layout_coordinate (double v)
 {
@@ -61,6 +77,13 @@ drop_routes (GPtrArray *edits, const LoomElement *element, const StudioScene *sc
     }
 }
 
+/* What the <layout> is to say of its direction; NULL: nothing. */
+static const char *
+direction_of (const StudioLayout *layout)
+{
+  return layout->stated ? studio_flow_name (layout->flow) : NULL;
+}
+
 GPtrArray *
 studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const StudioScene *scene,
                      const StudioLayout *layout)
@@ -73,6 +96,9 @@ studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const Stu
     {
       LoomElement *fresh = loom_element_new (LOOM_TAG_LAYOUT, NULL);
 
+      if (direction_of (layout) != NULL)
+        loom_element_set_detached (fresh, "direction", direction_of (layout));
+
       for (guint i = 0; i < scene->n_items; i++)
         loom_element_append_detached (fresh, new_place (&scene->item[i], layout->x[i], layout->y[i]));
       g_ptr_array_add (edits, loom_edit_insert (scope, loom_element_place_for (scope, LOOM_TAG_LAYOUT), fresh));
@@ -80,6 +106,8 @@ studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const Stu
     }
   if (element == NULL)
     return edits;
+  if (g_strcmp0 (loom_element_get (element, "direction"), direction_of (layout)) != 0)
+    g_ptr_array_add (edits, loom_edit_set (element, "direction", direction_of (layout)));
   for (guint i = 0; i < scene->n_items; i++)
     {
       const LoomElement *place = loom_scope_find_place (scope, scene->item[i].id);

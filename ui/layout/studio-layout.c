@@ -4,6 +4,8 @@
  * no wire leaves a frame and comes back into it, so what lies on such a way is taken in. */
 #include "ui/layout/layout-private.h"
 
+#include "ui/scene/studio-flow.h"
+
 #define ORIGIN       24.0 /* the corner of a whole layout */
 #define FRAME_MARGIN 24.0
 #define LABEL_MOST   148.0 /* wider shapes get no wider channel: they would push the cards too far apart */
@@ -17,9 +19,12 @@ typedef struct
   double x, y, width, height;
 } Unit;
 
+/* All in one direction: what is to run down is mirrored before and after. */
 typedef struct
 {
   const StudioScene *scene;
+  const StudioScene *stood; /* the same with cards as large as they were, which frames were drawn around */
+  gboolean mirrored;
   const gboolean *chosen;
   double width, height;
   GArray *unit;    /* Unit; a frame stands behind what it holds */
@@ -75,7 +80,7 @@ reach (const Work *work, gboolean *seen, gboolean against)
 static gboolean
 holds (const StudioAnnotation *frame, const Work *work, const Unit *unit)
 {
-  const StudioScene *scene = work->scene;
+  const StudioScene *scene = work->stood;
 
   if (unit->item != STUDIO_NO_ITEM)
     return studio_geometry_is_within (frame, scene->item[unit->item].x, scene->item[unit->item].y,
@@ -107,8 +112,8 @@ add_frame (Work *work, guint annotation)
   /* A frame of which only some cards were chosen stays where it is. */
   for (guint i = 0; work->chosen != NULL && i < work->scene->n_items; i++)
     if (!work->chosen[i]
-        && studio_geometry_is_within (frame, work->scene->item[i].x, work->scene->item[i].y, work->scene->item[i].width,
-                                      work->scene->item[i].height))
+        && studio_geometry_is_within (frame, work->stood->item[i].x, work->stood->item[i].y, work->stood->item[i].width,
+                                      work->stood->item[i].height))
       return FALSE;
   behind = g_memdup2 (member, (n + 1) * sizeof (gboolean));
   before = g_memdup2 (member, (n + 1) * sizeof (gboolean));
@@ -198,9 +203,12 @@ port_height (const Work *work, guint item, gboolean is_output, guint port, guint
   return y;
 }
 
+/* Between the layers of a graph that runs down, shapes need no more than a line's height. */
 static double
-label_width (const StudioLink *link)
+label_width (const Work *work, const StudioLink *link)
 {
+  if (work->mirrored)
+    return 0;
   /* Seven units a letter at the caption's size, the pill's ends, and air beside the ports. */
   return link->label != NULL ? g_utf8_strlen (link->label, -1) * 6.9 + 12 + 6 : 0;
 }
@@ -230,7 +238,7 @@ add_edges (const Work *work, guint parent, const guint *number, LayoutGraph *gra
                                        .in = port_height (work, link->to, FALSE, link->input, to),
                                        .lane = first_output[link->from] + link->output,
                                        .is_second = link->input > 0 };
-      graph->label = MAX (graph->label, label_width (link));
+      graph->label = MAX (graph->label, label_width (work, link));
     }
   graph->label = MIN (graph->label, LABEL_MOST);
   return n;
@@ -238,7 +246,7 @@ add_edges (const Work *work, guint parent, const guint *number, LayoutGraph *gra
 
 /* Lays out what is directly within a frame, or outside all; inner frames are done before. Each unit's x and y become
  * those below the corner of what holds it. */
-static void
+static double
 lay_out (Work *work, guint parent, double *width, double *height)
 {
   guint n = work->unit->len;
@@ -246,7 +254,11 @@ lay_out (Work *work, guint parent, double *width, double *height)
   g_autofree double *x = g_new (double, n + 1), *y = g_new (double, n + 1);
   g_autofree LayoutNode *node = g_new (LayoutNode, n + 1);
   g_autofree LayoutEdge *edge = g_new (LayoutEdge, work->scene->n_links + 1);
-  LayoutGraph graph = { .node = node, .edge = edge, .cell_width = STUDIO_CARD_WIDTH };
+  LayoutGraph graph = { .node = node,
+                        .edge = edge,
+                        .cell_width = work->mirrored ? STUDIO_CARD_HEIGHT + STUDIO_CARD_FIGURE : STUDIO_CARD_WIDTH,
+                        .cell_height = work->mirrored ? STUDIO_CARD_WIDTH : STUDIO_CARD_HEIGHT };
+  double cost;
 
   for (guint i = 0; i < n; i++)
     if (unit_at (work, i)->parent == parent)
@@ -256,17 +268,22 @@ lay_out (Work *work, guint parent, double *width, double *height)
         node[graph.n_nodes++] = (LayoutNode){ unit_at (work, i)->width, unit_at (work, i)->height };
       }
   graph.n_edges = add_edges (work, parent, number, &graph);
-  layout_graph (&graph, work->width, work->height, x, y, width, height);
+  cost = layout_graph (&graph, work->width, work->height, x, y, width, height);
   for (guint i = 0; i < graph.n_nodes; i++)
     {
       unit_at (work, member[i])->x = x[i];
       unit_at (work, member[i])->y = y[i];
     }
+  return cost;
 }
 
 static void
 lay_out_frames (Work *work)
 {
+  /* The strip with the title is above what a frame holds, which in a mirror is at its left. */
+  double left = FRAME_MARGIN + (work->mirrored ? STUDIO_FRAME_TITLE : 0);
+  double top = FRAME_MARGIN + (work->mirrored ? 0 : STUDIO_FRAME_TITLE);
+
   for (guint i = 0; i < work->unit->len; i++)
     {
       Unit *unit = unit_at (work, i);
@@ -278,11 +295,11 @@ lay_out_frames (Work *work)
       for (guint k = 0; k < work->unit->len; k++)
         if (unit_at (work, k)->parent == i)
           {
-            unit_at (work, k)->x += FRAME_MARGIN;
-            unit_at (work, k)->y += FRAME_MARGIN + STUDIO_FRAME_TITLE;
+            unit_at (work, k)->x += left;
+            unit_at (work, k)->y += top;
           }
-      unit->width = width + 2 * FRAME_MARGIN;
-      unit->height = height + 2 * FRAME_MARGIN + STUDIO_FRAME_TITLE;
+      unit->width = width + FRAME_MARGIN + left;
+      unit->height = height + FRAME_MARGIN + top;
     }
 }
 
@@ -309,43 +326,136 @@ take_places (const Work *work, double dx, double dy, StudioLayout *layout)
     }
 }
 
-StudioLayout *
-studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height)
+static void
+mirror (const StudioScene *scene, StudioLayout *layout)
+{
+  double *x = layout->x;
+
+  layout->x = layout->y;
+  layout->y = x;
+  for (guint a = 0; a < scene->n_annotations; a++)
+    layout->annotation[a] = studio_rect_mirrored (layout->annotation[a]);
+}
+
+/* A layout in one direction, and what speaks against it. */
+static StudioLayout *
+lay_out_along (const StudioScene *scene, const gboolean *chosen, double width, double height, StudioFlow flow,
+               double *cost)
 {
   StudioLayout *layout = g_new0 (StudioLayout, 1);
-  Work work = { .scene = scene,
+  StudioScene *turned = studio_scene_copy_places (scene, FALSE);
+  gboolean mirrored = flow == STUDIO_FLOW_DOWN;
+  Work work = { .stood = studio_scene_copy_places (scene, mirrored),
+                .mirrored = mirrored,
                 .chosen = chosen,
-                .width = width,
-                .height = height,
+                .width = mirrored ? height : width,
+                .height = mirrored ? width : height,
                 .unit = g_array_new (FALSE, FALSE, sizeof (Unit)),
                 .unit_of = g_new (guint, scene->n_items + 1),
                 .anchored = g_new (guint, scene->n_annotations + 1) };
+  StudioScene *sized;
   double x = ORIGIN, y = ORIGIN, whole_width, whole_height;
 
+  studio_scene_set_flow (turned, flow);
+  work.scene = sized = studio_scene_copy_places (turned, mirrored);
+  layout->flow = flow;
   layout->x = g_new (double, scene->n_items + 1);
   layout->y = g_new (double, scene->n_items + 1);
   layout->annotation = g_new (StudioRect, scene->n_annotations + 1);
   for (guint i = 0; i < scene->n_items; i++)
     {
-      layout->x[i] = scene->item[i].x;
-      layout->y[i] = scene->item[i].y;
+      layout->x[i] = sized->item[i].x;
+      layout->y[i] = sized->item[i].y;
     }
   for (guint a = 0; a < scene->n_annotations; a++)
-    layout->annotation[a] = (StudioRect){ scene->annotation[a].x, scene->annotation[a].y, scene->annotation[a].width,
-                                          scene->annotation[a].height };
+    layout->annotation[a] = (StudioRect){ sized->annotation[a].x, sized->annotation[a].y, sized->annotation[a].width,
+                                          sized->annotation[a].height };
   find_units (&work);
+  *cost = 0;
   if (work.unit->len > 0)
     {
       lay_out_frames (&work);
-      lay_out (&work, STUDIO_NO_ITEM, &whole_width, &whole_height);
+      *cost = lay_out (&work, STUDIO_NO_ITEM, &whole_width, &whole_height);
       if (chosen != NULL)
-        layout_corner_of_part (scene, chosen, whole_width, whole_height, &x, &y);
+        layout_corner_of_part (sized, chosen, whole_width, whole_height, &x, &y);
       take_places (&work, x, y, layout);
-      layout_place_anchored (scene, chosen, work.anchored, work.n_anchored, layout);
+      layout_place_anchored (sized, chosen, work.anchored, work.n_anchored, layout);
     }
+  if (mirrored)
+    mirror (scene, layout);
+  studio_scene_free_places (sized);
+  studio_scene_free_places (turned);
+  studio_scene_free_places ((StudioScene *)work.stood);
   g_array_unref (work.unit);
   g_free (work.unit_of);
   g_free (work.anchored);
+  return layout;
+}
+
+/* So much better the other direction has to be, or people would not find their graph again after a small change. */
+#define TURNING 0.5
+
+/* Whether all of it can be read on the canvas. */
+static gboolean
+is_readable (const StudioScene *scene, const StudioLayout *layout, double width, double height)
+{
+  StudioScene *turned = studio_scene_copy_places (scene, FALSE);
+  StudioRect all = { 0 };
+  double zoom;
+
+  studio_scene_set_flow (turned, layout->flow);
+  for (guint i = 0; i < turned->n_items; i++)
+    {
+      StudioRect room = studio_geometry_room (&turned->item[i]);
+
+      room.x = layout->x[i];
+      room.y = layout->y[i];
+      all = i == 0 ? room : studio_rect_union (all, room);
+    }
+  zoom = studio_layout_zoom (all.width, all.height, width, height);
+  studio_scene_free_places (turned);
+  return zoom >= STUDIO_LAYOUT_READABLE;
+}
+
+static StudioLayout *
+lay_out_either_way (const StudioScene *scene, double width, double height)
+{
+  StudioFlow other = scene->flow == STUDIO_FLOW_DOWN ? STUDIO_FLOW_RIGHT : STUDIO_FLOW_DOWN;
+  double cost, other_cost;
+  StudioLayout *layout = lay_out_along (scene, NULL, width, height, scene->flow, &cost), *turned;
+
+  layout->stated = scene->flow_stated;
+  if (scene->flow_stated && is_readable (scene, layout, width, height))
+    return layout;
+  turned = lay_out_along (scene, NULL, width, height, other, &other_cost);
+  if (other_cost + TURNING < cost)
+    {
+      studio_layout_free (layout);
+      /* To the right is what a graph that says nothing does. */
+      turned->stated = other != STUDIO_FLOW_RIGHT;
+      return turned;
+    }
+  studio_layout_free (turned);
+  return layout;
+}
+
+StudioLayout *
+studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height, StudioLayoutWish wish)
+{
+  StudioLayout *layout;
+  double cost;
+
+  if (wish == STUDIO_LAYOUT_AUTOMATIC && chosen == NULL)
+    return lay_out_either_way (scene, width, height);
+  if (wish == STUDIO_LAYOUT_AUTOMATIC || wish == STUDIO_LAYOUT_KEEP || chosen != NULL)
+    {
+      layout = lay_out_along (scene, chosen, width, height, scene->flow, &cost);
+      layout->stated = scene->flow_stated;
+      return layout;
+    }
+  layout = lay_out_along (scene, NULL, width, height, wish == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT,
+                          &cost);
+  layout->stated = TRUE;
   return layout;
 }
 
@@ -372,7 +482,7 @@ studio_layout_fill (StudioScene *scene)
     if (!scene->item[i].is_placed)
       {
         if (layout == NULL)
-          layout = studio_layout_new (&cards, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+          layout = studio_layout_new (&cards, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_KEEP);
         scene->item[i].x = layout->x[i];
         scene->item[i].y = layout->y[i];
       }

@@ -7,12 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-#define CARD_GAP  3.0 /* from cards, and from what is written under them */
-#define PILL_GAP  2.0
-#define LONG      8000.0
-#define CROWDED   64u /* pieces of wires below one shape */
-#define MOST_SAID 16u /* shapes of one output that are looked at */
-#define POINT     6.0 /* half the side of a point's square */
+#define CARD_GAP      3.0 /* from cards, and from what is written under them */
+#define PILL_GAP      2.0
+#define PILL_INSIDE   6.0
+#define LONG          8000.0
+#define CROWDED       64u /* pieces of wires below one shape */
+#define MOST_SAID     16u /* shapes of one output that are looked at */
+#define WIRE_FROM_END 11.0
+#define POINT         6.0 /* half the side of a point's square */
 
 /* ---- words ---------------------------------------------------------------- */
 
@@ -201,16 +203,21 @@ static gboolean
 place_on (Places *self, guint link, const StudioCurve *c, double width, double height, gboolean alone, StudioRect *rect)
 {
   static const double at[] = { 0.5, 0.38, 0.62, 0.26, 0.74, 0.16, 0.84 };
+  /* Beside an upright wire there may be another, from the next port: then it has the wire at its one end. */
+  static const double aside[] = { 0, -1, 1 };
+  gboolean upright = studio_curve_is_straight (c) && fabs (c->x[3] - c->x[0]) < 1;
 
-  for (guint i = 0; i < G_N_ELEMENTS (at); i++)
-    {
-      double x, y;
+  for (guint k = 0; k < (upright && alone ? G_N_ELEMENTS (aside) : 1); k++)
+    for (guint i = 0; i < G_N_ELEMENTS (at); i++)
+      {
+        double x, y;
 
-      studio_curve_at (c, at[i], &x, &y);
-      *rect = (StudioRect){ x - width / 2, y - height / 2, width, height };
-      if (is_free (self, link, rect, alone))
-        return TRUE;
-    }
+        studio_curve_at (c, at[i], &x, &y);
+        *rect = (StudioRect){ x - width / 2 + aside[k] * MAX (width / 2 - WIRE_FROM_END, 0), y - height / 2, width,
+                              height };
+        if (is_free (self, link, rect, alone))
+          return TRUE;
+      }
   return FALSE;
 }
 
@@ -257,10 +264,12 @@ is_said (const Places *self, guint link, const StudioPill *pill)
     {
       const StudioRect *r = &pill[other].rect, *way = &self->route[link].bounds;
 
+      /* Not where it only touches the end of a shape. */
+      const StudioRect within = grown (r, -PILL_INSIDE);
+
       seen += r->width > 0;
       if (r->width > 0 && r->x < way->x + way->width && way->x < r->x + r->width && r->y < way->y + way->height + 1
-          && way->y < r->y + r->height + 1
-          && studio_route_distance (&self->route[link], r->x + r->width / 2, r->y + r->height / 2) < PILL_GAP)
+          && way->y < r->y + r->height + 1 && studio_route_meets (&self->route[link], &within))
         return TRUE;
     }
   return FALSE;

@@ -7,6 +7,7 @@
 static StudioRect
 fault_at (const StudioItem *item, StudioFaultPlace place)
 {
+  gboolean aside = place == STUDIO_FAULT_BESIDE || place == STUDIO_FAULT_BEFORE;
   double lines, height;
 
   if (item->fault == NULL || place == STUDIO_FAULT_AS_SIGN)
@@ -14,12 +15,19 @@ fault_at (const StudioItem *item, StudioFaultPlace place)
   /* As wide as the card, so that it never lies under the next one. The room is taken from the length of the
    * sentence, so that hit testing needs no font: six units a letter at the caption's size, at most five lines, the
    * rest ellipsized. */
-  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) * 6.0 / (item->width - 34)), 1, 5);
+  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) * 6.0 / ((aside ? STUDIO_CARD_WIDTH : item->width) - 34)), 1, 5);
   height = 12 + 16 * lines + (item->fix != NULL ? 32 : 0);
-  return (StudioRect){ item->x,
-                       place == STUDIO_FAULT_BELOW ? item->y + item->height + STUDIO_FAULT_GAP
-                                                   : item->y - STUDIO_FAULT_GAP - height,
-                       item->width, height };
+  switch (place)
+    {
+    case STUDIO_FAULT_BESIDE:
+      return (StudioRect){ item->x + item->width + STUDIO_FAULT_GAP, item->y, STUDIO_CARD_WIDTH, height };
+    case STUDIO_FAULT_BEFORE:
+      return (StudioRect){ item->x - STUDIO_FAULT_GAP - STUDIO_CARD_WIDTH, item->y, STUDIO_CARD_WIDTH, height };
+    case STUDIO_FAULT_ABOVE:
+      return (StudioRect){ item->x, item->y - STUDIO_FAULT_GAP - height, item->width, height };
+    default:
+      return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, item->width, height };
+    }
 }
 
 StudioRect
@@ -54,23 +62,39 @@ compare_x (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* Whether a rectangle as wide as a card is clear of all cards and of the bubbles that stand. */
+/* How far a card and its bubble reach from the card's left edge, to the right and to the left. */
+typedef struct
+{
+  double after, before;
+} Reach;
+
+static Reach
+reach_of (const StudioScene *scene)
+{
+  double widest = STUDIO_CARD_WIDTH;
+  double aside = scene->flow == STUDIO_FLOW_DOWN ? STUDIO_FAULT_GAP + STUDIO_CARD_WIDTH : 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    widest = MAX (widest, scene->item[i].width);
+  return (Reach){ widest + aside, aside };
+}
+
+/* Whether a rectangle is clear of all cards and of the bubbles that stand. */
 static gboolean
-is_clear (const Placed *all, guint n, const StudioItem *own, const StudioRect *r)
+is_clear (const Placed *all, guint n, Reach reach, const StudioItem *own, const StudioRect *r)
 {
   guint low = 0, high = n;
 
-  /* All cards have one width, so only those that begin within it to the left can reach here. */
   while (low < high)
     {
       guint middle = (low + high) / 2;
 
-      if (all[middle].item->x + all[middle].item->width <= r->x)
+      if (all[middle].item->x + reach.after <= r->x)
         low = middle + 1;
       else
         high = middle;
     }
-  for (guint i = low; i < n && all[i].item->x < r->x + r->width; i++)
+  for (guint i = low; i < n && all[i].item->x < r->x + r->width + reach.before; i++)
     {
       StudioRect card = studio_geometry_card (all[i].item), bubble = studio_geometry_fault (all[i].item);
 
@@ -86,13 +110,18 @@ is_clear (const Placed *all, guint n, const StudioItem *own, const StudioRect *r
 void
 studio_geometry_place_faults (StudioScene *scene)
 {
+  /* Not where wires leave a card or come to it. */
+  static const StudioFaultPlace places[][2] = { [STUDIO_FLOW_RIGHT] = { STUDIO_FAULT_BELOW, STUDIO_FAULT_ABOVE },
+                                                [STUDIO_FLOW_DOWN] = { STUDIO_FAULT_BESIDE, STUDIO_FAULT_BEFORE } };
   g_autofree Placed *all = NULL;
   guint n = scene->n_items, faults = 0;
+  Reach reach;
 
   for (guint i = 0; i < n; i++)
     faults += scene->item[i].fault != NULL;
   if (faults == 0)
     return;
+  reach = reach_of (scene);
   all = g_new0 (Placed, n);
   for (guint i = 0; i < n; i++)
     all[i].item = &scene->item[i];
@@ -104,13 +133,13 @@ studio_geometry_place_faults (StudioScene *scene)
       if (item->fault == NULL)
         continue;
       item->fault_place = STUDIO_FAULT_AS_SIGN;
-      for (StudioFaultPlace place = STUDIO_FAULT_BELOW; place < STUDIO_FAULT_AS_SIGN; place++)
+      for (guint k = 0; k < G_N_ELEMENTS (places[0]); k++)
         {
-          StudioRect r = fault_at (item, place);
+          StudioRect r = fault_at (item, places[item->flow][k]);
 
-          if (is_clear (all, n, item, &r))
+          if (is_clear (all, n, reach, item, &r))
             {
-              item->fault_place = place;
+              item->fault_place = places[item->flow][k];
               break;
             }
         }

@@ -1,81 +1,10 @@
-/* Canvas arithmetic: views, cards, curves, hit testing, and the arrow keys' neighbours. */
+/* How large cards and notes are, where their ports stand, and where there is room for one more. */
 #include "ui/scene/studio-geometry.h"
 #include "ui/scene/studio-routes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-void
-studio_view_to_screen (const StudioView *view, double x, double y, double *sx, double *sy)
-{
-  *sx = (x - view->x) * view->zoom;
-  *sy = (y - view->y) * view->zoom;
-}
-
-void
-studio_view_to_canvas (const StudioView *view, double sx, double sy, double *x, double *y)
-{
-  *x = view->x + sx / view->zoom;
-  *y = view->y + sy / view->zoom;
-}
-
-StudioRect
-studio_view_visible (const StudioView *view)
-{
-  return (StudioRect){ view->x, view->y, view->width / view->zoom, view->height / view->zoom };
-}
-
-void
-studio_view_zoom_at (StudioView *view, double zoom, double sx, double sy)
-{
-  double x, y;
-
-  studio_view_to_canvas (view, sx, sy, &x, &y);
-  view->zoom = CLAMP (zoom, STUDIO_ZOOM_MIN, STUDIO_ZOOM_MAX);
-  view->x = x - sx / view->zoom;
-  view->y = y - sy / view->zoom;
-}
-
-/* Up to this height of the canvas, in pixels, nothing is shown larger than life. */
-#define LIFE_SIZE_HEIGHT 1000.0
-
-void
-studio_view_fit (StudioView *view, const StudioRect *bounds)
-{
-  const double margin = 24;
-  double room_w = MAX (view->width - 2 * margin, 1), room_h = MAX (view->height - 2 * margin, 1);
-  /* On a very large canvas a small graph need not be a stamp in the middle. */
-  double zoom = CLAMP (view->height / LIFE_SIZE_HEIGHT, 1, 2);
-
-  if (bounds->width > 0 && bounds->height > 0)
-    zoom = MIN (zoom, MIN (room_w / bounds->width, room_h / bounds->height));
-  view->zoom = CLAMP (zoom, STUDIO_ZOOM_MIN, STUDIO_ZOOM_MAX);
-  view->x = bounds->x + bounds->width / 2 - view->width / 2 / view->zoom;
-  view->y = bounds->y + bounds->height / 2 - view->height / 2 / view->zoom;
-}
-
-gboolean
-studio_view_reveal (StudioView *view, const StudioRect *rect)
-{
-  const double margin = 24 / view->zoom;
-  StudioRect seen = studio_view_visible (view);
-  double x = view->x, y = view->y;
-
-  if (rect->x + rect->width + margin > x + seen.width)
-    x = rect->x + rect->width + margin - seen.width;
-  if (rect->x - margin < x)
-    x = rect->x - margin;
-  if (rect->y + rect->height + margin > y + seen.height)
-    y = rect->y + rect->height + margin - seen.height;
-  if (rect->y - margin < y)
-    y = rect->y - margin;
-  if (x == view->x && y == view->y)
-    return FALSE;
-  view->x = x;
-  view->y = y;
-  return TRUE;
-}
 
 StudioDetail
 studio_geometry_detail (double zoom)
@@ -85,18 +14,28 @@ studio_geometry_detail (double zoom)
                                      : STUDIO_DETAIL_BLOCKS;
 }
 
+/* Of names, in pixels at zoom 1. */
+#define USUAL_TEXT (40 / 3.0)
+#define LEAST_TEXT 12.0
+/* Two lines of more than this would leave the card at its lower edge. */
+#define MOST_SCALE 1.7
+
 double
 studio_geometry_text_scale (double zoom, double larger)
 {
-  /* Two lines of more than the last would leave the card at its lower edge. */
-  static const double steps[] = { 1, 1.25, 1.5, 1.7 };
-  const double usual = 40 / 3.0, least = 10;
-  double wanted = MAX (least / (usual * zoom), larger / MAX (zoom, 1));
+  static const double steps[] = { 1, 1.15, 1.3, 1.5, MOST_SCALE };
+  double wanted = MAX (LEAST_TEXT / (USUAL_TEXT * zoom), larger / MAX (zoom, 1));
 
   for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
     if (steps[i] >= wanted - 1e-9)
       return steps[i];
-  return steps[G_N_ELEMENTS (steps) - 1];
+  return MOST_SCALE;
+}
+
+double
+studio_geometry_readable_zoom (double larger)
+{
+  return CLAMP (larger, 1, 2) * LEAST_TEXT / (USUAL_TEXT * MOST_SCALE);
 }
 
 gboolean
@@ -131,16 +70,19 @@ studio_rect_union (StudioRect a, StudioRect b)
   return (StudioRect){ x, y, MAX (a.x + a.width, b.x + b.width) - x, MAX (a.y + a.height, b.y + b.height) - y };
 }
 
-static gboolean
-rect_contains (StudioRect r, double x, double y)
-{
-  return x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height;
-}
-
 StudioRect
 studio_geometry_card (const StudioItem *item)
 {
   return (StudioRect){ item->x, item->y, item->width, item->height };
+}
+
+StudioRect
+studio_geometry_room (const StudioItem *item)
+{
+  if (item->hanging > 0 && item->flow == STUDIO_FLOW_DOWN)
+    return (StudioRect){ item->x, item->y, item->width + STUDIO_FAULT_GAP + STUDIO_CARD_WIDTH,
+                         MAX (item->height, item->hanging) };
+  return (StudioRect){ item->x, item->y, item->width, item->height + item->hanging };
 }
 
 StudioRect
@@ -228,303 +170,38 @@ studio_geometry_bounds (const StudioScene *scene)
   return with_wires (scene, r);
 }
 
+/* How far the k-th of n ports is from the corner of a side of this length: close together in the middle, and closer
+ * where the side is short. */
+static double
+port_on_side (double side, guint n, guint k)
+{
+  double step = MIN (STUDIO_PORT_STEP, (side - STUDIO_CARD_MARGIN) / MAX (n, 1));
+
+  return side / 2 + (k - (n - 1.0) / 2) * step;
+}
+
 void
 studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y)
 {
   guint n = is_output ? item->n_outputs : item->n_inputs;
+  gboolean down = item->flow == STUDIO_FLOW_DOWN;
 
   if (!is_output && port >= n)
     {
-      /* Weights that are offered stand at the lower edge, so that the inputs need not move for them. */
-      *x = item->x + STUDIO_PORT_STEP * (port - n + 1.5);
-      *y = item->y + item->height;
+      /* Weights that are offered stand on an edge without ports, so that the inputs need not move for them. */
+      *x = item->x + (down ? item->width : STUDIO_PORT_STEP * (port - n + 1.5));
+      *y = item->y + (down ? port_on_side (item->height, item->n_offered - n, port - n) : item->height);
+      return;
+    }
+  if (down)
+    {
+      *x = item->x + port_on_side (item->width, n, port);
+      *y = item->y + (is_output ? item->height : 0);
       return;
     }
   *x = item->x + (is_output ? item->width : 0);
   /* In the middle of the words, so that a row of cards with and without figures has level wires. */
-  *y = item->y + (item->height - item->figure_height) / 2 + (port - (n - 1.0) / 2) * STUDIO_PORT_STEP;
-}
-
-StudioCurve
-studio_geometry_curve (double x0, double y0, double x1, double y1)
-{
-  /* A wire that goes back swings out further, so that it stays readable beside the cards. */
-  double reach = x1 >= x0 ? (x1 - x0) / 2 : MIN ((x0 - x1) / 2 + 48, 240);
-  reach = MAX (reach, MIN (48, 16 + fabs (y1 - y0) / 2));
-
-  return (StudioCurve){ { x0, x0 + reach, x1 - reach, x1 }, { y0, y0, y1, y1 } };
-}
-
-void
-studio_curve_at (const StudioCurve *c, double t, double *x, double *y)
-{
-  double u = 1 - t, a = u * u * u, b = 3 * u * u * t, d = 3 * u * t * t, e = t * t * t;
-
-  *x = a * c->x[0] + b * c->x[1] + d * c->x[2] + e * c->x[3];
-  *y = a * c->y[0] + b * c->y[1] + d * c->y[2] + e * c->y[3];
-}
-
-StudioRect
-studio_curve_bounds (const StudioCurve *c)
-{
-  /* The hull of the control points holds the curve. */
-  double x0 = c->x[0], x1 = c->x[0], y0 = c->y[0], y1 = c->y[0];
-
-  for (int i = 1; i < 4; i++)
-    {
-      x0 = MIN (x0, c->x[i]);
-      x1 = MAX (x1, c->x[i]);
-      y0 = MIN (y0, c->y[i]);
-      y1 = MAX (y1, c->y[i]);
-    }
-  return (StudioRect){ x0, y0, x1 - x0, y1 - y0 };
-}
-
-static double
-segment_distance (double ax, double ay, double bx, double by, double x, double y)
-{
-  double dx = bx - ax, dy = by - ay, l = dx * dx + dy * dy;
-  double t = l > 0 ? CLAMP (((x - ax) * dx + (y - ay) * dy) / l, 0, 1) : 0;
-
-  return hypot (ax + t * dx - x, ay + t * dy - y);
-}
-
-double
-studio_curve_distance (const StudioCurve *c, double x, double y)
-{
-  enum
-  {
-    STEPS = 24
-  };
-  int steps = studio_curve_is_straight (c) ? 1 : STEPS;
-  double best = G_MAXDOUBLE, px = c->x[0], py = c->y[0];
-
-  for (int i = 1; i <= steps; i++)
-    {
-      double qx, qy;
-
-      studio_curve_at (c, i / (double)steps, &qx, &qy);
-      best = MIN (best, segment_distance (px, py, qx, qy, x, y));
-      px = qx;
-      py = qy;
-    }
-  return best;
-}
-
-/* Which side of the line from a to b the point is on. */
-static double
-side (double ax, double ay, double bx, double by, double x, double y)
-{
-  return (bx - ax) * (y - ay) - (by - ay) * (x - ax);
-}
-
-static gboolean
-curve_crosses (const StudioCurve *curve, double x0, double y0, double x1, double y1)
-{
-  int steps = studio_curve_is_straight (curve) ? 1 : 32;
-  double px = curve->x[0], py = curve->y[0];
-
-  for (int i = 1; i <= steps; i++)
-    {
-      double qx, qy;
-
-      studio_curve_at (curve, i / (double)steps, &qx, &qy);
-      if ((side (x0, y0, x1, y1, px, py) < 0) != (side (x0, y0, x1, y1, qx, qy) < 0)
-          && (side (px, py, qx, qy, x0, y0) < 0) != (side (px, py, qx, qy, x1, y1) < 0))
-        return TRUE;
-      px = qx;
-      py = qy;
-    }
-  return FALSE;
-}
-
-gboolean
-studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1)
-{
-  const StudioRoute *route = &studio_scene_routes (scene)[link];
-
-  for (guint k = 0; k < route->n_pieces; k++)
-    if (curve_crosses (&route->piece[k], x0, y0, x1, y1))
-      return TRUE;
-  return FALSE;
-}
-
-static StudioHit
-hit_ports (const StudioScene *scene, const StudioView *view, gboolean is_output, gboolean offered, double sx, double sy)
-{
-  StudioHit best = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
-  double x, y, reach = STUDIO_PORT_STEP / 2 / view->zoom, nearest = G_MAXDOUBLE;
-
-  studio_view_to_canvas (view, sx, sy, &x, &y);
-  for (guint i = scene->n_items; i-- > 0;)
-    {
-      const StudioItem *item = &scene->item[i];
-      guint n = is_output ? item->n_outputs : offered ? item->n_offered : item->n_inputs;
-      double edge = item->x + (is_output ? item->width : 0), right = n > item->n_inputs ? item->width : 0;
-
-      if (n == 0 || x < edge - reach || x > edge + reach + (is_output ? 0 : right) || y < item->y - reach
-          || y > item->y + item->height + reach)
-        continue;
-      for (guint p = 0; p < n; p++)
-        {
-          double px, py, d;
-
-          studio_geometry_port (item, is_output, p, &px, &py);
-          if (fabs (x - px) > reach || fabs (y - py) > reach)
-            continue;
-          d = hypot (x - px, y - py);
-          if (d < nearest)
-            {
-              nearest = d;
-              best = (StudioHit){ is_output ? STUDIO_HIT_OUTPUT : STUDIO_HIT_INPUT, i, p };
-            }
-        }
-    }
-  return best;
-}
-
-StudioHit
-studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboolean is_output, double sx, double sy)
-{
-  return hit_ports (scene, view, is_output, TRUE, sx, sy);
-}
-
-/* The nearest point that a wire is led through. */
-static StudioHit
-hit_point (const StudioScene *scene, double x, double y, double nearest)
-{
-  StudioHit best = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
-
-  for (guint l = 0; l < scene->n_links; l++)
-    for (guint k = 0; k < scene->link[l].n_points; k++)
-      {
-        double d = hypot (x - scene->link[l].point[k].x, y - scene->link[l].point[k].y);
-
-        if (d <= nearest)
-          {
-            nearest = d;
-            best = (StudioHit){ STUDIO_HIT_LINK, l, k };
-          }
-      }
-  return best;
-}
-
-StudioHit
-studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy)
-{
-  double x, y;
-
-  /* Where cards are too small to show ports, a press means the card. */
-  if (view->zoom >= STUDIO_ZOOM_DETAIL)
-    {
-      StudioHit out = hit_ports (scene, view, TRUE, FALSE, sx, sy);
-      StudioHit in = hit_ports (scene, view, FALSE, FALSE, sx, sy);
-
-      if (out.kind != STUDIO_HIT_NOTHING)
-        return out;
-      if (in.kind != STUDIO_HIT_NOTHING)
-        return in;
-    }
-  studio_view_to_canvas (view, sx, sy, &x, &y);
-  for (guint i = scene->n_items; i-- > 0;)
-    {
-      if (view->zoom >= STUDIO_ZOOM_DETAIL && rect_contains (studio_geometry_fix_button (&scene->item[i]), x, y))
-        return (StudioHit){ STUDIO_HIT_FIX, i, STUDIO_NO_ITEM };
-      if (rect_contains (studio_geometry_card (&scene->item[i]), x, y))
-        return (StudioHit){ STUDIO_HIT_CARD, i, STUDIO_NO_ITEM };
-    }
-
-  double nearest = 6 / view->zoom;
-  StudioHit best = hit_point (scene, x, y, STUDIO_POINT_REACH / view->zoom);
-  const StudioRoute *route = studio_scene_routes (scene);
-  if (best.kind != STUDIO_HIT_NOTHING)
-    return best;
-  for (guint i = 0; i < scene->n_links; i++)
-    {
-      StudioRect r = route[i].bounds;
-      double d;
-
-      if (x < r.x - nearest || x > r.x + r.width + nearest || y < r.y - nearest || y > r.y + r.height + nearest)
-        continue;
-      d = studio_route_distance (&route[i], x, y);
-      if (d <= nearest)
-        {
-          nearest = d;
-          best = (StudioHit){ STUDIO_HIT_LINK, i, STUDIO_NO_ITEM };
-        }
-    }
-  if (best.kind != STUDIO_HIT_NOTHING)
-    return best;
-  for (guint i = scene->n_annotations; i-- > 0;)
-    {
-      const StudioAnnotation *m = &scene->annotation[i];
-      double edge = 5 / view->zoom;
-      StudioRect outer = { m->x - edge / 2, m->y - edge / 2, m->width + edge, m->height + edge };
-      StudioRect inner
-          = { m->x + edge, m->y + STUDIO_FRAME_TITLE, m->width - 2 * edge, m->height - STUDIO_FRAME_TITLE - edge };
-
-      if (rect_contains (outer, x, y) && (m->is_note || !rect_contains (inner, x, y)))
-        return (StudioHit){ STUDIO_HIT_ANNOTATION, i, STUDIO_NO_ITEM };
-    }
-  return best;
-}
-
-/* Distance along the direction plus twice the distance across it: a card straight ahead wins over a nearer one aside.
- */
-static guint
-nearest_in_direction (const StudioScene *scene, guint from, StudioDirection direction)
-{
-  const StudioItem *a = &scene->item[from];
-  guint best = STUDIO_NO_ITEM;
-  double least = G_MAXDOUBLE;
-
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      const StudioItem *b = &scene->item[i];
-      double dx = b->x + b->width / 2 - a->x - a->width / 2, dy = b->y + b->height / 2 - a->y - a->height / 2;
-      double along = direction == STUDIO_LEFT    ? -dx
-                     : direction == STUDIO_RIGHT ? dx
-                     : direction == STUDIO_UP    ? -dy
-                                                 : dy;
-      double across = direction == STUDIO_LEFT || direction == STUDIO_RIGHT ? fabs (dy) : fabs (dx);
-      double cost = along + 2 * across;
-
-      if (i != from && along > 1 && cost < least)
-        {
-          least = cost;
-          best = i;
-        }
-    }
-  return best;
-}
-
-guint
-studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection direction)
-{
-  guint best = STUDIO_NO_ITEM;
-  double least = G_MAXDOUBLE;
-
-  if (item >= scene->n_items)
-    return STUDIO_NO_ITEM;
-  if (direction == STUDIO_LEFT || direction == STUDIO_RIGHT)
-    for (guint i = 0; i < scene->n_links; i++)
-      {
-        const StudioLink *l = &scene->link[i];
-        guint here = direction == STUDIO_RIGHT ? l->from : l->to, there = direction == STUDIO_RIGHT ? l->to : l->from;
-        double d;
-
-        if (here != item)
-          continue;
-        /* The first port's wire first: it carries the main stream. */
-        d = (direction == STUDIO_RIGHT ? l->output : l->input) * 1e4
-            + fabs (scene->item[there].y - scene->item[item].y);
-        if (d < least)
-          {
-            least = d;
-            best = there;
-          }
-      }
-  return best != STUDIO_NO_ITEM ? best : nearest_in_direction (scene, item, direction);
+  *y = item->y + port_on_side (item->height - item->figure_height, n, port);
 }
 
 static gboolean

@@ -9,6 +9,7 @@ G_BEGIN_DECLS
 
 #define STUDIO_CARD_WIDTH  176.0
 #define STUDIO_CARD_HEIGHT 56.0
+#define STUDIO_CARD_FOLDED 32.0 /* height of a card that shows its name alone */
 #define STUDIO_CARD_FIGURE 56.0 /* what a figure adds to a card's height */
 #define STUDIO_CARD_MARGIN 8.0  /* around a card: ports and rings */
 #define STUDIO_CARD_RADIUS 10.0
@@ -45,6 +46,9 @@ StudioRect studio_view_visible (const StudioView *view); /* in canvas units */
 void studio_view_zoom_at (StudioView *view, double zoom, double sx, double sy);
 /* Shows all of bounds with a margin, enlarging at most to 1; on a canvas higher than usual, up to 2. */
 void studio_view_fit (StudioView *view, const StudioRect *bounds);
+/* The same, but where the zoom would be less than `least`, it is that, and the view is at the upper left of the bounds,
+ * or further on where `start` is. */
+void studio_view_fit_from (StudioView *view, const StudioRect *bounds, const StudioRect *start, double least);
 /* Moves as little as possible so that rect is visible with a margin. TRUE when it moved. */
 gboolean studio_view_reveal (StudioView *view, const StudioRect *rect);
 
@@ -59,9 +63,12 @@ typedef enum
 StudioDetail studio_geometry_detail (double zoom);
 gboolean studio_geometry_is_named (const StudioItem *item, double zoom);
 /* How many times as large as usual a card's words are written in it, in few steps. While they all are shown, names have
- * ten pixels or more; and who wants text larger, by that many times, has it so at zoom 1, as far as a card has room for
- * it, and from there the card grows first. */
+ * twelve pixels or more; and who wants text larger, by that many times, has it so at zoom 1, as far as a card has room
+ * for it, and from there the card grows first. */
 double studio_geometry_text_scale (double zoom, double larger);
+/* The least zoom at which names have twelve pixels, for who wants text larger that many times twelve; no zoom is asked
+ * for that would show less than a card or two. */
+double studio_geometry_readable_zoom (double larger);
 
 double studio_geometry_snap (double v);
 gboolean studio_rect_intersects (const StudioRect *a, const StudioRect *b);
@@ -69,13 +76,16 @@ StudioRect studio_rect_union (StudioRect a, StudioRect b);
 StudioRect studio_rect_between (double x0, double y0, double x1, double y1);
 
 StudioRect studio_geometry_card (const StudioItem *item);
+/* The card with what hangs on it: below it, or at its right where it runs down and wires leave it below. */
+StudioRect studio_geometry_room (const StudioItem *item);
 /* The part of the card below its words that a figure is drawn in; height 0: none. */
 StudioRect studio_geometry_figure (const StudioItem *item);
 /* Everything the item draws: card, ports, rings, and the fault's sentence below. */
 StudioRect studio_geometry_extent (const StudioItem *item);
 /* The bubble with the fault's sentence; height 0: none, or no room for one, and then the card has the sign alone. */
 StudioRect studio_geometry_fault (const StudioItem *item);
-/* Puts each bubble below or above its card, where it covers no card and no other bubble. */
+/* Puts each bubble where it covers no card and no other bubble: below or above its card, or beside it where the graph
+ * runs down. */
 void studio_geometry_place_faults (StudioScene *scene);
 StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: none */
 /* The room for a note's text, from its length: no font is asked. */
@@ -83,6 +93,14 @@ void studio_geometry_note_size (const char *text, double *width, double *height)
 gboolean studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, double width, double height);
 StudioRect studio_geometry_bounds (const StudioScene *scene);
 void studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y);
+
+typedef enum
+{
+  STUDIO_LEFT,
+  STUDIO_RIGHT,
+  STUDIO_UP,
+  STUDIO_DOWN
+} StudioDirection;
 
 /* A cubic that leaves to the right and arrives from the left: the way of a wire that has nothing in it (studio-routes.h
  * has the others). */
@@ -96,42 +114,6 @@ StudioRect studio_curve_bounds (const StudioCurve *curve);
 double studio_curve_distance (const StudioCurve *curve, double x, double y);
 /* Whether the straight line between two points crosses a wire. */
 gboolean studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1);
-
-typedef enum
-{
-  STUDIO_HIT_NOTHING,
-  STUDIO_HIT_CARD,
-  STUDIO_HIT_INPUT,
-  STUDIO_HIT_OUTPUT,
-  STUDIO_HIT_LINK,
-  STUDIO_HIT_FIX,
-  STUDIO_HIT_ANNOTATION /* item is its index; a frame is hit by its title and its border */
-} StudioHitKind;
-
-typedef struct
-{
-  StudioHitKind kind;
-  guint item; /* or link */
-  guint port; /* of a link: the point that it is led through; STUDIO_NO_ITEM */
-} StudioHit;
-
-/* The target under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top.
- */
-StudioHit studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy);
-/* Only ports, within their hit areas: for the loose end of a wire, to which weights are offered as well. */
-StudioHit
-studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboolean is_output, double sx, double sy);
-
-typedef enum
-{
-  STUDIO_LEFT,
-  STUDIO_RIGHT,
-  STUDIO_UP,
-  STUDIO_DOWN
-} StudioDirection;
-/* The card that an arrow key leads to: left and right follow wires where there are any, up and down go to the
- * nearest. STUDIO_NO_ITEM at the border. */
-guint studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection direction);
 
 /* A place for a new card at or near (x, y) where it hides no other and lies on no wire. */
 void studio_geometry_free_place (const StudioScene *scene, double *x, double *y);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/studio-flow.h"
+
 #define ROUND       28.0 /* of corners, where wires are curved */
 #define ROUND_RIGHT 6.0
 #define MANY_DIRTY  400u /* changed places, from which on all is looked for again */
@@ -14,6 +16,7 @@
 struct _StudioRoutes
 {
   gboolean right_angles, valid;
+  StudioFlow flow;                             /* cards, ends and ways are kept as if it were to the right */
   guint n_cards, n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
   guint *first_wire;                           /* of each link */
   StudioRect *card;
@@ -64,15 +67,21 @@ studio_routes_free (StudioRoutes *self)
   g_free (self);
 }
 
+static void
+forget_wires (StudioRoutes *self)
+{
+  clear_wires (g_steal_pointer (&self->wire), self->n_wires);
+  self->n_wires = 0;
+  self->valid = FALSE;
+}
+
 void
 studio_routes_set_right_angles (StudioRoutes *self, gboolean on)
 {
   if (self->right_angles == on)
     return;
   self->right_angles = on;
-  clear_wires (g_steal_pointer (&self->wire), self->n_wires);
-  self->n_wires = 0;
-  self->valid = FALSE;
+  forget_wires (self);
 }
 
 gboolean
@@ -87,6 +96,31 @@ studio_routes_n_searched (const StudioRoutes *self)
   return self->n_searched;
 }
 
+/* ---- what runs down is mirrored -------------------------------------------- */
+
+static StudioRect
+card_of (const StudioScene *scene, guint i)
+{
+  StudioRect card = studio_geometry_card (&scene->item[i]);
+
+  return scene->flow == STUDIO_FLOW_DOWN ? studio_rect_mirrored (card) : card;
+}
+
+static StudioPoint
+point_of (const StudioScene *scene, double x, double y)
+{
+  return scene->flow == STUDIO_FLOW_DOWN ? (StudioPoint){ y, x } : (StudioPoint){ x, y };
+}
+
+static StudioPoint
+end_of (const StudioScene *scene, guint item, gboolean is_output, guint port)
+{
+  double x, y;
+
+  studio_geometry_port (&scene->item[item], is_output, port, &x, &y);
+  return point_of (scene, x, y);
+}
+
 /* ---- one wire ------------------------------------------------------------- */
 
 /* The parts of a link: from port to point, from point to point, and on to the other port. */
@@ -95,13 +129,11 @@ add_parts (const StudioScene *scene, guint link, GArray *wires)
 {
   const StudioLink *l = &scene->link[link];
   RouteWire wire = { .net = (guint64)l->from << 32 | l->output, .link = link };
-  StudioPoint start, end;
+  StudioPoint a = end_of (scene, l->from, TRUE, l->output), end = end_of (scene, l->to, FALSE, l->input);
 
-  studio_geometry_port (&scene->item[l->from], TRUE, l->output, &start.x, &start.y);
-  studio_geometry_port (&scene->item[l->to], FALSE, l->input, &end.x, &end.y);
   for (guint k = 0; k <= l->n_points; k++)
     {
-      StudioPoint a = k == 0 ? start : l->point[k - 1], b = k == l->n_points ? end : l->point[k];
+      StudioPoint b = k == l->n_points ? end : point_of (scene, l->point[k].x, l->point[k].y);
 
       wire.key = l->serial << 16 | k;
       wire.from = k == 0 ? l->from : STUDIO_NO_ITEM;
@@ -111,6 +143,7 @@ add_parts (const StudioScene *scene, guint link, GArray *wires)
       wire.x1 = b.x;
       wire.y1 = b.y;
       g_array_append_val (wires, wire);
+      a = b;
     }
 }
 
@@ -191,7 +224,7 @@ take_cards (StudioRoutes *self, const StudioScene *scene)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      card[i] = studio_geometry_card (&scene->item[i]);
+      card[i] = card_of (scene, i);
       serial[i] = scene->item[i].serial;
       aligned = aligned && serial[i] == self->card_serial[i];
     }
@@ -271,19 +304,27 @@ has_points (const StudioRoutes *self, const StudioScene *scene, guint link)
   if (self->first_wire[link + 1] - self->first_wire[link] != l->n_points + 1)
     return FALSE;
   for (guint k = 0; k < l->n_points; k++)
-    if (wire[k].x1 != l->point[k].x || wire[k].y1 != l->point[k].y)
-      return FALSE;
+    {
+      StudioPoint p = point_of (scene, l->point[k].x, l->point[k].y);
+
+      if (wire[k].x1 != p.x || wire[k].y1 != p.y)
+        return FALSE;
+    }
   return TRUE;
 }
 
 static gboolean
 is_current (const StudioRoutes *self, const StudioScene *scene)
 {
-  if (!self->valid || self->n_cards != scene->n_items || self->n_links != scene->n_links)
+  if (!self->valid || self->flow != scene->flow || self->n_cards != scene->n_items || self->n_links != scene->n_links)
     return FALSE;
   for (guint i = 0; i < scene->n_items; i++)
-    if (self->card[i].x != scene->item[i].x || self->card[i].y != scene->item[i].y)
-      return FALSE;
+    {
+      StudioPoint corner = point_of (scene, scene->item[i].x, scene->item[i].y);
+
+      if (self->card[i].x != corner.x || self->card[i].y != corner.y)
+        return FALSE;
+    }
   for (guint l = 0; l < scene->n_links; l++)
     if (!has_points (self, scene, l))
       return FALSE;
@@ -334,9 +375,10 @@ note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
+      StudioRect as_kept = card_of (scene, i);
 
       for (guint k = 0; k < dirty->len; k++)
-        if (same_rect (&card, &g_array_index (dirty, StudioRect, k)))
+        if (same_rect (&as_kept, &g_array_index (dirty, StudioRect, k)))
           {
             g_array_append_val (taken, card);
             if (fault.height > 0)
@@ -386,6 +428,8 @@ shape_all (StudioRoutes *self, RouteIndex *index)
         }
     }
   first[self->n_wires] = self->pieces->len;
+  for (guint k = 0; self->flow == STUDIO_FLOW_DOWN && k < self->pieces->len; k++)
+    g_array_index (self->pieces, StudioCurve, k) = studio_curve_mirrored (g_array_index (self->pieces, StudioCurve, k));
   for (guint l = 0; l < self->n_links; l++)
     {
       StudioRoute *route = &self->route[l];
@@ -414,6 +458,12 @@ studio_scene_routes (const StudioScene *scene)
 
   if (is_current (self, scene))
     return self->route;
+  if (self->flow != scene->flow)
+    {
+      self->flow = scene->flow;
+      self->pills_valid = FALSE;
+      forget_wires (self);
+    }
   was = g_steal_pointer (&self->route);
   pieces = g_steal_pointer (&self->pieces);
   self->pieces = g_array_sized_new (FALSE, FALSE, sizeof (StudioCurve), pieces->len);

@@ -103,13 +103,6 @@ studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint
   return !seen[from];
 }
 
-void
-studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height)
-{
-  *width = STUDIO_CARD_WIDTH;
-  *height = MAX (STUDIO_CARD_HEIGHT, 8 + STUDIO_PORT_STEP * (double)MAX (n_inputs, n_outputs));
-}
-
 StudioTone
 studio_item_tone (const StudioItem *item)
 {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 
 /* The port of this name that ties one of the operator's weights, or NULL. */
@@ -447,6 +448,12 @@ add_places (StudioScene *scene, const LoomElement *scope)
       const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
       const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
 
+      if (place != NULL && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0)
+        {
+          item->folded = TRUE;
+          item->figure_height = 0;
+          studio_item_resize (item);
+        }
       /* Until a layout says better: beside each other. */
       item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
       if (x == NULL || y == NULL)
@@ -462,7 +469,7 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
-/* Pins hang under their cards, one below the other, each with a line of words. */
+/* Pins hang on their cards, one below the other, each with a line of words. */
 static void
 add_hanging (const Build *build, const LoomElement *scope)
 {
@@ -613,6 +620,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   scene->item = g_new0 (StudioItem, scene->n_items);
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
   scene->routes = studio_routes_new ();
+  scene->flow = studio_flow_of (scope, &scene->flow_stated);
   for (guint i = 0; i < n; i++)
     {
       const LoomElement *e = loom_element_child (scope, i);
@@ -643,8 +651,8 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       item->n_outputs = out->len;
       item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
       item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
-      studio_scene_card_size (item->n_inputs, item->n_outputs, &item->width, &item->height);
-      item->height += item->figure_height;
+      item->flow = scene->flow;
+      studio_item_resize (item);
     }
   for (guint i = scene->n_links; i-- > 0;)
     {

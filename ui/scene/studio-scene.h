@@ -25,11 +25,21 @@ typedef struct
   LoomType type; /* of an output; an input has its wire's */
 } StudioPort;
 
-/* Where the sentence about a card stands. */
+/* Which way a graph runs, and so where a card's ports are: inputs at its left and outputs at its right, or inputs at
+ * its upper edge and outputs at its lower one. */
+typedef enum
+{
+  STUDIO_FLOW_RIGHT,
+  STUDIO_FLOW_DOWN
+} StudioFlow;
+
+/* Where the sentence about a card stands: where no wire leaves it. */
 typedef enum
 {
   STUDIO_FAULT_BELOW,
   STUDIO_FAULT_ABOVE,
+  STUDIO_FAULT_BESIDE, /* at its right */
+  STUDIO_FAULT_BEFORE, /* at its left */
   STUDIO_FAULT_AS_SIGN /* there is no room: a sign on the card, the sentence in its tooltip */
 } StudioFaultPlace;
 
@@ -49,17 +59,19 @@ typedef struct
   const LoomOp *op; /* NULL: a module, or unknown */
   char *kind;       /* operator's or module's name */
   gboolean is_module;
+  StudioFlow flow;            /* the scene's */
   double x, y, width, height; /* the card, in canvas units */
   double figure_height;       /* of the card's height, at its lower edge; 0: it shows no figure */
   StudioFigure *figure;       /* NULL where there is none, or none yet */
   char *sample_key;           /* of a data set's node: what its sample is read by */
   gboolean is_placed;         /* by the file; else x and y wait for a layout (studio_layout_fill) */
-  double hanging;             /* room for what hangs below the card: its pins */
+  double hanging; /* height of what hangs on the card, its pins: below it, or beside it where it runs down */
   char *summary;
   LoomCost costs;  /* of all nodes behind the card */
   double seconds;  /* that they take, where it was measured */
   double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */
+  gboolean folded; /* to its title alone */
   gboolean frozen; /* its weights are not trained */
   gboolean muted;  /* left out of what is computed */
   char *badge;     /* device, where it is not the graph's; else NULL */
@@ -109,6 +121,8 @@ typedef struct _StudioRoutes StudioRoutes; /* studio-routes.h */
 
 typedef struct
 {
+  StudioFlow flow;
+  gboolean flow_stated; /* the file says so, and does not leave it at what is usual */
   guint n_items, n_links, n_annotations;
   StudioItem *item;
   StudioLink *link;
@@ -143,9 +157,6 @@ StudioPoint *studio_points_parse (const char *text, guint *n_points);
 char *studio_points_format (const StudioPoint *point, guint n_points);
 /* Marks the items that are reached from this one along (or against) the wires, itself among them. */
 void studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen);
-/* Card size from the number of ports: 176 wide, at least 56 high; STUDIO_CARD_FIGURE is added where there is a figure.
- */
-void studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height);
 /* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */
 const char *studio_item_title (const StudioItem *item);
 /* How loud a card speaks: only what is wrong by itself is an error. */
