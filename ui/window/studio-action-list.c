@@ -1,6 +1,7 @@
 #include "ui/window/studio-action-list.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-commands.h"
@@ -55,11 +56,11 @@ add_row (StudioActionList *self, const StudioCommand *command, guint order)
   gtk_label_set_wrap_mode (GTK_LABEL (name), PANGO_WRAP_WORD_CHAR);
   gtk_widget_set_hexpand (name, TRUE);
   gtk_box_append (GTK_BOX (box), name);
-  gtk_box_append (GTK_BOX (box), new_label (keys != NULL ? keys : command->group, "dim-label"));
+  gtk_box_append (GTK_BOX (box), new_label (keys != NULL ? keys : _ (command->group), "dim-label"));
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
   g_object_set_data_full (G_OBJECT (row), "row", data, g_free);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, keys != NULL ? keys : command->group, -1);
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, keys != NULL ? keys : _ (command->group), -1);
   gtk_list_box_append (GTK_LIST_BOX (self->list), row);
 }
 
@@ -269,7 +270,7 @@ make_list (StudioActionList *self)
   gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, NULL, NULL);
   gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, NULL, NULL);
   gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, NULL, NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, "Actions", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Actions"), -1);
   g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
   for (guint i = 0; i < n; i++)
     if (all[i].title != NULL)
@@ -285,9 +286,10 @@ studio_action_list_init (StudioActionList *self)
   make_list (self);
   self->entry = gtk_entry_new ();
   gtk_entry_set_icon_from_icon_name (GTK_ENTRY (self->entry), GTK_ENTRY_ICON_PRIMARY, "edit-find-symbolic");
-  gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), "What do you want to do?");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Search actions", -1);
-  self->empty = new_label ("There is no action of this name.", "dim-label");
+  gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("What do you want to do?"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search actions"),
+                                  -1);
+  self->empty = new_label (_ ("There is no action of this name."), "dim-label");
   gtk_widget_set_margin_bottom (self->empty, 12);
   gtk_label_set_xalign (GTK_LABEL (self->empty), 0.5);
   self->scroller = gtk_scrolled_window_new ();

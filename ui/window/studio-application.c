@@ -4,6 +4,8 @@
  * shared does not lose a window to somebody else's process. */
 #include "ui/window/studio-application.h"
 
+#include <glib/gi18n.h>
+
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-commands.h"
@@ -24,7 +26,8 @@ about_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
   adw_show_about_window (gtk_application_get_active_window (GTK_APPLICATION (self)), "application-name",
                          "Gradloom Studio", "application-icon", "org.gradloom.Studio", "version", LOOM_VERSION,
                          "developer-name", "The Gradloom authors", "developers", developers, "license-type",
-                         GTK_LICENSE_APACHE_2_0, "comments", "Draw a network, watch it learn, run it anywhere.", NULL);
+                         GTK_LICENSE_APACHE_2_0, "comments", _ ("Draw a network, watch it learn, run it anywhere."),
+                         NULL);
 }
 
 static void

@@ -1,32 +1,49 @@
 #include "ui/window/studio-commands.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/canvas/studio-canvas.h"
 
 /* What is implemented elsewhere, or is a command with one of its parameters. */
 static const StudioCommand others[] = {
-  { "win.example::models/fashion-lenet", "File", "Open the example LeNet", "fashion mnist images", { NULL } },
-  { "win.example::lessons/spirals", "File", "Open the example Two spirals", "lesson", { NULL } },
-  { "win.export-chart::loss.svg", "File", "Save the loss chart as SVG", "export picture curve", { NULL } },
-  { "win.export-chart::loss.csv", "File", "Save the loss chart as CSV", "export table numbers", { NULL } },
-  { "win.export-chart::metric.svg", "File", "Save the metric chart as SVG", "export picture curve", { NULL } },
-  { "win.export-chart::metric.csv", "File", "Save the metric chart as CSV", "export table numbers", { NULL } },
-  { "win.left-pane", "View", "_Layers and outline", "left pane palette fold side bar", { "F9" } },
-  { "win.right-pane", "View", "_Parameters and training", "right pane inspector fold side bar", { "<Shift>F9" } },
-  { "win.run-panel", "View", "_Curves of the run", "training panel fold charts", { "<Control>F9" } },
-  { "canvas.show-cost", "View", "Show what cards cost", "flops parameters bar", { "<Control><Shift>c" } },
-  { "win.minimap", "View", "_Minimap", "overview map", { NULL } },
-  { "win.wires::curved", "View", "C_urved wires", "lines links edges splines bezier", { NULL } },
-  { "win.wires::right-angles", "View", "_Right angles", "wires lines links edges orthogonal straight", { NULL } },
-  { "win.cost::none", "View", "No costs on _cards", "hide", { NULL } },
-  { "win.cost::parameters", "View", "_Parameters on cards", "cost weights bar", { NULL } },
-  { "win.cost::operations", "View", "Op_erations on cards", "cost flops bar", { NULL } },
-  { "win.cost::activations", "View", "_Activations on cards", "cost memory bytes bar", { NULL } },
-  { "win.cost::time", "View", "Measured _time on cards", "cost seconds speed bar profile", { NULL } },
-  { "win.speed::watch", "Training", "_Stretch short runs to 30 seconds", "slow watch speed", { NULL } },
-  { "win.speed::full", "Training", "Train at full sp_eed", "fast", { NULL } },
-  { "win.tab(1)", "Go", "First tab", "page document", { "<Alt>1" } },
+  { "win.example::models/fashion-lenet", N_ ("File"), N_ ("Open the example LeNet"), "fashion mnist images", { NULL } },
+  { "win.example::lessons/spirals", N_ ("File"), N_ ("Open the example Two spirals"), "lesson", { NULL } },
+  { "win.export-chart::loss.svg", N_ ("File"), N_ ("Save the loss chart as SVG"), "export picture curve", { NULL } },
+  { "win.export-chart::loss.csv", N_ ("File"), N_ ("Save the loss chart as CSV"), "export table numbers", { NULL } },
+  { "win.export-chart::metric.svg",
+    N_ ("File"),
+    N_ ("Save the metric chart as SVG"),
+    "export picture curve",
+    { NULL } },
+  { "win.export-chart::metric.csv",
+    N_ ("File"),
+    N_ ("Save the metric chart as CSV"),
+    "export table numbers",
+    { NULL } },
+  { "win.left-pane", N_ ("View"), N_ ("_Layers and outline"), "left pane palette fold side bar", { "F9" } },
+  { "win.right-pane",
+    N_ ("View"),
+    N_ ("_Parameters and training"),
+    "right pane inspector fold side bar",
+    { "<Shift>F9" } },
+  { "win.run-panel", N_ ("View"), N_ ("_Curves of the run"), "training panel fold charts", { "<Control>F9" } },
+  { "canvas.show-cost", N_ ("View"), N_ ("Show what cards cost"), "flops parameters bar", { "<Control><Shift>c" } },
+  { "win.minimap", N_ ("View"), N_ ("_Minimap"), "overview map", { NULL } },
+  { "win.wires::curved", N_ ("View"), N_ ("C_urved wires"), "lines links edges splines bezier", { NULL } },
+  { "win.wires::right-angles",
+    N_ ("View"),
+    N_ ("_Right angles"),
+    "wires lines links edges orthogonal straight",
+    { NULL } },
+  { "win.cost::none", N_ ("View"), N_ ("No costs on _cards"), "hide", { NULL } },
+  { "win.cost::parameters", N_ ("View"), N_ ("_Parameters on cards"), "cost weights bar", { NULL } },
+  { "win.cost::operations", N_ ("View"), N_ ("Op_erations on cards"), "cost flops bar", { NULL } },
+  { "win.cost::activations", N_ ("View"), N_ ("_Activations on cards"), "cost memory bytes bar", { NULL } },
+  { "win.cost::time", N_ ("View"), N_ ("Measured _time on cards"), "cost seconds speed bar profile", { NULL } },
+  { "win.speed::watch", N_ ("Training"), N_ ("_Stretch short runs to 30 seconds"), "slow watch speed", { NULL } },
+  { "win.speed::full", N_ ("Training"), N_ ("Train at full sp_eed"), "fast", { NULL } },
+  { "win.tab(1)", N_ ("Go"), N_ ("First tab"), "page document", { "<Alt>1" } },
   { "win.tab(2)", NULL, NULL, NULL, { "<Alt>2" } },
   { "win.tab(3)", NULL, NULL, NULL, { "<Alt>3" } },
   { "win.tab(4)", NULL, NULL, NULL, { "<Alt>4" } },
@@ -35,9 +52,9 @@ static const StudioCommand others[] = {
   { "win.tab(7)", NULL, NULL, NULL, { "<Alt>7" } },
   { "win.tab(8)", NULL, NULL, NULL, { "<Alt>8" } },
   { "win.tab(9)", NULL, NULL, NULL, { "<Alt>9" } },
-  { "app.about", "Help", "_About Gradloom", "version licence", { NULL } },
-  { "window.close", "File", "Close the window", "tabs", { "<Control><Shift>q" } },
-  { "app.quit", "File", "_Quit", "exit end", { "<Control>q" } },
+  { "app.about", N_ ("Help"), N_ ("_About Gradloom"), "version licence", { NULL } },
+  { "window.close", N_ ("File"), N_ ("Close the window"), "tabs", { "<Control><Shift>q" } },
+  { "app.quit", N_ ("File"), N_ ("_Quit"), "exit end", { "<Control>q" } },
 };
 
 StudioCommand
@@ -50,7 +67,8 @@ studio_command_new (const char *name, const char *group, const char *title, cons
   return command;
 }
 
-static const char *const groups[] = { "File", "Edit", "Add", "Arrange", "Go", "View", "Training", "Help" };
+static const char *const groups[]
+    = { N_ ("File"), N_ ("Edit"), N_ ("Add"), N_ ("Arrange"), N_ ("Go"), N_ ("View"), N_ ("Training"), N_ ("Help") };
 
 static guint
 group_order (const StudioCommand *command)
@@ -123,7 +141,7 @@ studio_command_find (const char *action)
 char *
 studio_command_dup_title (const StudioCommand *command)
 {
-  g_auto (GStrv) parts = g_strsplit (command->title, "_", -1);
+  g_auto (GStrv) parts = g_strsplit (_ (command->title), "_", -1);
   return g_strjoinv (NULL, parts);
 }
 
@@ -160,7 +178,9 @@ studio_command_rank (const StudioCommand *command, const char *typed)
   g_autofree char *low = g_utf8_casefold (title, -1), *wanted = g_utf8_casefold (typed, -1);
   g_auto (GStrv) words = g_strsplit_set (wanted, " \t", -1);
   guint rank = 1;
-  other = g_strdup_printf ("%s %s", command->group, command->words != NULL ? command->words : "");
+  /* What it is called in English stands in most books, and is found in every language. */
+  other
+      = g_strdup_printf ("%s %s %s", _ (command->group), command->title, command->words != NULL ? command->words : "");
   g_autofree char *low_other = g_utf8_casefold (other, -1);
   for (guint i = 0; words[i] != NULL; i++)
     {
@@ -229,7 +249,7 @@ append_item (GMenu *section, const char *action)
 {
   const StudioCommand *command = studio_command_find (action);
   g_return_if_fail (command != NULL && command->title != NULL);
-  g_autoptr (GMenuItem) item = g_menu_item_new (command->title, command->action);
+  g_autoptr (GMenuItem) item = g_menu_item_new (_ (command->title), command->action);
   if (g_str_has_prefix (action, "canvas."))
     {
       g_menu_item_set_action_and_target (item, "win.canvas", "s", action);

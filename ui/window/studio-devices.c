@@ -1,5 +1,6 @@
 #include "ui/window/studio-devices.h"
 
+#include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 
 #include "ui/run/studio-worker.h"
@@ -34,7 +35,7 @@ dup_detail (JsonObject *object)
 {
   gint64 threads = json_object_get_int_member_with_default (object, "threads", 0);
   if (threads > 0)
-    return g_strdup_printf ("%" G_GINT64_FORMAT " %s", threads, threads == 1 ? "thread" : "threads");
+    return g_strdup_printf (ngettext ("%d thread", "%d threads", (gulong)threads), (int)threads);
   return g_strdup (json_object_get_string_member_with_default (object, "title", NULL));
 }
 

@@ -1,5 +1,7 @@
 #include "ui/window/studio-files.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-window.h"
 
 /* ---- one file, one page -------------------------------------------------------------------- */
@@ -83,7 +85,7 @@ studio_files_recent_menu (void)
       n++;
     }
   if (n == 0)
-    g_menu_append (menu, "No recent graphs", "win.none");
+    g_menu_append (menu, _ ("No recent graphs"), "win.none");
   g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
   return G_MENU_MODEL (menu);
 }
@@ -94,7 +96,7 @@ static GtkFileFilter *
 graph_filter (void)
 {
   GtkFileFilter *filter = gtk_file_filter_new ();
-  gtk_file_filter_set_name (filter, "Graphs");
+  gtk_file_filter_set_name (filter, _ ("Graphs"));
   gtk_file_filter_add_pattern (filter, "*.xml");
   return filter;
 }
@@ -103,7 +105,7 @@ GtkFileChooserNative *
 studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action, const char *accept,
                           const char *path)
 {
-  GtkFileChooserNative *chooser = gtk_file_chooser_native_new (title, parent, action, accept, "_Cancel");
+  GtkFileChooserNative *chooser = gtk_file_chooser_native_new (title, parent, action, accept, _ ("_Cancel"));
   g_autoptr (GtkFileFilter) filter = graph_filter ();
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (chooser), filter);
   if (path != NULL)

@@ -3,6 +3,7 @@
 #include "ui/window/studio-gallery.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -277,7 +278,7 @@ append_recent (StudioGallery *self)
       Entry *entry = g_new0 (Entry, 1);
       entry->path = g_steal_pointer (&path);
       if (flow == NULL)
-        flow = append_section (self, "Recent");
+        flow = append_section (self, _ ("Recent"));
       append_card (self, flow, name, entry->path, "win.open-recent", uri, entry);
       n++;
     }
@@ -293,9 +294,9 @@ fill (StudioGallery *self)
   find_examples ("models/", examples);
   g_ptr_array_sort (examples, by_order);
   append_recent (self);
-  append_examples (self, "Learn", examples, "lessons/", TRUE);
-  append_examples (self, "From the lectures", examples, "lessons/", FALSE);
-  append_examples (self, "Ready to train", examples, "models/", FALSE);
+  append_examples (self, _ ("Learn"), examples, "lessons/", TRUE);
+  append_examples (self, _ ("From the lectures"), examples, "lessons/", FALSE);
+  append_examples (self, _ ("Ready to train"), examples, "models/", FALSE);
 }
 
 /* ---- class ------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* The page of keys: every action with its keys, and what keys do that are no actions, to be searched. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/window/studio-commands.h"
@@ -8,13 +9,13 @@ static const struct
 {
   const char *group, *title, *keys;
 } others[] = {
-  { "Go", "Follow the wires", "Left Right" },
-  { "Go", "Go to the card above or below", "Up Down" },
-  { "Arrange", "Move the selected cards", "<alt>Left <alt>Right" },
-  { "Presentation", "Walk along the computation", "Left Right" },
-  { "Presentation", "Pause, or train one batch", "space" },
-  { "Presentation", "Change the learning rate", "l" },
-  { "Presentation", "Leave the presentation", "Escape" },
+  { N_ ("Go"), N_ ("Follow the wires"), "Left Right" },
+  { N_ ("Go"), N_ ("Go to the card above or below"), "Up Down" },
+  { N_ ("Arrange"), N_ ("Move the selected cards"), "<alt>Left <alt>Right" },
+  { N_ ("Presentation"), N_ ("Walk along the computation"), "Left Right" },
+  { N_ ("Presentation"), N_ ("Pause, or train one batch"), "space" },
+  { N_ ("Presentation"), N_ ("Change the learning rate"), "l" },
+  { N_ ("Presentation"), N_ ("Leave the presentation"), "Escape" },
 };
 
 static void
@@ -48,7 +49,7 @@ add_group (GtkWidget *list, const char *group, const StudioCommand *all, guint n
       }
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     if (g_str_equal (others[i].group, group))
-      add_row (list, group, others[i].title, others[i].keys);
+      add_row (list, group, _ (others[i].title), others[i].keys);
 }
 
 static void
@@ -61,7 +62,7 @@ header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
       gtk_list_box_row_set_header (row, NULL);
       return;
     }
-  label = gtk_label_new (group);
+  label = gtk_label_new (_ (group));
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_add_css_class (label, "heading");
   gtk_widget_set_margin_top (label, 18);
@@ -92,9 +93,10 @@ studio_help_keys_new (void)
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
   gtk_list_box_set_header_func (GTK_LIST_BOX (list), header_cb, NULL, NULL);
   gtk_list_box_set_filter_func (GTK_LIST_BOX (list), filter_cb, entry, NULL);
-  g_object_set (entry, "placeholder-text", "Search keys and actions", NULL);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Search keys and actions", -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, "Keys and actions", -1);
+  g_object_set (entry, "placeholder-text", _ ("Search keys and actions"), NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search keys and actions"),
+                                  -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Keys and actions"), -1);
   g_signal_connect_swapped (entry, "search-changed", G_CALLBACK (gtk_list_box_invalidate_filter), list);
   gtk_box_append (GTK_BOX (box), entry);
   gtk_box_append (GTK_BOX (box), list);

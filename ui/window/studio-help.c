@@ -1,6 +1,7 @@
 #include "ui/window/studio-help.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/lesson/studio-markdown.h"
@@ -13,16 +14,16 @@ static const struct
 {
   const char *name, *title; /* the file without its ending */
 } pages[] = {
-  { "1-first-steps", "First steps" },
-  { "2-building", "Building a graph" },
-  { "3-looking-around", "Looking around" },
-  { "4-shapes-and-faults", "Shapes and faults" },
-  { "5-training", "Training" },
-  { "6-watching", "Watching" },
-  { "7-modules", "Modules" },
-  { "8-teaching", "Teaching" },
-  { "9-files", "Files" },
-  { "10-without-a-mouse", "Without a mouse" },
+  { "1-first-steps", N_ ("First steps") },
+  { "2-building", N_ ("Building a graph") },
+  { "3-looking-around", N_ ("Looking around") },
+  { "4-shapes-and-faults", N_ ("Shapes and faults") },
+  { "5-training", N_ ("Training") },
+  { "6-watching", N_ ("Watching") },
+  { "7-modules", N_ ("Modules") },
+  { "8-teaching", N_ ("Teaching") },
+  { "9-files", N_ ("Files") },
+  { "10-without-a-mouse", N_ ("Without a mouse") },
 };
 
 static GtkWidget *
@@ -73,8 +74,8 @@ new_window (GtkWindow *parent)
   GtkWidget *side = gtk_stack_sidebar_new ();
   double scale = studio_text_scale (GTK_WIDGET (parent));
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
-    add_page (stack, new_page (pages[i].name), pages[i].name, pages[i].title);
-  add_page (stack, studio_help_keys_new (), STUDIO_HELP_KEYS, "Keys and actions");
+    add_page (stack, new_page (pages[i].name), pages[i].name, _ (pages[i].title));
+  add_page (stack, studio_help_keys_new (), STUDIO_HELP_KEYS, _ ("Keys and actions"));
   gtk_stack_sidebar_set_stack (GTK_STACK_SIDEBAR (side), GTK_STACK (stack));
   gtk_widget_add_css_class (side, "help-side");
   gtk_widget_set_hexpand (stack, TRUE);
@@ -85,7 +86,7 @@ new_window (GtkWindow *parent)
   gtk_box_append (GTK_BOX (box), header);
   gtk_box_append (GTK_BOX (box), split);
   adw_window_set_content (ADW_WINDOW (window), box);
-  gtk_window_set_title (GTK_WINDOW (window), "Help");
+  gtk_window_set_title (GTK_WINDOW (window), _ ("Help"));
   gtk_window_set_transient_for (GTK_WINDOW (window), parent);
   gtk_window_set_destroy_with_parent (GTK_WINDOW (window), TRUE);
   gtk_window_set_default_size (GTK_WINDOW (window), (int)(WIDTH * scale), (int)(HEIGHT * scale));

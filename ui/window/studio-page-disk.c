@@ -1,6 +1,8 @@
 /* The bar that says what others do to the file: changed, deleted, open in another Studio. */
 #include "ui/window/studio-page-private.h"
 
+#include <glib/gi18n.h>
+
 static char *
 dup_sentence (StudioPage *self, const char *name)
 {
@@ -9,16 +11,16 @@ dup_sentence (StudioPage *self, const char *name)
     {
     case STUDIO_DISK_CHANGED:
       return studio_document_is_edited (self->document)
-                 ? g_strdup_printf ("Another program has changed “%s”; your changes are not in it.", name)
-                 : g_strdup_printf ("Another program has changed “%s”.", name);
+                 ? g_strdup_printf (_ ("Another program has changed “%s”; your changes are not in it."), name)
+                 : g_strdup_printf (_ ("Another program has changed “%s”."), name);
     case STUDIO_DISK_GONE:
-      return g_strdup_printf ("“%s” was deleted or moved. What is shown here is in no file now.", name);
+      return g_strdup_printf (_ ("“%s” was deleted or moved. What is shown here is in no file now."), name);
     case STUDIO_DISK_SAME:
       break;
     }
   if (holder == NULL || self->holder_dismissed)
     return NULL;
-  return g_strdup_printf ("“%s” is also open in another Studio (%s). Who saves last replaces what the other saved.",
+  return g_strdup_printf (_ ("“%s” is also open in another Studio (%s). Who saves last replaces what the other saved."),
                           name, holder);
 }
 
@@ -48,9 +50,9 @@ studio_page_reload (StudioPage *self)
   if (!studio_document_reload (self->document, &error))
     studio_page_toast (self, error->message);
   else if (edited)
-    studio_page_toast (self, "Reloaded. Undo (Ctrl+Z) brings your changes back.");
+    studio_page_toast (self, _ ("Reloaded. Undo (Ctrl+Z) brings your changes back."));
   else
-    studio_page_toast (self, "Reloaded.");
+    studio_page_toast (self, _ ("Reloaded."));
 }
 
 void
@@ -85,12 +87,13 @@ void
 studio_page_ask_to_overwrite (StudioPage *self, StudioAfter *after)
 {
   g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
-  g_autofree char *heading = g_strdup_printf ("“%s” has changed on disk", name);
-  AdwMessageDialog *dialog = studio_page_new_question (
-      self, heading,
-      "Another program has written it since it was read here. Overwriting loses what was written; reloading replaces "
-      "what is shown here, until it is undone.");
-  adw_message_dialog_add_responses (dialog, "overwrite", "_Overwrite", "reload", "_Reload", "copy", "Save _As…", NULL);
+  g_autofree char *heading = g_strdup_printf (_ ("“%s” has changed on disk"), name);
+  AdwMessageDialog *dialog = studio_page_new_question (self, heading,
+                                                       _ ("Another program has written it since it was read here. "
+                                                          "Overwriting loses what was written; reloading replaces "
+                                                          "what is shown here, until it is undone."));
+  adw_message_dialog_add_responses (dialog, "overwrite", _ ("_Overwrite"), "reload", _ ("_Reload"), "copy",
+                                    _ ("Save _As…"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "overwrite", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_response_appearance (dialog, "copy", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "copy");

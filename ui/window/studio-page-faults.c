@@ -1,5 +1,8 @@
 /* The list of faults behind the button of the status line: what is wrong, what is to do, advice, and their remedies. */
 #include "ui/charts/studio-text-scale.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-page-private.h"
 
 #define FAULTS_WIDTH 400
@@ -111,7 +114,7 @@ fault_row (StudioPage *self, const LoomFault *fault, guint i, gboolean with_mend
     add_mends (self, words, fault, i);
   else if (fault->fix != NULL && can_fix)
     {
-      GtkWidget *fix = gtk_button_new_with_label ("Fix");
+      GtkWidget *fix = gtk_button_new_with_label (_ ("Fix"));
       gtk_widget_set_tooltip_text (fix, fault->fix);
       gtk_widget_set_valign (fix, GTK_ALIGN_CENTER);
       g_object_set_data (G_OBJECT (fix), "fault", GUINT_TO_POINTER (i));
@@ -145,18 +148,18 @@ update_faults (StudioPage *self)
                              fault_row (self, loom_faults_get (faults, i), i, g_get_monotonic_time () < until));
   g_autofree char *text = NULL;
   if (all == 0)
-    text = g_strdup ("No faults");
+    text = g_strdup (_ ("No faults"));
   else if (errors == 0 && todo > 0)
-    text = g_strdup_printf ("%u to do", todo);
+    text = g_strdup_printf (ngettext ("%u to do", "%u to do", todo), todo);
   else if (errors == 0)
-    text = g_strdup_printf ("%u %s", all, all == 1 ? "hint" : "hints");
+    text = g_strdup_printf (ngettext ("%u hint", "%u hints", all), all);
   else
-    text = g_strdup_printf ("⚠ %u %s", errors, errors == 1 ? "fault" : "faults");
+    text = g_strdup_printf (ngettext ("⚠ %u fault", "⚠ %u faults", errors), errors);
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->faults_button), text);
   if (all == 0)
     {
       GtkWidget *row = gtk_list_box_row_new ();
-      GtkWidget *label = gtk_label_new ("Nothing is wrong with the graph.");
+      GtkWidget *label = gtk_label_new (_ ("Nothing is wrong with the graph."));
       g_object_set (label, "margin-top", 12, "margin-bottom", 12, NULL);
       gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
       gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);

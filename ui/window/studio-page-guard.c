@@ -2,6 +2,9 @@
  *
  * A page asks one question at a time. Whoever asks again while it stands (the close button, Ctrl+Q) gets it shown. */
 #include "ui/window/studio-page-private.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-question.h"
 
 StudioAfter *
@@ -68,12 +71,15 @@ studio_page_dup_run_sentence (StudioPage *self)
   StudioRunState state = studio_run_get_state (self->run);
   gint64 step = studio_run_get_step (self->run), total = studio_run_get_total_steps (self->run);
   if (state == STUDIO_RUN_STARTING || step <= 0)
-    return g_strdup_printf ("“%s” is being prepared for training.", title);
+    return g_strdup_printf (_ ("“%s” is being prepared for training."), title);
   g_autofree char *at = studio_format_count ((double)step);
   g_autofree char *of = studio_format_count ((double)total);
-  const char *word = state == STUDIO_RUN_PAUSED ? "paused" : "training";
-  return total > 0 ? g_strdup_printf ("“%s” is %s, at step %s of %s.", title, word, at, of)
-                   : g_strdup_printf ("“%s” is %s, at step %s.", title, word, at);
+  gboolean paused = state == STUDIO_RUN_PAUSED;
+  if (total <= 0)
+    return g_strdup_printf (paused ? _ ("“%s” is paused, at step %s.") : _ ("“%s” is training, at step %s."), title,
+                            at);
+  return g_strdup_printf (paused ? _ ("“%s” is paused, at step %s of %s.") : _ ("“%s” is training, at step %s of %s."),
+                          title, at, of);
 }
 
 /* Studio finds the run again by the graph in its file. */
@@ -82,10 +88,10 @@ studio_page_dup_checkpoint_sentence (StudioPage *self, gboolean stays)
 {
   if (stays && studio_document_get_path (self->document) != NULL && studio_document_run_changes (self->document) == 0)
     return g_strdup (
-        "The run will finish its step and write a checkpoint. Opening the graph again offers to continue.");
+        _ ("The run will finish its step and write a checkpoint. Opening the graph again offers to continue."));
   const char *folder = studio_run_get_folder (self->run);
-  return folder == NULL ? g_strdup ("The run will finish its step and write a checkpoint.")
-                        : g_strdup_printf ("The run will finish its step and write a checkpoint in %s.", folder);
+  return folder == NULL ? g_strdup (_ ("The run will finish its step and write a checkpoint."))
+                        : g_strdup_printf (_ ("The run will finish its step and write a checkpoint in %s."), folder);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------------- */
@@ -106,15 +112,15 @@ static void
 ask_to_save (StudioPage *self, StudioAfter *after)
 {
   g_autofree char *title = studio_document_dup_title (self->document);
-  g_autofree char *heading = g_strdup_printf ("Save changes to “%s”?", title);
-  g_autoptr (GString) body = g_string_new ("What is not saved will be lost.");
+  g_autofree char *heading = g_strdup_printf (_ ("Save changes to “%s”?"), title);
+  g_autoptr (GString) body = g_string_new (_ ("What is not saved will be lost."));
   if (studio_run_is_live (self->run))
     {
       g_autofree char *run = studio_page_dup_checkpoint_sentence (self, FALSE);
       g_string_append_printf (body, "\n\n%s", run);
     }
   AdwMessageDialog *dialog = studio_page_new_question (self, heading, body->str);
-  adw_message_dialog_add_responses (dialog, "discard", "_Discard", "save", "_Save", NULL);
+  adw_message_dialog_add_responses (dialog, "discard", _ ("_Discard"), "save", _ ("_Save"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "discard", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "save");
@@ -138,8 +144,8 @@ ask_to_stop (StudioPage *self, StudioAfter *after)
   g_autofree char *run = studio_page_dup_run_sentence (self);
   g_autofree char *checkpoint = studio_page_dup_checkpoint_sentence (self, TRUE);
   g_autofree char *body = g_strdup_printf ("%s %s", run, checkpoint);
-  AdwMessageDialog *dialog = studio_page_new_question (self, "Stop the run and close?", body);
-  adw_message_dialog_add_response (dialog, "stop", "_Stop and Close");
+  AdwMessageDialog *dialog = studio_page_new_question (self, _ ("Stop the run and close?"), body);
+  adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
   adw_message_dialog_set_default_response (dialog, "stop");
   g_signal_connect (dialog, "response", G_CALLBACK (stop_response_cb), after);
   gtk_window_present (GTK_WINDOW (dialog));

@@ -1,5 +1,8 @@
 /* The lesson beside the canvas: when its tab is there, and what its page does to canvas and palette. */
 #include "ui/lesson/studio-lesson-pane.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-page-private.h"
 
 #define PAGE "lesson"
@@ -19,8 +22,8 @@ apply_page (StudioPage *self)
 static void
 show_tab (StudioPage *self)
 {
-  const char *title = studio_lesson_get (self->lesson) != NULL          ? "Lesson"
-                      : studio_lesson_pane_has_text (self->lesson_pane) ? "About"
+  const char *title = studio_lesson_get (self->lesson) != NULL          ? N_ ("Lesson")
+                      : studio_lesson_pane_has_text (self->lesson_pane) ? N_ ("About")
                                                                         : NULL;
 
   if (g_strcmp0 (title, self->lesson_tab) == 0)
@@ -28,7 +31,7 @@ show_tab (StudioPage *self)
   if (self->lesson_tab != NULL)
     studio_panes_remove_page (self->panes, PAGE);
   if (title != NULL)
-    studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->lesson_pane), PAGE, title);
+    studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->lesson_pane), PAGE, _ (title));
   self->lesson_tab = title;
 }
 
@@ -48,7 +51,7 @@ follow_cb (StudioLessonPane *pane, const char *path, StudioPage *self)
 static void
 completed_cb (StudioPage *self)
 {
-  g_autofree char *sentence = g_strdup_printf ("“%s” is complete.", studio_lesson_get (self->lesson)->title);
+  g_autofree char *sentence = g_strdup_printf (_ ("“%s” is complete."), studio_lesson_get (self->lesson)->title);
 
   studio_page_toast (self, sentence);
 }

@@ -1,4 +1,5 @@
 /* Which graph a page shows: a file, an example, what a crash left, or none yet. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include <glib/gstdio.h>
@@ -33,11 +34,11 @@ static const char *
 remedy_for (const char *path)
 {
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    return "It may have been moved or renamed: look for it with Open.";
+    return _ ("It may have been moved or renamed: look for it with Open.");
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    return "It is a folder: choose a graph in it with Open.";
+    return _ ("It is a folder: choose a graph in it with Open.");
   if (g_access (path, R_OK) != 0)
-    return "Ask its owner for the permission to read it, or open a copy of your own.";
+    return _ ("Ask its owner for the permission to read it, or open a copy of your own.");
   return NULL;
 }
 
@@ -64,7 +65,7 @@ studio_page_open_file (StudioPage *self, GFile *file, GError **error)
   GError *why = NULL;
   if (path == NULL)
     {
-      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, "Only files of this computer can be opened.");
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, _ ("Only files of this computer can be opened."));
       return FALSE;
     }
   if (!studio_document_open (self->document, path, &why))

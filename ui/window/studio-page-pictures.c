@@ -1,4 +1,5 @@
 /* Pictures and tables of what is seen: the pinned map and the charts of a run, written beside the graph. */
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 
 #include "ui/window/studio-page-private.h"
@@ -30,7 +31,7 @@ picture_path (StudioPage *self, const char *what, const char *suffix)
 static void
 say_written (StudioPage *self, const char *path)
 {
-  g_autofree char *text = g_strdup_printf ("Saved %s", path);
+  g_autofree char *text = g_strdup_printf (_ ("Saved %s"), path);
   studio_page_toast (self, text);
 }
 
@@ -42,7 +43,7 @@ studio_page_export_map (StudioPage *self)
   StudioHeatMap *map = studio_pins_get_map (self->pins, node, &tensor);
   if (map == NULL)
     {
-      studio_page_toast (self, "No map is pinned: select a layer and watch it (Ctrl+Shift+W).");
+      studio_page_toast (self, _ ("No map is pinned: select a layer and watch it (Ctrl+Shift+W)."));
       return;
     }
   g_autofree char *what = g_strdup_printf ("%s-step-%" G_GINT64_FORMAT, tensor, studio_heat_map_get_step (map));

@@ -1,18 +1,21 @@
 /* The projector: panes gone, text larger, keys shown, and a few single keys that only count here. The window's own part
  * of it, the whole screen, is studio-window-present.c. */
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-page-private.h"
 
-#define HINTS "<b>→</b> next   <b>Space</b> %s   <b>Ctrl Enter</b> %s   <b>L</b> learning rate   <b>Esc</b> leave"
+#define HINTS                                                                                                          \
+  N_ ("<b>→</b> next   <b>Space</b> %1$s   <b>Ctrl Enter</b> %2$s   <b>L</b> learning rate   <b>Esc</b> leave")
 
 static void
 show_keys (StudioPage *self)
 {
   StudioRunState state = studio_run_get_state (self->run);
   gboolean running = state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_STARTING;
-  g_autofree char *text = g_strdup_printf (HINTS, running ? "pause" : "step", running ? "pause" : "train");
+  g_autofree char *text
+      = g_strdup_printf (_ (HINTS), running ? _ ("pause") : _ ("step"), running ? _ ("pause") : C_ ("verb", "train"));
   gtk_label_set_markup (GTK_LABEL (self->key_label), text);
 }
 
@@ -84,7 +87,7 @@ lr_activate_cb (GtkEntry *entry, StudioPage *self)
   if (studio_run_is_live (self->run))
     studio_run_set_hyper (self->run, "lr", value);
   else
-    studio_page_toast (self, "Nothing trains now: the learning rate is in the training settings.");
+    studio_page_toast (self, _ ("Nothing trains now: the learning rate is in the training settings."));
   close_lr_card (self);
 }
 

@@ -1,4 +1,5 @@
 /* Training in a page: what its one button does, and what belongs to the run that is shown. */
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -189,7 +190,7 @@ studio_page_show_run (StudioPage *self)
   g_autoptr (GFile) file = folder != NULL ? g_file_new_build_filename (folder, "graph.xml", NULL) : NULL;
   if (file == NULL || !g_file_query_exists (file, NULL))
     {
-      studio_page_toast (self, "The run has not written its graph yet.");
+      studio_page_toast (self, _ ("The run has not written its graph yet."));
       return;
     }
   g_autofree char *uri = g_file_get_uri (file);

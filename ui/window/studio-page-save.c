@@ -1,4 +1,5 @@
 /* Saving a page's document: where to, over what, and whether that is meant. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/window/studio-files.h"
@@ -25,10 +26,10 @@ say_saved (StudioPage *self)
 {
   g_autofree char *word = shell_word (studio_document_get_path (self->document));
   char *line = g_strdup_printf ("gradloom train %s", word);
-  g_autofree char *text = g_markup_printf_escaped ("Saved · %s", line);
+  g_autofree char *text = g_markup_printf_escaped (_ ("Saved · %s"), line);
   AdwToast *toast = adw_toast_new (text);
   g_object_set_data_full (G_OBJECT (toast), "line", line, g_free);
-  adw_toast_set_button_label (toast, "Copy");
+  adw_toast_set_button_label (toast, _ ("Copy"));
   adw_toast_set_timeout (toast, 8);
   g_signal_connect (toast, "button-clicked", G_CALLBACK (copy_cb), self);
   adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
@@ -94,7 +95,7 @@ saved_cb (GObject *source, GAsyncResult *result, gpointer data)
       else if (!studio_document_is_edited (self->document))
         studio_after_do (g_steal_pointer (&after));
       else
-        studio_page_toast (self, "The graph was changed while it was saved: save it again first.");
+        studio_page_toast (self, _ ("The graph was changed while it was saved: save it again first."));
     }
   studio_after_cancel (after);
   if (application != NULL)
@@ -107,7 +108,7 @@ finish_save (StudioPage *self, const char *path, StudioAfter *after)
 {
   if (studio_document_is_saving (self->document))
     {
-      studio_page_toast (self, "The graph is still being saved.");
+      studio_page_toast (self, _ ("The graph is still being saved."));
       studio_after_cancel (after);
       return;
     }
@@ -143,11 +144,12 @@ studio_page_save_over (StudioPage *self, StudioAfter *after)
       return;
     }
   g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
-  g_autofree char *heading = g_strdup_printf ("Overwrite “%s”?", name);
-  g_autofree char *body = n == 1 ? g_strdup ("One part of this file was not understood and would be lost.")
-                                 : g_strdup_printf ("%u parts of this file were not understood and would be lost.", n);
+  g_autofree char *heading = g_strdup_printf (_ ("Overwrite “%s”?"), name);
+  g_autofree char *body = g_strdup_printf (ngettext ("%u part of this file was not understood and would be lost.",
+                                                     "%u parts of this file were not understood and would be lost.", n),
+                                           n);
   AdwMessageDialog *dialog = studio_page_new_question (self, heading, body);
-  adw_message_dialog_add_responses (dialog, "overwrite", "_Overwrite", "copy", "_Save a Copy…", NULL);
+  adw_message_dialog_add_responses (dialog, "overwrite", _ ("_Overwrite"), "copy", _ ("_Save a Copy…"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "overwrite", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_response_appearance (dialog, "copy", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "copy");
@@ -167,7 +169,7 @@ save_asking (StudioPage *self, const char *path, StudioAfter *after)
     {
       /* Two pages with one file would each take the other's save for a stranger's. */
       g_autofree char *name = g_file_get_basename (file);
-      g_autofree char *text = g_strdup_printf ("“%s” is open in another tab. Save under another name.", name);
+      g_autofree char *text = g_strdup_printf (_ ("“%s” is open in another tab. Save under another name."), name);
       studio_page_toast (self, text);
       studio_after_cancel (after);
     }
@@ -188,7 +190,7 @@ save_response_cb (GtkNativeDialog *dialog, int response, StudioPage *self)
       g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
       g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
       if (path == NULL)
-        studio_page_toast (self, "Only a folder of this computer can take the graph.");
+        studio_page_toast (self, _ ("Only a folder of this computer can take the graph."));
       else
         {
           save_asking (self, path, after);
@@ -202,8 +204,8 @@ void
 studio_page_save_elsewhere (StudioPage *self, StudioAfter *after)
 {
   const char *path = studio_document_get_path (self->document);
-  GtkFileChooserNative *chooser = studio_files_new_chooser (studio_page_get_window (self), "Save the Graph",
-                                                            GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", path);
+  GtkFileChooserNative *chooser = studio_files_new_chooser (studio_page_get_window (self), _ ("Save the Graph"),
+                                                            GTK_FILE_CHOOSER_ACTION_SAVE, _ ("_Save"), path);
   g_set_object (&self->chooser, chooser);
   g_object_unref (chooser);
   g_autofree char *title = studio_document_dup_title (self->document);

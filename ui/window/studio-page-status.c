@@ -1,4 +1,5 @@
 /* Facts about the graph around the canvas: title, totals and zoom. */
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui/scene/studio-measure.h"
@@ -39,11 +40,11 @@ void
 studio_page_update_title (StudioPage *self)
 {
   g_autofree char *name = studio_document_dup_title (self->document), *run = dup_run_name (self);
-  g_autofree char *title = run != NULL ? g_strdup_printf ("%s, as it was trained", name) : g_strdup (name);
+  g_autofree char *title = run != NULL ? g_strdup_printf (_ ("%s, as it was trained"), name) : g_strdup (name);
   g_autoptr (GString) under = g_string_new (NULL);
   g_autoptr (GString) totals = g_string_new (NULL);
   if (studio_document_is_edited (self->document) && !studio_document_is_empty (self->document))
-    g_string_append (under, "Edited");
+    g_string_append (under, _ ("Edited"));
   if (run != NULL)
     g_string_append_printf (under, "%s%s", under->len ? " · " : "", run);
   LoomNet *net = studio_document_peek_net (self->document);
@@ -56,7 +57,9 @@ studio_page_update_title (StudioPage *self)
         memory += studio_run_get_owner_bytes (self->run)[i];
       g_autofree char *count = studio_format_count (parameters);
       g_autofree char *size = loom_bytes_to_string (memory > 0 ? (double)memory : bytes);
-      g_string_append_printf (under, "%s%s parameters", under->len ? " · " : "", count);
+      gulong n = (gulong)MIN (parameters, 1e9);
+      g_autofree char *weights = g_strdup_printf (ngettext ("%s parameter", "%s parameters", n), count);
+      g_string_append_printf (under, "%s%s", under->len ? " · " : "", weights);
       if (memory > 0 || bytes > 0)
         g_string_append_printf (under, " · %s", size);
       LoomCost costs = { 0 };
@@ -66,16 +69,19 @@ studio_page_update_title (StudioPage *self)
           costs.bytes += loom_net_node (net, i)->cost.bytes;
         }
       guint layers = loom_net_n_nodes (net);
-      g_string_append_printf (totals, "%u %s · %s parameters", layers, layers == 1 ? "layer" : "layers", count);
+      g_string_append_printf (totals, ngettext ("%u layer", "%u layers", layers), layers);
+      g_string_append_printf (totals, " · %s", weights);
       if (costs.flops > 0)
         {
           g_autofree char *flops = studio_measure_text (STUDIO_MEASURE_OPERATIONS, costs.flops);
-          g_string_append_printf (totals, " · %s a sample", flops);
+          g_string_append (totals, " · ");
+          g_string_append_printf (totals, _ ("%s a sample"), flops);
         }
       if (costs.bytes > 0)
         {
           g_autofree char *activations = studio_measure_text (STUDIO_MEASURE_ACTIVATIONS, costs.bytes);
-          g_string_append_printf (totals, " · %s activations a sample", activations);
+          g_string_append (totals, " · ");
+          g_string_append_printf (totals, _ ("%s activations a sample"), activations);
         }
     }
   gtk_label_set_label (GTK_LABEL (self->totals_label), totals->str);

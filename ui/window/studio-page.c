@@ -3,6 +3,8 @@
  * It holds no state of its own beyond that; what can be asked of the document or the run is asked there. */
 #include "ui/window/studio-page-private.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-start-page.h"
 #include "ui/window/studio-tooltip.h"
 #include "ui/training/studio-training-settings.h"
@@ -147,13 +149,13 @@ make_parts (StudioPage *self)
 
   self->palette = studio_palette_new (self->document, self->canvas);
   self->outline = studio_outline_new (self->document);
-  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->palette), "palette", "Layers");
-  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->outline), "outline", "Outline");
+  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->palette), "palette", _ ("Layers"));
+  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->outline), "outline", _ ("Outline"));
 
   self->inspector = studio_inspector_new (self->document);
   GtkWidget *settings = GTK_WIDGET (studio_training_settings_new (self->document));
   studio_inspector_set_empty_widget (self->inspector, settings);
-  studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", "Parameters");
+  studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", _ ("Parameters"));
 
   self->run_panel = studio_run_panel_new (self->document, self->run);
   gtk_paned_set_end_child (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));

@@ -1,5 +1,7 @@
 #include "ui/window/studio-question.h"
 
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-dump.h"
 
 static gboolean
@@ -23,7 +25,7 @@ studio_question_new (GtkWindow *parent, const char *heading, const char *body)
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (question_key_cb), dialog);
   gtk_widget_add_controller (dialog, keys);
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel");
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "cancel", _ ("_Cancel"));
   adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
   return ADW_MESSAGE_DIALOG (dialog);
 }

@@ -1,5 +1,8 @@
 /* Closing a window: one question for all its pages, and then the window goes. */
 #include "ui/window/studio-question.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-window-private.h"
 
 /* The pages that were edited are saved one after the other; whatever stops one keeps the window. */
@@ -115,22 +118,28 @@ static char *
 dup_body (GPtrArray *edited, GPtrArray *live)
 {
   g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GString) names = g_string_new (NULL);
   for (guint i = 0; i < edited->len; i++)
-    g_string_append_printf (text, "%s“%s”",
-                            i == 0                ? ""
-                            : i + 1 < edited->len ? ", "
-                                                  : " and ",
-                            studio_page_get_title (g_ptr_array_index (edited, i)));
+    {
+      g_string_append (names, i > 0 ? ", " : "");
+      /* Translators: the name of a graph, in a list. */
+      g_string_append_printf (names, _ ("“%s”"), studio_page_get_title (g_ptr_array_index (edited, i)));
+    }
   if (edited->len > 0)
-    g_string_append (text, " have changes that are in no file. What is not saved will be lost.");
+    g_string_append_printf (text,
+                            ngettext ("%s has changes that are in no file. What is not saved will be lost.",
+                                      "%s have changes that are in no file. What is not saved will be lost.",
+                                      edited->len),
+                            names->str);
   for (guint i = 0; i < live->len; i++)
     {
       g_autofree char *run = studio_page_dup_run_sentence (g_ptr_array_index (live, i));
       g_string_append_printf (text, "%s%s", i > 0 ? " " : text->len > 0 ? "\n\n" : "", run);
     }
   if (live->len > 0)
-    g_string_append (text, live->len == 1 ? " The run will finish its step and write a checkpoint."
-                                          : " Each run will finish its step and write a checkpoint.");
+    g_string_append_printf (text, " %s",
+                            ngettext ("The run will finish its step and write a checkpoint.",
+                                      "Each run will finish its step and write a checkpoint.", live->len));
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
@@ -139,19 +148,20 @@ ask_about_several (StudioWindow *self, GPtrArray *edited, GPtrArray *live)
 {
   g_autofree char *body = dup_body (edited, live), *heading = NULL;
   if (edited->len == 0)
-    heading = g_strdup_printf ("Stop %u runs and close?", live->len);
+    heading = g_strdup_printf (ngettext ("Stop %u run and close?", "Stop %u runs and close?", live->len), live->len);
   else if (edited->len == 1)
-    heading = g_strdup_printf ("Save changes to “%s”?", studio_page_get_title (g_ptr_array_index (edited, 0)));
+    heading = g_strdup_printf (_ ("Save changes to “%s”?"), studio_page_get_title (g_ptr_array_index (edited, 0)));
   else
-    heading = g_strdup_printf ("Save changes to %u graphs?", edited->len);
+    heading = g_strdup_printf (ngettext ("Save changes to %u graph?", "Save changes to %u graphs?", edited->len),
+                               edited->len);
   AdwMessageDialog *dialog = studio_question_new (GTK_WINDOW (self), heading, body);
   g_set_weak_pointer (&self->question, GTK_WINDOW (dialog));
   if (edited->len == 0)
-    adw_message_dialog_add_response (dialog, "stop", "_Stop and Close");
+    adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
   else
     {
-      adw_message_dialog_add_responses (dialog, "discard", edited->len > 1 ? "_Discard All" : "_Discard", "save",
-                                        edited->len > 1 ? "_Save All" : "_Save", NULL);
+      adw_message_dialog_add_responses (dialog, "discard", edited->len > 1 ? "_Discard All" : _ ("_Discard"), "save",
+                                        edited->len > 1 ? "_Save All" : _ ("_Save"), NULL);
       adw_message_dialog_set_response_appearance (dialog, "discard", ADW_RESPONSE_DESTRUCTIVE);
       adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
     }

@@ -1,4 +1,5 @@
 /* The header bar: what it shows of the page that is seen, and what of its buttons there is room for. */
+#include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
@@ -15,9 +16,9 @@ show_undo (StudioWindow *self, StudioDocument *document)
 {
   const char *undo = studio_document_undo_name (document), *redo = studio_document_redo_name (document);
   g_autofree char *undo_text
-      = undo != NULL ? g_strdup_printf ("Undo “%s” (Ctrl+Z)", undo) : g_strdup ("Nothing to undo");
+      = undo != NULL ? g_strdup_printf (_ ("Undo “%s” (Ctrl+Z)"), undo) : g_strdup (_ ("Nothing to undo"));
   g_autofree char *redo_text
-      = redo != NULL ? g_strdup_printf ("Redo “%s” (Ctrl+Shift+Z)", redo) : g_strdup ("Nothing to redo");
+      = redo != NULL ? g_strdup_printf (_ ("Redo “%s” (Ctrl+Shift+Z)"), redo) : g_strdup (_ ("Nothing to redo"));
   gtk_widget_set_tooltip_text (self->undo_button, undo_text);
   gtk_widget_set_tooltip_text (self->redo_button, redo_text);
 }
@@ -29,10 +30,12 @@ show_run (StudioWindow *self, StudioRun *run)
   gboolean pausing = state == STUDIO_RUN_STARTING && studio_run_is_pause_wanted (run);
   gboolean running = state == STUDIO_RUN_RUNNING || (state == STUDIO_RUN_STARTING && !pausing);
   gboolean paused = state == STUDIO_RUN_PAUSED || pausing;
-  gtk_button_set_label (GTK_BUTTON (self->train_button), running ? "Pause" : paused ? "Resume" : "Train");
-  gtk_widget_set_tooltip_text (self->train_button, running  ? "Pause (Ctrl+Enter)"
-                                                   : paused ? "Go on (Ctrl+Enter)"
-                                                            : "Train (Ctrl+Enter)");
+  gtk_button_set_label (GTK_BUTTON (self->train_button), running  ? _ ("Pause")
+                                                         : paused ? _ ("Resume")
+                                                                  : C_ ("verb", "Train"));
+  gtk_widget_set_tooltip_text (self->train_button, running  ? _ ("Pause (Ctrl+Enter)")
+                                                   : paused ? _ ("Go on (Ctrl+Enter)")
+                                                            : _ ("Train (Ctrl+Enter)"));
   if (running)
     gtk_widget_remove_css_class (self->train_button, "suggested-action");
   else
@@ -43,10 +46,10 @@ static void
 show_device (StudioWindow *self, const char *device)
 {
   g_autofree char *text
-      = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup ("Device");
+      = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup (_ ("Device"));
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
     *p = g_ascii_toupper (*p);
-  g_autofree char *tooltip = g_strdup_printf ("Where it trains: %s", text);
+  g_autofree char *tooltip = g_strdup_printf (_ ("Where it trains: %s"), text);
   gtk_widget_set_tooltip_text (self->device_chip, tooltip);
   /* In large text there is room for the device's name alone. */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
@@ -114,8 +117,8 @@ prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
   static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
   g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_ROOM_TINY ? tiny : narrow);
   if (room == STUDIO_ROOM_TINY)
-    prepend_submenu (menu, "Recent graphs", adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
-  prepend_submenu (menu, "Device", gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
+    prepend_submenu (menu, _ ("Recent graphs"), adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
+  prepend_submenu (menu, _ ("Device"), gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
   g_menu_prepend_section (menu, NULL, commands);
 }
 

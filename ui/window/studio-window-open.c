@@ -1,6 +1,9 @@
 /* New, Open, examples and recent files: into the page that is seen where nothing was done in it, else a page of their
  * own. */
 #include "ui/window/studio-files.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/window/studio-window-private.h"
 
 static StudioWindow *
@@ -15,7 +18,7 @@ studio_window_present_file (GFile *file)
   StudioPage *has = studio_files_find_page (file);
   if (has == NULL)
     return FALSE;
-  g_autofree char *name = g_file_get_basename (file), *text = g_strdup_printf ("“%s” is open here already.", name);
+  g_autofree char *name = g_file_get_basename (file), *text = g_strdup_printf (_ ("“%s” is open here already."), name);
   studio_window_show_page (window_of (has), has);
   gtk_window_present (GTK_WINDOW (window_of (has)));
   studio_page_toast (has, text);
@@ -35,7 +38,7 @@ studio_window_open_file (StudioWindow *self, GFile *file)
   if (!studio_page_open_file (page, file, &error))
     {
       g_autofree char *name = g_file_get_basename (file);
-      g_autofree char *heading = g_strdup_printf ("“%s” cannot be opened", name);
+      g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), name);
       studio_page_toast_lasting (self->page, heading, error->message);
     }
   else if (!here)
@@ -70,8 +73,9 @@ void
 studio_window_choose_file (StudioWindow *self)
 {
   g_clear_object (&self->chooser);
-  self->chooser = studio_files_new_chooser (GTK_WINDOW (self), "Open a Graph", GTK_FILE_CHOOSER_ACTION_OPEN, "_Open",
-                                            studio_document_get_path (studio_page_get_document (self->page)));
+  self->chooser
+      = studio_files_new_chooser (GTK_WINDOW (self), _ ("Open a Graph"), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"),
+                                  studio_document_get_path (studio_page_get_document (self->page)));
   g_signal_connect (self->chooser, "response", G_CALLBACK (response_cb), self);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (self->chooser));
 }

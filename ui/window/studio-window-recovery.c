@@ -1,4 +1,5 @@
 /* What crashes left of unsaved work: offered by a bar, one journal after the other or all at once, each in a page. */
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 
 #include "ui/document/studio-journal.h"
@@ -25,14 +26,21 @@ offer (StudioWindow *self)
   if (content == NULL)
     return;
   guint others = g_strv_length (self->orphans) - 1;
-  g_autofree char *name = content->path != NULL ? g_path_get_basename (content->path) : g_strdup ("an unsaved graph");
+  g_autofree char *name
+      = content->path != NULL ? g_path_get_basename (content->path) : g_strdup (_ ("an unsaved graph"));
   g_autoptr (GString) text = g_string_new (NULL);
-  g_string_append_printf (text, "Studio ended before %u %s to %s %s saved.", content->n_transactions,
-                          content->n_transactions == 1 ? "change" : "changes", name,
-                          content->n_transactions == 1 ? "was" : "were");
+  g_string_append_printf (text,
+                          ngettext ("Studio ended before %u change to %s was saved.",
+                                    "Studio ended before %u changes to %s were saved.", content->n_transactions),
+                          content->n_transactions, name);
   if (others > 0)
-    g_string_append_printf (text, " %u other %s changes of the kind.", others,
-                            others == 1 ? "graph has" : "graphs have");
+    {
+      g_string_append_c (text, ' ');
+      g_string_append_printf (
+          text,
+          ngettext ("%u other graph has changes of the kind.", "%u other graphs have changes of the kind.", others),
+          others);
+    }
   gtk_label_set_label (GTK_LABEL (self->recover_label), text->str);
   gtk_widget_set_visible (self->recover_all, others > 0);
 }
