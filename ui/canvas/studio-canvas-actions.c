@@ -317,6 +317,22 @@ previous (StudioCanvas *self)
 }
 
 static void
+first (StudioCanvas *self)
+{
+  if (studio_canvas_scene (self)->n_items > 0)
+    studio_canvas_focus_item (self, 0, TRUE);
+}
+
+static void
+last (StudioCanvas *self)
+{
+  guint n = studio_canvas_scene (self)->n_items;
+
+  if (n > 0)
+    studio_canvas_focus_item (self, n - 1, TRUE);
+}
+
+static void
 move_by (StudioCanvas *self, double dx, double dy)
 {
   guint n = studio_document_n_selected (self->document), item = studio_canvas_current (self);
@@ -411,6 +427,8 @@ static const struct
   { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0, N_ ("Go"), N_ ("Go to the parameters") },
   { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Next card") },
   { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Previous card") },
+  { "canvas.first", first, GDK_KEY_Home, GDK_KEY_KP_Home, 0, N_ ("Go"), N_ ("First card") },
+  { "canvas.last", last, GDK_KEY_End, GDK_KEY_KP_End, 0, N_ ("Go"), N_ ("Last card") },
   { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Group into a module") },
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
     N_ ("Ungroup the module") },

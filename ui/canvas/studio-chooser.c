@@ -8,7 +8,7 @@
 struct _StudioChooser
 {
   StudioCanvas *canvas; /* the popover's parent */
-  GtkWidget *popover, *title, *entry, *list, *stack, *scroller, *doc, *keys;
+  GtkWidget *popover, *title, *entry, *list, *stack, *scroller, *none, *doc, *keys;
   char *words;      /* what is searched for */
   gboolean is_free; /* the text is an answer */
   guint n_rows;
@@ -80,14 +80,18 @@ row_at (StudioChooser *self, int i)
   return i >= 0 ? gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i) : NULL;
 }
 
-/* The keyboard stays in the entry while the arrows walk through the list, so the entry says which row is chosen. */
+/* The keyboard stays in the entry while the arrows walk through the list, so the entry says which row is chosen, or
+ * that there is none. */
 static void
 select_row (StudioChooser *self, GtkListBoxRow *row)
 {
   const StudioChoice *choice = row != NULL ? row_choice (row) : NULL;
-  g_autofree char *said = choice != NULL
-                              ? g_strdup_printf ("%s, %s", choice->title, gtk_label_get_text (GTK_LABEL (choice->side)))
-                              : g_strdup (gtk_label_get_text (GTK_LABEL (self->title)));
+  g_autofree char *said = NULL;
+
+  if (choice != NULL)
+    said = g_strdup_printf ("%s, %s", choice->title, gtk_label_get_text (GTK_LABEL (choice->side)));
+  else
+    said = g_strdup (gtk_label_get_text (GTK_LABEL (self->is_free ? self->title : self->none)));
 
   gtk_list_box_select_row (GTK_LIST_BOX (self->list), row);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, said, -1);
@@ -229,16 +233,15 @@ dim_label (const char *text)
 static void
 make_list (StudioChooser *self)
 {
-  GtkWidget *none = gtk_label_new (_ ("No layer of this name"));
-
+  self->none = gtk_label_new (_ ("No layer of this name"));
   self->list = gtk_list_box_new ();
   self->scroller = gtk_scrolled_window_new ();
   gtk_widget_add_css_class (self->list, "navigation-sidebar");
-  gtk_widget_add_css_class (none, "dim-label");
-  g_object_set (none, "margin-top", 24, "margin-bottom", 24, NULL);
+  gtk_widget_add_css_class (self->none, "dim-label");
+  g_object_set (self->none, "margin-top", 24, "margin-bottom", 24, NULL);
   gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, self, NULL);
   gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, self, NULL);
-  gtk_list_box_set_placeholder (GTK_LIST_BOX (self->list), none);
+  gtk_list_box_set_placeholder (GTK_LIST_BOX (self->list), self->none);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->list);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_widget_add_css_class (self->scroller, "chooser-list");

@@ -406,8 +406,8 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
   if (spec->type != LOOM_PARAM_BOOL)
     inspector_shape_field (row->editor);
   gtk_widget_set_valign (row->editor, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+  /* Its name is the title of the row, which names what it activates; a second name would be read after the first. */
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                   spec->doc != NULL && spec->doc[0] != '\0' ? _ (spec->doc) : "", -1);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
   if (spec->type == LOOM_PARAM_STRING && spec->choices != NULL)

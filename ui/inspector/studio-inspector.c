@@ -221,7 +221,6 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
   inspector_shape_field (self->name);
   gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Name"), -1);
   g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
   g_signal_connect_swapped (focus, "leave", G_CALLBACK (name_left_cb), self);
   gtk_widget_add_controller (self->name, focus);

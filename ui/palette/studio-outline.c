@@ -264,6 +264,10 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
               ? g_strdup_printf (_ ("%1$s. %2$s, %3$s, fault: %4$s"), order, row->path, described, row->fault)
               : g_strdup_printf (_ ("%1$s. %2$s, %3$s"), order, row->path, described);
   gtk_accessible_update_property (GTK_ACCESSIBLE (box), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  /* The focus stands on the list's own widget around the row. */
+  if (gtk_widget_get_parent (box) != NULL)
+    gtk_accessible_update_property (GTK_ACCESSIBLE (gtk_widget_get_parent (box)), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+                                    -1);
 }
 
 /* ---- object ------------------------------------------------------------------ */

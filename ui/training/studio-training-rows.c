@@ -379,7 +379,6 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
     gtk_widget_set_tooltip_text (row->widget, spec->doc);
   gtk_widget_set_halign (row->widget, GTK_ALIGN_END);
   gtk_widget_set_valign (row->widget, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row->widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
   gtk_grid_attach (GTK_GRID (grid), label, 0, line, 1, 1);
   gtk_grid_attach (GTK_GRID (grid), row->widget, 1, line, suggest != NULL ? 1 : 2, 1);
   if (suggest != NULL)

@@ -1,0 +1,259 @@
+"""A network built and trained with the keyboard alone, by what a screen reader is told.
+
+Nothing is read off the screen and nothing asked of the window: every step waits for what the accessibility bus says, the
+name, the description and the states of what has the focus, as Orca would speak them.
+"""
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+def enter():
+    """The bindings of the accessibility bus belong to the system's Python, and the bus to a session: runs this file there."""
+    if "GRADLOOM_TEST_READER" in os.environ:
+        return
+    os.environ["GRADLOOM_TEST_READER"] = "1"
+    os.execvp("dbus-run-session", ["dbus-run-session", "--", SYSTEM_PYTHON, os.path.abspath(__file__)] + sys.argv[1:])
+
+
+def lacking():
+    asked = "import gi; gi.require_version('Atspi', '2.0'); from gi.repository import Atspi"
+    try:
+        return subprocess.run([SYSTEM_PYTHON, "-c", asked], capture_output=True).returncode != 0
+    except OSError:
+        return True
+
+
+if __name__ == "__main__":
+    if lacking():
+        print("1..0 # SKIP not installed: python3-gi and gir1.2-atspi-2.0")
+        sys.exit(0)
+    enter()
+
+import studio  # noqa: E402
+from studio import Failed, Report, Studio  # noqa: E402
+
+import gi  # noqa: E402
+
+gi.require_version("Atspi", "2.0")
+from gi.repository import Atspi, GLib  # noqa: E402
+
+
+class Heard:
+    """One accessible object as a screen reader would speak it."""
+
+    def __init__(self, source):
+        self.role, self.name, self.description = source.get_role_name(), source.get_name() or "", source.get_description() or ""
+        self.states = [s.value_nick for s in source.get_state_set().get_states()]
+
+    def __repr__(self):
+        return "%s “%s” (%s) %s" % (self.role, self.name, self.description, " ".join(self.states))
+
+
+class Reader(Studio):
+    """Studio in the session that this script runs in, with its accessibility bus."""
+
+    def __init__(self, name, *arguments):
+        super().__init__(name, *arguments, env={"NO_AT_BRIDGE": "0"})
+        self.focus, self.listener = None, None
+
+    def __enter__(self):
+        self.listener = Atspi.EventListener.new(self.focused)
+        self.listener.register("object:state-changed:focused")
+        return super().__enter__()
+
+    def __exit__(self, *what):
+        self.listener.deregister("object:state-changed:focused")
+        return super().__exit__(*what)
+
+    def launch(self):
+        program = os.path.join(studio.BUILD, "app", "gradloom-studio", "gradloom-studio")
+        self.session = subprocess.Popen([program] + self.arguments, env=self.env, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+        threading.Thread(target=self.read, args=(self.session.stderr,), daemon=True).start()
+
+    def focused(self, event):
+        try:
+            if event.detail1:
+                self.focus = event.source
+        except GLib.Error:
+            pass  # it was gone before it could be asked
+
+    def listen(self, seconds=0.05):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            while GLib.MainContext.default().iteration(False):
+                pass
+            time.sleep(0.01)
+        if self.session.poll() is not None:
+            raise Failed("Studio ended with status %s" % self.session.poll())
+
+    def heard(self):
+        try:
+            return Heard(self.focus) if self.focus is not None else None
+        except GLib.Error:
+            return None
+
+    def until(self, what, condition, seconds):
+        """Listens until condition() holds."""
+        end = time.monotonic() + seconds * studio.PATIENCE
+        while time.monotonic() < end:
+            self.listen()
+            try:
+                found = condition()
+            except GLib.Error:
+                found = None
+            if found:
+                return found
+        raise Failed("%s: not heard; the focus is on %s" % (what, self.heard()))
+
+    def hear(self, what, condition, seconds=2):
+        def fits():
+            h = self.heard()
+            return h if h is not None and condition(h) else None
+        return self.until(what, fits, seconds)
+
+    def window(self):
+        desktop = Atspi.get_desktop(0)
+        for i in range(desktop.get_child_count()):
+            application = desktop.get_child_at_index(i)
+            if application is not None and application.get_child_count() > 0:
+                return application.get_child_at_index(0)
+        return None
+
+    def everything(self, condition):
+        """Objects under the window that condition holds for."""
+        found, left = [], [self.window()]
+        while left:
+            at = left.pop()
+            if at is None:
+                continue
+            h = Heard(at)
+            if condition(h):
+                found.append(h)
+            left.extend(at.get_child_at_index(i) for i in reversed(range(at.get_child_count())))
+        return found
+
+
+    def tab_to(self, name):
+        for _ in range(30):
+            self.key("Tab")
+            self.listen(0.15)
+            h = self.heard()
+            if h is not None and h.name == name:
+                return h
+        raise Failed("Tab does not lead to “%s”; the focus is on %s" % (name, self.heard()))
+
+    def figure(self, label):
+        """The number that stands below this word in the run's panel."""
+        texts = [h.name for h in self.everything(lambda h: h.role == "label" and "visible" in h.states)]
+        for word, number in zip(texts, texts[1:]):
+            if word == label and re.fullmatch(r"[0-9.,]+(e-?[0-9]+)?", number):
+                return float(number.replace(",", ""))
+        return None
+
+
+# What is typed, and what is heard then: the name of what has the focus, and words of its description.
+CHAIN = [
+    ("dataset", "Add a layer", "Dataset"), ("Return", "Source", "Two spirals"), ("Return", "dataset, Dataset", "B × 2"),
+    ("linear", "Add a layer", "Linear, Layers"), ("ctrl+Return", "Out features", "“linear”"), ("32", "Out features", "“linear”"),
+    ("ctrl+Return", "Add a layer", ""), ("relu", "Add a layer", "ReLU, Activations"), ("ctrl+Return", "Add a layer", ""),
+    ("linear", "Add a layer", "Linear, Layers"), ("ctrl+Return", "Out features", "“linear_2”"),
+    ("2", "Out features", "“linear_2”"), ("ctrl+Return", "Add a layer", ""), ("cross", "Add a layer", "Cross-entropy, Loss"),
+    ("Return", "cross_entropy, Cross-entropy", "scalar; from linear_2, dataset"),
+]
+
+# The walk back along the wires.
+WALK = [
+    ("linear_2, Linear", "B × 2; from relu; to cross_entropy"), ("relu, ReLU", "B × 32; from linear; to linear_2"),
+    ("linear, Linear", "B × 32; from dataset; to relu"), ("dataset, Dataset", "B × 2, B; to linear, cross_entropy"),
+]
+
+
+def is_key(word):
+    return "+" in word or word[0].isupper()
+
+
+def build(t, s):
+    s.until("a window", s.window, 3)
+    s.tab_to("Empty graph")
+    s.key("Return")
+    h = s.hear("the canvas", lambda h: h.role == "list")
+    t.ok(h.description == "0 nodes, 0 wires", "the canvas is a list and says that it is empty")
+    s.type("xyzzy")
+    s.hear("nothing found", lambda h: h.description == "No layer of this name")
+    t.ok(True, "a search that finds nothing says so")
+    s.key("Escape")
+    s.hear("the canvas again", lambda h: h.role == "list")
+    for word, name, description in CHAIN:
+        s.key(word) if is_key(word) else s.type(word)
+        s.hear("“%s” after %s" % (name, word), lambda h: h.name == name and description in h.description)
+    t.ok(True, "a chain of layers is typed, and each step says what Enter will add")
+
+
+def walk(t, s):
+    for name, description in WALK:
+        s.key("Left")
+        h = s.hear(name, lambda h: h.name == name)
+        t.ok(h.description == description and "selected" in h.states, "%s: %s" % (name, h.description))
+    s.key("Right")
+    s.hear("linear", lambda h: h.name == "linear, Linear")
+
+
+def mistake(t, s):
+    s.key("Delete")
+    s.until("two things to do", lambda: s.everything(lambda h: h.name.startswith("relu") and "not wired" in h.description), 3)
+    t.ok(True, "where a layer is gone, the next one says what it lacks")
+    s.key("ctrl+z")
+    s.until("whole again", lambda: s.everything(lambda h: h.description == "5 nodes, 5 wires"), 3)
+    t.ok(not s.everything(lambda h: "not wired" in h.description), "and undo brings it back")
+
+
+def change(t, s):
+    s.until("the card has the focus", lambda: s.heard().role in ("list", "list item"), 2)
+    s.key("Home")
+    s.hear("dataset", lambda h: h.name == "dataset, Dataset")
+    s.key("Right")
+    s.hear("linear", lambda h: h.name == "linear, Linear")
+    s.key("Return")
+    s.hear("the inspector", lambda h: h.role in ("text", "spin button"))
+    h = s.heard() if "Out features" in s.heard().name else s.tab_to("Out features")
+    t.ok("editable" in h.states, "Enter leads from a card to its parameters, each with its name: %s" % h.name)
+    s.key("ctrl+a")
+    s.type("16")
+    s.key("Return")
+    s.until("the new shape", lambda: s.everything(lambda h: h.name == "relu, ReLU" and "B × 16" in h.description), 3)
+    t.ok(True, "and what is typed there changes the shape that the next layer tells")
+
+
+def train(t, s):
+    s.key("ctrl+Return")
+    s.until("the end of the run", lambda: s.everything(lambda h: h.role == "label" and h.name == "done"), 20)
+    end = s.figure("loss")
+    t.ok(s.figure("step") > 10 and s.figure("accuracy") > 0.5 and end < 0.75,
+         "it trains: loss %g, accuracy %g" % (end, s.figure("accuracy")))
+    s.until("the curve", lambda: s.everything(lambda h: h.name == "loss chart" and "train 0." in h.description), 3)
+    t.ok(True, "and a curve says where its lines end")
+
+
+def body(t):
+    with Reader("screenreader") as s:
+        build(t, s)
+        walk(t, s)
+        mistake(t, s)
+        change(t, s)
+        train(t, s)
+        roles = ("list item", "text", "entry", "spin button", "check box", "combo box", "page tab")
+        unnamed = s.everything(lambda h: h.role in roles and "focusable" in h.states and h.name in ("", h.role))
+        t.ok(not unnamed, "no field and no row is without a name: %s" % unnamed)
+        doubled = s.everything(lambda h: h.role in roles and h.name and h.name[:len(h.name) // 2 + 1] == h.name[len(h.name) // 2 + 1:] + " ")
+        t.ok(not doubled, "and none says its name twice: %s" % doubled)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
