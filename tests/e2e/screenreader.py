@@ -14,10 +14,17 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 
 def enter():
-    """The bindings of the accessibility bus belong to the system's Python, and the bus to a session: runs this file there."""
+    """The bindings of the accessibility bus belong to the system's Python, and the bus to a session: runs this file there.
+    What the session's own programs print goes to standard error, because standard output is TAP, and warnings of the bus
+    while Studio starts are no fault of this script."""
     if "GRADLOOM_TEST_READER" in os.environ:
+        os.dup2(int(os.environ["GRADLOOM_TEST_READER"]), 1)
         return
-    os.environ["GRADLOOM_TEST_READER"] = "1"
+    tap = os.dup(1)
+    os.set_inheritable(tap, True)
+    os.dup2(2, 1)
+    os.environ["GRADLOOM_TEST_READER"] = str(tap)
+    os.environ.pop("G_DEBUG", None)
     os.execvp("dbus-run-session", ["dbus-run-session", "--", SYSTEM_PYTHON, os.path.abspath(__file__)] + sys.argv[1:])
 
 
