@@ -34,4 +34,5 @@
 #include "engine/train/loom-predictor.h"
 #include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"
+#include "engine/train/loom-task-view.h"
 #include "engine/train/loom-trainer.h"

@@ -227,6 +227,14 @@ snapshot_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char 
   return TRUE;
 }
 
+static gboolean
+predict_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples, gpointer data)
+{
+  Methods *m = data;
+  worker_runner_predict (m->runner, invocation, shape, samples);
+  return TRUE;
+}
+
 void
 worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner)
 {
@@ -243,4 +251,5 @@ worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner)
   g_signal_connect (bus, "handle-set-pace", G_CALLBACK (set_pace_cb), m);
   g_signal_connect (bus, "handle-checkpoint", G_CALLBACK (checkpoint_cb), m);
   g_signal_connect (bus, "handle-get-snapshot", G_CALLBACK (snapshot_cb), m);
+  g_signal_connect (bus, "handle-predict", G_CALLBACK (predict_cb), m);
 }

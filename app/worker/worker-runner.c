@@ -1,13 +1,11 @@
 /* The compute thread: it builds trainers and drives them, one after another.
  *
  * All OpenMP work of a run is issued by this thread. The trainer stays after its run has ended, so that views can still
- * be filled; the reader's side of `trainer_lock` is held by whoever asks it for a snapshot. */
+ * be filled; the reader's side of `trainer_lock` is held by whoever asks it for what a view shows. */
 #include "app/worker/worker.h"
 
 #include <math.h>
 #include <string.h>
-
-#define MAX_SNAPSHOT_BYTES (4 * 1024 * 1024)
 
 typedef struct
 {
@@ -18,17 +16,18 @@ typedef struct
 typedef struct
 {
   GDBusMethodInvocation *invocation;
-  char *port;
+  char *port; /* NULL: answers to samples */
   gint64 *index;
   gsize n_index;
   guint32 max_bytes;
-} SnapshotJob;
+  GVariant *shape, *samples;
+} ViewJob;
 
 struct _WorkerRunner
 {
   WorkerOutbox *outbox;
   GThread *thread;
-  GThreadPool *snapshots;
+  GThreadPool *views;
 
   GRWLock trainer_lock; /* written only to replace the trainer */
   LoomTrainer *trainer;
@@ -306,7 +305,7 @@ compute (gpointer data)
 
 /* ---- on the serve thread ---------------------------------------------- */
 
-static void snapshot_job (gpointer job, gpointer runner);
+static void view_job (gpointer job, gpointer runner);
 
 WorkerRunner *
 worker_runner_new (WorkerOutbox *outbox)
@@ -319,7 +318,7 @@ worker_runner_new (WorkerOutbox *outbox)
   g_cond_init (&runner->wake);
   g_queue_init (&runner->checkpoints);
   runner->early = g_array_new (FALSE, FALSE, sizeof (LoomCommandKind));
-  runner->snapshots = g_thread_pool_new (snapshot_job, runner, 1, FALSE, NULL);
+  runner->views = g_thread_pool_new (view_job, runner, 1, FALSE, NULL);
   runner->thread = g_thread_new ("compute", compute, runner);
   return runner;
 }
@@ -333,7 +332,7 @@ worker_runner_free (WorkerRunner *runner)
   g_mutex_unlock (&runner->lock);
   worker_runner_post (runner, LOOM_COMMAND_STOP, NULL, 0, NULL);
   g_thread_join (runner->thread);
-  g_thread_pool_free (runner->snapshots, FALSE, TRUE);
+  g_thread_pool_free (runner->views, FALSE, TRUE);
   g_clear_pointer (&runner->trainer, loom_trainer_free);
   g_rw_lock_clear (&runner->trainer_lock);
   g_mutex_clear (&runner->lock);
@@ -460,7 +459,7 @@ worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gs
   offset *= rows * columns;
 
   /* The side that is longer in cells is halved until it fits, so cells stay as square as they were. */
-  gsize limit = MAX (1, MIN (max_bytes, MAX_SNAPSHOT_BYTES) / sizeof (float));
+  gsize limit = MAX (1, MIN (max_bytes, WORKER_MAX_VIEW_BYTES) / sizeof (float));
   gint64 fr = 1, fc = 1;
   while (((rows + fr - 1) / fr) * ((columns + fc - 1) / fc) > (gint64)limit)
     {
@@ -487,28 +486,39 @@ worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gs
   return g_variant_new ("(xaxax@ay)", step, &shape, &full, bytes);
 }
 
-static void
-snapshot_job (gpointer data, gpointer user_data)
+static GVariant *
+snapshot (LoomTrainer *trainer, const ViewJob *job, GError **error)
 {
-  SnapshotJob *job = data;
+  gint64 step = 0;
+  g_autoptr (LoomTensor) value = loom_trainer_snapshot (trainer, job->port, &step, error);
+
+  return value ? worker_downsample (value, step, job->index, job->n_index, job->max_bytes) : NULL;
+}
+
+static void
+view_job (gpointer data, gpointer user_data)
+{
+  ViewJob *job = data;
   WorkerRunner *runner = user_data;
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomTensor) value = NULL;
-  gint64 step = 0;
+  GVariant *answer = NULL;
 
   g_rw_lock_reader_lock (&runner->trainer_lock);
-  if (runner->trainer != NULL)
-    value = loom_trainer_snapshot (runner->trainer, job->port, &step, &error);
-  else
+  if (runner->trainer == NULL)
     g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
+  else if (job->port != NULL)
+    answer = snapshot (runner->trainer, job, &error);
+  else
+    answer = worker_predict (runner->trainer, job->shape, job->samples, &error);
   g_rw_lock_reader_unlock (&runner->trainer_lock);
 
-  if (value)
-    g_dbus_method_invocation_return_value (job->invocation,
-                                           worker_downsample (value, step, job->index, job->n_index, job->max_bytes));
+  if (answer != NULL)
+    g_dbus_method_invocation_return_value (job->invocation, answer);
   else
     g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
                                                    error ? error->message : "There is no such value.");
+  g_clear_pointer (&job->shape, g_variant_unref);
+  g_clear_pointer (&job->samples, g_variant_unref);
   g_free (job->port);
   g_free (job->index);
   g_free (job);
@@ -518,7 +528,7 @@ void
 worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation, const char *port, GVariant *index,
                         guint32 max_bytes)
 {
-  SnapshotJob *job = g_new0 (SnapshotJob, 1);
+  ViewJob *job = g_new0 (ViewJob, 1);
   gsize n;
   const gint64 *values = g_variant_get_fixed_array (index, &n, sizeof (gint64));
 
@@ -527,5 +537,16 @@ worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation,
   job->index = g_memdup2 (values, n * sizeof (gint64));
   job->n_index = n;
   job->max_bytes = max_bytes;
-  g_thread_pool_push (runner->snapshots, job, NULL);
+  g_thread_pool_push (runner->views, job, NULL);
+}
+
+void
+worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples)
+{
+  ViewJob *job = g_new0 (ViewJob, 1);
+
+  job->invocation = invocation;
+  job->shape = g_variant_ref (shape);
+  job->samples = g_variant_ref (samples);
+  g_thread_pool_push (runner->views, job, NULL);
 }

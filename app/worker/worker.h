@@ -89,6 +89,9 @@ double worker_pace_left (WorkerPace *pace, gint64 step, gint64 total);
 
 typedef struct _WorkerRunner WorkerRunner;
 
+/* What a view is sent at most, and may send. */
+#define WORKER_MAX_VIEW_BYTES (4 * 1024 * 1024)
+
 typedef struct
 {
   gint64 epochs, batch_size, seed;
@@ -116,6 +119,13 @@ gboolean worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *
 /* Answers from a thread of its own. */
 void worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation, const char *port, GVariant *index,
                              guint32 max_bytes);
+
+/* Likewise: what the net answers to samples f32 of this shape. */
+void
+worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, GVariant *shape, GVariant *samples);
+
+/* The same on the thread that waits for views; the trainer is held. NULL with a sentence as error. */
+GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
 
 /* Picks along leading dimensions until a matrix is left and averages it down to max_bytes of f32. */
 GVariant *

@@ -163,6 +163,12 @@ loom_dataset_class_names (const LoomDataset *self)
   return (const char *const *)self->class_names;
 }
 
+const char *const *
+loom_dataset_feature_names (const LoomDataset *self)
+{
+  return (const char *const *)self->feature_names;
+}
+
 gboolean
 loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                    GError **error)
@@ -186,4 +192,33 @@ loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, in
   port->type.shape.dim[0] = loom_dim_symbol ('B');
   for (int d = 0; d < rank; d++)
     port->type.shape.dim[d + 1] = loom_dim (dims[d]);
+}
+
+GPtrArray *
+loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error)
+{
+  const LoomDatasetInfo *info = loom_dataset_info (self);
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  const LoomBinding binding = { .value = { ['B' - 'A'] = n } };
+
+  for (guint i = 0; i < info->n_ports; i++)
+    {
+      LoomShape shape = loom_shape_bind (&info->port[i].type.shape, &binding);
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+      LoomTensor *tensor;
+
+      if (!loom_shape_is_concrete (&shape))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The shape of “%s” is not known.", info->port[i].name);
+          return NULL;
+        }
+      loom_shape_get (&shape, dims);
+      tensor = loom_tensor_new (info->port[i].type.dtype, shape.rank, dims, error);
+      if (tensor == NULL)
+        return NULL;
+      g_ptr_array_add (tensors, tensor);
+    }
+  if (!loom_dataset_read (self, split, indices, n, (LoomTensor *const *)tensors->pdata, error))
+    return NULL;
+  return g_steal_pointer (&tensors);
 }

@@ -99,12 +99,19 @@ const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n �
 gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
 /* Names of the classes (or characters), NULL-terminated; NULL when they have no names. */
 const char *const *loom_dataset_class_names (const LoomDataset *self);
+/* Names of the columns of x, NULL-terminated; NULL where they have none. */
+const char *const *loom_dataset_feature_names (const LoomDataset *self);
 
 /* Fills the first n places of out[0 … n_ports-1] (batches of at least n samples, of the
  * ports' types) with these samples of the split, each index below the split's count.
  * May be called from several threads at once. */
 gboolean loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
                             LoomTensor *const out[], GError **error);
+
+/* The same into tensors of its own, one a port, each (transfer full) an array's element. SHAPE where a port's shape has
+ * more than the number of samples open. */
+GPtrArray *
+loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error);
 
 /* A permutation of 0 … n-1 that depends on nothing but its arguments: Fisher and
  * Yates's shuffle fed by Philox. Loaders order an epoch by it. */

@@ -1,12 +1,12 @@
 #include "engine/train/loom-predictor.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "engine/interop/loom-weights.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-trainer.h"
+#include "engine/train/predictor-private.h"
 
 /* The net for samples of one length, with the exec for the batch that was run last. */
 struct _LoomPredictor
@@ -32,13 +32,6 @@ struct _LoomPredictor
   LoomState *state;
   LoomExec *exec;
 };
-
-void
-loom_answer_free (LoomAnswer *answer)
-{
-  g_free (answer->value);
-  g_free (answer);
-}
 
 static void
 forget_exec (LoomPredictor *self)
@@ -67,135 +60,7 @@ loom_predictor_free (LoomPredictor *self)
   g_free (self);
 }
 
-/* ---- computation -------------------------------------------------------- */
-
-static gboolean
-same_source (const LoomNetSource *a, const LoomNetSource *b)
-{
-  return a->node == b->node && a->output == b->output;
-}
-
-/* The only node with the role, or -1; several are none. */
-static int
-only_node (const LoomNet *net, LoomOpRole role)
-{
-  int found = -1;
-
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    if (loom_net_node (net, i)->op->role == role)
-      {
-        if (found >= 0)
-          return -1;
-        found = (int)i;
-      }
-  return found;
-}
-
-static gboolean
-find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec, GError **error)
-{
-  const LoomNet *net = self->net;
-  int node;
-
-  if (wanted != NULL)
-    {
-      node = loom_net_find_port (net, wanted, &self->output.output, error);
-      self->output.node = (guint)node;
-      return node >= 0;
-    }
-  node = only_node (net, LOOM_ROLE_OUTPUT);
-  if (node >= 0 && loom_net_node (net, (guint)node)->n_inputs > 0
-      && loom_net_node (net, (guint)node)->input[0].node != G_MAXUINT)
-    {
-      self->output = loom_net_node (net, (guint)node)->input[0];
-      return TRUE;
-    }
-  if (spec != NULL && loom_net_find_prediction (net, &spec->loss, &self->output))
-    return TRUE;
-  if (spec != NULL && spec->metrics->len > 0)
-    {
-      self->output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
-      return TRUE;
-    }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "It is not clear which port is the answer: %s. Name it with --output NODE.PORT.",
-               spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
-  return FALSE;
-}
-
-/* The kind of the answer's numbers: that which a loss on the port takes, or scores where a metric takes the largest of
- * them, or that which their own operator gives. */
-static LoomOutputKind
-find_output_kind (const LoomPredictor *self, const LoomTrainSpec *spec)
-{
-  const LoomNetNode *own = loom_net_node (self->net, self->output.node);
-
-  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
-    {
-      const LoomNetNode *node = loom_net_node (self->net, i);
-      int input = node->op->judges != LOOM_OUTPUT_VALUES ? loom_net_find_input (node, "input") : -1;
-
-      if (input >= 0 && same_source (&node->input[input], &self->output))
-        return node->op->judges;
-    }
-  for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
-    {
-      const LoomMetricSpec *metric = spec->metrics->pdata[i];
-      if (same_source (&metric->input, &self->output) && metric->metric->of_scores
-          && own->output[self->output.output].shape.rank > 1)
-        return LOOM_OUTPUT_SCORES;
-    }
-  if (own->op->gives == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
-    return LOOM_OUTPUT_VALUES;
-  return own->op->gives;
-}
-
 /* ---- reading ------------------------------------------------------------ */
-
-static gboolean
-is_dataset (const LoomNetNode *node)
-{
-  return node->op->role == LOOM_ROLE_DATASET;
-}
-
-/* The port of a data set, or the input node, that the answer depends on. */
-static gboolean
-find_reading (LoomPredictor *self, GError **error)
-{
-  g_autofree gboolean *needed = loom_net_needed_for (self->net, &self->output);
-  gboolean found = FALSE;
-
-  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
-    {
-      const LoomNetNode *node = loom_net_node (self->net, i);
-
-      for (guint k = 0; needed[i] && k < node->n_inputs; k++)
-        {
-          const LoomNetSource *source = &node->input[k];
-          const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (self->net, source->node) : NULL;
-
-          if (from == NULL || (!is_dataset (from) && from->op->role != LOOM_ROLE_INPUT)
-              || (found && same_source (source, &self->input)))
-            continue;
-          if (found || (is_dataset (from) && source->output != 0))
-            {
-              g_autofree char *port = loom_net_port_name (self->net, source->node, source->output);
-              g_set_error (
-                  error, LOOM_ERROR, LOOM_ERROR_PORT,
-                  "“%s” depends on “%s” too, and files give one port only. Name a port before it with --output.",
-                  self->output_name, port);
-              return FALSE;
-            }
-          self->input = *source;
-          found = TRUE;
-        }
-    }
-  if (found)
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” depends on no data, so there is nothing to predict.",
-               self->output_name);
-  return FALSE;
-}
 
 static gboolean
 open_reading (LoomPredictor *self, GError **error)
@@ -220,7 +85,7 @@ open_reading (LoomPredictor *self, GError **error)
                      self->input_name, shape);
         return FALSE;
       }
-  if (!is_dataset (node))
+  if (node->op->role != LOOM_ROLE_DATASET)
     return TRUE;
   self->dataset_node = node->element;
   source = loom_element_get (node->element, "source");
@@ -281,7 +146,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!spec && options->output == NULL && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL
       && (!loom_faults_to_error (faults, NULL, error) || !loom_faults_to_error (train_faults, NULL, error)))
     return NULL;
-  if (!find_output (self, options->output, spec, error))
+  if (!predictor_find_output (self->net, spec, options->output, &self->output, error))
     return NULL;
   const LoomNetNode *node = loom_net_node (self->net, self->output.node);
   if (!node->typed || loom_net_is_weight (self->net, &self->output))
@@ -292,8 +157,8 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
       return NULL;
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
-  self->output_kind = find_output_kind (self, spec);
-  if (!find_reading (self, error))
+  self->output_kind = predictor_output_kind (self->net, spec, &self->output);
+  if (!predictor_find_reading (self->net, &self->output, &self->input, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
   if (!open_reading (self, error))
@@ -429,79 +294,6 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
   return self->exec != NULL;
 }
 
-/* ---- answers ------------------------------------------------------------ */
-
-/* n numbers, a step apart, become probabilities that add up to 1. */
-static void
-softmax (double *value, gint64 n)
-{
-  double most = -INFINITY, sum = 0;
-
-  for (gint64 i = 0; i < n; i++)
-    most = MAX (most, value[i]);
-  for (gint64 i = 0; i < n; i++)
-    sum += value[i] = exp (value[i] - most);
-  for (gint64 i = 0; i < n; i++)
-    value[i] /= sum;
-}
-
-static LoomAnswerKind
-kind_of (LoomOutputKind output_kind)
-{
-  switch (output_kind)
-    {
-    case LOOM_OUTPUT_LOGITS:
-    case LOOM_OUTPUT_LOG_PROBABILITIES:
-    case LOOM_OUTPUT_PROBABILITIES:
-      return LOOM_ANSWER_PROBABILITIES;
-    case LOOM_OUTPUT_SCORES:
-      return LOOM_ANSWER_SCORES;
-    case LOOM_OUTPUT_BINARY_LOGITS:
-    case LOOM_OUTPUT_BINARY_PROBABILITIES:
-      return LOOM_ANSWER_YES;
-    default:
-      return LOOM_ANSWER_VALUES;
-    }
-}
-
-/* Sample i of n. Class scores are (n · positions, classes), or (n, classes, positions …) as losses take them. */
-static LoomAnswer *
-answer_of (const LoomPredictor *self, const LoomTensor *t, gint64 i, gint64 n)
-{
-  LoomAnswer *a = g_new0 (LoomAnswer, 1);
-  const gint64 count = t->count / n, first = i * count;
-  const gboolean classes = kind_of (self->output_kind) <= LOOM_ANSWER_SCORES && t->rank >= 2;
-  const gboolean last = t->rank == 2; /* classes are the last dimension */
-
-  a->kind = classes                                          ? kind_of (self->output_kind)
-            : kind_of (self->output_kind) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
-                                                             : LOOM_ANSWER_VALUES;
-  a->n_classes = classes ? t->dim[1] : count;
-  a->n_positions = a->n_classes > 0 ? count / a->n_classes : 0;
-  a->shape = t->dim[0] == n ? loom_shape (t->rank - 1, t->dim + 1) : loom_shape (1, &count);
-  a->value = g_new (double, MAX (count, 1));
-  for (gint64 p = 0; p < a->n_positions; p++)
-    {
-      double *to = a->value + p * a->n_classes;
-
-      for (gint64 c = 0; c < a->n_classes; c++)
-        to[c] = loom_tensor_get (t, first + (!classes || last ? p * a->n_classes + c : c * a->n_positions + p));
-      if (classes && self->output_kind == LOOM_OUTPUT_LOGITS)
-        softmax (to, a->n_classes);
-      for (gint64 c = 0; c < a->n_classes; c++)
-        if (self->output_kind == LOOM_OUTPUT_LOG_PROBABILITIES && classes)
-          to[c] = exp (to[c]);
-        else if (self->output_kind == LOOM_OUTPUT_BINARY_LOGITS)
-          to[c] = 1 / (1 + exp (-to[c]));
-    }
-  if (classes && self->is_text && a->n_positions > 1)
-    {
-      memmove (a->value, a->value + (a->n_positions - 1) * a->n_classes, a->n_classes * sizeof *a->value);
-      a->n_positions = 1;
-    }
-  return a;
-}
-
 GPtrArray *
 loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error)
 {
@@ -534,17 +326,5 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
   g_autoptr (LoomTensor) t = loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
   if (!t)
     return NULL;
-  if (t->rank == 0 || t->dim[0] % n != 0)
-    {
-      LoomShape shape = loom_tensor_shape (t);
-      g_autofree char *text = loom_shape_to_string (&shape);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "“%s” is %s for %u samples, so it is no answer for each of them. Name another port with --output.",
-                   self->output_name, *text ? text : "one number", n);
-      return NULL;
-    }
-  GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_answer_free);
-  for (guint i = 0; i < n; i++)
-    g_ptr_array_add (answers, answer_of (self, t, i, n));
-  return answers;
+  return predictor_answers (t, self->output_name, self->output_kind, self->is_text, n, error);
 }

@@ -186,10 +186,8 @@ update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
 }
 
 void
-loom_step_use_averages (LoomStep *step, gboolean (*has) (gpointer data, const char *slot), gpointer data)
+loom_step_use_averages (LoomProgram *p, gboolean (*has) (gpointer data, const char *slot), gpointer data)
 {
-  LoomProgram *p = step->program;
-
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);

@@ -30,8 +30,9 @@ void loom_step_free (LoomStep *step);
 /* The path of a node that learns nothing from a batch of this size (a norm that would see one value a channel), for
  * which loom_step_new() refuses to train, unless the spec has no epochs. NULL: none. (transfer full) */
 char *loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch);
-/* An evaluation reads the moving averages of weights instead of the weights, where has() knows the average's slot. */
-void loom_step_use_averages (LoomStep *step, gboolean (*has) (gpointer data, const char *slot), gpointer data);
+/* An evaluation's program reads the moving averages of weights instead of the weights, where has() knows the average's
+ * slot. */
+void loom_step_use_averages (LoomProgram *p, gboolean (*has) (gpointer data, const char *slot), gpointer data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStep, loom_step_free)
 
 /* Appends gradients of `of` for every trainable parameter that the program reads. The arrays are of LoomValue and of

@@ -262,6 +262,7 @@ loom_trainer_free (LoomTrainer *t)
   if (t == NULL)
     return;
   trainer_snapshots_free (t->snapshots);
+  trainer_answers_free (t->answers);
   g_ptr_array_unref (t->plans);
   g_ptr_array_unref (t->eval_plans);
   loom_exec_free (t->update);
@@ -361,30 +362,12 @@ loom_trainer_has_hyper (LoomTrainer *t, const char *name)
 LoomTensor *
 loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **error)
 {
-  TrainerSnapshotRequest request = { .port = port };
-
-  g_mutex_lock (&t->inbox.lock);
-  if (!t->inbox.active)
-    {
-      /* Nobody computes; the lock keeps a run from beginning meanwhile. */
-      trainer_snapshot_round (t);
-      trainer_snapshot_answer (t, &request);
-    }
-  else
-    {
-      g_queue_push_tail (&t->inbox.requests, &request);
-      g_atomic_int_set (&t->inbox.pending, 1);
-      g_cond_signal (&t->inbox.wake);
-      while (!request.done)
-        g_cond_wait (&t->inbox.answered, &t->inbox.lock);
-    }
-  g_mutex_unlock (&t->inbox.lock);
+  TrainerRequest request = { .port = port };
+  LoomTensor *result = trainer_ask (t, &request, error);
 
   if (step != NULL)
     *step = request.step;
-  if (request.error != NULL)
-    g_propagate_error (error, request.error);
-  return request.result;
+  return result;
 }
 
 void

@@ -9,6 +9,7 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
+#include "engine/train/loom-predictor.h"
 
 G_BEGIN_DECLS
 
@@ -164,13 +165,26 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
 #define LOOM_SNAPSHOT_TIMES "time:"
-/* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second, unfused plan over the
- * same state: commits nothing, draws nothing from the run. Callable from any thread during the run: it is
- * answered between steps.
+/* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
+ * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
+ * run: it is answered between steps.
  *
- * LOOM_SNAPSHOT_TIMES as the port: the seconds that each node of the net takes for the fixed sample, forwards and backwards
- * and unfused, f32 in the order of loom_net_node(). It takes a few steps' time. */
+ * LOOM_SNAPSHOT_TIMES as the port: the seconds that each node of the net takes for the fixed sample, forwards and
+ * backwards and unfused, f32 in the order of loom_net_node(). It takes a few steps' time. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
+
+typedef struct
+{
+  gint64 step, epoch; /* finished steps; epoch from 1 */
+  double seconds;     /* for which the run stood still */
+} LoomTrainerMoment;
+/* What the net answers now to samples of the port that the answer depends on: f32 [n, …] of that port's shape,
+ * converted to its type. Which port answers and what its numbers mean is found as loom_predictor_new() does, and
+ * averages of weights are used as an evaluation does. (transfer full), n of LoomAnswer. Callable as
+ * loom_trainer_snapshot() is, and as harmless. Errors: PORT where it is not clear what answers, SHAPE for samples of
+ * another shape. moment may be NULL. */
+GPtrArray *
+loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error);
 
 const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);

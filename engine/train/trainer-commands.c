@@ -75,17 +75,52 @@ is_ending (const TrainerCommand *command)
   return command->kind == LOOM_COMMAND_INTERRUPT || command->kind == LOOM_COMMAND_STOP;
 }
 
+/* Snapshots of one round share a run of their plan; TRUE as long as none was asked for. */
+static gboolean
+trainer_answer (LoomTrainer *t, TrainerRequest *request, gboolean fresh)
+{
+  if (request->samples != NULL)
+    {
+      trainer_predict_answer (t, request);
+      return fresh;
+    }
+  if (fresh)
+    trainer_snapshot_round (t);
+  trainer_snapshot_answer (t, request);
+  return FALSE;
+}
+
+LoomTensor *
+trainer_ask (LoomTrainer *t, TrainerRequest *request, GError **error)
+{
+  g_mutex_lock (&t->inbox.lock);
+  /* Where nobody computes, the lock keeps a run from beginning meanwhile. */
+  if (!t->inbox.active)
+    trainer_answer (t, request, TRUE);
+  else
+    {
+      g_queue_push_tail (&t->inbox.requests, request);
+      g_atomic_int_set (&t->inbox.pending, 1);
+      g_cond_signal (&t->inbox.wake);
+      while (!request->done)
+        g_cond_wait (&t->inbox.answered, &t->inbox.lock);
+    }
+  g_mutex_unlock (&t->inbox.lock);
+  if (request->error != NULL)
+    g_propagate_error (error, request->error);
+  return request->result;
+}
+
 void
 trainer_answer_requests (LoomTrainer *t)
 {
-  TrainerSnapshotRequest *request;
+  TrainerRequest *request;
+  gboolean fresh = TRUE;
 
-  if (!g_queue_is_empty (&t->inbox.requests))
-    trainer_snapshot_round (t);
   while ((request = g_queue_pop_head (&t->inbox.requests)))
     {
       g_mutex_unlock (&t->inbox.lock);
-      trainer_snapshot_answer (t, request);
+      fresh = trainer_answer (t, request, fresh);
       g_mutex_lock (&t->inbox.lock);
       request->done = TRUE;
       g_cond_broadcast (&t->inbox.answered);

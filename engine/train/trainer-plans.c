@@ -95,6 +95,12 @@ has_slot (gpointer state, const char *slot)
   return loom_state_find (state, slot) >= 0;
 }
 
+void
+trainer_use_averages (LoomTrainer *t, LoomProgram *program)
+{
+  loom_step_use_averages (program, has_slot, t->state);
+}
+
 static TrainerPlan *
 plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GError **error)
 {
@@ -106,7 +112,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
     goto fail;
   plan->averaged = averaged;
   if (averaged)
-    loom_step_use_averages (plan->step, has_slot, t->state);
+    trainer_use_averages (t, plan->step->program);
   LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
   if (p == NULL)
     goto fail;

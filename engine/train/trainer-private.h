@@ -1,10 +1,11 @@
 /* Shared by the files of the trainer: its struct and its parts.
  *
- * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-evaluate.c evaluates, trainer-commands.c obeys other threads, trainer-plans.c
- * makes steps ready, trainer-data.c opens data sets, trainer-folder.c owns the run's folder and events,
- * trainer-checkpoint.c and trainer-state.c write what a run resumes from, trainer-restore.c reads it, and
- * trainer-snapshot.c is what observers look at; trainer-metrics.c gathers metrics, trainer-watch.c knows the best
- * epoch, and trainer-transfer.c the weights that were there before. */
+ * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-evaluate.c evaluates, trainer-commands.c obeys
+ * other threads, trainer-plans.c makes steps ready, trainer-data.c opens data sets, trainer-folder.c owns the run's
+ * folder and events, trainer-checkpoint.c and trainer-state.c write what a run resumes from, trainer-restore.c reads
+ * it, and trainer-snapshot.c is what observers look at, trainer-predict.c answers for samples of their own;
+ * trainer-metrics.c gathers metrics, trainer-watch.c knows the best epoch, and trainer-transfer.c the weights that were
+ * there before. */
 #pragma once
 
 #include "engine/data/loom-loader.h"
@@ -70,6 +71,8 @@ void trainer_plan_free (TrainerPlan *plan);
 gboolean trainer_plan_update (LoomTrainer *t, GError **error);
 /* TRUE if there are moving averages yet: there is one after the first step. */
 gboolean trainer_has_averages (LoomTrainer *t);
+/* The program then reads the averages instead of the weights. */
+void trainer_use_averages (LoomTrainer *t, LoomProgram *program);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
 
@@ -191,22 +194,30 @@ gboolean trainer_restore (LoomTrainer *t, const char *folder, GError **error);
 
 /* ---- snapshots ---- */
 
+/* Asks for a port's value, or, with samples, for the answer to them. */
 typedef struct
 {
   const char *port;
+  const LoomTensor *samples;
   LoomTensor *result;
-  gint64 step;
+  gint64 step, epoch;
+  double seconds; /* for which the run stood still; of samples */
   GError *error;
   gboolean done;
-} TrainerSnapshotRequest;
+} TrainerRequest;
 
 /* Requests that are answered from here on see the state as it is now; several between two steps share a run of the
  * plan. */
 void trainer_snapshot_round (LoomTrainer *t);
 /* Answers one request, on the compute thread or where none computes. */
-void trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request);
+void trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request);
+void trainer_predict_answer (LoomTrainer *t, TrainerRequest *request);
+/* Puts a request and waits until it is answered; its result (transfer full), or NULL with its error. */
+LoomTensor *trainer_ask (LoomTrainer *t, TrainerRequest *request, GError **error);
 typedef struct _TrainerSnapshots TrainerSnapshots;
 void trainer_snapshots_free (TrainerSnapshots *self);
+typedef struct _TrainerAnswers TrainerAnswers;
+void trainer_answers_free (TrainerAnswers *self);
 
 /* ---- the trainer ---- */
 
@@ -269,7 +280,7 @@ typedef struct
   GCond wake, answered;
   gint pending;    /* atomic: the queues are not empty, or the run is paused */
   GQueue commands; /* TrainerCommand */
-  GQueue requests; /* TrainerSnapshotRequest */
+  GQueue requests; /* TrainerRequest */
   gboolean active; /* a thread computes */
   gboolean paused;
   gboolean single; /* one step is to be made while it is paused */
@@ -298,10 +309,11 @@ struct _LoomTrainer
   GPtrArray *plans, *eval_plans; /* TrainerPlan: a handful */
   LoomExec *update;              /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
-  TrainerRollback *rollback;               /* with it */
-  int weight_slot, first_slot, rng_slot;   /* which part of a step that accumulates a batch is; -1: none */
-  const LoomDriver *driver;                /* NULL: the optimiser is part of the program */
+  TrainerRollback *rollback;             /* with it */
+  int weight_slot, first_slot, rng_slot; /* which part of a step that accumulates a batch is; -1: none */
+  const LoomDriver *driver;              /* NULL: the optimiser is part of the program */
   TrainerSnapshots *snapshots;
+  TrainerAnswers *answers;
 
   TrainerPlace place;
   TrainerRates rates;
@@ -313,10 +325,10 @@ struct _LoomTrainer
   double eval_loss, *eval_value; /* of the last evaluation: loss and metrics */
   LoomTransfer *transfer;        /* NULL: it began from nothing but the seed */
 
-  gboolean weights_overflow;         /* the weights make the next batch overflow, whatever the learning rate */
-  gboolean mid_step_failure;         /* a driver has failed within a step: the state is of no step */
-  char *failed_node, *failed_port;   /* where it failed */
-  GString *notes;                    /* what its owner should read, a line each */
+  gboolean weights_overflow;       /* the weights make the next batch overflow, whatever the learning rate */
+  gboolean mid_step_failure;       /* a driver has failed within a step: the state is of no step */
+  char *failed_node, *failed_port; /* where it failed */
+  GString *notes;                  /* what its owner should read, a line each */
 
   TrainerEvents events;
   gint64 event_stride; /* a step's point is kept every so many steps, so that events stay bounded */

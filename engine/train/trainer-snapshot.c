@@ -303,7 +303,7 @@ trainer_snapshot_round (LoomTrainer *t)
 }
 
 void
-trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request)
+trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request)
 {
   request->result = answer (t, request->port, &request->error);
   request->step = t->place.step;

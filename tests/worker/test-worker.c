@@ -620,6 +620,89 @@ test_nan (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (f->problem, named));
 }
 
+/* What `gradloom predict` says of the same points: the probability of class 0 at each. */
+static void
+predict_by_command (Fixture *f, const float *points, guint n, double *zero)
+{
+  g_autofree char *program = program_path (), *run = g_build_filename (f->folder, "run", NULL);
+  g_autofree char *rows = g_build_filename (f->folder, "rows.csv", NULL), *said = NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  const char *argv[] = { program, "predict", "--json", run, rows, NULL };
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%.9g,%.9g\n", points[2 * i], points[2 * i + 1]);
+  g_assert_true (g_file_set_contents (rows, text->str, -1, NULL));
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &said, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_auto (GStrv) lines = g_strsplit (said, "\n", -1);
+  for (guint i = 0; i < n; i++)
+    {
+      const char *at = strstr (lines[i], "{\"class\":0,\"probability\":");
+      g_assert_nonnull (at);
+      zero[i] = g_ascii_strtod (at + strlen ("{\"class\":0,\"probability\":"), NULL);
+    }
+}
+
+static void
+refuse_samples (Fixture *f, const gint64 *shape, gsize rank, gsize bytes)
+{
+  g_autofree guint8 *data = g_malloc0 (bytes);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (loom_bus_worker1_call_predict_sync (
+      f->bus, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, shape, rank, sizeof (gint64)),
+      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, data, bytes, 1), NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      &error));
+  g_assert_nonnull (error);
+}
+
+/* A grid of points gets the answers that the command line gives, at the step of the run's end; what is no batch of
+ * points is refused. */
+static void
+test_predict (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  g_autofree char *kind = NULL;
+  g_autoptr (GError) error = NULL;
+  const gint64 dim[] = { 25, 2 }, wrong[] = { 25, 3 }, huge[] = { G_MAXINT64 / 2, 4 };
+  float points[50];
+  double zero[25], seconds;
+  gint64 step, epoch;
+  gsize n;
+
+  for (int i = 0; i < 25; i++)
+    {
+      points[2 * i] = (float)(i % 5 - 2) / 2;
+      points[2 * i + 1] = (float)(i / 5 - 2) / 2;
+    }
+  load (f, GRAPH, 0);
+  start_ok (f, 3, FALSE);
+  WAIT_UNTIL (state_is (f, "done"));
+  loom_bus_worker1_call_predict_sync (f->bus, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, 2, sizeof (gint64)),
+                                      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, points, sizeof points, 1), &step,
+                                      &epoch, &seconds, &kind, &shape, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (step, ==, f->last_step);
+  g_assert_cmpint (epoch, ==, 3);
+  g_assert_cmpfloat (seconds, >, 0);
+  g_assert_cmpstr (kind, ==, "probabilities");
+  const gint64 *answer_dim = g_variant_get_fixed_array (shape, &n, sizeof (gint64));
+  g_assert_cmpuint (n, ==, 3);
+  g_assert_cmpint (answer_dim[0], ==, 25);
+  g_assert_cmpint (answer_dim[1], ==, 1);
+  g_assert_cmpint (answer_dim[2], ==, 2);
+  const float *answer = g_variant_get_fixed_array (bytes, &n, 1);
+  g_assert_cmpuint (n, ==, 50 * sizeof (float));
+  predict_by_command (f, points, 25, zero);
+  for (int i = 0; i < 25; i++)
+    g_assert_cmpfloat_with_epsilon (answer[2 * i], zero[i], 1e-6);
+  refuse_samples (f, wrong, 2, 25 * 3 * 4);
+  refuse_samples (f, dim, 2, 8);
+  refuse_samples (f, huge, 2, 8);
+  refuse_samples (f, NULL, 0, 0);
+}
+
 /* Studio went away: the run finishes its step, writes a checkpoint, and the process ends by itself. */
 static void
 test_end_of_input (Fixture *f, gconstpointer data)
@@ -779,6 +862,7 @@ main (int argc, char **argv)
   g_test_add ("/worker/options", Fixture, NULL, set_up, test_options, tear_down);
   g_test_add ("/worker/many-metrics", Fixture, NULL, set_up, test_many_metrics, tear_down);
   g_test_add ("/worker/note", Fixture, NULL, set_up, test_note, tear_down);
+  g_test_add ("/worker/predict", Fixture, NULL, set_up, test_predict, tear_down);
   g_test_add ("/worker/nan", Fixture, NULL, set_up, test_nan, tear_down);
   g_test_add ("/worker/end-of-input", Fixture, NULL, set_up, test_end_of_input, tear_down);
   g_test_add ("/worker/kill", Fixture, NULL, set_up, test_kill, tear_down);

@@ -1,7 +1,8 @@
 /* A sample of a data set as a figure: how it is shown follows from the types of its ports.
  *
- * Opening a data set reads files, so the canvas calls this on a thread of its own and never twice for the same options.
- */
+ * Opening a data set reads files, so the canvas calls this on a thread of its own, and keeps what was read by the data
+ * set's options: as many figures as are on cards of a few windows, and, for a few seconds, that it could not be read.
+ * Files that come later are found by the next look at the graph. */
 #include "ui/scene/studio-figure.h"
 
 #include <gio/gio.h>
@@ -92,6 +93,14 @@ is_at_hand (const LoomElement *node, const char *folder)
   return bytes <= MAX_BYTES;
 }
 
+gboolean
+studio_figure_sample_at_hand (const LoomGraph *alone)
+{
+  const LoomElement *node = loom_element_find (loom_graph_root (alone), LOOM_TAG_NODE);
+
+  return node != NULL && gives_samples (node) && is_at_hand (node, loom_graph_get_folder (alone));
+}
+
 /* ---- how it is shown ----------------------------------------------------- */
 
 static LoomSplit
@@ -109,29 +118,15 @@ is_float (LoomDType dtype)
   return dtype == LOOM_F32 || dtype == LOOM_F64 || dtype == LOOM_F16 || dtype == LOOM_BF16;
 }
 
-/* n samples, spread over the split. */
-static gboolean
-read_samples (const LoomDataset *dataset, LoomSplit split, guint n, LoomTensor *out[LOOM_DATASET_MAX_PORTS])
+/* n samples, spread over the split; NULL where they cannot be read. */
+static GPtrArray *
+read_samples (const LoomDataset *dataset, LoomSplit split, guint n)
 {
-  const LoomDatasetInfo *info = loom_dataset_info (dataset);
   g_autofree gint64 *index = g_new (gint64, n);
 
   for (guint i = 0; i < n; i++)
-    index[i] = n > 1 ? (gint64)((double)i * (double)info->n[split] / n) : 0;
-  for (guint p = 0; p < info->n_ports; p++)
-    {
-      const LoomBinding bound = { .value = { ['B' - 'A'] = n } };
-      LoomShape shape = loom_shape_bind (&info->port[p].type.shape, &bound);
-      gint64 dims[LOOM_SHAPE_MAX_RANK];
-
-      if (!loom_shape_is_concrete (&shape))
-        return FALSE;
-      loom_shape_get (&shape, dims);
-      out[p] = loom_tensor_new (info->port[p].type.dtype, shape.rank, dims, NULL);
-      if (out[p] == NULL)
-        return FALSE;
-    }
-  return loom_dataset_read (dataset, split, index, n, out, NULL);
+    index[i] = n > 1 ? (gint64)((double)i * (double)loom_dataset_count (dataset, split) / n) : 0;
+  return loom_dataset_read_new (dataset, split, index, n, NULL);
 }
 
 /* The class of the first sample by its name, or the number; NULL where y is neither. */
@@ -251,45 +246,92 @@ figure_of (const LoomDataset *dataset)
 {
   const LoomDatasetInfo *info = loom_dataset_info (dataset);
   LoomSplit split = first_split (info);
-  LoomTensor *out[LOOM_DATASET_MAX_PORTS] = { NULL };
-  StudioFigure *figure = NULL;
+  StudioFigure *figure;
 
   if (split == LOOM_N_SPLITS || info->n_ports == 0)
     return NULL;
-  if (read_samples (dataset, split, is_plane (info) ? (guint)MIN (info->n[split], MAX_POINTS) : 1, out))
-    {
-      if (is_plane (info))
-        figure = points_of (out[0], out[1]);
-      else if (is_image (out[0]))
-        figure = image_of (out[0]);
-      else
-        figure = studio_figure_new (STUDIO_FIGURE_WORDS);
-      if (figure->kind == STUDIO_FIGURE_WORDS)
-        figure->label = words_of (dataset, out[0]);
-      else if (figure->kind == STUDIO_FIGURE_IMAGE)
-        figure->label = label_of (dataset, out[1]);
-      else if (figure->n_groups > 0)
-        figure->label = g_strdup_printf (ngettext ("%u class", "%u classes", figure->n_groups), figure->n_groups);
-    }
-  for (guint p = 0; p < LOOM_DATASET_MAX_PORTS; p++)
-    g_clear_pointer (&out[p], loom_tensor_unref);
+  g_autoptr (GPtrArray) read
+      = read_samples (dataset, split, is_plane (info) ? (guint)MIN (info->n[split], MAX_POINTS) : 1);
+  if (!read)
+    return NULL;
+  const LoomTensor *x = read->pdata[0], *y = read->len > 1 ? read->pdata[1] : NULL;
+  if (is_plane (info))
+    figure = points_of (x, y);
+  else if (is_image (x))
+    figure = image_of (x);
+  else
+    figure = studio_figure_new (STUDIO_FIGURE_WORDS);
+  if (figure->kind == STUDIO_FIGURE_WORDS)
+    figure->label = words_of (dataset, x);
+  else if (figure->kind == STUDIO_FIGURE_IMAGE)
+    figure->label = label_of (dataset, y);
+  else if (figure->n_groups > 0)
+    figure->label = g_strdup_printf (ngettext ("%u class", "%u classes", figure->n_groups), figure->n_groups);
   return figure;
 }
 
 /* ---- what was read ------------------------------------------------------- */
 
+#define MAX_KEPT 64
+#define RETRY_US (5 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  StudioFigure *figure; /* NULL: nothing was there */
+  gint64 when;          /* monotonic: of the reading, then of the last look */
+} Kept;
+
 static GMutex lock;
-static GHashTable *kept; /* key → figure, or NULL */
+static GHashTable *kept; /* key → Kept */
+
+static void
+kept_free (gpointer data)
+{
+  Kept *k = data;
+
+  g_clear_pointer (&k->figure, studio_figure_unref);
+  g_free (k);
+}
+
+/* Makes room for one more: what was looked at longest ago goes. */
+static void
+forget_oldest (void)
+{
+  const char *oldest = NULL;
+  gint64 when = G_MAXINT64;
+  GHashTableIter iter;
+  gpointer key, value;
+
+  if (g_hash_table_size (kept) < MAX_KEPT)
+    return;
+  g_hash_table_iter_init (&iter, kept);
+  while (g_hash_table_iter_next (&iter, &key, &value))
+    if (((Kept *)value)->when < when)
+      {
+        when = ((Kept *)value)->when;
+        oldest = key;
+      }
+  g_hash_table_remove (kept, oldest);
+}
 
 gboolean
 studio_figure_sample_peek (const char *key, StudioFigure **figure)
 {
-  gpointer found = NULL;
-  gboolean tried;
+  const gint64 now = g_get_monotonic_time ();
+  gboolean tried = FALSE;
+  Kept *found;
 
+  *figure = NULL;
   g_mutex_lock (&lock);
-  tried = kept != NULL && g_hash_table_lookup_extended (kept, key, NULL, &found);
-  *figure = found != NULL ? studio_figure_ref (found) : NULL;
+  found = kept != NULL ? g_hash_table_lookup (kept, key) : NULL;
+  if (found != NULL && found->figure != NULL)
+    {
+      *figure = studio_figure_ref (found->figure);
+      found->when = now;
+      tried = TRUE;
+    }
+  else if (found != NULL)
+    tried = now - found->when < RETRY_US;
   g_mutex_unlock (&lock);
   return tried;
 }
@@ -297,26 +339,30 @@ studio_figure_sample_peek (const char *key, StudioFigure **figure)
 StudioFigure *
 studio_figure_sample_read (const LoomGraph *alone, const char *key)
 {
-  const LoomElement *node = loom_element_find (loom_graph_root (alone), LOOM_TAG_NODE);
   const char *folder = loom_graph_get_folder (alone);
   StudioFigure *figure = NULL;
+  Kept *entry;
 
   if (studio_figure_sample_peek (key, &figure))
     return figure;
-  if (node != NULL && gives_samples (node) && is_at_hand (node, folder))
-    {
-      g_autoptr (LoomFaults) faults = loom_faults_new ();
-      g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
-      g_autoptr (LoomDataset) dataset = loom_net_n_nodes (net) > 0 && loom_net_is_dataset (net, 0)
-                                            ? loom_net_open_dataset (net, 0, folder, NULL)
-                                            : NULL;
+  /* What is not there yet is looked for again whenever the graph is looked at: that is cheap. */
+  if (!studio_figure_sample_at_hand (alone))
+    return NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+  g_autoptr (LoomDataset) dataset = loom_net_n_nodes (net) > 0 && loom_net_is_dataset (net, 0)
+                                        ? loom_net_open_dataset (net, 0, folder, NULL)
+                                        : NULL;
 
-      figure = dataset != NULL ? figure_of (dataset) : NULL;
-    }
+  figure = dataset != NULL ? figure_of (dataset) : NULL;
   g_mutex_lock (&lock);
   if (kept == NULL)
-    kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)studio_figure_unref);
-  g_hash_table_replace (kept, g_strdup (key), figure != NULL ? studio_figure_ref (figure) : NULL);
+    kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
+  forget_oldest ();
+  entry = g_new0 (Kept, 1);
+  entry->figure = figure != NULL ? studio_figure_ref (figure) : NULL;
+  entry->when = g_get_monotonic_time ();
+  g_hash_table_replace (kept, g_strdup (key), entry);
   g_mutex_unlock (&lock);
   return figure;
 }

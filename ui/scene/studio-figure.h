@@ -70,7 +70,10 @@ char *studio_figure_sample_key (const LoomElement *node, const char *folder);
 gboolean studio_figure_sample_peek (const char *key, StudioFigure **figure);
 /* A copy of the node for studio_figure_sample_read, which may go to another thread. */
 LoomGraph *studio_figure_sample_graph (const LoomElement *node, const char *folder);
-/* Opens the data set and reads; slow. The result, also that there is none, is kept for the key. */
+/* Whether the data of such a graph are there, and not too many to be read for a picture. */
+gboolean studio_figure_sample_at_hand (const LoomGraph *alone);
+/* Opens the data set and reads; slow. The result is kept for the key; that it could not be read, for a few
+ * seconds; that there is nothing, never. */
 StudioFigure *studio_figure_sample_read (const LoomGraph *alone, const char *key);
 
 G_END_DECLS

@@ -1,0 +1,64 @@
+/* Samples of a view go in, answers come out: between the bus's arrays and the trainer's tensors. */
+#include "app/worker/worker.h"
+
+#include <string.h>
+
+static const char *const kinds[] = {
+  [LOOM_ANSWER_PROBABILITIES] = "probabilities",
+  [LOOM_ANSWER_SCORES] = "scores",
+  [LOOM_ANSWER_YES] = "yes",
+  [LOOM_ANSWER_VALUES] = "values",
+};
+
+/* The samples as the client says them; a client that counts wrong is told so. */
+static LoomTensor *
+read_samples (GVariant *shape, GVariant *samples, GError **error)
+{
+  gsize rank, n_bytes, count = 1;
+  const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
+  const guint8 *data = g_variant_get_fixed_array (samples, &n_bytes, 1);
+  gboolean fits = rank >= 1 && rank <= LOOM_SHAPE_MAX_RANK && n_bytes <= WORKER_MAX_VIEW_BYTES;
+
+  for (gsize i = 0; fits && i < rank; i++)
+    {
+      fits = dim[i] > 0 && (gsize)dim[i] <= WORKER_MAX_VIEW_BYTES / count;
+      count *= fits ? (gsize)dim[i] : 1;
+    }
+  if (!fits || count * sizeof (float) != n_bytes)
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
+                   "Samples must be f32 of the shape that is given with them, and 4 MiB at most.");
+      return NULL;
+    }
+  LoomTensor *t = loom_tensor_new (LOOM_F32, (int)rank, dim, error);
+  if (t != NULL)
+    memcpy (t->data, data, n_bytes);
+  return t;
+}
+
+GVariant *
+worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error)
+{
+  LoomTrainerMoment moment;
+  g_autoptr (LoomTensor) input = read_samples (shape, samples, error);
+  g_autoptr (GPtrArray) answers = input ? loom_trainer_predict (trainer, input, &moment, error) : NULL;
+
+  if (!answers)
+    return NULL;
+  const LoomAnswer *first = answers->pdata[0];
+  const gint64 dim[] = { (gint64)answers->len, first->n_positions, first->n_classes };
+  const gsize each = (gsize)(dim[1] * dim[2]), count = each * answers->len;
+  if (count == 0 || count > WORKER_MAX_VIEW_BYTES / sizeof (float))
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_LIMITS_EXCEEDED, "The answers are more than 4 MiB.");
+      return NULL;
+    }
+  float *data = g_new (float, count);
+  for (guint i = 0; i < answers->len; i++)
+    for (gsize k = 0; k < each; k++)
+      data[i * each + k] = (float)((const LoomAnswer *)answers->pdata[i])->value[k];
+  GVariant *bytes = g_variant_new_from_data (G_VARIANT_TYPE ("ay"), data, count * sizeof (float), TRUE, g_free, data);
+  return g_variant_new ("(xxds@ax@ay)", moment.step, moment.epoch, moment.seconds, kinds[first->kind],
+                        g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, G_N_ELEMENTS (dim), sizeof (gint64)),
+                        bytes);
+}

@@ -1,0 +1,138 @@
+/* Which port of a net is the answer, what its numbers mean, and which port of the data it is an answer to. */
+#include "engine/train/predictor-private.h"
+
+static gboolean
+same_source (const LoomNetSource *a, const LoomNetSource *b)
+{
+  return a->node == b->node && a->output == b->output;
+}
+
+/* A graph that is still being drawn may have nodes of no operator. */
+static LoomOpRole
+role_of (const LoomNetNode *node)
+{
+  return node->op != NULL ? node->op->role : LOOM_ROLE_NONE;
+}
+
+/* The only node with the role, or -1; several are none. */
+static int
+only_node (const LoomNet *net, LoomOpRole role)
+{
+  int found = -1;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (role_of (loom_net_node (net, i)) == role)
+      {
+        if (found >= 0)
+          return -1;
+        found = (int)i;
+      }
+  return found;
+}
+
+gboolean
+predictor_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted, LoomNetSource *output,
+                       GError **error)
+{
+  int node;
+
+  if (wanted != NULL)
+    {
+      node = loom_net_find_port (net, wanted, &output->output, error);
+      output->node = (guint)node;
+      return node >= 0;
+    }
+  node = only_node (net, LOOM_ROLE_OUTPUT);
+  if (node >= 0 && loom_net_node (net, (guint)node)->n_inputs > 0
+      && loom_net_node (net, (guint)node)->input[0].node != G_MAXUINT)
+    {
+      *output = loom_net_node (net, (guint)node)->input[0];
+      return TRUE;
+    }
+  if (spec != NULL && loom_net_find_prediction (net, &spec->loss, output))
+    return TRUE;
+  if (spec != NULL && spec->metrics->len > 0)
+    {
+      *output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
+      return TRUE;
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+               "It is not clear which port is the answer: %s. Name it with --output NODE.PORT.",
+               spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
+  return FALSE;
+}
+
+/* The kind of the answer's numbers: that which a loss on the port takes, or scores where a metric takes the largest of
+ * them, or that which their own operator gives. */
+LoomOutputKind
+predictor_output_kind (const LoomNet *net, const LoomTrainSpec *spec, const LoomNetSource *output)
+{
+  const LoomNetNode *own = loom_net_node (net, output->node);
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      int input = node->op != NULL && node->op->judges != LOOM_OUTPUT_VALUES ? loom_net_find_input (node, "input") : -1;
+
+      if (input >= 0 && same_source (&node->input[input], output))
+        return node->op->judges;
+    }
+  for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *metric = spec->metrics->pdata[i];
+      if (same_source (&metric->input, output) && metric->metric->of_scores
+          && own->output[output->output].shape.rank > 1)
+        return LOOM_OUTPUT_SCORES;
+    }
+  if (own->op == NULL)
+    return LOOM_OUTPUT_VALUES;
+  if (own->op->gives == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
+    return LOOM_OUTPUT_VALUES;
+  return own->op->gives;
+}
+
+static gboolean
+is_dataset (const LoomNetNode *node)
+{
+  return role_of (node) == LOOM_ROLE_DATASET;
+}
+
+/* The port of a data set, or the input node, that the answer depends on. */
+gboolean
+predictor_find_reading (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, GError **error)
+{
+  g_autofree gboolean *needed = loom_net_needed_for (net, output);
+  g_autofree char *output_name = loom_net_port_name (net, output->node, output->output);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+
+      for (guint k = 0; needed[i] && k < node->n_inputs; k++)
+        {
+          const LoomNetSource *source = &node->input[k];
+          const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+
+          if (from == NULL || (!is_dataset (from) && role_of (from) != LOOM_ROLE_INPUT)
+              || (found && same_source (source, input)))
+            continue;
+          if (found || (is_dataset (from) && source->output != 0))
+            {
+              g_autofree char *port = loom_net_port_name (net, source->node, source->output);
+              g_set_error (
+                  error, LOOM_ERROR, LOOM_ERROR_PORT,
+                  "“%s” depends on “%s” too, and files give one port only. Name a port before it with --output.",
+                  output_name, port);
+              return FALSE;
+            }
+          *input = *source;
+          found = TRUE;
+        }
+    }
+  if (found)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” depends on no data, so there is nothing to predict.",
+               output_name);
+  return FALSE;
+}

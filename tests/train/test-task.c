@@ -1,0 +1,191 @@
+/* Which picture the data of a graph have: of every graph that comes with the program, and of those that have none. And
+ * what a trainer answers while it is one: the same as a predictor of the same weights. */
+#include "engine/loom.h"
+#include "tests/train/train-test.h"
+
+static const char *const kind_names[LOOM_N_TASK_VIEWS] = { "none", "plane", "line", "images", "rows", "sequences" };
+
+static LoomTaskView *
+task_of (LoomGraph *graph)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  return loom_task_view_new (net, spec);
+}
+
+static LoomTaskView *
+task_of_xml (const char *xml)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_assert_no_error (error);
+  return task_of (graph);
+}
+
+/* Every graph in graphs/: a new one is a new row. */
+static const struct
+{
+  const char *file;
+  LoomTaskViewKind kind;
+  gboolean classes, predicts;
+} examples[] = {
+  { "lessons/backpropagation.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
+  { "lessons/convolution.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "lessons/custom-activation.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/first-graph.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
+  { "lessons/linear-regression.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
+  { "lessons/logistic-regression.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "lessons/masked-autoencoder.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
+  { "lessons/newton.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/optimisers.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/overfitting.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/rosenbrock.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
+  { "lessons/self-attention.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
+  { "lessons/spirals.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/training-by-hand.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
+  { "lessons/transfer-learning.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "lessons/two-layer-relu.xml", LOOM_TASK_VIEW_ROWS, FALSE, TRUE },
+  { "lessons/vae.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "lessons/xyz-sum.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
+  { "models/fashion-cnn-bn.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/fashion-lenet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/fashion-mlp.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/fashion-resnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+};
+
+static guint
+count_graphs (const char *folder)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", folder, NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+  guint n = 0;
+
+  g_assert_nonnull (dir);
+  while ((name = g_dir_read_name (dir)))
+    n += g_str_has_suffix (name, ".xml") ? 1 : 0;
+  return n;
+}
+
+static void
+test_examples (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (examples); i++)
+    {
+      g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", examples[i].file, NULL);
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+      g_assert_no_error (error);
+      g_autoptr (LoomTaskView) task = task_of (graph);
+
+      g_test_message ("%s: %s, %s", examples[i].file, kind_names[task->kind],
+                      task->predicts      ? task->answer_path
+                      : task->why != NULL ? task->why
+                                          : task->why_not);
+      g_assert_cmpstr (kind_names[task->kind], ==, kind_names[examples[i].kind]);
+      g_assert_cmpint (task->classes, ==, examples[i].classes);
+      g_assert_cmpint (task->predicts, ==, examples[i].predicts);
+      g_assert_true ((task->kind == LOOM_TASK_VIEW_NONE) == (task->why != NULL));
+    }
+  g_assert_cmpuint (G_N_ELEMENTS (examples), ==, count_graphs ("lessons") + count_graphs ("models"));
+}
+
+#define GRAPH(body) "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">" body "</graph>"
+
+/* Why there is no picture, or no answer in it. */
+static void
+test_without (void)
+{
+  g_autoptr (LoomTaskView) two = task_of_xml (GRAPH ("<node id=\"a\" op=\"dataset\" source=\"spirals\"/>"
+                                                     "<node id=\"b\" op=\"dataset\" source=\"xor\"/>"));
+  g_autoptr (LoomTaskView) alone = task_of_xml (GRAPH ("<node id=\"a\" op=\"dataset\" source=\"spirals\"/>"));
+  g_autoptr (LoomTaskView) unknown = task_of_xml (GRAPH ("<node id=\"a\" op=\"dataset\" source=\"spirals\"/>"
+                                                         "<node id=\"b\" op=\"no_such_thing\"/>"
+                                                         "<wire from=\"a.x\" to=\"b\"/>"));
+
+  g_assert_cmpint (two->kind, ==, LOOM_TASK_VIEW_NONE);
+  g_assert_nonnull (strstr (two->why, "several"));
+  /* Data alone have a picture already. */
+  g_assert_cmpint (alone->kind, ==, LOOM_TASK_VIEW_PLANE);
+  g_assert_cmpuint (alone->y, ==, 1);
+  g_assert_false (alone->predicts);
+  g_assert_nonnull (alone->why_not);
+  g_assert_cmpint (unknown->kind, ==, LOOM_TASK_VIEW_PLANE);
+  g_assert_false (unknown->predicts);
+}
+
+/* A trainer's answers are a predictor's, before the first step and after the last; asking changes no bit of the run. */
+static void
+test_predict (void)
+{
+  static const char *const xml = TRAIN_TEST_SPIRALS (
+      "",
+      "16") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-task-view-XXXXXX", NULL);
+  g_autofree char *run = g_build_filename (folder, "run", NULL), *weights = NULL;
+  g_autoptr (LoomTrainer) trainer = train_test_new (xml, (LoomTrainerOptions){ .out = run });
+  g_autoptr (LoomTrainer) other = train_test_new (xml, (LoomTrainerOptions){ 0 });
+  g_autoptr (LoomTensor) points = loom_tensor_new (LOOM_F32, 2, (const gint64[]){ 7, 2 }, NULL);
+  g_autoptr (LoomTensor) wrong = loom_tensor_new (LOOM_F32, 2, (const gint64[]){ 7, 3 }, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  LoomTrainerMoment moment;
+  LoomTensor *sample[7];
+
+  for (gint64 i = 0; i < points->count; i++)
+    loom_tensor_set (points, i, cos ((double)i));
+  for (gint64 i = 0; i < 7; i++)
+    {
+      sample[i] = loom_tensor_new (LOOM_F32, 1, (const gint64[]){ 2 }, NULL);
+      loom_tensor_set (sample[i], 0, loom_tensor_get (points, 2 * i));
+      loom_tensor_set (sample[i], 1, loom_tensor_get (points, 2 * i + 1));
+    }
+  g_autoptr (GPtrArray) first = loom_trainer_predict (trainer, points, &moment, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (moment.step, ==, 0);
+  train_test_run (trainer);
+  train_test_run (other);
+  g_autoptr (GPtrArray) last = loom_trainer_predict (trainer, points, &moment, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (moment.step, ==, loom_trainer_steps (trainer));
+  g_autoptr (GPtrArray) same = loom_trainer_predict (other, points, NULL, &error);
+  g_assert_no_error (error);
+
+  weights = loom_run_newest_weights (run, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomGraph) graph = loom_run_read_graph (run, faults, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomPredictor) predictor
+      = loom_predictor_new (graph, &(LoomPredictorOptions){ .weights = weights, .threads = 1 }, &error);
+  g_assert_no_error (error);
+  g_autoptr (GPtrArray) expected = loom_predictor_run (predictor, sample, 7, &error);
+  g_assert_no_error (error);
+  double moved = 0;
+  for (guint i = 0; i < 7; i++)
+    for (guint c = 0; c < 2; c++)
+      {
+        const LoomAnswer *a = last->pdata[i], *b = expected->pdata[i], *c0 = first->pdata[i], *d = same->pdata[i];
+        g_assert_cmpint (a->kind, ==, LOOM_ANSWER_PROBABILITIES);
+        g_assert_cmpfloat_with_epsilon (a->value[c], b->value[c], 1e-6);
+        g_assert_cmpfloat (a->value[c], ==, d->value[c]);
+        moved += fabs (a->value[c] - c0->value[c]);
+      }
+  g_assert_cmpfloat (moved, >, 0.01);
+  g_assert_null (loom_trainer_predict (trainer, wrong, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
+  for (gint64 i = 0; i < 7; i++)
+    loom_tensor_unref (sample[i]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/task/examples", test_examples);
+  g_test_add_func ("/task/without", test_without);
+  g_test_add_func ("/task/predict", test_predict);
+  return g_test_run ();
+}
