@@ -47,9 +47,14 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
   gint64 step;
 
   self->in_flight = FALSE;
-  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values, result,
-                                                 NULL)
-      && self->canvas != NULL)
+  if (!loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values,
+                                                  result, NULL))
+    {
+      /* It has measured nothing yet, or is busy: the next change of the run's state asks again. */
+      if (self->asked == (gpointer)source)
+        self->asked = NULL;
+    }
+  else if (self->canvas != NULL)
     show (self, values);
 }
 

@@ -7,13 +7,38 @@
 
 #define FAULTS_WIDTH 400
 
+/* The fault that a button was made for, by its words: faults may have been found anew since, in another number and
+ * order. NULL, and a sentence, where it is over. */
+static const LoomFault *
+fault_of (GtkButton *button, StudioPage *self)
+{
+  const char *key = g_object_get_data (G_OBJECT (button), "fault");
+  LoomFaults *faults = studio_document_get_faults (self->document);
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      g_autofree char *words = loom_fault_to_string (loom_faults_get (faults, i));
+
+      if (g_str_equal (words, key))
+        return loom_faults_get (faults, i);
+    }
+  studio_page_toast (self, "That is over already: nothing was changed.");
+  return NULL;
+}
+
+static void
+bind_fault (GtkWidget *button, const LoomFault *fault)
+{
+  g_object_set_data_full (G_OBJECT (button), "fault", loom_fault_to_string (fault), g_free);
+}
+
 static void
 fix_cb (GtkButton *button, StudioPage *self)
 {
-  guint i = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "fault"));
-  LoomFaults *faults = studio_document_get_faults (self->document);
-  if (i < loom_faults_length (faults))
-    studio_document_apply_fault_fix (self->document, loom_faults_get (faults, i));
+  const LoomFault *fault = fault_of (button, self);
+
+  if (fault != NULL)
+    studio_document_apply_fault_fix (self->document, fault);
 }
 
 static void
@@ -27,16 +52,17 @@ mend_cb (GtkButton *button, StudioPage *self)
 {
   const StudioMend *mend = g_object_get_data (G_OBJECT (button), "mend");
   const char *path = g_object_get_data (G_OBJECT (button), "path");
-  guint i = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "fault"));
-  LoomFaults *faults = studio_document_get_faults (self->document);
+  const LoomFault *fault = fault_of (button, self);
 
-  if (i >= loom_faults_length (faults) || !studio_document_reveal (self->document, path))
+  if (fault == NULL)
     return;
   if (mend->kind == STUDIO_MEND_FIX)
     {
-      studio_document_apply_fault_fix (self->document, loom_faults_get (faults, i));
+      studio_document_apply_fault_fix (self->document, fault);
       return;
     }
+  if (!studio_document_reveal (self->document, path))
+    return;
   /* A value is asked for where the card is seen. */
   if (mend->kind == STUDIO_MEND_ASK)
     gtk_menu_button_popdown (GTK_MENU_BUTTON (self->faults_button));
@@ -45,7 +71,7 @@ mend_cb (GtkButton *button, StudioPage *self)
 
 /* The remedies of a fault at a node: a button each, with what would come of it. */
 static void
-add_mends (StudioPage *self, GtkWidget *box, const LoomFault *fault, guint i)
+add_mends (StudioPage *self, GtkWidget *box, const LoomFault *fault)
 {
   LoomNet *net = studio_document_get_net (self->document);
   int node = loom_net_find (net, fault->node);
@@ -67,7 +93,7 @@ add_mends (StudioPage *self, GtkWidget *box, const LoomFault *fault, guint i)
       gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
       gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                       mend->preview != NULL ? mend->preview : "", -1);
-      g_object_set_data (G_OBJECT (button), "fault", GUINT_TO_POINTER (i));
+      bind_fault (button, fault);
       g_object_set_data_full (G_OBJECT (button), "path", g_strdup (fault->node), g_free);
       g_object_set_data_full (G_OBJECT (button), "mend", mend, free_mend);
       g_signal_connect (button, "clicked", G_CALLBACK (mend_cb), self);
@@ -84,7 +110,7 @@ add_mends (StudioPage *self, GtkWidget *box, const LoomFault *fault, guint i)
 #define MENDS_BUDGET (8 * 1000)
 
 static GtkWidget *
-fault_row (StudioPage *self, const LoomFault *fault, guint i, gboolean with_mends)
+fault_row (StudioPage *self, const LoomFault *fault, gboolean with_mends)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   gtk_widget_set_margin_top (box, 6);
@@ -111,13 +137,13 @@ fault_row (StudioPage *self, const LoomFault *fault, guint i, gboolean with_mend
   gtk_box_append (GTK_BOX (words), label);
   gtk_box_append (GTK_BOX (box), words);
   if (fault->node != NULL && with_mends)
-    add_mends (self, words, fault, i);
+    add_mends (self, words, fault);
   else if (fault->fix != NULL && can_fix)
     {
       GtkWidget *fix = gtk_button_new_with_label (_ ("Fix"));
       gtk_widget_set_tooltip_text (fix, fault->fix);
       gtk_widget_set_valign (fix, GTK_ALIGN_CENTER);
-      g_object_set_data (G_OBJECT (fix), "fault", GUINT_TO_POINTER (i));
+      bind_fault (fix, fault);
       g_signal_connect (fix, "clicked", G_CALLBACK (fix_cb), self);
       gtk_box_append (GTK_BOX (box), fix);
     }
@@ -145,7 +171,7 @@ update_faults (StudioPage *self)
     for (guint i = 0; i < all; i++)
       if (round == (loom_faults_get (faults, i)->is_warning ? 2 : loom_faults_get (faults, i)->is_todo ? 1 : 0))
         gtk_list_box_append (GTK_LIST_BOX (self->faults_list),
-                             fault_row (self, loom_faults_get (faults, i), i, g_get_monotonic_time () < until));
+                             fault_row (self, loom_faults_get (faults, i), g_get_monotonic_time () < until));
   g_autofree char *text = NULL;
   if (all == 0)
     text = g_strdup (_ ("No faults"));
