@@ -49,6 +49,7 @@ def shown(t, s):
     edit(s)
     s.wait("older", lambda g: g.has("Training an earlier version"), 2)
     s.press("Show")
+    s.press("Open it")
     g = s.wait("second window", lambda g: g.has("as it was trained")
                and g.has("still training in another window"), 3)
     t.ok(len(g.cards) == 4 and not g.has("ended early") and not g.find("Continue"),

@@ -140,6 +140,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
                                studio_canvas_is_selected_cb, self);
   if (self->wires != NULL)
     gtk_snapshot_append_node (snapshot, self->wires);
+  studio_canvas_snapshot_ghosts (self, snapshot);
   /* While one wires, the names of ports stand everywhere that shapes would. */
   if (self->pills == NULL && gesture->state != STUDIO_GESTURE_WIRING)
     self->pills = studio_wires_render_pills (scene, &self->view, theme, self->hover,
@@ -152,6 +153,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_ANNOTATION_VIEW (child))
       gtk_widget_snapshot_child (widget, child, snapshot);
 
+  studio_canvas_snapshot_marks (self, snapshot);
   if (self->measure != STUDIO_MEASURE_NONE && !self->presentation && scene->n_items > 0)
     snapshot_legend (self, snapshot, scene);
   snapshot_shape (self, snapshot, &all);

@@ -30,6 +30,7 @@ struct _StudioCanvas
   gboolean bare;                       /* no dots */
   GHashTable *times;                   /* path → double *, seconds; NULL where nothing was measured */
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */
+  StudioComparison *comparison;        /* NULL: with nothing */
   char **spotlight;                    /* ids of the cards that are not dimmed; NULL: none is */
 
   gboolean allocating;     /* just now */
@@ -150,6 +151,11 @@ void studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int 
 gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction);
 gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
 
+/* What is gone below the cards, what differs over them: studio-canvas-compare.c. */
+void studio_canvas_snapshot_ghosts (StudioCanvas *self, GtkSnapshot *snapshot);
+void studio_canvas_snapshot_marks (StudioCanvas *self, GtkSnapshot *snapshot);
+/* "added", "changed: …" for who does not see the mark; NULL: there is none (transfer full). */
+char *studio_canvas_dup_mark (StudioCanvas *self, const char *id);
 /* Where a drag will land: the wire that a moved card goes into, the ghost of what comes from the palette. */
 void studio_canvas_init_landing (StudioCanvas *self);
 void studio_canvas_aim (StudioCanvas *self);

@@ -160,6 +160,7 @@ studio_canvas_dispose (GObject *object)
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
   g_clear_pointer (&self->spotlight, g_strfreev);
+  studio_canvas_set_comparison (self, NULL);
   g_clear_pointer (&self->wires, gsk_render_node_unref);
   g_clear_pointer (&self->pills, gsk_render_node_unref);
   g_clear_object (&self->document);

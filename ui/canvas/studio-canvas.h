@@ -6,6 +6,7 @@
 
 #include <gtk/gtk.h>
 
+#include "ui/document/studio-comparison.h"
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-mend.h"
 
@@ -69,6 +70,10 @@ gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
 /* Dims all cards of the root but those with these ids (NULL: none is dimmed): what a lesson talks about. */
 void studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids);
+/* Marks what differs and shows what is gone, while it is compared with another graph; NULL: it is not. */
+void studio_canvas_set_comparison (StudioCanvas *self, StudioComparison *comparison);
+/* Brings a point into the middle of what is seen, in canvas units. */
+void studio_canvas_look_at (StudioCanvas *self, double x, double y);
 /* Wires in right angles; else curved where nothing is in their way. */
 void studio_canvas_set_right_angles (StudioCanvas *self, gboolean on);
 gboolean studio_canvas_get_right_angles (StudioCanvas *self);

@@ -519,6 +519,7 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   g_autofree char *label = g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
                                             titled ? ")" : "", studio_item_title (item));
   g_autoptr (GString) description = g_string_new (NULL);
+  g_autofree char *mark = studio_canvas_dup_mark (self->canvas, item->id);
   StudioTone tone = studio_item_tone (item);
   gboolean fault = tone == STUDIO_TONE_ERROR;
   g_autoptr (GHashTable) known = NULL;
@@ -534,6 +535,7 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
       }
   if (description->len == 0)
     g_string_append (description, _ ("shape not known"));
+  add_words (description, mark != NULL, "%s", mark);
   add_words (description, item->badge != NULL, _ ("on %s"), item->badge);
   add_words (description, item->muted, "%s", _ ("muted"));
   add_words (description, item->folded, "%s", _ ("collapsed"));

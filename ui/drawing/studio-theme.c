@@ -94,6 +94,7 @@ studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast)
   studio_theme_set_base (theme, &background, &text, &accent);
   theme->error = pick ((Pair){ "#c01c28", "#ff938c" }, dark);
   theme->advice = pick ((Pair){ "#915400", "#f5c04a" }, dark);
+  theme->added = pick ((Pair){ "#146c35", "#7ee2a0" }, dark);
   theme->todo = pick ((Pair){ "#4a5a70", "#a9bad0" }, dark);
   theme->error_background = faded (theme->error, 0.10f);
   for (guint i = 0; i < LOOM_N_DTYPES; i++)

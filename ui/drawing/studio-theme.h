@@ -26,6 +26,8 @@ typedef struct
 {
   gboolean dark, high_contrast;
   StudioColor background, card, text, dim, border, dot, accent, error, error_background, advice, todo, pill;
+  StudioColor
+      added; /* what another graph does not have; what is changed is drawn as advice, what is gone as an error */
   StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is a module's */
   StudioColor dtype[LOOM_N_DTYPES], untyped;
 } StudioTheme;

@@ -203,6 +203,7 @@ setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioHistoryPan
   gtk_label_set_xalign (GTK_LABEL (row->name), 0);
   gtk_label_set_wrap (GTK_LABEL (row->name), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (row->name), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_max_width_chars (GTK_LABEL (row->name), 24);
   gtk_label_set_lines (GTK_LABEL (row->name), 2);
   gtk_label_set_ellipsize (GTK_LABEL (row->name), PANGO_ELLIPSIZE_END);
   gtk_widget_add_css_class (row->time, "caption");

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_RUN_BARS (studio_run_bars_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunBars, studio_run_bars, STUDIO, RUN_BARS, GtkWidget)
 
-/* Its buttons activate win.continue, win.continue-slower, win.restart and win.show-run. */
+/* Its buttons activate win.continue, win.continue-slower, win.restart and win.compare-run. */
 StudioRunBars *studio_run_bars_new (StudioDocument *document, StudioRun *run);
 /* "Training an earlier version · 3 changes" as often as the document may have changed. */
 void studio_run_bars_update_version (StudioRunBars *self);

@@ -217,6 +217,10 @@ PLAIN (reload)
 PLAIN (dismiss_disk)
 PLAIN (show_faults)
 PLAIN (toggle_history)
+PLAIN (compare)
+PLAIN (compare_saved)
+PLAIN (compare_run)
+PLAIN (end_comparison)
 PLAIN (ask_learning_rate)
 #undef PLAIN
 
@@ -253,6 +257,22 @@ static const struct
     N_ ("_History of the graph"),
     { "<Control><Shift>h" },
     "undo redo steps versions back jump" },
+  { "compare",
+    NULL,
+    compare_cb,
+    "View",
+    "_Compare with…",
+    { "<Control><Shift>d" },
+    "diff difference changes versions" },
+  { "compare-saved",
+    NULL,
+    compare_saved_cb,
+    "View",
+    "Compare with what was saved",
+    { NULL },
+    "diff difference changes" },
+  { "compare-run", NULL, compare_run_cb, "View", "Compare with what is trained", { NULL }, "diff run version changes" },
+  { "end-comparison", NULL, end_comparison_cb, "View", "End the comparison", { NULL }, "diff close" },
   { "train",
     NULL,
     train_cb,
@@ -433,6 +453,9 @@ studio_page_update_actions (StudioPage *self)
   enable (self, "continue", ended);
   enable (self, "continue-slower", ended && isfinite (studio_run_get_base_lr (self->run)));
   enable (self, "show-run", state != STUDIO_RUN_IDLE);
+  enable (self, "compare-run", state != STUDIO_RUN_IDLE);
+  enable (self, "compare-saved", studio_document_get_path (self->document) != NULL);
+  enable (self, "end-comparison", studio_page_is_comparing (self));
   enable (self, "zoom-to-selection", studio_document_n_selected (self->document) > 0);
   enable (self, "start-empty", empty && !self->start_empty);
   gboolean on_disk = gtk_revealer_get_reveal_child (GTK_REVEALER (self->disk_bar));

@@ -14,6 +14,12 @@ studio_page_sees_page (StudioPage *self, const char *name)
          && g_strcmp0 (studio_panes_get_page (self->panes, STUDIO_PANE_END), name) == 0;
 }
 
+static void
+compare_cb (StudioHistoryPane *pane, guint position, StudioPage *self)
+{
+  studio_page_compare_entry (self, position);
+}
+
 void
 studio_page_toggle_history (StudioPage *self)
 {
@@ -22,6 +28,7 @@ studio_page_toggle_history (StudioPage *self)
   if (self->history_pane == NULL)
     {
       self->history_pane = GTK_WIDGET (studio_history_pane_new (self->document));
+      g_signal_connect (self->history_pane, "compare", G_CALLBACK (compare_cb), self);
       studio_panes_add_page (self->panes, STUDIO_PANE_END, self->history_pane, PAGE, _ ("History"));
     }
   else if (studio_page_sees_page (self, PAGE))

@@ -48,6 +48,7 @@ struct _StudioPage
   const char *lesson_tab; /* the title of its tab; NULL: it is not there */
   GtkWidget *start_page, *faults_list;
   GtkWidget *history_pane; /* NULL while its page is not there */
+  GtkWidget *compare_pane; /* NULL while nothing is compared */
   GSimpleActionGroup *actions;
   char *title, *subtitle;
 
@@ -149,6 +150,15 @@ void studio_page_update_panes (StudioPage *self); /* for this document, and for 
 /* Shows the page of the history, or takes it away where it is what is seen. */
 void studio_page_toggle_history (StudioPage *self);
 gboolean studio_page_sees_page (StudioPage *self, const char *name);
+
+/* ---- comparing (-compare.c) ---- */
+void studio_page_setup_compare (StudioPage *self);
+void studio_page_compare (StudioPage *self); /* asks with what */
+void studio_page_compare_saved (StudioPage *self);
+void studio_page_compare_run (StudioPage *self);
+void studio_page_compare_entry (StudioPage *self, guint position); /* of the history */
+void studio_page_end_comparison (StudioPage *self);
+gboolean studio_page_is_comparing (StudioPage *self);
 
 /* ---- presentation ---- */
 void studio_page_setup_presentation (StudioPage *self);

@@ -221,6 +221,7 @@ studio_page_init (StudioPage *self)
   studio_page_setup_disk (self);
   studio_page_setup_presentation (self);
   studio_page_setup_lesson (self);
+  studio_page_setup_compare (self);
   studio_page_setup_run (self);
   connect_parts (self);
   if (!studio_document_keep_journal (self->document, NULL, &error))

@@ -87,6 +87,7 @@ static const char *const always[] = {
   "canvas.auto-layout",
   "win.find",
   "win.history",
+  "win.compare",
   "win.write-lesson",
   "win.run-panel",
   "win.present",

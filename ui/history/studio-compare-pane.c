@@ -1,0 +1,277 @@
+/* The list of a comparison. It is filled again when its words are others, so that one may edit while it is open. */
+#include "ui/history/studio-compare-pane.h"
+
+#include <glib/gi18n.h>
+
+struct _StudioComparePane
+{
+  GtkWidget parent_instance;
+
+  StudioComparison *comparison;
+  GtkWidget *head, *totals, *list;
+  char *shown; /* the words of all lines */
+  guint fill;
+};
+
+G_DEFINE_FINAL_TYPE (StudioComparePane, studio_compare_pane, GTK_TYPE_WIDGET)
+
+enum
+{
+  FOLLOW,
+  CLOSE,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+/* More lines than this nobody reads, and a list of widgets grows with them. */
+#define MAX_LINES 400
+/* In letters: sentences wrap, and the canvas keeps its room. */
+#define WIDEST 26
+
+/* Signs, colours and words, so that colour alone says nothing. */
+static const struct
+{
+  const char *sign, *word, *css;
+} kinds[] = {
+  [LOOM_DIFFERENCE_ADDED] = { "+", N_ ("added"), "difference-added" },
+  [LOOM_DIFFERENCE_REMOVED] = { "−", N_ ("removed"), "difference-removed" },
+  [LOOM_DIFFERENCE_CHANGED] = { "~", N_ ("changed"), "difference-changed" },
+  [LOOM_DIFFERENCE_RENAMED] = { "›", N_ ("renamed"), "difference-changed" },
+};
+
+static GtkWidget *
+new_line (const LoomDifference *d)
+{
+  g_autofree char *words = loom_difference_to_string (d, NULL), *section = loom_difference_section (d, NULL);
+  g_autofree char *label = g_strdup_printf ("%s, %s: %s", _ (kinds[d->kind].word), section, words);
+  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *sign = gtk_label_new (kinds[d->kind].sign), *text = gtk_label_new (words);
+
+  gtk_widget_add_css_class (sign, "difference-sign");
+  gtk_widget_add_css_class (sign, kinds[d->kind].css);
+  gtk_widget_set_valign (sign, GTK_ALIGN_START);
+  gtk_widget_set_tooltip_text (sign, _ (kinds[d->kind].word));
+  gtk_label_set_wrap (GTK_LABEL (text), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (text), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (text), 0);
+  gtk_label_set_max_width_chars (GTK_LABEL (text), WIDEST);
+  gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
+  gtk_widget_set_hexpand (text, TRUE);
+  gtk_box_append (GTK_BOX (box), sign);
+  gtk_box_append (GTK_BOX (box), text);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  g_object_set_data_full (G_OBJECT (row), "section", g_steal_pointer (&section), g_free);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return row;
+}
+
+static void
+header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
+{
+  const char *section = g_object_get_data (G_OBJECT (row), "section");
+  GtkWidget *label;
+
+  if (before != NULL && g_strcmp0 (section, g_object_get_data (G_OBJECT (before), "section")) == 0)
+    {
+      gtk_list_box_row_set_header (row, NULL);
+      return;
+    }
+  label = gtk_label_new (section);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "heading");
+  gtk_widget_add_css_class (label, "difference-section");
+  gtk_list_box_row_set_header (row, label);
+}
+
+static char *
+count_kinds (const GPtrArray *list)
+{
+  guint n[G_N_ELEMENTS (kinds)] = { 0 };
+  g_autoptr (GString) s = g_string_new (NULL);
+
+  for (guint i = 0; i < list->len; i++)
+    n[((const LoomDifference *)list->pdata[i])->kind]++;
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    if (n[k] > 0)
+      g_string_append_printf (s, "%s%s %u %s", s->len > 0 ? " · " : "", kinds[k].sign, n[k], _ (kinds[k].word));
+  if (s->len == 0)
+    g_string_append (s, _ ("Nothing that is computed differs."));
+  return g_string_free (g_steal_pointer (&s), FALSE);
+}
+
+static char *
+all_words (const GPtrArray *list)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint i = 0; i < list->len; i++)
+    {
+      const LoomDifference *d = list->pdata[i];
+      g_autofree char *words = loom_difference_to_string (d, NULL), *section = loom_difference_section (d, NULL);
+
+      g_string_append_printf (s, "%d %s %s\n", d->kind, section, words);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static gboolean
+fill_cb (gpointer data)
+{
+  StudioComparePane *self = data;
+  const GPtrArray *list = studio_comparison_get_differences (self->comparison);
+  g_autofree char *totals = count_kinds (list), *words = all_words (list);
+  GtkWidget *child;
+
+  self->fill = 0;
+  if (g_strcmp0 (words, self->shown) == 0)
+    return G_SOURCE_REMOVE;
+  g_free (self->shown);
+  self->shown = g_steal_pointer (&words);
+  gtk_label_set_text (GTK_LABEL (self->totals), totals);
+  while ((child = gtk_widget_get_first_child (self->list)) != NULL)
+    gtk_list_box_remove (GTK_LIST_BOX (self->list), child);
+  for (guint i = 0; i < MIN (list->len, MAX_LINES); i++)
+    gtk_list_box_append (GTK_LIST_BOX (self->list), new_line (list->pdata[i]));
+  return G_SOURCE_REMOVE;
+}
+
+static void
+changed_cb (StudioComparePane *self)
+{
+  if (self->fill == 0)
+    self->fill = g_idle_add (fill_cb, self);
+}
+
+static void
+row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioComparePane *self)
+{
+  const GPtrArray *differences = studio_comparison_get_differences (self->comparison);
+  guint i = (guint)gtk_list_box_row_get_index (row);
+
+  /* Lines that the next idle makes anew are of another list. */
+  if (self->fill == 0 && i < differences->len)
+    g_signal_emit (self, signals[FOLLOW], 0, differences->pdata[i]);
+}
+
+static void
+close_cb (StudioComparePane *self)
+{
+  g_signal_emit (self, signals[CLOSE], 0);
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioComparePane *self)
+{
+  if (key != GDK_KEY_Escape)
+    return FALSE;
+  close_cb (self);
+  return TRUE;
+}
+
+static void
+studio_compare_pane_dispose (GObject *object)
+{
+  StudioComparePane *self = STUDIO_COMPARE_PANE (object);
+  GtkWidget *child;
+
+  g_clear_handle_id (&self->fill, g_source_remove);
+  if (self->comparison != NULL)
+    g_signal_handlers_disconnect_by_data (self->comparison, self);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_object (&self->comparison);
+  g_clear_pointer (&self->shown, g_free);
+  G_OBJECT_CLASS (studio_compare_pane_parent_class)->dispose (object);
+}
+
+static void
+studio_compare_pane_class_init (StudioComparePaneClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_compare_pane_dispose;
+  signals[FOLLOW] = g_signal_new ("follow", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                  G_TYPE_NONE, 1, G_TYPE_POINTER);
+  signals[CLOSE]
+      = g_signal_new ("close", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "comparepane");
+}
+
+static void
+studio_compare_pane_init (StudioComparePane *self)
+{
+}
+
+static GtkWidget *
+new_head (StudioComparePane *self, const char *action, const char *label)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *close = gtk_button_new_from_icon_name ("window-close-symbolic");
+  g_autofree char *text = g_strdup_printf (_ ("Compared with %s"), studio_comparison_get_title (self->comparison));
+
+  self->head = gtk_label_new (text);
+  gtk_label_set_wrap (GTK_LABEL (self->head), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->head), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (self->head), 0);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->head), WIDEST);
+  gtk_widget_set_hexpand (self->head, TRUE);
+  gtk_widget_add_css_class (self->head, "heading");
+  gtk_widget_add_css_class (close, "flat");
+  gtk_widget_add_css_class (close, "circular");
+  gtk_widget_set_valign (close, GTK_ALIGN_START);
+  gtk_widget_set_tooltip_text (close, _ ("End the comparison (Esc)"));
+  g_signal_connect_swapped (close, "clicked", G_CALLBACK (close_cb), self);
+  self->totals = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->totals), TRUE);
+  gtk_label_set_xalign (GTK_LABEL (self->totals), 0);
+  gtk_label_set_max_width_chars (GTK_LABEL (self->totals), WIDEST);
+  gtk_widget_add_css_class (self->totals, "dim-label");
+  gtk_widget_add_css_class (self->totals, "numeric");
+  gtk_box_append (GTK_BOX (line), self->head);
+  gtk_box_append (GTK_BOX (line), close);
+  gtk_box_append (GTK_BOX (box), line);
+  gtk_box_append (GTK_BOX (box), self->totals);
+  if (action != NULL)
+    {
+      GtkWidget *open = gtk_button_new_with_label (label);
+
+      gtk_actionable_set_action_name (GTK_ACTIONABLE (open), action);
+      gtk_widget_set_halign (open, GTK_ALIGN_START);
+      gtk_box_append (GTK_BOX (box), open);
+    }
+  g_object_set (box, "margin-top", 12, "margin-bottom", 6, "margin-start", 12, "margin-end", 12, NULL);
+  return box;
+}
+
+StudioComparePane *
+studio_compare_pane_new (StudioComparison *comparison, const char *action, const char *label)
+{
+  StudioComparePane *self = g_object_new (STUDIO_TYPE_COMPARE_PANE, NULL);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scroller = gtk_scrolled_window_new ();
+  GtkEventController *key = gtk_event_controller_key_new ();
+
+  self->comparison = g_object_ref (comparison);
+  self->list = gtk_list_box_new ();
+  gtk_widget_add_css_class (self->list, "navigation-sidebar");
+  gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), header_cb, NULL, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Differences"), -1);
+  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->list);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  gtk_box_append (GTK_BOX (box), new_head (self, action, label));
+  gtk_box_append (GTK_BOX (box), scroller);
+  gtk_widget_set_parent (box, GTK_WIDGET (self));
+  g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), key);
+  g_signal_connect_swapped (comparison, "changed", G_CALLBACK (changed_cb), self);
+  fill_cb (self);
+  return self;
+}
+
+void
+studio_compare_pane_focus (StudioComparePane *self)
+{
+  GtkWidget *first = gtk_widget_get_first_child (self->list);
+
+  gtk_widget_grab_focus (first != NULL ? first : self->list);
+}

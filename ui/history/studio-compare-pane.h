@@ -1,0 +1,18 @@
+/* What differs between a document and another graph, a line each: choosing one shows where it is. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/document/studio-comparison.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_COMPARE_PANE (studio_compare_pane_get_type ())
+G_DECLARE_FINAL_TYPE (StudioComparePane, studio_compare_pane, STUDIO, COMPARE_PANE, GtkWidget)
+
+/* Signals: "follow"(const LoomDifference *) when a line is chosen, "close". action and label, or NULL, make a button
+ * that opens the other graph. */
+StudioComparePane *studio_compare_pane_new (StudioComparison *comparison, const char *action, const char *label);
+void studio_compare_pane_focus (StudioComparePane *self);
+
+G_END_DECLS
