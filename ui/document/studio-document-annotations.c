@@ -32,7 +32,7 @@ studio_document_add_note (StudioDocument *self, const char *text, double x, doub
   studio_geometry_free_place (studio_document_get_scene (self), &x, &y);
   sx = studio_document_coordinate (x);
   sy = studio_document_coordinate (y);
-  return add_annotation (self, "Add note", loom_element_new (LOOM_TAG_NOTE, "x", sx, "y", sy, "text", text, NULL));
+  return add_annotation (self, _ ("Add note"), loom_element_new (LOOM_TAG_NOTE, "x", sx, "y", sy, "text", text, NULL));
 }
 
 guint64

@@ -1,6 +1,7 @@
 /* The commands that change the graph: each is one transaction, and leaves a graph without torn wires. */
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -196,11 +197,11 @@ studio_document_delete_selection (StudioDocument *self)
           }
     }
 
-  name = n_nodes == 1   ? g_strdup_printf ("Delete %s", only)
-         : n_nodes > 1  ? g_strdup_printf ("Delete %u nodes", n_nodes)
-         : n_wires == 0 ? g_strdup (n_annotations == 1 ? "Delete note or frame" : "Delete notes and frames")
-         : n_wires == 1 ? g_strdup ("Delete wire")
-                        : g_strdup_printf ("Delete %u wires", n_wires);
+  name = n_nodes == 1   ? g_strdup_printf (_ ("Delete %s"), only)
+         : n_nodes > 1  ? g_strdup_printf (ngettext ("Delete %u node", "Delete %u nodes", n_nodes), n_nodes)
+         : n_wires == 0 ? g_strdup (n_annotations == 1 ? _ ("Delete note or frame") : _ ("Delete notes and frames"))
+         : n_wires == 1 ? g_strdup (_ ("Delete wire"))
+                        : g_strdup_printf (ngettext ("Delete %u wire", "Delete %u wires", n_wires), n_wires);
   note_bridges (self, scene);
   studio_document_begin (self, name);
   for (guint i = 0; i < routes->len; i++)
@@ -256,8 +257,8 @@ studio_document_set_element_attribute (StudioDocument *self, LoomElement *elemen
   if (g_strcmp0 (loom_element_get (element, attribute), value) == 0)
     return;
   name = loom_element_get (element, "id") != NULL
-             ? g_strdup_printf ("Set %s of %s", attribute, loom_element_get (element, "id"))
-             : g_strdup_printf ("Set %s", attribute);
+             ? g_strdup_printf (_ ("Set %s of %s"), attribute, loom_element_get (element, "id"))
+             : g_strdup_printf (_ ("Set %s"), attribute);
   key = g_strdup_printf ("%" G_GUINT64_FORMAT "/%s", loom_element_serial (element), attribute);
   studio_document_begin (self, name);
   studio_document_edit (self, loom_edit_set (element, attribute, value));
@@ -419,7 +420,7 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is a node %s here already.", id);
       return FALSE;
     }
-  name = g_strdup_printf ("Rename %s to %s", old, id);
+  name = g_strdup_printf (_ ("Rename %s to %s"), old, id);
   studio_document_begin (self, name);
   rename_in (self, scope, old, id);
   if (loom_element_tag (scope) == LOOM_TAG_MODULE
@@ -439,7 +440,7 @@ studio_document_duplicate (StudioDocument *self)
 
   if (text == NULL)
     return;
-  studio_document_begin (self, "Duplicate");
+  studio_document_begin (self, _ ("Duplicate"));
   if (!studio_clipboard_paste (self, text, NAN, NAN, &error))
     g_warning ("What was just copied cannot be pasted: %s", error->message);
   studio_document_end (self);

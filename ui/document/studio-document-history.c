@@ -1,5 +1,8 @@
 /* The history as a list: two stacks of steps, read as one. */
 #include "ui/document/studio-document-history.h"
+
+#include <glib/gi18n.h>
+
 #include "ui/document/studio-document-private.h"
 
 /* The step that leads to this entry. */
@@ -69,7 +72,7 @@ studio_document_begin_history (StudioDocument *self, const char *path)
   g_ptr_array_set_size (self->redo, 0);
   g_clear_pointer (&self->merge_key, g_free);
   g_free (self->begun_with);
-  self->begun_with = name != NULL ? g_strdup_printf ("Open %s", name) : g_strdup ("Begin");
+  self->begun_with = name != NULL ? g_strdup_printf (_ ("Open %s"), name) : g_strdup (_ ("Begin"));
   self->begun = g_get_real_time ();
   self->saved_step = 0;
   g_signal_emit_by_name (self, "history-changed", 0, before, 1);
