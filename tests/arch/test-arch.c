@@ -113,6 +113,7 @@ static const Rule rules[] = {
     { "ui/document/", "ui/canvas/", "ui/palette/", "ui/run/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
+  { "ui/present", { "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui", { NULL }, { NULL }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
   { "app/gradloom-studio", { "ui/", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },

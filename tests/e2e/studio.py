@@ -36,8 +36,8 @@ class Geometry:
         self.state, self.canvas = {}, None
         for line in lines:
             kind, _, rest = line.partition("\t")
-            if kind == "state":
-                self.state = dict(f.split("=", 1) for f in rest.split("\t"))
+            if kind in ("state", "present"):
+                self.state.update(f.split("=", 1) for f in rest.split("\t"))
                 continue
             fields = rest.split("\t")
             if kind == "wire":

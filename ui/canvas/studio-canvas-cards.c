@@ -104,6 +104,16 @@ studio_canvas_get_card_rect (StudioCanvas *self, const char *node_path, graphene
 }
 
 gboolean
+studio_canvas_get_card_at (StudioCanvas *self, double x, double y, graphene_rect_t *rect)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioHit hit = studio_geometry_hit (scene, &self->view, x, y);
+
+  return hit.kind != STUDIO_HIT_NOTHING && hit.kind != STUDIO_HIT_LINK && hit.kind != STUDIO_HIT_ANNOTATION
+         && studio_canvas_get_card_rect (self, scene->item[hit.item].path, rect);
+}
+
+gboolean
 studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolean output, const char *port,
                               graphene_point_t *point)
 {

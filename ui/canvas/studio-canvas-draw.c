@@ -272,7 +272,7 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
   self->allocating = TRUE;
   scene = studio_canvas_scene (self);
   if (self->fit_pending)
-    studio_canvas_zoom_to_fit (self);
+    studio_canvas_fit_again (self);
   self->allocating = FALSE;
   seen = studio_view_visible (&self->view);
   g_hash_table_iter_init (&iter, self->pins);

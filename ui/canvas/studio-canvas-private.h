@@ -24,7 +24,16 @@ struct _StudioCanvas
   StudioTheme theme;
   gboolean theme_valid;
   gboolean fit_pending; /* until there is a size */
-  gboolean fitted;      /* nothing was moved since the graph was fitted */
+  gboolean fitted;      /* nothing was moved since the graph, or the part that is kept, was fitted */
+  gboolean part_kept;   /* what is fitted is this part, and not all of the graph */
+  StudioRect part;
+  struct
+  {
+    guint tick; /* 0: the view rests */
+    gint64 start;
+    StudioView from, to, last; /* last: as the flight left it */
+    gboolean keeps, keeps_part;
+  } flight;
   gboolean presentation;
   gboolean right_angles;               /* of wires */
   gboolean bare;                       /* no dots */
@@ -32,6 +41,7 @@ struct _StudioCanvas
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */
   StudioComparison *comparison;        /* NULL: with nothing */
   char **spotlight;                    /* ids of the cards that are not dimmed; NULL: none is */
+  char *spotlight_scope;               /* path of the scope whose ids these are; of any other none is dimmed */
 
   gboolean allocating;     /* just now */
   guint sync_tick;         /* before the next frame */
@@ -132,6 +142,7 @@ void studio_canvas_glide (StudioCanvas *self, GArray *before);
 void studio_canvas_finish_glide (StudioCanvas *self); /* at once */
 void studio_canvas_drop_glide (StudioCanvas *self);   /* the scene has changed: there is nothing to finish */
 void studio_canvas_place_again (StudioCanvas *self);
+void studio_canvas_drop_flight (StudioCanvas *self); /* the view stays where it has come to */
 void studio_canvas_restyle (StudioCanvas *self, gboolean texts);
 /* Whether the element is selected; data is the canvas. */
 gboolean studio_canvas_is_selected_cb (guint64 serial, gpointer data);

@@ -1,24 +1,27 @@
-/* The spotlight of a lesson: cards that it does not talk about are dimmed. */
+/* The spotlight of a lesson or a slide: cards that it does not talk about are dimmed. */
 #include "ui/canvas/studio-canvas-private.h"
 
 #define DIMMED 0.3
 
-/* A module that is shown was entered from a card in the light. */
 void
 studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id)
 {
-  const gboolean lit = self->spotlight == NULL || studio_document_scope_depth (self->document) > 0
+  const gboolean lit = self->spotlight == NULL
+                       || !g_str_equal (self->spotlight_scope, studio_document_get_scope_path (self->document))
                        || g_strv_contains ((const char *const *)self->spotlight, id);
 
   gtk_widget_set_opacity (node, lit ? 1 : DIMMED);
 }
 
 void
-studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids)
+studio_canvas_set_spotlight (StudioCanvas *self, const char *scope, const char *const *ids)
 {
   if (ids == NULL ? self->spotlight == NULL
-                  : self->spotlight != NULL && g_strv_equal (ids, (const char *const *)self->spotlight))
+                  : self->spotlight != NULL && g_str_equal (scope, self->spotlight_scope)
+                        && g_strv_equal (ids, (const char *const *)self->spotlight))
     return;
+  g_free (self->spotlight_scope);
+  self->spotlight_scope = g_strdup (scope);
   g_strfreev (self->spotlight);
   self->spotlight = g_strdupv ((char **)ids);
   StudioScene *scene = studio_canvas_scene (self);

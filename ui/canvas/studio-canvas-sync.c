@@ -242,6 +242,7 @@ scope_changed_cb (StudioCanvas *self)
   StudioView *view;
 
   studio_canvas_drop_glide (self);
+  studio_canvas_drop_flight (self);
   studio_canvas_end_gesture (self);
   if (self->scope_path != NULL)
     g_hash_table_replace (self->views, g_strdup (self->scope_path), g_memdup2 (&self->view, sizeof self->view));

@@ -24,7 +24,7 @@ studio_canvas_zoomed (StudioCanvas *self, double before)
 void
 studio_canvas_view_changed (StudioCanvas *self)
 {
-  self->fitted = FALSE;
+  self->fitted = self->part_kept = FALSE;
   studio_canvas_redraw_wires (self);
   studio_canvas_place_again (self);
   g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
@@ -41,6 +41,7 @@ studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
 {
   double before = self->view.zoom;
 
+  studio_canvas_drop_flight (self);
   studio_view_zoom_at (&self->view, zoom, x, y);
   studio_canvas_zoomed (self, before);
 }
@@ -91,6 +92,7 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
       self->fit_pending = TRUE;
       return;
     }
+  studio_canvas_drop_flight (self);
   self->fit_pending = FALSE;
   bounds = studio_geometry_bounds (studio_canvas_scene (self));
   start = first_card (studio_canvas_scene (self));

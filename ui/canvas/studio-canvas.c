@@ -142,6 +142,7 @@ studio_canvas_dispose (GObject *object)
   if (self->document != NULL)
     {
       studio_canvas_drop_glide (self);
+      studio_canvas_drop_flight (self);
       studio_canvas_end_gesture (self);
       studio_canvas_forget_landing (self);
       if (self->pan_tick != 0)
@@ -161,6 +162,7 @@ studio_canvas_dispose (GObject *object)
     gtk_widget_unparent (child);
   g_clear_pointer (&self->spotlight, g_strfreev);
   studio_canvas_set_comparison (self, NULL);
+  g_clear_pointer (&self->spotlight_scope, g_free);
   g_clear_pointer (&self->wires, gsk_render_node_unref);
   g_clear_pointer (&self->pills, gsk_render_node_unref);
   g_clear_object (&self->document);

@@ -57,6 +57,13 @@ void studio_canvas_end_editing (StudioCanvas *self);
 /* The selected cards, frames and notes as large as they fit, at most life-size; everything where nothing is selected.
  */
 void studio_canvas_zoom_to_selection (StudioCanvas *self);
+/* Goes to this part of the canvas, in its units, as large as it fits, in a short flight where animations are on; NULL:
+ * to everything. With keep it is fitted again whenever the canvas gets another size, until somebody moves the view. */
+void studio_canvas_show_part (StudioCanvas *self, const graphene_rect_t *part, gboolean keep);
+/* Fits the part that is kept, else everything, at once. */
+void studio_canvas_fit_again (StudioCanvas *self);
+/* The canvas coordinates of the widget's corner, and the zoom: for what is drawn over the canvas. */
+void studio_canvas_get_view (StudioCanvas *self, double *x, double *y, double *zoom);
 /* The canvas coordinates in the middle of what is seen: where the palette adds. */
 void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
 /* Adds behind the selected card, wired to it, or in the selected wire, or with the card's middle at the middle of what
@@ -68,8 +75,9 @@ void studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend);
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 /* Without dots: while a page with words lies over the canvas. */
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
-/* Dims all cards of the root but those with these ids (NULL: none is dimmed): what a lesson talks about. */
-void studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids);
+/* Dims all cards of a scope ("" the graph, else an instance's path) but those with these ids (NULL: none is dimmed):
+ * what a lesson or a slide talks about. */
+void studio_canvas_set_spotlight (StudioCanvas *self, const char *scope, const char *const *ids);
 /* Marks what differs and shows what is gone, while it is compared with another graph; NULL: it is not. */
 void studio_canvas_set_comparison (StudioCanvas *self, StudioComparison *comparison);
 /* Brings a point into the middle of what is seen, in canvas units. */
@@ -92,6 +100,8 @@ void studio_canvas_set_progress (StudioCanvas *self, const char *node_path, doub
 
 /* Where the card of a path is, in the canvas widget's pixels; FALSE when it is not in the present scope. For tests. */
 gboolean studio_canvas_get_card_rect (StudioCanvas *self, const char *node_path, graphene_rect_t *rect);
+/* The card under a point in pixels; FALSE where there is none. */
+gboolean studio_canvas_get_card_at (StudioCanvas *self, double x, double y, graphene_rect_t *rect);
 gboolean studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolean output, const char *port,
                                        graphene_point_t *point);
 /* Where a point is that a wire of the present scope is led through; STUDIO_NO_ITEM: the wire's middle. For tests. */

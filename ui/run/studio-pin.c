@@ -40,6 +40,7 @@ struct _StudioPins
   GHashTable *stacks; /* path of a node → GtkBox of its pins */
   char *loss_path;    /* the card that shows the loss */
   GtkWidget *stage;   /* weak: on the projector, where a map is shown large; else NULL */
+  char **shown;       /* tensors whose pins are seen; NULL: all */
 };
 
 G_DEFINE_TYPE (StudioPins, studio_pins, G_TYPE_OBJECT)
@@ -421,6 +422,34 @@ studio_pins_set_presentation (StudioPins *self, GtkWidget *stage)
     size_pin (g_ptr_array_index (self->pins, i));
 }
 
+static gboolean
+is_shown (Pin *pin)
+{
+  const char *const *shown = (const char *const *)pin->pins->shown;
+  return shown == NULL || g_strv_contains (shown, pin->tensor);
+}
+
+static void
+show_pins (StudioPins *self)
+{
+  Pin *map = first_map (self);
+  for (guint i = 0; i < self->pins->len; i++)
+    {
+      Pin *pin = g_ptr_array_index (self->pins, i);
+      gtk_widget_set_visible (pin->frame, is_shown (pin));
+    }
+  if (self->stage != NULL && map != NULL && gtk_widget_get_parent (map->frame) == self->stage)
+    gtk_widget_set_visible (self->stage, is_shown (map));
+}
+
+void
+studio_pins_set_shown (StudioPins *self, const char *const *tensors)
+{
+  g_strfreev (self->shown);
+  self->shown = g_strdupv ((char **)tensors);
+  show_pins (self);
+}
+
 /* ---- the loss on its card ------------------------------------------------------------------ */
 
 static void
@@ -497,6 +526,7 @@ pins_dispose (GObject *object)
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->loss_path, g_free);
+  g_clear_pointer (&self->shown, g_strfreev);
   G_OBJECT_CLASS (studio_pins_parent_class)->dispose (object);
 }
 

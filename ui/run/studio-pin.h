@@ -25,6 +25,8 @@ void studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradi
 gboolean studio_pins_has (StudioPins *self, const char *node_path);
 /* The heat map of this node, else the first one; NULL when none is pinned. tensor receives its name (transfer none). */
 StudioHeatMap *studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor);
+/* Hides all pins but those of these tensors; NULL: all are seen. */
+void studio_pins_set_shown (StudioPins *self, const char *const *tensors);
 /* Larger, for the back row; the first map goes from its card to the stage, a box of its own. NULL: as usual. */
 void studio_pins_set_presentation (StudioPins *self, GtkWidget *stage);
 

@@ -201,6 +201,18 @@ canvas_action_cb (StudioPage *self, GVariant *parameter)
   canvas_cb (self, g_variant_get_string (parameter, NULL));
 }
 
+static void
+next_slide_cb (StudioPage *self, GVariant *parameter)
+{
+  studio_page_walk_slides (self, 1);
+}
+
+static void
+previous_slide_cb (StudioPage *self, GVariant *parameter)
+{
+  studio_page_walk_slides (self, -1);
+}
+
 #define PLAIN(function)                                                                                                \
   static void function##_cb (StudioPage *self, GVariant *parameter)                                                    \
   {                                                                                                                    \
@@ -222,6 +234,12 @@ PLAIN (compare_saved)
 PLAIN (compare_run)
 PLAIN (end_comparison)
 PLAIN (ask_learning_rate)
+PLAIN (add_slide)
+PLAIN (show_slides)
+PLAIN (toggle_spotlight)
+PLAIN (toggle_pen)
+PLAIN (toggle_eraser)
+PLAIN (clear_drawing)
 #undef PLAIN
 
 /* One row a command: what runs it, and how lists of actions, menus and the window of shortcuts show it. What has no
@@ -327,6 +345,26 @@ static const struct
     N_ ("_Documentation of the layer"),
     { "<Shift>F1" },
     "help formula" },
+  { "show-slides", NULL, show_slides_cb, N_ ("View"), N_ ("Show the _views of a lecture"), { NULL }, "slides path" },
+  { "add-slide", NULL, add_slide_cb, N_ ("View"), N_ ("_Add a view of what is seen"), { NULL }, "slide lecture path" },
+  { "next-slide", NULL, next_slide_cb, N_ ("View"), N_ ("Next view of the lecture"), { NULL }, "slide page down" },
+  { "previous-slide",
+    NULL,
+    previous_slide_cb,
+    N_ ("View"),
+    N_ ("Previous view of the lecture"),
+    { NULL },
+    "slide page up" },
+  { "spotlight",
+    NULL,
+    toggle_spotlight_cb,
+    N_ ("View"),
+    N_ ("The pointer as a _spotlight"),
+    { NULL },
+    "light dim lecture" },
+  { "pen", NULL, toggle_pen_cb, N_ ("View"), N_ ("_Draw over the canvas"), { NULL }, "pen ink stylus annotate" },
+  { "eraser", NULL, toggle_eraser_cb, N_ ("View"), N_ ("_Erase what was drawn"), { NULL }, "rubber pen" },
+  { "clear-drawing", NULL, clear_drawing_cb, N_ ("View"), N_ ("_Clear what was drawn"), { NULL }, "pen ink wipe" },
   { "write-lesson", NULL, write_lesson_cb, N_ ("Edit"), N_ ("_Write a lesson"), { NULL }, "teach page goal markdown" },
   { "find", NULL, find_cb, N_ ("Edit"), N_ ("_Find a layer"), { "<Control>f" }, "search outline" },
   { "arrange", NULL, arrange_cb, NULL, NULL, { NULL }, NULL },

@@ -86,8 +86,8 @@ append_equation (GString *markup, const StudioScene *scene, const StudioItem *it
     g_string_append (markup, ")");
 }
 
-/* Equation, shape and the operator's formula of the selected layer, readable from the last row; the graph's name where
- * nothing is selected. */
+/* Equation, shape and the operator's formula of the selected layer, readable from the last row; where nothing is
+ * selected the title of the view, or the graph's name. */
 void
 studio_page_show_caption (StudioPage *self)
 {
@@ -96,9 +96,13 @@ studio_page_show_caption (StudioPage *self)
                 ? studio_scene_find (scene, studio_document_get_selected (self->document, 0))
                 : STUDIO_NO_ITEM;
   gtk_widget_set_visible (self->caption_card, self->presenting);
+  gtk_widget_remove_css_class (self->caption_label, "slide-title");
   if (i == STUDIO_NO_ITEM)
     {
-      g_autofree char *title = studio_document_dup_title (self->document);
+      const int at = self->presenting ? studio_slides_get_current (self->slides) : -1;
+      g_autofree char *title
+          = at >= 0 ? studio_slides_dup_title (self->slides, (guint)at) : studio_document_dup_title (self->document);
+      gtk_widget_add_css_class (self->caption_label, "slide-title");
       gtk_label_set_text (GTK_LABEL (self->caption_label), title);
       keep_caption_height (self);
       return;

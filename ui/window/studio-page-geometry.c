@@ -72,6 +72,11 @@ studio_page_dump_state (StudioPage *self)
   GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
   g_autofree char *selected = studio_page_dup_selected_path (self);
   g_autofree char *folder = g_strdup (studio_run_get_folder (run));
+  g_printerr ("geometry present\tslide=%d\tslides=%u\tspotlight=%d\ttool=%d\tstrokes=%u\tzoom=%.4f\n",
+              studio_slides_get_current (self->slides), studio_slides_n (self->slides),
+              studio_present_layer_get_spotlight (self->present_layer),
+              studio_present_layer_get_tool (self->present_layer), studio_present_layer_n_strokes (self->present_layer),
+              studio_canvas_get_zoom (self->canvas));
   g_printerr (
       "geometry state\trun=%s\tstep=%" G_GINT64_FORMAT "\tloss=%.17g\tpoints=%zu\tprevious=%zu\tmarks=%u\tpid=%s"
       "\tpause_ms=%.1f\tmap_step=%" G_GINT64_FORMAT

@@ -51,7 +51,9 @@ fit_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
       return G_SOURCE_CONTINUE;
     }
   self->fit_frames = 0;
-  studio_canvas_zoom_to_fit (self->canvas);
+  /* On the way to the whole screen the window may have been lower. */
+  studio_page_show_key_card (self);
+  studio_canvas_fit_again (self->canvas);
   return G_SOURCE_REMOVE;
 }
 

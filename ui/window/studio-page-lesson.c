@@ -14,7 +14,7 @@ apply_page (StudioPage *self)
   const LoomLessonPage *page
       = gtk_widget_get_mapped (GTK_WIDGET (self->lesson_pane)) ? studio_lesson_page (self->lesson) : NULL;
 
-  studio_canvas_set_spotlight (self->canvas, page != NULL ? (const char *const *)page->spotlight : NULL);
+  studio_canvas_set_spotlight (self->canvas, "", page != NULL ? (const char *const *)page->spotlight : NULL);
   studio_palette_set_offered (self->palette, page != NULL ? (const char *const *)page->palette : NULL);
 }
 

@@ -1,22 +1,51 @@
 /* The projector: panes gone, text larger, keys shown, and a few single keys that only count here. The window's own part
  * of it, the whole screen, is studio-window-present.c. */
 #include <glib/gi18n.h>
-#include <math.h>
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-page-private.h"
 
-#define HINTS                                                                                                          \
-  N_ ("<b>→</b> next   <b>Space</b> %1$s   <b>Ctrl Enter</b> %2$s   <b>L</b> learning rate   <b>Esc</b> leave")
+/* "<b>S</b> spotlight": a key and what it does now. */
+static void
+append_key (GString *text, const char *key, const char *does)
+{
+  g_string_append_printf (text, "%s<b>%s</b> %s", text->len > 0 ? "   " : "", key, does);
+}
 
 static void
-show_keys (StudioPage *self)
+append_pen_keys (GString *text)
+{
+  append_key (text, "1 – 4", _ ("colours"));
+  append_key (text, "E", _ ("eraser"));
+  append_key (text, "C", _ ("clear"));
+  append_key (text, "Esc", _ ("put the pen away"));
+}
+
+static void
+append_keys (StudioPage *self, GString *text)
 {
   StudioRunState state = studio_run_get_state (self->run);
   gboolean running = state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_STARTING;
-  g_autofree char *text
-      = g_strdup_printf (_ (HINTS), running ? _ ("pause") : _ ("step"), running ? _ ("pause") : C_ ("verb", "train"));
-  gtk_label_set_markup (GTK_LABEL (self->key_label), text);
+  if (studio_slides_n (self->slides) > 0)
+    append_key (text, "Page Down", _ ("next view"));
+  append_key (text, "→", _ ("next"));
+  append_key (text, "Space", running ? _ ("pause") : _ ("step"));
+  append_key (text, "Ctrl Enter", running ? _ ("pause") : C_ ("verb", "train"));
+  append_key (text, "L", _ ("learning rate"));
+  append_key (text, "S", _ ("spotlight"));
+  append_key (text, "P", _ ("pen"));
+  append_key (text, "Esc", _ ("leave"));
+}
+
+void
+studio_page_show_keys (StudioPage *self)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  if (studio_present_layer_get_tool (self->present_layer) != STUDIO_TOOL_NONE)
+    append_pen_keys (text);
+  else
+    append_keys (self, text);
+  gtk_label_set_markup (GTK_LABEL (self->key_label), text->str);
 }
 
 /* From here on the text is large enough for the back row as it is. */
@@ -30,6 +59,12 @@ is_crowded (StudioPage *self)
   GtkWindow *window = studio_page_get_window (self);
   return window != NULL
          && gtk_widget_get_height (GTK_WIDGET (window)) < CROWDED_PIXELS * studio_text_scale (GTK_WIDGET (window));
+}
+
+void
+studio_page_show_key_card (StudioPage *self)
+{
+  gtk_widget_set_visible (self->key_card, self->presenting && !is_crowded (self));
 }
 
 void
@@ -53,60 +88,13 @@ studio_page_set_presenting (StudioPage *self, gboolean on)
   studio_pins_set_presentation (self->pins, on ? self->stage : NULL);
   self->caption_room = 0;
   gtk_widget_set_size_request (self->caption_label, -1, -1);
-  /* Where the text is large and the screen low, the map needs the room. */
-  gtk_widget_set_visible (self->key_card, on && !is_crowded (self));
+  studio_page_show_key_card (self);
   studio_page_update_layout (self);
-  show_keys (self);
+  studio_page_show_keys (self);
   studio_page_show_caption (self);
+  studio_page_present_slides (self);
   studio_page_focus (self);
   studio_page_fit_soon (self);
-}
-
-/* ---- the learning rate ------------------------------------------------------------------------- */
-
-static void
-close_lr_card (StudioPage *self)
-{
-  gtk_widget_set_visible (self->lr_card, FALSE);
-  gtk_widget_grab_focus (self->lr_return != NULL ? self->lr_return : GTK_WIDGET (self->canvas));
-  g_clear_weak_pointer (&self->lr_return);
-}
-
-static void
-lr_activate_cb (GtkEntry *entry, StudioPage *self)
-{
-  char *end;
-  const char *text = gtk_editable_get_text (GTK_EDITABLE (entry));
-  double value = g_ascii_strtod (text, &end);
-  if (*text == '\0' || *end != '\0' || !isfinite (value) || value <= 0)
-    {
-      gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
-      return;
-    }
-  gtk_widget_remove_css_class (GTK_WIDGET (entry), "error");
-  if (studio_run_is_live (self->run))
-    studio_run_set_hyper (self->run, "lr", value);
-  else
-    studio_page_toast (self, _ ("Nothing trains now: the learning rate is in the training settings."));
-  close_lr_card (self);
-}
-
-void
-studio_page_ask_learning_rate (StudioPage *self)
-{
-  if (!self->presenting)
-    {
-      studio_page_show_panel (self);
-      studio_run_panel_focus_learning_rate (self->run_panel);
-      return;
-    }
-  g_set_weak_pointer (&self->lr_return, gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self))));
-  double lr = studio_run_get_lr (self->run);
-  g_autofree char *text = isnan (lr) ? g_strdup ("") : g_strdup_printf ("%g", lr);
-  gtk_editable_set_text (GTK_EDITABLE (self->lr_card_entry), text);
-  gtk_widget_set_visible (self->lr_card, TRUE);
-  gtk_widget_grab_focus (self->lr_card_entry);
-  gtk_editable_select_region (GTK_EDITABLE (self->lr_card_entry), 0, -1);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
@@ -172,7 +160,9 @@ studio_page_presenting_key (StudioPage *self, guint keyval, GdkModifierType stat
   if ((state & (GDK_CONTROL_MASK | GDK_ALT_MASK)) != 0)
     return FALSE;
   if (keyval == GDK_KEY_Escape && gtk_widget_get_visible (self->lr_card))
-    close_lr_card (self);
+    studio_page_close_learning_rate (self);
+  else if (keyval == GDK_KEY_Escape)
+    return studio_page_put_pen_away (self);
   else if (is_typing (self))
     return FALSE;
   else if (keyval == GDK_KEY_space)
@@ -183,14 +173,14 @@ studio_page_presenting_key (StudioPage *self, guint keyval, GdkModifierType stat
   else if (keyval == GDK_KEY_l || keyval == GDK_KEY_L)
     studio_page_ask_learning_rate (self);
   else
-    return FALSE;
+    return studio_page_slide_key (self, keyval);
   return TRUE;
 }
 
 void
 studio_page_setup_presentation (StudioPage *self)
 {
-  g_signal_connect (self->lr_card_entry, "activate", G_CALLBACK (lr_activate_cb), self);
+  studio_page_setup_learning_rate (self);
   g_signal_connect_swapped (self->document, "selection-changed", G_CALLBACK (studio_page_show_caption), self);
-  g_signal_connect_swapped (self->run, "state-changed", G_CALLBACK (show_keys), self);
+  g_signal_connect_swapped (self->run, "state-changed", G_CALLBACK (studio_page_show_keys), self);
 }

@@ -1,7 +1,8 @@
 /* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -actions.c (the table of
  * commands), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
  * do to the file), -run.c (training), -status.c (title and totals), -faults.c (their list), -panes.c, -view.c,
- * -lesson.c, -present.c and -caption.c (the projector), -geometry.c (for tests). */
+ * -lesson.c, -present.c and -caption.c (the projector), -slides.c (the views of a lecture), -rate.c (the learning rate),
+ * -geometry.c (for tests). */
 #pragma once
 
 #include "ui/run/studio-run-bars.h"
@@ -11,6 +12,8 @@
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/palette/studio-outline.h"
 #include "ui/palette/studio-palette.h"
+#include "ui/present/studio-present-layer.h"
+#include "ui/present/studio-slides-pane.h"
 #include "ui/run/studio-pin.h"
 #include "ui/window/studio-commands.h"
 #include "ui/window/studio-devices.h"
@@ -30,7 +33,8 @@ struct _StudioPage
   GtkWidget *minimap;
   GtkWidget *split, *upper, *middle, *stage, *canvas_overlay;
   StudioPanes *panes;
-  GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
+  GtkWidget *caption_card, *caption_label, *note_scroller, *notes, *key_card, *key_label, *slide_label, *lr_card,
+      *lr_card_entry;
   GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
 
   StudioDocument *document;
@@ -46,6 +50,10 @@ struct _StudioPage
   StudioLesson *lesson;
   StudioLessonPane *lesson_pane;
   const char *lesson_tab; /* the title of its tab; NULL: it is not there */
+  StudioSlides *slides;
+  StudioSlidesPane *slides_pane;
+  gboolean slides_tab; /* it is there */
+  StudioPresentLayer *present_layer;
   GtkWidget *start_page, *faults_list;
   GtkWidget *history_pane; /* NULL while its page is not there */
   GtkWidget *compare_pane; /* NULL while nothing is compared */
@@ -163,7 +171,32 @@ gboolean studio_page_is_comparing (StudioPage *self);
 /* ---- presentation ---- */
 void studio_page_setup_presentation (StudioPage *self);
 void studio_page_show_caption (StudioPage *self);
+void studio_page_show_keys (StudioPage *self);
+/* Shows the keys, unless the text is large and the screen low: then the map needs the room. */
+void studio_page_show_key_card (StudioPage *self);
+
+/* ---- the learning rate (-rate.c) ---- */
+void studio_page_setup_learning_rate (StudioPage *self);
 void studio_page_ask_learning_rate (StudioPage *self);
+void studio_page_close_learning_rate (StudioPage *self);
+
+/* ---- views of a lecture (-slides.c) ---- */
+void studio_page_setup_slides (StudioPage *self);
+void studio_page_dispose_slides (StudioPage *self);
+/* The presentation has begun or ended. */
+void studio_page_present_slides (StudioPage *self);
+/* The next view (by 1) or the one before (by -1). */
+void studio_page_walk_slides (StudioPage *self, int by);
+void studio_page_add_slide (StudioPage *self);
+void studio_page_show_slides (StudioPage *self); /* their list */
+/* Keys of views, spotlight and pen; FALSE: it is none of them. */
+gboolean studio_page_slide_key (StudioPage *self, guint key);
+/* Puts pen or eraser away; FALSE: there was none. */
+gboolean studio_page_put_pen_away (StudioPage *self);
+void studio_page_toggle_spotlight (StudioPage *self);
+void studio_page_toggle_pen (StudioPage *self);
+void studio_page_toggle_eraser (StudioPage *self);
+void studio_page_clear_drawing (StudioPage *self);
 
 /* ---- layout (-layout.c) ---- */
 void studio_page_update_layout (StudioPage *self);

@@ -222,6 +222,7 @@ studio_page_init (StudioPage *self)
   studio_page_setup_presentation (self);
   studio_page_setup_lesson (self);
   studio_page_setup_compare (self);
+  studio_page_setup_slides (self);
   studio_page_setup_run (self);
   connect_parts (self);
   if (!studio_document_keep_journal (self->document, NULL, &error))
@@ -250,6 +251,7 @@ page_dispose (GObject *object)
   g_clear_weak_pointer (&self->lr_return);
   studio_page_dispose_actions (self);
   studio_page_dispose_lesson (self);
+  studio_page_dispose_slides (self);
   g_clear_object (&self->pins);
   g_clear_object (&self->times);
   g_clear_object (&self->run);
@@ -289,6 +291,9 @@ studio_page_class_init (StudioPageClass *klass)
   CHILD (stage);
   CHILD (caption_card);
   CHILD (caption_label);
+  CHILD (note_scroller);
+  CHILD (notes);
+  CHILD (slide_label);
   CHILD (key_card);
   CHILD (key_label);
   CHILD (lr_card);

@@ -1,0 +1,29 @@
+/* The pointer as a spotlight: which parts of the canvas are dark around it. Arithmetic, without widgets.
+ *
+ * The dark is cut into tiles that keep their places, so that a moved pointer changes only those at the edge of the
+ * light and the canvas behind all others is not drawn again. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define STUDIO_BEAM_TILE 64.0 /* pixels */
+
+typedef struct
+{
+  double x, y, radius;                            /* the circle of light */
+  double card_x, card_y, card_width, card_height; /* the card under the pointer; width 0: none */
+} StudioBeam;
+
+typedef enum
+{
+  STUDIO_BEAM_DARK,
+  STUDIO_BEAM_LIT,
+  STUDIO_BEAM_EDGE /* partly */
+} StudioBeamTile;
+
+/* Of the rectangle with this corner and size, in the pixels of the beam. */
+StudioBeamTile studio_beam_tile (const StudioBeam *beam, double x, double y, double width, double height);
+
+G_END_DECLS

@@ -1,0 +1,253 @@
+/* Fields of a view; see the header. */
+#include "ui/present/studio-slide-fields.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/present/studio-slide-show.h"
+
+struct _StudioSlideFields
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioSlides *slides;
+  GtkWidget *box, *title, *text, *light, *everything, *pins;
+  gboolean filling;
+};
+
+G_DEFINE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, GTK_TYPE_WIDGET)
+
+/* ---- from the fields to the document ------------------------------------------------- */
+
+static void
+title_cb (GtkEditable *editable, StudioSlideFields *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+
+  if (!self->filling && i >= 0)
+    studio_slides_set (self->slides, (guint)i, "title", gtk_editable_get_text (editable));
+}
+
+static char *
+dup_text (StudioSlideFields *self)
+{
+  GtkTextBuffer *buffer = gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->text));
+  GtkTextIter start, end;
+
+  gtk_text_buffer_get_bounds (buffer, &start, &end);
+  return gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
+}
+
+static void
+text_cb (StudioSlideFields *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+  g_autofree char *text = dup_text (self);
+
+  if (!self->filling && i >= 0)
+    studio_slides_set_text (self->slides, (guint)i, text);
+}
+
+static void
+light_cb (StudioSlideFields *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+  g_autofree char *ids = studio_slide_dup_selected (self->document);
+
+  if (i >= 0)
+    studio_slides_set (self->slides, (guint)i, "spotlight", ids);
+}
+
+static void
+everything_cb (StudioSlideFields *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+
+  if (i >= 0)
+    studio_slides_set (self->slides, (guint)i, "spotlight", NULL);
+}
+
+/* All that are checked, of all that there are; where all are, new ones will be, too. */
+static void
+pin_cb (StudioSlideFields *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+  g_autoptr (GString) tensors = g_string_new (NULL);
+  gboolean all = TRUE;
+
+  if (self->filling || i < 0)
+    return;
+  for (GtkWidget *check = gtk_widget_get_first_child (self->pins); check != NULL;
+       check = gtk_widget_get_next_sibling (check))
+    if (gtk_check_button_get_active (GTK_CHECK_BUTTON (check)))
+      g_string_append_printf (tensors, "%s%s", tensors->len > 0 ? " " : "",
+                              (const char *)g_object_get_data (G_OBJECT (check), "tensor"));
+    else
+      all = FALSE;
+  studio_slides_set (self->slides, (guint)i, "pins", all ? NULL : tensors->str);
+}
+
+/* ---- from the document to the fields ----------------------------------------------------- */
+
+static void
+fill_pins (StudioSlideFields *self, const LoomSlide *slide)
+{
+  const LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
+  const LoomElement *view = loom_element_find (root, LOOM_TAG_VIEW);
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->pins)) != NULL)
+    gtk_box_remove (GTK_BOX (self->pins), child);
+  for (guint i = 0; view != NULL && slide != NULL && i < loom_element_n_children (view); i++)
+    {
+      const LoomElement *pin = loom_element_child (view, i);
+      const char *tensor = loom_element_get (pin, "tensor");
+
+      if (loom_element_tag (pin) != LOOM_TAG_PIN || tensor == NULL)
+        continue;
+      g_autofree char *label = g_strdup_printf (_ ("Show the pin of %s"), tensor);
+      GtkWidget *check = gtk_check_button_new_with_label (label);
+      g_object_set_data_full (G_OBJECT (check), "tensor", g_strdup (tensor), g_free);
+      gtk_check_button_set_active (GTK_CHECK_BUTTON (check),
+                                   slide->pins == NULL || g_strv_contains ((const char *const *)slide->pins, tensor));
+      g_signal_connect_swapped (check, "toggled", G_CALLBACK (pin_cb), self);
+      gtk_box_append (GTK_BOX (self->pins), check);
+    }
+}
+
+static void
+fill_words (StudioSlideFields *self, const LoomSlide *slide)
+{
+  g_autofree char *ids = slide->spotlight != NULL ? g_strjoinv (", ", slide->spotlight) : NULL;
+  g_autofree char *light
+      = ids != NULL ? g_strdup_printf (_ ("In the light: %s"), ids) : g_strdup (_ ("All is in the light."));
+  g_autofree char *text = dup_text (self);
+
+  gtk_label_set_text (GTK_LABEL (self->light), light);
+  gtk_widget_set_sensitive (self->everything, ids != NULL);
+  /* A field that one is typing in has its own words already. */
+  if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->title)), slide->title) != 0)
+    gtk_editable_set_text (GTK_EDITABLE (self->title), slide->title);
+  if (!gtk_widget_has_focus (self->text) && strcmp (text, slide->text) != 0)
+    gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->text)), slide->text, -1);
+}
+
+static void
+fill (StudioSlideFields *self)
+{
+  const LoomSlide *slide = studio_slides_get_current_slide (self->slides);
+
+  gtk_widget_set_visible (self->box, slide != NULL);
+  if (slide == NULL)
+    return;
+  self->filling = TRUE;
+  fill_words (self, slide);
+  fill_pins (self, slide);
+  self->filling = FALSE;
+}
+
+/* ---- parts --------------------------------------------------------------------------------- */
+
+static GtkWidget *
+append_label (StudioSlideFields *self, const char *words, const char *css)
+{
+  GtkWidget *label = gtk_label_new (words);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_widget_add_css_class (label, css);
+  gtk_box_append (GTK_BOX (self->box), label);
+  return label;
+}
+
+static void
+append_text (StudioSlideFields *self)
+{
+  GtkWidget *label = append_label (self, _ ("Note (Markdown)"), "caption-heading"), *frame = gtk_scrolled_window_new ();
+
+  self->text = gtk_text_view_new ();
+  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->text), GTK_WRAP_WORD_CHAR);
+  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->text), FALSE);
+  g_object_set (self->text, "left-margin", 6, "right-margin", 6, "top-margin", 6, "bottom-margin", 6, NULL);
+  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->text), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (frame), self->text);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (frame), 110);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (frame), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_widget_add_css_class (frame, "card");
+  gtk_box_append (GTK_BOX (self->box), frame);
+  g_signal_connect_swapped (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->text)), "changed", G_CALLBACK (text_cb),
+                            self);
+}
+
+static GtkWidget *
+append_button (StudioSlideFields *self, GtkWidget *box, const char *words, GCallback callback)
+{
+  GtkWidget *button = gtk_button_new_with_mnemonic (words);
+
+  g_signal_connect_swapped (button, "clicked", callback, self);
+  gtk_box_append (GTK_BOX (box), button);
+  return button;
+}
+
+static void
+slide_fields_dispose (GObject *object)
+{
+  StudioSlideFields *self = STUDIO_SLIDE_FIELDS (object);
+
+  if (self->slides != NULL)
+    g_signal_handlers_disconnect_by_data (self->slides, self);
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_object (&self->slides);
+  g_clear_object (&self->document);
+  G_OBJECT_CLASS (studio_slide_fields_parent_class)->dispose (object);
+}
+
+static void
+studio_slide_fields_class_init (StudioSlideFieldsClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = slide_fields_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+}
+
+static void
+studio_slide_fields_init (StudioSlideFields *self)
+{
+  GtkWidget *label, *bar = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+  label = append_label (self, _ ("Title"), "caption-heading");
+  self->title = gtk_entry_new ();
+  gtk_accessible_update_relation (GTK_ACCESSIBLE (self->title), GTK_ACCESSIBLE_RELATION_LABELLED_BY, label, NULL, -1);
+  g_signal_connect (self->title, "changed", G_CALLBACK (title_cb), self);
+  gtk_box_append (GTK_BOX (self->box), self->title);
+  append_text (self);
+  self->light = append_label (self, "", "caption");
+  append_button (self, bar, _ ("Light the _selection"), G_CALLBACK (light_cb));
+  self->everything = append_button (self, bar, _ ("Light _everything"), G_CALLBACK (everything_cb));
+  gtk_box_append (GTK_BOX (self->box), bar);
+  self->pins = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gtk_box_append (GTK_BOX (self->box), self->pins);
+}
+
+StudioSlideFields *
+studio_slide_fields_new (StudioDocument *document, StudioSlides *slides)
+{
+  StudioSlideFields *self = g_object_new (STUDIO_TYPE_SLIDE_FIELDS, NULL);
+
+  self->document = g_object_ref (document);
+  self->slides = g_object_ref (slides);
+  g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
+  g_signal_connect_swapped (slides, "current-changed", G_CALLBACK (fill), self);
+  fill (self);
+  return self;
+}
+
+void
+studio_slide_fields_focus_title (StudioSlideFields *self)
+{
+  gtk_widget_grab_focus (self->title);
+}

@@ -1,0 +1,317 @@
+/* The list of views: rows that are dragged or moved by keys, and below them the fields of the one that is shown. */
+#include "ui/present/studio-slides-pane.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/present/studio-slide-fields.h"
+#include "ui/present/studio-slide-show.h"
+
+struct _StudioSlidesPane
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioCanvas *canvas; /* weak */
+  StudioSlides *slides;
+  GtkWidget *box, *list, *hint, *up, *down, *remove, *renew;
+  StudioSlideFields *fields;
+  gboolean filling;
+};
+
+G_DEFINE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, GTK_TYPE_WIDGET)
+
+/* ---- commands ---------------------------------------------------------------------- */
+
+void
+studio_slides_pane_add (StudioSlidesPane *self)
+{
+  g_autoptr (LoomSlide) slide = studio_slide_capture (self->document, self->canvas);
+
+  studio_slides_add (self->slides, slide);
+  studio_slide_fields_focus_title (self->fields);
+}
+
+static void
+renew_cb (StudioSlidesPane *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+  g_autoptr (LoomSlide) now = studio_slide_capture (self->document, self->canvas);
+
+  if (i >= 0)
+    studio_slides_set_part (self->slides, (guint)i, now);
+}
+
+static void
+remove_cb (StudioSlidesPane *self)
+{
+  const int i = studio_slides_get_current (self->slides);
+
+  if (i >= 0)
+    studio_slides_remove (self->slides, (guint)i);
+}
+
+/* The row with the focus keeps it on its way. */
+static void
+focus_current (StudioSlidesPane *self)
+{
+  GtkListBoxRow *row = gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list));
+
+  if (row != NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (row));
+}
+
+static void
+move_by (StudioSlidesPane *self, int by)
+{
+  const int i = studio_slides_get_current (self->slides), to = i + by;
+
+  if (i < 0 || to < 0 || to >= (int)studio_slides_n (self->slides))
+    return;
+  studio_slides_move (self->slides, (guint)i, (guint)to);
+  focus_current (self);
+}
+
+static void
+up_cb (StudioSlidesPane *self)
+{
+  move_by (self, -1);
+}
+
+static void
+down_cb (StudioSlidesPane *self)
+{
+  move_by (self, 1);
+}
+
+static void
+row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioSlidesPane *self)
+{
+  const int i = gtk_list_box_row_get_index (row);
+
+  studio_slides_set_current (self->slides, i);
+  if (self->canvas != NULL)
+    studio_slide_show (self->document, self->canvas, studio_slides_get (self->slides, (guint)i), FALSE);
+}
+
+/* Walking the rows by keys shows their fields; Enter goes there. */
+static void
+row_selected_cb (GtkListBox *list, GtkListBoxRow *row, StudioSlidesPane *self)
+{
+  if (!self->filling && row != NULL)
+    studio_slides_set_current (self->slides, gtk_list_box_row_get_index (row));
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioSlidesPane *self)
+{
+  const GdkModifierType mods = state & gtk_accelerator_get_default_mod_mask ();
+
+  if (mods == GDK_ALT_MASK && (key == GDK_KEY_Up || key == GDK_KEY_Down))
+    move_by (self, key == GDK_KEY_Up ? -1 : 1);
+  else if (mods == 0 && key == GDK_KEY_Delete)
+    {
+      remove_cb (self);
+      focus_current (self);
+    }
+  else if (mods == 0 && key == GDK_KEY_F2)
+    studio_slide_fields_focus_title (self->fields);
+  else
+    return GDK_EVENT_PROPAGATE;
+  return GDK_EVENT_STOP;
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static GdkContentProvider *
+prepare_cb (GtkDragSource *source, double x, double y, GtkListBoxRow *row)
+{
+  return gdk_content_provider_new_typed (G_TYPE_INT, gtk_list_box_row_get_index (row));
+}
+
+static void
+drag_begin_cb (GtkDragSource *source, GdkDrag *drag, GtkWidget *row)
+{
+  g_autoptr (GdkPaintable) picture = gtk_widget_paintable_new (row);
+
+  gtk_drag_source_set_icon (source, picture, 0, 0);
+}
+
+static gboolean
+drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioSlidesPane *self)
+{
+  GtkWidget *row = gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (target));
+
+  studio_slides_move (self->slides, (guint)g_value_get_int (value),
+                      (guint)gtk_list_box_row_get_index (GTK_LIST_BOX_ROW (row)));
+  return TRUE;
+}
+
+static void
+make_draggable (StudioSlidesPane *self, GtkWidget *row)
+{
+  GtkDragSource *source = gtk_drag_source_new ();
+  GtkDropTarget *target = gtk_drop_target_new (G_TYPE_INT, GDK_ACTION_MOVE);
+
+  gtk_drag_source_set_actions (source, GDK_ACTION_MOVE);
+  g_signal_connect (source, "prepare", G_CALLBACK (prepare_cb), row);
+  g_signal_connect (source, "drag-begin", G_CALLBACK (drag_begin_cb), row);
+  g_signal_connect (target, "drop", G_CALLBACK (drop_cb), self);
+  gtk_widget_add_controller (row, GTK_EVENT_CONTROLLER (source));
+  gtk_widget_add_controller (row, GTK_EVENT_CONTROLLER (target));
+}
+
+static GtkWidget *
+row_new (StudioSlidesPane *self, guint i)
+{
+  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  g_autofree char *title = studio_slides_dup_title (self->slides, i), *number = g_strdup_printf ("%u", i + 1);
+  GtkWidget *label = gtk_label_new (title), *count = gtk_label_new (number);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_widget_add_css_class (count, "dim-label");
+  gtk_widget_add_css_class (count, "numeric");
+  gtk_box_append (GTK_BOX (box), count);
+  gtk_box_append (GTK_BOX (box), label);
+  g_object_set (box, "margin-top", 6, "margin-bottom", 6, "margin-start", 6, "margin-end", 6, NULL);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  make_draggable (self, row);
+  return row;
+}
+
+static void
+show_current (StudioSlidesPane *self)
+{
+  const int i = studio_slides_get_current (self->slides), n = (int)studio_slides_n (self->slides);
+
+  self->filling = TRUE;
+  gtk_list_box_select_row (GTK_LIST_BOX (self->list), gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i));
+  self->filling = FALSE;
+  gtk_widget_set_sensitive (self->up, i > 0);
+  gtk_widget_set_sensitive (self->down, i >= 0 && i + 1 < n);
+  gtk_widget_set_sensitive (self->remove, i >= 0);
+  gtk_widget_set_sensitive (self->renew, i >= 0);
+}
+
+static void
+fill (StudioSlidesPane *self)
+{
+  const guint n = studio_slides_n (self->slides);
+  GtkWidget *child;
+
+  self->filling = TRUE;
+  while ((child = gtk_widget_get_first_child (self->list)) != NULL)
+    gtk_list_box_remove (GTK_LIST_BOX (self->list), child);
+  for (guint i = 0; i < n; i++)
+    gtk_list_box_append (GTK_LIST_BOX (self->list), row_new (self, i));
+  self->filling = FALSE;
+  gtk_widget_set_visible (self->list, n > 0);
+  gtk_widget_set_visible (self->hint, n == 0);
+  show_current (self);
+}
+
+/* ---- parts ------------------------------------------------------------------------------- */
+
+static GtkWidget *
+append_button (StudioSlidesPane *self, GtkWidget *bar, const char *icon, const char *name, GCallback callback)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, name);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_swapped (button, "clicked", callback, self);
+  gtk_box_append (GTK_BOX (bar), button);
+  return button;
+}
+
+static void
+append_bar (StudioSlidesPane *self)
+{
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  append_button (self, bar, "list-add-symbolic", _ ("Add a view of what is seen now"),
+                 G_CALLBACK (studio_slides_pane_add));
+  self->renew
+      = append_button (self, bar, "view-refresh-symbolic", _ ("Let it show what is seen now"), G_CALLBACK (renew_cb));
+  self->up = append_button (self, bar, "go-up-symbolic", _ ("Move up (Alt+Up)"), G_CALLBACK (up_cb));
+  self->down = append_button (self, bar, "go-down-symbolic", _ ("Move down (Alt+Down)"), G_CALLBACK (down_cb));
+  self->remove = append_button (self, bar, "edit-delete-symbolic", _ ("Delete the view"), G_CALLBACK (remove_cb));
+  gtk_box_append (GTK_BOX (self->box), bar);
+}
+
+static void
+append_list (StudioSlidesPane *self)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  self->hint = gtk_label_new (_ ("Views are the path of a lecture, which Page Down walks in the presentation (F11). "
+                                 "Show on the canvas what the first is to show, and add it."));
+  gtk_label_set_wrap (GTK_LABEL (self->hint), TRUE);
+  gtk_label_set_xalign (GTK_LABEL (self->hint), 0);
+  gtk_widget_add_css_class (self->hint, "dim-label");
+  gtk_box_append (GTK_BOX (self->box), self->hint);
+  self->list = gtk_list_box_new ();
+  gtk_widget_add_css_class (self->list, "boxed-list");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Views"), -1);
+  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
+  g_signal_connect (self->list, "row-selected", G_CALLBACK (row_selected_cb), self);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (self->list, keys);
+  gtk_box_append (GTK_BOX (self->box), self->list);
+}
+
+static void
+slides_pane_dispose (GObject *object)
+{
+  StudioSlidesPane *self = STUDIO_SLIDES_PANE (object);
+  GtkWidget *child;
+
+  if (self->slides != NULL)
+    g_signal_handlers_disconnect_by_data (self->slides, self);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_object (&self->slides);
+  g_clear_object (&self->document);
+  g_clear_weak_pointer (&self->canvas);
+  G_OBJECT_CLASS (studio_slides_pane_parent_class)->dispose (object);
+}
+
+static void
+studio_slides_pane_class_init (StudioSlidesPaneClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = slides_pane_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (widget_class, "slidespane");
+}
+
+static void
+studio_slides_pane_init (StudioSlidesPane *self)
+{
+}
+
+StudioSlidesPane *
+studio_slides_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioSlides *slides)
+{
+  StudioSlidesPane *self = g_object_new (STUDIO_TYPE_SLIDES_PANE, NULL);
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  self->document = g_object_ref (document);
+  g_set_weak_pointer (&self->canvas, canvas);
+  self->slides = g_object_ref (slides);
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->box);
+  gtk_widget_set_parent (scroller, GTK_WIDGET (self));
+  append_list (self);
+  append_bar (self);
+  self->fields = studio_slide_fields_new (document, slides);
+  gtk_box_append (GTK_BOX (self->box), GTK_WIDGET (self->fields));
+  g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
+  g_signal_connect_swapped (slides, "current-changed", G_CALLBACK (show_current), self);
+  fill (self);
+  return self;
+}
