@@ -5,6 +5,8 @@
 #include "ui/canvas/studio-canvas-private.h"
 
 #define DURATION 180.0 /* milliseconds */
+#define MARGIN   48.0  /* that revealing a card has, at half the size */
+#define LARGEST  1.6   /* zoom */
 
 typedef struct
 {
@@ -86,6 +88,17 @@ view_of (StudioCanvas *self, const StudioRect *part)
   return view;
 }
 
+/* All of the graph, small as it may become, and of a small one no more than the back row needs. */
+static StudioRect
+everything (StudioCanvas *self)
+{
+  StudioRect bounds = studio_geometry_bounds (studio_canvas_scene (self));
+  const double width = MAX (bounds.width + 2 * MARGIN, self->view.width / LARGEST);
+  const double height = MAX (bounds.height + 2 * MARGIN, self->view.height / LARGEST);
+
+  return (StudioRect){ bounds.x - (width - bounds.width) / 2, bounds.y - (height - bounds.height) / 2, width, height };
+}
+
 static gboolean
 is_animated (StudioCanvas *self)
 {
@@ -99,18 +112,22 @@ void
 studio_canvas_show_part (StudioCanvas *self, const graphene_rect_t *part, gboolean keep)
 {
   StudioView before = self->view;
+  gboolean has_part;
 
   studio_canvas_scene (self);
   studio_canvas_drop_flight (self);
   self->part_kept = FALSE;
-  if (part != NULL)
+  if (part == NULL && keep)
+    self->part = everything (self);
+  else if (part != NULL)
     self->part = (StudioRect){ part->origin.x, part->origin.y, part->size.width, part->size.height };
-  if (part != NULL && (self->view.width <= 0 || self->view.height <= 0))
+  has_part = part != NULL || keep;
+  if (has_part && (self->view.width <= 0 || self->view.height <= 0))
     {
       self->fit_pending = self->part_kept = keep;
       return;
     }
-  if (part != NULL)
+  if (has_part)
     {
       self->view = view_of (self, &self->part);
       studio_canvas_zoomed (self, before.zoom);
@@ -118,7 +135,7 @@ studio_canvas_show_part (StudioCanvas *self, const graphene_rect_t *part, gboole
   else
     studio_canvas_zoom_to_fit (self);
   self->flight.keeps = self->fitted = keep;
-  self->flight.keeps_part = self->part_kept = keep && part != NULL;
+  self->flight.keeps_part = self->part_kept = keep;
   if (!is_animated (self) || before.width <= 0)
     return;
   self->flight.from = before;

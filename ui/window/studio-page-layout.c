@@ -53,6 +53,7 @@ fit_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   self->fit_frames = 0;
   /* On the way to the whole screen the window may have been lower. */
   studio_page_show_key_card (self);
+  studio_page_fit_notes (self);
   studio_canvas_fit_again (self->canvas);
   return G_SOURCE_REMOVE;
 }

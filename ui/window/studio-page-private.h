@@ -185,6 +185,7 @@ void studio_page_setup_slides (StudioPage *self);
 void studio_page_dispose_slides (StudioPage *self);
 /* The presentation has begun or ended. */
 void studio_page_present_slides (StudioPage *self);
+void studio_page_fit_notes (StudioPage *self); /* gives them the height that they need in this width */
 /* The next view (by 1) or the one before (by -1). */
 void studio_page_walk_slides (StudioPage *self, int by);
 void studio_page_add_slide (StudioPage *self);

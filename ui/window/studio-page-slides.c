@@ -54,6 +54,20 @@ follow_cb (const char *address, gpointer data)
     studio_canvas_focus_path (self->canvas, address + strlen ("node:"));
 }
 
+/* A scrolled window asks its child for a height without saying how wide it is: lines that wrap would be cut off. */
+void
+studio_page_fit_notes (StudioPage *self)
+{
+  const int width = gtk_widget_get_width (self->note_scroller), most = gtk_widget_get_height (self->split);
+  int height;
+  if (!self->presenting || width <= 0 || most <= 0)
+    return;
+  gtk_widget_measure (self->notes, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
+  height = MIN (height, (int)(NOTE_SHARE * most));
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (self->note_scroller), height);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (self->note_scroller), height);
+}
+
 /* All notes lie in one stack, which is as high as the highest of them: the graph does not jump from view to view. */
 static void
 fill_notes (StudioPage *self)
@@ -69,10 +83,8 @@ fill_notes (StudioPage *self)
       gtk_stack_add_named (GTK_STACK (self->notes), studio_markdown_new (text, is_node_cb, follow_cb, self), name);
       any |= text[0] != '\0';
     }
-  if (gtk_widget_get_height (self->split) > 0)
-    gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (self->note_scroller),
-                                                (int)(NOTE_SHARE * gtk_widget_get_height (GTK_WIDGET (self->split))));
   gtk_widget_set_visible (self->note_scroller, any);
+  studio_page_fit_notes (self);
 }
 
 /* ---- the view that is shown ---------------------------------------------------------------- */
