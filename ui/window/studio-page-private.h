@@ -1,8 +1,8 @@
 /* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -actions.c (the table of
  * commands), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
  * do to the file), -run.c (training), -status.c (title and totals), -faults.c (their list), -panes.c, -view.c,
- * -lesson.c, -present.c and -caption.c (the projector), -slides.c (the views of a lecture), -rate.c (the learning rate),
- * -geometry.c (for tests). */
+ * -lesson.c, -present.c and -caption.c (the projector), -slides.c (the views of a lecture), -rate.c (the learning
+ * rate), -geometry.c (for tests). */
 #pragma once
 
 #include "ui/run/studio-run-bars.h"
