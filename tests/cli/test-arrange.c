@@ -113,6 +113,63 @@ test_examples (void)
     }
 }
 
+/* The direction is written down, kept, and taken back by another wish. */
+static void
+test_direction (void)
+{
+  g_autofree char *old = g_strconcat (before, after, NULL), *first = NULL, *second = NULL, *third = NULL;
+
+  cli_write ("g.xml", old);
+  cli_expect (0, NULL, "arrange", "g.xml", "--direction", "down");
+  first = read_text ("g.xml");
+  g_assert_cmpuint (count (first, "<layout direction=\"down\">"), ==, 2);
+  cli_expect (0, NULL, "check", "g.xml");
+  cli_expect (0, NULL, "arrange", "g.xml");
+  second = read_text ("g.xml");
+  g_assert_cmpstr (first, ==, second);
+  cli_expect (0, NULL, "arrange", "g.xml", "--direction", "right");
+  third = read_text ("g.xml");
+  g_assert_cmpuint (count (third, "<layout direction=\"right\">"), ==, 2);
+  cli_expect (2, "--direction up", "arrange", "g.xml", "--direction", "up");
+}
+
+/* An element of another namespace is not the graph's, whatever its name, and keeps what it holds. */
+static void
+test_foreign (void)
+{
+  static const char foreign[] = "\t<layout xmlns = 'urn:other' a=\"xmlns='urn:gradloom:graph'\"><view/><layout/>"
+                                "<place node='x'/></layout>\n";
+  g_autofree char *old = g_strconcat (before, foreign, after, NULL), *text = NULL;
+
+  cli_write ("g.xml", old);
+  cli_expect (0, NULL, "arrange", "g.xml");
+  text = read_text ("g.xml");
+  g_assert_cmpuint (count (text, foreign), ==, 1);
+  g_assert_cmpuint (count (text, "<layout>"), ==, 2 + 1); /* and the comment */
+  cli_expect (0, NULL, "check", "g.xml");
+}
+
+/* Modules within modules are looked into once each: two uses a level would else be 2^30 looks. */
+static void
+test_deep (void)
+{
+  GString *s = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n");
+  gint64 start = g_get_monotonic_time ();
+
+  for (guint i = 0; i <= 30; i++)
+    {
+      g_string_append_printf (s, "<module name=\"m%u\"><node id=\"x\" op=\"module_input\"/>", i);
+      if (i > 0)
+        g_string_append_printf (s, "<node id=\"a\" module=\"m%u\"/><node id=\"b\" module=\"m%u\"/>", i - 1, i - 1);
+      g_string_append (s, "</module>\n");
+    }
+  g_string_append (s, "<module name=\"unused\"><node id=\"x\" op=\"module_input\"/></module>\n</graph>\n");
+  cli_write ("deep.xml", s->str);
+  cli_expect (0, NULL, "arrange", "deep.xml");
+  g_test_message ("%.1f s", (g_get_monotonic_time () - start) / 1e6);
+  g_string_free (s, TRUE);
+}
+
 static void
 test_words (void)
 {
@@ -134,6 +191,9 @@ main (int argc, char **argv)
   cli_enter ();
   g_test_add_func ("/cli/arrange/keeps", test_keeps);
   g_test_add_func ("/cli/arrange/examples", test_examples);
+  g_test_add_func ("/cli/arrange/direction", test_direction);
+  g_test_add_func ("/cli/arrange/foreign", test_foreign);
+  g_test_add_func ("/cli/arrange/deep", test_deep);
   g_test_add_func ("/cli/arrange/words", test_words);
   status = g_test_run ();
   cli_leave ();

@@ -177,8 +177,8 @@ static const Entry card_entries[] = {
   { SECTION },
   { N_ ("Mute"), "canvas.mute", "<Control><Shift>m", is_heard },
   { N_ ("Unmute"), "canvas.mute", "<Control><Shift>m", is_muted },
-  { N_ ("Collapse"), "canvas.fold", "<Control><Shift>h", is_open },
-  { N_ ("Expand"), "canvas.fold", "<Control><Shift>h", is_folded },
+  { N_ ("Collapse"), "canvas.fold", "<Alt>h", is_open },
+  { N_ ("Expand"), "canvas.fold", "<Alt>h", is_folded },
   { N_ ("Swap for…"), "canvas.swap", "<Alt>s", is_layer },
   { SECTION },
   { N_ ("Group into a module"), "canvas.group", "<Control>g" },
@@ -215,7 +215,7 @@ static const Entry wire_entries[] = {
 
 static const Entry annotation_entries[] = {
   { N_ ("Edit text"), "canvas.inspect", "Return" },
-  { N_ ("Collapse or expand its cards"), "canvas.fold", "<Control><Shift>h" },
+  { N_ ("Collapse or expand its cards"), "canvas.fold", "<Alt>h" },
   { SECTION },
   { N_ ("Delete"), "canvas.delete", "Delete" },
   { NULL },

@@ -392,8 +392,10 @@ lay_out_along (const StudioScene *scene, const gboolean *chosen, double width, d
   return layout;
 }
 
-/* So much better the other direction has to be, or people would not find their graph again after a small change. */
-#define TURNING 0.5
+/* So much better the other direction has to be: people would not find their graph again if it turned with each small
+ * change. On a canvas higher than wide a graph that says nothing of its direction goes down almost as gladly. */
+#define TURNING       0.5
+#define TURNING_FRESH 0.1
 
 /* Whether all of it can be read on the canvas. */
 static gboolean
@@ -428,7 +430,7 @@ lay_out_either_way (const StudioScene *scene, double width, double height)
   if (scene->flow_stated && is_readable (scene, layout, width, height))
     return layout;
   turned = lay_out_along (scene, NULL, width, height, other, &other_cost);
-  if (other_cost + TURNING < cost)
+  if (other_cost + (!scene->flow_stated && height > width ? TURNING_FRESH : TURNING) < cost)
     {
       studio_layout_free (layout);
       /* To the right is what a graph that says nothing does. */
