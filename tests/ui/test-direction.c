@@ -189,7 +189,7 @@ check_pin (StudioDocument *document)
   studio_document_end (document);
   room = studio_geometry_room (item (document, "fc"));
   if (studio_document_get_scene (document)->flow == STUDIO_FLOW_DOWN)
-    room = (StudioRect){ room.x, room.y, room.width + 8 + 176, 176 };
+    room = (StudioRect){ room.x + room.width + 8, room.y, 176, 176 };
   else
     room.height += 176 + 24;
   for (guint i = 0; i < studio_document_get_scene (document)->n_items; i++)
@@ -208,7 +208,7 @@ test_pin (void)
   g_autoptr (StudioDocument) down = downwards (), right = document_load (chain);
   g_autofree char *before = NULL;
   guint64 sum = document_serial (down, "sum");
-  double fc, beside;
+  double fc, beside, act = item (down, "act")->x;
 
   studio_document_arrange (right, 300, 2000, STUDIO_LAYOUT_RIGHT);
   before = document_text (right);
@@ -222,6 +222,7 @@ test_pin (void)
   beside = item (down, "sum")->x;
   check_pin (down);
   g_assert_cmpfloat (item (down, "sum")->x, >, beside);
+  g_assert_cmpfloat (item (down, "act")->x, ==, act); /* below the card, which is no place of a pin */
 }
 
 /* Where all of it cannot be read, Fit shows the beginning with words of twelve pixels. */

@@ -119,6 +119,10 @@ studio_layout_make_room (const StudioScene *scene, guint item, double more, doub
   if (scene->flow == STUDIO_FLOW_RIGHT)
     along = mirrored = studio_scene_copy_places (places, TRUE);
   room = rect_of (along, by, item);
+  /* Beside a card what hangs is higher than the card, but below the card itself there is room. */
+  if (scene->flow == STUDIO_FLOW_DOWN)
+    room = (StudioRect){ room.x + scene->item[item].width, room.y, room.width - scene->item[item].width,
+                         places->item[item].hanging };
   push (along, &room, item, by);
   studio_scene_free_places (mirrored);
   studio_scene_free_places (places);
