@@ -16,7 +16,7 @@ struct _StudioRunBars
   StudioRun *run;
 
   GtkWidget *version_bar, *version_label;
-  GtkWidget *end_bar, *end_notice, *end_icon, *end_label, *end_version;
+  GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
   guint hide; /* until the second click of a double one is over */
 };
@@ -129,6 +129,14 @@ state_cb (StudioRun *run, StudioRunBars *self)
 }
 
 void
+studio_run_bars_set_narrow (StudioRunBars *self, gboolean narrow)
+{
+  GtkOrientation orientation = narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL;
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->version_notice), orientation);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->end_notice), orientation);
+}
+
+void
 studio_run_bars_update_version (StudioRunBars *self)
 {
   guint changes = studio_document_run_changes (self->document);
@@ -178,6 +186,7 @@ studio_run_bars_class_init (StudioRunBarsClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-bars.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunBars, name)
   CHILD (version_bar);
+  CHILD (version_notice);
   CHILD (version_label);
   CHILD (end_bar);
   CHILD (end_notice);

@@ -15,5 +15,7 @@ G_DECLARE_FINAL_TYPE (StudioRunBars, studio_run_bars, STUDIO, RUN_BARS, GtkWidge
 StudioRunBars *studio_run_bars_new (StudioDocument *document, StudioRun *run);
 /* "Training an earlier version · 3 changes" as often as the document may have changed. */
 void studio_run_bars_update_version (StudioRunBars *self);
+/* Puts buttons below the words, where both have no room in one line. */
+void studio_run_bars_set_narrow (StudioRunBars *self, gboolean narrow);
 
 G_END_DECLS

@@ -24,9 +24,11 @@ show_states (StudioPage *self)
 static void
 show_room (StudioPage *self)
 {
-  gboolean tiny = studio_panes_get_room (self->panes) == STUDIO_ROOM_TINY;
+  StudioRoom room = studio_panes_get_room (self->panes);
+  gboolean tiny = room == STUDIO_ROOM_TINY, narrow = room != STUDIO_ROOM_WIDE;
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->disk_notice),
-                                  tiny ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+                                  narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+  studio_run_bars_set_narrow (self->run_bars, narrow);
   studio_start_page_set_narrow (STUDIO_START_PAGE (self->start_page), tiny);
 }
 

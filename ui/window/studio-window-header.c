@@ -149,7 +149,7 @@ studio_window_update_room (StudioWindow *self)
   for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
     gtk_widget_set_visible (narrow[i], room != STUDIO_ROOM_TINY);
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->recover_notice),
-                                  room == STUDIO_ROOM_TINY ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+                                  room != STUDIO_ROOM_WIDE ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
   update_menu (self);
 }
 
