@@ -29,8 +29,6 @@ typedef struct
   LoomShape shape; /* of the port, without the samples */
 } LoomAnswer;
 
-void loom_answer_free (LoomAnswer *answer);
-
 typedef struct
 {
   const char *weights;  /* safetensors; NULL: those that training begins with */
@@ -52,8 +50,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPredictor, loom_predictor_free)
 const LoomType *loom_predictor_input (const LoomPredictor *self);
 /* NULL where it reads from an input node, or where the data are not there; *why then says why not, or is NULL. */
 const LoomDataset *loom_predictor_dataset (const LoomPredictor *self, const char **why);
-/* Name of the port that is computed. */
-const char *loom_predictor_output (const LoomPredictor *self);
 /* Names of the classes; NULL where they have none. */
 const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
 

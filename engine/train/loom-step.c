@@ -25,15 +25,14 @@ loom_step_free (LoomStep *step)
 static gboolean
 is_frozen (const LoomTrainSpec *spec, const LoomSlot *slot)
 {
-  guint group = spec != NULL ? loom_train_spec_group_of (spec, slot->name) : 0;
+  guint group = loom_train_spec_group_of (spec, slot->name);
 
   return group > 0 && ((const LoomTrainGroup *)spec->groups->pdata[group - 1])->frozen;
 }
 
-/* Parameters of a frozen group are not differentiated. spec may be NULL. */
-static gboolean
-parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec, GArray **slots,
-                     GArray **grads, GError **error)
+gboolean
+loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec, GArray **slots,
+                               GArray **grads, GError **error)
 {
   g_autoptr (GArray) slot_of = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GArray) wrt = g_array_new (FALSE, FALSE, sizeof (LoomValue));
@@ -57,13 +56,6 @@ parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTra
   *slots = g_steal_pointer (&slot_of);
   *grads = g_steal_pointer (&result);
   return TRUE;
-}
-
-gboolean
-loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GArray **slots, GArray **grads,
-                               GError **error)
-{
-  return parameter_gradients (p, of, seed, NULL, slots, grads, error);
 }
 
 /* The optimiser's step over n parameters, and the weights' average behind it. */
@@ -112,7 +104,8 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
       all_slots = g_array_new (FALSE, FALSE, sizeof (int));
       all_grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
     }
-  else if (!parameter_gradients (p, loss, scaled ? loom_loss_scale (p) : 0, spec, &all_slots, &all_grads, error))
+  else if (!loom_step_parameter_gradients (p, loss, scaled ? loom_loss_scale (p) : 0, spec, &all_slots, &all_grads,
+                                           error))
     return FALSE;
 
   g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));

@@ -35,9 +35,10 @@ char *loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 
 void loom_step_use_averages (LoomProgram *p, gboolean (*has) (gpointer data, const char *slot), gpointer data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStep, loom_step_free)
 
-/* Appends gradients of `of` for every trainable parameter that the program reads. The arrays are of LoomValue and of
- * int (slot indices), in the order of slots; a gradient is 0 where nothing reaches. */
-gboolean loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GArray **slots, GArray **grads,
-                                        GError **error);
+/* Appends gradients of `of` for every trainable parameter that the program reads, but for those of the spec's frozen
+ * groups. seed is what the gradient of `of` itself is; 0: one. The arrays are of LoomValue and of int (slot indices),
+ * in the order of slots; a gradient is 0 where nothing reaches. */
+gboolean loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec,
+                                        GArray **slots, GArray **grads, GError **error);
 
 G_END_DECLS

@@ -142,8 +142,9 @@ fail:
   return NULL;
 }
 
-void
-trainer_take_notes (LoomTrainer *t)
+/* Hands notes of the planner to the observer; before there is one, to the trainer's notes. */
+static void
+take_notes (LoomTrainer *t)
 {
   g_autofree char *note = loom_cost_table_take_note (loom_devices_costs (t->devices));
 
@@ -166,7 +167,7 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
         return plan;
     }
   TrainerPlan *plan = plan_new (t, batch, training, averaged, error);
-  trainer_take_notes (t);
+  take_notes (t);
   if (plan != NULL)
     {
       g_ptr_array_add (plans, plan);
@@ -185,7 +186,7 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   if (t->spec->accumulate == 1)
     return TRUE;
   LoomPlan *plan = loom_plan_new (((TrainerPlan *)t->plans->pdata[0])->step->update, t->devices, &options, error);
-  trainer_take_notes (t);
+  take_notes (t);
   t->update = plan != NULL ? loom_exec_new (plan, t->state, error) : NULL;
   if (t->update == NULL)
     return FALSE;

@@ -63,8 +63,6 @@ typedef struct
   TrainerFeed *feed;
 } TrainerPlan;
 
-/* Hands notes of the planner to the observer; before there is one, to the trainer's notes. */
-void trainer_take_notes (LoomTrainer *t);
 TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
 void trainer_plan_free (TrainerPlan *plan);
 /* Where batches are accumulated: makes t->update ready, the step's other half. */
@@ -76,6 +74,8 @@ void trainer_use_averages (LoomTrainer *t, LoomProgram *program);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
 
+/* How a run's graph is lowered for looking at it: in evaluation mode, with the run's arithmetic, the `wanted` alone. */
+LoomLowerOptions trainer_lower_options (const LoomTrainer *t, guint n, const LoomNetSource *wanted);
 /* Seconds of each node of the net, which is bound to the sample's size. */
 LoomTensor *trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *sample, GError **error);
 
@@ -350,7 +350,7 @@ typedef enum
 /* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
  * could not be written). Where a command ends the run, action says so; with leave_ending the command stays in the
  * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
- * it takes t->single. */
+ * it clears t->inbox.single. */
 gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GError **error);
 /* TRUE when a command waits that ends the run; evaluation then gives way. */
 gboolean trainer_must_end (LoomTrainer *t);

@@ -86,6 +86,7 @@ get_snapshots (LoomTrainer *t, GError **error)
       loom_tensor_unref (one);
     }
   t->snapshots = g_new0 (TrainerSnapshots, 1);
+  t->snapshots->round = 1; /* 0 is a round that no plan has run in */
   t->snapshots->n = sample->len > 0 ? ((LoomTensor *)sample->pdata[0])->dim[0] : 1;
   t->snapshots->sample = g_steal_pointer (&sample);
   t->snapshots->ports = g_ptr_array_new_with_free_func (port_free);
@@ -119,6 +120,17 @@ gradient (LoomProgram *p, LoomValue loss, LoomValue wrt, const char *name, GErro
   return grad;
 }
 
+LoomLowerOptions
+trainer_lower_options (const LoomTrainer *t, guint n, const LoomNetSource *wanted)
+{
+  return (LoomLowerOptions){ .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
+                             .n_wanted = n,
+                             .wanted = wanted,
+                             .seed = t->spec->seed,
+                             .direct = t->spec->direct,
+                             .tf32 = t->spec->tf32 };
+}
+
 /* The values of n ports, and the loss's gradients with respect to those named "grad:PORT" (a weight's name is a port,
  * too), become the program's outputs in their order. */
 static LoomProgram *
@@ -126,12 +138,7 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
 {
   g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
   g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
-  LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
-                               .n_wanted = n,
-                               .wanted = wanted,
-                               .seed = t->spec->seed,
-                               .direct = t->spec->direct,
-                               .tf32 = t->spec->tf32 };
+  LoomLowerOptions options = trainer_lower_options (t, n, wanted);
 
   for (guint i = 0; i < n; i++)
     {
@@ -298,7 +305,7 @@ answer (LoomTrainer *t, const char *name, GError **error)
 void
 trainer_snapshot_round (LoomTrainer *t)
 {
-  if (get_snapshots (t, NULL) != NULL)
+  if (t->snapshots != NULL)
     t->snapshots->round++;
 }
 

@@ -10,54 +10,19 @@
 
 #define WALKS 3 /* the first one warms caches up */
 
-typedef struct
-{
-  const LoomNet *net;
-  double *seconds; /* of each node, in this walk */
-  double sum;
-  gint64 last;
-} Watch;
-
+/* The gradients of the weights become outputs, so that the backward pass is part of the program. */
 static gboolean
-visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data)
+add_gradients (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
 {
-  Watch *watch = data;
-  gint64 now = g_get_monotonic_time ();
-  int node = instr->origin != NULL ? loom_net_find (watch->net, instr->origin) : -1;
-  double seconds = (double)(now - watch->last) / G_USEC_PER_SEC;
+  g_autoptr (GArray) slots = NULL, grads = NULL;
 
-  if (node >= 0)
-    watch->seconds[node] += seconds;
-  watch->sum += seconds;
-  watch->last = now;
-  return TRUE;
-}
-
-/* The gradients of the weights that the loss depends on become outputs, so that the backward pass is part of the
- * program. */
-static gboolean
-add_gradients (LoomProgram *p, const LoomNet *net, LoomValue loss, GError **error)
-{
-  guint n = loom_net_n_weights (net), used = 0;
-  g_autofree LoomValue *wrt = g_new0 (LoomValue, n + 1), *grad = g_new0 (LoomValue, n + 1);
-
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomNetWeight *weight = loom_net_weight (net, i);
-      int slot = weight->is_buffer || weight->frozen ? -1 : loom_program_find_slot (p, weight->name);
-
-      if (slot >= 0)
-        wrt[used++] = loom_program_read (p, slot);
-    }
-  if (used == 0)
-    return TRUE;
-  if (!loom_differentiate (p, loss, 0, used, wrt, grad, error))
+  if (!loom_step_parameter_gradients (p, loss, 0, spec, &slots, &grads, error))
     return FALSE;
-  for (guint i = 0; i < used; i++)
-    if (grad[i] != 0)
+  for (guint i = 0; i < grads->len; i++)
+    if (g_array_index (grads, LoomValue, i) != 0)
       {
         g_autofree char *name = g_strdup_printf ("gradient %u", i);
-        loom_program_output (p, name, grad[i]);
+        loom_program_output (p, name, g_array_index (grads, LoomValue, i));
       }
   return TRUE;
 }
@@ -67,18 +32,72 @@ build_program (LoomTrainer *t, const LoomNet *net, GError **error)
 {
   LoomNetSource wanted = t->spec->loss;
   LoomValue loss = 0;
-  LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
-                               .n_wanted = 1,
-                               .wanted = &wanted,
-                               .seed = t->spec->seed,
-                               .direct = t->spec->direct,
-                               .tf32 = t->spec->tf32 };
+  LoomLowerOptions options = trainer_lower_options (t, 1, &wanted);
   g_autoptr (LoomProgram) p = loom_lower (net, &options, &loss, error);
 
-  if (!p)
+  if (p == NULL)
     return NULL;
   loom_program_output (p, "loss", loss);
-  return add_gradients (p, net, loss, error) ? g_steal_pointer (&p) : NULL;
+  return add_gradients (p, t->spec, loss, error) ? g_steal_pointer (&p) : NULL;
+}
+
+/* The node of each instruction; -1 where an instruction is of none. (transfer full) */
+static int *
+nodes_of (const LoomProgram *program, const LoomNet *net)
+{
+  guint n = loom_program_n_instrs (program);
+  int *node = g_new (int, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const char *origin = loom_program_instr (program, i)->origin;
+      node[i] = origin != NULL ? loom_net_find (net, origin) : -1;
+    }
+  return node;
+}
+
+/* One walk over n instructions, and what it took in all. The state is read before the clock starts, and no value leaves
+ * its device, so that a node's time is that of its kernels alone. */
+static gboolean
+walk (LoomEager *eager, guint n, const int *node, double *seconds, double *sum, GError **error)
+{
+  gint64 last, now;
+
+  if (!loom_eager_begin (eager, error))
+    return FALSE;
+  *sum = 0;
+  last = g_get_monotonic_time ();
+  for (guint i = 0; i < n; i++, last = now)
+    {
+      if (!loom_eager_step (eager, error))
+        return FALSE;
+      now = g_get_monotonic_time ();
+      *sum += (double)(now - last) / G_USEC_PER_SEC;
+      if (node[i] >= 0)
+        seconds[node[i]] += (double)(now - last) / G_USEC_PER_SEC;
+    }
+  return TRUE;
+}
+
+/* Takes the times of the walk that was disturbed least. */
+static gboolean
+measure (LoomEager *eager, guint n, const int *node, LoomTensor *times, GError **error)
+{
+  g_autofree double *seconds = g_new (double, times->count + 1);
+  double sum, least = G_MAXDOUBLE;
+
+  for (guint i = 0; i < WALKS; i++)
+    {
+      memset (seconds, 0, (gsize)times->count * sizeof *seconds);
+      if (!walk (eager, n, node, seconds, &sum, error))
+        return FALSE;
+      if (i == 0 || sum >= least)
+        continue;
+      least = sum;
+      for (gint64 k = 0; k < times->count; k++)
+        loom_tensor_set (times, k, seconds[k]);
+    }
+  return TRUE;
 }
 
 LoomTensor *
@@ -87,13 +106,12 @@ trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *samp
   gint64 n = loom_net_n_nodes (net);
   g_autoptr (LoomProgram) program = build_program (t, net, error);
   g_autofree TrainerFeed *feed = NULL;
-  g_autofree double *seconds = g_new0 (double, n + 1);
+  g_autofree int *node = NULL;
   g_autoptr (LoomEager) eager = NULL;
-  LoomTensor *times;
+  g_autoptr (LoomTensor) times = NULL;
   guint n_feeds;
-  double least = G_MAXDOUBLE;
 
-  if (!program || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
+  if (program == NULL || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
     return NULL;
   eager = loom_eager_new (program, t->state, t->devices, t->device, error);
   times = eager != NULL ? loom_tensor_new (LOOM_F32, 1, &n, error) : NULL;
@@ -101,22 +119,6 @@ trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *samp
     return NULL;
   for (guint i = 0; i < n_feeds; i++)
     loom_eager_feed (eager, feed[i].input, ((LoomTensor *)sample->pdata[feed[i].port])->data);
-  for (guint walk = 0; walk < WALKS; walk++)
-    {
-      Watch watch = { .net = net, .seconds = seconds, .last = g_get_monotonic_time () };
-
-      memset (seconds, 0, (gsize)n * sizeof *seconds);
-      if (!loom_eager_run (eager, FALSE, visit, &watch, error))
-        {
-          loom_tensor_unref (times);
-          return NULL;
-        }
-      /* The walk that was disturbed least. */
-      if (walk == 0 || watch.sum >= least)
-        continue;
-      least = watch.sum;
-      for (gint64 i = 0; i < n; i++)
-        loom_tensor_set (times, i, seconds[i]);
-    }
-  return times;
+  node = nodes_of (program, net);
+  return measure (eager, loom_program_n_instrs (program), node, times, error) ? g_steal_pointer (&times) : NULL;
 }
