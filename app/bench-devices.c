@@ -115,35 +115,27 @@ static const ProbeKind probes[] = {
   { "input from host", "GB/s", 1e-9, build_copy, 1 << 24, 1 << 20, copy_work },
 };
 
-typedef struct
-{
-  LoomDevices *devices;
-  const BenchOptions *options;
-  GPtrArray *names;
-} DeviceList;
-
 static void
 list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
   if (why_not != NULL)
     return;
-  if (g_str_equal (info->name, "emulated"))
+  if (bench_is_emulated (info))
     g_printerr ("gradloom bench: %s is emulated, so its speed says nothing; it is left out.\n", name);
   else
-    g_ptr_array_add (((DeviceList *)data)->names, g_strdup (name));
+    g_ptr_array_add (data, g_strdup (name));
 }
 
 int
 bench_devices (const Command *command, const BenchOptions *o)
 {
   g_autoptr (LoomDevices) devices = loom_devices_new (o->threads);
-  DeviceList list = { devices, o, g_ptr_array_new_with_free_func (g_free) };
-  g_autoptr (GPtrArray) names = list.names;
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) refused = NULL;
 
   if (o->device != NULL && !bench_may_be_timed (devices, o->device, &refused))
     return command_fail (command, g_steal_pointer (&refused));
-  loom_devices_foreach (devices, list_device, &list);
+  loom_devices_foreach (devices, list_device, names);
   for (guint d = 0; d < names->len; d++)
     for (guint i = 0; i < G_N_ELEMENTS (probes); i++)
       {

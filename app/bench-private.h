@@ -40,6 +40,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 /* Calls of work a second, in n windows of so many seconds after a warm-up. */
 gboolean
 bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
+/* The time that an emulated GPU takes says nothing about any device, so it is not measured. */
+gboolean bench_is_emulated (const LoomDeviceInfo *info);
 /* An emulated device is refused. */
 gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
 gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);

@@ -164,11 +164,16 @@ eager_step (gpointer data, GError **error)
   return TRUE;
 }
 
-/* The time of an emulated card says nothing about any device, so it is not measured. */
+gboolean
+bench_is_emulated (const LoomDeviceInfo *info)
+{
+  return g_str_equal (info->name, "emulated");
+}
+
 static void
 find_emulated (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
-  if (why_not == NULL && g_str_equal (info->name, "emulated"))
+  if (why_not == NULL && bench_is_emulated (info))
     *(char **)data = g_strdup (name);
 }
 
@@ -194,7 +199,7 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
     {
       const LoomPlanDevice *d = loom_plan_device (plan, i);
 
-      if (g_str_equal (d->info.name, "emulated"))
+      if (bench_is_emulated (&d->info))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
                        "Nodes of the graph are on the device %s, which is emulated, so their speed says nothing. Give "
@@ -242,11 +247,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     return FALSE;
   b->state = loom_state_new (b->devices, device, b->spec->seed);
   if (g_str_equal (o->executor, "eager"))
-    {
-      if (!loom_state_adopt (b->state, b->step->program, error))
-        return FALSE;
-      b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
-    }
+    b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
   else
     {
       LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (graph) };

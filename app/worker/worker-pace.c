@@ -24,8 +24,9 @@ worker_pace_is_valid (double seconds)
   return seconds >= 0 && seconds <= WORKER_PACE_MAX_SECONDS; /* not for NaN */
 }
 
-gint64
-worker_pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
+/* When a finished step of so many in all may be followed by the next one (µs, monotonic); now or earlier: at once. */
+static gint64
+pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
 {
   int wanted = g_atomic_int_get (&pace->wanted_ms);
 
@@ -57,7 +58,7 @@ worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
 {
   if (g_atomic_int_get (&pace->wanted_ms) == 0 && pace->ms == 0)
     return;
-  gint64 now = g_get_monotonic_time (), due = worker_pace_due (pace, step, total, now);
+  gint64 now = g_get_monotonic_time (), due = pace_due (pace, step, total, now);
   if (due - now < MIN_WAIT)
     return;
   while (now < due && g_atomic_int_get (&pace->wanted_ms) == pace->ms)

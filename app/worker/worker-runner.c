@@ -440,8 +440,9 @@ worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocatio
 
 /* ---- snapshots -------------------------------------------------------- */
 
-GVariant *
-worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_index, guint32 max_bytes)
+/* Picks along leading dimensions until a matrix is left and averages it down to max_bytes of f32. */
+static GVariant *
+downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_index, guint32 max_bytes)
 {
   int lead = MAX (0, value->rank - 2);
   gint64 offset = 0, rows = 1, columns = 1;
@@ -492,7 +493,7 @@ snapshot (LoomTrainer *trainer, const ViewJob *job, GError **error)
   gint64 step = 0;
   g_autoptr (LoomTensor) value = loom_trainer_snapshot (trainer, job->port, &step, error);
 
-  return value ? worker_downsample (value, step, job->index, job->n_index, job->max_bytes) : NULL;
+  return value ? downsample (value, step, job->index, job->n_index, job->max_bytes) : NULL;
 }
 
 static void

@@ -78,8 +78,6 @@ typedef struct
 gboolean worker_pace_is_valid (double seconds);
 /* From any thread: the whole run shall take at least so many seconds; 0: as fast as it can. */
 void worker_pace_ask (WorkerPace *pace, double seconds);
-/* When a finished step of so many in all may be followed by the next one (µs, monotonic); now or earlier: at once. */
-gint64 worker_pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now);
 /* Waits for that. */
 void worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total);
 /* The seconds that a run takes at least from after this step on; 0 without a pace. */
@@ -126,10 +124,6 @@ worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, 
 
 /* The same on the thread that waits for views; the trainer is held. NULL with a sentence as error. */
 GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
-
-/* Picks along leading dimensions until a matrix is left and averages it down to max_bytes of f32. */
-GVariant *
-worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_index, guint32 max_bytes);
 
 /* ---- methods ---- */
 void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);

@@ -23,9 +23,8 @@ struct _LoomDatasetClass
   gboolean is_text; /* a sample is a piece of a text, as long as its option `context` says */
 };
 
-/* Adds a sample (its tensor is taken) to a list that loom_sample_item_free() frees. */
+/* Adds a sample (its tensor is taken) to a list of LoomSampleItem, which must free them. */
 LoomSampleItem *loom_sample_item_add (GPtrArray *items, LoomTensor *tensor, gint64 row);
-void loom_sample_item_free (gpointer item);
 
 /* klass->describe, or what it said before when no file has changed since. May be called from several threads at once.
  */

@@ -84,16 +84,18 @@ read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], G
   return TRUE;
 }
 
-gboolean
-loom_idx_describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
+/* The sizes that the header of an IDX file of bytes states. Reads only the header. */
+static gboolean
+describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
 {
   g_autoptr (GInputStream) stream = open_stream (path, error);
 
   return stream != NULL && read_header (stream, path, rank, dims, error);
 }
 
-LoomTensor *
-loom_idx_load (const char *path, GError **error)
+/* The whole file as u8. */
+static LoomTensor *
+load (const char *path, GError **error)
 {
   g_autoptr (GInputStream) stream = open_stream (path, error);
   g_autoptr (LoomTensor) t = NULL;
@@ -142,9 +144,9 @@ loom_idx_files_describe (const LoomIdxFiles *files, LoomDatasetInfo *info, GErro
   gint64 dims[LOOM_SHAPE_MAX_RANK], sample[LOOM_SHAPE_MAX_RANK], labels[LOOM_SHAPE_MAX_RANK];
   int rank, sample_rank = 0, labels_rank;
 
-  if (!loom_idx_describe (files->images, &rank, dims, error)
+  if (!describe (files->images, &rank, dims, error)
       || !sample_dims (files->images, rank, dims, &sample_rank, sample, error)
-      || !loom_idx_describe (files->labels, &labels_rank, labels, error)
+      || !describe (files->labels, &labels_rank, labels, error)
       || !check_pair (files->images, files->labels, dims[0], labels_rank, labels[0], error))
     return FALSE;
   loom_info_add_port (info, "x", LOOM_F32, sample_rank, sample);
@@ -154,7 +156,7 @@ loom_idx_files_describe (const LoomIdxFiles *files, LoomDatasetInfo *info, GErro
   info->n[LOOM_SPLIT_TEST] = 0;
   if (files->test_images != NULL)
     {
-      if (!loom_idx_describe (files->test_images, &rank, dims, error))
+      if (!describe (files->test_images, &rank, dims, error))
         return FALSE;
       info->n[LOOM_SPLIT_TEST] = dims[0];
     }
@@ -169,8 +171,8 @@ load_split (LoomDataset *self, LoomSplit split, const char *images, const char *
   int sample_rank = 0;
   const LoomShape *expected = &self->info.port[0].type.shape;
 
-  x = loom_idx_load (images, error);
-  y = x != NULL ? loom_idx_load (labels, error) : NULL;
+  x = load (images, error);
+  y = x != NULL ? load (labels, error) : NULL;
   if (y == NULL || !check_pair (images, labels, x->dim[0], y->rank, y->dim[0], error)
       || !sample_dims (images, x->rank, x->dim, &sample_rank, sample, error))
     return FALSE;

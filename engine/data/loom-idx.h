@@ -5,11 +5,6 @@
 
 #include "engine/data/loom-dataset-private.h"
 
-/* The sizes that the header of an IDX file of bytes states. Reads only the header. */
-gboolean loom_idx_describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error);
-/* The whole file as u8. */
-LoomTensor *loom_idx_load (const char *path, GError **error);
-
 /* Paths of the four files of a pair of splits; the test ones may both be NULL. */
 typedef struct
 {

@@ -48,8 +48,8 @@ loom_sample_reader_free (LoomSampleReader *self)
   g_free (self);
 }
 
-void
-loom_sample_item_free (gpointer data)
+static void
+item_free (gpointer data)
 {
   LoomSampleItem *item = data;
 
@@ -396,7 +396,7 @@ read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrAr
 GPtrArray *
 loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name, GError **error)
 {
-  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (loom_sample_item_free);
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (item_free);
   gint64 chw[3];
   gboolean good;
 

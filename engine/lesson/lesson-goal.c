@@ -1,6 +1,7 @@
 /* Goals of a lesson's pages: clauses of words, read into a table entry with its arguments, and judged against a graph.
  *
  * A clause is added by one entry of the table below: its words, the function that reads them, the one that judges. */
+#include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-lesson.h"
 #include "engine/recipe/loom-attributes.h"
 
@@ -433,12 +434,9 @@ clause_new (const char *text, GError **error)
   GError *local = NULL;
   guint n;
 
-  g_auto (GStrv) all = g_strsplit_set (text, " \t\n\r", -1);
-  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
-  for (guint i = 0; all[i] != NULL; i++)
-    if (all[i][0] != '\0')
-      g_strv_builder_add (words, all[i]);
-  clause->word = g_strv_builder_end (words);
+  clause->word = lesson_words (text); /* the text is without commas, which part clauses */
+  if (clause->word == NULL)
+    clause->word = g_new0 (char *, 1);
   n = g_strv_length (clause->word);
   for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
     {

@@ -6,7 +6,7 @@
 char **
 lesson_words (const char *text)
 {
-  g_auto (GStrv) all = text != NULL ? g_strsplit_set (text, " ,\t\n", -1) : NULL;
+  g_auto (GStrv) all = text != NULL ? g_strsplit_set (text, " ,\t\n\r", -1) : NULL;
   g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
   guint n = 0;
 

@@ -1,8 +1,8 @@
 /* Lessons: pages of a graph file that a learner walks through, each ticked when what it asks for is so.
  *
  *   <lesson title="Why an activation is needed">
- *     <page title="One fold" spotlight="hidden" goal="hidden.out_features above 15, val_loss below 0.2"
- * hint="…">Markdown</page>
+ *     <page title="One fold" spotlight="hidden" hint="…"
+ *           goal="hidden.out_features above 15, val_loss below 0.2">Markdown</page>
  *   </lesson>
  *
  * A goal is a list of clauses, all of which must hold; graphs/README.md has the clauses. Studio shows lessons,

@@ -33,8 +33,8 @@ loom_net_alloc (NetArena *arena, gsize bytes)
   return result;
 }
 
-char *
-loom_net_strndup (NetArena *arena, const char *text, gsize n)
+static char *
+copy_text (NetArena *arena, const char *text, gsize n)
 {
   char *copy = loom_net_alloc (arena, n + 1);
 
@@ -45,7 +45,7 @@ loom_net_strndup (NetArena *arena, const char *text, gsize n)
 char *
 loom_net_strdup (NetArena *arena, const char *text)
 {
-  return text != NULL ? loom_net_strndup (arena, text, strlen (text)) : NULL;
+  return text != NULL ? copy_text (arena, text, strlen (text)) : NULL;
 }
 
 /* Interned names, and how many nets there are. */
@@ -456,8 +456,7 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”.", port);
       return -1;
     }
-  if (follow_place (net, place, rest, &source) && is_there (net, &source)
-      && loom_net_pass_by ((LoomNet *)net, &source))
+  if (follow_place (net, place, rest, &source) && is_there (net, &source) && loom_net_pass_by ((LoomNet *)net, &source))
     {
       if (output != NULL)
         *output = source.output;

@@ -437,8 +437,7 @@ loom_net_expand (LoomNet *net)
   NetInstance *root = loom_net_alloc (&net->arena, sizeof (NetInstance));
   guint visits = 0;
 
-  net->root_scope = loom_net_scope (net, loom_graph_root (net->graph), NULL, "");
-  root->scope = net->root_scope;
+  root->scope = loom_net_scope (net, loom_graph_root (net->graph), NULL, "");
   root->path = root->weight_path = "";
   net->root = root;
   /* Too large a graph is not made at all: a net of a part of it would only mislead. */

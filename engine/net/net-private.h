@@ -22,7 +22,6 @@ typedef struct
 } NetArena;
 
 gpointer loom_net_alloc (NetArena *arena, gsize bytes); /* zeroed */
-char *loom_net_strndup (NetArena *arena, const char *text, gsize n);
 char *loom_net_strdup (NetArena *arena, const char *text);
 
 /* ---- arguments of modules ---- */
@@ -145,7 +144,6 @@ struct _LoomNet
   GHashTable *advice;          /* while it is made only: by the name of an operator that there is not */
   GHashTable *scopes;          /* key of module and its module arguments → NetScope */
   GPtrArray *compiling_modules;
-  NetScope *root_scope;
   NetInstance *root;
   GPtrArray *nodes; /* NetNode: in the order of the file, and topological once the net is made */
   guint *order;     /* from the first of these orders to the second; NULL until then */

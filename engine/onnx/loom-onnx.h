@@ -31,13 +31,11 @@ typedef struct
   gint64 opset;       /* of ONNX's own operators */
 } LoomOnnx;
 
-/* TRUE if this build has the reader; without it the functions below fail with a sentence. */
-gboolean loom_onnx_available (void);
-
-/* Reads a model. NULL with error for what is no model (IO or DATA), and NULL without one where faults were added: every
- * operator or value that cannot be translated, with the name of its node. given (name, or "#0", "#1" … by place, →
- * LoomTensor; may be NULL) holds values of inputs that may be built into the graph where they are needed as attributes;
- * inputs that carry data stay inputs all the same. */
+/* Reads a model. In a build without protobuf-c this and all below fail with a sentence. NULL with error for what is no
+ * model (IO or DATA), and NULL without one where faults were added: every operator or value that cannot be translated,
+ * with the name of its node. given (name, or "#0", "#1" … by place, → LoomTensor; may be NULL) holds values of inputs
+ * that may be built into the graph where they are needed as attributes; inputs that carry data stay inputs all the
+ * same. */
 LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error);
 /* The same for bytes, which have no folder: all numbers must be among them. */
 LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
@@ -62,23 +60,23 @@ typedef struct
 
 typedef struct _LoomOnnxWriter LoomOnnxWriter;
 
-/* Writes what prediction needs, in evaluation mode, with operators of set 17. weights: name → LoomTensor, of every weight
- * and buffer of the graph. NULL with error for a port that is not there, and NULL without one where faults were added:
- * every node that cannot be written, with the reason. */
+/* Writes what prediction needs, in evaluation mode, with operators of set 17. weights: name → LoomTensor, of every
+ * weight and buffer of the graph. NULL with error for a port that is not there, and NULL without one where faults were
+ * added: every node that cannot be written, with the reason. */
 LoomOnnxWriter *loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
                                       LoomFaults *faults, GError **error);
 void loom_onnx_writer_free (LoomOnnxWriter *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnxWriter, loom_onnx_writer_free)
 guint loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs);
 /* Of input or output i. */
-void loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name,
-                            const LoomType **type);
+void
+loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name, const LoomType **type);
 /* "conv2d → Conv (3)", each pair once with its count, in order of appearance. */
 const GPtrArray *loom_onnx_writer_mapped (const LoomOnnxWriter *self);
 /* The whole model as one message; NULL (DATA) where it would reach 2 GiB. */
 GBytes *loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error);
-/* The model as a file. Numbers go to a file beside it, PATH.data, where the message would reach 2 GiB or external asks for
- * it; *data_path (may be NULL) receives its path, else NULL. */
+/* The model as a file. Numbers go to a file beside it, PATH.data, where the message would reach 2 GiB or external asks
+ * for it; *data_path (may be NULL) receives its path, else NULL. */
 gboolean
 loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error);
 

@@ -1,12 +1,6 @@
 /* The ONNX reader and writer of a build without protobuf-c: they say what is missing. */
 #include "engine/onnx/loom-onnx.h"
 
-gboolean
-loom_onnx_available (void)
-{
-  return FALSE;
-}
-
 static void
 say (GError **error)
 {

@@ -118,16 +118,6 @@ onnx_prim_int (OnnxPrim *q, guint binding, gsize offset)
   return *(const gint64 *)((const char *)q->instr[binding]->attrs + offset);
 }
 
-OnnxSize
-onnx_prim_int_size (OnnxPrim *q, gsize offset)
-{
-  gint64 number[ONNX_BINDINGS] = { 0 };
-
-  for (guint k = 0; k < q->n; k++)
-    number[k] = onnx_prim_int (q, k, offset);
-  return onnx_prim_size (q, number);
-}
-
 OnnxVar *
 onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes)
 {

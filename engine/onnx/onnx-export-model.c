@@ -9,8 +9,8 @@
 
 #define X(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
 
-int
-onnx_elem_type (LoomDType dtype)
+static int
+elem_type_of (LoomDType dtype)
 {
   static const int of[LOOM_N_DTYPES] = {
     [LOOM_F64] = X (DOUBLE), [LOOM_F32] = X (FLOAT), [LOOM_F16] = X (FLOAT16), [LOOM_BF16] = X (BFLOAT16),
@@ -210,7 +210,7 @@ onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to)
   if (from == to)
     return x;
   OnnxOutNode *node = onnx_add_node (all, "Cast", ONNX_VARS (x));
-  onnx_node_set_int (all, node, "to", onnx_elem_type (to));
+  onnx_node_set_int (all, node, "to", elem_type_of (to));
   return onnx_node_result (all, node, 0);
 }
 
@@ -332,7 +332,7 @@ make_info (OnnxExport *all, const OnnxVar *v)
   type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
   type->tensor_type = tensor;
   tensor->has_elem_type = TRUE;
-  tensor->elem_type = onnx_elem_type (v->type.dtype);
+  tensor->elem_type = elem_type_of (v->type.dtype);
   tensor->shape = shape;
   shape->n_dim = (size_t)v->type.shape.rank;
   shape->dim = keep (all, g_new0 (Onnx__TensorShapeProto__Dimension *, LOOM_SHAPE_MAX_RANK));
@@ -396,7 +396,7 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   onnx__tensor_proto__init (proto);
   proto->name = v->name;
   proto->has_data_type = TRUE;
-  proto->data_type = onnx_elem_type (t->dtype);
+  proto->data_type = elem_type_of (t->dtype);
   proto->n_dims = (size_t)t->rank;
   proto->dims = (int64_t *)t->dim;
   if (external != NULL && t->bytes >= EXTERNAL_MIN)

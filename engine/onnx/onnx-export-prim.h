@@ -35,7 +35,6 @@ gboolean onnx_prim_is_wanted (OnnxPrim *q, guint i);
 OnnxSize onnx_prim_dim (OnnxPrim *q, LoomValue v, int axis);
 OnnxSize onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS]);
 gint64 onnx_prim_int (OnnxPrim *q, guint binding, gsize offset);
-OnnxSize onnx_prim_int_size (OnnxPrim *q, gsize offset);
 /* Shapes as tensors for Expand and its like; NULL after onnx_refuse(). */
 OnnxVar *onnx_prim_shape_var (OnnxPrim *q, LoomValue v);
 OnnxVar *onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes);

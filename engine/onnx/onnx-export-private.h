@@ -141,7 +141,6 @@ OnnxVar *onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to
 OnnxVar *onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes);
 OnnxVar *onnx_transpose (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order);
 OnnxVar *onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, const gint64 *axes); /* Unsqueeze … */
-int onnx_elem_type (LoomDType dtype);
 
 /* Marks what the outputs need: all else is left out. */
 void onnx_export_mark (OnnxExport *all);

@@ -23,8 +23,8 @@ typedef struct
 /* More than any tensor has elements. */
 #define FIRST_DYNAMIC (G_GINT64_CONSTANT (1) << 61)
 
-gint64
-onnx_dynamic_number (OnnxImport *all, LoomDim dim)
+static gint64
+dynamic_number (OnnxImport *all, LoomDim dim)
 {
   for (guint i = 0; i < all->dynamic->len; i++)
     if (loom_dim_equal (g_array_index (all->dynamic, LoomDim, i), dim))
@@ -59,7 +59,7 @@ number_of (OnnxImport *all, LoomDim dim, gint64 *number)
 {
   if (loom_dim_is_unknown (dim))
     return FALSE;
-  *number = loom_dim_is_known (dim) ? dim.coef : onnx_dynamic_number (all, dim);
+  *number = loom_dim_is_known (dim) ? dim.coef : dynamic_number (all, dim);
   return TRUE;
 }
 

@@ -11,8 +11,8 @@
 #define COLUMNS 16
 
 /* Letters, digits and single underscores: what an id may have, from names such as "/layer1/conv/Conv". */
-char *
-onnx_clean_name (const char *name)
+static char *
+clean_name (const char *name)
 {
   GString *s = g_string_new (NULL);
 
@@ -35,7 +35,7 @@ onnx_clean_name (const char *name)
 char *
 onnx_free_id (OnnxImport *all, const char *wanted)
 {
-  g_autofree char *base = onnx_clean_name (wanted);
+  g_autofree char *base = clean_name (wanted);
   char *id = g_strdup (base);
   /* The next number of a name is kept with it, so that a thousand nodes of one name do not search a thousand each. */
   guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->ids, base));

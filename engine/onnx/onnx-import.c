@@ -9,16 +9,11 @@
 
 #include "engine/core/loom-file.h"
 
-gboolean
-loom_onnx_available (void)
-{
-  return TRUE;
-}
-
 /* ---- one node --------------------------------------------------------- */
 
-void
-onnx_map_same (OnnxCtx *c)
+/* Inputs in order, attributes renamed: the map of a descriptor with op. */
+static void
+map_same (OnnxCtx *c)
 {
   guint n = onnx_n_inputs (c);
   const OnnxWire *in[8];
@@ -101,7 +96,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
       if (c.map->map != NULL)
         c.map->map (&c);
       else
-        onnx_map_same (&c);
+        map_same (&c);
     }
   for (gsize i = 0; i < node->n_output; i++)
     if (*node->output[i] && onnx_value_of (all, node->output[i]) == NULL)

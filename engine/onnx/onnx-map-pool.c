@@ -44,8 +44,8 @@ onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
   return !c->failed;
 }
 
-gboolean
-onnx_window_is_even (const OnnxWindow *w)
+static gboolean
+is_even (const OnnxWindow *w)
 {
   for (int i = 0; i < w->n; i++)
     if (w->begin[i] != w->end[i])
@@ -77,7 +77,7 @@ onnx_window_pad (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, const char *value
 {
   gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
 
-  if (onnx_window_is_even (w))
+  if (is_even (w))
     return x;
   for (int i = 0; i < w->n; i++)
     {
@@ -155,7 +155,7 @@ map_average_pool (OnnxCtx *c)
         onnx_fail (c, "windows with holes (dilations) are not averaged here.");
         return;
       }
-  if (onnx_window_is_even (&w) && is_small (&w))
+  if (is_even (&w) && is_small (&w))
     {
       gboolean none = TRUE;
       for (int i = 0; i < w.n; i++)
@@ -218,7 +218,7 @@ map_max_pool (OnnxCtx *c)
   if (!start (c, &w, x))
     return;
   in = onnx_cast (c, x, loom_dtype_is_float (x->type.dtype) ? x->type.dtype : LOOM_F32);
-  if (!onnx_window_is_even (&w) || !is_small (&w))
+  if (!is_even (&w) || !is_small (&w))
     {
       gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
       for (int i = 0; i < w.n; i++)

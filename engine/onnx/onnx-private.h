@@ -1,9 +1,9 @@
 /* Shared by the files of the ONNX reader.
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
- * beside the model), onnx-import.c walks the model's nodes, onnx-value.c keeps its values, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours,
- * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
- * one const descriptor for each operator of ONNX. */
+ * beside the model), onnx-import.c walks the model's nodes, onnx-value.c keeps its values, onnx-attribute.c reads
+ * attributes, onnx-emit.c makes nodes of ours, onnx-graph.c writes them down as a graph, onnx-fold.c computes what
+ * depends on no data, and onnx-map-*.c are tables: one const descriptor for each operator of ONNX. */
 #pragma once
 
 #include "engine/onnx/loom-onnx.h"
@@ -92,7 +92,7 @@ struct _OnnxImport
   LoomFaults *faults;
   char *last_error; /* of an initialiser */
   GStringChunk *pool;
-  GArray *dynamic;    /* LoomDim of dynamic sizes that folding met, see onnx_dynamic_number() */
+  GArray *dynamic;    /* LoomDim of dynamic sizes that folding met, see onnx_dynamic_dim() */
   GPtrArray *symbols; /* dim_param of 'A' + … ; NULL where free */
   GHashTable *mapped; /* "Conv → conv2d" → count */
   GPtrArray *mapped_order;
@@ -149,14 +149,12 @@ LoomTensor *onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean gi
 /* The same for a value. (transfer none) */
 const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth);
 
-/* A size that has a symbol travels through the folding of shapes as a number that no real size has; the second tells
- * whether a number is one, and which. */
-gint64 onnx_dynamic_number (OnnxImport *all, LoomDim dim);
+/* A size that has a symbol travels through the folding of shapes as a number that no real size has. Tells whether a
+ * number is one, and which. */
 gboolean onnx_dynamic_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
 gboolean onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t);
 
 /* ---- onnx-emit.c ------------------------------------------------------ */
-void onnx_wire_failed (OnnxWire *wire);
 OnnxNode *onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id);
 void onnx_node_free (OnnxNode *node);
 void onnx_node_set (OnnxNode *node, const char *name, const char *value);
@@ -243,8 +241,6 @@ gint64 onnx_dim (OnnxCtx *c, const OnnxWire *x, int i);
 /* ---- tables ----------------------------------------------------------- */
 extern const OnnxMap *const onnx_map_tables[]; /* NULL-terminated */
 const OnnxMap *onnx_map_find (const char *domain, const char *name);
-/* Inputs in order, attributes renamed: the map of a descriptor with op. */
-void onnx_map_same (OnnxCtx *c);
 extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[];
@@ -253,7 +249,6 @@ void onnx_map_grid_sample (OnnxCtx *c);
 gboolean onnx_map_bias (OnnxCtx *c);
 
 /* ---- onnx-graph.c ----------------------------------------------------- */
-char *onnx_clean_name (const char *name);
 char *onnx_free_id (OnnxImport *all, const char *wanted);
 LoomGraph *onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights);
 

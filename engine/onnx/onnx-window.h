@@ -14,7 +14,6 @@ typedef struct
 /* Strides, dilations and padding; kernel is filled before (or read from kernel_shape where it is not known from
  * weights). auto_pad needs x of known size; where x is NULL it is left to the caller. FALSE after a fault. */
 gboolean onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n);
-gboolean onnx_window_is_even (const OnnxWindow *w);
 /* Pads in front where begin and end differ, which PyTorch's padding cannot say; w then pads no
  * more. */
 const OnnxWire *onnx_window_pad (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, const char *value);

@@ -49,8 +49,10 @@ loom_op_dropped_flops (const LoomInfer *ctx)
   return 2 * loom_op_output_count (ctx, 0);
 }
 
-LoomValue
-loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale)
+/* The mask of output 1's shape, 1 where something is kept; `scale` becomes 1/(1 - p), 0 where nothing is. 0 in
+ * evaluation, where output 0 has become the input and output 1 ones. */
+static LoomValue
+dropout_mask (LoomLower *ctx, LoomValue *scale)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_lower_input (ctx, 0), rate, mask, keep;
@@ -79,7 +81,7 @@ void
 loom_op_lower_dropout (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue scale, mask = loom_op_dropout_mask (ctx, &scale);
+  LoomValue scale, mask = dropout_mask (ctx, &scale);
 
   if (mask == 0)
     return;
@@ -99,7 +101,7 @@ void
 loom_op_lower_alpha_dropout (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_lower_input (ctx, 0), scale, mask = loom_op_dropout_mask (ctx, &scale), rate, a, b, v;
+  LoomValue x = loom_lower_input (ctx, 0), scale, mask = dropout_mask (ctx, &scale), rate, a, b, v;
   LoomDType dtype = loom_op_desc (ctx, x).dtype;
   LoomValue one = loom_const (p, dtype, 1), lowest = loom_const (p, dtype, LOWEST);
 

@@ -9,11 +9,6 @@ const LoomParamSpec loom_op_param_index_dim[] = {
   { NULL },
 };
 
-const LoomParamSpec loom_op_param_dim_last[] = {
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension along which it works; -1 is the last." },
-  { NULL },
-};
-
 const LoomPortSpec loom_op_port_ordered[] = {
   { "out", "The elements in their new order." },
   { "indices", "Where each of them was.", LOOM_PORT_OPTIONAL },
@@ -82,8 +77,9 @@ loom_op_at_least_1d (LoomProgram *p, LoomValue v)
   return d->rank > 0 ? v : loom_reshape (p, v, 1, (gint64[]){ 1 });
 }
 
-LoomValue
-loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like)
+/* The front part of v that has the shape of another value; a scalar is repeated. */
+static LoomValue
+part_like (LoomProgram *p, LoomValue v, LoomValue like)
 {
   LoomTensorDesc d = loom_value_info (p, v)->desc, to = loom_value_info (p, like)->desc;
   gint64 start[LOOM_MAX_RANK] = { 0 };
@@ -191,8 +187,8 @@ loom_op_running_product (LoomProgram *p, LoomValue x, int axis)
 }
 
 /* The position of the latest extreme so far, found by the same doubling; NaN wins and stays. */
-LoomValue
-loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest)
+static LoomValue
+running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest)
 {
   LoomTensorDesc d = loom_value_info (p, x)->desc;
   LoomValue best = loom_detach (p, x);
@@ -225,7 +221,7 @@ loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
 
-  indices = loom_op_running_extreme (p, row, axis, largest);
+  indices = running_extreme (p, row, axis, largest);
   loom_lower_output (ctx, 0, loom_reshape (p, loom_gather (p, row, indices, axis), d.rank, d.dim));
   loom_lower_output (ctx, 1, loom_reshape (p, indices, d.rank, d.dim));
 }
@@ -297,8 +293,9 @@ loom_op_with_mask (LoomInfer *ctx, LoomShape *shape)
   return TRUE;
 }
 
-gboolean
-loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index)
+/* The source has an element for each place of the index; FALSE with a fault. */
+static gboolean
+covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index)
 {
   const LoomShape *shape = &loom_infer_input (ctx, i)->shape;
   gboolean fits = shape->rank == index->rank;
@@ -326,8 +323,7 @@ loom_op_infer_scatter (LoomInfer *ctx)
   if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
       || !loom_op_needs_int (ctx, 1, "index") || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
     return;
-  if (loom_infer_input (ctx, 2) != NULL
-      && (!loom_op_same_dtype (ctx, 0, 2, "src") || !loom_op_covers (ctx, 2, "src", index)))
+  if (loom_infer_input (ctx, 2) != NULL && (!loom_op_same_dtype (ctx, 0, 2, "src") || !covers (ctx, 2, "src", index)))
     return;
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
 }
@@ -346,7 +342,7 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
       x = loom_cast (p, x, LOOM_I32);
       src = loom_cast (p, src, LOOM_I32);
     }
-  y = loom_scatter (p, loom_op_at_least_1d (p, x), index, loom_op_part_like (p, src, index), axis, mode);
+  y = loom_scatter (p, loom_op_at_least_1d (p, x), index, part_like (p, src, index), axis, mode);
   loom_lower_output (ctx, 0, loom_reshape (p, loom_cast (p, y, d.dtype), d.rank, d.dim));
 }
 

@@ -38,8 +38,9 @@ loom_op_n_features (const LoomInfer *ctx)
   return (int)loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
 }
 
-gboolean
-loom_op_features (LoomInfer *ctx, LoomShape *features)
+/* The sizes of those dimensions. FALSE with a fault where the input has others or they are not known. */
+static gboolean
+features_of (LoomInfer *ctx, LoomShape *features)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
   gint64 given[LOOM_SHAPE_MAX_RANK], size[LOOM_SHAPE_MAX_RANK];
@@ -81,7 +82,7 @@ loom_op_infer_feature_norm (LoomInfer *ctx)
   LoomWeightSpec bias = { .name = "bias", .init = { .kind = LOOM_INIT_ZEROS }, .dtype = LOOM_F32 };
   LoomShape features;
 
-  if (!loom_op_features (ctx, &features))
+  if (!features_of (ctx, &features))
     return;
   weight.shape = bias.shape = features;
   if (loom_infer_bool (ctx, "elementwise_affine"))

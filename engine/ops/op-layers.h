@@ -240,10 +240,8 @@ double loom_op_norm_flops (const LoomInfer *ctx);
     .name = "normalized_shape", .type = LOOM_PARAM_INTS, .def = "", .minimum = 1, .maximum = 1e9,                      \
     .doc = "The last dimensions that are measured together; left out, the last one alone."                             \
   }
-/* The last dimensions that layer_norm and rms_norm measure together, by the parameter normalized_shape: how many, and
- * their sizes. FALSE with a fault where the input has others or they are not known. */
+/* How many of the last dimensions layer_norm and rms_norm measure together, by the parameter normalized_shape. */
 int loom_op_n_features (const LoomInfer *ctx);
-gboolean loom_op_features (LoomInfer *ctx, LoomShape *features);
 /* A weight for each of them and, where the operator has the parameter bias and it is set, a bias. */
 void loom_op_infer_feature_norm (LoomInfer *ctx);
 /* v·weight + bias with one of each for a channel, axis 1 of v; either may be 0. */
@@ -255,9 +253,6 @@ LoomValue loom_op_normalise (LoomProgram *p, LoomValue v, int axes, double eps);
 
 extern const LoomPortSpec loom_op_port_dropped[]; /* out and mask */
 extern const LoomParamSpec loom_op_param_dropped[];
-/* The mask of output 1's shape, 1 where something is kept; `scale` becomes 1/(1 - p), 0 where nothing is. 0 in
- * evaluation, where output 0 has become the input and output 1 ones. */
-LoomValue loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale);
 /* The types of whole channels dropped, with that many dimensions behind them: the mask has a size of 1 in each. */
 void loom_op_infer_dropped (LoomInfer *ctx, int dims);
 /* out = input·mask·scale, the mask repeated where it is smaller. */

@@ -224,7 +224,6 @@ void loom_op_lower_filled (LoomLower *ctx, double value);
 /* ---- picking and putting by position, see family-index.c --------------- */
 
 /* "dim", the last where it is left out; "out" and "indices". */
-extern const LoomParamSpec loom_op_param_dim_last[];
 /* "dim" of operators with an index, and nothing else. */
 extern const LoomParamSpec loom_op_param_index_dim[];
 extern const LoomPortSpec loom_op_port_ordered[];
@@ -234,8 +233,6 @@ gboolean loom_op_same_dtype (LoomInfer *ctx, guint i, guint k, const char *port)
 /* The same unless input i has the rank of `whole` and is nowhere longer than it but along the axis. */
 gboolean loom_op_points_into (LoomInfer *ctx, guint i, const char *port, const LoomShape *whole, int axis);
 LoomValue loom_op_at_least_1d (LoomProgram *p, LoomValue v);
-/* The front part of v that has the shape of another value; a scalar is repeated. */
-LoomValue loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like);
 /* x[…, index, …]: the axis becomes the dimensions of the index. The second is the row of each in a table [outer·n, …].
  */
 LoomValue loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis);
@@ -249,11 +246,8 @@ void loom_op_infer_running (LoomInfer *ctx);
 extern const LoomParamSpec loom_op_param_running[];
 extern const LoomSample loom_op_samples_running[];
 LoomValue loom_op_running_product (LoomProgram *p, LoomValue x, int axis);
-LoomValue loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest);
 void loom_op_infer_running_extreme (LoomInfer *ctx);
 void loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest);
-/* The source has an element for each place of the index; FALSE with a fault. */
-gboolean loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index);
 /* Input, index and, where it is wired, src, which covers the index. */
 void loom_op_infer_scatter (LoomInfer *ctx);
 void loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-LoomDType
-loom_plan_compute_type (LoomDType float_type, guint n_in, const LoomDType *in, LoomDType out)
+static LoomDType
+compute_type (LoomDType float_type, guint n_in, const LoomDType *in, LoomDType out)
 {
   gboolean has_float = loom_dtype_is_float (out);
 
@@ -27,8 +27,8 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
       for (guint i = 0; i < instr->n_in; i++)
         in[i] = loom_value_info (program, instr->in[i])->desc.dtype;
       memset (attrs_store, 0, sizeof *attrs_store);
-      attrs_store->compute = loom_plan_compute_type (loom_program_get_float (program), instr->n_in, in,
-                                                     loom_value_info (program, instr->out[0])->desc.dtype);
+      attrs_store->compute = compute_type (loom_program_get_float (program), instr->n_in, in,
+                                           loom_value_info (program, instr->out[0])->desc.dtype);
       attrs_store->n_steps = 1;
       attrs_store->step[0] = (LoomElementwiseStep){ .op = instr->prim->scalar, .arg = { 0, 1, 2 } };
       attrs_store->out[0] = (uint8_t)instr->n_in;
@@ -89,8 +89,8 @@ import_elementwise (Work *w, WorkInstr *instr, const LoomInstr *from, LoomScalar
       step.arg[i] = from->in[i];
       in[i] = work_value (w, from->in[i])->desc.dtype;
     }
-  instr->compute = loom_plan_compute_type (loom_program_get_float (w->program), from->n_in, in,
-                                           work_value (w, from->out[0])->desc.dtype);
+  instr->compute
+      = compute_type (loom_program_get_float (w->program), from->n_in, in, work_value (w, from->out[0])->desc.dtype);
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
 }

@@ -167,9 +167,8 @@ fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, 
     attrs->out[o] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (out[o])));
 }
 
-void
-work_call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
-                const guint *out)
+static void
+call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
 {
   memset (call, 0, sizeof *call);
   call->desc = g_new0 (LoomTensorDesc, n_in + n_out + 1);
@@ -202,7 +201,7 @@ work_call_of (Work *w, WorkCall *call, const WorkInstr *instr)
 
   for (guint k = 0; k < instr->in->len; k++)
     in[k] = work_in (instr, k);
-  work_call_init (w, call, instr, instr->in->len, in, instr->out->len, (const guint *)(const void *)instr->out->data);
+  call_init (w, call, instr, instr->in->len, in, instr->out->len, (const guint *)(const void *)instr->out->data);
 }
 
 void
@@ -272,7 +271,7 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   /* A device that is not there is reported when the instruction is placed. */
   if (device == NULL)
     return FALSE;
-  work_call_init (w, &call, instr, n_in, in, n_out, out);
+  call_init (w, &call, instr, n_in, in, n_out, out);
   return work_options (w, device, instr, &call.spec, option) > 0;
 }
 

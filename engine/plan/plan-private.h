@@ -281,8 +281,6 @@ typedef struct
   LoomTensorDesc *desc;
   LoomElementwiseAttrs elementwise;
 } WorkCall;
-void work_call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
-                     const guint *out);
 void work_call_of (Work *w, WorkCall *call, const WorkInstr *instr);
 void work_call_clear (WorkCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkCall, work_call_clear)
@@ -310,8 +308,6 @@ void work_assign_offsets (Work *w, int device);
 gboolean work_in_arena (Work *w, const WorkStorage *s);
 /* The bytes of a device's arena. */
 gsize work_arena (Work *w, guint device);
-
-LoomDType loom_plan_compute_type (LoomDType float_type, guint n_in, const LoomDType *in, LoomDType out);
 
 struct _LoomPlan
 {

@@ -127,8 +127,8 @@ recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute)
   return recipe_choice_or (r, e, attribute, usual, spec->choices);
 }
 
-gboolean
-recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback)
+static gboolean
+flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback)
 {
   const char *text = loom_element_get (e, attribute);
   gboolean flag = fallback;
@@ -144,7 +144,7 @@ recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, g
 gboolean
 recipe_flag (RecipeReading *r, const LoomElement *e, const char *attribute)
 {
-  return recipe_flag_or (r, e, attribute, strcmp (spec_of (e, attribute)->def, "true") == 0);
+  return flag_or (r, e, attribute, strcmp (spec_of (e, attribute)->def, "true") == 0);
 }
 
 void
@@ -359,7 +359,7 @@ read_hyper (RecipeReading *r, const LoomHyper *hyper)
   if (hyper->choices != NULL)
     return recipe_choice_or (r, r->element, hyper->name, (guint)hyper->value, hyper->choices);
   if (hyper->is_bool)
-    return recipe_flag_or (r, r->element, hyper->name, hyper->value != 0);
+    return flag_or (r, r->element, hyper->name, hyper->value != 0);
   return recipe_hyper (r, r->element, hyper);
 }
 

@@ -29,7 +29,6 @@ guint recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribu
 double recipe_number_in (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
                          double maximum, gboolean whole);
 double recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper);
-gboolean recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback);
 guint recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback,
                         const char *const *choices);
 /* A fault for a name that is none of those which the table has for the attribute. what: "optimiser". */

@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-void *
-loom_exec_address (LoomExec *exec, guint value)
+/* NULL for an absent value. */
+static void *
+address_of (LoomExec *exec, guint value)
 {
   const LoomPlanValue *v;
   const LoomSlot *slot;
@@ -203,7 +204,7 @@ bind (LoomExec *exec, GError **error)
       LoomStatus status = LOOM_STATUS_OK;
 
       for (guint k = 0; k < n; k++)
-        row->buffers[k] = loom_exec_address (exec, row->instr->value[k]);
+        row->buffers[k] = address_of (exec, row->instr->value[k]);
       if (row->kernel != NULL && row->kernel->scratch_bytes > 0)
         row->buffers[n] = (char *)exec->devices[row->instr->device].arena->memory + row->instr->scratch;
       if (row->kernel != NULL && row->kernel->bind != NULL)
@@ -216,16 +217,16 @@ bind (LoomExec *exec, GError **error)
       guint value = loom_plan_input_value (exec->plan, i);
 
       if (value != G_MAXUINT && loom_plan_value (exec->plan, value)->location.kind == LOOM_LOCATION_ARENA)
-        exec->feeds[i].place = loom_exec_address (exec, value);
+        exec->feeds[i].place = address_of (exec, value);
     }
   for (guint i = 0; i < exec->commits->len; i++)
     {
       LoomExecCommit *commit = &g_array_index (exec->commits, LoomExecCommit, i);
 
-      commit->from = loom_exec_address (exec, commit->value);
+      commit->from = address_of (exec, commit->value);
     }
   for (guint i = 0; i < loom_program_n_outputs (loom_plan_program (exec->plan)); i++)
-    exec->outputs[i].at = loom_exec_address (exec, loom_plan_output_value (exec->plan, i));
+    exec->outputs[i].at = address_of (exec, loom_plan_output_value (exec->plan, i));
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     exec->devices[d].moves = exec->devices[d].arena->moves;
   return TRUE;

@@ -126,8 +126,6 @@ struct _LoomExec
 gboolean loom_exec_begin (LoomExec *exec, GError **error);
 gboolean loom_exec_end (LoomExec *exec, GError **error);
 
-/* NULL for an absent value. */
-void *loom_exec_address (LoomExec *exec, guint value);
 /* Sets the error that a status of this instruction is (NULL: of the whole step), in the words of exec->message, and
  * empties those; FALSE. */
 gboolean loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error);

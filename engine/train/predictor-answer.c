@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-void
-loom_answer_free (LoomAnswer *answer)
+static void
+answer_free (LoomAnswer *answer)
 {
   g_free (answer->value);
   g_free (answer);
@@ -95,7 +95,7 @@ predictor_answers (const LoomTensor *t, const char *name, LoomOutputKind kind, g
                    name, *text ? text : "one number", n);
       return NULL;
     }
-  GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_answer_free);
+  GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)answer_free);
   for (guint i = 0; i < n; i++)
     g_ptr_array_add (answers, answer_of (t, kind, is_text, i, n));
   return answers;

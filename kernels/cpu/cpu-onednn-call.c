@@ -79,8 +79,8 @@ bind_buffers (Onednn *self, void *const *b)
   return true;
 }
 
-LoomStatus
-onednn_work (CpuKernel *k, void *const *b, LoomMessage *message)
+static LoomStatus
+run_call (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Onednn *self = (Onednn *)k;
   dnnl_stream_t stream = own_stream ();
@@ -130,7 +130,7 @@ onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, d
       snprintf (message->text, sizeof message->text, "oneDNN has no CPU engine");
       return NULL;
     }
-  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, onednn_work, message);
+  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, run_call, message);
   if (self != NULL)
     {
       self->k.destroy = destroy;
@@ -172,8 +172,9 @@ onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset)
   return m->memory;
 }
 
-dnnl_memory_t
-onednn_scratch (Onednn *self, OnednnDesc md)
+/* A memory of its own in the scratch. */
+static dnnl_memory_t
+scratch_memory (Onednn *self, OnednnDesc md)
 {
   size_t offset = self->k.base.scratch_bytes;
 
@@ -204,7 +205,7 @@ onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
       self->n_calls++;
       md = dnnl_primitive_desc_query_md (pd, dnnl_query_scratchpad_md, 0);
       if (md != NULL && dnnl_memory_desc_get_size (md) > 0)
-        ok = onednn_arg (call, DNNL_ARG_SCRATCHPAD, onednn_scratch (self, md));
+        ok = onednn_arg (call, DNNL_ARG_SCRATCHPAD, scratch_memory (self, md));
     }
   dnnl_primitive_desc_destroy (pd);
   return ok ? call : NULL;
@@ -234,14 +235,14 @@ onednn_input (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted)
 
   if (memory == NULL || dnnl_memory_desc_equal (given, wanted))
     return memory;
-  other = onednn_scratch (self, wanted);
+  other = scratch_memory (self, wanted);
   return reorder (self, given, memory, wanted, other) ? other : NULL;
 }
 
 dnnl_memory_t
 onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted)
 {
-  return dnnl_memory_desc_equal (given, wanted) ? onednn_memory (self, given, i, 0) : onednn_scratch (self, wanted);
+  return dnnl_memory_desc_equal (given, wanted) ? onednn_memory (self, given, i, 0) : scratch_memory (self, wanted);
 }
 
 bool

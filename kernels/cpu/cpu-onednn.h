@@ -55,7 +55,6 @@ typedef struct
 } Onednn;
 
 dnnl_engine_t onednn_engine (void);
-LoomStatus onednn_work (CpuKernel *k, void *const *b, LoomMessage *message);
 /* flops: the work of one run, which decides whether threads share it. Each
  * onednn_new() is followed by one onednn_finish(), which keeps or frees the kernel. */
 Onednn *
@@ -95,8 +94,6 @@ bool onednn_append_leaky_relu (dnnl_post_ops_t ops, float slope);
 
 /* A memory over a buffer at an offset, NULL on failure. */
 dnnl_memory_t onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset);
-/* A memory of its own in the scratch. */
-dnnl_memory_t onednn_scratch (Onednn *self, OnednnDesc md);
 /* Makes primitive desc pd (taken over) the next call; its scratchpad is added. */
 OnednnCall *onednn_call (Onednn *self, dnnl_primitive_desc_t pd);
 bool onednn_arg (OnednnCall *call, int arg, dnnl_memory_t memory);

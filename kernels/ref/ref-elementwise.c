@@ -59,6 +59,8 @@
 SCALAR_FUNCTION (double, f64)
 SCALAR_FUNCTION (float, f32)
 
+static int64_t ref_scalar_i64 (LoomScalarOp op, int64_t a, int64_t b, int64_t c, int64_t imm);
+
 /* Division and the transcendental functions are for floats alone (loom_scalar_of_integers);
  * their expansions must compile all the same. */
 #undef LOOM_M_FABS

@@ -51,6 +51,5 @@ LoomStatus ref_index_fault (LoomMessage *message, const char *what, int64_t inde
 /* One scalar operation in double or float; used by fused activations. */
 double ref_scalar_f64 (LoomScalarOp op, double a, double b, double c, double imm);
 float ref_scalar_f32 (LoomScalarOp op, float a, float b, float c, float imm);
-int64_t ref_scalar_i64 (LoomScalarOp op, int64_t a, int64_t b, int64_t c, int64_t imm);
 
 #endif

@@ -105,7 +105,7 @@ main (int argc, char *argv[])
 
   if (argc < 7 || argc > 9)
     {
-      fprintf (stderr, "usage: bench-race GRAPH BATCH X.npy Y.npy WEIGHTS.safetensors THREADS [DEVICE]\n");
+      fprintf (stderr, "usage: bench-race GRAPH BATCH X.npy Y.npy WEIGHTS.safetensors THREADS [DEVICE [tf32]]\n");
       return 2;
     }
   batch = g_ascii_strtoll (argv[2], NULL, 10);

@@ -112,7 +112,7 @@ assert_same_file (const char *a, const char *b, const char *name)
 
 typedef struct
 {
-  gint64 steps, evals, first_epoch_steps;
+  gint64 steps, evals;
   double first_loss, last_loss, epoch_loss, weighted, samples;
   double eval_loss, accuracy;
   gint64 stop_at;

@@ -513,8 +513,9 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
 
 /* ---- hovering, scrolling, pinching ---------------------------------------- */
 
-void
-studio_canvas_set_hover (StudioCanvas *self, guint item)
+/* Another card is under the pointer: its ports are named, and shapes make room. */
+static void
+set_hover (StudioCanvas *self, guint item)
 {
   StudioScene *scene = studio_canvas_scene (self);
   guint both[2] = { self->hover, item };
@@ -558,7 +559,7 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
                                    : hit.kind == STUDIO_HIT_LINK && hit.port != STUDIO_NO_ITEM   ? "move"
                                    : hit.kind == STUDIO_HIT_FIX || hit.kind == STUDIO_HIT_LINK   ? "pointer"
                                                                                                  : NULL);
-  studio_canvas_set_hover (self, hover);
+  set_hover (self, hover);
   studio_canvas_preview_fix (self, hit.kind == STUDIO_HIT_FIX ? scene->item[hit.item].serial : 0);
   hover_link (self, hit.kind == STUDIO_HIT_LINK ? hit.item : STUDIO_NO_ITEM);
 }
@@ -568,7 +569,7 @@ leave_cb (GtkEventControllerMotion *motion, StudioCanvas *self)
 {
   self->pointer_x = self->pointer_y = -1;
   studio_canvas_preview_fix (self, 0);
-  studio_canvas_set_hover (self, STUDIO_NO_ITEM);
+  set_hover (self, STUDIO_NO_ITEM);
   hover_link (self, STUDIO_NO_ITEM);
 }
 

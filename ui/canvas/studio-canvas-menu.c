@@ -386,8 +386,9 @@ aim (StudioCanvas *self, const StudioHit *hit)
     }
 }
 
-void
-studio_canvas_menu_at (StudioCanvas *self, double sx, double sy)
+/* The context menu of what is at this point in pixels. */
+static void
+menu_at (StudioCanvas *self, double sx, double sy)
 {
   StudioHit hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, sx, sy);
 
@@ -434,7 +435,7 @@ pressed_cb (GtkGestureClick *click, int n_press, double x, double y, StudioCanva
   if (state & GDK_CONTROL_MASK)
     return;
   gtk_gesture_set_state (GTK_GESTURE (click), GTK_EVENT_SEQUENCE_CLAIMED);
-  studio_canvas_menu_at (self, x, y);
+  menu_at (self, x, y);
 }
 
 void

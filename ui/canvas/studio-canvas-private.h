@@ -114,8 +114,6 @@ void studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *
 /* The scene as it is drawn now; nodes and scene agree after it. */
 StudioScene *studio_canvas_scene (StudioCanvas *self);
 void studio_canvas_view_changed (StudioCanvas *self);
-/* Another card is under the pointer: its ports are named, and shapes make room. */
-void studio_canvas_set_hover (StudioCanvas *self, guint item);
 /* Somebody is working: no tooltip over it for a moment. */
 void studio_canvas_quiet (StudioCanvas *self);
 void studio_canvas_redraw_wires (StudioCanvas *self);
@@ -181,8 +179,7 @@ void studio_canvas_fix (StudioCanvas *self, guint64 serial);
 void studio_canvas_init_input (StudioCanvas *self);
 void studio_canvas_init_menu (StudioCanvas *self);
 void studio_canvas_class_init_menu (GtkWidgetClass *klass);
-/* The context menu of what is at this point in pixels, or of what has the focus. */
-void studio_canvas_menu_at (StudioCanvas *self, double sx, double sy);
+/* The context menu of what has the focus. */
 void studio_canvas_menu (StudioCanvas *self);
 /* In canvas units; NAN: beside the original. */
 void studio_canvas_paste_at (StudioCanvas *self, double x, double y);

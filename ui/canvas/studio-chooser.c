@@ -120,14 +120,6 @@ search_cb (StudioChooser *self)
 }
 
 StudioChoice *
-studio_chooser_get (StudioChooser *self, guint i)
-{
-  GtkListBoxRow *row = row_at (self, (int)i);
-
-  return row != NULL ? row_choice (row) : NULL;
-}
-
-StudioChoice *
 studio_chooser_add (StudioChooser *self, const char *icon, const char *title, const char *side, StudioSearchKey *key)
 {
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);

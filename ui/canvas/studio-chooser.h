@@ -42,8 +42,6 @@ StudioChoice *
 studio_chooser_add (StudioChooser *self, const char *icon, const char *title, const char *side, StudioSearchKey *key);
 /* What is typed is an answer, with a sentence about it in the list's place. */
 void studio_chooser_set_free (StudioChooser *self, const char *doc);
-/* All rows, so that their fits can be judged again. */
-StudioChoice *studio_chooser_get (StudioChooser *self, guint i);
 /* Shows it at a point of the canvas, in pixels, with this text, which is selected as one where select is set. */
 void studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y);
 void studio_chooser_close (StudioChooser *self);

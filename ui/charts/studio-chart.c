@@ -121,12 +121,6 @@ studio_chart_update (StudioChart *self)
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, self->description, -1);
 }
 
-const char *
-studio_chart_get_description (StudioChart *self)
-{
-  return self->description;
-}
-
 void
 studio_chart_set_text_scale (StudioChart *self, double scale)
 {

@@ -14,8 +14,6 @@ StudioChart *studio_chart_new (const char *title);
 /* The plot, owned by the chart; call studio_chart_update after changing it. */
 StudioPlot *studio_chart_get_plot (StudioChart *self);
 void studio_chart_update (StudioChart *self);
-/* The words that a screen reader gets: "loss: train 0.412 at step 840". */
-const char *studio_chart_get_description (StudioChart *self);
 void studio_chart_set_text_scale (StudioChart *self, double scale);
 
 G_END_DECLS

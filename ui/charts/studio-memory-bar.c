@@ -40,7 +40,6 @@ struct _StudioMemoryBar
   guint n;
   Share share[MAX_OWNERS];
   guint64 total;
-  double scale;
 };
 
 G_DEFINE_TYPE (StudioMemoryBar, studio_memory_bar, GTK_TYPE_WIDGET)
@@ -111,7 +110,7 @@ draw_share (cairo_t *cr, gboolean dark, guint kind, double x, double y, double w
 static double
 text_scale (StudioMemoryBar *self)
 {
-  return self->scale * studio_text_scale (GTK_WIDGET (self));
+  return studio_text_scale (GTK_WIDGET (self));
 }
 
 static void
@@ -223,24 +222,23 @@ studio_memory_bar_class_init (StudioMemoryBarClass *klass)
 }
 
 static void
+clear (StudioMemoryBar *self)
+{
+  studio_memory_bar_set (self, "", 0, NULL, NULL);
+}
+
+static void
 studio_memory_bar_init (StudioMemoryBar *self)
 {
-  self->scale = 1;
   self->device = g_strdup ("");
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
-  studio_memory_bar_clear (self);
+  clear (self);
 }
 
 StudioMemoryBar *
 studio_memory_bar_new (void)
 {
   return g_object_new (STUDIO_TYPE_MEMORY_BAR, NULL);
-}
-
-void
-studio_memory_bar_clear (StudioMemoryBar *self)
-{
-  studio_memory_bar_set (self, "", 0, NULL, NULL);
 }
 
 void
@@ -275,11 +273,4 @@ guint64
 studio_memory_bar_get_total (StudioMemoryBar *self)
 {
   return self->total;
-}
-
-void
-studio_memory_bar_set_text_scale (StudioMemoryBar *self, double scale)
-{
-  self->scale = scale;
-  gtk_widget_queue_draw (GTK_WIDGET (self));
 }

@@ -9,11 +9,9 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioMemoryBar, studio_memory_bar, STUDIO, MEMORY_BAR, GtkWidget)
 
 StudioMemoryBar *studio_memory_bar_new (void);
-void studio_memory_bar_clear (StudioMemoryBar *self);
 /* Owners in the order given: "parameters", "gradients", … device: "cpu". */
 void studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const char *const *owner,
                             const guint64 *bytes);
 guint64 studio_memory_bar_get_total (StudioMemoryBar *self);
-void studio_memory_bar_set_text_scale (StudioMemoryBar *self, double scale);
 
 G_END_DECLS

@@ -69,8 +69,8 @@ studio_plot_clear (StudioPlot *p)
 }
 
 /* A run before that was much longer would leave the one that is being watched a sliver at the left. */
-gsize
-studio_plot_shown_points (const StudioPlot *p, const StudioCurve *c)
+static gsize
+shown_points (const StudioPlot *p, const StudioCurve *c)
 {
   if (c->style != STUDIO_CURVE_PREVIOUS || isnan (p->x_end))
     return studio_series_length (c->series);
@@ -84,7 +84,7 @@ studio_plot_range (const StudioPlot *p, double *x0, double *x1, double *y0, doub
   for (guint i = 0; i < p->curves->len; i++)
     {
       const StudioCurve *c = g_ptr_array_index (p->curves, i);
-      gsize n = studio_plot_shown_points (p, c);
+      gsize n = shown_points (p, c);
       double first, last, low, high;
       if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high, NULL))
         continue;
@@ -118,7 +118,7 @@ cut_spikes (const StudioPlot *p, double *y0, double *y1)
   for (guint i = 0; i < p->curves->len; i++)
     {
       const StudioCurve *c = g_ptr_array_index (p->curves, i);
-      gsize n = studio_plot_shown_points (p, c);
+      gsize n = shown_points (p, c);
       for (gsize k = 0; k < MIN (n, SAMPLES); k++)
         {
           double y;

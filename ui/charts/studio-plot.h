@@ -55,8 +55,6 @@ void studio_plot_add_mark (StudioPlot *plot, double x, const char *label);
 void studio_plot_clear (StudioPlot *plot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioPlot, studio_plot_free)
 
-/* How many points of the curve, from its first, are shown. */
-gsize studio_plot_shown_points (const StudioPlot *plot, const StudioCurve *curve);
 /* The visible part: x from the first to the last point of all curves, y with a little air. FALSE when there is nothing.
  */
 gboolean studio_plot_bounds (const StudioPlot *plot, double *x0, double *x1, double *y0, double *y1);

@@ -100,19 +100,9 @@ complete_levels (StudioSeries *s)
     }
 }
 
-void
-studio_series_append (StudioSeries *s, double x, double y)
-{
-  g_return_if_fail (s != NULL && isfinite (x));
-  if (s->points->len > 0 && x < g_array_index (s->points, Point, s->points->len - 1).x)
-    studio_series_truncate (s, x);
-  Point p = { x, y };
-  g_array_append_val (s->points, p);
-  complete_levels (s);
-}
-
-void
-studio_series_truncate (StudioSeries *s, double x)
+/* Drops every point with an x of this or above. */
+static void
+truncate_at (StudioSeries *s, double x)
 {
   g_return_if_fail (s != NULL);
   gsize n = s->points->len;
@@ -124,6 +114,17 @@ studio_series_truncate (StudioSeries *s, double x)
       n /= FANOUT;
       g_array_set_size (s->level[k], MIN (n, s->level[k]->len));
     }
+}
+
+void
+studio_series_append (StudioSeries *s, double x, double y)
+{
+  g_return_if_fail (s != NULL && isfinite (x));
+  if (s->points->len > 0 && x < g_array_index (s->points, Point, s->points->len - 1).x)
+    truncate_at (s, x);
+  Point p = { x, y };
+  g_array_append_val (s->points, p);
+  complete_levels (s);
 }
 
 gsize

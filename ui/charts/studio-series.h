@@ -20,8 +20,6 @@ void studio_series_unref (StudioSeries *series);
 /* x must be at least the last one's; a smaller x cuts the series back first (a run that was resumed from an earlier
  * step writes over what it had not saved). */
 void studio_series_append (StudioSeries *series, double x, double y);
-/* Drops every point with an x of this or above. */
-void studio_series_truncate (StudioSeries *series, double x);
 gsize studio_series_length (const StudioSeries *series);
 void studio_series_get (const StudioSeries *series, gsize i, double *x, double *y);
 /* First index whose x is at least this; length when there is none. */

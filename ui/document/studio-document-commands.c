@@ -78,12 +78,6 @@ studio_document_add_node (StudioDocument *self, const char *op, double x, double
   return studio_document_add (self, op, FALSE, NULL, &(StudioAddPlace){ .x = x, .y = y }, NULL);
 }
 
-guint64
-studio_document_add_module_instance (StudioDocument *self, const char *module, double x, double y)
-{
-  return studio_document_add (self, module, TRUE, NULL, &(StudioAddPlace){ .x = x, .y = y }, NULL);
-}
-
 /* ---- deleting, and mending what that tore -------------------------------- */
 
 static gboolean

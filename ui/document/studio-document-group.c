@@ -488,8 +488,9 @@ measure (Grouping *g)
       }
 }
 
-char *
-studio_document_free_module_name (StudioDocument *self, const char *wanted)
+/* "block", "block_2", …: a name that no module has (transfer full). */
+static char *
+free_module_name (StudioDocument *self, const char *wanted)
 {
   char *name = g_strdup (wanted);
 
@@ -526,7 +527,7 @@ studio_document_group_selection (StudioDocument *self, const char *name, GError 
   g_array_set_clear_func (g.outputs, (GDestroyNotify)border_clear);
   measure (&g);
   find_borders (&g);
-  g.name = studio_document_free_module_name (self, name != NULL && loom_id_is_valid (name) ? name : "block");
+  g.name = free_module_name (self, name != NULL && loom_id_is_valid (name) ? name : "block");
   g.id = loom_scope_free_id (g.scope, g.name);
   build_module (&g);
   step = g.n == 1 ? g_strdup_printf (_ ("Group a layer into %s"), g.name)

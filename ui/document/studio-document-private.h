@@ -107,7 +107,6 @@ guint64 studio_document_last_step (StudioDocument *self);
 /* After the graph changed: drops what was derived, and tells. */
 void studio_document_changed (StudioDocument *self);
 const char *studio_document_hash (StudioDocument *self);
-void studio_document_prune (StudioDocument *self); /* selection and scope of what is no more */
 void studio_scope_entry_clear (StudioScopeEntry *entry);
 /* The bridge over an unwired input, or NULL. */
 const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
@@ -128,10 +127,6 @@ void studio_document_remove_element (StudioDocument *self, LoomElement *element)
 void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);
 /* The text of a wire's end at an output: the id alone where that names the port. */
 char *studio_document_output_text (const StudioItem *item, guint port);
-/* "block", "block_2", …: a name that no module has (transfer full). */
-char *studio_document_free_module_name (StudioDocument *self, const char *wanted);
-/* A formula with the arguments that are known put in, as a number where nothing else is left (transfer full). */
-char *studio_fill_in (const char *text, GHashTable *arguments);
 /* A path's new text (transfer full), or NULL where it stays. */
 typedef char *(*StudioPathMap) (const char *path, gpointer data);
 /* Puts all paths that <train> and <view> keep through map, inside the open transaction. */

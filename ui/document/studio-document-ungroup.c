@@ -45,8 +45,9 @@ append_value (GString *s, const char *value)
     g_string_append (s, value);
 }
 
-char *
-studio_fill_in (const char *text, GHashTable *arguments)
+/* A formula with the arguments that are known put in, as a number where nothing else is left (transfer full). */
+static char *
+fill_in (const char *text, GHashTable *arguments)
 {
   const char *const letters = G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_";
   g_autoptr (GString) s = NULL;
@@ -94,7 +95,7 @@ collect_arguments (Ungrouping *u)
       if (given != NULL)
         g_hash_table_insert (u->arguments, g_strdup (name), g_strdup (given));
       else if (def != NULL)
-        g_hash_table_insert (u->arguments, g_strdup (name), studio_fill_in (def, u->arguments));
+        g_hash_table_insert (u->arguments, g_strdup (name), fill_in (def, u->arguments));
     }
 }
 
@@ -280,7 +281,7 @@ copy_member (Ungrouping *u, const LoomElement *e, const char *id)
       g_autofree char *filled = NULL;
 
       loom_element_attribute (e, a, &name, &value);
-      filled = studio_fill_in (value, u->arguments);
+      filled = fill_in (value, u->arguments);
       if (strcmp (filled, value) != 0)
         loom_element_set_detached (copy, name, filled);
     }

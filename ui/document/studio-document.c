@@ -126,6 +126,8 @@ idle_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+static void prune (StudioDocument *self);
+
 void
 studio_document_changed (StudioDocument *self)
 {
@@ -133,7 +135,7 @@ studio_document_changed (StudioDocument *self)
   self->edited_valid = FALSE;
   studio_document_refresh_scene (self);
   g_clear_pointer (&self->hash, g_free);
-  studio_document_prune (self);
+  prune (self);
   /* Before the frame is drawn, so that shapes and wires are of one version. */
   if (self->idle == 0)
     self->idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE + 5, idle_cb, self, NULL);
@@ -280,8 +282,9 @@ studio_document_select_all (StudioDocument *self)
   studio_document_select (self, all, scene->n_items);
 }
 
-void
-studio_document_prune (StudioDocument *self)
+/* Drops what is no more from the selection and the scope. */
+static void
+prune (StudioDocument *self)
 {
   gboolean dropped = FALSE, left = FALSE;
 

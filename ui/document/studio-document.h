@@ -161,7 +161,6 @@ void studio_document_select_all (StudioDocument *self);
 /* Adds a node of this operator with its card's middle at x, y, selects it, and gives its serial (0 when there is no
  * such operator). */
 guint64 studio_document_add_node (StudioDocument *self, const char *op, double x, double y);
-guint64 studio_document_add_module_instance (StudioDocument *self, const char *module, double x, double y);
 /* Joins an output to an input of the present scope, replacing the wire that was there. Ports by name. Gives the
  * wire's serial, or 0 with a PORT or CYCLE error. */
 guint64 studio_document_connect (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input,

@@ -101,12 +101,6 @@ studio_journal_new (const char *folder, const char *path, const char *base, gsiz
   return self;
 }
 
-const char *
-studio_journal_get_file (StudioJournal *self)
-{
-  return self->file;
-}
-
 void
 studio_journal_append (StudioJournal *self, const char *line)
 {

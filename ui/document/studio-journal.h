@@ -23,8 +23,7 @@ void studio_journal_append (StudioJournal *self, const char *line);
 void studio_journal_commit (StudioJournal *self, const char *name);
 /* The user's file now holds all of it. */
 void studio_journal_saved (StudioJournal *self, const char *path);
-void studio_journal_sync (StudioJournal *self); /* now, for tests and for closing */
-const char *studio_journal_get_file (StudioJournal *self);
+void studio_journal_sync (StudioJournal *self);    /* now, for tests and for closing */
 void studio_journal_abandon (StudioJournal *self); /* keeps the file, as a crash would */
 void studio_journal_remove (StudioJournal *self);  /* frees, and removes the file */
 

@@ -9,8 +9,8 @@
 
 #define RESOURCES "/org/gradloom/Studio/library"
 
-void
-studio_library_entry_free (StudioLibraryEntry *entry)
+static void
+entry_free (StudioLibraryEntry *entry)
 {
   g_free (entry->name);
   g_free (entry->doc);
@@ -51,7 +51,7 @@ add_entry (GPtrArray *list, char *text, gboolean is_own)
   if (entry->name != NULL)
     g_ptr_array_add (list, entry);
   else
-    studio_library_entry_free (entry);
+    entry_free (entry);
 }
 
 static int
@@ -96,7 +96,7 @@ add_resources (GPtrArray *list)
 GPtrArray *
 studio_library_list (const char *folder)
 {
-  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_library_entry_free);
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify)entry_free);
   g_autofree char *own = folder != NULL ? g_strdup (folder) : own_folder ();
 
   add_files (list, own);

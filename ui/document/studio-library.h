@@ -12,7 +12,6 @@ typedef struct
   gboolean is_own;  /* the user's, and not the program's */
 } StudioLibraryEntry;
 
-void studio_library_entry_free (StudioLibraryEntry *entry);
 /* All of them by name (transfer full): files in folder, NULL for the user's data folder, and those in the resources. A
  * file that is none is left out. */
 GPtrArray *studio_library_list (const char *folder);

@@ -58,9 +58,10 @@ studio_port_color (const StudioItem *item, const StudioPort *port, gboolean is_o
                                                     : &theme->untyped;
 }
 
-void
-studio_draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
-                  const StudioColor *border)
+/* A port's dot, centred on (0, 0): hollow while nothing is wired, so that what is missing shows without colour. */
+static void
+draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
+           const StudioColor *border)
 {
   studio_draw_box (cr, -radius, -radius, 2 * radius, 2 * radius, radius, wired ? color : hollow, 2, border);
 }
@@ -77,7 +78,7 @@ draw_ports (cairo_t *cr, const StudioItem *item, gboolean is_output, const Studi
       studio_geometry_port (item, is_output, p, &x, &y);
       cairo_save (cr);
       cairo_translate (cr, x - item->x, y - item->y);
-      studio_draw_port (cr, STUDIO_PORT_RADIUS, port->n_links > 0, color, &theme->card, color);
+      draw_port (cr, STUDIO_PORT_RADIUS, port->n_links > 0, color, &theme->card, color);
       cairo_restore (cr);
     }
 }

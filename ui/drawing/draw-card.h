@@ -31,9 +31,6 @@ typedef struct
 /* Everything that cards of one kind have in common: border, bar, head, icon, figure, ports. */
 void studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
                              const StudioFrameLook *look);
-/* A port's dot, centred on (0, 0): hollow while nothing is wired, so that what is missing shows without colour. */
-void studio_draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
-                       const StudioColor *border);
 /* Whether the card's fault is about this port. */
 gboolean studio_item_blames (const StudioItem *item, const StudioPort *port, gboolean is_output);
 const StudioColor *

@@ -84,12 +84,6 @@ draw_to_bytes (guint format, double width, double height, StudioExportDraw draw,
   return g_byte_array_free_to_bytes (out);
 }
 
-GBytes *
-studio_export_svg_bytes (double width, double height, StudioExportDraw draw, gpointer data, GError **error)
-{
-  return draw_to_bytes (0, width, height, draw, data, error);
-}
-
 gboolean
 studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                        GError **error)

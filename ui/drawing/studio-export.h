@@ -10,7 +10,6 @@ typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpoi
 /* By the path's suffix: .svg, .pdf, or .png of twice the size; whole or not at all. Errors: USAGE, IO. */
 gboolean studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                                 GError **error);
-GBytes *studio_export_svg_bytes (double width, double height, StudioExportDraw draw, gpointer data, GError **error);
 /* For texts in a file, without a display. */
 PangoContext *studio_export_context_new (void);
 

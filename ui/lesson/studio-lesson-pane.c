@@ -19,7 +19,7 @@ struct _StudioLessonPane
   GtkWidget *hint;      /* of the page that is shown; NULL: none */
   GPtrArray *ticks;     /* GtkImage by clause */
   GtkWidget *done_line; /* "Done": shown when the page is */
-  guint hint_seconds, hint_timer;
+  guint hint_timer;
   gboolean filling; /* the choice of lessons is being filled */
   char *shown_doc;
 };
@@ -163,7 +163,7 @@ add_hint (StudioLessonPane *self, const char *hint)
   self->hint = gtk_expander_new (_ ("Hint"));
   gtk_expander_set_child (GTK_EXPANDER (self->hint), markdown (self, hint));
   append (self, self->hint);
-  self->hint_timer = g_timeout_add_seconds (self->hint_seconds, hint_cb, self);
+  self->hint_timer = g_timeout_add_seconds (HINT_SECONDS, hint_cb, self);
 }
 
 static void
@@ -455,7 +455,6 @@ static void
 studio_lesson_pane_init (StudioLessonPane *self)
 {
   self->ticks = g_ptr_array_new ();
-  self->hint_seconds = HINT_SECONDS;
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   self->stack = gtk_stack_new ();
   gtk_stack_set_hhomogeneous (GTK_STACK (self->stack), FALSE);
@@ -507,10 +506,4 @@ studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson)
   g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
   show_lesson (self);
   return self;
-}
-
-void
-studio_lesson_pane_set_hint_seconds (StudioLessonPane *self, guint seconds)
-{
-  self->hint_seconds = seconds;
 }

@@ -16,7 +16,5 @@ StudioLessonPane *studio_lesson_pane_new (StudioDocument *document, StudioLesson
 void studio_lesson_pane_edit (StudioLessonPane *self);
 /* Whether there is anything to read. */
 gboolean studio_lesson_pane_has_text (StudioLessonPane *self);
-/* The seconds after which a page's hint opens by itself; for tests. */
-void studio_lesson_pane_set_hint_seconds (StudioLessonPane *self, guint seconds);
 
 G_END_DECLS

@@ -469,9 +469,3 @@ studio_palette_set_offered (StudioPalette *self, const char *const *names)
   gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->list));
   gtk_list_box_invalidate_headers (GTK_LIST_BOX (self->list));
 }
-
-void
-studio_palette_focus_search (StudioPalette *self)
-{
-  gtk_widget_grab_focus (self->entry);
-}

@@ -14,6 +14,5 @@ G_DECLARE_FINAL_TYPE (StudioPalette, studio_palette, STUDIO, PALETTE, GtkWidget)
 StudioPalette *studio_palette_new (StudioDocument *document, StudioCanvas *canvas);
 /* Only these operators (NULL: all) are shown. */
 void studio_palette_set_offered (StudioPalette *self, const char *const *names);
-void studio_palette_focus_search (StudioPalette *self);
 
 G_END_DECLS

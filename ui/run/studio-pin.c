@@ -360,15 +360,6 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
   studio_document_end (self->document);
 }
 
-gboolean
-studio_pins_has (StudioPins *self, const char *node_path)
-{
-  for (guint i = 0; i < self->pins->len; i++)
-    if (g_str_equal (((Pin *)g_ptr_array_index (self->pins, i))->node_path, node_path))
-      return TRUE;
-  return FALSE;
-}
-
 StudioHeatMap *
 studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor)
 {

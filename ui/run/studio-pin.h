@@ -22,7 +22,6 @@ StudioPins *studio_pins_new (StudioDocument *document, StudioCanvas *canvas, Stu
 
 /* Pins the node's output, or its gradient, or takes that pin away: one transaction. */
 void studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient);
-gboolean studio_pins_has (StudioPins *self, const char *node_path);
 /* The heat map of this node, else the first one; NULL when none is pinned. tensor receives its name (transfer none). */
 StudioHeatMap *studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor);
 /* Hides all pins but those of these tensors; NULL: all are seen. */

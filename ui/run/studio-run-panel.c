@@ -122,8 +122,9 @@ show_speed (StudioRunPanel *self)
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
 }
 
-void
-studio_run_panel_refresh (StudioRunPanel *self)
+/* Draws what is known at once instead of at the next quarter second. */
+static void
+refresh (StudioRunPanel *self)
 {
   show_figures (self);
   show_speed (self);
@@ -140,7 +141,7 @@ studio_run_panel_refresh (StudioRunPanel *self)
 static void
 numbers_cb (StudioRun *run, StudioRunPanel *self)
 {
-  studio_run_panel_refresh (self);
+  refresh (self);
 }
 
 static void
@@ -155,7 +156,7 @@ state_cb (StudioRun *run, StudioRunPanel *self)
 {
   gtk_label_set_label (GTK_LABEL (self->state_label), studio_run_state_word (studio_run_get_state (run)));
   show_settings (self);
-  studio_run_panel_refresh (self);
+  refresh (self);
 }
 
 /* ---- settings ------------------------------------------------------------------------ */

@@ -21,7 +21,5 @@ void studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on);
 void studio_run_panel_focus_learning_rate (StudioRunPanel *self);
 /* "loss" or the first metric. */
 StudioChart *studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric);
-/* Draws what is known at once instead of at the next quarter second. */
-void studio_run_panel_refresh (StudioRunPanel *self);
 
 G_END_DECLS

@@ -127,8 +127,8 @@ search_cb (StudioActionList *self)
 
 /* ---- opening and closing -------------------------------------------------------------------- */
 
-void
-studio_action_list_close (StudioActionList *self)
+static void
+close_list (StudioActionList *self)
 {
   GtkWidget *back = self->back;
   if (!gtk_widget_get_visible (GTK_WIDGET (self)))
@@ -147,7 +147,7 @@ focus_cb (StudioActionList *self)
   if (focus != NULL && !gtk_widget_is_ancestor (focus, GTK_WIDGET (self)))
     {
       g_set_weak_pointer (&self->back, focus);
-      studio_action_list_close (self);
+      close_list (self);
     }
 }
 
@@ -158,7 +158,7 @@ studio_action_list_open (StudioActionList *self)
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   if (gtk_widget_get_visible (GTK_WIDGET (self)))
     {
-      studio_action_list_close (self);
+      close_list (self);
       return;
     }
   for (int i = 0; (row = row_at (self, i)) != NULL; i++)
@@ -182,7 +182,7 @@ run (StudioActionList *self, GtkListBoxRow *row)
     return;
   command = row_of (row)->command;
   /* First, so that the command finds the focus where it was. */
-  studio_action_list_close (self);
+  close_list (self);
   if (self->canvas != NULL)
     studio_command_run (command, self->canvas);
 }
@@ -207,7 +207,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
   int i = at != NULL ? gtk_list_box_row_get_index (at) : -1;
   if (key == GDK_KEY_Escape)
     {
-      studio_action_list_close (self);
+      close_list (self);
       return GDK_EVENT_STOP;
     }
   if (key != GDK_KEY_Down && key != GDK_KEY_KP_Down && key != GDK_KEY_Up && key != GDK_KEY_KP_Up)
@@ -225,7 +225,7 @@ pressed_cb (GtkGestureClick *click, int n, double x, double y, StudioActionList 
 {
   GtkWidget *at = gtk_widget_pick (GTK_WIDGET (self), x, y, GTK_PICK_DEFAULT);
   if (at == GTK_WIDGET (self))
-    studio_action_list_close (self);
+    close_list (self);
 }
 
 /* ---- object ------------------------------------------------------------------------------- */

@@ -14,6 +14,5 @@ StudioActionList *studio_action_list_new (void);
 /* Of the page that is seen; NULL while there is none. Closes the list. */
 void studio_action_list_set_canvas (StudioActionList *self, GtkWidget *canvas);
 void studio_action_list_open (StudioActionList *self);
-void studio_action_list_close (StudioActionList *self);
 
 G_END_DECLS

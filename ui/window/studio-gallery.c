@@ -353,9 +353,3 @@ studio_gallery_init (StudioGallery *self)
   g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (redraw), self,
                            G_CONNECT_SWAPPED);
 }
-
-StudioGallery *
-studio_gallery_new (void)
-{
-  return g_object_new (STUDIO_TYPE_GALLERY, NULL);
-}

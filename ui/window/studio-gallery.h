@@ -9,6 +9,4 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_GALLERY (studio_gallery_get_type ())
 G_DECLARE_FINAL_TYPE (StudioGallery, studio_gallery, STUDIO, GALLERY, GtkWidget)
 
-StudioGallery *studio_gallery_new (void);
-
 G_END_DECLS

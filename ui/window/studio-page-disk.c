@@ -24,8 +24,8 @@ dup_sentence (StudioPage *self, const char *name)
                           name, holder);
 }
 
-void
-studio_page_update_disk (StudioPage *self)
+static void
+update_disk (StudioPage *self)
 {
   const char *path = studio_document_get_path (self->document);
   g_autofree char *name = path != NULL ? g_path_get_basename (path) : NULL;
@@ -59,7 +59,7 @@ void
 studio_page_dismiss_disk (StudioPage *self)
 {
   self->holder_dismissed = TRUE;
-  studio_page_update_disk (self);
+  update_disk (self);
 }
 
 /* ---- saving over what another program wrote ------------------------------------------------------ */
@@ -116,7 +116,7 @@ studio_page_setup_disk (StudioPage *self)
 {
   g_signal_connect (self, "map", G_CALLBACK (active_cb), NULL);
   g_signal_connect (self, "state-flags-changed", G_CALLBACK (active_cb), NULL);
-  g_signal_connect_swapped (self->document, "file-changed", G_CALLBACK (studio_page_update_disk), self);
-  g_signal_connect_swapped (self->document, "changed", G_CALLBACK (studio_page_update_disk), self);
-  studio_page_update_disk (self);
+  g_signal_connect_swapped (self->document, "file-changed", G_CALLBACK (update_disk), self);
+  g_signal_connect_swapped (self->document, "changed", G_CALLBACK (update_disk), self);
+  update_disk (self);
 }

@@ -122,7 +122,6 @@ void studio_page_export_chart (StudioPage *self, const char *what);
 
 /* ---- what others do to the file (-disk.c) ---- */
 void studio_page_setup_disk (StudioPage *self);
-void studio_page_update_disk (StudioPage *self);
 void studio_page_reload (StudioPage *self);
 void studio_page_dismiss_disk (StudioPage *self);
 /* Takes after, which may be NULL. */

@@ -174,8 +174,8 @@ studio_panes_get_kept_open (StudioPanes *self, StudioPaneSide side)
   return self->pane[side].open;
 }
 
-void
-studio_panes_close_drawers (StudioPanes *self)
+static void
+close_drawers (StudioPanes *self)
 {
   for (int i = 0; i < N_PANES && self->narrow; i++)
     studio_panes_set_open (self, i, FALSE);
@@ -211,7 +211,7 @@ static void
 focus_cb (StudioPanes *self)
 {
   if (self->narrow && self->content != NULL && has_focus_in (self, self->content))
-    studio_panes_close_drawers (self);
+    close_drawers (self);
 }
 
 static gboolean
@@ -219,14 +219,14 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 {
   if (key != GDK_KEY_Escape || !self->narrow || (!self->pane[0].drawn && !self->pane[1].drawn))
     return GDK_EVENT_PROPAGATE;
-  studio_panes_close_drawers (self);
+  close_drawers (self);
   return GDK_EVENT_STOP;
 }
 
 static void
 scrim_pressed_cb (GtkGestureClick *click, int n, double x, double y, StudioPanes *self)
 {
-  studio_panes_close_drawers (self);
+  close_drawers (self);
 }
 
 static void
@@ -239,7 +239,7 @@ add_scrim (StudioPanes *self)
   g_signal_connect (click, "pressed", G_CALLBACK (scrim_pressed_cb), self);
   gtk_widget_add_controller (self->scrim, GTK_EVENT_CONTROLLER (click));
   /* A layer that is dragged out of its drawer goes to the canvas beneath. */
-  g_signal_connect_swapped (drag, "enter", G_CALLBACK (studio_panes_close_drawers), self);
+  g_signal_connect_swapped (drag, "enter", G_CALLBACK (close_drawers), self);
   gtk_widget_add_controller (self->scrim, drag);
   gtk_widget_set_parent (self->scrim, GTK_WIDGET (self));
   gtk_widget_set_child_visible (self->scrim, FALSE);
@@ -305,8 +305,8 @@ studio_panes_get_pane (StudioPanes *self, StudioPaneSide side)
   return self->pane[side].box;
 }
 
-void
-studio_panes_set_content (StudioPanes *self, GtkWidget *content)
+static void
+set_content (StudioPanes *self, GtkWidget *content)
 {
   g_clear_pointer (&self->content, gtk_widget_unparent);
   self->content = content;
@@ -428,7 +428,7 @@ panes_dispose (GObject *object)
 static void
 add_child (GtkBuildable *buildable, GtkBuilder *builder, GObject *child, const char *type)
 {
-  studio_panes_set_content (STUDIO_PANES (buildable), GTK_WIDGET (child));
+  set_content (STUDIO_PANES (buildable), GTK_WIDGET (child));
 }
 
 static void
@@ -487,10 +487,4 @@ studio_panes_init (StudioPanes *self)
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
-}
-
-StudioPanes *
-studio_panes_new (void)
-{
-  return g_object_new (STUDIO_TYPE_PANES, NULL);
 }

@@ -13,9 +13,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_PANES (studio_panes_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPanes, studio_panes, STUDIO, PANES, GtkWidget)
 
-/* Signal "changed": a pane was folded or unfolded, or there is more or less room. */
-StudioPanes *studio_panes_new (void);
-void studio_panes_set_content (StudioPanes *self, GtkWidget *content);
+/* A .ui file gives it its content as a child. Signal "changed": a pane was folded or unfolded, or there is more or less
+ * room. */
 
 /* A page of a pane. Tabs are shown where a pane has several; a page of its own width (gtk_widget_set_size_request, or
  * min-width in em by the style sheet) widens its pane while it is the one that is seen. Showing a page unfolds its pane
@@ -36,7 +35,6 @@ gboolean studio_panes_get_kept_open (StudioPanes *self, StudioPaneSide side);
 /* A pane that is not available is not seen, whatever else is said of it. */
 void studio_panes_set_available (StudioPanes *self, StudioPaneSide side, gboolean available);
 gboolean studio_panes_get_available (StudioPanes *self, StudioPaneSide side);
-void studio_panes_close_drawers (StudioPanes *self);
 StudioRoom studio_panes_get_room (StudioPanes *self);
 
 G_END_DECLS
