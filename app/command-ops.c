@@ -72,7 +72,7 @@ run_ops (const Command *command, int argc, char **argv)
     }
   if (schema || markdown)
     {
-      g_autofree char *text = schema ? loom_ops_schema () : loom_ops_markdown ();
+      g_autofree char *text = schema ? loom_schema () : loom_ops_markdown ();
       fputs (text, stdout);
       return 0;
     }

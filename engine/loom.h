@@ -24,6 +24,7 @@
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"
 #include "engine/recipe/loom-attributes.h"
+#include "engine/recipe/loom-schema.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/template/loom-template.h"
 #include "engine/onnx/loom-onnx.h"

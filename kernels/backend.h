@@ -476,7 +476,7 @@ typedef struct
   int n_in, n_out;
   const LoomTensorDesc *in, *out;
   const char *algorithm; /* one that options() named; NULL: the first of the back end's own order that takes the call */
-  bool tf32; /* operands of f32 products may be rounded to TF32, where the device computes in it; else they may not */
+  bool tf32; /* of products: f32 operands may be rounded to TF32, where the device computes in it; else they may not */
 } LoomKernelSpec;
 
 /* One way of computing a call. */

@@ -46,12 +46,12 @@ typedef struct
   guint n_outputs;
   const LoomPortSpec *output_spec;
   gboolean outputs_dynamic; /* how many there are is not known yet: those above are as many as there can be */
-  const LoomType *output; /* meaningless where !typed */
-  gboolean muted; /* it or a module around it: nothing reads it, as an input of its passes it by */
-  gboolean typed;         /* inference reached it without a fault */
-  LoomCost cost;          /* symbols bound as given, B = 1 where unbound */
-  char own_symbol;        /* stands for a size that only data decide, see LoomOp.count_size; 0: none */
-  char *summary;          /* card's second row */
+  const LoomType *output;   /* meaningless where !typed */
+  gboolean muted;           /* it or a module around it: nothing reads it, as an input of its passes it by */
+  gboolean typed;           /* inference reached it without a fault */
+  LoomCost cost;            /* symbols bound as given, B = 1 where unbound */
+  char own_symbol;          /* stands for a size that only data decide, see LoomOp.count_size; 0: none */
+  char *summary;            /* card's second row */
 } LoomNetNode;
 
 /* Never NULL. binding may be NULL (everything symbolic). Faults go to the list. A frozen or mutable graph: it is
@@ -78,6 +78,8 @@ int loom_net_find_weight (const LoomNet *net, guint node, const char *name);
 int loom_net_source_weight (const LoomNet *net, const LoomNetSource *source);
 /* The index of a wired input by name, or -1; those of a variadic operator have none. */
 int loom_net_find_input (const LoomNetNode *node, const char *name);
+/* The same for the first input that its operator gives this role: LOOM_PORT_PREDICTION, LOOM_PORT_TARGET. */
+int loom_net_find_input_for (const LoomNetNode *node, LoomPortFlags role);
 /* Nodes that a port depends on, as a flag for each. (transfer full) */
 gboolean *loom_net_needed_for (const LoomNet *net, const LoomNetSource *of);
 /* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target.

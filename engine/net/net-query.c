@@ -12,6 +12,19 @@ loom_net_find_input (const LoomNetNode *node, const char *name)
   return -1;
 }
 
+int
+loom_net_find_input_for (const LoomNetNode *node, LoomPortFlags role)
+{
+  for (guint i = 0; i < node->n_inputs && node->input_spec != NULL; i++)
+    {
+      if (node->input_spec[0].flags & LOOM_PORT_VARIADIC)
+        return -1;
+      if (node->input_spec[i].flags & role)
+        return node->input[i].node == G_MAXUINT ? -1 : (int)i;
+    }
+  return -1;
+}
+
 static gboolean
 same_source (const LoomNetSource *a, const LoomNetSource *b)
 {
@@ -46,10 +59,10 @@ loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNet
     {
       const LoomNetNode *node = loom_net_node (net, i);
       int input = needed[i] && node->op != NULL && node->op->category == LOOM_CATEGORY_LOSS
-                      ? loom_net_find_input (node, "input")
+                      ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION)
                       : -1;
 
-      if (input < 0 || loom_net_find_input (node, "target") < 0)
+      if (input < 0 || loom_net_find_input_for (node, LOOM_PORT_TARGET) < 0)
         continue;
       if (found && !same_source (output, &node->input[input]))
         return FALSE;
@@ -69,7 +82,8 @@ loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNet
 static gint64
 count_scores (const LoomNet *net, const LoomNetNode *node, int dataset_node)
 {
-  int input = loom_net_find_input (node, "input"), target = loom_net_find_input (node, "target");
+  int input = loom_net_find_input_for (node, LOOM_PORT_PREDICTION);
+  int target = loom_net_find_input_for (node, LOOM_PORT_TARGET);
 
   if (input < 0 || target < 0 || (int)node->input[target].node != dataset_node
       || !g_str_equal (loom_net_node (net, (guint)dataset_node)->output_spec[node->input[target].output].name, "y")
@@ -88,7 +102,7 @@ complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_score
                      LoomFaults *faults)
 {
   const char *const *names = loom_dataset_class_names (dataset);
-  const LoomNetSource *scores = node->input + loom_net_find_input (node, "input");
+  const LoomNetSource *scores = node->input + loom_net_find_input_for (node, LOOM_PORT_PREDICTION);
   guint n = g_strv_length ((char **)names);
   g_autoptr (GString) list = g_string_new (NULL);
 

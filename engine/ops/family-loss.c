@@ -5,7 +5,7 @@
 #include "engine/ops/op-private.h"
 
 const LoomPortSpec loom_op_port_compared[] = {
-  { "input", "The prediction of the network." },
+  { "input", "The prediction of the network.", LOOM_PORT_PREDICTION },
   { "target", "The target: what it should have been.", LOOM_PORT_TARGET },
   { NULL },
 };

@@ -16,7 +16,8 @@ typedef struct _LoomElement LoomElement; /* engine/graph */
 typedef struct _LoomDataset LoomDataset; /* engine/data */
 
 /* Palette order. Maths is what computes numbers, Logic what asks about them, Shape what moves or picks them. */
-typedef enum {
+typedef enum
+{
   LOOM_CATEGORY_DATA,
   LOOM_CATEGORY_LAYERS,
   LOOM_CATEGORY_ACTIVATIONS,
@@ -25,7 +26,7 @@ typedef enum {
   LOOM_CATEGORY_SHAPE,
   LOOM_CATEGORY_LOSS,
   LOOM_CATEGORY_TRAINING, /* a step drawn by hand: gradient, assign, detach */
-  LOOM_CATEGORY_HIDDEN, /* module_input and the like: not in the palette */
+  LOOM_CATEGORY_HIDDEN,   /* module_input and the like: not in the palette */
   LOOM_N_CATEGORIES
 } LoomCategory;
 
@@ -43,34 +44,37 @@ typedef enum
   LOOM_ROLE_MODULE_OUTPUT
 } LoomOpRole;
 
-typedef enum {
+typedef enum
+{
   LOOM_PARAM_INT,
   LOOM_PARAM_FLOAT,
   LOOM_PARAM_BOOL,
-  LOOM_PARAM_ENUM,   /* choices */
-  LOOM_PARAM_INTS,   /* "3,3"; one value stands for all `length` */
+  LOOM_PARAM_ENUM, /* choices */
+  LOOM_PARAM_INTS, /* "3,3"; one value stands for all `length` */
   LOOM_PARAM_FLOATS,
-  LOOM_PARAM_SHAPE,  /* "B,1,28,28"; where minimum is -1 a size may be -1 and is unknown to infer() */
+  LOOM_PARAM_SHAPE, /* "B,1,28,28"; where minimum is -1 a size may be -1 and is unknown to infer() */
   LOOM_PARAM_DTYPE,
   LOOM_PARAM_STRING, /* any text, or one of choices where there are some */
   LOOM_PARAM_PATH    /* a file or folder, relative to the graph file */
 } LoomParamType;
 
-typedef struct {
+typedef struct
+{
   const char *name; /* PyTorch's */
   LoomParamType type;
-  const char *def;    /* as text; NULL: required; "" for an absent optional one (loom_*_is_set is FALSE) */
+  const char *def;         /* as text; NULL: required; "" for an absent optional one (loom_*_is_set is FALSE) */
   double minimum, maximum; /* of numbers; both 0: no bounds */
   int length;              /* of lists; 0: any */
   const char *const *choices;
-  const char *unit, *doc;  /* doc: one sentence for the tooltip */
-  gboolean hyper;          /* may change during a run (dropout's p): a scalar slot "PATH.NAME" */
-  gboolean advanced;       /* the inspector folds it away */
-  const char *fresh;       /* of a required one: what an editor gives a new node, to be changed; NULL: nothing is likely */
+  const char *unit, *doc; /* doc: one sentence for the tooltip */
+  gboolean hyper;         /* may change during a run (dropout's p): a scalar slot "PATH.NAME" */
+  gboolean advanced;      /* the inspector folds it away */
+  const char *fresh; /* of a required one: what an editor gives a new node, to be changed; NULL: nothing is likely */
 } LoomParamSpec;
 
 /* A form of an operator, by the value of its first parameter (a data set with source="csv"). */
-typedef struct {
+typedef struct
+{
   const char *value, *title, *doc;
   const LoomParamSpec *params; /* all of the node's: the operator's and then those that only this value has */
 } LoomOpVariant;
@@ -87,22 +91,26 @@ typedef enum
   LOOM_OUTPUT_BINARY_PROBABILITIES
 } LoomOutputKind;
 
-typedef enum {
+typedef enum
+{
   LOOM_PORT_OPTIONAL = 1 << 0,
-  LOOM_PORT_VARIADIC = 1 << 1, /* ports 0, 1, 2 …; must be the only input spec */
-  LOOM_PORT_WEIGHT = 1 << 2,   /* an input that a weight of this name serves when nothing is wired */
-  LOOM_PORT_WRT = 1 << 3,      /* gradients are taken with respect to what is wired here */
-  LOOM_PORT_TARGET = 1 << 4    /* what a prediction is compared with: as a rule a data set says it */
+  LOOM_PORT_VARIADIC = 1 << 1,  /* ports 0, 1, 2 …; must be the only input spec */
+  LOOM_PORT_WEIGHT = 1 << 2,    /* an input that a weight of this name serves when nothing is wired */
+  LOOM_PORT_WRT = 1 << 3,       /* gradients are taken with respect to what is wired here */
+  LOOM_PORT_TARGET = 1 << 4,    /* what a prediction is compared with: as a rule a data set says it */
+  LOOM_PORT_PREDICTION = 1 << 5 /* of a loss: what it judges by its target */
 } LoomPortFlags;
 
-typedef struct {
+typedef struct
+{
   const char *name; /* PyTorch's argument name; "out" for a single output */
   const char *doc;
   LoomPortFlags flags;
 } LoomPortSpec;
 
 /* A configuration for the generic tests: inputs' types and a node's parameters. */
-typedef struct {
+typedef struct
+{
   const char *params;    /* "out_features=10 bias=false"; values without spaces */
   const char *inputs[6]; /* "f32:B,3,8,8", in port order; variadic: as many as given; "" skips an optional one.
                             B is bound to 4, T to 5. */
@@ -117,7 +125,8 @@ typedef struct _LoomLower LoomLower;
 /* Reports a fault of a node at one of its parameters. */
 typedef LoomFault *(*LoomOpReport) (gpointer data, const char *parameter, const char *message);
 
-typedef struct {
+typedef struct
+{
   double parameters; /* elements; filled by the engine from declared weights */
   double flops;      /* forward, for one call */
   double bytes;      /* of the outputs */
@@ -126,40 +135,43 @@ typedef struct {
 /* Of operators whose parameters or shapes decide how many there are. */
 #define LOOM_OP_MAX_PARTS 64
 
-struct _LoomOp {
-  const char *name;      /* "linear" */
-  const char *title;     /* "Linear" */
+struct _LoomOp
+{
+  const char *name;  /* "linear" */
+  const char *title; /* "Linear" */
   LoomCategory category;
-  const char *icon;      /* symbolic icon in data/icons: "loom-linear-symbolic" */
-  const char *synonyms;  /* what the blackboard, other libraries and papers call it, words with a space between; or NULL */
+  const char *icon; /* symbolic icon in data/icons: "loom-linear-symbolic" */
+  const char
+      *synonyms; /* what the blackboard, other libraries and papers call it, words with a space between; or NULL */
   LoomOpRole role;
-  const char *metric;    /* of a loss: the metric that a new training shows beside it; NULL for none */
-  LoomOutputKind judges; /* of a loss: the numbers at its port input */
-  LoomOutputKind gives;  /* the numbers of its first output, where the operator alone decides that */
-  gboolean usual;        /* a first course needs it: shown before the others */
-  const char *doc;       /* one line */
-  const char *details;   /* a paragraph: what it does, when to use it; own words */
-  const char *formula;   /* Unicode: "y = x Wᵀ + b" */
-  const char *reference; /* "torch.nn.Linear" */
+  const char *metric;                   /* of a loss: the metric that a new training shows beside it; NULL for none */
+  LoomOutputKind judges;                /* of a loss: the numbers of its prediction */
+  LoomOutputKind gives;                 /* the numbers of its first output, where the operator alone decides that */
+  gboolean usual;                       /* a first course needs it: shown before the others */
+  const char *doc;                      /* one line */
+  const char *details;                  /* a paragraph: what it does, when to use it; own words */
+  const char *formula;                  /* Unicode: "y = x Wᵀ + b" */
+  const char *reference;                /* "torch.nn.Linear" */
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
   /* Where ports depend on parameters (dataset, split) or on how many inputs are wired, else NULL. It is asked before
    * types are known; where only they decide how many outputs there are (unbind), it offers as many as there can be, and
    * infer() says by loom_infer_set_outputs() which there are. */
   const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx);
-  const char *counts_outputs; /* the parameter that says how many outputs there are; not given, the shape does. NULL: none */
-  /* Inputs that depend on what is written at the node (a formula's names), in lists that are never freed; `inputs` is then
-   * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
+  const char
+      *counts_outputs; /* the parameter that says how many outputs there are; not given, the shape does. NULL: none */
+  /* Inputs that depend on what is written at the node (a formula's names), in lists that are never freed; `inputs` is
+   * then what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
   /* Faults of a node that show before its inputs are known, as mistakes in a formula; TRUE after a fault, and then
    * nothing is said of inputs, which come from the same text. NULL: nothing. */
   gboolean (*check) (const LoomElement *node, LoomOpReport report, gpointer data);
   char *(*more) (void); /* after the details, where a table lists it (the functions of formulas); NULL for none */
-  const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
-  /* Where further parameters depend on the value of the first: one entry a value, ending with value NULL, in a list that
-   * is never freed. Ask by loom_op_params(). NULL: params are all there are. */
+  const LoomParamSpec *params; /* end with name NULL; NULL for none */
+  /* Where further parameters depend on the value of the first: one entry a value, ending with value NULL, in a list
+   * that is never freed. Ask by loom_op_params(). NULL: params are all there are. */
   const LoomOpVariant *(*variants) (void);
-  LoomScalarOp scalar;                                           /* the formula of an element-wise operator */
+  LoomScalarOp scalar; /* the formula of an element-wise operator */
   /* Lowered in a training step even where its outputs are not needed: it changes state (assign). */
   gboolean has_effect;
   void (*infer) (LoomInfer *ctx);
@@ -167,24 +179,25 @@ struct _LoomOp {
   /* With bound symbols: why a training step learns nothing from an input of this size (a norm of single values), as a
    * clause and a sentence on what helps. NULL: it learns; and as a member, it always does. */
   const char *(*untrainable) (const LoomInfer *ctx);
-  /* Where the size of what comes out depends on the data (nonzero): an i64 scalar that counts it. Such a node has a symbol
-   * of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
+  /* Where the size of what comes out depends on the data (nonzero): an i64 scalar that counts it. Such a node has a
+   * symbol of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
   LoomValue (*count_size) (LoomLower *ctx);
   /* Of an operator whose outputs are batches of a data set: opens it. Relative paths start at folder (NULL: the working
    * folder). */
   LoomDataset *(*open_dataset) (const LoomInfer *ctx, const char *folder, GError **error);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
   const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
-  /* Of an operator that can stand on a wire to make a tensor fit what comes next: nodes worth trying on a tensor of this
-   * type, each as "NAME=VALUE …" (values without spaces) or "", the likeliest first; `beside` are the types that the node
-   * behind the wire gets at its other inputs. NULL-terminated, transfer full. NULL: it never mends. */
+  /* Of an operator that can stand on a wire to make a tensor fit what comes next: nodes worth trying on a tensor of
+   * this type, each as "NAME=VALUE …" (values without spaces) or "", the likeliest first; `beside` are the types that
+   * the node behind the wire gets at its other inputs. NULL-terminated, transfer full. NULL: it never mends. */
   char **(*adapt) (const LoomType *from, const LoomType *const *beside, guint n_beside);
   /* "16 channels · 3×3 · pad 1": the card's second row. NULL: the engine lists what differs from the defaults. */
   char *(*summary) (const LoomInfer *ctx);
 };
 
 const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
-/* The one operator that other libraries or papers call so ("dense", "BCEWithLogitsLoss"); NULL where none or several do. */
+/* The one operator that other libraries or papers call so ("dense", "BCEWithLogitsLoss"); NULL where none or several
+ * do. */
 const LoomOp *loom_op_called (const char *word);
 /* "linear, bilinear": operators whose name, title or documentation has this word, for somebody who knows one by another
  * name; NULL where there is none. */
@@ -217,7 +230,6 @@ gboolean loom_op_is_weight_port (const LoomOp *op, guint input);
 
 /* ---- texts that derive from the table (transfer full) ------------------ */
 
-char *loom_ops_schema (void); /* RELAX NG (XML syntax) */
 char *loom_op_json (const LoomOp *op); /* one JSON object, in a line */
 char *loom_ops_markdown (void);
 char *loom_op_help (const LoomOp *op); /* for `gradloom ops NAME` */
@@ -255,7 +267,8 @@ const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for fl
 
 /* Declares a weight (or buffer): its name is the node's path + "." + name, its type float. It needs a plain
  * integer shape. Where a port of that name is wired (a tied weight) the shape is compared instead. */
-typedef struct {
+typedef struct
+{
   const char *name;
   LoomShape shape;
   LoomInit init;
@@ -273,8 +286,8 @@ gpointer loom_infer_keep (LoomInfer *ctx, gsize bytes);
 LoomInit loom_init_fan_in (gint64 fan_in);
 
 /* Reports a fault at this node; port or parameter name may be NULL. At most one fix, as an attribute's new value. */
-LoomFault *loom_infer_fault (LoomInfer *ctx, LoomErrorCode code, const char *port, const char *format, ...)
-    G_GNUC_PRINTF (4, 5);
+LoomFault *
+loom_infer_fault (LoomInfer *ctx, LoomErrorCode code, const char *port, const char *format, ...) G_GNUC_PRINTF (4, 5);
 gboolean loom_infer_has_fault (const LoomInfer *ctx);
 
 /* ---- inside lower() --------------------------------------------------- */
@@ -282,9 +295,9 @@ LoomProgram *loom_lower_program (LoomLower *ctx);
 /* The same node with every symbol bound: parameters and types. */
 const LoomInfer *loom_lower_infer (const LoomLower *ctx);
 gboolean loom_lower_is_training (const LoomLower *ctx);
-gboolean loom_lower_is_direct (const LoomLower *ctx); /* <train algorithm="direct"> */
+gboolean loom_lower_is_direct (const LoomLower *ctx);   /* <train algorithm="direct"> */
 gboolean loom_lower_has_effects (const LoomLower *ctx); /* a training step that commits: see has_effect */
-LoomValue loom_lower_input (LoomLower *ctx, guint i); /* 0 when an optional one is not wired */
+LoomValue loom_lower_input (LoomLower *ctx, guint i);   /* 0 when an optional one is not wired */
 /* A declared weight or buffer: what is wired into its port, else the slot's value. 0 when it was not declared. */
 LoomValue loom_lower_weight (LoomLower *ctx, const char *name);
 /* The next value of a declared buffer (training mode: running statistics). */

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Probabilities, between 0 and 1." },
+  { "input", "Probabilities, between 0 and 1.", LOOM_PORT_PREDICTION },
   { "target", "The probabilities as they should be: 0, 1 or in between.", LOOM_PORT_TARGET },
   { "weight", "How much each element counts; repeated where its sizes are 1.", LOOM_PORT_OPTIONAL },
   { NULL },

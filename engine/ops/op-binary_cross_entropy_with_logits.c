@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores, before any sigmoid." },
+  { "input", "Scores, before any sigmoid.", LOOM_PORT_PREDICTION },
   { "target", "The probabilities as they should be: 0, 1 or in between.", LOOM_PORT_TARGET },
   { "weight", "How much each element counts; repeated where its sizes are 1.", LOOM_PORT_OPTIONAL },
   { "pos_weight", "How much a yes counts against a no, for each answer.", LOOM_PORT_OPTIONAL },

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores [batch, classes, …], before any softmax." },
+  { "input", "Scores [batch, classes, …], before any softmax.", LOOM_PORT_PREDICTION },
   { "target",
     "The right class of each sample, whole numbers [batch, …]; or a probability for each class, as the input.",
     LOOM_PORT_TARGET },

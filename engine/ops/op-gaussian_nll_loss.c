@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The mean that the network says." },
+  { "input", "The mean that the network says.", LOOM_PORT_PREDICTION },
   { "target", "The observed values.", LOOM_PORT_TARGET },
   { "var", "The variance that the network says, positive; one for each number, or one for each row." },
   { NULL },

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Logarithms of the probabilities that the network says." },
+  { "input", "Logarithms of the probabilities that the network says.", LOOM_PORT_PREDICTION },
   { "target", "The probabilities that they should be, or their logarithms.", LOOM_PORT_TARGET },
   { NULL },
 };

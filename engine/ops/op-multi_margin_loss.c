@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores [batch, classes]." },
+  { "input", "Scores [batch, classes].", LOOM_PORT_PREDICTION },
   { "target", "The right class of each sample, whole numbers [batch].", LOOM_PORT_TARGET },
   { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
   { NULL },

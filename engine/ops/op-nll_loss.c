@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Logarithms of probabilities [batch, classes, …], from a log_softmax." },
+  { "input", "Logarithms of probabilities [batch, classes, …], from a log_softmax.", LOOM_PORT_PREDICTION },
   { "target", "The right class of each sample, whole numbers [batch, …].", LOOM_PORT_TARGET },
   { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
   { NULL },

@@ -25,8 +25,8 @@ typedef struct
   char *cost_key;       /* what measurements on this device are kept under */
 } LoomPlanDevice;
 
-/* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none, SCHEMA
- * where the name is no device's on any machine. */
+/* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none,
+ * SCHEMA where the name is no device's on any machine. */
 typedef struct _LoomDevices LoomDevices;
 LoomDevices *loom_devices_new (int threads /* 0: all processors; of more than those no use is made */);
 LoomDevices *loom_devices_ref (LoomDevices *devices);
@@ -38,9 +38,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
 /* That SCHEMA error alone, which lists the devices that are here; nothing is opened. */
 gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);
-/* The device that computes in float_type where a node asks for the one called name: that one, but in f64, which only plain
- * loops compute, the one of theirs with its number. NULL, the plan's own, where name is NULL or there are not so many of
- * them: a graph that is inspected in f64 may name devices that are not here. */
+/* The device that computes in float_type where a node asks for the one called name: that one, but in f64, which only
+ * plain loops compute, the one of theirs with its number. NULL, the plan's own, where name is NULL or there are not so
+ * many of them: a graph that is inspected in f64 may name devices that are not here. */
 const char *loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type);
 /* How many threads a CPU device has at most: as many as the process may use processors (affinity, control group). */
 int loom_processors (void);
@@ -189,6 +189,9 @@ guint loom_plan_n_setup (const LoomPlan *plan);
 
 /* For the executor: pairs (value, slot) copied at the end. */
 const GArray *loom_plan_commit_copies (const LoomPlan *plan);
+/* Whether a call of the primitive (NULL: a merged or a copying one) may round f32 operands to TF32: a product may,
+ * where the program allows it. */
+gboolean loom_plan_rounds_to_tf32 (const LoomProgram *program, const LoomPrim *prim);
 /* The kernel call that one program instruction is on its own, as both the unfused plan and the eager executor
  * make it. FALSE for an alias, which needs no kernel. attrs_store keeps an element-wise primitive's attributes. */
 gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, const char **primitive,

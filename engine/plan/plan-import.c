@@ -14,6 +14,12 @@ compute_type (LoomDType float_type, guint n_in, const LoomDType *in, LoomDType o
 }
 
 gboolean
+loom_plan_rounds_to_tf32 (const LoomProgram *program, const LoomPrim *prim)
+{
+  return prim != NULL && (prim->flags & LOOM_PRIM_PRODUCT) && loom_program_get_tf32 (program);
+}
+
+gboolean
 loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, const char **primitive, const void **attrs,
                          LoomElementwiseAttrs *attrs_store)
 {

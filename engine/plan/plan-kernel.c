@@ -187,7 +187,7 @@ call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const gu
                                  .n_out = (int)n_out,
                                  .in = call->desc,
                                  .out = call->desc + n_in,
-                                 .tf32 = loom_program_get_tf32 (w->program) };
+                                 .tf32 = loom_plan_rounds_to_tf32 (w->program, instr->prim) };
   if (instr->steps == NULL)
     return;
   fill_elementwise (w, instr, n_in, in, n_out, out, &call->elementwise);

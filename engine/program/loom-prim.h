@@ -22,7 +22,8 @@ typedef enum
   LOOM_PRIM_RANDOM = 1 << 1,
   LOOM_PRIM_CONVERTS = 1 << 2,   /* the result is operand 0 in the result's type, and nothing else happens */
   LOOM_PRIM_REARRANGES = 1 << 3, /* each element of the result is one of operand 0 */
-  LOOM_PRIM_GATE = 1 << 4 /* it lets a step write: on several devices all must have reported their faults before */
+  LOOM_PRIM_GATE = 1 << 4,   /* it lets a step write: on several devices all must have reported their faults before */
+  LOOM_PRIM_PRODUCT = 1 << 5 /* sums of products of its operands, which TF32 may round where the program allows it */
 } LoomPrimFlags;
 
 /* TRUE if the result is another view of operand 0's bytes, in plain layout. */
@@ -58,7 +59,7 @@ typedef struct
 struct _LoomPrim
 {
   const char *name;
-  const char *doc; /* one line, for listings */
+  const char *doc;     /* one line, for listings */
   const char *purpose; /* how an error calls it where it belongs to no node; NULL: by what it makes */
   LoomTier tier;
   LoomPrimFlags flags;

@@ -337,6 +337,7 @@ equal_conv2d (const void *a, const void *b)
 
 static const LoomPrim conv2d = { .name = "conv2d",
                                  .doc = "Cross-correlation of images with kernels, with an optional bias.",
+                                 .flags = LOOM_PRIM_PRODUCT,
                                  .tier = LOOM_TIER_COMPOSITE,
                                  .attrs_size = sizeof (LoomConv2dTo),
                                  .max_out = 1,
@@ -350,6 +351,7 @@ static const LoomPrim conv2d = { .name = "conv2d",
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .doc = "The gradient of a convolution's input.",
+                                     .flags = LOOM_PRIM_PRODUCT,
                                      .tier = LOOM_TIER_COMPOSITE,
                                      .attrs_size = sizeof (LoomConv2dTo),
                                      .max_out = 1,
@@ -363,6 +365,7 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
                                       .doc = "The gradients of a convolution's kernel and bias.",
+                                      .flags = LOOM_PRIM_PRODUCT,
                                       .tier = LOOM_TIER_COMPOSITE,
                                       .attrs_size = sizeof (LoomConv2dTo),
                                       .max_out = 2,

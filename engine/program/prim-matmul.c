@@ -102,6 +102,7 @@ equal_matmul (const void *a, const void *b)
 
 static const LoomPrim matmul = { .name = "matmul",
                                  .doc = "Matrix product over the last two axes, with an optional bias.",
+                                 .flags = LOOM_PRIM_PRODUCT,
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomMatmulAttrs),
                                  .max_out = 1,

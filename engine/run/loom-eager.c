@@ -270,9 +270,11 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   const guint n_in = loom_instr_n_operands (instr);
   g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n_in + 1);
   g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
-  LoomKernelSpec spec = {
-    .n_in = (int)n_in, .n_out = (int)instr->n_out, .in = in, .out = out, .tf32 = loom_program_get_tf32 (eager->program)
-  };
+  LoomKernelSpec spec = { .n_in = (int)n_in,
+                          .n_out = (int)instr->n_out,
+                          .in = in,
+                          .out = out,
+                          .tf32 = loom_plan_rounds_to_tf32 (eager->program, instr->prim) };
   g_autofree char *place = NULL;
   LoomKernel *kernel = NULL;
   LoomStatus status;

@@ -189,7 +189,7 @@ def make_copy():
             shutil.copymode(source, os.path.join(TREE, path))
 
 
-TARGETS = ['app/gradloom', 'tests/ops/test-ops-ops', 'tests/ops/test-ops-schema', 'tests/program/test-program-prims',
+TARGETS = ['app/gradloom', 'tests/ops/test-ops-ops', 'tests/recipe/test-recipe-schema', 'tests/program/test-program-prims',
            'tests/kernels/test-kernels-agree', 'tests/plan/test-plan', 'tests/data/test-data-sources', 'tests/arch/test-arch',
            'tests/reference/test-reference']
 ONNX_TARGET = 'tests/onnx/test-onnx-export'  # where this machine has what ONNX needs
@@ -239,7 +239,7 @@ def renew_schema():
 def check_operator():
     expect(gradloom('ops', 'toy'), 'toy (Toy, Layers)', 'shift')
     renew_schema()
-    tests('tests/ops/test-ops-schema')
+    tests('tests/recipe/test-recipe-schema')
     expect(tests('tests/ops/test-ops-ops', '/ops/descriptors', '/ops/shapes', '/ops/symbolic'), '# toy\n')
     tests('tests/reference/test-reference', '/reference/complete')
 

@@ -1,6 +1,7 @@
 /* The printed schema: it is itself valid, data/gradloom.rng is a copy of it, it takes what the writer writes and
  * refuses what the tables do not know. Texts for people and programs: every operator is in them. */
-#include "engine/net/loom-net.h"
+#include "engine/recipe/loom-schema.h"
+#include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
 
 #include <libxml/relaxng.h>
@@ -15,7 +16,7 @@ collect_cb (void *data, xmlErrorPtr error)
 static xmlRelaxNGPtr
 load_schema (void)
 {
-  g_autofree char *text = loom_ops_schema ();
+  g_autofree char *text = loom_schema ();
   g_autoptr (GString) complaints = g_string_new (NULL);
   xmlRelaxNGParserCtxtPtr parser = xmlRelaxNGNewMemParserCtxt (text, (int)strlen (text));
   xmlRelaxNGPtr schema;
@@ -46,7 +47,7 @@ accepts (xmlRelaxNGPtr schema, const char *text, GString *complaints)
 static void
 test_copy (void)
 {
-  g_autofree char *text = loom_ops_schema ();
+  g_autofree char *text = loom_schema ();
 
   assert_golden ("data/gradloom.rng", text);
 }
@@ -78,6 +79,20 @@ test_refuses (void)
     "<node id='a' op='dataset' source='spiral'/>",
     "<wire from='a'/>",
     "<nod id='a' op='relu'/>",
+    "<train/>",
+    "<train loss='a' epoch='3'/>",
+    "<train loss='a' epochs='many'/>",
+    "<train loss='a' optimizer='sdg'/>",
+    "<train loss='a' optimizer='adam' momentum='0.9'/>",
+    "<train loss='a' rho='0.9'/>",
+    "<train loss='a' tf32='yes'/>",
+    "<train loss='a'><schedule type='cosine' gamma='0.1'/></train>",
+    "<train loss='a'><schedule milestones='1,2'/></train>",
+    "<train loss='a'><clip length='1'/></train>",
+    "<train loss='a'><group match='fc' momentum='0.9'/></train>",
+    "<train loss='a'><group lr='1'/></train>",
+    "<train loss='a'><metric type='accuracy' input='a' target='b' k='2'/></train>",
+    "<train loss='a'><metric type='accurate' input='a' target='b'/></train>",
   };
   xmlRelaxNGPtr schema = load_schema ();
 

@@ -1,11 +1,12 @@
-/* The RELAX NG schema of the graph file, printed from the grammar's table and the operator table.
+/* The RELAX NG schema of the graph file, printed from the grammar's table, the operator table and, for <train> and what
+ * stands in it (schema-train.c), the recipe's table.
  *
  * It serves editors, which complete and underline by it, and a test that what the writer writes is what the tables
  * say. Faults that users see do not come from it: a validator loses the value, the rule and the fix. */
 #include "engine/graph/loom-grammar.h"
-#include "engine/graph/loom-xml.h"
-#include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"
+#include "engine/recipe/loom-schema.h"
+#include "engine/recipe/schema-private.h"
 
 #include <string.h>
 
@@ -63,8 +64,15 @@ put_any_attribute (LoomXml *out, const char *const *first, const char *const *se
 
 /* ---- nodes -------------------------------------------------------------- */
 
-static void
-put_values (LoomXml *out, const LoomParamSpec *param)
+void
+schema_put_words (LoomXml *out, const char *const *words)
+{
+  for (guint i = 0; words[i] != NULL; i++)
+    loom_xml_put (out, words[i], "value", NULL);
+}
+
+void
+schema_put_values (LoomXml *out, const LoomParamSpec *param)
 {
   switch (param->type)
     {
@@ -78,8 +86,7 @@ put_values (LoomXml *out, const LoomParamSpec *param)
       put_flag (out);
       break;
     case LOOM_PARAM_ENUM:
-      for (guint i = 0; param->choices[i] != NULL; i++)
-        loom_xml_put (out, param->choices[i], "value", NULL);
+      schema_put_words (out, param->choices);
       break;
     case LOOM_PARAM_DTYPE:
       for (int d = 0; d < LOOM_N_DTYPES; d++)
@@ -94,8 +101,6 @@ put_values (LoomXml *out, const LoomParamSpec *param)
     default:
       loom_xml_put (out, NULL, "text", NULL);
     }
-  if (param->type != LOOM_PARAM_SHAPE && param->type != LOOM_PARAM_STRING && param->type != LOOM_PARAM_PATH)
-    put_pattern (out, EXPRESSION);
 }
 
 static void
@@ -105,15 +110,18 @@ put_param (LoomXml *out, const LoomParamSpec *param)
     loom_xml_open (out, "optional", NULL);
   loom_xml_open (out, "attribute", "name", param->name, NULL);
   loom_xml_open (out, "choice", NULL);
-  put_values (out, param);
+  schema_put_values (out, param);
+  /* Within a module a formula of its arguments may stand for any value. */
+  if (param->type != LOOM_PARAM_SHAPE && param->type != LOOM_PARAM_STRING && param->type != LOOM_PARAM_PATH)
+    put_pattern (out, EXPRESSION);
   loom_xml_close (out);
   loom_xml_close (out);
   if (param->def != NULL)
     loom_xml_close (out);
 }
 
-static void
-put_fixed (LoomXml *out, const char *attribute, const char *value)
+void
+schema_put_fixed (LoomXml *out, const char *attribute, const char *value)
 {
   loom_xml_open (out, "attribute", "name", attribute, NULL);
   loom_xml_put (out, value, "value", NULL);
@@ -127,12 +135,12 @@ put_group (LoomXml *out, const LoomOp *op, const LoomParamSpec *params, const ch
   g_autoptr (GPtrArray) own = g_ptr_array_new ();
 
   loom_xml_open (out, "group", NULL);
-  put_fixed (out, "op", op->name);
+  schema_put_fixed (out, "op", op->name);
   for (guint i = 0; params != NULL && params[i].name != NULL; i++)
     {
       g_ptr_array_add (own, (gpointer)params[i].name);
       if (i == 0 && first_value != NULL)
-        put_fixed (out, params->name, first_value);
+        schema_put_fixed (out, params->name, first_value);
       else
         put_param (out, params + i);
     }
@@ -162,7 +170,7 @@ put_op (LoomXml *out, const LoomOp *op)
     put_group (out, op, v->params, v->value);
   /* Within a module an argument may choose the variant, and then any of their parameters may stand here. */
   loom_xml_open (out, "group", NULL);
-  put_fixed (out, "op", op->name);
+  schema_put_fixed (out, "op", op->name);
   loom_xml_open (out, "attribute", "name", selector[0], NULL);
   put_pattern (out, EXPRESSION);
   loom_xml_close (out);
@@ -261,12 +269,15 @@ put_element (LoomXml *out, LoomTag tag)
 
   loom_xml_open (out, "define", "name", rule->name, NULL);
   loom_xml_open (out, "element", "name", rule->name, NULL);
-  for (guint i = 0; rule->required != NULL && rule->required[i] != NULL; i++)
-    loom_xml_put (out, NULL, "attribute", "name", rule->required[i], NULL);
-  for (guint i = 0; rule->optional != NULL && rule->optional[i] != NULL; i++)
-    put_optional (out, rule, rule->optional[i]);
-  if (rule->any_attribute)
-    put_any_attribute (out, rule->required, rule->optional);
+  if (!schema_put_attributes (out, tag))
+    {
+      for (guint i = 0; rule->required != NULL && rule->required[i] != NULL; i++)
+        loom_xml_put (out, NULL, "attribute", "name", rule->required[i], NULL);
+      for (guint i = 0; rule->optional != NULL && rule->optional[i] != NULL; i++)
+        put_optional (out, rule, rule->optional[i]);
+      if (rule->any_attribute)
+        put_any_attribute (out, rule->required, rule->optional);
+    }
   put_foreign_attributes (out);
   if (rule->has_text)
     loom_xml_put (out, NULL, "text", NULL);
@@ -317,11 +328,11 @@ put_foreign (LoomXml *out)
 }
 
 char *
-loom_ops_schema (void)
+loom_schema (void)
 {
   LoomXml *out = loom_xml_new ();
 
-  loom_xml_comment (out, " Printed by gradloom from its operator table; a test keeps this copy equal. ");
+  loom_xml_comment (out, " Printed by gradloom from its tables; a test keeps this copy equal. ");
   loom_xml_open (out, "grammar", "xmlns", "http://relaxng.org/ns/structure/1.0", "ns", LOOM_GRAPH_NAMESPACE,
                  "datatypeLibrary", "http://www.w3.org/2001/XMLSchema-datatypes", NULL);
   loom_xml_open (out, "start", NULL);
