@@ -4,6 +4,16 @@
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
 
+const LoomPortSpec loom_op_formula_fresh[] = { { "x", "A name in the formula." }, { NULL } };
+
+const LoomPortSpec *
+loom_op_formula_ports (const LoomElement *node, const char *parameter)
+{
+  const char *text = loom_element_get (node, parameter);
+
+  return text != NULL ? formula_ports (text) : loom_op_formula_fresh;
+}
+
 void
 loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula *formula, guint first)
 {

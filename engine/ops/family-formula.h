@@ -6,6 +6,9 @@
 
 G_BEGIN_DECLS
 
+/* The inputs of a fresh node, and those of a node by the names in one of its parameters. */
+extern const LoomPortSpec loom_op_formula_fresh[];
+const LoomPortSpec *loom_op_formula_ports (const LoomElement *node, const char *parameter);
 /* Declares the node's inputs, whose names come from the parameter, as registers from `first` on, and sets n_in. */
 void loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula *formula, guint first);
 /* The text of a parameter as a node has it, else the default; NULL where it is an expression of a module's arguments,

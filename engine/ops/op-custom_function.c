@@ -6,8 +6,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/family-formula.h"
 
-static const LoomPortSpec usual[] = { { "x", "A name in the formula." }, { NULL } };
-
 static const LoomParamSpec params[] = {
   { .name = "forward",
     .type = LOOM_PARAM_STRING,
@@ -23,9 +21,7 @@ static const LoomParamSpec params[] = {
 static const LoomPortSpec *
 inputs (const LoomElement *node)
 {
-  const char *text = loom_element_get (node, "forward");
-
-  return text != NULL ? formula_ports (text) : usual;
+  return loom_op_formula_ports (node, "forward");
 }
 
 typedef struct
@@ -216,7 +212,7 @@ const LoomOp loom_op_custom_function = {
     "finite differences.",
   .formula = "y = f(x), ∂L/∂x = b(∂L/∂y, x, y)",
   .reference = "torch.autograd.Function",
-  .inputs = usual,
+  .inputs = loom_op_formula_fresh,
   .dynamic_inputs = inputs,
   .check = check,
   .more = formula_functions,

@@ -2,8 +2,6 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/family-formula.h"
 
-static const LoomPortSpec usual[] = { { "x", "A name in the formula." }, { NULL } };
-
 static const LoomParamSpec params[] = {
   { .name = "formula",
     .type = LOOM_PARAM_STRING,
@@ -15,9 +13,7 @@ static const LoomParamSpec params[] = {
 static const LoomPortSpec *
 inputs (const LoomElement *node)
 {
-  const char *text = loom_element_get (node, "formula");
-
-  return text != NULL ? formula_ports (text) : usual;
+  return loom_op_formula_ports (node, "formula");
 }
 
 static gboolean
@@ -126,7 +122,7 @@ const LoomOp loom_op_expression = {
     "Whole numbers count as floats.",
   .formula = "y = f(x, …)",
   .reference = "functions of torch and torch.nn.functional",
-  .inputs = usual,
+  .inputs = loom_op_formula_fresh,
   .dynamic_inputs = inputs,
   .check = check,
   .more = formula_functions,
