@@ -187,12 +187,6 @@ loom_predictor_dataset (const LoomPredictor *self, const char **why)
   return self->dataset;
 }
 
-const char *
-loom_predictor_output (const LoomPredictor *self)
-{
-  return self->output_name;
-}
-
 const char *const *
 loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 {

@@ -72,7 +72,9 @@ predictor_output_kind (const LoomNet *net, const LoomTrainSpec *spec, const Loom
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      int input = node->op != NULL && node->op->judges != LOOM_OUTPUT_VALUES ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION) : -1;
+      int input = node->op != NULL && node->op->judges != LOOM_OUTPUT_VALUES
+                      ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION)
+                      : -1;
 
       if (input >= 0 && same_source (&node->input[input], output))
         return node->op->judges;
