@@ -323,6 +323,6 @@ studio_action_list_new (void)
 void
 studio_action_list_set_canvas (StudioActionList *self, GtkWidget *canvas)
 {
-  studio_action_list_close (self);
+  close_list (self);
   g_set_weak_pointer (&self->canvas, canvas);
 }
