@@ -45,6 +45,8 @@ void studio_window_enable (StudioWindow *self, const char *action, gboolean enab
 
 /* ---- tabs (-tabs.c) ---- */
 void studio_window_setup_tabs (StudioWindow *self);
+/* No page is seen any more; its actions hold parts of it. */
+void studio_window_drop_page (StudioWindow *self);
 AdwTabPage *studio_window_get_tab (StudioWindow *self, StudioPage *page);
 /* The tab that a command is about: the one whose menu is open, else the one that is seen. */
 AdwTabPage *studio_window_get_meant_tab (StudioWindow *self);

@@ -138,6 +138,14 @@ drop_actions (StudioWindow *self, GActionGroup *actions)
     g_action_map_remove_action (G_ACTION_MAP (self), names[i]);
 }
 
+void
+studio_window_drop_page (StudioWindow *self)
+{
+  if (self->page != NULL)
+    drop_actions (self, studio_page_get_actions (self->page));
+  g_clear_weak_pointer (&self->page);
+}
+
 static void
 selected_cb (StudioWindow *self)
 {
@@ -146,11 +154,9 @@ selected_cb (StudioWindow *self)
   if (page == before || self->closing)
     return;
   if (before != NULL)
-    {
-      studio_page_set_presenting (before, FALSE);
-      if (page == NULL)
-        drop_actions (self, studio_page_get_actions (before));
-    }
+    studio_page_set_presenting (before, FALSE);
+  if (page == NULL)
+    studio_window_drop_page (self);
   g_set_weak_pointer (&self->page, page);
   studio_action_list_set_canvas (self->action_list, page != NULL ? GTK_WIDGET (studio_page_get_canvas (page)) : NULL);
   if (page == NULL)

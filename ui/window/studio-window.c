@@ -36,7 +36,7 @@ window_dispose (GObject *object)
   g_clear_object (&self->chooser);
   g_clear_weak_pointer (&self->question);
   g_clear_weak_pointer (&self->help);
-  g_clear_weak_pointer (&self->page);
+  studio_window_drop_page (self);
   g_clear_weak_pointer (&self->menu_tab);
   g_clear_pointer (&self->orphans, g_strfreev);
   G_OBJECT_CLASS (studio_window_parent_class)->dispose (object);

@@ -1,0 +1,370 @@
+/* Documents in tabs: what each keeps for itself, what follows the one that is seen, and that a page that is closed is
+ * gone with all that belonged to it. */
+#include <adwaita.h>
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "ui/window/studio-application.h"
+#include "ui/window/studio-page-private.h"
+#include "ui/window/studio-window-private.h"
+
+static GtkApplication *application;
+
+static void
+settle (int milliseconds)
+{
+  for (gint64 end = g_get_monotonic_time () + milliseconds * 1000; g_get_monotonic_time () < end; g_usleep (1000))
+    while (g_main_context_iteration (NULL, FALSE))
+      ;
+}
+
+static StudioWindow *
+new_window (void)
+{
+  StudioWindow *window = studio_window_new (ADW_APPLICATION (application));
+  gtk_window_present (GTK_WINDOW (window));
+  settle (60);
+  return window;
+}
+
+/* GTK loads icons on threads, each of which may be the last to hold one. */
+static void
+drop_window (StudioWindow *window)
+{
+  settle (400);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (60);
+}
+
+static void
+act (StudioWindow *window, const char *action)
+{
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (window), action, NULL));
+  settle (30);
+}
+
+static GFile *
+graph (const char *name)
+{
+  return g_file_new_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", name, NULL);
+}
+
+static void
+open_graph (StudioWindow *window, const char *name)
+{
+  g_autoptr (GFile) file = graph (name);
+  studio_window_open_file (window, file);
+  settle (30);
+}
+
+static gboolean
+is_enabled (StudioWindow *window, const char *name)
+{
+  return g_action_group_get_action_enabled (G_ACTION_GROUP (window), name);
+}
+
+static void
+edit (StudioPage *page)
+{
+  studio_document_add_node (page->document, "relu", 0, 0);
+  settle (30);
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static void
+test_open (void)
+{
+  StudioWindow *window = new_window ();
+  StudioPage *first = window->page;
+  g_assert_true (studio_page_is_untouched (first));
+  open_graph (window, "lessons/spirals.xml");
+  g_assert_true (window->page == first);
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
+  g_assert_false (gtk_widget_get_mapped (GTK_WIDGET (window->tab_bar))
+                  && gtk_widget_get_height (GTK_WIDGET (window->tab_bar)) > 1);
+  open_graph (window, "models/fashion-lenet.xml");
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
+  g_assert_true (window->page != first);
+  g_assert_cmpstr (gtk_window_get_title (GTK_WINDOW (window)), ==, "LeNet on Fashion-MNIST");
+  /* The same file again is the same page. */
+  open_graph (window, "lessons/spirals.xml");
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
+  g_assert_true (window->page == first);
+  g_assert_cmpstr (gtk_window_get_title (GTK_WINDOW (window)), ==, "Two spirals");
+  act (window, "win.new");
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
+  act (window, "win.new");
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
+  act (window, "win.new-tab");
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 4);
+  drop_window (window);
+}
+
+/* ---- one page, one state -------------------------------------------------------------------- */
+
+static void
+test_state (void)
+{
+  StudioWindow *window = new_window ();
+  open_graph (window, "lessons/spirals.xml");
+  StudioPage *first = window->page;
+  open_graph (window, "models/fashion-lenet.xml");
+  StudioPage *second = window->page;
+  edit (second);
+  g_assert_true (is_enabled (window, "undo"));
+  g_assert_nonnull (adw_tab_page_get_icon (studio_window_get_tab (window, second)));
+  g_assert_null (adw_tab_page_get_icon (studio_window_get_tab (window, first)));
+  act (window, "win.previous-tab");
+  g_assert_true (window->page == first);
+  g_assert_false (is_enabled (window, "undo"));
+  g_assert_cmpuint (studio_document_n_selected (first->document), ==, 0);
+  /* The panes of one page are folded, not those of the other. */
+  act (window, "win.right-pane");
+  g_assert_false (studio_panes_get_open (first->panes, STUDIO_PANE_END));
+  g_assert_true (studio_panes_get_open (second->panes, STUDIO_PANE_END));
+  act (window, "win.right-pane");
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (window), "win.tab", "i", 2));
+  g_assert_true (window->page == second && is_enabled (window, "undo"));
+  act (window, "win.undo");
+  g_assert_false (studio_document_is_edited (second->document));
+  g_assert_null (adw_tab_page_get_icon (studio_window_get_tab (window, second)));
+  drop_window (window);
+}
+
+/* A run belongs to its page: button and indicator say of which. */
+static void
+test_run (void)
+{
+  StudioWindow *window = new_window ();
+  open_graph (window, "lessons/spirals.xml");
+  StudioPage *first = window->page;
+  studio_run_take_state (first->run, "running", NULL);
+  settle (30);
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Pause");
+  g_assert_nonnull (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, first)));
+  open_graph (window, "models/fashion-lenet.xml");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Train");
+  g_assert_false (is_enabled (window, "stop"));
+  g_assert_null (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, window->page)));
+  /* News of a page that is not seen change nothing of the header. */
+  studio_run_take_state (first->run, "paused", NULL);
+  settle (30);
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Train");
+  act (window, "win.previous-tab");
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Resume");
+  g_assert_true (is_enabled (window, "stop"));
+  studio_run_take_state (first->run, "done", NULL);
+  settle (30);
+  g_assert_null (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, first)));
+  drop_window (window);
+}
+
+/* ---- moving ------------------------------------------------------------------------------------ */
+
+static StudioWindow *
+window_of (StudioPage *page)
+{
+  return STUDIO_WINDOW (gtk_widget_get_root (GTK_WIDGET (page)));
+}
+
+static void
+test_move (void)
+{
+  StudioWindow *window = new_window ();
+  open_graph (window, "lessons/spirals.xml");
+  StudioPage *first = window->page;
+  open_graph (window, "models/fashion-lenet.xml");
+  StudioPage *second = window->page;
+  edit (second);
+  act (window, "win.tab-to-window");
+  settle (100);
+  StudioWindow *other = window_of (second);
+  g_assert_true (other != window && window->page == first && other->page == second);
+  g_assert_cmpstr (gtk_window_get_title (GTK_WINDOW (other)), ==, "LeNet on Fashion-MNIST");
+  g_assert_true (is_enabled (other, "undo"));
+  g_assert_false (is_enabled (window, "undo"));
+  act (other, "win.undo");
+  g_assert_false (studio_document_is_edited (second->document));
+  /* Its last page takes the window with it. */
+  g_object_add_weak_pointer (G_OBJECT (other), (gpointer *)&other);
+  settle (400);
+  adw_tab_view_transfer_page (other->tab_view, studio_window_get_tab (other, second), window->tab_view, 0);
+  settle (100);
+  g_assert_null (other);
+  g_assert_true (window_of (second) == window);
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
+  studio_window_show_page (window, second);
+  edit (second);
+  g_assert_true (is_enabled (window, "undo"));
+  drop_window (window);
+}
+
+/* ---- closing ----------------------------------------------------------------------------------- */
+
+enum
+{
+  PAGE,
+  DOCUMENT,
+  CANVAS,
+  RUN,
+  INSPECTOR,
+  LESSON,
+  N_PARTS
+};
+static gpointer part[N_PARTS];
+
+static void
+watch_parts (StudioPage *page)
+{
+  part[PAGE] = page;
+  part[DOCUMENT] = page->document;
+  part[CANVAS] = page->canvas;
+  part[RUN] = page->run;
+  part[INSPECTOR] = page->inspector;
+  part[LESSON] = page->lesson;
+  for (int i = 0; i < N_PARTS; i++)
+    g_object_add_weak_pointer (part[i], &part[i]);
+}
+
+static void
+expect_gone (void)
+{
+  settle (600);
+  for (int i = 0; i < N_PARTS; i++)
+    if (part[i] != NULL)
+      g_test_message ("%s is left, with %u references", G_OBJECT_TYPE_NAME (part[i]), G_OBJECT (part[i])->ref_count);
+  for (int i = 0; i < N_PARTS; i++)
+    g_assert_null (part[i]);
+}
+
+static void
+test_close (void)
+{
+  StudioWindow *window = new_window ();
+  open_graph (window, "lessons/spirals.xml");
+  open_graph (window, "lessons/self-attention.xml");
+  settle (300);
+  watch_parts (window->page);
+  act (window, "win.history");
+  studio_window_show_panel (window);
+  act (window, "win.actions");
+  act (window, "win.actions");
+  settle (300);
+  act (window, "win.close-tab");
+  expect_gone ();
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
+  /* After a journey from window to window, too. */
+  open_graph (window, "lessons/self-attention.xml");
+  watch_parts (window->page);
+  act (window, "win.tab-to-window");
+  StudioWindow *other = window_of (part[PAGE]);
+  g_object_add_weak_pointer (G_OBJECT (other), (gpointer *)&other);
+  settle (400);
+  act (other, "win.close-tab");
+  expect_gone ();
+  g_assert_null (other);
+  watch_parts (window->page);
+  drop_window (window);
+  expect_gone ();
+}
+
+/* What is being written when a window is closed is asked about with the rest. */
+static void
+test_typed (void)
+{
+  StudioWindow *window = new_window ();
+  open_graph (window, "lessons/spirals.xml");
+  StudioPage *page = window->page;
+  guint64 note = studio_document_add_note (page->document, "old", 0, 300);
+  settle (60);
+  studio_document_select_only (page->document, note);
+  gtk_widget_grab_focus (GTK_WIDGET (page->canvas));
+  gtk_widget_activate_action (GTK_WIDGET (page->canvas), "canvas.inspect", NULL);
+  settle (100);
+  GtkWidget *editor = gtk_root_get_focus (GTK_ROOT (window));
+  g_assert_true (GTK_IS_TEXT_VIEW (editor));
+  gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (editor)), "new words", -1);
+  gtk_window_close (GTK_WINDOW (window));
+  LoomElement *e = loom_graph_by_serial (studio_document_get_graph (page->document), note);
+  g_assert_cmpstr (loom_element_get (e, "text"), ==, "new words");
+  g_assert_true (studio_page_is_asking (page));
+  settle (60);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (page->question), "cancel");
+  settle (60);
+  /* A name is taken over when the field is left. */
+  studio_document_select_only (page->document, studio_document_get_scene (page->document)->item[1].serial);
+  settle (60);
+  studio_inspector_focus (page->inspector);
+  GtkWidget *field = gtk_root_get_focus (GTK_ROOT (window));
+  g_assert_true (GTK_IS_EDITABLE (field));
+  gtk_widget_grab_focus (GTK_WIDGET (page->inspector));
+  drop_window (window);
+}
+
+/* Several pages would lose something: one question names them, and cancelling it keeps all. */
+static void
+test_ask_once (void)
+{
+  StudioWindow *window = new_window ();
+  open_graph (window, "lessons/spirals.xml");
+  edit (window->page);
+  open_graph (window, "models/fashion-lenet.xml");
+  edit (window->page);
+  gtk_window_close (GTK_WINDOW (window));
+  settle (60);
+  g_assert_nonnull (window->question);
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
+  g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
+  const char *body = adw_message_dialog_get_body (dialog);
+  g_assert_nonnull (strstr (body, "“Two spirals”, “LeNet on Fashion-MNIST”"));
+  gtk_window_close (GTK_WINDOW (window));
+  settle (60);
+  g_assert_true (GTK_WINDOW (dialog) == window->question);
+  adw_message_dialog_response (dialog, "cancel");
+  settle (60);
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
+  g_object_add_weak_pointer (G_OBJECT (window), (gpointer *)&window);
+  gtk_window_close (GTK_WINDOW (window));
+  settle (400);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (window->question), "discard");
+  settle (100);
+  g_assert_null (window);
+}
+
+static int status;
+
+static void
+activate_cb (void)
+{
+  g_application_hold (G_APPLICATION (application));
+  status = g_test_run ();
+  for (GList *l = gtk_application_get_windows (application); l != NULL; l = l->next)
+    g_printerr ("left: %s\n", G_OBJECT_TYPE_NAME (l->data));
+  g_application_quit (G_APPLICATION (application));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *home = g_dir_make_tmp ("gradloom-tabs-XXXXXX", NULL);
+  g_setenv ("XDG_STATE_HOME", home, TRUE);
+  g_setenv ("XDG_DATA_HOME", home, TRUE);
+  g_setenv ("GTK_A11Y", "none", TRUE);
+  g_setenv ("GRADLOOM_WORKER", "/nonexistent/gradloom", TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_test_add_func ("/tabs/open", test_open);
+  g_test_add_func ("/tabs/state", test_state);
+  g_test_add_func ("/tabs/run", test_run);
+  g_test_add_func ("/tabs/move", test_move);
+  g_test_add_func ("/tabs/close", test_close);
+  g_test_add_func ("/tabs/typed", test_typed);
+  g_test_add_func ("/tabs/ask-once", test_ask_once);
+  application = GTK_APPLICATION (studio_application_new ());
+  g_signal_connect (application, "activate", G_CALLBACK (activate_cb), NULL);
+  g_application_run (G_APPLICATION (application), 0, NULL);
+  g_object_unref (application);
+  return status;
+}
