@@ -489,12 +489,12 @@ test_number_drag (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *now
-          = studio_number_dragged (cases[i].is_real ? &real : &integer, cases[i].text, cases[i].dx, cases[i].fine);
+      g_autofree char *now = studio_number_dragged (cases[i].is_real ? &real : &integer, cases[i].text, cases[i].dx,
+                                                    cases[i].fine ? STUDIO_DRAG_FINE : STUDIO_DRAG_PLAIN);
 
       g_assert_cmpstr (now, ==, cases[i].expected);
     }
-  g_assert_null (studio_number_dragged (&text, "3", 8, FALSE));
+  g_assert_null (studio_number_dragged (&text, "3", 8, STUDIO_DRAG_PLAIN));
 }
 
 /* A module that was saved from one graph is copied into another, once. */

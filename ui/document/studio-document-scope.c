@@ -173,6 +173,65 @@ studio_document_make_unique (StudioDocument *self)
   return TRUE;
 }
 
+static gboolean find_argument (StudioDocument *self, guint depth, const char *name, char **value);
+
+typedef struct
+{
+  StudioDocument *document;
+  guint depth;
+} ArgumentScope;
+
+static gboolean
+argument_cb (const char *name, LoomNumber *number, gpointer data)
+{
+  const ArgumentScope *scope = data;
+  g_autofree char *value = NULL;
+  char *end;
+
+  if (!find_argument (scope->document, scope->depth, name, &value) || value == NULL)
+    return FALSE;
+  number->d = g_ascii_strtod (value, &end);
+  number->i = (gint64)number->d;
+  number->is_int = strchr (value, '.') == NULL && strchr (value, 'e') == NULL;
+  return end != value && *end == '\0';
+}
+
+/* An argument of the module at this depth. What the instance says may be an expression of the scope outside. */
+static gboolean
+find_argument (StudioDocument *self, guint depth, const char *name, char **value)
+{
+  const StudioScopeEntry *entry
+      = depth > 0 && depth <= self->scope->len ? &g_array_index (self->scope, StudioScopeEntry, depth - 1) : NULL;
+  const LoomElement *module = entry != NULL ? loom_graph_by_serial (self->graph, entry->module) : NULL;
+  const LoomElement *instance = entry != NULL ? loom_graph_by_serial (self->graph, entry->instance) : NULL;
+
+  *value = NULL;
+  for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *arg = loom_element_child (module, i);
+      const char *text;
+      ArgumentScope outer = { self, depth - 1 };
+      LoomNumber number;
+
+      if (loom_element_tag (arg) != LOOM_TAG_ARG || g_strcmp0 (loom_element_get (arg, "name"), name) != 0)
+        continue;
+      text = instance != NULL ? loom_element_get (instance, name) : NULL;
+      text = text != NULL ? text : loom_element_get (arg, "default");
+      if (text == NULL || !loom_expr_is (text))
+        *value = g_strdup (text);
+      else if (loom_expr_eval (text, argument_cb, &outer, &number, NULL))
+        *value = loom_number_to_string (number);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+gboolean
+studio_document_find_argument (StudioDocument *self, const char *name, char **value)
+{
+  return find_argument (self, self->scope->len, name, value);
+}
+
 static gboolean
 is_number (const char *s)
 {

@@ -117,6 +117,9 @@ char *studio_document_dup_scope_name (StudioDocument *self, guint depth); /* mod
 guint studio_document_module_uses (StudioDocument *self, const char *module);
 /* Gives the shown instance a definition of its own. FALSE at the root or when it is the only use. */
 gboolean studio_document_make_unique (StudioDocument *self);
+/* Whether the module that is shown has an argument of this name; *value is what it is in the shown instance, a number
+ * where that can be worked out, or NULL (transfer full). */
+gboolean studio_document_find_argument (StudioDocument *self, const char *name, char **value);
 /* Shows the scope that holds the node with this path and selects it. */
 gboolean studio_document_reveal (StudioDocument *self, const char *path);
 /* "block.0.conv" of a node in the present scope. */

@@ -44,7 +44,10 @@ update_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
 
   if (e == NULL || (!drag->dragging && fabs (dx) < THRESHOLD))
     return;
-  text = studio_number_dragged (&row->spec, written != NULL ? written : "", dx, (state & GDK_SHIFT_MASK) != 0);
+  text = studio_number_dragged (&row->spec, written != NULL ? written : "", dx,
+                                (state & GDK_SHIFT_MASK) != 0     ? STUDIO_DRAG_FINE
+                                : (state & GDK_CONTROL_MASK) != 0 ? STUDIO_DRAG_COARSE
+                                                                  : STUDIO_DRAG_PLAIN);
   if (text == NULL)
     return;
   if (!drag->dragging)
@@ -97,4 +100,5 @@ inspector_add_number_drag (InspectorRow *row)
   g_signal_connect (gesture, "cancel", G_CALLBACK (cancel_cb), drag);
   g_signal_connect_data (gesture, "drag-end", G_CALLBACK (end_cb), drag, free_drag, 0);
   gtk_widget_add_controller (row->editor, GTK_EVENT_CONTROLLER (gesture));
+  gtk_widget_set_cursor_from_name (row->editor, "ew-resize");
 }

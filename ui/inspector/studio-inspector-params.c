@@ -144,11 +144,12 @@ studio_count_text (double n)
 }
 
 char *
-studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, gboolean fine)
+studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, StudioDragSpeed speed)
 {
   gboolean is_integer = spec->type == LOOM_PARAM_INT;
   const char *written = text[0] != '\0' ? text : spec->def != NULL ? spec->def : "";
   char *end;
+  const double pixels = speed == STUDIO_DRAG_FINE ? 24 : speed == STUDIO_DRAG_COARSE ? 0.8 : 8;
   double value = g_ascii_strtod (written, &end), step;
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -159,12 +160,12 @@ studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, g
   if (is_integer)
     {
       step = fabs (value) >= 256 ? 16 : fabs (value) >= 64 ? 4 : 1;
-      value += step * trunc (dx / (fine ? 24 : 8));
+      value += step * trunc (dx / pixels);
     }
   else
     {
       step = value != 0 ? pow (10, floor (log10 (fabs (value)))) / 10 : 0.1;
-      value += step * trunc (dx / (fine ? 24 : 8));
+      value += step * trunc (dx / pixels);
       value = floor (value / step + 0.5) * step;
     }
   if (spec->minimum != 0 || spec->maximum != 0)

@@ -12,8 +12,15 @@ char *studio_param_check (const LoomParamSpec *spec, const char *text);
 char *studio_param_title (const char *name);
 /* "61,706", "1.2 M": for people. */
 char *studio_count_text (double n);
-/* What a number would be after a drag of dx pixels, finer with Shift; NULL where the text is no number, or the
- * parameter is of another kind (transfer full). */
-char *studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, gboolean fine);
+typedef enum
+{
+  STUDIO_DRAG_PLAIN,
+  STUDIO_DRAG_FINE,  /* a third as fast */
+  STUDIO_DRAG_COARSE /* ten times as fast */
+} StudioDragSpeed;
+
+/* What a number would be after a drag of dx pixels; NULL where the text is no number, or the parameter is of another
+ * kind (transfer full). */
+char *studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, StudioDragSpeed speed);
 
 G_END_DECLS

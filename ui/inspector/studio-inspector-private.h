@@ -35,6 +35,8 @@ typedef struct
   GtkWidget *row, *editor;
   char *doc;
   const char *const *choices;
+  gboolean pending;   /* what is typed is not set yet */
+  guint late;         /* soon what it would change is said */
   gboolean is_option; /* of a dataset's source: goes when another is chosen */
 } InspectorRow;
 
@@ -51,6 +53,15 @@ gboolean inspector_shows_several (const StudioInspector *self); /* and just thos
 gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute);
 /* Writes a row's value, to all that are selected. */
 void inspector_commit (InspectorRow *row, const char *value);
+/* What is wrong with its value, at the row and below the fields; NULL: nothing. */
+void inspector_say_wrong (InspectorRow *row, const char *wrong);
+/* Lets one type a value into the row's entry (-value.c). */
+void inspector_add_typing (InspectorRow *row);
+/* Sets what is typed and not set yet, if it is a value. */
+void inspector_settle (StudioInspector *self);
+/* Forgets it: the row goes. */
+void inspector_drop_typing (InspectorRow *row);
+void inspector_show_result (InspectorRow *row, const char *text);
 /* A drag across the row's field changes its number. */
 void inspector_add_number_drag (InspectorRow *row);
 /* What would change, below the fields; NULL: nothing. */

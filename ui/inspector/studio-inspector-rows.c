@@ -8,6 +8,7 @@
 
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/inspector/studio-inspector-params.h"
+#include "ui/inspector/studio-value.h"
 
 #define FIELD_WIDTH 124
 
@@ -20,6 +21,7 @@ inspector_element (StudioInspector *self)
 void
 inspector_row_free (InspectorRow *row)
 {
+  inspector_drop_typing (row);
   g_free (row->doc);
   g_free (row);
 }
@@ -96,8 +98,8 @@ inspector_set_wrong (StudioInspector *self, const char *title, const char *wrong
   inspector_show_fault (self);
 }
 
-static void
-say (InspectorRow *row, const char *wrong)
+void
+inspector_say_wrong (InspectorRow *row, const char *wrong)
 {
   inspector_set_wrong (row->inspector, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row->row)), wrong);
   if (wrong != NULL)
@@ -106,30 +108,6 @@ say (InspectorRow *row, const char *wrong)
     gtk_widget_remove_css_class (row->row, "error");
   gtk_accessible_update_state (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_STATE_INVALID,
                                wrong != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
-}
-
-static void
-entry_changed_cb (GtkEditable *entry, InspectorRow *row)
-{
-  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (entry))), *wrong = NULL;
-
-  if (row->inspector->updating)
-    return;
-  wrong = studio_param_check (&row->spec, text);
-  say (row, wrong);
-  if (wrong == NULL)
-    inspector_commit (row, text);
-}
-
-/* Enter: the value stands already, so the keyboard is done here. A value that is none keeps it. */
-static void
-entry_activate_cb (GtkEntry *entry, InspectorRow *row)
-{
-  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry))));
-  g_autofree char *wrong = studio_param_check (&row->spec, text);
-
-  if (wrong == NULL)
-    g_signal_emit_by_name (row->inspector, "left");
 }
 
 static void
@@ -246,6 +224,8 @@ inspector_refresh_row (InspectorRow *row)
   const char *shown = value != NULL ? value : row->spec.def != NULL ? row->spec.def : "";
   gboolean mixed = self->several->len > 1 && inspector_is_mixed (self, row->spec.name);
 
+  if (row->pending)
+    return;
   if (mixed && GTK_IS_DROP_DOWN (row->editor))
     {
       gtk_drop_down_set_selected (GTK_DROP_DOWN (row->editor), GTK_INVALID_LIST_POSITION);
@@ -285,7 +265,7 @@ inspector_refresh_row (InspectorRow *row)
       if (strcmp (text, shown) == 0 || means_default || (wrong != NULL && focus != NULL))
         return;
       gtk_editable_set_text (GTK_EDITABLE (row->editor), shown);
-      say (row, NULL);
+      inspector_say_wrong (row, NULL);
     }
 }
 
@@ -363,7 +343,13 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
   row->spec = *spec;
   row->row = adw_action_row_new ();
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
-  inspector_explain (row->row, spec->doc);
+  {
+    g_autofree char *hint = studio_value_hint (spec);
+    g_autofree char *doc = spec->doc != NULL && hint != NULL ? g_strdup_printf ("%s\n%s", spec->doc, hint)
+                                                             : g_strdup (spec->doc != NULL ? spec->doc : hint);
+
+    inspector_explain (row->row, doc);
+  }
   switch (spec->type)
     {
     case LOOM_PARAM_BOOL:
@@ -393,8 +379,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
                                                                  : spec->choices != NULL ? _ ("default")
                                                                                          : spec->def);
         gtk_widget_add_css_class (row->editor, "numeric");
-        g_signal_connect (row->editor, "changed", G_CALLBACK (entry_changed_cb), row);
-        g_signal_connect (row->editor, "activate", G_CALLBACK (entry_activate_cb), row);
+        inspector_add_typing (row);
         g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
         gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
         gtk_widget_add_controller (row->editor, key);

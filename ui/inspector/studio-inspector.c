@@ -487,11 +487,16 @@ scroll_to_top (GtkScrolledWindow *scroller)
 static void
 selection_changed_cb (StudioInspector *self)
 {
-  StudioScene *scene = studio_document_get_scene (self->document);
+  StudioScene *scene;
   guint n = studio_document_n_selected (self->document);
   guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
-  guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
+  guint item;
 
+  /* What was typed belongs to the node that was selected then. */
+  if (serial != self->serial)
+    inspector_settle (self);
+  scene = studio_document_get_scene (self->document);
+  item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
   if (item != STUDIO_NO_ITEM && serial == self->serial && g_strcmp0 (self->shown, scene->item[item].kind) == 0)
     {
       refresh (self);
@@ -669,6 +674,12 @@ studio_inspector_set_devices (StudioInspector *self, const char *const *devices)
   g_clear_pointer (&self->shown, g_free);
   selection_changed_cb (self);
   g_strfreev (old);
+}
+
+void
+studio_inspector_settle (StudioInspector *self)
+{
+  inspector_settle (self);
 }
 
 void

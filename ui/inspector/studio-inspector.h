@@ -15,6 +15,8 @@ StudioInspector *studio_inspector_new (StudioDocument *document);
 void studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget);
 /* The devices that a node may be computed on, as the worker names them; NULL: not known. */
 void studio_inspector_set_devices (StudioInspector *self, const char *const *devices);
+/* Sets what is being typed, if it is a value: before a command that means the graph as one sees it. */
+void studio_inspector_settle (StudioInspector *self);
 /* Puts the keyboard focus on the first parameter. */
 void studio_inspector_focus (StudioInspector *self);
 /* Opens what the operator's author wrote; FALSE where one operator is not what is selected. */

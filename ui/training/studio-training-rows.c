@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/inspector/studio-inspector-params.h"
+#include "ui/inspector/studio-value.h"
 
 #define FIELD_WIDTH 116
 
@@ -78,11 +79,15 @@ entry_done (Row *row)
 {
   if (row->gone || row->settings->filling)
     return;
-  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->widget))));
-  g_autofree char *wrong = studio_param_check (&row->spec, text);
-  say (row, wrong);
-  if (wrong == NULL)
-    apply (row, text);
+  g_auto (StudioValue) value
+      = studio_value_read (&row->spec, gtk_editable_get_text (GTK_EDITABLE (row->widget)), NULL, NULL);
+  say (row, value.wrong);
+  if (value.text == NULL)
+    return;
+  apply (row, value.text);
+  /* What a formula came to stands there, also where it is what stood there before. */
+  if (!row->gone && value.shown != NULL)
+    gtk_editable_set_text (GTK_EDITABLE (row->widget), value_of (row));
 }
 
 static void

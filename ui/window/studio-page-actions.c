@@ -416,6 +416,9 @@ activate_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
 {
   StudioPage *self = data;
   const char *name = g_action_get_name (G_ACTION (action));
+  /* What is typed counts: a key presses no button, and leaves the field where the focus is. */
+  if (!g_str_equal (name, "dump-geometry"))
+    studio_inspector_settle (self->inspector);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (g_str_equal (commands[i].name, name))
       commands[i].run (self, parameter);
