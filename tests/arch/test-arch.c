@@ -609,14 +609,15 @@ test_operator_names (void)
 }
 
 /* Studio and the programs learn from LoomOp what an operator is: they name none. The words that are listed here name
- * ports, schedules, settings and parts of a data set too. */
+ * ports, schedules, settings, parts of a data set and functions of typed values too. */
 static void
 test_operators_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "ui", "app" };
-  static const char *const words[] = { "input", "output", "constant", "shape",     "norm",      "all",   "any",
-                                       "dot",   "full",   "sum",      "threshold", "parameter", "split", NULL };
+  static const char *const words[]
+      = { "input",     "output",    "constant", "shape", "norm", "all",  "any",   "dot",  "full",  "sum",
+          "threshold", "parameter", "split",    "min",   "max",  "sqrt", "floor", "ceil", "round", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"), *ops = g_build_filename (root, "engine", "ops", NULL);
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GPtrArray) operators = g_ptr_array_new_with_free_func (g_free);

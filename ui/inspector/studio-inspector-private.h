@@ -35,9 +35,10 @@ typedef struct
   GtkWidget *row, *editor;
   char *doc;
   const char *const *choices;
-  gboolean pending;   /* what is typed is not set yet */
-  guint late;         /* soon what it would change is said */
-  gboolean is_option; /* of a dataset's source: goes when another is chosen */
+  gboolean pending;          /* what is typed is not set yet */
+  guint late;                /* soon what it would change is said */
+  GtkEventController *focus; /* that says when its entry is left; NULL: it has none */
+  gboolean is_option;        /* of a dataset's source: goes when another is chosen */
 } InspectorRow;
 
 LoomElement *inspector_element (StudioInspector *self); /* of the node that is shown */

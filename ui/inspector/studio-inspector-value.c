@@ -126,6 +126,7 @@ end_typing (InspectorRow *row)
 static gboolean
 commit_entry (InspectorRow *row)
 {
+  StudioInspector *self = row->inspector;
   g_auto (StudioValue) value = read_entry (row);
 
   inspector_say_wrong (row, value.wrong);
@@ -133,12 +134,15 @@ commit_entry (InspectorRow *row)
     return FALSE;
   end_typing (row);
   inspector_commit (row, value.text);
+  /* Where the value decides which rows there are, they were made anew. */
+  if (!g_ptr_array_find (self->rows, row, NULL))
+    return TRUE;
   /* The number that a formula came to takes its place. */
-  row->inspector->updating = TRUE;
+  self->updating = TRUE;
   if (strcmp (gtk_editable_get_text (GTK_EDITABLE (row->editor)), value.text) != 0)
     gtk_editable_set_text (GTK_EDITABLE (row->editor), value.text);
   inspector_refresh_row (row);
-  row->inspector->updating = FALSE;
+  self->updating = FALSE;
   return TRUE;
 }
 
@@ -225,6 +229,10 @@ inspector_drop_typing (InspectorRow *row)
 {
   row->pending = FALSE;
   g_clear_handle_id (&row->late, g_source_remove);
+  /* The focus's leaving may be told only after the row is gone. */
+  if (row->focus != NULL)
+    g_signal_handlers_disconnect_by_data (row->focus, row);
+  g_clear_object (&row->focus);
 }
 
 /* Beside what the file keeps as an expression stands what it comes to here. */
@@ -247,6 +255,7 @@ inspector_add_typing (InspectorRow *row)
 
   g_signal_connect (row->editor, "changed", G_CALLBACK (changed_cb), row);
   g_signal_connect (row->editor, "activate", G_CALLBACK (activate_cb), row);
+  row->focus = g_object_ref (focus);
   g_signal_connect (focus, "leave", G_CALLBACK (leave_cb), row);
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), row);
   gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
