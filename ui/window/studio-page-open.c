@@ -80,16 +80,21 @@ studio_page_open_file (StudioPage *self, GFile *file, GError **error)
 }
 
 gboolean
+studio_page_open_text (StudioPage *self, const char *text, gssize length, GError **error)
+{
+  if (!studio_document_open_text (self->document, text, length, NULL, error))
+    return FALSE;
+  studio_page_take_document (self);
+  return TRUE;
+}
+
+gboolean
 studio_page_open_example (StudioPage *self, const char *name, GError **error)
 {
   g_autofree char *resource = g_strdup_printf ("/org/gradloom/Studio/examples/%s.xml", name);
   g_autoptr (GBytes) bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
-  gsize length = 0;
-  const char *text = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
-  if (text == NULL || !studio_document_open_text (self->document, text, (gssize)length, NULL, error))
-    return FALSE;
-  studio_page_take_document (self);
-  return TRUE;
+  return bytes != NULL
+         && studio_page_open_text (self, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes), error);
 }
 
 /* ---- no file -------------------------------------------------------------------------------- */

@@ -41,6 +41,8 @@ gboolean studio_page_is_untouched (StudioPage *self);
 /* On failure the page is as it was, and the error says where in the file, and what to do. */
 gboolean studio_page_open_file (StudioPage *self, GFile *file, GError **error);
 /* name: "lessons/spirals". */
+/* A graph's text as an untitled document. length -1: it ends with 0. */
+gboolean studio_page_open_text (StudioPage *self, const char *text, gssize length, GError **error);
 gboolean studio_page_open_example (StudioPage *self, const char *name, GError **error);
 /* What a crash left. FALSE: not all of it could be read; what could be is shown. */
 gboolean studio_page_recover (StudioPage *self, const char *journal, GError **error);

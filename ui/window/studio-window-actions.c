@@ -116,6 +116,7 @@ dump_geometry_cb (StudioWindow *self, GVariant *parameter)
     studio_window_##function (self);                                                                                   \
   }
 PLAIN (new_graph)
+PLAIN (new_from_data)
 PLAIN (choose_file)
 PLAIN (close_tab)
 PLAIN (close_other_tabs)
@@ -136,6 +137,13 @@ static const struct
   const char *words; /* what else somebody may call it */
 } commands[] = {
   { "new", NULL, new_graph_cb, N_ ("File"), N_ ("_New graph"), { "<Control>n" }, "create empty" },
+  { "new-from-data",
+    NULL,
+    new_from_data_cb,
+    N_ ("File"),
+    N_ ("New from _data…"),
+    { "<Control><Alt>n" },
+    "dataset csv table template begin start" },
   { "new-tab", NULL, new_tab_cb, N_ ("File"), N_ ("New _tab"), { "<Control>t" }, "create page document" },
   { "new-window", NULL, new_window_cb, N_ ("File"), N_ ("New _window"), { "<Control><Shift>n" }, "create" },
   { "open", NULL, choose_file_cb, N_ ("File"), N_ ("_Open a graph"), { "<Control>o" }, "load file" },

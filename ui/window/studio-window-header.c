@@ -72,6 +72,7 @@ studio_window_update_header (StudioWindow *self)
 /* ---- room -------------------------------------------------------------------------------------- */
 
 static const char *const always[] = {
+  "win.new-from-data",
   "win.save",
   "win.save-as",
   "win.export-map",

@@ -66,7 +66,7 @@ response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
     return;
   g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
   if (file != NULL)
-    studio_window_open_file (self, file);
+    studio_window_take_file (self, file);
 }
 
 void

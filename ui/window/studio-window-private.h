@@ -70,6 +70,12 @@ void studio_window_recover (StudioWindow *self);
 void studio_window_recover_all (StudioWindow *self);
 void studio_window_discard_recovery (StudioWindow *self);
 
+/* ---- where a graph begins (-start.c) ---- */
+/* Files that are dropped on the window are taken. */
+void studio_window_setup_start (StudioWindow *self);
+/* The window “New from Data”. */
+void studio_window_new_from_data (StudioWindow *self);
+
 /* ---- closing (-close.c) ---- */
 /* TRUE: it asks first, and goes by itself when it may. */
 gboolean studio_window_ask_to_close (StudioWindow *self);

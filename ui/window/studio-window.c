@@ -25,6 +25,7 @@ studio_window_init (StudioWindow *self)
   studio_window_setup_header (self);
   studio_window_setup_presentation (self);
   studio_window_setup_frame (self);
+  studio_window_setup_start (self);
   studio_window_setup_recovery (self);
 }
 

@@ -1,0 +1,205 @@
+/* Where a graph begins: the window “New from Data”, and files that are dropped on the window. */
+#include <adwaita.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "ui/start/studio-new-dialog.h"
+#include "ui/window/studio-window.h"
+
+#define PATIENCE_MS 20000
+
+static char *folder;
+static AdwApplication *application;
+
+static gboolean
+wake_cb (gpointer data)
+{
+  return G_SOURCE_CONTINUE;
+}
+
+/* Serves events until the condition holds. */
+#define WAIT_FOR(condition)                                                                                            \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    const gint64 end_ = g_get_monotonic_time () + PATIENCE_MS * 1000;                                                  \
+    const guint timer_ = g_timeout_add (10, wake_cb, NULL);                                                            \
+    while (!(condition) && g_get_monotonic_time () < end_)                                                             \
+      g_main_context_iteration (NULL, TRUE);                                                                           \
+    g_source_remove (timer_);                                                                                          \
+    g_assert_true (condition);                                                                                         \
+  }                                                                                                                    \
+  G_STMT_END
+
+static GFile *
+write_file (const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  return g_file_new_for_path (path);
+}
+
+static StudioNewDialog *
+find_dialog (void)
+{
+  g_autoptr (GList) windows = gtk_window_list_toplevels ();
+
+  for (GList *l = windows; l != NULL; l = l->next)
+    if (STUDIO_IS_NEW_DIALOG (l->data))
+      return l->data;
+  return NULL;
+}
+
+/* The first mapped widget below this one that shows these words in a label. */
+static GtkWidget *
+find_words (GtkWidget *widget, const char *words)
+{
+  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget)
+      && strstr (gtk_label_get_text (GTK_LABEL (widget)), words) != NULL)
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_words (child, words);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static GtkWidget *
+find_button (GtkWidget *dialog, const char *words)
+{
+  GtkWidget *label = find_words (dialog, words);
+
+  return label != NULL ? gtk_widget_get_ancestor (label, GTK_TYPE_BUTTON) : NULL;
+}
+
+static gboolean
+drop (StudioWindow *window, GFile *file)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (window));
+  GdkFileList *files = gdk_file_list_new_from_array (&file, 1);
+  g_auto (GValue) value = G_VALUE_INIT;
+  gboolean taken = FALSE;
+
+  g_value_init (&value, GDK_TYPE_FILE_LIST);
+  g_value_take_boxed (&value, files);
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_DROP_TARGET (controller))
+        g_signal_emit_by_name (controller, "drop", &value, 5.0, 5.0, &taken);
+    }
+  return taken;
+}
+
+/* A table that is dropped becomes a graph without a fault. */
+static void
+test_table (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GFile) file = write_file ("t.csv", "a,b,price\n1,2,1500.5\n3,4,2800\n5,9,3100\n7,1,900\n2,2,1400\n");
+  GtkWidget *create;
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, file));
+  g_assert_nonnull (find_dialog ());
+  WAIT_FOR (find_words (GTK_WIDGET (find_dialog ()), "Predicts the number “price” from 2 columns.") != NULL);
+  create = find_button (GTK_WIDGET (find_dialog ()), "Create");
+  g_assert_true (gtk_widget_get_sensitive (create));
+  g_signal_emit_by_name (create, "clicked");
+  WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_cmpuint (loom_faults_length (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
+  /* Thousands are what the last layer's small numbers are scaled to. */
+  g_assert_nonnull (loom_scope_find_node (
+      loom_graph_root (studio_document_get_graph (studio_window_get_document (window))), "units"));
+  WAIT_FOR (find_dialog () == NULL);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* What is wrong with a table is said, and nothing can be created. */
+static void
+test_no_table (void)
+{
+  static const struct
+  {
+    const char *text, *words;
+  } cases[] = {
+    { "a\n1\n2\n", "a single column" },
+    { "", "is empty" },
+    { "a,b\n1,2\n3\n", "line 3 has 1 field" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      StudioWindow *window = studio_window_new (application);
+      g_autoptr (GFile) file = write_file ("bad.csv", cases[i].text);
+
+      gtk_window_present (GTK_WINDOW (window));
+      g_assert_true (studio_window_take_file (window, file));
+      WAIT_FOR (find_words (GTK_WIDGET (find_dialog ()), cases[i].words) != NULL);
+      g_assert_false (gtk_widget_get_sensitive (find_button (GTK_WIDGET (find_dialog ()), "Create")));
+      gtk_window_destroy (GTK_WINDOW (find_dialog ()));
+      gtk_window_destroy (GTK_WINDOW (window));
+    }
+}
+
+static void
+test_other_files (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GFile) graph
+      = write_file ("g.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"r\" op=\"relu\"/></graph>");
+  g_autoptr (GFile) picture = write_file ("cat.png", "");
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_false (drop (window, picture));
+  g_assert_null (find_dialog ());
+  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_true (drop (window, graph));
+  g_assert_false (studio_document_is_empty (studio_window_get_document (window)));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* Every data set has a row, and closing while they are asked about is no harm. */
+static void
+test_list (void)
+{
+  StudioWindow *window = studio_window_new (application);
+
+  gtk_window_present (GTK_WINDOW (window));
+  for (guint round = 0; round < 2; round++)
+    {
+      gtk_widget_activate_action (GTK_WIDGET (window), "win.new-from-data", NULL);
+      for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
+        g_assert_nonnull (find_words (GTK_WIDGET (find_dialog ()), loom_dataset_class_title (*c)));
+      if (round == 1)
+        WAIT_FOR (find_words (GTK_WIDGET (find_dialog ()), "1,000 to train on") != NULL);
+      gtk_window_destroy (GTK_WINDOW (find_dialog ()));
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+int
+main (int argc, char **argv)
+{
+  folder = g_dir_make_tmp ("gradloom-start-XXXXXX", NULL);
+  g_setenv ("XDG_STATE_HOME", folder, TRUE);
+  g_setenv ("XDG_DATA_HOME", folder, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
+  application = adw_application_new ("org.gradloom.TestStart", G_APPLICATION_NON_UNIQUE);
+  g_assert_true (g_application_register (G_APPLICATION (application), NULL, NULL));
+  g_test_add_func ("/start/table", test_table);
+  g_test_add_func ("/start/no-table", test_no_table);
+  g_test_add_func ("/start/other-files", test_other_files);
+  g_test_add_func ("/start/list", test_list);
+  return g_test_run ();
+}

@@ -1,0 +1,159 @@
+#include "ui/start/studio-data-list.h"
+
+#include <adwaita.h>
+#include <glib/gi18n.h>
+
+#include "ui/start/studio-data-job.h"
+#include "ui/start/studio-start-rows.h"
+
+#define SAMPLE_WIDTH  72
+#define SAMPLE_HEIGHT 54
+
+struct _StudioDataList
+{
+  GtkWidget parent_instance;
+  GCancellable *cancellable;
+};
+
+G_DEFINE_FINAL_TYPE (StudioDataList, studio_data_list, GTK_TYPE_WIDGET)
+
+static guint chosen_signal;
+
+/* One row of the list, while its data set is asked about. */
+typedef struct
+{
+  GtkWidget *sample, *facts;
+  const LoomDatasetClass *klass;
+} Row;
+
+static gboolean
+needs_files (const LoomDatasetClass *klass)
+{
+  for (const LoomDatasetParam *p = loom_dataset_class_params (klass); p != NULL && p->name != NULL; p++)
+    if (p->def == NULL)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+looked_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree Row *row = data;
+  g_autoptr (StudioDataLook) look = studio_data_look_finish (result);
+  g_autofree char *text = NULL;
+
+  if (look != NULL && !g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
+    {
+      text = studio_data_look_text (look);
+      if (!look->is_here)
+        {
+          g_autofree char *facts = text;
+
+          text = facts[0] != '\0' ? g_strdup_printf ("%s\n%s", facts, look->sentence) : g_strdup (look->sentence);
+          gtk_widget_add_css_class (row->facts, "warning");
+        }
+      gtk_label_set_label (GTK_LABEL (row->facts), text);
+      if (look->figure != NULL && look->figure->kind != STUDIO_FIGURE_WORDS)
+        studio_sample_set (row->sample, look->figure);
+    }
+  g_object_unref (row->sample);
+  g_object_unref (row->facts);
+}
+
+static GtkWidget *
+new_label (const char *text, const char *style)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_widget_add_css_class (label, style);
+  return label;
+}
+
+static void
+add_source (StudioDataList *self, GtkWidget *list, const LoomDatasetClass *klass)
+{
+  const char *title = loom_dataset_class_title (klass), *doc = loom_dataset_class_doc (klass);
+  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12),
+            *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 3);
+  Row *asked = g_new0 (Row, 1);
+
+  asked->klass = klass;
+  asked->sample = studio_sample_new (SAMPLE_WIDTH, SAMPLE_HEIGHT);
+  asked->facts = new_label (needs_files (klass) ? _ ("From files of yours") : "", "caption");
+  gtk_widget_add_css_class (row, "data-row");
+  gtk_widget_set_hexpand (words, TRUE);
+  gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (words), new_label (title, "heading"));
+  gtk_box_append (GTK_BOX (words), new_label (doc, "body"));
+  gtk_box_append (GTK_BOX (words), asked->facts);
+  gtk_box_append (GTK_BOX (box), asked->sample);
+  gtk_box_append (GTK_BOX (box), words);
+  gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name ("go-next-symbolic"));
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, doc, -1);
+  g_object_set_data (G_OBJECT (row), "source", (gpointer)loom_dataset_class_name (klass));
+  gtk_list_box_append (GTK_LIST_BOX (list), row);
+  if (needs_files (klass))
+    {
+      gtk_image_set_from_icon_name (GTK_IMAGE (gtk_widget_get_last_child (box)), "document-open-symbolic");
+      g_free (asked);
+      return;
+    }
+  g_object_ref (asked->sample);
+  g_object_ref (asked->facts);
+  studio_data_look_async (loom_dataset_class_name (klass), NULL, self->cancellable, looked_cb, asked);
+}
+
+static void
+activated_cb (StudioDataList *self, GtkListBoxRow *row)
+{
+  g_signal_emit (self, chosen_signal, 0, g_object_get_data (G_OBJECT (row), "source"));
+}
+
+static void
+studio_data_list_dispose (GObject *object)
+{
+  StudioDataList *self = STUDIO_DATA_LIST (object);
+  GtkWidget *child;
+
+  g_cancellable_cancel (self->cancellable);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_object (&self->cancellable);
+  G_OBJECT_CLASS (studio_data_list_parent_class)->dispose (object);
+}
+
+static void
+studio_data_list_class_init (StudioDataListClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_data_list_dispose;
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  chosen_signal = g_signal_new ("chosen", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                G_TYPE_NONE, 1, G_TYPE_STRING);
+}
+
+static void
+studio_data_list_init (StudioDataList *self)
+{
+  GtkWidget *list = gtk_list_box_new ();
+
+  self->cancellable = g_cancellable_new ();
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
+  gtk_widget_set_valign (list, GTK_ALIGN_START);
+  gtk_widget_add_css_class (list, "boxed-list");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Data sets"), -1);
+  for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
+    add_source (self, list, *c);
+  g_signal_connect_swapped (list, "row-activated", G_CALLBACK (activated_cb), self);
+  gtk_widget_set_parent (list, GTK_WIDGET (self));
+}
+
+StudioDataList *
+studio_data_list_new (void)
+{
+  return g_object_new (STUDIO_TYPE_DATA_LIST, NULL);
+}

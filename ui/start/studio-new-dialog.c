@@ -1,0 +1,234 @@
+#include "ui/start/studio-new-dialog.h"
+
+#include <glib/gi18n.h>
+
+#include "ui/charts/studio-text-scale.h"
+#include "ui/start/studio-csv-page.h"
+#include "ui/start/studio-data-job.h"
+#include "ui/start/studio-data-list.h"
+#include "ui/start/studio-source-page.h"
+
+#define WIDTH  640
+#define HEIGHT 600
+#define MARGIN 18
+
+struct _StudioNewDialog
+{
+  AdwWindow parent_instance;
+  GtkWidget *stack, *title, *back, *create, *spinner, *bar, *bar_label;
+  GtkWidget *page;           /* what is chosen, in the stack as "page"; NULL: the list is seen */
+  GCancellable *cancellable; /* while a graph is made */
+};
+
+G_DEFINE_FINAL_TYPE (StudioNewDialog, studio_new_dialog, ADW_TYPE_WINDOW)
+
+static guint made_signal;
+
+static gboolean
+get_data (StudioNewDialog *self, LoomTemplateData *data)
+{
+  if (STUDIO_IS_CSV_PAGE (self->page))
+    return studio_csv_page_get_data (STUDIO_CSV_PAGE (self->page), data);
+  return self->page != NULL && studio_source_page_get_data (STUDIO_SOURCE_PAGE (self->page), data);
+}
+
+static void
+update (StudioNewDialog *self)
+{
+  LoomTemplateData data;
+
+  gtk_widget_set_visible (self->back, self->page != NULL);
+  gtk_widget_set_visible (self->create, self->page != NULL);
+  gtk_widget_set_sensitive (self->create, self->cancellable == NULL && get_data (self, &data));
+  gtk_spinner_set_spinning (GTK_SPINNER (self->spinner), self->cancellable != NULL);
+}
+
+static void
+page_changed_cb (StudioNewDialog *self)
+{
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->bar), FALSE);
+  update (self);
+}
+
+static GtkWidget *
+new_scroller (GtkWidget *content)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new (), *clamp = adw_clamp_new ();
+
+  g_object_set (clamp, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN, "margin-bottom", MARGIN,
+                NULL);
+  adw_clamp_set_child (ADW_CLAMP (clamp), content);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), clamp);
+  return scroller;
+}
+
+/* Gives up what is being made. */
+static void
+cancel (StudioNewDialog *self)
+{
+  if (self->cancellable != NULL)
+    g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+}
+
+static void
+go_back (StudioNewDialog *self)
+{
+  GtkWidget *page = gtk_stack_get_child_by_name (GTK_STACK (self->stack), "page");
+
+  cancel (self);
+  self->page = NULL;
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "list");
+  if (page != NULL)
+    gtk_stack_remove (GTK_STACK (self->stack), page);
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), _ ("Which Data?"));
+  page_changed_cb (self);
+}
+
+static void
+show_page (StudioNewDialog *self, GtkWidget *page, const char *title)
+{
+  go_back (self);
+  self->page = page;
+  g_signal_connect_swapped (page, "changed", G_CALLBACK (page_changed_cb), self);
+  gtk_stack_add_named (GTK_STACK (self->stack), new_scroller (page), "page");
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "page");
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), title);
+  update (self);
+  gtk_widget_grab_focus (self->create);
+}
+
+static void
+chosen_cb (StudioNewDialog *self, const char *source)
+{
+  const LoomDatasetClass *klass = loom_dataset_class (source);
+
+  if (g_str_equal (source, "csv"))
+    show_page (self, GTK_WIDGET (studio_csv_page_new (NULL)), loom_dataset_class_title (klass));
+  else
+    show_page (self, GTK_WIDGET (studio_source_page_new (klass)), loom_dataset_class_title (klass));
+}
+
+static void
+made_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioNewDialog) self = data;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = studio_data_make_finish (result, &error);
+
+  /* Another page is seen by now, or the window is closed. */
+  if (g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
+    return;
+  g_clear_object (&self->cancellable);
+  if (text != NULL)
+    {
+      g_signal_emit (self, made_signal, 0, text);
+      gtk_window_close (GTK_WINDOW (self));
+      return;
+    }
+  gtk_label_set_label (GTK_LABEL (self->bar_label), error->message);
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->bar), TRUE);
+  update (self);
+}
+
+static void
+create_cb (StudioNewDialog *self)
+{
+  LoomTemplateData data;
+
+  if (!get_data (self, &data) || self->cancellable != NULL)
+    return;
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->bar), FALSE);
+  self->cancellable = g_cancellable_new ();
+  studio_data_make_async (&data, self->cancellable, made_cb, g_object_ref (self));
+  update (self);
+}
+
+static gboolean
+escape_cb (GtkWidget *widget, GVariant *arguments, gpointer data)
+{
+  StudioNewDialog *self = STUDIO_NEW_DIALOG (widget);
+
+  if (self->page != NULL)
+    go_back (self);
+  else
+    gtk_window_close (GTK_WINDOW (self));
+  return TRUE;
+}
+
+static void
+studio_new_dialog_dispose (GObject *object)
+{
+  StudioNewDialog *self = STUDIO_NEW_DIALOG (object);
+
+  cancel (self);
+  G_OBJECT_CLASS (studio_new_dialog_parent_class)->dispose (object);
+}
+
+static void
+studio_new_dialog_class_init (StudioNewDialogClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_new_dialog_dispose;
+  gtk_widget_class_add_binding (GTK_WIDGET_CLASS (klass), GDK_KEY_Escape, 0, escape_cb, NULL);
+  made_signal = g_signal_new ("made", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
+                              G_TYPE_STRING);
+}
+
+static GtkWidget *
+new_header (StudioNewDialog *self)
+{
+  GtkWidget *header = adw_header_bar_new ();
+
+  self->title = adw_window_title_new (_ ("Which Data?"), NULL);
+  self->back = gtk_button_new_from_icon_name ("go-previous-symbolic");
+  self->create = gtk_button_new_with_mnemonic (_ ("_Create"));
+  self->spinner = gtk_spinner_new ();
+  gtk_widget_set_tooltip_text (self->back, _ ("Back to all data (Esc)"));
+  gtk_widget_add_css_class (self->create, "suggested-action");
+  g_signal_connect_swapped (self->back, "clicked", G_CALLBACK (go_back), self);
+  g_signal_connect_swapped (self->create, "clicked", G_CALLBACK (create_cb), self);
+  adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), self->title);
+  adw_header_bar_pack_start (ADW_HEADER_BAR (header), self->back);
+  adw_header_bar_pack_end (ADW_HEADER_BAR (header), self->create);
+  adw_header_bar_pack_end (ADW_HEADER_BAR (header), self->spinner);
+  return header;
+}
+
+static void
+studio_new_dialog_init (StudioNewDialog *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *list = GTK_WIDGET (studio_data_list_new ());
+
+  self->stack = gtk_stack_new ();
+  self->bar = gtk_revealer_new ();
+  self->bar_label = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->bar_label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->bar_label), PANGO_WRAP_WORD_CHAR);
+  gtk_widget_add_css_class (self->bar_label, "start-error");
+  gtk_revealer_set_child (GTK_REVEALER (self->bar), self->bar_label);
+  gtk_widget_set_vexpand (self->stack, TRUE);
+  gtk_stack_add_named (GTK_STACK (self->stack), new_scroller (list), "list");
+  g_signal_connect_swapped (list, "chosen", G_CALLBACK (chosen_cb), self);
+  gtk_box_append (GTK_BOX (box), new_header (self));
+  gtk_box_append (GTK_BOX (box), self->bar);
+  gtk_box_append (GTK_BOX (box), self->stack);
+  adw_window_set_content (ADW_WINDOW (self), box);
+  gtk_window_set_title (GTK_WINDOW (self), _ ("New from Data"));
+  gtk_window_set_modal (GTK_WINDOW (self), TRUE);
+  update (self);
+}
+
+StudioNewDialog *
+studio_new_dialog_new (GtkWindow *parent, const char *csv)
+{
+  StudioNewDialog *self = g_object_new (STUDIO_TYPE_NEW_DIALOG, "transient-for", parent, NULL);
+  const double scale = studio_text_scale (GTK_WIDGET (parent));
+  const int width = gtk_widget_get_width (GTK_WIDGET (parent)), height = gtk_widget_get_height (GTK_WIDGET (parent));
+
+  gtk_window_set_default_size (GTK_WINDOW (self), width > 0 ? MIN ((int)(WIDTH * scale), width) : WIDTH,
+                               height > 0 ? MIN ((int)(HEIGHT * scale), height) : HEIGHT);
+  if (csv != NULL)
+    show_page (self, GTK_WIDGET (studio_csv_page_new (csv)), loom_dataset_class_title (loom_dataset_class ("csv")));
+  return self;
+}

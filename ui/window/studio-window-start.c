@@ -1,0 +1,112 @@
+/* Where a graph begins: the window “New from Data”, and files that are dropped. */
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/start/studio-new-dialog.h"
+#include "ui/window/studio-dump.h"
+#include "ui/window/studio-window-private.h"
+
+static void
+made_cb (StudioNewDialog *dialog, const char *text, StudioWindow *self)
+{
+  g_autoptr (GError) error = NULL;
+  if (!studio_page_open_text (studio_window_get_free_page (self), text, -1, &error))
+    studio_window_toast (self, error->message);
+}
+
+static gboolean
+dump_cb (GtkWidget *dialog, GVariant *arguments, gpointer data)
+{
+  studio_dump_widgets (GTK_NATIVE (dialog));
+  g_printerr ("geometry end\n");
+  return TRUE;
+}
+
+/* As the window itself says where things are, by the same keys. */
+static void
+add_dump_keys (GtkWidget *dialog)
+{
+  GtkEventController *keys = gtk_shortcut_controller_new ();
+  gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (keys),
+                                        gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control><Alt><Shift>d"),
+                                                          gtk_callback_action_new (dump_cb, NULL, NULL)));
+  gtk_widget_add_controller (dialog, keys);
+}
+
+static void
+present_dialog (StudioWindow *self, const char *csv)
+{
+  StudioNewDialog *dialog = studio_new_dialog_new (GTK_WINDOW (self), csv);
+  g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), self, 0);
+  add_dump_keys (GTK_WIDGET (dialog));
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+void
+studio_window_new_from_data (StudioWindow *self)
+{
+  present_dialog (self, NULL);
+}
+
+/* ---- files ------------------------------------------------------------------------ */
+
+static void
+take_graph (StudioWindow *self, GFile *file)
+{
+  studio_window_open_file (self, file);
+}
+
+static void
+take_table (StudioWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+  if (path != NULL)
+    present_dialog (self, path);
+}
+
+/* What is done with a file, by the end of its name. */
+static const struct
+{
+  const char *suffix;
+  void (*take) (StudioWindow *self, GFile *file);
+} kinds[] = {
+  { ".xml", take_graph },
+  { ".csv", take_table },
+  { ".tsv", take_table },
+};
+
+gboolean
+studio_window_take_file (StudioWindow *self, GFile *file)
+{
+  g_autofree char *name = g_file_get_basename (file);
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (g_str_has_suffix (lower, kinds[i].suffix))
+      {
+        kinds[i].take (self, file);
+        return TRUE;
+      }
+  g_autofree char *sentence
+      = g_strdup_printf (_ ("“%s” is nothing that a graph begins with: graphs are .xml, tables .csv or .tsv."), name);
+  /* Any other name may be a graph's. */
+  if (strrchr (name, '.') == NULL)
+    studio_window_open_file (self, file);
+  else
+    studio_window_toast (self, sentence);
+  return strrchr (name, '.') == NULL;
+}
+
+static gboolean
+drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioWindow *self)
+{
+  const GSList *files = g_value_get_boxed (value);
+  return files != NULL && studio_window_take_file (self, files->data);
+}
+
+void
+studio_window_setup_start (StudioWindow *self)
+{
+  GtkDropTarget *target = gtk_drop_target_new (GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
+  g_signal_connect (target, "drop", G_CALLBACK (drop_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (target));
+}
