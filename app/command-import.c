@@ -22,16 +22,6 @@ default_output (const char *path)
   return g_strconcat (base, ".xml", NULL);
 }
 
-static char *
-weights_path (const char *graph)
-{
-  g_autofree char *stem = g_strdup (graph);
-
-  if (g_str_has_suffix (stem, ".xml"))
-    stem[strlen (stem) - 4] = 0;
-  return g_strconcat (stem, ".safetensors", NULL);
-}
-
 static void
 print_ports (const char *title, const GPtrArray *ports)
 {
@@ -84,15 +74,6 @@ print_summary (const LoomOnnx *model, const char *path, const char *output, cons
   printf ("\n");
 }
 
-/* The weights first: a graph without its weights would seem complete and compute with random ones. */
-static gboolean
-write_files (const LoomOnnx *model, const char *output, const char *weights, GError **error)
-{
-  if (model->weights->len > 0 && !loom_safetensors_save (weights, model->weights, NULL, error))
-    return FALSE;
-  return loom_graph_write_file (model->graph, output, error);
-}
-
 static int
 run (const Command *command, int argc, char **argv)
 {
@@ -113,7 +94,7 @@ run (const Command *command, int argc, char **argv)
     return command_usage (command, argc < 2 ? "a MODEL.onnx is missing." : "there is one model too many.");
   if (output == NULL)
     output = default_output (argv[1]);
-  g_autofree char *weights = weights_path (output);
+  g_autofree char *weights = NULL;
 
   model = loom_onnx_read_file (argv[1], NULL, faults, &error);
   if (!model && !error)
@@ -132,7 +113,7 @@ run (const Command *command, int argc, char **argv)
       command_fail (command, g_steal_pointer (&error));
       return status;
     }
-  if (!write_files (model, output, weights, &error))
+  if (!loom_onnx_save (model, output, &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
   print_summary (model, argv[1], output, weights);
   return 0;

@@ -40,6 +40,9 @@ LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *
 /* The same for bytes, which have no folder: all numbers must be among them. */
 LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
                                LoomFaults *faults, GError **error);
+/* The graph as a file, and its weights beside it: PATH without .xml, with .safetensors, whose path *weights (may be
+ * NULL) receives, or NULL where there are none. */
+gboolean loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error);
 void loom_onnx_free (LoomOnnx *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnx, loom_onnx_free)
 

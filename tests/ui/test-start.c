@@ -166,6 +166,42 @@ test_other_files (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* A model becomes two files beside it, and a second time two others; what is no model leaves nothing half-open. */
+static void
+test_model (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", "mlp-script",
+                                            "model.onnx", NULL);
+  g_autofree char *graph = g_build_filename (folder, "mlp.xml", NULL);
+  g_autofree char *weights = g_build_filename (folder, "mlp.safetensors", NULL);
+  g_autofree char *second = g_build_filename (folder, "mlp-2.xml", NULL), *text = NULL;
+  g_autoptr (GFile) model = NULL, bad = write_file ("bad.onnx", "this is no model");
+  gsize length;
+
+  if (!loom_onnx_available ())
+    {
+      g_test_skip ("this build reads no ONNX");
+      return;
+    }
+  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
+  model = write_file ("mlp.onnx", "");
+  g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, bad));
+  WAIT_FOR (find_words (GTK_WIDGET (window), "“bad.onnx” cannot be opened") != NULL);
+  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_true (drop (window, model));
+  WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_cmpstr (studio_document_get_path (studio_window_get_document (window)), ==, graph);
+  g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+  g_assert_cmpuint (loom_faults_length (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
+  g_assert_true (drop (window, model));
+  WAIT_FOR (studio_window_n_pages (window) == 2);
+  g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* Every data set has a row, and closing while they are asked about is no harm. */
 static void
 test_list (void)
@@ -200,6 +236,7 @@ main (int argc, char **argv)
   g_test_add_func ("/start/table", test_table);
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
+  g_test_add_func ("/start/model", test_model);
   g_test_add_func ("/start/list", test_list);
   return g_test_run ();
 }

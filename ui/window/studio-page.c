@@ -56,8 +56,8 @@ new_toast (const char *sentence, gboolean markup)
   return toast;
 }
 
-static void
-add_toast (StudioPage *self, AdwToast *toast)
+void
+studio_page_add_toast (StudioPage *self, AdwToast *toast)
 {
   adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
   g_signal_emit (self, signals[ATTENTION], 0);
@@ -66,7 +66,7 @@ add_toast (StudioPage *self, AdwToast *toast)
 void
 studio_page_toast (StudioPage *self, const char *sentence)
 {
-  add_toast (self, new_toast (sentence, FALSE));
+  studio_page_add_toast (self, new_toast (sentence, FALSE));
 }
 
 void
@@ -76,7 +76,7 @@ studio_page_toast_lasting (StudioPage *self, const char *heading, const char *se
   AdwToast *toast = new_toast (markup, TRUE);
   adw_toast_set_timeout (toast, 0);
   adw_toast_set_priority (toast, ADW_TOAST_PRIORITY_HIGH);
-  add_toast (self, toast);
+  studio_page_add_toast (self, toast);
 }
 
 /* ---- the document's news --------------------------------------------------------------- */

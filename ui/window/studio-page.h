@@ -72,6 +72,8 @@ char *studio_page_dup_checkpoint_sentence (StudioPage *self, gboolean stays);
 /* ---- looks ---- */
 
 /* A sentence at the lower edge. lasting: until it is dismissed, for what wants to be read with care. */
+/* One with a button or a life of its own (transfer full). */
+void studio_page_add_toast (StudioPage *self, AdwToast *toast);
 void studio_page_toast (StudioPage *self, const char *sentence);
 void studio_page_toast_lasting (StudioPage *self, const char *heading, const char *sentence);
 void studio_page_focus (StudioPage *self);

@@ -2,6 +2,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/start/studio-import.h"
 #include "ui/start/studio-new-dialog.h"
 #include "ui/window/studio-dump.h"
 #include "ui/window/studio-window-private.h"
@@ -64,6 +65,72 @@ take_table (StudioWindow *self, GFile *file)
     present_dialog (self, path);
 }
 
+/* An ONNX model that is being read: a toast says so, and its button cancels. */
+typedef struct
+{
+  GWeakRef window;
+  AdwToast *toast;
+  GCancellable *cancellable;
+  char *name;
+} Import;
+
+static void
+import_free (Import *import)
+{
+  g_weak_ref_clear (&import->window);
+  g_object_unref (import->toast);
+  g_object_unref (import->cancellable);
+  g_free (import->name);
+  g_free (import);
+}
+
+static void
+imported_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Import *import = data;
+  g_autoptr (StudioWindow) self = g_weak_ref_get (&import->window);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = studio_import_onnx_finish (result, &error);
+  g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), import->name);
+
+  adw_toast_dismiss (import->toast);
+  import_free (import);
+  if (self == NULL || self->page == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return;
+  if (path == NULL)
+    {
+      studio_page_toast_lasting (self->page, heading, error->message);
+      return;
+    }
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *sentence = g_strdup_printf (_ ("The model is the graph %s now, with its weights beside it."), name);
+  studio_window_open_file (self, file);
+  studio_window_toast (self, sentence);
+}
+
+static void
+take_model (StudioWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file), *text = NULL;
+  Import *import;
+
+  if (path == NULL)
+    return;
+  import = g_new0 (Import, 1);
+  import->name = g_file_get_basename (file);
+  text = g_markup_printf_escaped (_ ("Reading “%s”…"), import->name);
+  g_weak_ref_init (&import->window, self);
+  import->cancellable = g_cancellable_new ();
+  import->toast = g_object_ref (adw_toast_new (text));
+  adw_toast_set_timeout (import->toast, 0);
+  adw_toast_set_button_label (import->toast, _ ("Cancel"));
+  g_signal_connect_object (import->toast, "button-clicked", G_CALLBACK (g_cancellable_cancel), import->cancellable,
+                           G_CONNECT_SWAPPED);
+  studio_page_add_toast (self->page, import->toast);
+  studio_import_onnx_async (path, import->cancellable, imported_cb, import);
+}
+
 /* What is done with a file, by the end of its name. */
 static const struct
 {
@@ -73,6 +140,7 @@ static const struct
   { ".xml", take_graph },
   { ".csv", take_table },
   { ".tsv", take_table },
+  { ".onnx", take_model },
 };
 
 gboolean
@@ -86,8 +154,8 @@ studio_window_take_file (StudioWindow *self, GFile *file)
         kinds[i].take (self, file);
         return TRUE;
       }
-  g_autofree char *sentence
-      = g_strdup_printf (_ ("“%s” is nothing that a graph begins with: graphs are .xml, tables .csv or .tsv."), name);
+  g_autofree char *sentence = g_strdup_printf (
+      _ ("“%s” is nothing that a graph begins with: graphs are .xml, tables .csv or .tsv, models .onnx."), name);
   /* Any other name may be a graph's. */
   if (strrchr (name, '.') == NULL)
     studio_window_open_file (self, file);

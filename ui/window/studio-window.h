@@ -18,7 +18,8 @@ gboolean studio_window_present_file (GFile *file);
 /* In the page that is seen where nothing was done in that yet, else in one of its own. */
 void studio_window_open_file (StudioWindow *self, GFile *file);
 
-/* Opens a file by what it is: a graph, or a table, for which the window “New from Data” appears. FALSE after a sentence
+/* Opens a file by what it is: a graph, an ONNX model, or a table, for which the window “New from Data”
+ * appears. FALSE after a sentence
  * where it is nothing that can be opened. */
 gboolean studio_window_take_file (StudioWindow *self, GFile *file);
 

@@ -1,0 +1,29 @@
+/* A model that was read, as a graph's file and, beside it, its weights. */
+#include "engine/onnx/loom-onnx.h"
+
+#include <string.h>
+
+static char *
+weights_beside (const char *graph)
+{
+  g_autofree char *stem = g_strdup (graph);
+
+  if (g_str_has_suffix (stem, ".xml"))
+    stem[strlen (stem) - 4] = 0;
+  return g_strconcat (stem, ".safetensors", NULL);
+}
+
+/* The weights first: a graph without its weights would seem complete and compute with random ones. */
+gboolean
+loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error)
+{
+  g_autofree char *beside = weights_beside (path);
+
+  if (self->weights->len > 0 && !loom_safetensors_save (beside, self->weights, NULL, error))
+    return FALSE;
+  if (!loom_graph_write_file (self->graph, path, error))
+    return FALSE;
+  if (weights != NULL)
+    *weights = self->weights->len > 0 ? g_steal_pointer (&beside) : NULL;
+  return TRUE;
+}
