@@ -1,5 +1,5 @@
 """What becomes of a run that does not train now: stopped, lost, left behind by an earlier Studio, or at work in another
-window. It goes on where the window says, from where it was, with what had been seen of it."""
+tab. It goes on where the tab says, from where it was, with what had been seen of it."""
 import os
 import signal
 import sys
@@ -45,17 +45,16 @@ def elsewhere(t, s):
 
 
 def shown(t, s):
-    """The run's own graph beside the window that trains it."""
+    """The run's own graph in a tab beside the one that trains it."""
     edit(s)
     s.wait("older", lambda g: g.has("Training an earlier version"), 2)
     s.press("Show")
     s.press("Open it")
-    g = s.wait("second window", lambda g: g.has("as it was trained")
-               and g.has("still training in another window"), 3)
+    g = s.wait("second tab", lambda g: g.has("as it was trained") and g.has("still training in another tab"), 3)
     t.ok(len(g.cards) == 4 and not g.has("ended early") and not g.find("Continue"),
-         "a second window with the run's graph says that it is the run's, and that it still trains")
-    close(s)
-    g = s.wait("first window", lambda g: len(g.cards) == 3, 2)
+         "a second tab with the run's graph says that it is the run's, and that it still trains")
+    s.key("ctrl+w")
+    g = s.wait("first tab", lambda g: len(g.cards) == 3, 2)
     s.key("ctrl+z")
     s.wait("undone", lambda g: len(g.cards) == 4, 2)
 

@@ -252,7 +252,7 @@ studio_run_say_elsewhere (StudioRun *self, gboolean elsewhere)
 {
   if (self->state == STUDIO_RUN_IDLE)
     studio_run_set_state (self, STUDIO_RUN_IDLE,
-                          elsewhere ? _ ("This graph is still training in another window.") : NULL);
+                          elsewhere ? _ ("This graph is still training in another tab or window.") : NULL);
 }
 
 gboolean
