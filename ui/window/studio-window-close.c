@@ -160,8 +160,8 @@ ask_about_several (StudioWindow *self, GPtrArray *edited, GPtrArray *live)
     adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));
   else
     {
-      adw_message_dialog_add_responses (dialog, "discard", edited->len > 1 ? "_Discard All" : _ ("_Discard"), "save",
-                                        edited->len > 1 ? "_Save All" : _ ("_Save"), NULL);
+      adw_message_dialog_add_responses (dialog, "discard", edited->len > 1 ? _ ("_Discard All") : _ ("_Discard"),
+                                        "save", edited->len > 1 ? _ ("_Save All") : _ ("_Save"), NULL);
       adw_message_dialog_set_response_appearance (dialog, "discard", ADW_RESPONSE_DESTRUCTIVE);
       adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
     }
