@@ -233,6 +233,8 @@ PLAIN (compare)
 PLAIN (compare_saved)
 PLAIN (compare_run)
 PLAIN (end_comparison)
+PLAIN (toggle_task)
+PLAIN (export_task)
 PLAIN (ask_learning_rate)
 PLAIN (add_slide)
 PLAIN (show_slides)
@@ -263,6 +265,13 @@ static const struct
     N_ ("Save the pinned _map as SVG"),
     { "<Control><Shift>e" },
     "export picture heat attention" },
+  { "export-task",
+    NULL,
+    export_task_cb,
+    N_ ("File"),
+    N_ ("Save the picture of the task as SVG"),
+    { NULL },
+    "export picture points surface line images" },
   { "export-chart", "s", export_chart_cb, NULL, NULL, { NULL }, NULL },
   { "reload", NULL, reload_cb, N_ ("File"), N_ ("Reload the file"), { NULL }, "disk revert" },
   { "dismiss-disk", NULL, dismiss_disk_cb, N_ ("File"), N_ ("Dismiss the notice about the file"), { NULL }, "disk" },
@@ -297,6 +306,13 @@ static const struct
     { NULL },
     "diff run version changes" },
   { "end-comparison", NULL, end_comparison_cb, "View", N_ ("End the comparison"), { NULL }, "diff close" },
+  { "task",
+    NULL,
+    toggle_task_cb,
+    N_ ("View"),
+    N_ ("_Picture of the task"),
+    { "<Control><Shift>i" },
+    "points surface line images predictions data decision" },
   { "train",
     NULL,
     train_cb,

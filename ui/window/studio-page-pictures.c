@@ -70,3 +70,14 @@ studio_page_export_chart (StudioPage *self, const char *what)
   else
     studio_page_toast (self, error->message);
 }
+
+void
+studio_page_export_task (StudioPage *self)
+{
+  g_autofree char *path = picture_path (self, "task", "svg");
+  g_autoptr (GError) error = NULL;
+  if (studio_task_picture_export (studio_task_get_picture (self->task), path, &error))
+    say_written (self, path);
+  else
+    studio_page_toast (self, error->message);
+}

@@ -86,6 +86,7 @@ studio_page_set_presenting (StudioPage *self, gboolean on)
   studio_canvas_set_presentation (self->canvas, on);
   studio_run_panel_set_presentation (self->run_panel, on);
   studio_pins_set_presentation (self->pins, on ? self->stage : NULL);
+  studio_page_present_task (self, on);
   self->caption_room = 0;
   gtk_widget_set_size_request (self->caption_label, -1, -1);
   studio_page_show_key_card (self);

@@ -1,12 +1,13 @@
 /* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -actions.c (the table of
  * commands), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
  * do to the file), -run.c (training), -status.c (title and totals), -faults.c (their list), -panes.c, -view.c,
- * -lesson.c, -present.c and -caption.c (the projector), -slides.c (the views of a lecture), -rate.c (the learning
- * rate), -geometry.c (for tests). */
+ * -lesson.c, -task.c (the picture of the task), -present.c and -caption.c (the projector), -slides.c (the views of a
+ * lecture), -rate.c (the learning rate), -geometry.c (for tests). */
 #pragma once
 
 #include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/run/studio-task.h"
 #include "ui/run/studio-times.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/lesson/studio-lesson-pane.h"
@@ -57,6 +58,8 @@ struct _StudioPage
   GtkWidget *start_page, *faults_list;
   GtkWidget *history_pane; /* NULL while its page is not there */
   GtkWidget *compare_pane; /* NULL while nothing is compared */
+  StudioTask *task;
+  GtkWidget *task_pane, *task_on_stage; /* NULL while they are not there */
   GSimpleActionGroup *actions;
   char *title, *subtitle;
 
@@ -166,6 +169,16 @@ void studio_page_compare_run (StudioPage *self);
 void studio_page_compare_entry (StudioPage *self, guint position); /* of the history */
 void studio_page_end_comparison (StudioPage *self);
 gboolean studio_page_is_comparing (StudioPage *self);
+
+/* ---- the picture of the task (-task.c) ---- */
+void studio_page_setup_task (StudioPage *self);
+/* Shows the page of the picture, or takes it away where it is what is seen. */
+void studio_page_toggle_task (StudioPage *self);
+/* Another graph was opened: the page comes by itself where a lesson is about what it shows. */
+void studio_page_open_task (StudioPage *self);
+/* On the projector: beside the graph, where no pinned map is. */
+void studio_page_present_task (StudioPage *self, gboolean on);
+void studio_page_export_task (StudioPage *self);
 
 /* ---- presentation ---- */
 void studio_page_setup_presentation (StudioPage *self);

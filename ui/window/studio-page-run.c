@@ -315,6 +315,7 @@ studio_page_setup_run (StudioPage *self)
   look_for_run (self);
   state_cb (self->run, self);
   studio_page_open_lesson (self);
+  studio_page_open_task (self);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------- */

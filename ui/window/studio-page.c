@@ -223,6 +223,7 @@ studio_page_init (StudioPage *self)
   studio_page_setup_lesson (self);
   studio_page_setup_compare (self);
   studio_page_setup_slides (self);
+  studio_page_setup_task (self);
   studio_page_setup_run (self);
   connect_parts (self);
   if (!studio_document_keep_journal (self->document, NULL, &error))
@@ -252,6 +253,7 @@ page_dispose (GObject *object)
   studio_page_dispose_actions (self);
   studio_page_dispose_lesson (self);
   studio_page_dispose_slides (self);
+  g_clear_object (&self->task);
   g_clear_object (&self->pins);
   g_clear_object (&self->times);
   g_clear_object (&self->run);

@@ -1,0 +1,466 @@
+/* Samples come from a thread, answers from the worker: one request at a time, at most four a second, and so seldom that
+ * training stands still for at most a fiftieth of the time, by what the worker says an answer took. */
+#include "ui/run/studio-task.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/scene/studio-figure.h"
+
+#define INTERVAL_US (G_USEC_PER_SEC / 4)
+#define SHARE       0.02 /* of the time that training may stand still */
+#define LEAST_GRID  24
+#define SLOW_US     (G_USEC_PER_SEC * 3 / 2)
+
+struct _StudioTask
+{
+  GObject parent_instance;
+  StudioDocument *document;
+  StudioRun *run;
+  StudioTaskPicture *picture;
+  LoomTaskView *task; /* of the net that was looked at last; NULL: not looked yet */
+  GPtrArray *views;   /* not owned */
+  guint n_mapped;
+  StudioTaskWish wish;
+  char *key;     /* of the samples that are shown, or being read */
+  char *message; /* why there are none */
+  guint reading; /* the number of the reading whose result is wanted */
+  gboolean is_stale, in_flight, wanted;
+  gint64 next_request; /* monotonic: no earlier */
+  guint timer;
+};
+
+G_DEFINE_FINAL_TYPE (StudioTask, studio_task, G_TYPE_OBJECT)
+
+enum
+{
+  CHANGED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static void pull (StudioTask *self);
+
+static void
+tell (StudioTask *self)
+{
+  for (guint i = 0; i < self->views->len; i++)
+    studio_task_view_set_picture (self->views->pdata[i], self->picture);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+static void
+set_message (StudioTask *self, const char *message)
+{
+  char *copy = g_strdup (message);
+  g_free (self->message);
+  self->message = copy;
+}
+
+/* ---- samples ---------------------------------------------------------------- */
+
+typedef struct
+{
+  LoomGraph *alone;
+  StudioTaskWish wish;
+  guint reading;
+} Read;
+
+static void
+read_free (gpointer data)
+{
+  Read *read = data;
+  loom_graph_unref (read->alone);
+  g_free (read);
+}
+
+static void
+read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Read *read = data;
+  GError *error = NULL;
+  StudioTaskData *samples = studio_task_data_read (read->alone, &read->wish, &error);
+  if (samples != NULL)
+    g_task_return_pointer (task, samples, (GDestroyNotify)studio_task_data_free);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+read_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autofree GWeakRef *ref = data;
+  g_autoptr (StudioTask) self = g_weak_ref_get (ref);
+  g_autoptr (GError) error = NULL;
+  const Read *read = g_task_get_task_data (G_TASK (result));
+  g_autoptr (StudioTaskData) samples = g_task_propagate_pointer (G_TASK (result), &error);
+
+  g_weak_ref_clear (ref);
+  if (self == NULL || read->reading != self->reading)
+    return;
+  set_message (self, samples == NULL ? error->message : NULL);
+  studio_task_picture_set_data (self->picture, g_steal_pointer (&samples));
+  /* Data that come later are found when the graph is looked at again. */
+  if (error != NULL)
+    g_clear_pointer (&self->key, g_free);
+  tell (self);
+  pull (self);
+}
+
+static void
+read_samples (StudioTask *self, const LoomElement *node)
+{
+  GWeakRef *ref = g_new0 (GWeakRef, 1);
+  Read *read = g_new0 (Read, 1);
+  read->alone = studio_figure_sample_graph (node, loom_graph_get_folder (studio_document_get_graph (self->document)));
+  read->wish = self->wish;
+  read->reading = ++self->reading;
+  g_weak_ref_init (ref, self);
+  /* The task has no source object: a thread must not hold the last reference. */
+  g_autoptr (GTask) task = g_task_new (NULL, NULL, read_cb, ref);
+  g_task_set_task_data (task, read, read_free);
+  g_task_run_in_thread (task, read_thread);
+}
+
+static void
+show_none (StudioTask *self, const char *why)
+{
+  self->reading++;
+  g_clear_pointer (&self->key, g_free);
+  studio_task_picture_set_data (self->picture, NULL);
+  set_message (self, why);
+  tell (self);
+}
+
+static void
+look_at_graph (StudioTask *self)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+
+  loom_task_view_free (self->task);
+  self->task = loom_task_view_new (net, spec);
+}
+
+/* Makes the samples those of the present graph, if anybody looks. */
+static void
+sync_samples (StudioTask *self)
+{
+  if (self->n_mapped == 0)
+    {
+      self->is_stale = TRUE;
+      return;
+    }
+  self->is_stale = FALSE;
+  look_at_graph (self);
+  if (self->task->kind == LOOM_TASK_VIEW_NONE)
+    {
+      show_none (self, self->task->why);
+      return;
+    }
+  LoomNet *net = studio_document_get_net (self->document);
+  LoomElement *node = loom_graph_by_serial (studio_document_get_graph (self->document),
+                                            loom_net_node (net, self->task->data)->serial);
+  g_autofree char *options
+      = node != NULL
+            ? studio_figure_sample_key (node, loom_graph_get_folder (studio_document_get_graph (self->document)))
+            : NULL;
+  if (options == NULL)
+    {
+      show_none (self, _ ("The data set cannot be opened by itself."));
+      return;
+    }
+  self->wish.kind = self->task->kind;
+  self->wish.x = self->task->x;
+  self->wish.y = self->task->y;
+  self->wish.classes = self->task->classes;
+  self->wish.n = studio_task_kind_samples (self->task->kind, &self->wish.spread);
+  char *key = g_strdup_printf ("%s\n%d %u %u %d %d %" G_GINT64_FORMAT, options, (int)self->wish.kind, self->wish.x,
+                               self->wish.y, self->wish.classes, (int)self->wish.split, self->wish.first);
+  if (g_strcmp0 (key, self->key) == 0)
+    {
+      g_free (key);
+      tell (self);
+      return;
+    }
+  g_free (self->key);
+  self->key = key;
+  read_samples (self, node);
+}
+
+/* ---- answers ---------------------------------------------------------------- */
+
+static const char *const answer_kinds[] = {
+  [LOOM_ANSWER_PROBABILITIES] = "probabilities",
+  [LOOM_ANSWER_SCORES] = "scores",
+  [LOOM_ANSWER_YES] = "yes",
+  [LOOM_ANSWER_VALUES] = "values",
+};
+
+/* A grid that is slow to be answered gets fewer places, and the picture moves more often instead. */
+static void
+set_pace (StudioTask *self, double seconds)
+{
+  const gint64 rest = (gint64)(seconds / SHARE * G_USEC_PER_SEC);
+  self->next_request = g_get_monotonic_time () + MAX (INTERVAL_US, rest);
+  if (rest > SLOW_US && self->picture->grid > LEAST_GRID)
+    self->picture->grid = MAX (LEAST_GRID, self->picture->grid * 2 / 3);
+}
+
+typedef struct
+{
+  GWeakRef task;
+  guint reading;
+} Ask;
+
+static void
+answered_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Ask *ask = data;
+  g_autoptr (StudioTask) self = g_weak_ref_get (&ask->task);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) shape = NULL, values = NULL;
+  g_autofree char *kind = NULL;
+  const guint reading = ask->reading;
+  gint64 step, epoch;
+  double seconds = 0;
+  gboolean done = loom_bus_worker1_call_predict_finish (LOOM_BUS_WORKER1 (source), &step, &epoch, &seconds, &kind,
+                                                        &shape, &values, result, &error);
+  g_weak_ref_clear (&ask->task);
+  g_free (ask);
+  if (self == NULL)
+    return;
+  self->in_flight = FALSE;
+  if (done && reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run)))
+    {
+      gsize rank, bytes;
+      const gint64 *dims = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
+      const float *value = g_variant_get_fixed_array (values, &bytes, 1);
+      for (guint k = 0; rank == 3 && k < G_N_ELEMENTS (answer_kinds); k++)
+        if (g_strcmp0 (kind, answer_kinds[k]) == 0
+            && studio_task_picture_take (self->picture, (LoomAnswerKind)k, dims, value, bytes / sizeof (float), step,
+                                         epoch))
+          tell (self);
+      set_pace (self, seconds);
+    }
+  if (self->wanted)
+    pull (self);
+}
+
+static gboolean
+timer_cb (gpointer data)
+{
+  StudioTask *self = data;
+  self->timer = 0;
+  pull (self);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+can_ask (StudioTask *self)
+{
+  StudioRunState state = studio_run_get_state (self->run);
+  return self->n_mapped > 0 && studio_run_get_proxy (self->run) != NULL && state != STUDIO_RUN_STARTING
+         && state != STUDIO_RUN_IDLE && state != STUDIO_RUN_FAILED && self->picture->data != NULL && self->task != NULL
+         && self->task->predicts && studio_document_run_has (self->document, self->task->data_path);
+}
+
+static void
+pull (StudioTask *self)
+{
+  gint64 shape[LOOM_SHAPE_MAX_RANK], wait = self->next_request - g_get_monotonic_time ();
+  int rank;
+  gsize n;
+
+  self->wanted = TRUE;
+  if (self->in_flight || self->timer != 0 || !can_ask (self))
+    return;
+  if (wait > 0)
+    {
+      self->timer = g_timeout_add ((guint)(wait / 1000) + 1, timer_cb, self);
+      return;
+    }
+  self->wanted = FALSE;
+  self->in_flight = TRUE;
+  float *inputs = studio_task_picture_inputs (self->picture, shape, &rank, &n);
+  GVariant *samples = g_variant_new_from_data (G_VARIANT_TYPE ("ay"), inputs, n * sizeof (float), TRUE, g_free, inputs);
+  Ask *ask = g_new0 (Ask, 1);
+  g_weak_ref_init (&ask->task, self);
+  ask->reading = self->reading;
+  loom_bus_worker1_call_predict (studio_run_get_proxy (self->run),
+                                 g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, shape, (gsize)rank, sizeof (gint64)),
+                                 samples, NULL, answered_cb, ask);
+}
+
+/* ---- the run and the document ---------------------------------------------------- */
+
+static void
+state_cb (StudioTask *self)
+{
+  if (studio_run_get_state (self->run) == STUDIO_RUN_STARTING)
+    {
+      self->next_request = 0;
+      self->picture->grid = 64;
+    }
+  if (studio_run_get_state (self->run) == STUDIO_RUN_IDLE)
+    {
+      studio_task_picture_forget_answers (self->picture);
+      tell (self);
+    }
+  pull (self);
+}
+
+static void
+map_cb (StudioTask *self)
+{
+  self->n_mapped++;
+  if (self->is_stale || self->task == NULL || self->picture->data == NULL)
+    sync_samples (self);
+  pull (self);
+}
+
+static void
+unmap_cb (StudioTask *self)
+{
+  self->n_mapped--;
+}
+
+static void
+view_gone_cb (gpointer data, GObject *view)
+{
+  StudioTask *self = data;
+  g_ptr_array_remove (self->views, view);
+}
+
+void
+studio_task_watch (StudioTask *self, GtkWidget *widget)
+{
+  g_signal_connect_object (widget, "map", G_CALLBACK (map_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (widget, "unmap", G_CALLBACK (unmap_cb), self, G_CONNECT_SWAPPED);
+}
+
+GtkWidget *
+studio_task_new_view (StudioTask *self)
+{
+  StudioTaskView *view = studio_task_view_new ();
+  studio_task_view_set_picture (view, self->picture);
+  g_ptr_array_add (self->views, view);
+  g_object_weak_ref (G_OBJECT (view), view_gone_cb, self);
+  studio_task_watch (self, GTK_WIDGET (view));
+  return GTK_WIDGET (view);
+}
+
+/* ---- what is asked of it ------------------------------------------------------------ */
+
+StudioTaskPicture *
+studio_task_get_picture (StudioTask *self)
+{
+  return self->picture;
+}
+
+const char *
+studio_task_get_message (StudioTask *self)
+{
+  if (self->message != NULL || self->picture->data == NULL)
+    return self->message;
+  return self->task != NULL && !self->task->predicts ? self->task->why_not : NULL;
+}
+
+LoomTaskViewKind
+studio_task_get_kind (StudioTask *self)
+{
+  look_at_graph (self);
+  return self->task->kind;
+}
+
+void
+studio_task_set_split (StudioTask *self, LoomSplit split)
+{
+  self->wish.split = split;
+  self->wish.first = 0;
+  sync_samples (self);
+}
+
+void
+studio_task_turn_page (StudioTask *self, int by)
+{
+  const StudioTaskData *data = self->picture->data;
+  if (data == NULL || self->wish.spread)
+    return;
+  const gint64 last = MAX (0, data->n_all[data->split] - (gint64)self->wish.n);
+  self->wish.first = CLAMP (data->first + by * (gint64)self->wish.n, 0, last);
+  sync_samples (self);
+}
+
+void
+studio_task_set_column (StudioTask *self, guint axis, guint column)
+{
+  g_return_if_fail (axis < 2);
+  if (self->picture->data == NULL || column >= self->picture->data->x_size)
+    return;
+  self->picture->column[axis] = column;
+  self->picture->marked = -1;
+  tell (self);
+}
+
+static void
+task_dispose (GObject *object)
+{
+  StudioTask *self = STUDIO_TASK (object);
+  g_clear_handle_id (&self->timer, g_source_remove);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  for (guint i = 0; self->views != NULL && i < self->views->len; i++)
+    {
+      studio_task_view_set_picture (self->views->pdata[i], NULL);
+      g_object_weak_unref (self->views->pdata[i], view_gone_cb, self);
+    }
+  g_clear_pointer (&self->views, g_ptr_array_unref);
+  g_clear_object (&self->document);
+  g_clear_object (&self->run);
+  G_OBJECT_CLASS (studio_task_parent_class)->dispose (object);
+}
+
+static void
+task_finalize (GObject *object)
+{
+  StudioTask *self = STUDIO_TASK (object);
+  studio_task_picture_free (self->picture);
+  loom_task_view_free (self->task);
+  g_free (self->key);
+  g_free (self->message);
+  G_OBJECT_CLASS (studio_task_parent_class)->finalize (object);
+}
+
+static void
+studio_task_class_init (StudioTaskClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = task_dispose;
+  G_OBJECT_CLASS (klass)->finalize = task_finalize;
+  signals[CHANGED] = g_signal_new ("changed", STUDIO_TYPE_TASK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+studio_task_init (StudioTask *self)
+{
+  self->picture = studio_task_picture_new ();
+  self->views = g_ptr_array_new ();
+  self->wish.split = LOOM_N_SPLITS;
+  self->is_stale = TRUE;
+}
+
+StudioTask *
+studio_task_new (StudioDocument *document, StudioRun *run)
+{
+  StudioTask *self = g_object_new (STUDIO_TYPE_TASK, NULL);
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (sync_samples), self);
+  g_signal_connect_swapped (run, "numbers", G_CALLBACK (pull), self);
+  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (state_cb), self);
+  return self;
+}

@@ -1,0 +1,107 @@
+#include "ui/task/studio-task-data.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/scene/studio-figure.h"
+
+void
+studio_task_data_free (StudioTaskData *data)
+{
+  if (data == NULL)
+    return;
+  g_free (data->x);
+  g_free (data->y);
+  g_strfreev (data->class_names);
+  g_strfreev (data->feature_names);
+  g_free (data);
+}
+
+static LoomSplit
+pick_split (const LoomDatasetInfo *info, LoomSplit wanted)
+{
+  if (wanted < LOOM_N_SPLITS && info->n[wanted] > 0)
+    return wanted;
+  for (guint s = 0; s < LOOM_N_SPLITS; s++)
+    if (info->n[s] > 0)
+      return (LoomSplit)s;
+  return LOOM_N_SPLITS;
+}
+
+static float *
+numbers_of (const LoomTensor *t)
+{
+  float *value = g_new (float, MAX (t->count, 1));
+
+  for (gint64 i = 0; i < t->count; i++)
+    value[i] = (float)loom_tensor_get (t, i);
+  return value;
+}
+
+static guint
+count_classes (const StudioTaskData *data, const LoomDatasetInfo *info)
+{
+  double most = -1;
+
+  if (!data->classes || data->y_size == 0)
+    return 0;
+  for (gsize i = 0; i < (gsize)data->n * data->y_size; i++)
+    most = MAX (most, data->y[i]);
+  return (guint)MAX (MAX (info->n_classes, (gint64)CLAMP (most, -1, 1e6) + 1), 1);
+}
+
+static StudioTaskData *
+read_from (const LoomDataset *dataset, const StudioTaskWish *wish, GError **error)
+{
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  const LoomSplit split = pick_split (info, wish->split);
+
+  if (split == LOOM_N_SPLITS || wish->x >= info->n_ports)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, _ ("The data set has no samples."));
+      return NULL;
+    }
+  const guint n = (guint)MIN ((gint64)wish->n, info->n[split]);
+  const gint64 first = wish->spread ? 0 : CLAMP (wish->first, 0, info->n[split] - n);
+  g_autofree gint64 *index = g_new (gint64, n);
+  for (guint i = 0; i < n; i++)
+    index[i] = wish->spread ? (gint64)((double)i * (double)info->n[split] / n) : first + i;
+  g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, split, index, n, error);
+  if (!read)
+    return NULL;
+  const LoomTensor *x = read->pdata[wish->x], *y = wish->y < read->len ? read->pdata[wish->y] : NULL;
+  StudioTaskData *data = g_new0 (StudioTaskData, 1);
+  data->kind = wish->kind;
+  data->classes = wish->classes;
+  data->split = split;
+  memcpy (data->n_all, info->n, sizeof data->n_all);
+  data->first = first;
+  data->n = n;
+  data->rank = x->rank - 1;
+  memcpy (data->dim, x->dim + 1, (gsize)data->rank * sizeof *data->dim);
+  data->symbols = !loom_dtype_is_float (x->dtype);
+  data->x = numbers_of (x);
+  data->x_size = (guint)(x->count / n);
+  data->y = y != NULL ? numbers_of (y) : NULL;
+  data->y_size = y != NULL ? (guint)(y->count / n) : 0;
+  data->class_names = g_strdupv ((char **)loom_dataset_class_names (dataset));
+  data->feature_names = g_strdupv ((char **)loom_dataset_feature_names (dataset));
+  data->n_classes = count_classes (data, info);
+  return data;
+}
+
+StudioTaskData *
+studio_task_data_read (const LoomGraph *alone, const StudioTaskWish *wish, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  if (!studio_figure_sample_at_hand (alone))
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                           _ ("The data are not there, or too many to be opened for a picture."));
+      return NULL;
+    }
+  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+  g_autoptr (LoomDataset) dataset = loom_net_open_dataset (net, 0, loom_graph_get_folder (alone), error);
+  return dataset ? read_from (dataset, wish, error) : NULL;
+}

@@ -1,0 +1,194 @@
+#include "ui/task/studio-task-view.h"
+
+#include <adwaita.h>
+#include <glib/gi18n.h>
+
+#include "ui/charts/studio-text-scale.h"
+
+struct _StudioTaskView
+{
+  GtkWidget parent_instance;
+  StudioTaskPicture *picture; /* not owned */
+  char *description;
+};
+
+G_DEFINE_FINAL_TYPE (StudioTaskView, studio_task_view, GTK_TYPE_WIDGET)
+
+static StudioTaskStyle
+style_of (StudioTaskView *self)
+{
+  AdwStyleManager *manager = adw_style_manager_get_default ();
+  const gboolean presented = gtk_widget_has_css_class (GTK_WIDGET (self), "presented");
+  return (StudioTaskStyle){ .dark = adw_style_manager_get_dark (manager),
+                            .high_contrast = adw_style_manager_get_high_contrast (manager),
+                            .scale = studio_text_scale (GTK_WIDGET (self))
+                                     * (presented ? studio_presentation_scale (GTK_WIDGET (self)) : 1) };
+}
+
+/* ---- one sample ------------------------------------------------------------- */
+
+static void
+mark (StudioTaskView *self, int sample)
+{
+  if (self->picture == NULL || self->picture->marked == sample)
+    return;
+  self->picture->marked = sample;
+  studio_task_view_update (self);
+}
+
+static void
+motion_cb (GtkEventControllerMotion *controller, double x, double y, StudioTaskView *self)
+{
+  const StudioTaskStyle style = style_of (self);
+  if (self->picture != NULL)
+    mark (self, studio_task_picture_sample_at (self->picture, gtk_widget_get_pango_context (GTK_WIDGET (self)), &style,
+                                               gtk_widget_get_width (GTK_WIDGET (self)),
+                                               gtk_widget_get_height (GTK_WIDGET (self)), x, y));
+}
+
+static void
+leave_cb (GtkEventControllerMotion *controller, StudioTaskView *self)
+{
+  mark (self, -1);
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioTaskView *self)
+{
+  const int by = key == GDK_KEY_Right ? 1 : key == GDK_KEY_Left ? -1 : 0;
+  if (by == 0 || state & (GDK_CONTROL_MASK | GDK_ALT_MASK) || self->picture == NULL || self->picture->data == NULL)
+    return GDK_EVENT_PROPAGATE;
+  const int n = (int)self->picture->data->n, at = self->picture->marked;
+  mark (self, at < 0 ? (by > 0 ? 0 : n - 1) : (at + by + n) % n);
+  return GDK_EVENT_STOP;
+}
+
+static gboolean
+query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  StudioTaskView *self = STUDIO_TASK_VIEW (widget);
+  const StudioTaskStyle style = style_of (self);
+  g_autofree char *text = NULL;
+  if (self->picture == NULL)
+    return FALSE;
+  text = studio_task_picture_describe_sample (self->picture, self->picture->marked);
+  if (text == NULL && !keyboard)
+    text = studio_task_picture_describe_place (self->picture, gtk_widget_get_pango_context (widget), &style,
+                                               gtk_widget_get_width (widget), gtk_widget_get_height (widget), x, y);
+  gtk_tooltip_set_text (tooltip, text);
+  return text != NULL;
+}
+
+/* ---- the widget --------------------------------------------------------------- */
+
+static void
+view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioTaskView *self = STUDIO_TASK_VIEW (widget);
+  const int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  const StudioTaskStyle style = style_of (self);
+  if (width <= 0 || height <= 0 || self->picture == NULL)
+    return;
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+  studio_task_picture_draw (self->picture, cr, gtk_widget_get_pango_context (widget), &style, width, height);
+  cairo_destroy (cr);
+}
+
+static GtkSizeRequestMode
+view_request_mode (GtkWidget *widget)
+{
+  return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
+}
+
+static void
+view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+              int *minimum_baseline, int *natural_baseline)
+{
+  StudioTaskView *self = STUDIO_TASK_VIEW (widget);
+  const double scale = style_of (self).scale;
+  if (orientation == GTK_ORIENTATION_HORIZONTAL)
+    {
+      *minimum = (int)(120 * studio_text_scale (widget));
+      *natural = (int)(280 * studio_text_scale (widget));
+      return;
+    }
+  const double width = for_size > 0 ? for_size : 280 * scale;
+  *natural = self->picture != NULL ? (int)studio_task_picture_height (self->picture, width, scale) : (int)width;
+  *minimum = MIN (*natural, (int)(150 * scale));
+}
+
+static void
+view_dispose (GObject *object)
+{
+  StudioTaskView *self = STUDIO_TASK_VIEW (object);
+  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
+  g_clear_pointer (&self->description, g_free);
+  G_OBJECT_CLASS (studio_task_view_parent_class)->dispose (object);
+}
+
+static void
+studio_task_view_class_init (StudioTaskViewClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = view_dispose;
+  widget_class->snapshot = view_snapshot;
+  widget_class->measure = view_measure;
+  widget_class->get_request_mode = view_request_mode;
+  widget_class->query_tooltip = query_tooltip;
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+  gtk_widget_class_set_css_name (widget_class, "taskview");
+}
+
+static void
+studio_task_view_init (StudioTaskView *self)
+{
+  GtkEventController *motion = gtk_event_controller_motion_new (), *keys = gtk_event_controller_key_new ();
+  g_signal_connect (motion, "motion", G_CALLBACK (motion_cb), self);
+  g_signal_connect (motion, "leave", G_CALLBACK (leave_cb), self);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), motion);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
+  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+}
+
+StudioTaskView *
+studio_task_view_new (void)
+{
+  return g_object_new (STUDIO_TYPE_TASK_VIEW, NULL);
+}
+
+void
+studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *picture)
+{
+  self->picture = picture;
+  studio_task_view_update (self);
+}
+
+void
+studio_task_view_update (StudioTaskView *self)
+{
+  g_autofree char *words = self->picture != NULL ? studio_task_picture_describe (self->picture) : NULL;
+  g_autofree char *sample
+      = self->picture != NULL ? studio_task_picture_describe_sample (self->picture, self->picture->marked) : NULL;
+  char *description = sample != NULL ? g_strdup_printf ("%s. %s", sample, words) : g_strdup (words);
+
+  gtk_widget_queue_resize (GTK_WIDGET (self));
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (g_strcmp0 (description, self->description) == 0)
+    {
+      g_free (description);
+      return;
+    }
+  g_free (self->description);
+  self->description = description;
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Picture of the task"),
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description != NULL ? description : "", -1);
+}
+
+const char *
+studio_task_view_get_description (StudioTaskView *self)
+{
+  return self->description;
+}

@@ -1,0 +1,22 @@
+/* The picture of a task on screen: hover and arrow keys look at single samples, in words for people and screen readers.
+ */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/task/studio-task-picture.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_TASK_VIEW (studio_task_view_get_type ())
+G_DECLARE_FINAL_TYPE (StudioTaskView, studio_task_view, STUDIO, TASK_VIEW, GtkWidget)
+
+StudioTaskView *studio_task_view_new (void);
+/* The picture that it draws, which must outlive it or be replaced; NULL: none. Call studio_task_view_update after it
+ * has changed. */
+void studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *picture);
+void studio_task_view_update (StudioTaskView *self);
+/* What a screen reader is told. */
+const char *studio_task_view_get_description (StudioTaskView *self);
+
+G_END_DECLS

@@ -1,0 +1,166 @@
+/* What answers mean: classes, probabilities, right and wrong, in numbers and words. */
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/scene/studio-format.h"
+#include "ui/task/task-private.h"
+
+const float *
+task_answer (const StudioTaskPicture *picture, gsize input)
+{
+  return picture->answered ? picture->value + input * picture->n_positions * picture->n_classes : NULL;
+}
+
+const float *
+task_answer_of_sample (const StudioTaskPicture *picture, guint sample)
+{
+  return task_answer (picture, task_n_grid (picture) + sample);
+}
+
+static gboolean
+is_of_classes (const StudioTaskPicture *picture)
+{
+  return picture->kind == LOOM_ANSWER_PROBABILITIES || picture->kind == LOOM_ANSWER_SCORES;
+}
+
+guint
+task_n_classes (const StudioTaskPicture *picture)
+{
+  guint n = picture->data->classes ? picture->data->n_classes : 0;
+
+  return n > 0 && picture->answered && is_of_classes (picture) ? MAX (n, picture->n_classes) : n;
+}
+
+guint
+task_best (const StudioTaskPicture *picture, const float *answer, guint position)
+{
+  const float *of = answer + (gsize)position * picture->n_classes;
+  guint best = 0;
+
+  if (!is_of_classes (picture))
+    return of[0] >= 0.5f ? 1 : 0;
+  for (guint c = 1; c < picture->n_classes; c++)
+    if (of[c] > of[best])
+      best = c;
+  return best;
+}
+
+double
+task_probability (const StudioTaskPicture *picture, const float *answer, guint class)
+{
+  if (picture->kind == LOOM_ANSWER_PROBABILITIES)
+    return class < picture->n_classes ? answer[class] : 0;
+  if (picture->kind == LOOM_ANSWER_SCORES)
+    return task_best (picture, answer, 0) == class ? 1 : 0;
+  const double yes = CLAMP (answer[0], 0.f, 1.f);
+  return class == 1 ? yes : class == 0 ? 1 - yes : 0;
+}
+
+int
+task_is_right (const StudioTaskPicture *picture, guint sample)
+{
+  const StudioTaskData *data = picture->data;
+  const float *answer = task_answer_of_sample (picture, sample);
+
+  if (answer == NULL || !data->classes || data->y_size == 0)
+    return -1;
+  if (is_of_classes (picture) ? picture->n_positions != data->y_size : data->y_size != 1 || picture->n_classes != 1)
+    return -1;
+  for (guint p = 0; p < data->y_size; p++)
+    {
+      const float y = data->y[(gsize)sample * data->y_size + p];
+      const double wanted = is_of_classes (picture) ? y : y >= 0.5f ? 1 : 0;
+      if (task_best (picture, answer, p) != wanted)
+        return 0;
+    }
+  return 1;
+}
+
+double
+studio_task_picture_accuracy (const StudioTaskPicture *picture)
+{
+  guint right = 0;
+
+  if (!picture->answered)
+    return NAN;
+  for (guint i = 0; i < picture->data->n; i++)
+    {
+      int is = task_is_right (picture, i);
+      if (is < 0)
+        return NAN;
+      right += is;
+    }
+  return right / (double)MAX (picture->data->n, 1);
+}
+
+double
+studio_task_picture_error (const StudioTaskPicture *picture)
+{
+  const StudioTaskData *data = picture->data;
+  double sum = 0;
+
+  if (!picture->answered || data->classes || data->y_size == 0 || is_of_classes (picture)
+      || picture->n_positions * picture->n_classes != data->y_size)
+    return NAN;
+  for (guint i = 0; i < data->n; i++)
+    for (guint k = 0; k < data->y_size; k++)
+      sum += fabs (task_answer_of_sample (picture, i)[k] - data->y[(gsize)i * data->y_size + k]);
+  return sum / ((double)data->n * data->y_size);
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+char *
+task_class_name (const StudioTaskData *data, guint class)
+{
+  if (data->class_names != NULL && class < g_strv_length (data->class_names))
+    return g_strdup (data->class_names[class]);
+  return g_strdup_printf ("%u", class);
+}
+
+char *
+task_feature_name (const StudioTaskData *data, guint column)
+{
+  static const char *const below[] = { "₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉" };
+  g_autofree char *number = g_strdup_printf ("%u", column + 1);
+  GString *name;
+
+  if (data->feature_names != NULL && column < g_strv_length (data->feature_names))
+    return g_strdup (data->feature_names[column]);
+  if (data->x_size == 1)
+    return g_strdup ("x");
+  name = g_string_new ("x");
+  for (const char *c = number; *c != '\0'; c++)
+    g_string_append (name, below[*c - '0']);
+  return g_string_free (name, FALSE);
+}
+
+static char *
+value_words (const StudioTaskData *data, float y)
+{
+  if (data->classes)
+    return task_class_name (data, (guint)MAX (y, 0));
+  return studio_format_number (y);
+}
+
+char *
+task_words (const StudioTaskPicture *picture, guint sample)
+{
+  const StudioTaskData *data = picture->data;
+  const float *answer = task_answer_of_sample (picture, sample);
+  g_autofree char *is
+      = data->y_size == 1 ? value_words (data, data->y[sample]) : g_strdup (C_ ("a sample's target", "several values"));
+  const gboolean class = data->classes && data->y_size == 1;
+
+  if (answer == NULL || picture->n_positions != 1 || (!class && picture->n_classes != 1))
+    return class ? g_strdup_printf (_ ("class %s"), is) : g_strdup_printf ("y %s", is);
+  if (!class)
+    {
+      g_autofree char *said = studio_format_number (answer[0]);
+      return g_strdup_printf (_ ("y %s · predicted %s"), is, said);
+    }
+  const guint best = task_best (picture, answer, 0);
+  g_autofree char *said = task_class_name (data, best);
+  return g_strdup_printf (_ ("class %s · predicted %s, %.0f %%"), is, said,
+                          100 * task_probability (picture, answer, best));
+}

@@ -1,0 +1,191 @@
+/* Images in rows, each with its class and the one that is answered; of nets that answer with an image, both images. */
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/task/task-private.h"
+
+#define CELL 86 /* at least so wide */
+#define GAP  8
+
+typedef struct
+{
+  guint columns;
+  double width, height, image; /* of a cell, and the side of what the image is fitted into */
+} Cells;
+
+static Cells
+cells_of (double width, double scale)
+{
+  Cells c;
+
+  c.columns = (guint)MAX (1, floor ((width + GAP) / (CELL * scale + GAP)));
+  c.width = (width - GAP * (c.columns - 1)) / c.columns;
+  c.image = c.width;
+  c.height = c.image + 2 * task_line_height (scale) + GAP;
+  return c;
+}
+
+/* The net answers with as many numbers as an image has: an autoencoder. */
+static gboolean
+answers_images (const StudioTaskPicture *p)
+{
+  return p->answered && p->kind >= LOOM_ANSWER_YES && p->n_positions * p->n_classes == p->data->x_size;
+}
+
+static void
+draw_image (const TaskDrawing *d, const float *value, double x, double y, double side)
+{
+  const StudioTaskData *data = d->picture->data;
+  const int channels = data->rank == 3 ? (int)data->dim[0] : 1;
+  const int height = (int)data->dim[data->rank - 2], width = (int)data->dim[data->rank - 1];
+  float least = INFINITY, most = -INFINITY;
+
+  for (guint i = 0; i < data->x_size; i++)
+    {
+      least = MIN (least, value[i]);
+      most = MAX (most, value[i]);
+    }
+  cairo_surface_t *image = cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
+  cairo_surface_flush (image);
+  for (int r = 0; r < height; r++)
+    {
+      guint32 *line = (guint32 *)(void *)(cairo_image_surface_get_data (image)
+                                          + (gsize)r * cairo_image_surface_get_stride (image));
+      for (int c = 0; c < width; c++)
+        {
+          guint32 rgb = 0xff;
+          for (int k = 0; k < 3; k++)
+            {
+              float v = value[((channels == 3 ? k : 0) * height + r) * width + c];
+              rgb = rgb << 8 | (guint32)lroundf (most > least ? 255 * (v - least) / (most - least) : 0);
+            }
+          line[c] = rgb;
+        }
+    }
+  cairo_surface_mark_dirty (image);
+  const double zoom = side / MAX (width, height);
+  cairo_save (d->cr);
+  cairo_translate (d->cr, x + (side - zoom * width) / 2, y + (side - zoom * height) / 2);
+  cairo_scale (d->cr, zoom, zoom);
+  cairo_set_source_surface (d->cr, image, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (d->cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (d->cr);
+  cairo_restore (d->cr);
+  cairo_surface_destroy (image);
+}
+
+/* A tick or a cross, so that colour is not all that says it. */
+static void
+draw_verdict (const TaskDrawing *d, double x, double y, gboolean right)
+{
+  const double s = 4 * d->scale;
+  StudioColor color = right ? task_class_color (d, 2) : d->theme.error;
+
+  if (right)
+    {
+      cairo_move_to (d->cr, x - s, y);
+      cairo_line_to (d->cr, x - s / 3, y + s * 0.8);
+      cairo_line_to (d->cr, x + s, y - s * 0.8);
+    }
+  else
+    {
+      cairo_move_to (d->cr, x - s * 0.8, y - s * 0.8);
+      cairo_line_to (d->cr, x + s * 0.8, y + s * 0.8);
+      cairo_move_to (d->cr, x - s * 0.8, y + s * 0.8);
+      cairo_line_to (d->cr, x + s * 0.8, y - s * 0.8);
+    }
+  studio_color_set (&color, d->cr);
+  cairo_set_line_width (d->cr, 2 * d->scale);
+  cairo_stroke (d->cr);
+}
+
+static void
+draw_answer (const TaskDrawing *d, guint i, double x, double y, const Cells *cells)
+{
+  const StudioTaskPicture *p = d->picture;
+  const float *answer = task_answer_of_sample (p, i);
+  const double sign = 14 * d->scale;
+  const int right = task_is_right (p, i);
+
+  if (answer == NULL || p->n_positions != 1 || right < 0)
+    return;
+  const guint best = task_best (p, answer, 0);
+  g_autofree char *name = task_class_name (p->data, best);
+  g_autofree char *share = g_strdup_printf ("%.0f %%", 100 * task_probability (p, answer, best));
+  double room = cells->width - sign;
+  draw_verdict (d, x + 5 * d->scale, y, right);
+  room -= task_text (d, share, x + cells->width, y, 1, 0, FALSE) + 4;
+  if (!right)
+    task_text (d, name, x + sign, y, 0, room, FALSE);
+}
+
+static void
+draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells)
+{
+  const StudioTaskPicture *p = d->picture;
+  const StudioTaskData *data = p->data;
+  const double line = task_line_height (d->scale);
+
+  draw_image (d, data->x + (gsize)i * data->x_size, x, y, cells->image);
+  if (answers_images (p))
+    {
+      /* Over the lower right of the image it came from. */
+      double side = cells->image * 0.62;
+      draw_image (d, task_answer_of_sample (p, i), x + cells->image - side, y + cells->image - side + line * 0.5, side);
+    }
+  if (task_is_right (p, i) == 0 || (int)i == p->marked)
+    {
+      studio_color_set ((int)i == p->marked ? &d->theme.text : &d->theme.error, d->cr);
+      cairo_set_line_width (d->cr, 2 * d->scale);
+      cairo_rectangle (d->cr, x, y, cells->image, cells->image);
+      cairo_stroke (d->cr);
+    }
+  if (data->y_size == 1 && data->classes)
+    {
+      g_autofree char *name = task_class_name (data, (guint)MAX (data->y[i], 0));
+      task_text (d, name, x, y + cells->image + line / 2, 0, cells->width, FALSE);
+    }
+  draw_answer (d, i, x, y + cells->image + 1.5 * line, cells);
+}
+
+static void
+images_draw (const TaskDrawing *d)
+{
+  const Cells cells = cells_of (d->room.width, d->scale);
+
+  for (guint i = 0; i < d->picture->data->n; i++)
+    {
+      const double x = d->room.x + (i % cells.columns) * (cells.width + GAP);
+      const double y = d->room.y + (i / cells.columns) * cells.height;
+      /* Where there is little room, as under a card, whole rows are left out. */
+      if (y + cells.height <= d->room.y + d->room.height + GAP + 1)
+        draw_cell (d, i, x, y, &cells);
+    }
+}
+
+static int
+images_sample_at (const TaskDrawing *d, double x, double y)
+{
+  const Cells cells = cells_of (d->room.width, d->scale);
+  const int column = (int)floor ((x - d->room.x) / (cells.width + GAP)),
+            row = (int)floor ((y - d->room.y) / cells.height);
+  const int i = row * (int)cells.columns + column;
+
+  return column >= 0 && column < (int)cells.columns && row >= 0 && i < (int)d->picture->data->n ? i : -1;
+}
+
+static double
+images_height (const StudioTaskPicture *picture, double width, double scale)
+{
+  const Cells cells = cells_of (width, scale);
+  return ((picture->data->n + cells.columns - 1) / cells.columns) * cells.height;
+}
+
+const TaskKind task_images = {
+  .words = N_ ("images with their classes"),
+  .n_samples = 24,
+  .height = images_height,
+  .draw = images_draw,
+  .sample_at = images_sample_at,
+  .describe_sample = task_words,
+};
