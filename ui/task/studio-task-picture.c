@@ -140,11 +140,11 @@ dup_score (const StudioTaskPicture *picture)
   const double accuracy = studio_task_picture_accuracy (picture), error = studio_task_picture_error (picture);
 
   if (!isnan (accuracy))
-    return g_strdup_printf (_ ("accuracy on shown points %.0f %%"), 100 * accuracy);
+    return g_strdup_printf (_ ("accuracy on shown samples %.0f %%"), 100 * accuracy);
   if (isnan (error))
     return NULL;
   g_autofree char *number = studio_format_number (error);
-  return g_strdup_printf (_ ("mean error on shown points %s"), number);
+  return g_strdup_printf (_ ("mean error on shown samples %s"), number);
 }
 
 char *
@@ -166,13 +166,16 @@ studio_task_picture_describe (const StudioTaskPicture *picture)
   text = g_string_new (score);
   if (score != NULL)
     g_string_append (text, ", ");
-  g_string_append_printf (text, _ ("%s: %s of %s %s"), _ (kind->words), n, all, split_words (picture->data->split));
+  /* what is shown, how many of how many, of which part of the data */
+  g_string_append_printf (text, _ ("%1$s: %2$s of %3$s %4$s"), _ (kind->words), n, all,
+                          split_words (picture->data->split));
   if (!picture->answered)
     g_string_append (text, _ (", nothing is predicted yet"));
   else
     {
       g_autofree char *step = studio_format_count ((double)picture->step);
-      g_string_append_printf (text, _ (", step %s, epoch %" G_GINT64_FORMAT), step, picture->epoch);
+      g_autofree char *epoch = studio_format_count ((double)picture->epoch);
+      g_string_append_printf (text, _ (", step %1$s, epoch %2$s"), step, epoch);
     }
   return g_string_free (text, FALSE);
 }
@@ -213,13 +216,14 @@ draw_captions (const TaskDrawing *d, double width, double height)
   if (p->answered)
     {
       g_autofree char *step = studio_format_count ((double)p->step);
-      when = g_strdup_printf (_ ("step %s · epoch %" G_GINT64_FORMAT), step, p->epoch);
+      g_autofree char *epoch = studio_format_count ((double)p->epoch);
+      when = g_strdup_printf (_ ("step %1$s · epoch %2$s"), step, epoch);
     }
   else
     {
       g_autofree char *n = studio_format_count (p->data->n);
       g_autofree char *all = studio_format_count ((double)p->data->n_all[p->data->split]);
-      when = g_strdup_printf (_ ("%s of %s %s"), n, all, split_words (p->data->split));
+      when = g_strdup_printf (_ ("%1$s of %2$s %3$s"), n, all, split_words (p->data->split));
     }
   g_autofree char *marked = studio_task_picture_describe_sample (p, p->marked);
   task_text (d, when, 0, height - 1.5 * line, 0, width, FALSE);

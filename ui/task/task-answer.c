@@ -157,10 +157,10 @@ task_words (const StudioTaskPicture *picture, guint sample)
   if (!class)
     {
       g_autofree char *said = studio_format_number (answer[0]);
-      return g_strdup_printf (_ ("y %s · predicted %s"), is, said);
+      return g_strdup_printf (_ ("y %1$s · predicted %2$s"), is, said);
     }
   const guint best = task_best (picture, answer, 0);
   g_autofree char *said = task_class_name (data, best);
-  return g_strdup_printf (_ ("class %s · predicted %s, %.0f %%"), is, said,
+  return g_strdup_printf (_ ("class %1$s · predicted %2$s, %3$.0f %%"), is, said,
                           100 * task_probability (picture, answer, best));
 }

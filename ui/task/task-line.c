@@ -144,7 +144,7 @@ line_describe_place (const TaskDrawing *d, double x, double y)
   const gsize n = task_n_grid (p);
   g_autofree char *at = studio_format_number (axes.x0 + u * (axes.x1 - axes.x0));
   g_autofree char *says = studio_format_number (answer_height (p, task_answer (p, (gsize)(u * (double)(n - 1)))));
-  return g_strdup_printf (_ ("x %s: predicted %s"), at, says);
+  return g_strdup_printf (_ ("x %1$s: predicted %2$s"), at, says);
 }
 
 static char *

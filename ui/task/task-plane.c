@@ -284,11 +284,12 @@ plane_describe_place (const TaskDrawing *d, double x, double y)
   if (!shows_classes (p))
     {
       g_autofree char *value = studio_format_number (answer[0]);
-      return g_strdup_printf (_ ("(%s, %s): predicted %s"), a, b, value);
+      return g_strdup_printf (_ ("(%1$s, %2$s): predicted %3$s"), a, b, value);
     }
   const guint best = task_best (p, answer, 0);
   g_autofree char *name = task_class_name (p->data, best);
-  return g_strdup_printf (_ ("(%s, %s): class %s, %.0f %%"), a, b, name, 100 * task_probability (p, answer, best));
+  return g_strdup_printf (_ ("(%1$s, %2$s): class %3$s, %4$.0f %%"), a, b, name,
+                          100 * task_probability (p, answer, best));
 }
 
 static char *

@@ -141,8 +141,8 @@ sequences_describe_sample (const StudioTaskPicture *picture, guint sample)
   g_autofree char *answer = words_of_answer (picture, sample, &right);
 
   if (answer == NULL)
-    return g_strdup_printf (_ ("%s, to be answered by %s"), x, y);
-  return g_strdup_printf (_ ("%s, to be answered by %s, predicted %s"), x, y, answer);
+    return g_strdup_printf (_ ("%1$s, to be answered by %2$s"), x, y);
+  return g_strdup_printf (_ ("%1$s, to be answered by %2$s, predicted %3$s"), x, y, answer);
 }
 
 static double
