@@ -203,6 +203,8 @@ start (TaskDrawing *d, const StudioTaskPicture *picture, cairo_t *cr, PangoConte
   const double captions = CAPTIONS * task_line_height (style->scale);
   d->room = (TaskRect){ 0, legend + (legend > 0 ? 4 : 0), width, 0 };
   d->room.height = MAX (height - d->room.y - captions, 20);
+  if (kind_of (picture)->list)
+    d->room.y += captions;
   d->cr = cr;
 }
 
@@ -226,8 +228,16 @@ draw_captions (const TaskDrawing *d, double width, double height)
       when = g_strdup_printf (_ ("%1$s of %2$s %3$s"), n, all, split_words (p->data->split));
     }
   g_autofree char *marked = studio_task_picture_describe_sample (p, p->marked);
-  task_text (d, when, 0, height - 1.5 * line, 0, width, FALSE);
-  task_text (d, marked != NULL ? marked : score != NULL ? score : "", 0, height - 0.5 * line, 0, width, FALSE);
+  /* Above what may be longer than the room. */
+  const double top = kind_of (p)->list ? 0 : height - CAPTIONS * line;
+  task_text (d, when, 0, top + 0.5 * line, 0, width, FALSE);
+  task_text (d, marked != NULL ? marked : score != NULL ? score : "", 0, top + 1.5 * line, 0, width, FALSE);
+}
+
+gboolean
+studio_task_picture_is_list (const StudioTaskPicture *picture)
+{
+  return kind_of (picture) != NULL && kind_of (picture)->list;
 }
 
 double

@@ -53,7 +53,7 @@ studio_task_picture_inputs (const StudioTaskPicture *picture, gint64 shape[LOOM_
 gboolean studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const gint64 shape[3],
                                    const float *value, gsize n_values, gint64 step, gint64 epoch);
 
-/* The share of shown samples whose class is answered right; NaN where that is not known. */
+/* The share of classes, of all positions of shown samples, that are answered right; NaN where that is not known. */
 double studio_task_picture_accuracy (const StudioTaskPicture *picture);
 /* The mean of |answer − y|; NaN where that is not known. */
 double studio_task_picture_error (const StudioTaskPicture *picture);
@@ -64,6 +64,8 @@ char *studio_task_picture_describe (const StudioTaskPicture *picture);
 /* One sample in words: where it is, its class, what is answered. NULL where there is no such sample. */
 char *studio_task_picture_describe_sample (const StudioTaskPicture *picture, int sample);
 
+/* TRUE where samples stand below each other, so that the picture is scrolled and not squeezed. */
+gboolean studio_task_picture_is_list (const StudioTaskPicture *picture);
 /* How high a picture of this width is. */
 double studio_task_picture_height (const StudioTaskPicture *picture, double width, double scale);
 void studio_task_picture_draw (const StudioTaskPicture *picture, cairo_t *cr, PangoContext *context,

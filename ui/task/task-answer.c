@@ -5,6 +5,8 @@
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
+#define IGNORED -100.f /* a target that losses and metrics leave out */
+
 const float *
 task_answer (const StudioTaskPicture *picture, gsize input)
 {
@@ -56,41 +58,48 @@ task_probability (const StudioTaskPicture *picture, const float *answer, guint c
   return class == 1 ? yes : class == 0 ? 1 - yes : 0;
 }
 
-int
-task_is_right (const StudioTaskPicture *picture, guint sample)
+guint
+task_n_right (const StudioTaskPicture *picture, guint sample, guint *n)
 {
   const StudioTaskData *data = picture->data;
   const float *answer = task_answer_of_sample (picture, sample);
+  guint right = 0;
 
+  *n = 0;
   if (answer == NULL || !data->classes || data->y_size == 0)
-    return -1;
+    return 0;
   if (is_of_classes (picture) ? picture->n_positions != data->y_size : data->y_size != 1 || picture->n_classes != 1)
-    return -1;
+    return 0;
   for (guint p = 0; p < data->y_size; p++)
     {
       const float y = data->y[(gsize)sample * data->y_size + p];
       const double wanted = is_of_classes (picture) ? y : y >= 0.5f ? 1 : 0;
-      if (task_best (picture, answer, p) != wanted)
-        return 0;
+      if (y == IGNORED)
+        continue;
+      ++*n;
+      right += task_best (picture, answer, p) == wanted;
     }
-  return 1;
+  return right;
+}
+
+int
+task_is_right (const StudioTaskPicture *picture, guint sample)
+{
+  guint n, right = task_n_right (picture, sample, &n);
+  return n == 0 ? -1 : right == n;
 }
 
 double
 studio_task_picture_accuracy (const StudioTaskPicture *picture)
 {
-  guint right = 0;
+  guint right = 0, all = 0, n;
 
-  if (!picture->answered)
-    return NAN;
-  for (guint i = 0; i < picture->data->n; i++)
+  for (guint i = 0; picture->answered && i < picture->data->n; i++)
     {
-      int is = task_is_right (picture, i);
-      if (is < 0)
-        return NAN;
-      right += is;
+      right += task_n_right (picture, i, &n);
+      all += n;
     }
-  return right / (double)MAX (picture->data->n, 1);
+  return all > 0 ? right / (double)all : NAN;
 }
 
 double

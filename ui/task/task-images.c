@@ -184,6 +184,7 @@ images_height (const StudioTaskPicture *picture, double width, double scale)
 const TaskKind task_images = {
   .words = N_ ("images with their classes"),
   .n_samples = 24,
+  .list = TRUE,
   .height = images_height,
   .draw = images_draw,
   .sample_at = images_sample_at,

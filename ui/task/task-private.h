@@ -30,6 +30,7 @@ typedef struct
   gboolean spread; /* samples from all over the split, not one behind another */
   gboolean opens;  /* see studio_task_kind_opens() */
   gboolean legend; /* classes are told by colour and shape */
+  gboolean list;   /* samples below each other: scrolled, not squeezed, with the captions above */
   double (*height) (const StudioTaskPicture *picture, double width, double scale);
   void (*draw) (const TaskDrawing *d);
   int (*sample_at) (const TaskDrawing *d, double x, double y);
@@ -56,6 +57,9 @@ guint task_n_classes (const StudioTaskPicture *picture);
 double task_probability (const StudioTaskPicture *picture, const float *answer, guint class);
 /* The class with the highest, of one position. */
 guint task_best (const StudioTaskPicture *picture, const float *answer, guint position);
+/* Positions that are answered right, and *n that count: none where that is not known. As the metric does, it leaves out
+ * targets that losses ignore. */
+guint task_n_right (const StudioTaskPicture *picture, guint sample, guint *n);
 /* 1: every position right, 0: one is wrong, -1: not known. */
 int task_is_right (const StudioTaskPicture *picture, guint sample);
 /* Name or number. (transfer full) */

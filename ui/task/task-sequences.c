@@ -3,9 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/charts/studio-colormap.h"
+#include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
 
 #define LINES 3 /* of a sample: x, y, answer */
+#define MAP   3 /* lines that vectors take in the place of one of x */
 
 static gsize
 n_names (const StudioTaskData *data)
@@ -40,16 +43,35 @@ append_symbol (GString *text, const StudioTaskData *data, int symbol)
     g_string_append (text, g_str_equal (data->class_names[symbol], "\n") ? "↵" : data->class_names[symbol]);
   else if (symbol >= 0)
     g_string_append_printf (text, "%s%d", text->len > 0 ? " " : "", symbol);
-  else
-    g_string_append (text, " ?");
+}
+
+static guint
+width_of (const StudioTaskData *data)
+{
+  return data->rank == 2 ? (guint)MAX (data->dim[1], 1) : 1;
+}
+
+/* TRUE where a place holds a vector that names no symbol. */
+static gboolean
+has_vectors (const StudioTaskData *data)
+{
+  const guint width = width_of (data), n = data->x_size / width;
+
+  for (guint i = 0; width > 1 && i < data->n * n; i++)
+    if (symbol_at (data, i / n, i % n, width) < 0)
+      return TRUE;
+  return FALSE;
 }
 
 static char *
 words_of_x (const StudioTaskData *data, guint sample)
 {
-  const guint width = data->rank == 2 ? (guint)data->dim[1] : 1, n = data->x_size / MAX (width, 1);
-  GString *text = g_string_new (NULL);
+  const guint width = width_of (data), n = data->x_size / width;
+  GString *text;
 
+  if (has_vectors (data))
+    return g_strdup_printf (_ ("%1$u × %2$u numbers"), n, width);
+  text = g_string_new (NULL);
   for (guint i = 0; i < n; i++)
     append_symbol (text, data, symbol_at (data, sample, i, width));
   return g_string_free (text, FALSE);
@@ -61,7 +83,14 @@ words_of_y (const StudioTaskData *data, guint sample)
   GString *text = g_string_new (NULL);
 
   for (guint i = 0; i < data->y_size; i++)
-    append_symbol (text, data, (int)data->y[(gsize)sample * data->y_size + i]);
+    {
+      const float y = data->y[(gsize)sample * data->y_size + i];
+      g_autofree char *number = data->classes ? NULL : studio_format_number (y);
+      if (data->classes)
+        append_symbol (text, data, (int)y);
+      else
+        g_string_append_printf (text, "%s%s", i > 0 ? "  " : "", number);
+    }
   return g_string_free (text, FALSE);
 }
 
@@ -96,26 +125,63 @@ line_of (const TaskDrawing *d, const char *label, const char *text, double y)
   return y + task_line_height (d->scale);
 }
 
+/* The vectors of x: places go across, as in the lines below, and a vector's numbers down. */
 static double
-block_height (double scale)
+map_of (const TaskDrawing *d, guint sample, double y)
 {
-  return (LINES + 0.5) * task_line_height (scale);
+  const StudioTaskData *data = d->picture->data;
+  const float *x = data->x + (gsize)sample * data->x_size;
+  const guint rows = width_of (data), columns = data->x_size / rows;
+  const double line = task_line_height (d->scale), indent = 22 * d->scale;
+  const double cell = MIN ((d->room.width - indent) / columns, 12 * d->scale), top = y - line / 2;
+  float least = x[0], most = x[0];
+
+  for (guint i = 1; i < data->x_size; i++)
+    {
+      least = MIN (least, x[i]);
+      most = MAX (most, x[i]);
+    }
+  task_text (d, "x", d->room.x, y, 0, indent, TRUE);
+  cairo_surface_t *image = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int)columns, (int)rows);
+  cairo_surface_flush (image);
+  for (guint r = 0; r < rows; r++)
+    for (guint c = 0; c < columns; c++)
+      ((guint32 *)(void *)(cairo_image_surface_get_data (image) + (gsize)r * cairo_image_surface_get_stride (image)))[c]
+          = studio_colormap (most > least ? (x[c * rows + r] - least) / (most - least) : 0);
+  cairo_surface_mark_dirty (image);
+  cairo_save (d->cr);
+  cairo_translate (d->cr, d->room.x + indent, top);
+  cairo_scale (d->cr, cell, (MAP * line - 3) / rows);
+  cairo_set_source_surface (d->cr, image, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (d->cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (d->cr);
+  cairo_restore (d->cr);
+  cairo_surface_destroy (image);
+  return y + MAP * line;
+}
+
+static double
+block_height (const StudioTaskData *data, double scale)
+{
+  return (LINES + (has_vectors (data) ? MAP - 1 : 0) + 0.5) * task_line_height (scale);
 }
 
 static void
 sequences_draw (const TaskDrawing *d)
 {
   const StudioTaskPicture *p = d->picture;
+  const gboolean vectors = has_vectors (p->data);
+  const double block = block_height (p->data, d->scale);
 
   for (guint i = 0; i < p->data->n; i++)
     {
-      double y = d->room.y + i * block_height (d->scale) + task_line_height (d->scale) / 2;
+      double y = d->room.y + i * block + task_line_height (d->scale) / 2;
       guint right;
       g_autofree char *x_words = words_of_x (p->data, i), *y_words = words_of_y (p->data, i);
       g_autofree char *answer = words_of_answer (p, i, &right);
-      if (y + block_height (d->scale) > d->room.y + d->room.height + task_line_height (d->scale))
+      if (y + block > d->room.y + d->room.height + task_line_height (d->scale))
         return;
-      y = line_of (d, "x", x_words, y);
+      y = vectors ? map_of (d, i, y) : line_of (d, "x", x_words, y);
       y = line_of (d, "y", y_words, y);
       if (answer != NULL)
         {
@@ -129,7 +195,7 @@ sequences_draw (const TaskDrawing *d)
 static int
 sequences_sample_at (const TaskDrawing *d, double x, double y)
 {
-  const int i = (int)floor ((y - d->room.y) / block_height (d->scale));
+  const int i = (int)floor ((y - d->room.y) / block_height (d->picture->data, d->scale));
   return i >= 0 && i < (int)d->picture->data->n ? i : -1;
 }
 
@@ -148,12 +214,13 @@ sequences_describe_sample (const StudioTaskPicture *picture, guint sample)
 static double
 sequences_height (const StudioTaskPicture *picture, double width, double scale)
 {
-  return picture->data->n * block_height (scale);
+  return picture->data->n * block_height (picture->data, scale);
 }
 
 const TaskKind task_sequences = {
   .words = N_ ("texts or rows of symbols"),
   .n_samples = 8,
+  .list = TRUE,
   .height = sequences_height,
   .draw = sequences_draw,
   .sample_at = sequences_sample_at,

@@ -17,7 +17,7 @@ add_page (StudioPage *self)
 }
 
 /* While the picture is wanted, a card that is clicked shows its parameters in the picture's place, and the next
- * training shows the picture again. */
+ * training shows the picture again, unless a card is still selected: a click on that would bring nothing. */
 static void
 selection_cb (StudioPage *self)
 {
@@ -29,8 +29,8 @@ static void
 state_cb (StudioPage *self)
 {
   if (self->task_pane != NULL && studio_run_get_state (self->run) == STUDIO_RUN_STARTING
-      && studio_panes_get_room (self->panes) == STUDIO_ROOM_WIDE
-      && studio_panes_get_open (self->panes, STUDIO_PANE_END))
+      && studio_panes_get_room (self->panes) == STUDIO_ROOM_WIDE && studio_panes_get_open (self->panes, STUDIO_PANE_END)
+      && studio_document_n_selected (self->document) == 0)
     studio_panes_show_page (self->panes, PAGE);
 }
 

@@ -10,8 +10,10 @@
 typedef struct
 {
   GtkWidget *owner, *box, *switcher, *stack;
-  gboolean open;  /* where there is room beside the content */
-  gboolean drawn; /* as a drawer */
+  GtkWidget *tabs; /* what the switcher scrolls in */
+  guint n_kept;    /* pages for which there is always room */
+  gboolean open;   /* where there is room beside the content */
+  gboolean drawn;  /* as a drawer */
   double shown;
   AdwAnimation *animation;
 } Pane;
@@ -251,7 +253,11 @@ static void
 update_switcher (Pane *pane)
 {
   g_autoptr (GtkSelectionModel) pages = gtk_stack_get_pages (GTK_STACK (pane->stack));
-  gtk_widget_set_visible (pane->switcher, g_list_model_get_n_items (G_LIST_MODEL (pages)) > 1);
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (pages));
+  gtk_widget_set_visible (pane->tabs, n > 1);
+  /* Pages that are asked for come beside those; tabs of all of them with large text are wider than a small window. */
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (pane->tabs),
+                                  n > pane->n_kept ? GTK_POLICY_EXTERNAL : GTK_POLICY_NEVER, GTK_POLICY_NEVER);
 }
 
 void
@@ -462,10 +468,14 @@ add_pane (StudioPanes *self, int side)
   gtk_stack_set_hhomogeneous (GTK_STACK (pane->stack), FALSE);
   gtk_stack_set_vhomogeneous (GTK_STACK (pane->stack), FALSE);
   gtk_widget_set_vexpand (pane->stack, TRUE);
-  gtk_widget_set_visible (pane->switcher, FALSE);
+  pane->tabs = gtk_scrolled_window_new ();
+  pane->n_kept = side == STUDIO_PANE_START ? 3 : 2;
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (pane->tabs), pane->switcher);
+  gtk_scrolled_window_set_propagate_natural_width (GTK_SCROLLED_WINDOW (pane->tabs), TRUE);
+  update_switcher (pane);
   gtk_widget_add_css_class (pane->box, "pane");
   gtk_widget_add_css_class (pane->box, side == STUDIO_PANE_START ? "pane-left" : "pane-right");
-  gtk_box_append (GTK_BOX (pane->box), pane->switcher);
+  gtk_box_append (GTK_BOX (pane->box), pane->tabs);
   gtk_box_append (GTK_BOX (pane->box), pane->stack);
   gtk_widget_set_parent (pane->box, GTK_WIDGET (self));
   pane->owner = GTK_WIDGET (self);
