@@ -305,15 +305,20 @@ has_gap (const GArray *values, guint from)
   return FALSE;
 }
 
-/* A row without its class is of no use; one with gaps, where these are not filled. */
+/* A row without its class is of no use; one with gaps, where these are not filled. A word such as “none” may be a
+ * class. */
 static gboolean
 is_left_out (const LoomCsvReader *reader, const Columns *columns, const GArray *x, guint from)
 {
   if (columns->missing == LOOM_CSV_MISSING_REFUSE)
     return FALSE;
-  if (columns->is_class
-      && loom_csv_is_missing (g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0))))
-    return TRUE;
+  if (columns->is_class)
+    {
+      const char *label = g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0));
+
+      if (label[0] == '\0' || strcmp (label, "?") == 0)
+        return TRUE;
+    }
   return columns->missing == LOOM_CSV_MISSING_DROP && has_gap (x, from);
 }
 

@@ -1,4 +1,6 @@
 /* The comparison is worked out when it is asked for, once a version of the document and scope. */
+#include <glib/gi18n.h>
+
 #include "ui/document/studio-comparison.h"
 
 #include <string.h>
@@ -167,7 +169,7 @@ mark_cards (StudioComparison *self, const StudioScene *scene)
   for (guint i = 0; i < scene->n_items; i++)
     if (scene->item[i].is_module && g_hash_table_contains (within, scene->item[i].kind)
         && !g_hash_table_contains (self->cards, scene->item[i].id))
-      put_mark (self->cards, g_strdup (scene->item[i].id), LOOM_DIFFERENCE_CHANGED, g_strdup ("inside"));
+      put_mark (self->cards, g_strdup (scene->item[i].id), LOOM_DIFFERENCE_CHANGED, g_strdup (_ ("inside")));
 }
 
 /* Ids of nodes of the old scope that are gone. */

@@ -2,6 +2,7 @@
 #include "ui/drawing/draw-mark.h"
 
 #include <math.h>
+#include <glib/gi18n.h>
 #include <pango/pangocairo.h>
 
 #include "ui/drawing/draw-card.h"
@@ -15,11 +16,11 @@ static const struct
   const char *sign, *word;
   gboolean dashed;
 } kinds[STUDIO_N_MARKS] = {
-  [STUDIO_MARK_ADDED] = { "+", "added", FALSE },
-  [STUDIO_MARK_REMOVED] = { "−", "removed", TRUE },
-  [STUDIO_MARK_CHANGED] = { "~", "changed", FALSE },
-  [STUDIO_MARK_RENAMED] = { "›", "renamed", FALSE },
-  [STUDIO_MARK_WOULD_CHANGE] = { "→", "would change", TRUE },
+  [STUDIO_MARK_ADDED] = { "+", N_ ("added"), FALSE },
+  [STUDIO_MARK_REMOVED] = { "−", N_ ("removed"), TRUE },
+  [STUDIO_MARK_CHANGED] = { "~", N_ ("changed"), FALSE },
+  [STUDIO_MARK_RENAMED] = { "›", N_ ("renamed"), FALSE },
+  [STUDIO_MARK_WOULD_CHANGE] = { "→", N_ ("would change"), TRUE },
 };
 
 const StudioColor *
@@ -40,7 +41,7 @@ studio_mark_sign (StudioMarkKind kind)
 const char *
 studio_mark_word (StudioMarkKind kind)
 {
-  return kinds[kind].word;
+  return _ (kinds[kind].word);
 }
 
 static void
@@ -57,7 +58,7 @@ draw_tab (cairo_t *cr, double x, double y, double most, StudioMarkKind kind, con
           const StudioTheme *theme)
 {
   const StudioColor *color = studio_theme_mark (theme, kind);
-  g_autofree char *text = g_strdup_printf ("%s %s", kinds[kind].sign, words == NULL ? kinds[kind].word : words);
+  g_autofree char *text = g_strdup_printf ("%s %s", kinds[kind].sign, words == NULL ? _ (kinds[kind].word) : words);
   g_autoptr (PangoLayout) layout
       = studio_small_text_new (context, words == NULL && most <= 0 ? kinds[kind].sign : text);
   double room = MAX (most - 12, 8);

@@ -145,12 +145,12 @@ refresh_row (Row *row)
   set_class (row->box, "history-undone", is_undone);
   gtk_widget_set_visible (row->saved, entry.is_saved);
   gtk_widget_set_visible (row->compare, !is_present);
+  const char *said_saved = entry.is_saved ? _ ("saved") : NULL;
   label = g_strjoin (", ", entry.name, time,
-                     is_present       ? _ ("present")
-                     : is_undone      ? _ ("undone")
-                     : entry.is_saved ? _ ("saved")
-                                      : NULL,
-                     entry.is_saved ? _ ("saved") : NULL, NULL);
+                     is_present  ? _ ("present")
+                     : is_undone ? _ ("undone")
+                                 : said_saved,
+                     is_present || is_undone ? said_saved : NULL, NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->box), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
 }
 

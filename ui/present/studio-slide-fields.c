@@ -13,6 +13,7 @@ struct _StudioSlideFields
   StudioSlides *slides;
   GtkWidget *box, *title, *text, *light, *everything, *pins;
   gboolean filling;
+  guint64 shown; /* serial of the slide whose words stand in the fields */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, GTK_TYPE_WIDGET)
@@ -125,11 +126,12 @@ fill_words (StudioSlideFields *self, const LoomSlide *slide)
 
   gtk_label_set_text (GTK_LABEL (self->light), light);
   gtk_widget_set_sensitive (self->everything, ids != NULL);
-  /* A field that one is typing in has its own words already. */
+  /* A field that one is typing in has its own words already, as long as it is about the same view. */
   if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->title)), slide->title) != 0)
     gtk_editable_set_text (GTK_EDITABLE (self->title), slide->title);
-  if (!gtk_widget_has_focus (self->text) && strcmp (text, slide->text) != 0)
+  if ((self->shown != slide->serial || !gtk_widget_has_focus (self->text)) && strcmp (text, slide->text) != 0)
     gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->text)), slide->text, -1);
+  self->shown = slide->serial;
 }
 
 static void

@@ -23,12 +23,18 @@ G_DEFINE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, GTK_TYPE_WIDGET)
 /* ---- commands ---------------------------------------------------------------------- */
 
 void
-studio_slides_pane_add (StudioSlidesPane *self)
+studio_slides_pane_add_slide (StudioSlidesPane *self, const LoomSlide *slide)
+{
+  studio_slides_add (self->slides, slide);
+  studio_slide_fields_focus_title (self->fields);
+}
+
+static void
+add_cb (StudioSlidesPane *self)
 {
   g_autoptr (LoomSlide) slide = studio_slide_capture (self->document, self->canvas);
 
-  studio_slides_add (self->slides, slide);
-  studio_slide_fields_focus_title (self->fields);
+  studio_slides_pane_add_slide (self, slide);
 }
 
 static void
@@ -125,7 +131,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 static GdkContentProvider *
 prepare_cb (GtkDragSource *source, double x, double y, GtkListBoxRow *row)
 {
-  return gdk_content_provider_new_typed (G_TYPE_INT, gtk_list_box_row_get_index (row));
+  return gdk_content_provider_new_typed (GTK_TYPE_LIST_BOX_ROW, row);
 }
 
 static void
@@ -141,7 +147,12 @@ drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioS
 {
   GtkWidget *row = gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (target));
 
-  studio_slides_move (self->slides, (guint)g_value_get_int (value),
+  GtkWidget *dragged = g_value_get_object (value);
+
+  /* A view of another lecture, in another window, is none of this list's. */
+  if (dragged == NULL || gtk_widget_get_parent (dragged) != gtk_widget_get_parent (row))
+    return FALSE;
+  studio_slides_move (self->slides, (guint)gtk_list_box_row_get_index (GTK_LIST_BOX_ROW (dragged)),
                       (guint)gtk_list_box_row_get_index (GTK_LIST_BOX_ROW (row)));
   return TRUE;
 }
@@ -150,7 +161,7 @@ static void
 make_draggable (StudioSlidesPane *self, GtkWidget *row)
 {
   GtkDragSource *source = gtk_drag_source_new ();
-  GtkDropTarget *target = gtk_drop_target_new (G_TYPE_INT, GDK_ACTION_MOVE);
+  GtkDropTarget *target = gtk_drop_target_new (GTK_TYPE_LIST_BOX_ROW, GDK_ACTION_MOVE);
 
   gtk_drag_source_set_actions (source, GDK_ACTION_MOVE);
   g_signal_connect (source, "prepare", G_CALLBACK (prepare_cb), row);
@@ -231,8 +242,7 @@ append_bar (StudioSlidesPane *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  append_button (self, bar, "list-add-symbolic", _ ("Add a view of what is seen now"),
-                 G_CALLBACK (studio_slides_pane_add));
+  append_button (self, bar, "list-add-symbolic", _ ("Add a view of what is seen now"), G_CALLBACK (add_cb));
   self->renew
       = append_button (self, bar, "view-refresh-symbolic", _ ("Let it show what is seen now"), G_CALLBACK (renew_cb));
   self->up = append_button (self, bar, "go-up-symbolic", _ ("Move up (Alt+Up)"), G_CALLBACK (up_cb));

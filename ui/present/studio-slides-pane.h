@@ -11,6 +11,6 @@ G_DECLARE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, STUDIO, SLIDES_PANE,
 
 StudioSlidesPane *studio_slides_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioSlides *slides);
 /* Adds a view of what is seen now, and waits for its title. */
-void studio_slides_pane_add (StudioSlidesPane *self);
+void studio_slides_pane_add_slide (StudioSlidesPane *self, const LoomSlide *slide);
 
 G_END_DECLS

@@ -108,6 +108,8 @@ studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAc
   GtkFileChooserNative *chooser = gtk_file_chooser_native_new (title, parent, action, accept, _ ("_Cancel"));
   g_autoptr (GtkFileFilter) filter = graph_filter ();
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (chooser), filter);
+  /* Who asked must not be closed meanwhile: the answer is for it. */
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (chooser), TRUE);
   if (path != NULL)
     {
       g_autofree char *name = g_path_get_dirname (path);

@@ -521,6 +521,11 @@ studio_page_update_actions (StudioPage *self)
   enable (self, "end-comparison", studio_page_is_comparing (self));
   enable (self, "zoom-to-selection", studio_document_n_selected (self->document) > 0);
   enable (self, "start-empty", empty && !self->start_empty);
+  /* Escape puts the pen away while one presents: elsewhere it would lie over the cards for good. */
+  enable (self, "spotlight", self->presenting);
+  enable (self, "pen", self->presenting);
+  enable (self, "eraser", self->presenting);
+  enable (self, "clear-drawing", self->presenting);
   gboolean on_disk = gtk_revealer_get_reveal_child (GTK_REVEALER (self->disk_bar));
   enable (self, "reload", on_disk);
   enable (self, "dismiss-disk", on_disk);

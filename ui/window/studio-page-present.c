@@ -94,6 +94,7 @@ studio_page_set_presenting (StudioPage *self, gboolean on)
   studio_page_show_keys (self);
   studio_page_show_caption (self);
   studio_page_present_slides (self);
+  studio_page_update_actions (self);
   studio_page_focus (self);
   studio_page_fit_soon (self);
 }

@@ -23,6 +23,9 @@ key_cb (GtkEventControllerKey *controller, guint keyval, guint keycode, GdkModif
 {
   if (!self->presenting || self->page == NULL)
     return GDK_EVENT_PROPAGATE;
+  /* The list of actions ends by Escape itself. */
+  if (gtk_widget_get_visible (GTK_WIDGET (self->action_list)))
+    return GDK_EVENT_PROPAGATE;
   if (studio_page_presenting_key (self->page, keyval, state))
     return GDK_EVENT_STOP;
   if (keyval != GDK_KEY_Escape || (state & (GDK_CONTROL_MASK | GDK_ALT_MASK)) != 0)

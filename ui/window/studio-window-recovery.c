@@ -3,6 +3,8 @@
 #include <glib/gstdio.h>
 
 #include "ui/document/studio-journal.h"
+#include "ui/window/studio-files.h"
+#include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -14,12 +16,36 @@ update_actions (StudioWindow *self)
     studio_window_enable (self, actions[i], offered);
 }
 
+/* Paths of journals that could not be read whole since Studio was started. */
+static GHashTable *
+damaged_journals (void)
+{
+  static GHashTable *damaged;
+
+  if (damaged == NULL)
+    damaged = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  return damaged;
+}
+
+/* Journals that no Studio has and that can be read, as far as is known; free with g_strfreev(). */
+static char **
+find_orphans (void)
+{
+  g_autofree char *folder = studio_journal_default_folder ();
+  g_auto (GStrv) all = studio_journal_orphans (folder);
+  g_autoptr (GStrvBuilder) found = g_strv_builder_new ();
+
+  for (guint i = 0; all[i] != NULL; i++)
+    if (!g_hash_table_contains (damaged_journals (), all[i]))
+      g_strv_builder_add (found, all[i]);
+  return g_strv_builder_end (found);
+}
+
 static void
 offer (StudioWindow *self)
 {
-  g_autofree char *folder = studio_journal_default_folder ();
   g_clear_pointer (&self->orphans, g_strfreev);
-  self->orphans = studio_journal_orphans (folder);
+  self->orphans = find_orphans ();
   g_autoptr (StudioJournalContent) content
       = self->orphans[0] != NULL ? studio_journal_read (self->orphans[0], NULL) : NULL;
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), content != NULL);
@@ -54,34 +80,49 @@ offer_the_next (StudioWindow *self)
       offer (l->data);
 }
 
-static gboolean
+/* The page for what a journal holds: the one that shows its file already, where nothing was edited yet, because a
+ * second one could not save under that name. */
+static StudioPage *
+page_for (StudioWindow *self, const char *journal)
+{
+  g_autoptr (StudioJournalContent) content = studio_journal_read (journal, NULL);
+  g_autoptr (GFile) file = content != NULL && content->path != NULL ? g_file_new_for_path (content->path) : NULL;
+  StudioPage *has = file != NULL ? studio_files_find_page (file) : NULL;
+
+  if (has == NULL || studio_page_get_window (has) != GTK_WINDOW (self)
+      || studio_document_is_edited (studio_page_get_document (has)) || studio_run_is_live (studio_page_get_run (has)))
+    return studio_window_get_free_page (self);
+  studio_window_show_page (self, has);
+  return has;
+}
+
+/* A journal that cannot be read whole is kept, and not offered again before the next start. */
+static void
 recover_first (StudioWindow *self)
 {
   g_autoptr (GError) error = NULL;
-  if (self->orphans == NULL || self->orphans[0] == NULL)
-    return FALSE;
-  /* A journal that cannot be read whole is kept, and not offered again before the next start. */
-  if (studio_page_recover (studio_window_get_free_page (self), self->orphans[0], &error))
+  g_autofree char *journal = g_strdup (self->orphans[0]);
+
+  if (!studio_page_recover (page_for (self, journal), journal, &error))
     {
-      offer_the_next (self);
-      return TRUE;
+      g_hash_table_add (damaged_journals (), g_steal_pointer (&journal));
+      studio_window_toast (self, error->message);
     }
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
-  studio_window_toast (self, error->message);
-  return FALSE;
+  offer_the_next (self);
 }
 
 void
 studio_window_recover (StudioWindow *self)
 {
-  recover_first (self);
+  if (self->orphans != NULL && self->orphans[0] != NULL)
+    recover_first (self);
 }
 
 void
 studio_window_recover_all (StudioWindow *self)
 {
-  while (recover_first (self))
-    ;
+  while (self->orphans != NULL && self->orphans[0] != NULL)
+    recover_first (self);
 }
 
 void
