@@ -64,8 +64,8 @@ put_any_attribute (LoomXml *out, const char *const *first, const char *const *se
 
 /* ---- nodes -------------------------------------------------------------- */
 
-void
-schema_put_words (LoomXml *out, const char *const *words)
+static void
+put_words (LoomXml *out, const char *const *words)
 {
   for (guint i = 0; words[i] != NULL; i++)
     loom_xml_put (out, words[i], "value", NULL);
@@ -86,7 +86,7 @@ schema_put_values (LoomXml *out, const LoomParamSpec *param)
       put_flag (out);
       break;
     case LOOM_PARAM_ENUM:
-      schema_put_words (out, param->choices);
+      put_words (out, param->choices);
       break;
     case LOOM_PARAM_DTYPE:
       for (int d = 0; d < LOOM_N_DTYPES; d++)
@@ -120,8 +120,9 @@ put_param (LoomXml *out, const LoomParamSpec *param)
     loom_xml_close (out);
 }
 
-void
-schema_put_fixed (LoomXml *out, const char *attribute, const char *value)
+/* An attribute that must be there with this value. */
+static void
+put_fixed (LoomXml *out, const char *attribute, const char *value)
 {
   loom_xml_open (out, "attribute", "name", attribute, NULL);
   loom_xml_put (out, value, "value", NULL);
@@ -135,12 +136,12 @@ put_group (LoomXml *out, const LoomOp *op, const LoomParamSpec *params, const ch
   g_autoptr (GPtrArray) own = g_ptr_array_new ();
 
   loom_xml_open (out, "group", NULL);
-  schema_put_fixed (out, "op", op->name);
+  put_fixed (out, "op", op->name);
   for (guint i = 0; params != NULL && params[i].name != NULL; i++)
     {
       g_ptr_array_add (own, (gpointer)params[i].name);
       if (i == 0 && first_value != NULL)
-        schema_put_fixed (out, params->name, first_value);
+        put_fixed (out, params->name, first_value);
       else
         put_param (out, params + i);
     }
@@ -170,7 +171,7 @@ put_op (LoomXml *out, const LoomOp *op)
     put_group (out, op, v->params, v->value);
   /* Within a module an argument may choose the variant, and then any of their parameters may stand here. */
   loom_xml_open (out, "group", NULL);
-  schema_put_fixed (out, "op", op->name);
+  put_fixed (out, "op", op->name);
   loom_xml_open (out, "attribute", "name", selector[0], NULL);
   put_pattern (out, EXPRESSION);
   loom_xml_close (out);

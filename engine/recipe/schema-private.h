@@ -6,8 +6,5 @@
 
 /* The alternatives for a value of this type, within a <choice>. */
 void schema_put_values (LoomXml *out, const LoomParamSpec *param);
-void schema_put_words (LoomXml *out, const char *const *words);
-/* An attribute that must be there with this value. */
-void schema_put_fixed (LoomXml *out, const char *attribute, const char *value);
 /* The attributes of an element of a training, as loom_attributes() has them; FALSE where it has none of the element. */
 gboolean schema_put_attributes (LoomXml *out, LoomTag tag);

@@ -41,19 +41,6 @@ is_class (LoomTask task)
   return task == LOOM_TASK_CLASSES || task == LOOM_TASK_POSITIONS;
 }
 
-const char *
-loom_task_title (LoomTask task)
-{
-  static const char *const titles[] = {
-    [LOOM_TASK_NONE] = "no target",
-    [LOOM_TASK_CLASSES] = "a class",
-    [LOOM_TASK_NUMBERS] = "numbers",
-    [LOOM_TASK_POSITIONS] = "a class for each position",
-  };
-
-  return titles[task];
-}
-
 static LoomTemplateShape
 shape_of (const LoomDatasetInfo *info)
 {

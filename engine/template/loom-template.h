@@ -28,7 +28,6 @@ typedef enum
 } LoomTask;
 
 LoomTask loom_template_task (const LoomDatasetInfo *info);
-const char *loom_task_title (LoomTask task); /* what is to be predicted: "a class" */
 
 /* The kinds that suit a data set whose ports are these, the likeliest first, NULL-terminated. (transfer container) */
 const LoomTemplateKind **loom_template_kinds (const LoomDatasetInfo *info);

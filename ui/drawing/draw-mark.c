@@ -33,12 +33,6 @@ studio_theme_mark (const StudioTheme *theme, StudioMarkKind kind)
 }
 
 const char *
-studio_mark_sign (StudioMarkKind kind)
-{
-  return kinds[kind].sign;
-}
-
-const char *
 studio_mark_word (StudioMarkKind kind)
 {
   return _ (kinds[kind].word);

@@ -20,7 +20,6 @@ typedef enum
 } StudioMarkKind;
 
 const StudioColor *studio_theme_mark (const StudioTheme *theme, StudioMarkKind kind);
-const char *studio_mark_sign (StudioMarkKind kind); /* "+" */
 const char *studio_mark_word (StudioMarkKind kind); /* "added" */
 
 /* An outline around this rectangle and, on its upper edge, a tab with sign and words, at most as wide as it is; words

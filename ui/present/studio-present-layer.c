@@ -260,12 +260,6 @@ studio_present_layer_set_colour (StudioPresentLayer *self, guint colour)
 }
 
 guint
-studio_present_layer_get_colour (StudioPresentLayer *self)
-{
-  return self->colour;
-}
-
-guint
 studio_present_layer_n_strokes (StudioPresentLayer *self)
 {
   return studio_ink_n_strokes (self->ink);

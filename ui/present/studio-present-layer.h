@@ -27,7 +27,6 @@ void studio_present_layer_set_tool (StudioPresentLayer *self, StudioTool tool);
 StudioTool studio_present_layer_get_tool (StudioPresentLayer *self);
 /* 0 … STUDIO_INK_COLOURS - 1; of the strokes that follow. */
 void studio_present_layer_set_colour (StudioPresentLayer *self, guint colour);
-guint studio_present_layer_get_colour (StudioPresentLayer *self);
 guint studio_present_layer_n_strokes (StudioPresentLayer *self);
 void studio_present_layer_clear (StudioPresentLayer *self);
 

@@ -83,8 +83,8 @@ studio_page_dup_run_sentence (StudioPage *self)
 }
 
 /* Studio finds the run again by the graph in its file. */
-char *
-studio_page_dup_checkpoint_sentence (StudioPage *self, gboolean stays)
+static char *
+dup_checkpoint_sentence (StudioPage *self, gboolean stays)
 {
   if (stays && studio_document_get_path (self->document) != NULL && studio_document_run_changes (self->document) == 0)
     return g_strdup (
@@ -116,7 +116,7 @@ ask_to_save (StudioPage *self, StudioAfter *after)
   g_autoptr (GString) body = g_string_new (_ ("What is not saved will be lost."));
   if (studio_run_is_live (self->run))
     {
-      g_autofree char *run = studio_page_dup_checkpoint_sentence (self, FALSE);
+      g_autofree char *run = dup_checkpoint_sentence (self, FALSE);
       g_string_append_printf (body, "\n\n%s", run);
     }
   AdwMessageDialog *dialog = studio_page_new_question (self, heading, body->str);
@@ -142,7 +142,7 @@ static void
 ask_to_stop (StudioPage *self, StudioAfter *after)
 {
   g_autofree char *run = studio_page_dup_run_sentence (self);
-  g_autofree char *checkpoint = studio_page_dup_checkpoint_sentence (self, TRUE);
+  g_autofree char *checkpoint = dup_checkpoint_sentence (self, TRUE);
   g_autofree char *body = g_strdup_printf ("%s %s", run, checkpoint);
   AdwMessageDialog *dialog = studio_page_new_question (self, _ ("Stop the run and close?"), body);
   adw_message_dialog_add_response (dialog, "stop", _ ("_Stop and Close"));

@@ -16,8 +16,9 @@ studio_page_is_untouched (StudioPage *self)
          && studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
 }
 
-void
-studio_page_take_document (StudioPage *self)
+/* Begins with what a run, a lesson and a selection are for a graph that was opened just now. */
+static void
+take_document (StudioPage *self)
 {
   studio_page_setup_run (self);
   studio_document_select_only (self->document, 0);
@@ -75,7 +76,7 @@ studio_page_open_file (StudioPage *self, GFile *file, GError **error)
       return FALSE;
     }
   studio_files_remember (path);
-  studio_page_take_document (self);
+  take_document (self);
   return TRUE;
 }
 
@@ -84,7 +85,7 @@ studio_page_open_text (StudioPage *self, const char *text, gssize length, GError
 {
   if (!studio_document_open_text (self->document, text, length, NULL, error))
     return FALSE;
-  studio_page_take_document (self);
+  take_document (self);
   return TRUE;
 }
 

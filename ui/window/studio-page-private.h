@@ -118,8 +118,6 @@ void studio_page_save_over (StudioPage *self, StudioAfter *after);      /* the s
 void studio_page_save_elsewhere (StudioPage *self, StudioAfter *after); /* asks where */
 void studio_page_save (StudioPage *self);
 void studio_page_save_as (StudioPage *self);
-/* Begins with what a run, a lesson and a selection are for a graph that was opened just now. */
-void studio_page_take_document (StudioPage *self);
 void studio_page_export_map (StudioPage *self);
 void studio_page_export_chart (StudioPage *self, const char *what);
 

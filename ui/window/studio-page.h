@@ -66,8 +66,6 @@ gboolean studio_page_is_asking (StudioPage *self);
 void studio_page_let_go (StudioPage *self);
 /* "“LeNet” is training, at step 75 of 3,200." */
 char *studio_page_dup_run_sentence (StudioPage *self);
-/* Where its run can be continued from, once it has ended. stays: what is shown is in its file then. */
-char *studio_page_dup_checkpoint_sentence (StudioPage *self, gboolean stays);
 
 /* ---- looks ---- */
 

@@ -12,8 +12,9 @@ window_of (StudioPage *page)
   return STUDIO_WINDOW (gtk_widget_get_root (GTK_WIDGET (page)));
 }
 
-gboolean
-studio_window_present_file (GFile *file)
+/* TRUE when a page of any window has this file already; it is shown. */
+static gboolean
+present_file (GFile *file)
 {
   StudioPage *has = studio_files_find_page (file);
   if (has == NULL)
@@ -31,7 +32,7 @@ studio_window_open_file (StudioWindow *self, GFile *file)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (StudioPage) page = NULL;
-  if (studio_window_present_file (file))
+  if (present_file (file))
     return;
   gboolean here = studio_page_is_untouched (self->page);
   page = here ? g_object_ref (self->page) : g_object_ref_sink (studio_page_new ());

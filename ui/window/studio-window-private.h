@@ -53,7 +53,6 @@ AdwTabPage *studio_window_get_meant_tab (StudioWindow *self);
 void studio_window_close_tab (StudioWindow *self);
 void studio_window_close_other_tabs (StudioWindow *self);
 void studio_window_tab_to_window (StudioWindow *self);
-void studio_window_update_tab_actions (StudioWindow *self);
 
 /* ---- the header bar (-header.c) ---- */
 void studio_window_setup_header (StudioWindow *self);

@@ -23,6 +23,8 @@ studio_window_get_nth_page (StudioWindow *self, guint i)
   return page_of (adw_tab_view_get_nth_page (self->tab_view, (int)i));
 }
 
+static void update_tab_actions (StudioWindow *self);
+
 AdwTabPage *
 studio_window_get_tab (StudioWindow *self, StudioPage *page)
 {
@@ -167,7 +169,7 @@ selected_cb (StudioWindow *self)
   if (self->room_shown < 0)
     studio_window_update_room (self);
   studio_window_update_header (self);
-  studio_window_update_tab_actions (self);
+  update_tab_actions (self);
 }
 
 /* ---- coming and going -------------------------------------------------------------------------- */
@@ -180,7 +182,7 @@ attached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self
   g_signal_connect (page, "room", G_CALLBACK (room_cb), self);
   g_signal_connect (page, "attention", G_CALLBACK (attention_cb), self);
   page_changed_cb (page, self);
-  studio_window_update_tab_actions (self);
+  update_tab_actions (self);
 }
 
 /* The last page takes the window with it, whether it was closed or went to another one. */
@@ -190,7 +192,7 @@ detached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self
   g_signal_handlers_disconnect_by_data (page_of (tab), self);
   if (self->closing)
     return;
-  studio_window_update_tab_actions (self);
+  update_tab_actions (self);
   if (adw_tab_view_get_n_pages (view) == 0)
     gtk_window_close (GTK_WINDOW (self));
 }
@@ -268,8 +270,8 @@ studio_window_tab_to_window (StudioWindow *self)
   adw_tab_view_transfer_page (self->tab_view, tab, create_window_cb (self->tab_view, self), 0);
 }
 
-void
-studio_window_update_tab_actions (StudioWindow *self)
+static void
+update_tab_actions (StudioWindow *self)
 {
   static const char *const several[]
       = { "next-tab", "previous-tab", "tab-left", "tab-right", "tab-to-window", "close-other-tabs" };

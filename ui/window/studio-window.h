@@ -13,8 +13,6 @@ G_DECLARE_FINAL_TYPE (StudioWindow, studio_window, STUDIO, WINDOW, AdwApplicatio
 
 /* With one page, in which nothing is yet. */
 StudioWindow *studio_window_new (AdwApplication *application);
-/* TRUE when a page of any window has this file already; it is shown. */
-gboolean studio_window_present_file (GFile *file);
 /* In the page that is seen where nothing was done in that yet, else in one of its own. */
 void studio_window_open_file (StudioWindow *self, GFile *file);
 
