@@ -62,6 +62,7 @@ void inspector_add_typing (InspectorRow *row);
 void inspector_settle (StudioInspector *self);
 /* Forgets it: the row goes. */
 void inspector_drop_typing (InspectorRow *row);
+/* Shows beside a formula what it comes to; text: what the file keeps. */
 void inspector_show_result (InspectorRow *row, const char *text);
 /* A drag across the row's field changes its number. */
 void inspector_add_number_drag (InspectorRow *row);

@@ -262,6 +262,7 @@ inspector_refresh_row (InspectorRow *row)
       gboolean means_default = value == NULL && (text[0] == '\0' || g_strcmp0 (text, row->spec.def) == 0);
       GtkWidget *focus = gtk_widget_get_focus_child (row->editor);
 
+      inspector_show_result (row, shown);
       if (strcmp (text, shown) == 0 || means_default || (wrong != NULL && focus != NULL))
         return;
       gtk_editable_set_text (GTK_EDITABLE (row->editor), shown);
