@@ -84,14 +84,14 @@ def body(t):
         card = "root_d"
         g = s.look()
         s.click(g.cards[card])
-        g = s.wait("parameters", lambda g: g.find("Parameters", x0=pane(g)[0]), 2)
-        t.ok(inside(g.find("Parameters", x0=pane(g)[0])[0], pane(g)), "a card's parameters begin at the top")
-        wheel_over_fields(t, s, "Parameters")
+        g = s.wait("parameters", lambda g: g.find("Name", x0=pane(g)[0]), 2)
+        t.ok(inside(g.find("Name", x0=pane(g)[0])[0], pane(g)), "a card's parameters begin at the top")
+        wheel_over_fields(t, s, "Name")
         end_of_pane(t, s, "Documentation")
         other = next(c for c in sorted(g.cards) if c != card)
         s.click(g.cards[other])
         g = s.wait("another card", lambda g: g.state["selected"] == other, 2)
-        t.ok(inside(g.find("Parameters", x0=pane(g)[0])[0], pane(g)), "and the next card's begin at the top again")
+        t.ok(inside(g.find("Name", x0=pane(g)[0])[0], pane(g)), "and the next card's begin at the top again")
 
     folder = os.path.join(os.path.dirname(s.folder), os.path.basename(s.folder) + "-graphs")
     os.makedirs(folder, exist_ok=True)
