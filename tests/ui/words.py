@@ -24,7 +24,7 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 def run(*words, **options):
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode != 0:
-        print("Bail out! %s: %s" % (words[0], done.stdout[-3000:].replace("\n", " / ")))
+        print("Bail out! %s: %s" % (words[0], done.stdout[-3000:]))
         sys.exit(1)
     return done.stdout
 
@@ -61,10 +61,9 @@ def template(folder):
 
 def longer(text):
     """In brackets and half as long again, in words that may go to the next line; what printf() and keys read stays."""
-    body = text.strip("\n")
-    begin = text[:len(text) - len(text.lstrip("\n"))]
+    body = text.rstrip("\n")
     more = "".join("x" if i % 5 else " " for i in range(max(len(body) * 2 // 5, 3)))
-    return begin + "⟦" + body + more.rstrip() + "⟧" + text[len(begin) + len(body):]
+    return "⟦" + body + more.rstrip() + "⟧" + text[len(body):]
 
 
 def collect_data(folder):
