@@ -150,7 +150,33 @@ def on_a_wire(t, s):
     s.key("ctrl+z")
     g = s.wait("undone", lambda g: sorted(g.wires) == before, 2)
     t.ok(len(g.cards) == 3, "in one step")
+    library(t, s, wire)
     s.key("ctrl+z", "ctrl+z")
+
+
+def library(t, s, wire):
+    """A module of the library is searched, dragged and typed like a layer."""
+    g = s.look()
+    before, cards = sorted(g.wires), set(g.cards)
+    search = [r for k, n, r in g.widgets if "Search" in k and r[0] < g.canvas[0]]
+    s.click(search[0], 3)
+    s.type("residual")
+    time.sleep(0.6)  # a search waits for the end of typing
+    g = s.wait("row of the library", lambda g: g.find("Residual block", kind="Label", x1=g.canvas[0]), 2)
+    s.drag(middle(g.find("Residual block", kind="Label", x1=g.canvas[0])[0]), wire)
+    g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
+    names = sorted(w[:2] for w in g.wires)
+    t.ok(names == [("data", "linear"), ("linear", "residual_block"), ("residual_block", "linear_2")],
+         "a module of the library is dragged into a wire")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: sorted(g.wires) == before, 2)
+    s.click(g.cards["data"])
+    s.type("residual block")
+    s.key("Return")
+    g = s.wait("typed", lambda g: "residual_block" in g.cards, 2)
+    t.ok(set(g.cards) == cards | {"residual_block"}, "and is found by typing on the canvas")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: set(g.cards) == cards, 2)
 
 
 FAULTY = """<?xml version="1.0" encoding="UTF-8"?>

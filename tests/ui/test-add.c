@@ -1,6 +1,9 @@
 /* Adding nodes: what fits where, how a search is ranked, and what each way of adding leaves in the graph. */
+#include <glib/gstdio.h>
+
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-document-add.h"
+#include "ui/document/studio-library.h"
 #include "ui/document/studio-search.h"
 #include "ui/scene/studio-geometry.h"
 
@@ -332,9 +335,112 @@ test_dropped (void)
   g_assert_cmpstr (before, ==, after);
 }
 
+/* ---- from the library --------------------------------------------------------- */
+
+static const char block[]
+    = "<graph xmlns='urn:gradloom:graph' version='1'><module name='block'>"
+      "<node id='x' op='module_input'/><node id='act' op='relu'/>"
+      "<node id='y' op='module_output'/><wire from='x' to='act'/><wire from='act' to='y'/></module>"
+      "<node id='block' module='block'/></graph>";
+
+/* Of the same name, and another module. */
+static const char other_block[] = "<graph xmlns='urn:gradloom:graph' version='1'><module name='block'>"
+                                  "<node id='x' op='module_input'/><node id='y' op='module_output'/>"
+                                  "<wire from='x' to='y'/></module><node id='block' module='block'/></graph>";
+
+static void
+count_cb (StudioLibrary *library, guint *n)
+{
+  (*n)++;
+}
+
+/* A module of the library is added like an operator, its definition comes along once, and all is one step. */
+static void
+test_library (void)
+{
+  g_autoptr (StudioDocument) from = document_load (block), document = document_load (chain),
+                             taken = document_load (other_block);
+  g_autoptr (GPtrArray) entries = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *before = document_text (document), *taken_before = document_text (taken), *path = NULL, *said = NULL;
+  StudioAddPlace place;
+  StudioScene *scene, *ghost;
+  StudioSearchKey *key;
+  const StudioLibraryEntry *entry;
+  guint n_changes = 0;
+  guint64 serial;
+
+  g_signal_connect (studio_library_get_default (), "changed", G_CALLBACK (count_cb), &n_changes);
+  path = studio_library_save (from, "block", NULL, &error);
+  g_signal_handlers_disconnect_by_data (studio_library_get_default (), &n_changes);
+  g_assert_no_error (error);
+  g_assert_cmpuint (n_changes, ==, 1);
+  entries = studio_library_list (NULL);
+  g_assert_cmpuint (entries->len, ==, 1); /* without the window there are no resources */
+  entry = entries->pdata[0];
+  g_assert_cmpstr (entry->reference, ==, "own/block");
+  key = studio_search_key_new_text (entry->name, entry->title, entry->doc);
+  g_assert_cmpuint (studio_search_rank (key, "bloc"), >, 0);
+  studio_search_key_free (key);
+
+  /* In a wire; what a drag shows before changes nothing. */
+  scene = studio_document_get_scene (document);
+  place = (StudioAddPlace){ .kind = STUDIO_ADD_ON_WIRE, .x = 200, .y = 40, .serial = scene->link[0].serial };
+  ghost = studio_document_preview (document, entry->reference, TRUE, &place);
+  g_assert_nonnull (ghost);
+  g_assert_cmpuint (ghost->item[0].n_inputs, ==, 1);
+  studio_scene_free (ghost);
+  g_assert_null (studio_document_undo_name (document));
+  serial = studio_document_add (document, entry->reference, TRUE, NULL, &place, &said);
+  g_assert_cmpuint (serial, !=, 0);
+  g_assert_null (said);
+  g_assert_cmpuint (document_serial (document, "block"), ==, serial);
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 2);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Insert block");
+
+  /* The second one shares the definition. */
+  place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = document_serial (document, "fc") };
+  g_assert_cmpuint (studio_document_add (document, entry->reference, TRUE, NULL, &place, NULL), !=, 0);
+  g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 2);
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 3);
+  g_assert_true (studio_document_undo (document));
+  g_assert_true (studio_document_undo (document));
+  g_free (g_steal_pointer (&said));
+  said = document_text (document);
+  g_assert_cmpstr (said, ==, before);
+  g_assert_null (studio_document_undo_name (document));
+
+  /* A different module of that name stays what it is. */
+  place = (StudioAddPlace){ .kind = STUDIO_ADD_AT, .x = 400, .y = 400 };
+  g_assert_cmpuint (studio_document_add (taken, entry->reference, TRUE, NULL, &place, NULL), !=, 0);
+  g_assert_nonnull (loom_graph_find_module (studio_document_get_graph (taken), "block_2"));
+  g_assert_cmpuint (studio_document_module_uses (taken, "block"), ==, 1);
+  g_assert_true (studio_document_undo (taken));
+  g_free (g_steal_pointer (&said));
+  said = document_text (taken);
+  g_assert_cmpstr (said, ==, taken_before);
+
+  /* Within itself it may not stand, and nothing remains of the attempt. */
+  g_free (g_steal_pointer (&said));
+  g_clear_pointer (&before, g_free);
+  before = document_text (from);
+  studio_document_enter (from, document_serial (from, "block"));
+  g_assert_cmpuint (studio_document_scope_depth (from), ==, 1);
+  g_assert_cmpuint (studio_document_add (from, entry->reference, TRUE, NULL, &place, &said), ==, 0);
+  g_assert_nonnull (said);
+  g_free (g_steal_pointer (&said));
+  said = document_text (from);
+  g_assert_cmpstr (said, ==, before);
+  g_remove (path);
+  g_assert_cmpuint (studio_document_add (document, entry->reference, TRUE, NULL, &place, NULL), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
+  g_autofree char *home = g_dir_make_tmp ("gradloom-add-XXXXXX", NULL);
+
+  g_setenv ("XDG_DATA_HOME", home, TRUE); /* before GLib looks at it for the first time */
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/add/behind", test_behind);
   g_test_add_func ("/add/added", test_added);
@@ -342,6 +448,7 @@ main (int argc, char **argv)
   g_test_add_func ("/add/inserted", test_inserted);
   g_test_add_func ("/add/dropped", test_dropped);
   g_test_add_func ("/add/order", test_order);
+  g_test_add_func ("/add/library", test_library);
   g_test_add_func ("/add/never-red", test_never_red);
   g_test_add_func ("/add/speed", test_speed);
   return g_test_run ();

@@ -77,6 +77,7 @@ def collect_data(folder):
                         text = f.read()
                     words.update("".join(STRING.findall(m)) for m in re.findall(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', text))
                     words.update(STRING.findall(text))
+                    words.update(html.unescape(doc) for doc in re.findall(r"<doc>([^<\n]*)</doc>", text))
                     words.add(os.path.splitext(name)[0])
     with open(os.path.join(folder, "data.txt"), "w", encoding="utf-8") as f:
         for word in sorted(words):

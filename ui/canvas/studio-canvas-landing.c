@@ -206,6 +206,7 @@ static gboolean
 drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioCanvas *self)
 {
   const StudioDragOp *drag = g_value_get_boxed (value);
+  g_autofree char *said = NULL;
   StudioAddPlace place;
   guint64 serial;
 
@@ -213,7 +214,9 @@ drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioC
   if (drag == NULL)
     return FALSE;
   place = place_at (self, drag, x, y);
-  serial = studio_document_add (self->document, drag->name, drag->is_module, NULL, &place, NULL);
+  serial = studio_document_add (self->document, drag->name, drag->is_module, NULL, &place, &said);
+  if (said != NULL)
+    studio_canvas_say (self, said);
   if (serial == 0)
     return FALSE;
   studio_canvas_focus_item (self, studio_scene_find (studio_canvas_scene (self), serial), FALSE);

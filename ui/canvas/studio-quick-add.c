@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/document/studio-library.h"
 #include "ui/scene/studio-routes.h"
 
 typedef struct
@@ -214,6 +215,34 @@ chose_cb (StudioChooser *chooser, const StudioChoice *choice, const char *text, 
     }
 }
 
+/* name: by which studio_document_add() knows it. */
+static void
+add_module_row (StudioChooser *chooser, const char *name, const char *title, const char *side, gboolean is_second,
+                StudioSearchKey *key)
+{
+  StudioChoice *choice
+      = studio_chooser_add (chooser, "view-grid-symbolic", title, is_second ? _ ("new, connected") : side, key);
+
+  choice->is_second = is_second;
+  choice->fit = STUDIO_FIT_UNKNOWN;
+  choice->name = g_strdup (name);
+  choice->is_module = TRUE;
+}
+
+static void
+add_library_rows (StudioChooser *chooser, gboolean is_second)
+{
+  g_autoptr (GPtrArray) entries = studio_library_list (NULL);
+
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const StudioLibraryEntry *entry = entries->pdata[i];
+
+      add_module_row (chooser, entry->reference, entry->title, entry->is_own ? _ ("Your library") : _ ("Library"),
+                      is_second, studio_search_key_new_text (entry->name, entry->title, entry->doc));
+    }
+}
+
 void
 studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gboolean is_second)
 {
@@ -249,15 +278,12 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
       if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_element_get (e, "name") != NULL)
         {
           const char *name = loom_element_get (e, "name");
-          StudioChoice *choice = studio_chooser_add (chooser, "view-grid-symbolic", name,
-                                                     is_second ? _ ("new, connected") : _ ("Module"),
-                                                     studio_search_key_new_text (name, name, "module"));
 
-          choice->is_second = is_second;
-          choice->name = g_strdup (name);
-          choice->is_module = TRUE;
+          add_module_row (chooser, name, name, _ ("Module"), is_second,
+                          studio_search_key_new_text (name, name, "module"));
         }
     }
+  add_library_rows (chooser, is_second);
 }
 
 static void

@@ -194,6 +194,38 @@ module_reaches (const LoomGraph *graph, const char *module, const char *wanted, 
   return FALSE;
 }
 
+/* Whether an instance of this module may stand in the shown scope. The error calls it by the name that it came with. */
+static gboolean
+may_stand_here (StudioDocument *document, const char *module, const char *called, GError **error)
+{
+  const LoomElement *scope = studio_document_get_scope (document);
+
+  if (loom_element_tag (scope) != LOOM_TAG_MODULE
+      || !module_reaches (document->graph, module, loom_element_get (scope, "name"), 0))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
+               _ ("Module %s cannot be pasted here: it would hold itself. Leave the module first."), called);
+  return FALSE;
+}
+
+char *
+studio_clipboard_bring_module (StudioDocument *document, const LoomGraph *graph, const char *module, GError **error)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  const char *now;
+
+  if (loom_graph_find_module (graph, module) == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, _ ("There is no module %s."), module);
+      return NULL;
+    }
+  paste_modules (document, loom_graph_root (graph), names);
+  now = g_hash_table_lookup (names, module);
+  if (now == NULL)
+    now = module;
+  return may_stand_here (document, now, module, error) ? g_strdup (now) : NULL;
+}
+
 static char *
 map_end (const char *end, GHashTable *ids)
 {
@@ -358,21 +390,17 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
                   : g_strdup_printf (ngettext ("Paste %u node", "Paste %u nodes", n), n);
   studio_document_begin (document, step);
   paste_modules (document, root, names);
-  if (loom_element_tag (scope) == LOOM_TAG_MODULE)
-    for (guint i = 0; i < loom_element_n_children (root); i++)
-      {
-        const LoomElement *e = loom_element_child (root, i);
-        const char *module = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
-        const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *e = loom_element_child (root, i);
+      const char *module = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
 
-        if (module == NULL
-            || !module_reaches (document->graph, now != NULL ? now : module, loom_element_get (scope, "name"), 0))
-          continue;
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-                     _ ("Module %s cannot be pasted here: it would hold itself. Leave the module first."), module);
-        studio_document_cancel (document);
-        return FALSE;
-      }
+      if (module == NULL || may_stand_here (document, now != NULL ? now : module, module, error))
+        continue;
+      studio_document_cancel (document);
+      return FALSE;
+    }
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
       LoomElement *e = loom_element_child (root, i), *copy, *place;

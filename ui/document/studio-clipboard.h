@@ -16,4 +16,10 @@ char *studio_clipboard_copy_module (StudioDocument *document, const char *module
  * NAME_2. PARSE error when the text is no graph. */
 gboolean studio_clipboard_paste (StudioDocument *document, const char *text, double x, double y, GError **error);
 
+/* The module of another graph with those that it uses, as a paste brings them, but without an instance. The caller has
+ * begun a transaction, and cancels it where this fails. Gives the module's name in the document (transfer full), or
+ * NULL with an error: SCHEMA where there is no such module, CYCLE where the shown module would come to hold itself. */
+char *
+studio_clipboard_bring_module (StudioDocument *document, const LoomGraph *graph, const char *module, GError **error);
+
 G_END_DECLS

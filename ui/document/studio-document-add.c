@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-arrange.h"
+#include "ui/document/studio-library.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
@@ -21,6 +23,8 @@ typedef struct
   StudioScene *scene;
   const LoomOp *op;          /* NULL: a module */
   const LoomElement *module; /* its definition */
+  LoomGraph *library;        /* where that is copied from; NULL: it is in the document */
+  char *name;                /* of the operator or module */
   LoomElement *node;         /* detached */
   char *id;
   GPtrArray *from, *to; /* texts of the wires' ends */
@@ -37,6 +41,8 @@ fresh_clear (Fresh *fresh)
 {
   if (fresh->node != NULL)
     loom_element_free (fresh->node);
+  g_clear_pointer (&fresh->library, loom_graph_unref);
+  g_free (fresh->name);
   g_free (fresh->id);
   g_free (fresh->moved);
   g_ptr_array_unref (fresh->from);
@@ -54,14 +60,18 @@ fresh_init (Fresh *fresh, StudioDocument *self, const char *name, gboolean is_mo
   fresh->from = g_ptr_array_new_with_free_func (g_free);
   fresh->to = g_ptr_array_new_with_free_func (g_free);
   fresh->op = is_module ? NULL : loom_op (name);
-  fresh->module = is_module ? loom_graph_find_module (self->graph, name) : NULL;
+  fresh->library = is_module ? studio_library_find (name, &fresh->name) : NULL;
+  if (fresh->library == NULL)
+    fresh->name = g_strdup (name);
+  if (is_module)
+    fresh->module = loom_graph_find_module (fresh->library != NULL ? fresh->library : self->graph, fresh->name);
   if (fresh->op == NULL && fresh->module == NULL)
     return FALSE;
   studio_document_get_net (self);
   fresh->scene = studio_document_get_scene (self);
-  fresh->id = loom_scope_free_id (scope, name);
+  fresh->id = loom_scope_free_id (scope, fresh->name);
   fresh->node = fresh->op != NULL ? studio_fit_fresh_node (fresh->op, fresh->id)
-                                  : loom_element_new (LOOM_TAG_NODE, "id", fresh->id, "module", name, NULL);
+                                  : loom_element_new (LOOM_TAG_NODE, "id", fresh->id, "module", fresh->name, NULL);
   return TRUE;
 }
 
@@ -494,19 +504,44 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
   return FALSE;
 }
 
-/* Puts the node, which is wired as it will be, into the graph. */
+/* Copies the definition into the document, where the node is of a module of the library. */
+static gboolean
+bring (Fresh *fresh, char **said)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *name = NULL;
+
+  if (fresh->library == NULL)
+    return TRUE;
+  name = studio_clipboard_bring_module (fresh->document, fresh->library, fresh->name, &error);
+  if (name != NULL)
+    loom_element_set_detached (fresh->node, "module", name);
+  else if (said != NULL)
+    {
+      g_free (*said);
+      *said = g_strdup (error->message);
+    }
+  return name != NULL;
+}
+
+/* Puts the node, which is wired as it will be, into the graph; 0 where it may not stand there. */
 static guint64
-put (Fresh *fresh, const char *name, const StudioAddPlace *place)
+put (Fresh *fresh, const StudioAddPlace *place, char **said)
 {
   StudioDocument *self = fresh->document;
   LoomElement *scope = studio_document_get_scope (self);
   g_autoptr (StudioScene) alone = lone_scene (fresh);
   g_autofree char *step = g_strdup_printf (
-      place->kind == STUDIO_ADD_ON_WIRE && fresh->replaced != 0 ? _ ("Insert %s") : _ ("Add %s"), name);
+      place->kind == STUDIO_ADD_ON_WIRE && fresh->replaced != 0 ? _ ("Insert %s") : _ ("Add %s"), fresh->name);
   guint64 serial;
 
   find_corner (fresh, place, &alone->item[0]);
   studio_document_begin (self, step);
+  if (!bring (fresh, said))
+    {
+      studio_document_cancel (self);
+      return 0;
+    }
   serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh->node)));
   if (fresh->replaced != 0)
     studio_document_remove_element (self, loom_graph_by_serial (self->graph, fresh->replaced));
@@ -542,7 +577,7 @@ studio_document_add (StudioDocument *self, const char *name, gboolean is_module,
   param = fresh.op != NULL ? studio_fit_first_param (fresh.op) : NULL;
   if (value != NULL && param != NULL)
     loom_element_set_detached (fresh.node, param->name, value);
-  return join (&fresh, place, said) ? put (&fresh, name, place) : 0;
+  return join (&fresh, place, said) ? put (&fresh, place, said) : 0;
 }
 
 guint64
@@ -562,7 +597,7 @@ studio_document_add_with (StudioDocument *self, const char *op, const char *attr
       *equals = '\0';
       loom_element_set_detached (fresh.node, parts[i], equals + 1);
     }
-  return join (&fresh, place, NULL) ? put (&fresh, op, place) : 0;
+  return join (&fresh, place, NULL) ? put (&fresh, place, NULL) : 0;
 }
 
 StudioScene *

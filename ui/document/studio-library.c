@@ -9,11 +9,41 @@
 
 #define RESOURCES "/org/gradloom/Studio/library"
 
+struct _StudioLibrary
+{
+  GObject parent_instance;
+};
+
+G_DEFINE_FINAL_TYPE (StudioLibrary, studio_library, G_TYPE_OBJECT)
+
+static void
+studio_library_class_init (StudioLibraryClass *klass)
+{
+  g_signal_new ("changed", STUDIO_TYPE_LIBRARY, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+studio_library_init (StudioLibrary *self)
+{
+}
+
+StudioLibrary *
+studio_library_get_default (void)
+{
+  static StudioLibrary *library;
+
+  if (library == NULL)
+    library = g_object_new (STUDIO_TYPE_LIBRARY, NULL);
+  return library;
+}
+
 static void
 entry_free (StudioLibraryEntry *entry)
 {
   g_free (entry->name);
   g_free (entry->doc);
+  g_free (entry->title);
+  g_free (entry->reference);
   g_free (entry->text);
   g_free (entry);
 }
@@ -24,19 +54,33 @@ own_folder (void)
   return g_build_filename (g_get_user_data_dir (), "gradloom", "library", NULL);
 }
 
-/* The module that a text's only instance uses; NULL where it is no such graph. */
-static char *
-find_module (const char *text, char **doc)
+static LoomGraph *
+read_text (const char *text)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "the library", faults, NULL);
-  LoomElement *node = graph != NULL ? loom_element_find (loom_graph_root (graph), LOOM_TAG_NODE) : NULL;
-  const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
-  LoomElement *words = graph != NULL ? loom_element_find (loom_graph_root (graph), LOOM_TAG_DOC) : NULL;
 
+  return loom_graph_read_data (text, strlen (text), "the library", faults, NULL);
+}
+
+/* The module that a text's first instance uses, beside which there may be an input that shows it; NULL where it is no
+ * such graph. */
+static char *
+find_module (const char *text, char **doc, char **title)
+{
+  g_autoptr (LoomGraph) graph = read_text (text);
+  LoomElement *root = graph != NULL ? loom_graph_root (graph) : NULL, *words;
+  const char *module = NULL;
+
+  for (guint i = 0; root != NULL && i < loom_element_n_children (root) && module == NULL; i++)
+    if (loom_element_tag (loom_element_child (root, i)) == LOOM_TAG_NODE)
+      module = loom_element_get (loom_element_child (root, i), "module");
   if (module == NULL || loom_graph_find_module (graph, module) == NULL)
     return NULL;
+  words = loom_element_find (root, LOOM_TAG_DOC);
   *doc = words != NULL ? g_strdup (loom_element_text (words)) : NULL;
+  *title = g_strdup (loom_element_get (root, "name"));
+  if (*title == NULL)
+    *title = g_strdup (module);
   return g_strdup (module);
 }
 
@@ -47,9 +91,12 @@ add_entry (GPtrArray *list, char *text, gboolean is_own)
 
   entry->text = text;
   entry->is_own = is_own;
-  entry->name = find_module (text, &entry->doc);
+  entry->name = find_module (text, &entry->doc, &entry->title);
   if (entry->name != NULL)
-    g_ptr_array_add (list, entry);
+    {
+      entry->reference = g_strdup_printf ("%s/%s", is_own ? "own" : "gradloom", entry->name);
+      g_ptr_array_add (list, entry);
+    }
   else
     entry_free (entry);
 }
@@ -123,24 +170,52 @@ studio_library_save (StudioDocument *document, const char *module, const char *f
     }
   file = g_strdup_printf ("%s.xml", module);
   path = g_build_filename (own, file, NULL);
-  return g_file_set_contents (path, text, -1, error) ? g_steal_pointer (&path) : NULL;
+  if (!g_file_set_contents (path, text, -1, error))
+    return NULL;
+  g_signal_emit_by_name (studio_library_get_default (), "changed");
+  return g_steal_pointer (&path);
+}
+
+LoomGraph *
+studio_library_find (const char *reference, char **module)
+{
+  g_autoptr (GPtrArray) entries = NULL;
+
+  if (strchr (reference, '/') == NULL)
+    return NULL;
+  entries = studio_library_list (NULL);
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const StudioLibraryEntry *entry = entries->pdata[i];
+
+      if (strcmp (entry->reference, reference) != 0)
+        continue;
+      *module = g_strdup (entry->name);
+      return read_text (entry->text);
+    }
+  return NULL;
 }
 
 guint64
 studio_library_add (StudioDocument *document, const StudioLibraryEntry *entry, double x, double y, GError **error)
 {
-  g_autofree char *step = g_strdup_printf (_ ("Add %s from the library"), entry->name);
-  gboolean ok;
+  g_autofree char *step = g_strdup_printf (_ ("Add %s from the library"), entry->name), *id = NULL, *module = NULL;
+  g_autoptr (LoomGraph) graph = read_text (entry->text);
+  LoomElement *scope = studio_document_get_scope (document);
+  guint64 serial;
 
   studio_document_begin (document, step);
-  ok = studio_clipboard_paste (document, entry->text, x, y, error);
-  /* A paste that failed has taken everything back, and ended the step. */
-  if (!ok)
+  module = studio_clipboard_bring_module (document, graph, entry->name, error);
+  if (module == NULL)
     {
-      if (document->depth > 0)
-        studio_document_cancel (document);
+      studio_document_cancel (document);
       return 0;
     }
+  id = loom_scope_free_id (scope, entry->name);
+  serial = loom_element_serial (
+      studio_document_insert (document, scope, loom_element_new (LOOM_TAG_NODE, "id", id, "module", module, NULL)));
+  studio_document_place (document, id, x, y);
   studio_document_end (document);
-  return studio_document_get_selected (document, 0);
+  studio_document_select_only (document, serial);
+  return serial;
 }

@@ -1,4 +1,4 @@
-/* The palette's rows come from the operator table; the modules of the graph follow below them.
+/* The palette's rows come from the operator table; the modules of the graph and of the library follow below them.
  *
  * Of each category the layers of a first course are there at once, and a row that counts the others unfolds them: so
  * the categories stay in sight although there are two hundred operators. A search goes through all of them and puts
@@ -8,9 +8,11 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/document/studio-library.h"
 #include "ui/document/studio-search.h"
 
 #define MODULES LOOM_N_CATEGORIES
+#define LIBRARY (MODULES + 1)
 
 struct _StudioPalette
 {
@@ -23,7 +25,7 @@ struct _StudioPalette
   char *modules;  /* their names, to see when they change */
   char **offered; /* names of the only operators that are shown; NULL: all are */
   guint n_rows;
-  gboolean unfolded[MODULES + 1];
+  gboolean unfolded[LIBRARY + 1];
 };
 
 G_DEFINE_FINAL_TYPE (StudioPalette, studio_palette, GTK_TYPE_WIDGET)
@@ -104,7 +106,7 @@ add_row (StudioPalette *self, const char *icon, const char *title, const char *d
 
   entry->name = g_strdup (name);
   entry->key = key;
-  entry->is_module = category == MODULES;
+  entry->is_module = category >= MODULES;
   entry->is_usual = entry->is_module || loom_op (name)->usual;
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   /* Kin differ at their ends: "Transposed convolution 1D", "… 2D". */
@@ -185,7 +187,9 @@ header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
       gtk_list_box_row_set_header (row, NULL);
       return;
     }
-  label = gtk_label_new (category == MODULES ? _ ("Modules") : _ (loom_category_title (category)));
+  label = gtk_label_new (category == LIBRARY   ? _ ("Library")
+                         : category == MODULES ? _ ("Modules")
+                                               : _ (loom_category_title (category)));
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_add_css_class (label, "heading");
   gtk_widget_set_margin_start (label, 12);
@@ -216,6 +220,8 @@ sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 
   if (is_searching (self) && p->rank != q->rank)
     return p->rank < q->rank ? 1 : -1;
+  if (p->category != q->category)
+    return p->category < q->category ? -1 : 1;
   return p->order < q->order ? -1 : p->order > q->order;
 }
 
@@ -348,12 +354,42 @@ add_operators (StudioPalette *self)
 }
 
 static void
+remove_rows (StudioPalette *self, guint category)
+{
+  GtkListBoxRow *row;
+
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL;)
+    if (row_entry (row)->category == category)
+      gtk_list_box_remove (GTK_LIST_BOX (self->list), GTK_WIDGET (row));
+    else
+      i++;
+}
+
+static void
+fill_library (StudioPalette *self)
+{
+  g_autoptr (GPtrArray) entries = studio_library_list (NULL);
+
+  remove_rows (self, LIBRARY);
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const StudioLibraryEntry *entry = entries->pdata[i];
+
+      add_row (self, "view-grid-symbolic", entry->title,
+               entry->doc != NULL ? entry->doc
+               : entry->is_own    ? _ ("A module of your library")
+                                  : NULL,
+               entry->reference, LIBRARY, studio_search_key_new_text (entry->name, entry->title, entry->doc));
+    }
+  rank_rows (self);
+}
+
+static void
 fill (StudioPalette *self)
 {
   LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
   g_autoptr (GString) modules = g_string_new (NULL);
   g_auto (GStrv) names = NULL;
-  GtkListBoxRow *row;
 
   for (guint i = 0; i < loom_element_n_children (root); i++)
     if (loom_element_tag (loom_element_child (root, i)) == LOOM_TAG_MODULE
@@ -363,11 +399,7 @@ fill (StudioPalette *self)
     return;
   if (self->modules == NULL)
     add_operators (self);
-  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL;)
-    if (row_entry (row)->is_module)
-      gtk_list_box_remove (GTK_LIST_BOX (self->list), GTK_WIDGET (row));
-    else
-      i++;
+  remove_rows (self, MODULES);
   names = g_strsplit (modules->str, "\n", -1);
   for (guint i = 0; names[i] != NULL; i++)
     if (names[i][0] != '\0')
@@ -375,7 +407,6 @@ fill (StudioPalette *self)
                studio_search_key_new_text (names[i], names[i], "module"));
   rank_rows (self);
   g_free (self->modules);
-  g_strfreev (self->offered);
   self->modules = g_strdup (modules->str);
 }
 
@@ -393,6 +424,7 @@ studio_palette_dispose (GObject *object)
   g_clear_object (&self->document);
   g_clear_pointer (&self->words, g_free);
   g_clear_pointer (&self->modules, g_free);
+  g_clear_pointer (&self->offered, g_strfreev);
   G_OBJECT_CLASS (studio_palette_parent_class)->dispose (object);
 }
 
@@ -454,7 +486,10 @@ studio_palette_new (StudioDocument *document, StudioCanvas *canvas)
   self->document = g_object_ref (document);
   g_set_weak_pointer (&self->canvas, canvas);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (fill), self);
+  g_signal_connect_object (studio_library_get_default (), "changed", G_CALLBACK (fill_library), self,
+                           G_CONNECT_SWAPPED);
   fill (self);
+  fill_library (self);
   return self;
 }
 
