@@ -56,7 +56,8 @@ describe (StudioHistoryPane *self, guint position)
   if (list->len > MAX_LISTED)
     {
       g_string_append_c (s, '\n');
-      g_string_append_printf (s, _ ("and %u more"), list->len - MAX_LISTED);
+      g_string_append_printf (s, ngettext ("and %u more", "and %u more", list->len - MAX_LISTED),
+                              list->len - MAX_LISTED);
     }
   return g_string_free (s, FALSE);
 }

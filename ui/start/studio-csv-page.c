@@ -82,12 +82,12 @@ static char *
 describe_task (const LoomCsvGuess *guess)
 {
   const int target = find_target (guess);
-  const guint n = count_role (guess, LOOM_CSV_FEATURE);
+  const guint n = count_role (guess, LOOM_CSV_FEATURE), n_targets = count_role (guess, LOOM_CSV_TARGET);
   const LoomCsvColumn *column = target >= 0 ? guess->columns->pdata[target] : NULL;
   g_autofree char *what = NULL;
 
   if (column == NULL)
-    what = g_strdup_printf (_ ("Predicts %u numbers"), count_role (guess, LOOM_CSV_TARGET));
+    what = g_strdup_printf (ngettext ("Predicts %u number", "Predicts %u numbers", n_targets), n_targets);
   else if (loom_csv_column_is_classes (guess, (guint)target))
     what = g_strdup_printf (_ ("Predicts which of %u classes “%s” is"), column->n_distinct, column->name);
   else
@@ -222,10 +222,12 @@ show_guess (StudioCsvPage *self)
 {
   const char *at = strchr (delimiters, self->guess->delimiter);
   g_autofree char *size = g_format_size (self->guess->size);
-  g_autofree char *text
-      = g_strdup_printf (self->guess->is_whole ? ngettext ("%u row, %s", "%u rows, %s", self->guess->n_rows)
-                                               : _ ("The first %u rows were looked at; the file has %s"),
-                         self->guess->n_rows, size);
+  g_autofree char *text = g_strdup_printf (
+      self->guess->is_whole ? ngettext ("%u row, %s", "%u rows, %s", self->guess->n_rows)
+                            : ngettext ("The first %u row was looked at; the file has %s",
+                                        "The first %u rows were looked at; the file has %s", self->guess->n_rows),
+      self->guess->n_rows, size);
+  const guint n_more = self->guess->columns->len - MIN (self->guess->columns->len, MOST_COLUMNS);
   g_autofree char *rest = NULL;
 
   self->filling = TRUE;
@@ -234,9 +236,10 @@ show_guess (StudioCsvPage *self)
   gtk_switch_set_active (GTK_SWITCH (self->header), self->guess->has_header);
   for (guint i = 0; i < MIN (self->guess->columns->len, MOST_COLUMNS); i++)
     add_column (self, self->guess->columns->pdata[i]);
-  if (self->guess->columns->len > MOST_COLUMNS)
-    rest = g_strdup_printf (_ ("and %u more columns, used as they were guessed"),
-                            self->guess->columns->len - MOST_COLUMNS);
+  if (n_more > 0)
+    rest = g_strdup_printf (ngettext ("and %u more column, used as it was guessed",
+                                      "and %u more columns, used as they were guessed", n_more),
+                            n_more);
   gtk_label_set_label (GTK_LABEL (self->more), rest != NULL ? rest : "");
   gtk_widget_set_visible (self->more, rest != NULL);
   suggest_preparation (self);

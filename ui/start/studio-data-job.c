@@ -136,7 +136,7 @@ studio_data_look_text (const StudioDataLook *look)
       g_string_append_printf (s, _ (" → numbers %s"), target);
     }
   else if (task == LOOM_TASK_CLASSES && look->info.n_classes > 0)
-    g_string_append_printf (s, _ (" → one of %" G_GINT64_FORMAT " classes"), look->info.n_classes);
+    append_count (s, _ (" → one of %s classes"), look->info.n_classes);
   else if (task == LOOM_TASK_CLASSES)
     g_string_append (s, _ (" → a class"));
   else if (task == LOOM_TASK_POSITIONS)

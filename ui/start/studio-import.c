@@ -39,7 +39,10 @@ list_faults (LoomFaults *faults)
       g_string_append_printf (s, "%s%s", i > 0 ? "\n" : "", text);
     }
   if (n > MOST_FAULTS)
-    g_string_append_printf (s, ngettext ("\nand %u more", "\nand %u more", n - MOST_FAULTS), n - MOST_FAULTS);
+    {
+      g_string_append_c (s, '\n');
+      g_string_append_printf (s, ngettext ("and %u more", "and %u more", n - MOST_FAULTS), n - MOST_FAULTS);
+    }
   return g_error_new_literal (LOOM_ERROR, LOOM_ERROR_DATA, s->str);
 }
 

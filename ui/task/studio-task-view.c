@@ -25,6 +25,27 @@ style_of (StudioTaskView *self)
                                      * (presented ? studio_presentation_scale (GTK_WIDGET (self)) : 1) };
 }
 
+static void
+update (StudioTaskView *self)
+{
+  g_autofree char *words = self->picture != NULL ? studio_task_picture_describe (self->picture) : NULL;
+  g_autofree char *sample
+      = self->picture != NULL ? studio_task_picture_describe_sample (self->picture, self->picture->marked) : NULL;
+  char *description = sample != NULL ? g_strdup_printf ("%s. %s", sample, words) : g_strdup (words);
+
+  gtk_widget_queue_resize (GTK_WIDGET (self));
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (g_strcmp0 (description, self->description) == 0)
+    {
+      g_free (description);
+      return;
+    }
+  g_free (self->description);
+  self->description = description;
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Picture of the task"),
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description != NULL ? description : "", -1);
+}
+
 /* ---- one sample ------------------------------------------------------------- */
 
 static void
@@ -33,7 +54,7 @@ mark (StudioTaskView *self, int sample)
   if (self->picture == NULL || self->picture->marked == sample)
     return;
   self->picture->marked = sample;
-  studio_task_view_update (self);
+  update (self);
 }
 
 static void
@@ -167,28 +188,7 @@ void
 studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *picture)
 {
   self->picture = picture;
-  studio_task_view_update (self);
-}
-
-void
-studio_task_view_update (StudioTaskView *self)
-{
-  g_autofree char *words = self->picture != NULL ? studio_task_picture_describe (self->picture) : NULL;
-  g_autofree char *sample
-      = self->picture != NULL ? studio_task_picture_describe_sample (self->picture, self->picture->marked) : NULL;
-  char *description = sample != NULL ? g_strdup_printf ("%s. %s", sample, words) : g_strdup (words);
-
-  gtk_widget_queue_resize (GTK_WIDGET (self));
-  gtk_widget_queue_draw (GTK_WIDGET (self));
-  if (g_strcmp0 (description, self->description) == 0)
-    {
-      g_free (description);
-      return;
-    }
-  g_free (self->description);
-  self->description = description;
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Picture of the task"),
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description != NULL ? description : "", -1);
+  update (self);
 }
 
 const char *

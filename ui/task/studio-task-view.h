@@ -12,10 +12,9 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioTaskView, studio_task_view, STUDIO, TASK_VIEW, GtkWidget)
 
 StudioTaskView *studio_task_view_new (void);
-/* The picture that it draws, which must outlive it or be replaced; NULL: none. Call studio_task_view_update after it
- * has changed. */
+/* The picture that it draws, which must outlive it or be replaced; NULL: none. Set it again
+ * after it has changed. */
 void studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *picture);
-void studio_task_view_update (StudioTaskView *self);
 /* What a screen reader is told. */
 const char *studio_task_view_get_description (StudioTaskView *self);
 

@@ -58,8 +58,10 @@ task_probability (const StudioTaskPicture *picture, const float *answer, guint c
   return class == 1 ? yes : class == 0 ? 1 - yes : 0;
 }
 
-guint
-task_n_right (const StudioTaskPicture *picture, guint sample, guint *n)
+/* Positions that are answered right, and *n that count: none where that is not known. As the metric does, it leaves out
+ * targets that losses ignore. */
+static guint
+n_right (const StudioTaskPicture *picture, guint sample, guint *n)
 {
   const StudioTaskData *data = picture->data;
   const float *answer = task_answer_of_sample (picture, sample);
@@ -85,7 +87,7 @@ task_n_right (const StudioTaskPicture *picture, guint sample, guint *n)
 int
 task_is_right (const StudioTaskPicture *picture, guint sample)
 {
-  guint n, right = task_n_right (picture, sample, &n);
+  guint n, right = n_right (picture, sample, &n);
   return n == 0 ? -1 : right == n;
 }
 
@@ -96,7 +98,7 @@ studio_task_picture_accuracy (const StudioTaskPicture *picture)
 
   for (guint i = 0; picture->answered && i < picture->data->n; i++)
     {
-      right += task_n_right (picture, i, &n);
+      right += n_right (picture, i, &n);
       all += n;
     }
   return all > 0 ? right / (double)all : NAN;

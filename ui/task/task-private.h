@@ -57,9 +57,6 @@ guint task_n_classes (const StudioTaskPicture *picture);
 double task_probability (const StudioTaskPicture *picture, const float *answer, guint class);
 /* The class with the highest, of one position. */
 guint task_best (const StudioTaskPicture *picture, const float *answer, guint position);
-/* Positions that are answered right, and *n that count: none where that is not known. As the metric does, it leaves out
- * targets that losses ignore. */
-guint task_n_right (const StudioTaskPicture *picture, guint sample, guint *n);
 /* 1: every position right, 0: one is wrong, -1: not known. */
 int task_is_right (const StudioTaskPicture *picture, guint sample);
 /* Name or number. (transfer full) */

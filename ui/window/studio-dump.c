@@ -1,3 +1,4 @@
+#include "ui/task/studio-task-view.h"
 #include "ui/window/studio-dump.h"
 
 void
@@ -25,6 +26,8 @@ words_of (GtkWidget *widget)
   /* The window's own button has neither words nor a tooltip. */
   if (GTK_IS_BUTTON (widget) && gtk_widget_has_css_class (widget, "close"))
     return "Close";
+  if (STUDIO_IS_TASK_VIEW (widget))
+    return studio_task_view_get_description (STUDIO_TASK_VIEW (widget));
   return gtk_widget_get_tooltip_text (widget);
 }
 

@@ -90,7 +90,8 @@ dup_checkpoint_sentence (StudioPage *self, gboolean stays)
     return g_strdup (
         _ ("The run will finish its step and write a checkpoint. Opening the graph again offers to continue."));
   const char *folder = studio_run_get_folder (self->run);
-  return folder == NULL ? g_strdup (_ ("The run will finish its step and write a checkpoint."))
+  return folder == NULL ? g_strdup (ngettext ("The run will finish its step and write a checkpoint.",
+                                              "Each run will finish its step and write a checkpoint.", 1))
                         : g_strdup_printf (_ ("The run will finish its step and write a checkpoint in %s."), folder);
 }
 
