@@ -12,7 +12,7 @@
 typedef struct
 {
   double width, height;
-  StudioLayoutWish wish;
+  StudioLayoutDirection direction;
 } Order;
 
 /* ---- where the layouts stand in a text -------------------------------------- */
@@ -233,7 +233,7 @@ arrange_scope (LoomGraph *graph, const LoomElement *scope, const char *path, con
   g_autoptr (GPtrArray) edits = NULL;
 
   studio_layout_fill (scene);
-  layout = studio_layout_new (scene, NULL, order->width, order->height, order->wish);
+  layout = studio_layout_new (scene, NULL, order->width, order->height, order->direction);
   edits = studio_layout_edits (graph, scope, scene, layout);
   for (guint i = 0; i < edits->len; i++)
     loom_edit_free (loom_graph_apply (graph, g_steal_pointer (&edits->pdata[i])));
@@ -335,7 +335,7 @@ run (const Command *command, int argc, char **argv)
     return command_usage (command, "-o is one file, for one GRAPH.");
   if (text != NULL && !read_size (text, &order))
     return command_usage (command, "--size %s: it takes two numbers from 200 to 100000, as in --size 720x640.", text);
-  if (direction != NULL && !studio_layout_parse_wish (direction, &order.wish))
+  if (direction != NULL && !studio_layout_parse_direction (direction, &order.direction))
     return command_usage (command, "--direction %s: it is right, down or auto.", direction);
   for (int i = 1; i < argc; i++)
     {

@@ -1,8 +1,8 @@
 /* `gradloom bench`: how fast a graph trains, and how fast the devices are.
  *
- * What is timed is the whole step (forward, backward, update, with the loss read each time) over batches that are
- * already in memory. The time is cut into windows, and median, minimum and maximum of them are printed, because the
- * machines that this runs on are noisy. */
+ * The whole step is timed (forward, backward, update, with the loss read each time) over batches that are already in
+ * memory. The time is cut into windows, and median, minimum and maximum of them are printed, because the machines that
+ * this runs on are noisy. */
 #include "app/bench-private.h"
 
 #include <math.h>

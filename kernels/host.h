@@ -33,7 +33,7 @@ loom_host_entry (const char *path, const char *name, char *value, size_t size)
   return found;
 }
 
-/* What all devices of the processor say of themselves; names and threads are left to the back end. */
+/* Fills in the facts that all devices of the processor share; names and threads are left to the back end. */
 static inline void
 loom_host_info (LoomDeviceInfo *info)
 {

@@ -87,7 +87,7 @@ double worker_pace_left (WorkerPace *pace, gint64 step, gint64 total);
 
 typedef struct _WorkerRunner WorkerRunner;
 
-/* What a view is sent at most, and may send. */
+/* The most bytes that a view is sent, and that it may send. */
 #define WORKER_MAX_VIEW_BYTES (4 * 1024 * 1024)
 
 typedef struct

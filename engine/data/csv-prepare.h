@@ -1,4 +1,4 @@
-/* What is done to the numbers of a table once they are read: gaps are filled, columns normalised. */
+/* Prepares the numbers of a table once they are read: gaps are filled, columns normalised. */
 #pragma once
 
 #include "engine/data/loom-dataset-private.h"

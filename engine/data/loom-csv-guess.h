@@ -1,5 +1,5 @@
-/* What a table as text most likely is: its separator, whether its first line names the columns, what each column holds
- * and what it is good for. Only the head of the file is read, so that a table of gigabytes is looked at as quickly as a
+/* Guesses how a table of text is to be read: its separator, whether its first line names the columns, what each column
+ * holds and is used for. Only the head of the file is read, so that a table of gigabytes is looked at as quickly as a
  * small one. */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 G_BEGIN_DECLS
 
-/* What a column is used for. */
+/* The use of a column. */
 typedef enum
 {
   LOOM_CSV_FEATURE, /* a number that the network sees */

@@ -53,7 +53,7 @@ typedef char *(*LoomPrintable) (const char *text);
 const char *loom_difference_sign (LoomDifferenceKind kind);
 /* "node fc (op linear): out_features 4 → 8", without the sign. printable NULL: texts are shown as they are. */
 char *loom_difference_to_string (const LoomDifference *d, LoomPrintable printable);
-/* What it belongs to: "graph", "module block" or "train". */
+/* The section of the graph that a difference belongs to: "graph", "module block" or "train". */
 char *loom_difference_section (const LoomDifference *d, LoomPrintable printable);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* What readers of pages and of slides share. */
+/* Functions that the readers of pages and of slides share. */
 #pragma once
 
 #include <glib.h>

@@ -214,7 +214,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
     }
 }
 
-/* What a module that is muted would give at an output, had it been computed, and what passes it by. */
+/* Finds the source of an output as a muted module would compute it, and the source that passes it by. */
 static gboolean
 find_both (LoomNet *net, NetInstance *instance, guint local, guint output, LoomNetSource *within, LoomNetSource *around)
 {

@@ -1,4 +1,4 @@
-/* What has been read of an ONNX model, of builds with a reader and without. */
+/* The result of reading an ONNX model, in builds with a reader and without. */
 #include "engine/onnx/loom-onnx.h"
 
 void

@@ -79,7 +79,7 @@ typedef struct
   const LoomParamSpec *params; /* all of the node's: the operator's and then those that only this value has */
 } LoomOpVariant;
 
-/* What numbers mean: those that a loss takes at its port input, or those that an operator gives. */
+/* The meaning of numbers: those that a loss takes at its port input, or those that an operator gives. */
 typedef enum
 {
   LOOM_OUTPUT_VALUES,

@@ -36,8 +36,8 @@ const LoomAttribute *loom_attribute (LoomTag tag, const char *name);
 
 /* The number of this name that the optimiser of <train> has; NULL: it has none. */
 const LoomHyper *loom_train_hyper (const LoomElement *train, const char *name);
-/* What holds where <train> does not have this attribute, as it would be written, the optimiser's numbers among them;
- * NULL where nothing does. */
+/* The value that holds where <train> does not have this attribute, as it would be written, the optimiser's numbers
+ * among them; NULL where there is none. */
 const char *loom_train_default (const LoomElement *train, const char *name);
 /* A default of a table as it would be written, a text that is never freed (there are few of them); NULL for NaN. words:
  * of which it is the place of one; NULL: it is a number. */

@@ -1,4 +1,4 @@
-/* What holds where <train> says nothing: defaults of its own table, and of the optimiser that it names. */
+/* Defaults of <train>: those of its own table, and those of the optimiser that it names. */
 #include "engine/recipe/loom-attributes.h"
 
 #include <math.h>

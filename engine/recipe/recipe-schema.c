@@ -288,7 +288,7 @@ put_element (LoomXml *out, LoomTag tag)
   loom_xml_close (out);
 }
 
-/* What is of other namespaces, as loom-reader-foreign.c keeps it. */
+/* Allows elements of other namespaces, as loom-reader-foreign.c keeps them. */
 static void
 put_foreign (LoomXml *out)
 {

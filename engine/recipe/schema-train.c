@@ -117,7 +117,8 @@ goes_with (const Choice *choice, const LoomAttribute *a, const char *name)
 
 /* ---- elements --------------------------------------------------------------- */
 
-/* What one descriptor adds, under this name or its alias; the chooser may be left out where that is the usual one. */
+/* The attributes that one descriptor adds, under this name or its alias; the chooser may be left out where that is the
+ * usual one. */
 static void
 put_group (LoomXml *out, const Choice *choice, const LoomAttribute *chooser, const char *name, const char *alias)
 {

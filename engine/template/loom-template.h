@@ -18,7 +18,7 @@ typedef struct
   const char *doc;   /* one sentence */
 } LoomTemplateKind;
 
-/* What a target is, for words in a list of data sets. */
+/* The kind of a target, for words in a list of data sets. */
 typedef enum
 {
   LOOM_TASK_NONE,      /* there is no target */

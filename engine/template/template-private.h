@@ -23,7 +23,7 @@ void loom_template_maker_clear (LoomTemplateMaker *self);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTemplateMaker, loom_template_maker_clear)
 
-/* What a kind's builder is told. */
+/* The arguments of a kind's builder. */
 typedef struct
 {
   const LoomDatasetInfo *info; /* with what is known after opening */

@@ -1,4 +1,4 @@
-/* What a graph is to learn, as far as a picture can show it.
+/* Describes what a graph is to learn, as far as a picture can show it.
  *
  * A picture of points in a plane, of a line through points, or of images with their classes follows from the types of
  * the data set's ports and from what the loss judges; no names of data sets or operators are looked at. */

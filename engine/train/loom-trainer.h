@@ -178,8 +178,8 @@ typedef struct
   gint64 step, epoch; /* finished steps; epoch from 1 */
   double seconds;     /* for which the run stood still */
 } LoomTrainerMoment;
-/* What the net answers now to samples of the port that the answer depends on: f32 [n, …] of that port's shape,
- * converted to its type. Which port answers and what its numbers mean is found as loom_predictor_new() does, and
+/* Computes the net's present answers to samples of the port that the answer depends on: f32 [n, …] of that port's
+ * shape, converted to its type. Which port answers and what its numbers mean is found as loom_predictor_new() does, and
  * averages of weights are used as an evaluation does. (transfer full), n of LoomAnswer. Callable as
  * loom_trainer_snapshot() is, and as harmless. Errors: PORT where it is not clear what answers, SHAPE for samples of
  * another shape. moment may be NULL. */

@@ -1,5 +1,5 @@
-/* What computes answers shares: a predictor of its own weights, a trainer that is asked while it trains, and the
- * description of what a graph is to learn. */
+/* Functions shared by all that computes answers: a predictor of its own weights, a trainer that is asked while it
+ * trains, and the description of what a graph is to learn. */
 #pragma once
 
 #include "engine/recipe/loom-train-spec.h"
@@ -11,7 +11,7 @@ G_BEGIN_DECLS
  * first metric looks at. spec may be NULL. PORT where that is not clear. */
 gboolean predictor_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted,
                                 LoomNetSource *output, GError **error);
-/* What its numbers mean. */
+/* The meaning of the answering port's numbers. */
 LoomOutputKind predictor_output_kind (const LoomNet *net, const LoomTrainSpec *spec, const LoomNetSource *output);
 /* The port of a data set, or the input node, that the answer depends on. PORT where it is not one alone. */
 gboolean predictor_find_reading (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, GError **error);

@@ -14,8 +14,8 @@
  * 1.6·10⁻⁶ with the usual 1 and 2, 0.16·10⁻⁶ for a direct convolution). Images of 2x2 take tiles of 2x2 outputs and 16
  * products, with the points 0, ±1 and infinity.
  *
- * What is not finite spreads: a NaN or an infinity in one pixel makes all of its tiles' outputs NaN, where a direct
- * convolution has it in nine of them. No NaN is ever lost.
+ * A value that is not finite spreads: a NaN or an infinity in one pixel makes all of its tiles' outputs NaN, where a
+ * direct convolution has it in nine of them. No NaN is ever lost.
  *
  * Everything transformed lies in panels of PANEL channels, [positions][channels / PANEL][tiles or channels][PANEL], the
  * last one filled up with zeros: what one call of the inner product reads lies side by side. */

@@ -115,7 +115,7 @@ rates_of (const LoomAdamAttrs *attrs, const double *hyper, double step, LoomStep
   loom_rates_adam (attrs, hyper, step, rates);
 }
 
-/* What all threads of a block need of a step's N scalars and its number; false where there is no step. */
+/* Reads a step's N scalars and its number for all threads of a block; false where there is no step. */
 template <int N, typename Attrs>
 __device__ static bool
 begin_step (const Scalars &scalars, const Attrs &attrs, Common_f *common, double *step)

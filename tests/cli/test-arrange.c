@@ -113,7 +113,7 @@ test_examples (void)
     }
 }
 
-/* The direction is written down, kept, and taken back by another wish. */
+/* The direction is written down, kept, and replaced by another. */
 static void
 test_direction (void)
 {

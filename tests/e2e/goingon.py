@@ -1,4 +1,4 @@
-"""What becomes of a run that does not train now: stopped, lost, left behind by an earlier Studio, or at work in another
+"""A run that does not train now: stopped, lost, left behind by an earlier Studio, or at work in another
 tab. It goes on where the tab says, from where it was, with what had been seen of it."""
 import os
 import signal

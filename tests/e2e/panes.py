@@ -8,7 +8,7 @@ from studio import Report, Studio
 
 
 def resize(s, width, height):
-    """What a window manager would do when its edge is dragged."""
+    """Resizes the window as a window manager does when its edge is dragged."""
     window = s.find_window()
     s.xdotool("windowsize", window, width, height)
     s.xdotool("windowmove", window, 0, 0)

@@ -154,7 +154,7 @@ class Studio:
         return False
 
     def complaints(self):
-        """What GTK says of wrong use. What it says of the machine's set-up (no portal, no theme) is none."""
+        """GTK's warnings about wrong use; those about the machine's set-up (no portal, no theme) are left out."""
         return [line for line in self.log if "-CRITICAL **" in line or "Gtk-WARNING" in line
                 and any(w in line for w in ("accounting", "allocation", "snapshot", "Finalizing", "measure", "focus"))]
 

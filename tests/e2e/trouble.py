@@ -1,4 +1,4 @@
-"""What goes wrong around a run: a worker that prints, a Studio that is stopped, a worker that dies or is not there, a
+"""Trouble around a run: a worker that prints, a Studio that is stopped, a worker that dies or is not there, a
 Studio that is killed with unsaved work."""
 import os
 import signal

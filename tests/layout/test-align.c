@@ -66,7 +66,7 @@ test_distribute (void)
   g_assert_cmpfloat_with_epsilon (r[1].x - 100, r[3].x - r[1].x - 200, 1.5);
   g_assert_cmpfloat_with_epsilon (r[3].x - r[1].x - 200, 900 - r[3].x - 50, 1.5);
   g_assert_cmpfloat (r[1].y, ==, 10);
-  /* What has no room takes some. */
+  /* Cards that have no room between them get some. */
   studio_align (crowded, 3, STUDIO_DISTRIBUTE_HORIZONTALLY);
   assert_apart (crowded, 3);
   /* Two have nothing between them. */
@@ -127,7 +127,7 @@ test_snap (void)
   rect = (StudioRect){ 485, 9, 176, 56 };
   s = studio_align_snap (scene, 2, NULL, &rect, -500, -500, 7, &sight);
   g_assert_cmpfloat (s.y, ==, 12);
-  /* What goes along, or is out of sight, is no line. */
+  /* Cards that move along, or are out of sight, give no guide. */
   rect = (StudioRect){ 900, 603, 176, 56 };
   s = studio_align_snap (scene, 2, NULL, &rect, -500, -500, 7, &sight);
   g_assert_cmpuint (s.n_guides, ==, 1);

@@ -178,7 +178,7 @@ count_changes (const StudioScene *scene, const StudioLayout *layout)
   return n;
 }
 
-/* What holds of cards that run to the right holds of those that run down, in a mirror. */
+/* Asserts the same of cards that run down as of cards that run to the right, mirrored. */
 static void
 assert_in_order (const StudioScene *scene, const char *name)
 {
@@ -202,17 +202,17 @@ is_due (const StudioScene *scene, guint canvas)
 }
 
 static guint
-check_wish (StudioScene *scene, const char *name, guint c, StudioLayoutWish wish)
+check_direction (StudioScene *scene, const char *name, guint c, StudioLayoutDirection direction)
 {
-  g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, wish);
+  g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, direction);
   g_autoptr (StudioLayout) again = NULL;
 
   take (scene, layout);
   scene->flow_stated = layout->stated;
-  if (wish == STUDIO_LAYOUT_RIGHT || wish == STUDIO_LAYOUT_DOWN)
-    g_assert_cmpint (scene->flow, ==, wish == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT);
+  if (direction == STUDIO_LAYOUT_RIGHT || direction == STUDIO_LAYOUT_DOWN)
+    g_assert_cmpint (scene->flow, ==, direction == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT);
   assert_in_order (scene, name);
-  again = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, wish);
+  again = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, direction);
   g_assert_cmpint (again->flow, ==, layout->flow);
   g_assert_cmpint (again->stated, ==, layout->stated);
   g_assert_cmpuint (count_changes (scene, again), ==, 0);
@@ -227,16 +227,17 @@ check_wish (StudioScene *scene, const char *name, guint c, StudioLayoutWish wish
 static guint
 check (StudioScene *scene, const char *name)
 {
-  static const StudioLayoutWish wishes[] = { STUDIO_LAYOUT_DOWN, STUDIO_LAYOUT_AUTOMATIC, STUDIO_LAYOUT_RIGHT };
+  static const StudioLayoutDirection directions[]
+      = { STUDIO_LAYOUT_DOWN, STUDIO_LAYOUT_AUTOMATIC, STUDIO_LAYOUT_RIGHT };
   guint n = 0;
 
   /* The default last, so that it stays. */
   for (guint c = G_N_ELEMENTS (canvases); c-- > 0;)
-    for (guint w = 0; w < G_N_ELEMENTS (wishes); w++)
+    for (guint w = 0; w < G_N_ELEMENTS (directions); w++)
       {
-        if (wishes[w] == STUDIO_LAYOUT_AUTOMATIC)
+        if (directions[w] == STUDIO_LAYOUT_AUTOMATIC)
           scene->flow_stated = FALSE;
-        n += check_wish (scene, name, c, wishes[w]);
+        n += check_direction (scene, name, c, directions[w]);
       }
   return n;
 }

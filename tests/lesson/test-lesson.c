@@ -114,7 +114,7 @@ test_clauses (void)
     { "train.lr at least 0.01", TRUE },
     { "train.lr at most 0.01", TRUE },
     { "train.lr at least 0.02", FALSE },
-    /* What <train> does not say holds by default. */
+    /* Attributes that <train> does not have hold their defaults. */
     { "train.epochs at least 1", TRUE },
     { "train.epochs is 1", TRUE },
     { "train.momentum is 0", TRUE },

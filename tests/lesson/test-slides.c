@@ -45,7 +45,7 @@ test_reading (void)
   g_assert_null (bare->spotlight);
   g_assert_cmpstr (bare->text, ==, "");
   g_assert_cmpstr (last->pins[0], ==, "act");
-  /* What is not there any more is a warning. */
+  /* A name that is gone from the graph gives a warning. */
   g_assert_cmpuint (loom_faults_count (faults), ==, 0);
   g_assert_cmpuint (loom_faults_length (faults), ==, 1);
   g_assert_cmpint (loom_faults_get (faults, 0)->line, ==, 11);

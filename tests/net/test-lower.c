@@ -230,7 +230,7 @@ test_unbound (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (error->message, "B × 3"));
 }
 
-/* What is computed without a muted node is, to the letter, what is computed where it is not there. */
+/* The program of a graph with a muted node is, to the letter, that of the graph without the node. */
 static char *
 print_lowered (const char *body)
 {

@@ -437,7 +437,7 @@ test_unknown_words (void)
   g_assert_cmpfloat (one, <, each / 10);
 }
 
-/* What a node reads, by path: names of outputs with commas. */
+/* The outputs that a node reads, by path: names with commas. */
 static char *
 reads (const LoomNet *net, const char *path)
 {

@@ -1,7 +1,7 @@
 /* ONNX's own operator cases, from the package libonnx-testdata, all in one process.
  *
- * What passes is listed in passes.txt beside this file; a case of that list that no longer passes fails the test.
- * GRADLOOM_UPDATE=1 writes the list anew. What fails or is not supported is told with its reason. */
+ * Cases that pass are listed in passes.txt beside this file; a case of that list that no longer passes fails the test.
+ * GRADLOOM_UPDATE=1 writes the list anew. A case that fails or is not supported is told with its reason. */
 #include "tests/onnx/onnx-case.h"
 
 #include <stdlib.h>

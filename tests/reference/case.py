@@ -24,7 +24,7 @@ class Case:
         self.nodes, self.wires = nodes, wires
 
     def weight_name(self, name):
-        """What `gradloom run` calls a weight or buffer."""
+        """The name of a weight or buffer for `gradloom run`."""
         return name if self.nodes else f"n.{name}" if name else "n"
 
     def title(self):

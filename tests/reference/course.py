@@ -1,4 +1,4 @@
-"""What shapes a run beside its optimiser, against PyTorch: batches that are accumulated against one large batch, and
+"""Settings that shape a run beside its optimiser, against PyTorch: batches that are accumulated against one large batch, and
 weights' moving averages against torch.optim.swa_utils.AveragedModel. Then every metric of `gradloom eval` against its
 formula in NumPy, over batches that the samples do not fill.
 

@@ -47,7 +47,7 @@ def save(path, tensors, metadata):
 
 
 def symbols(case):
-    """What the letters of the inputs' shapes are: {"B": 4}. A dimension "2B" of 8 says B = 4."""
+    """The values of the letters in the inputs' shapes: {"B": 4}. A dimension "2B" of 8 says B = 4."""
     found = {}
     for text, value in zip(case.shapes or [], case.inputs):
         for part, size in zip(text.split(","), value.shape if value is not None else ()):

@@ -29,7 +29,7 @@ MOST, MOST_WHOLE = 300, 40  # samples of one OpInfo that are looked at: of f64, 
 
 
 class Unsupported(Exception):
-    """What a sample uses that the operator does not have."""
+    """The arguments of a sample that the operator does not have."""
 
 
 def same(names, arguments, prefix=""):

@@ -95,7 +95,7 @@ test_search (void)
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-/* What leaves the window, and what asks for a file: GTK's dialog for that goes on reading folders on threads when it is
+/* Actions that leave the window or ask for a file: GTK's dialog for that goes on reading folders on threads when it is
  * taken away at once. tests/e2e does both by hand. */
 static gboolean
 leaves (const char *action)

@@ -158,7 +158,7 @@ test_added (void)
     }
 }
 
-/* What is behind an inserted card makes room for it, and it stands between. */
+/* Cards behind an inserted one make room for it, and it stands between. */
 static void
 test_room (void)
 {

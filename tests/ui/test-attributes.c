@@ -26,7 +26,8 @@ static const char two_sources[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 static const char *
 attribute_of (StudioDocument *document, const char *id, const char *name)
 {
-  return loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), document_serial (document, id)), name);
+  return loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), document_serial (document, id)),
+                           name);
 }
 
 /* A data set from elsewhere has the options of its source, and one step brings back those of the one before. */
@@ -56,7 +57,7 @@ test_source (void)
   studio_document_set_attribute (document, data, "source", "csv");
   g_assert_null (attribute_of (document, "data", "noise"));
   g_assert_cmpstr (attribute_of (document, "data", "seed"), ==, "7");
-  /* What no source has is no option that a change would drop. */
+  /* An option that no source has is none that a change would drop. */
   studio_document_set_attribute (document, document_serial (document, "odd"), "source", "xor");
   g_assert_cmpstr (attribute_of (document, "odd", "nois"), ==, "0.2");
 }
@@ -94,7 +95,7 @@ test_misspelt (void)
   check_rename ("sorce", "Rename sorce to source", "sorce", "source", "spirals");
   check_rename ("fc", "Rename out_feature to out_features", "out_feature", "out_features", "2");
   check_rename ("b", "Rename widht to width", "widht", "width", "3");
-  /* What has the right name beside the wrong one keeps it. */
+  /* An attribute that stands under the right name beside the wrong one is kept. */
   studio_document_get_net (document);
   offered = studio_document_dup_fix_label (document, document_serial (document, "twice"));
   g_assert_cmpstr (offered, ==, "Remove nois");

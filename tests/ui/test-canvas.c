@@ -281,7 +281,8 @@ fitting (Fixture *f, const StudioLoose *loose)
   return n;
 }
 
-/* What does not take the wire is not offered for it, and neither are notes and frames; modules always are. */
+/* An operator that does not take the wire is not offered for it, and neither are notes and frames; modules always are.
+ * */
 static void
 test_dropped_wire (Fixture *f, gconstpointer data)
 {

@@ -112,7 +112,7 @@ test_wires (void)
   g_assert_cmpfloat (lost->y0, ==, py);
 }
 
-/* What differs within a module is seen at every card that holds it, and leads there. */
+/* A difference within a module is seen at every card that holds the module, and leads there. */
 static void
 test_modules (void)
 {

@@ -62,7 +62,7 @@ test_arranged (void)
   g_assert_cmpstr (hash, ==, same);
   g_assert_cmpint (studio_document_get_scene (document)->flow, ==, STUDIO_FLOW_DOWN);
   g_assert_cmpfloat (item (document, "fc")->y, >=, item (document, "x")->y + 56 + 40);
-  /* Automatic keeps what can be read, and a wish for the other direction is one. */
+  /* Automatic keeps what can be read, and asking for the other direction is kept, too. */
   studio_document_arrange (document, 720, 640, STUDIO_LAYOUT_AUTOMATIC);
   g_assert_cmpint (studio_document_get_scene (document)->flow, ==, STUDIO_FLOW_DOWN);
   studio_document_arrange (document, 720, 640, STUDIO_LAYOUT_RIGHT);
@@ -216,7 +216,7 @@ test_pin (void)
   check_pin (right);
   g_assert_cmpfloat (item (right, "fc")->y, ==, fc);
   undo_to (right, before);
-  /* What stands beside is pushed aside, where pins hang at the right. */
+  /* Cards beside are pushed aside, where pins hang at the right. */
   studio_document_move (down, &sum, 1, item (down, "fc")->x + 200 - item (down, "sum")->x,
                         item (down, "fc")->y - item (down, "sum")->y);
   beside = item (down, "sum")->x;

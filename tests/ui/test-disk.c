@@ -96,7 +96,7 @@ test_states (Fixture *f, gconstpointer data)
   g_assert_cmpint (studio_document_check_disk (f->document), ==, STUDIO_DISK_SAME);
   g_unlink (f->path);
   g_assert_cmpint (studio_document_check_disk (f->document), ==, STUDIO_DISK_GONE);
-  /* What is in no file any more is not saved. */
+  /* A graph whose file is gone is not saved. */
   g_assert_true (studio_document_is_edited (f->document));
   g_assert_true (studio_document_save (f->document, NULL, &error));
   g_assert_cmpint (studio_document_get_disk (f->document), ==, STUDIO_DISK_SAME);
@@ -177,7 +177,7 @@ test_reload_journal (Fixture *f, gconstpointer data)
   g_unlink (orphans[0]);
 }
 
-/* What the file held when Studio died is known, so a change made meanwhile is seen, and none is invented. */
+/* The journal knows what the file held when Studio died, so a change made meanwhile is seen, and none is invented. */
 static void
 test_recovered (Fixture *f, gconstpointer data)
 {

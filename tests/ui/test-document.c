@@ -623,7 +623,7 @@ test_points (void)
   g_assert_cmpstr (before, ==, after);
 }
 
-/* What is no point is left out, and the others stay. */
+/* A text that is no point is left out, and the others stay. */
 static void
 test_point_texts (void)
 {
@@ -635,7 +635,7 @@ test_point_texts (void)
   g_assert_cmpstr (text, ==, "12,40 96.5,-40");
 }
 
-/* What the reader refused is counted until it is lost, or safe in another file. */
+/* Elements that the reader refused are counted until they are lost, or safe in another file. */
 static void
 test_dropped (void)
 {

@@ -219,7 +219,7 @@ compare_texts (gconstpointer a, gconstpointer b)
   return strcmp (*(char *const *)a, *(char *const *)b);
 }
 
-/* What is computed, apart from names and from the order among equals: each node's operator and type. */
+/* A graph's computation, apart from names and from the order among equals: each node's operator and type. */
 static char *
 computed (StudioDocument *document)
 {

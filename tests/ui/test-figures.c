@@ -77,7 +77,7 @@ test_curves (void)
         g_assert_true (isfinite (curve->point[i].y));
     }
   g_assert_cmpuint (curves, >=, 18);
-  /* What looks at its neighbours has none. */
+  /* A function of several neighbours has no curve. */
   g_assert_cmpuint (none, >=, 3);
   g_assert_null (curve_of ("softmax", NULL, NULL));
   g_assert_null (studio_figure_curve (NULL, NULL));

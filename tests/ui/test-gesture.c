@@ -350,7 +350,7 @@ test_edge (Fixture *f, gconstpointer data)
         g_assert_cmpfloat (item->y + c.dy, >=, seen.y);
         g_assert_cmpfloat (item->y + c.dy + item->height, <=, seen.y + seen.height);
       }
-  /* What is half out of sight already stays where it is until it is drawn in. */
+  /* A card that is half out of sight already stays where it is until it is drawn in. */
   f->view = (StudioView){ 1, 400, 0, 1000, 600 };
   press (f, 50, 20, 0);
   drag (f, 50, 120, NULL);

@@ -101,8 +101,8 @@ seconds (void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* What follows a change: inference, a layout and a frame or two, until nothing has happened for a while, so that no
- * step is charged with what another one left behind. */
+/* Waits for the work that follows a change (inference, a layout, a frame or two) until nothing has happened for a
+ * while, so that no step is charged with what another one left behind. */
 static void
 settle (void)
 {
@@ -193,7 +193,7 @@ test_growth (gconstpointer data)
   measure_kind (kind, SMALL * FACTOR, 1, large);
   for (guint step = 0; step < N_STEPS; step++)
     {
-      /* What costs less than a frame's share has no growth to speak of. */
+      /* A step that costs less than a frame's share has no growth to speak of. */
       double growth = large[step] / MAX (small[step], 5e-3);
 
       g_test_message ("%s: %s: %.1f times the time of %d nodes for %d times as many", kind_names[kind],

@@ -16,7 +16,7 @@ static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 
 /* ---- the list ----------------------------------------------------------- */
 
-/* What somebody knows who listens to the model alone. */
+/* The names as one knows them who listens to the model's signals alone. */
 typedef struct
 {
   GPtrArray *names;

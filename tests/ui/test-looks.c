@@ -1,4 +1,4 @@
-/* What is seen of cards: how much at which zoom, how loud a fault is, where its sentence stands, and how formulas are
+/* How cards look: how much is seen at which zoom, how loud a fault is, where its sentence stands, and how formulas are
  * written. No display. */
 #include <math.h>
 #include <string.h>

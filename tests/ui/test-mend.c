@@ -116,7 +116,7 @@ test_button (void)
   g_assert_true (studio_document_is_selected (document, serial));
 }
 
-/* What only the user can know is asked for. */
+/* Values that only the user can know are asked for. */
 static void
 test_ask (void)
 {

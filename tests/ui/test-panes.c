@@ -3,10 +3,10 @@
 
 #define EM 13.0
 
-static PanesWish
-wish_of (double start, double end)
+static PanesRequest
+request_of (double start, double end)
 {
-  return (PanesWish){ .least = { 200, 200 }, .natural = { 220, 300 }, .shown = { start, end } };
+  return (PanesRequest){ .least = { 200, 200 }, .natural = { 220, 300 }, .shown = { start, end } };
 }
 
 static void
@@ -20,7 +20,7 @@ static void
 test_beside (void)
 {
   PanesPlaces places;
-  PanesWish both = wish_of (1, 1), none = wish_of (0, 0), half = wish_of (0.5, 1);
+  PanesRequest both = request_of (1, 1), none = request_of (0, 0), half = request_of (0.5, 1);
   panes_place (&places, &both, 1280, EM);
   g_assert_false (places.narrow);
   g_assert_cmpfloat (places.scrim, ==, 0);
@@ -41,7 +41,7 @@ static void
 test_drawers (void)
 {
   PanesPlaces places;
-  PanesWish start = wish_of (1, 0), wide = wish_of (0, 1);
+  PanesRequest start = request_of (1, 0), wide = request_of (0, 1);
   panes_place (&places, &start, 640, EM);
   g_assert_true (places.narrow);
   g_assert_cmpfloat (places.scrim, ==, 1);
@@ -78,9 +78,9 @@ test_all_widths (void)
     for (int width = 832; width <= 3840; width += 7)
       {
         PanesPlaces places;
-        PanesWish wish = wish_of (1, 1);
-        wish.natural[STUDIO_PANE_END] = natural;
-        panes_place (&places, &wish, width, EM);
+        PanesRequest request = request_of (1, 1);
+        request.natural[STUDIO_PANE_END] = natural;
+        panes_place (&places, &request, width, EM);
         const PanesSpan *start = &places.pane[STUDIO_PANE_START], *end = &places.pane[STUDIO_PANE_END];
         g_assert_cmpint (start->at, ==, 0);
         g_assert_cmpint (places.content.at, ==, start->width);

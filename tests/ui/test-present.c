@@ -118,7 +118,7 @@ test_slides (void)
   studio_slides_set_text (slides, 1, "Look *here*.");
   g_assert_cmpstr (studio_slides_get (slides, 1)->text, ==, "Look *here*.");
   g_assert_null (studio_slides_get (slides, 1)->pins[0]);
-  /* What is lit and shown follows a new name. */
+  /* Spotlight and shown nodes follow a new name. */
   const LoomElement *x = loom_scope_find_node (studio_document_get_scope (document), "x");
   g_assert_true (studio_document_rename (document, loom_element_serial (x), "input", &error));
   g_assert_cmpstr (studio_slides_get (slides, 1)->spotlight[0], ==, "input");

@@ -552,7 +552,7 @@ test_points (void)
     }
 }
 
-/* What is fitted shows the wires that go round the outermost cards, too. */
+/* The fitted view shows the wires that go round the outermost cards, too. */
 static void
 check_bounds (StudioScene *scene, const char *name)
 {

@@ -1,4 +1,4 @@
-/* What of a run is seen in how much room. No display. */
+/* Which parts of a run are seen in how much room. No display. */
 #include "ui/run/run-layout.h"
 
 static const guint rank[RUN_FIGURES] = { 3, 2, 0, 1 }; /* step, epoch, loss, metric */

@@ -122,7 +122,7 @@ test_table (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-/* What is wrong with a table is said, and nothing can be created. */
+/* A fault of the table is told, and nothing can be created. */
 static void
 test_no_table (void)
 {

@@ -269,7 +269,7 @@ test_close (void)
   expect_gone ();
 }
 
-/* What is being written when a window is closed is asked about with the rest. */
+/* A name or value that is still being typed when a window is closed is asked about with the rest. */
 static void
 test_typed (void)
 {

@@ -182,7 +182,7 @@ test_run_fault (void)
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
 }
 
-/* What somebody types, and the operator that must come first. */
+/* Words that people type, and the operator that must come first. */
 static void
 test_search (void)
 {
@@ -248,7 +248,7 @@ test_search (void)
       g_assert_cmpuint (studio_search_rank (key, (*op)->name), >=, 16);
       g_assert_cmpuint (studio_search_rank (key, (*op)->title), >=, 16);
       g_assert_cmpuint (studio_search_rank (key, "qzx"), ==, 0);
-      /* What is said of it comes out "at the top". */
+      /* Its doc contains the word: "comes out at the top". */
       if (g_str_equal ((*op)->name, "remainder"))
         g_assert_cmpuint (studio_search_rank (key, "top"), ==, 0);
       g_assert_cmpuint (studio_search_rank (key, ""), >, 0);
@@ -256,7 +256,7 @@ test_search (void)
     }
 }
 
-/* What is wrong in <train>: nothing, or the sentence that the settings show. */
+/* The fault of <train>: none, or the sentence that the settings show. */
 static void
 expect_train (StudioDocument *document, const char *what, const char *said)
 {

@@ -210,7 +210,7 @@ look_around (StudioWindow *self, const char *where)
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* What leaves the window or asks for a file; and what does the same again. */
+/* Actions that leave the window or ask for a file, and those that do the same again. */
 static gboolean
 leaves (const char *action)
 {
@@ -432,7 +432,7 @@ main (int argc, char **argv)
 
   g_setenv ("XDG_STATE_HOME", home, TRUE);
   g_setenv ("XDG_DATA_HOME", home, TRUE);
-  /* What a run says comes from the worker. */
+  /* The sentences of a run come from the worker. */
   g_setenv ("GRADLOOM_WORKER", "/nonexistent/gradloom", TRUE);
   g_test_init (&argc, &argv, NULL);
   g_assert_cmpint (argc, ==, 2);

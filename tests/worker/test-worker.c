@@ -620,7 +620,7 @@ test_nan (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (f->problem, named));
 }
 
-/* What `gradloom predict` says of the same points: the probability of class 0 at each. */
+/* The answer of `gradloom predict` for the same points: the probability of class 0 at each. */
 static void
 predict_by_command (Fixture *f, const float *points, guint n, double *zero)
 {

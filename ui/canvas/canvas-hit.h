@@ -1,4 +1,5 @@
-/* What is under a point of the canvas, and which card an arrow key leads to: arithmetic on a scene, without widgets. */
+/* Finds what is under a point of the canvas, and which card an arrow key leads to: arithmetic on a scene, without
+ * widgets. */
 #pragma once
 
 #include "ui/scene/studio-geometry.h"

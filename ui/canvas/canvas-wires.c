@@ -98,7 +98,7 @@ studio_wires_render_pills (const StudioScene *scene, const StudioView *view, con
                            PangoContext *context, GHashTable *layouts)
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
-  /* What is written larger is readable from farther away. */
+  /* Text that is written larger is readable from farther away. */
   double least = MAX (STUDIO_ZOOM_PILLS / studio_text_enlargement (context), STUDIO_ZOOM_DETAIL);
 
   if (scene->n_links > 0 && view->zoom >= least && view->width > 0 && view->height > 0)

@@ -128,12 +128,12 @@ duplicate (StudioCanvas *self)
 }
 
 static void
-arrange (StudioCanvas *self, StudioLayoutWish wish)
+arrange (StudioCanvas *self, StudioLayoutDirection direction)
 {
   GArray *before = studio_canvas_note_places (self);
 
   /* A part is arranged where one looks at it. */
-  if (studio_document_arrange (self->document, self->view.width, self->view.height, wish))
+  if (studio_document_arrange (self->document, self->view.width, self->view.height, direction))
     studio_canvas_zoom_to_fit (self);
   studio_canvas_glide (self, before);
 }

@@ -1,4 +1,4 @@
-/* What the canvas draws over the cards while a gesture goes on: the line that cuts, the other wires of a port that is
+/* Hints that the canvas draws over the cards during a gesture: the line that cuts, the other wires of a port that is
  * moved, and why a port takes no wire. */
 #include <math.h>
 

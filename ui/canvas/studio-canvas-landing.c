@@ -228,7 +228,7 @@ studio_canvas_init_landing (StudioCanvas *self)
 {
   GtkDropTarget *drop = gtk_drop_target_new (STUDIO_TYPE_DRAG_OP, GDK_ACTION_COPY);
 
-  /* What is dragged is known while it is over the canvas, and not only when it is dropped. */
+  /* The dragged operator is known while it is over the canvas, and not only when it is dropped. */
   gtk_drop_target_set_preload (drop, TRUE);
   g_signal_connect (drop, "enter", G_CALLBACK (motion_cb), self);
   g_signal_connect (drop, "motion", G_CALLBACK (motion_cb), self);

@@ -508,7 +508,7 @@ disconnect_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   studio_document_cut_wires (self->document, (const guint64 *)(gpointer)wires->data, wires->len);
 }
 
-/* What is watched is the value of a card, which a wire brings along. */
+/* A card's value is watched; for a wire, that of the card where it begins. */
 static void
 watch (GtkWidget *widget, const char *action)
 {

@@ -154,13 +154,13 @@ void studio_canvas_read_samples (StudioCanvas *self, const StudioScene *scene);
 
 /* Virtual functions of the widget that stand in another file. */
 void studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot);
-/* What a gesture shows over the cards: studio-canvas-hints.c. */
+/* The hints of a gesture over the cards: studio-canvas-hints.c. */
 void studio_canvas_snapshot_hints (StudioCanvas *self, GtkSnapshot *snapshot);
 void studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline);
 gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction);
 gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
 
-/* What is gone below the cards, what differs over them: studio-canvas-compare.c. */
+/* Nodes that are gone are drawn below the cards, marks of differences over them: studio-canvas-compare.c. */
 void studio_canvas_snapshot_ghosts (StudioCanvas *self, GtkSnapshot *snapshot);
 void studio_canvas_snapshot_marks (StudioCanvas *self, GtkSnapshot *snapshot);
 /* "added", "changed: …" for who does not see the mark; NULL: there is none (transfer full). */

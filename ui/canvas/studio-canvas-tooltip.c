@@ -1,4 +1,4 @@
-/* What the canvas says of the card, port or wire under the pointer. */
+/* The tooltip of the card, port or wire under the pointer. */
 #include "ui/canvas/studio-canvas-private.h"
 
 #include <glib/gi18n.h>
@@ -108,7 +108,7 @@ describe_link (GString *markup, const StudioScene *scene, const StudioLink *link
   add_type (markup, link->typed, &link->type);
 }
 
-/* What the button below a card would do. */
+/* Describes what the button below a card would do. */
 static void
 describe_fix (GString *markup, StudioCanvas *self, guint64 serial)
 {

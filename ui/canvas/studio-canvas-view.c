@@ -100,7 +100,7 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
   self->fitted = TRUE;
 }
 
-/* What is around all that is selected; FALSE where nothing is. */
+/* The rectangle around all that is selected; FALSE where nothing is. */
 static gboolean
 selected_bounds (StudioCanvas *self, StudioRect *bounds)
 {

@@ -85,7 +85,7 @@ void studio_canvas_look_at (StudioCanvas *self, double x, double y);
 /* Wires in right angles; else curved where nothing is in their way. */
 void studio_canvas_set_right_angles (StudioCanvas *self, gboolean on);
 gboolean studio_canvas_get_right_angles (StudioCanvas *self);
-/* What is fitted may be 1.6 times as large as life, for the back row. */
+/* In a presentation, Fit may enlarge up to 1.6 times, for the back row. */
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 
 /* Hangs a widget of the card's width under the card (a pin); NULL takes it away. It is shown while its node is. */
@@ -93,7 +93,7 @@ void studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, Gt
 /* A live value on the card in place of its second row ("loss 0.342"); NULL takes it away. Stands only while the node
  * is as the run knows it, which the caller checks. */
 void studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *text);
-/* What each node was measured to take: seconds (double *) by path, kept by the canvas; NULL takes them away. */
+/* The measured time of each node: seconds (double *) by path, kept by the canvas; NULL takes them away. */
 void studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds);
 /* A slim accent bar at the card's top edge: 0 to 1, negative for none. */
 void studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction);

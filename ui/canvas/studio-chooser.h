@@ -40,7 +40,7 @@ void studio_chooser_begin (StudioChooser *self, const char *title, const char *h
 /* A row; key (transfer full) is what it is found by. */
 StudioChoice *
 studio_chooser_add (StudioChooser *self, const char *icon, const char *title, const char *side, StudioSearchKey *key);
-/* What is typed is an answer, with a sentence about it in the list's place. */
+/* Makes the typed text an answer of its own, with a sentence about it in the list's place. */
 void studio_chooser_set_free (StudioChooser *self, const char *doc);
 /* Shows it at a point of the canvas, in pixels, with this text, which is selected as one where select is set. */
 void studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y);

@@ -147,7 +147,7 @@ ask_value (StudioChooser *chooser, QuickAdd *self)
           studio_search_key_new_text (*c, variant != NULL ? variant->title : *c, variant != NULL ? variant->doc : ""));
 
       choice->name = g_strdup (*c);
-      /* What is set already is what Enter leaves. */
+      /* Enter leaves the value that is set already. */
       if (strcmp (*c, now) == 0)
         choice->order = 0;
       else

@@ -400,7 +400,7 @@ studio_comparison_reveal (StudioComparison *self, const LoomDifference *differen
       path = path_within (graph, root, difference->scope, id, MAX_DEPTH);
       return path != NULL && studio_document_reveal (self->document, path);
     }
-  /* What is gone is seen where it was: any node of its scope leads there. */
+  /* A node that is gone is seen where it was: any node of its scope leads there. */
   for (guint i = 0; path == NULL && i < loom_element_n_children (scope); i++)
     if (loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE)
       path = path_within (graph, root, difference->scope, loom_element_get (loom_element_child (scope, i), "id"),

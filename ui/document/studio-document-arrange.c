@@ -91,7 +91,7 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
 }
 
 gboolean
-studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutWish wish)
+studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutDirection direction)
 {
   static const char *const names[] = { [STUDIO_LAYOUT_AUTOMATIC] = N_ ("Arrange"),
                                        [STUDIO_LAYOUT_KEEP] = N_ ("Arrange selection"),
@@ -107,10 +107,10 @@ studio_document_arrange (StudioDocument *self, double width, double height, Stud
   for (guint i = 0; i < scene->n_items; i++)
     n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
   /* A direction is one of the whole. */
-  is_part = n > 1 && n < scene->n_items && wish == STUDIO_LAYOUT_AUTOMATIC;
-  layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height, wish);
+  is_part = n > 1 && n < scene->n_items && direction == STUDIO_LAYOUT_AUTOMATIC;
+  layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height, direction);
   edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
-  studio_document_begin (self, _ (names[is_part ? STUDIO_LAYOUT_KEEP : wish]));
+  studio_document_begin (self, _ (names[is_part ? STUDIO_LAYOUT_KEEP : direction]));
   for (guint i = 0; i < edits->len; i++)
     studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
   studio_document_end (self);

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 /* Places every node of the scope as it suits a canvas of this size, or the selected ones where several are and no
  * direction is asked for. FALSE: those alone. */
-gboolean studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutWish wish);
+gboolean studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutDirection direction);
 /* Places a card of the scene so much further in the graph's direction. */
 void studio_document_place_on (StudioDocument *self, const StudioScene *scene, guint item, double by);
 /* Folds the selected cards, and those in selected frames, to their titles; all of them are folded already: opens them.

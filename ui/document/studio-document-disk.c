@@ -87,7 +87,7 @@ StudioDiskState
 studio_document_check_disk (StudioDocument *self)
 {
   g_clear_handle_id (&self->disk_timer, g_source_remove);
-  /* What is being written now is no change by others. */
+  /* A file that is being written now is no change by others. */
   if (self->disk_digest != NULL && self->saving == NULL)
     {
       StudioDiskState before = self->disk;

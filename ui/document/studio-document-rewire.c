@@ -165,7 +165,8 @@ rewired_clear (Rewired *self)
   g_free (self->was);
 }
 
-/* What feeds a node that goes: the first wired input whose type its output has, else the first wired one. */
+/* The input whose source feeds the readers when a node goes: the first wired one whose type its output has, else the
+ * first wired one. */
 static guint
 main_input (const StudioItem *item, guint output)
 {

@@ -29,7 +29,7 @@ save_new (StudioDocument *self, const char *path)
   save->path = g_canonicalize_filename (path != NULL ? path : self->path, NULL);
   save->text = loom_graph_write (self->graph, &save->length);
   save->step = studio_document_last_step (self);
-  /* What is typed from now on is a step of its own, which is not in the file. */
+  /* Text typed from now on is a step of its own, which is not in the file. */
   g_clear_pointer (&self->merge_key, g_free);
   return save;
 }
@@ -43,7 +43,7 @@ write_file (const Save *save, GError **error)
   return FALSE;
 }
 
-/* What was changed while the file was written is not in it. The journal, which would say that all up to here is saved,
+/* Changes made while the file was written are not in it. The journal, which would say that all up to here is saved,
  * then says nothing: after a crash it offers more than was lost. */
 static void
 note_saved (StudioDocument *self, const Save *save)

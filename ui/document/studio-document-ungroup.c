@@ -118,7 +118,7 @@ wire_to (const LoomElement *module, const char *id)
 
 static char *outer_source (Ungrouping *u, guint copy, const char *from);
 
-/* What an output of a copy gives, as a wire's beginning in the scope; NULL where nothing feeds it. */
+/* The source of a copy's output, as a wire's beginning in the scope; NULL where nothing feeds it. */
 static char *
 output_source (Ungrouping *u, guint copy, const char *id)
 {

@@ -164,7 +164,7 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
   return serial;
 }
 
-/* What the operator at a wire's end complains about in shapes or types, or NULL. */
+/* The complaint about shapes or types of the operator at a wire's end, or NULL. */
 const LoomFault *
 studio_document_find_refusal (const LoomFaults *faults, const char *path)
 {

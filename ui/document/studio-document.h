@@ -229,7 +229,7 @@ void studio_document_set_attribute (StudioDocument *self, guint64 serial, const 
 /* The same for several nodes in one step. */
 void studio_document_set_attributes (StudioDocument *self, const guint64 *serials, guint n, const char *attribute,
                                      const char *value);
-/* What would change if a node had this value: parameters, shapes, a fault. NULL: nothing (transfer full). */
+/* Says what would change if a node had this value: parameters, shapes, a fault. NULL: nothing (transfer full). */
 char *studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *attribute, const char *value);
 /* As above for any element (the <train> element; studio_document_ensure gives it one). */
 void studio_document_set_element_attribute (StudioDocument *self, LoomElement *element, const char *attribute,

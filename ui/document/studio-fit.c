@@ -175,7 +175,8 @@ without (const LoomShape *shape, int axis)
   return less;
 }
 
-/* What goes with a tensor at an operator's other inputs: one like it, its classes, its transpose, and so on. */
+/* Guesses the tensors that go with one at an operator's other inputs: one like it, its classes, its transpose, and so
+ * on. */
 static guint
 guess_others (const LoomType *type, LoomType *guess)
 {
@@ -238,7 +239,8 @@ fit_at (const LoomElement *node, const LoomPortSpec *specs, guint n_specs, const
       blamed += g_strcmp0 (answer.port, specs[at].name) == 0;
       studio_fit_answer_clear (&answer);
     }
-  /* What is refused whatever goes with it does not fit; what was refused for its company may fit in another. */
+  /* A tensor that is refused whatever goes with it does not fit; one that was refused for its company may fit in
+   * another. */
   return best == STUDIO_FIT_NOT && n_others > 0 && blamed < n_guesses ? STUDIO_FIT_UNKNOWN : best;
 }
 
@@ -307,7 +309,7 @@ has_type (GArray *types, const LoomType *type)
   return FALSE;
 }
 
-/* What fresh nodes of an operator give, over all usual inputs. Asked once: 250 operators take some tens of
+/* The types that fresh nodes of an operator give, over all usual inputs. Asked once: 250 operators take some tens of
  * milliseconds together. */
 static GArray *
 types_of (const LoomOp *op)

@@ -29,9 +29,9 @@ typedef struct
   char *port;                              /* that it blames */
 } StudioFitAnswer;
 
-/* What a node of these attributes says of such inputs. input[i] belongs to the i-th input of the operator (or of its
- * variadic one); NULL: nothing is wired. Only for nodes with an operator and without expressions, of others nothing is
- * known. */
+/* Asks the operator of a node with these attributes about such inputs. input[i] belongs to the i-th input of the
+ * operator (or of its variadic one); NULL: nothing is wired. Only for nodes with an operator and without expressions,
+ * of others nothing is known. */
 void studio_fit_ask (const LoomElement *node, const LoomType *const *input, guint n_inputs, StudioFitAnswer *answer);
 void studio_fit_answer_clear (StudioFitAnswer *answer);
 

@@ -151,7 +151,7 @@ try_op (const Patient *patient, const LoomOp *op, guint at)
     }
 }
 
-/* What only moves numbers comes before what learns new ones. */
+/* Operators that only move numbers come before those that learn new ones. */
 static void
 try_adapters (const Patient *patient)
 {
@@ -344,7 +344,7 @@ meet (Patient *patient)
                : -1;
 
   patient->node = at >= 0 ? loom_net_node (patient->net, (guint)at) : NULL;
-  /* What is wrong within a module is mended there, where it is seen. */
+  /* A fault within a module is mended there, where it is seen. */
   if (patient->node == NULL || patient->node->op == NULL || patient->node->serial != patient->serial)
     return FALSE;
   patient->n = MIN (patient->node->n_inputs, MOST_INPUTS);

@@ -1,6 +1,6 @@
-/* What can be done about a fault, and what would come of it: tried out on the operators before it is offered.
+/* Offers remedies for a fault, with what would come of each: tried out on the operators before it is offered.
  *
- * What may stand on a wire to make a tensor fit, operators say themselves (LoomOp.adapt). */
+ * Which operators may stand on a wire to make a tensor fit, they say themselves (LoomOp.adapt). */
 #pragma once
 
 #include "ui/document/studio-document-add.h"

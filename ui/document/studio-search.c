@@ -167,7 +167,8 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
   return rank == 0 ? 0 : 2 * rank + (key->usual ? STUDIO_SEARCH_COURSE : 0);
 }
 
-/* What does not fit falls behind what fits and is named less exactly, but not behind what only mentions the words. */
+/* An operator that does not fit falls behind those that fit and are named less exactly, but not behind those that only
+ * mention the words. */
 guint
 studio_search_order (guint rank, StudioFit fit, const char *words)
 {

@@ -1,4 +1,4 @@
-/* What a card shows of its node, drawn with Cairo. */
+/* Draws the figure that a card shows of its node, with Cairo. */
 #pragma once
 
 #include "ui/drawing/studio-theme.h"

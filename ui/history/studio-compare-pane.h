@@ -1,4 +1,4 @@
-/* What differs between a document and another graph, a line each: choosing one shows where it is. */
+/* Lists the differences between a document and another graph, a line each: choosing one shows where it is. */
 #pragma once
 
 #include <gtk/gtk.h>

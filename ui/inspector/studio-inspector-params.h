@@ -19,8 +19,8 @@ typedef enum
   STUDIO_DRAG_COARSE /* ten times as fast */
 } StudioDragSpeed;
 
-/* What a number would be after a drag of dx pixels; NULL where the text is no number, or the parameter is of another
- * kind (transfer full). */
+/* The number after a drag of dx pixels; NULL where the text is no number, or the parameter is of another kind (transfer
+ * full). */
 char *studio_number_dragged (const LoomParamSpec *spec, const char *text, double dx, StudioDragSpeed speed);
 
 G_END_DECLS

@@ -54,7 +54,7 @@ gboolean inspector_shows_several (const StudioInspector *self); /* and just thos
 gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute);
 /* Writes a row's value, to all that are selected. */
 void inspector_commit (InspectorRow *row, const char *value);
-/* What is wrong with its value, at the row and below the fields; NULL: nothing. */
+/* Shows the fault of the row's value, at the row and below the fields; NULL: none. */
 void inspector_say_wrong (InspectorRow *row, const char *wrong);
 /* Lets one type a value into the row's entry (-value.c). */
 void inspector_add_typing (InspectorRow *row);
@@ -66,7 +66,7 @@ void inspector_drop_typing (InspectorRow *row);
 void inspector_show_result (InspectorRow *row, const char *text);
 /* A drag across the row's field changes its number. */
 void inspector_add_number_drag (InspectorRow *row);
-/* What would change, below the fields; NULL: nothing. */
+/* Shows below the fields what would change; NULL: nothing. */
 void inspector_set_preview (StudioInspector *self, const char *text);
 
 /* A row of the group, with the field that the parameter's type wants. spec's strings must be static or interned. */

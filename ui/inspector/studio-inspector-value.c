@@ -13,7 +13,7 @@
 
 /* ---- names in formulas ----------------------------------------------------------- */
 
-/* What comes into the node: the sizes that its operator takes from there. */
+/* Finds a size of the node's inputs, of those that its operator takes from there. */
 static gboolean
 find_input (StudioInspector *self, const char *name, double *value)
 {
@@ -153,7 +153,7 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
 
   if (row->inspector->updating)
     return;
-  /* What a key or a menu set, and not somebody who is still typing. */
+  /* A value that a key or a menu set is taken at once; one that is being typed waits. */
   if (!is_typed_in (row))
     {
       g_auto (StudioValue) now = read_entry (row);

@@ -268,7 +268,7 @@ refresh_options (StudioInspector *self)
   adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
 }
 
-/* What is seldom set is folded away where it is not set. */
+/* Parameters that are seldom set are folded away where they are not set. */
 static void
 add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 {
@@ -492,7 +492,7 @@ selection_changed_cb (StudioInspector *self)
   guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
   guint item;
 
-  /* What was typed belongs to the node that was selected then. */
+  /* Text that was typed belongs to the node that was selected then. */
   if (serial != self->serial)
     inspector_settle (self);
   scene = studio_document_get_scene (self->document);

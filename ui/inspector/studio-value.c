@@ -26,7 +26,7 @@ static const struct
   { "GiB", BYTES, 1073741824 },
 };
 
-/* What a parameter is counted in, by its name. */
+/* The unit that a parameter is counted in, by its name. */
 static const struct
 {
   const char *ending;
@@ -416,7 +416,7 @@ expr_lookup (const char *name, LoomNumber *value, gpointer data)
   return TRUE;
 }
 
-/* What the file keeps as it is; beside it stands what it comes to here. */
+/* Reads an expression: the file keeps the text as it is, and its present value is shown beside it. */
 static StudioValue
 read_expression (const char *text, StudioValueLookup lookup, gpointer data)
 {

@@ -1,4 +1,4 @@
-/* What somebody types as a value: a number, a formula, a number with a unit. Plain C, tested without a display.
+/* Reads values as people type them: a number, a formula, a number with a unit. Plain C, tested without a display.
  *
  *   4*in_features + 1    + - * / // % ^ ( ) min max sqrt floor ceil round
  *   64k 64Ki 3M 2Gi      k, M, G are thousands as everywhere; Ki, Mi, Gi are 1024s
@@ -21,7 +21,7 @@ typedef enum
   STUDIO_NAME_ARGUMENT /* of the module: its name is written */
 } StudioNameKind;
 
-/* What a name in a formula stands for; *value NAN where it is not known yet. */
+/* Looks up a name in a formula; *value is NAN where it is not known yet. */
 typedef StudioNameKind (*StudioValueLookup) (const char *name, double *value, gpointer data);
 
 typedef struct
@@ -35,7 +35,7 @@ typedef struct
 StudioValue studio_value_read (const LoomParamSpec *spec, const char *text, StudioValueLookup lookup, gpointer data);
 void studio_value_clear (StudioValue *value);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (StudioValue, studio_value_clear)
-/* What can be typed into a field of this parameter, for its tooltip; NULL: just a value (transfer full). */
+/* Says what can be typed into a field of this parameter, for its tooltip; NULL: just a value (transfer full). */
 char *studio_value_hint (const LoomParamSpec *spec);
 
 G_END_DECLS

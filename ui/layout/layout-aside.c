@@ -1,4 +1,4 @@
-/* What a layout of boxes leaves open: where notes go, and where a part that was laid out by itself comes to lie. */
+/* Places what a layout of boxes leaves open: notes, and a part that was laid out by itself. */
 #include "ui/layout/layout-private.h"
 
 #include <math.h>
@@ -40,11 +40,11 @@ is_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *
   return TRUE;
 }
 
-/* The nearest clear place, in growing squares around the wish. */
+/* The nearest clear place, in growing squares around the place. */
 static void
 find_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect *place)
 {
-  const StudioRect wish = *place;
+  const StudioRect start = *place;
 
   for (int ring = 0; ring <= 100; ring++)
     {
@@ -53,7 +53,7 @@ find_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean
       for (int dy = ring; dy >= -ring; dy--)
         for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring || ring == 0 ? 1 : 2 * ring)
           {
-            StudioRect at = { wish.x + dx * STUDIO_SNAP, wish.y + dy * STUDIO_SNAP, wish.width, wish.height };
+            StudioRect at = { start.x + dx * STUDIO_SNAP, start.y + dy * STUDIO_SNAP, start.width, start.height };
 
             if (dx * dx + dy * dy >= nearest || !is_clear (scene, layout, stands, at))
               continue;

@@ -6,7 +6,8 @@
 
 #include "ui/scene/studio-flow.h"
 
-/* What a card keeps free around it: half a channel on either side, and a little above and below. */
+/* Whether a card stands in the room that another keeps free around it: half a channel on either side, and a little
+ * above and below. */
 static gboolean
 is_in_the_way (const StudioRect *card, const StudioRect *other)
 {

@@ -201,7 +201,7 @@ compare_pulls (gconstpointer a, gconstpointer b)
 
 /* The weighted median of where its outside wires would be straight; between two equal halves their mean. */
 static gboolean
-wish (const Place *self, guint block, GArray *pulls, double *y)
+find_median (const Place *self, guint block, GArray *pulls, double *y)
 {
   double total = 0, sum = 0;
 
@@ -271,7 +271,7 @@ draw_together (Place *self)
             guint b = self->topological[pass == 0 ? self->n_blocks - 1 - k : k];
             double y;
 
-            if (!wish (self, b, pulls, &y))
+            if (!find_median (self, b, pulls, &y))
               continue;
             y = settle (y, bound (self, b, TRUE), bound (self, b, FALSE));
             moved |= y != self->y[b];

@@ -21,7 +21,7 @@ count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component
         continue;
       each[from]++;
       each[to]--;
-      /* What an earlier wire of this output reached is counted already. */
+      /* Layers that an earlier wire of this output reached are counted already. */
       before = GPOINTER_TO_UINT (g_hash_table_lookup (reach, GUINT_TO_POINTER (edge->lane + 1)));
       from = MAX (from, before);
       if (to <= from)
@@ -93,7 +93,7 @@ layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const gu
         leading[reader[nodes[i]]]++;
     }
   count_lanes (self, graph, self->component[nodes[0]], n_layers, lanes, wires);
-  /* What goes along with its reader crosses no cut in front of it. */
+  /* A node that goes along with its reader crosses no cut in front of it. */
   for (guint l = 1; l < n_layers; l++)
     {
       lanes[l - 1] -= MIN (lanes[l - 1], leading[l]);

@@ -7,14 +7,14 @@
 #include "ui/scene/studio-flow.h"
 
 gboolean
-studio_layout_parse_wish (const char *name, StudioLayoutWish *wish)
+studio_layout_parse_direction (const char *name, StudioLayoutDirection *direction)
 {
   StudioFlow flow;
 
   if (strcmp (name, "auto") == 0)
-    *wish = STUDIO_LAYOUT_AUTOMATIC;
+    *direction = STUDIO_LAYOUT_AUTOMATIC;
   else if (studio_flow_parse (name, &flow))
-    *wish = flow == STUDIO_FLOW_DOWN ? STUDIO_LAYOUT_DOWN : STUDIO_LAYOUT_RIGHT;
+    *direction = flow == STUDIO_FLOW_DOWN ? STUDIO_LAYOUT_DOWN : STUDIO_LAYOUT_RIGHT;
   else
     return FALSE;
   return TRUE;
@@ -77,7 +77,7 @@ drop_routes (GPtrArray *edits, const LoomElement *element, const StudioScene *sc
     }
 }
 
-/* What the <layout> is to say of its direction; NULL: nothing. */
+/* The direction that the <layout> is to state; NULL: none. */
 static const char *
 direction_of (const StudioLayout *layout)
 {

@@ -151,7 +151,7 @@ find_units (Work *work)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      /* What hangs below a card needs its room as the card does. */
+      /* A pin that hangs below a card needs its room as the card does. */
       Unit unit = { i, 0, STUDIO_NO_ITEM, 0, 0, scene->item[i].width, scene->item[i].height + scene->item[i].hanging };
 
       work->unit_of[i] = STUDIO_NO_ITEM;
@@ -442,21 +442,22 @@ lay_out_either_way (const StudioScene *scene, double width, double height)
 }
 
 StudioLayout *
-studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height, StudioLayoutWish wish)
+studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height,
+                   StudioLayoutDirection direction)
 {
   StudioLayout *layout;
   double cost;
 
-  if (wish == STUDIO_LAYOUT_AUTOMATIC && chosen == NULL)
+  if (direction == STUDIO_LAYOUT_AUTOMATIC && chosen == NULL)
     return lay_out_either_way (scene, width, height);
-  if (wish == STUDIO_LAYOUT_AUTOMATIC || wish == STUDIO_LAYOUT_KEEP || chosen != NULL)
+  if (direction == STUDIO_LAYOUT_AUTOMATIC || direction == STUDIO_LAYOUT_KEEP || chosen != NULL)
     {
       layout = lay_out_along (scene, chosen, width, height, scene->flow, &cost);
       layout->stated = scene->flow_stated;
       return layout;
     }
-  layout = lay_out_along (scene, NULL, width, height, wish == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT,
-                          &cost);
+  layout = lay_out_along (scene, NULL, width, height,
+                          direction == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT, &cost);
   layout->stated = TRUE;
   return layout;
 }

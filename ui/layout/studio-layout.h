@@ -10,19 +10,19 @@ G_BEGIN_DECLS
 /* The canvas of a new window between its panes, for a layout that no canvas asked for. */
 #define STUDIO_LAYOUT_WIDTH  720.0
 #define STUDIO_LAYOUT_HEIGHT 640.0
-/* What the text of a card is still read at. */
+/* The least zoom at which the text of a card is still read. */
 #define STUDIO_LAYOUT_READABLE 0.7
 
-/* What direction a layout is to have. */
+/* The direction that a layout is to have. */
 typedef enum
 {
   STUDIO_LAYOUT_AUTOMATIC, /* the one that suits the canvas; what a graph says is kept while it can be read so */
   STUDIO_LAYOUT_KEEP,      /* the scene's */
   STUDIO_LAYOUT_RIGHT,
   STUDIO_LAYOUT_DOWN
-} StudioLayoutWish;
+} StudioLayoutDirection;
 /* "auto", "right" or "down"; FALSE for anything else. */
-gboolean studio_layout_parse_wish (const char *name, StudioLayoutWish *wish);
+gboolean studio_layout_parse_direction (const char *name, StudioLayoutDirection *direction);
 
 typedef struct
 {
@@ -39,7 +39,7 @@ typedef struct
  * card; they keep the scene's direction.
  */
 StudioLayout *studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height,
-                                 StudioLayoutWish wish);
+                                 StudioLayoutDirection direction);
 void studio_layout_free (StudioLayout *layout);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioLayout, studio_layout_free)
 /* Gives the items that the file has no place for the places of a layout. */
@@ -49,11 +49,11 @@ void studio_layout_fill (StudioScene *scene);
  * item, all 0 where there is room. Nothing else moves. */
 void studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height,
                               double across, double *x, double *y, double *by);
-/* What has to move so that `more` units of height can hang on an item besides what does: by[] of each item, downwards,
- * or to the right where the graph runs down and things hang there. */
+/* Computes how far items move so that `more` units of height can hang on an item besides what does: by[] of each item,
+ * downwards, or to the right where the graph runs down and things hang there. */
 void studio_layout_make_room (const StudioScene *scene, guint item, double more, double *by);
-/* What brings the layout into the graph that the scene was made from: LoomEdit, to be applied in order (the caller
- * takes them out, or frees the array). Empty where everything stands there already. */
+/* The edits that bring the layout into the graph that the scene was made from: LoomEdit, to be applied in order (the
+ * caller takes them out, or frees the array). Empty where everything stands there already. */
 GPtrArray *studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const StudioScene *scene,
                                 const StudioLayout *layout);
 char *studio_layout_coordinate (double v); /* as a file writes it */

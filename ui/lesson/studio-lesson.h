@@ -1,7 +1,7 @@
 /* Where a learner stands in the lessons of the document's graph: which page is shown, which are done.
  *
  * Goals are looked at again when the document, its selection or the run's numbers change. A page once done stays done.
- * What is done is kept in the state directory ("gradloom/lessons.ini") by the names of graph and lesson. */
+ * Progress is kept in the state directory ("gradloom/lessons.ini") by the names of graph and lesson. */
 #pragma once
 
 #include "ui/document/studio-document.h"
@@ -32,7 +32,7 @@ gboolean studio_lesson_is_done (StudioLesson *self, guint page);
 guint studio_lesson_n_done (StudioLesson *self);
 /* Whether clause i of the shown page's goal holds now, or the page was done before. */
 gboolean studio_lesson_clause_holds (StudioLesson *self, guint i);
-/* What the learner has typed as answer to the shown page. */
+/* Takes the text that the learner has typed as answer to the shown page. */
 void studio_lesson_answer (StudioLesson *self, const char *text);
 /* Forgets what was done, and takes the graph back to what was opened, as one step that can be undone. */
 void studio_lesson_start_again (StudioLesson *self);

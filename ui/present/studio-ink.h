@@ -1,6 +1,5 @@
-/* What is drawn over the canvas in a lecture: strokes in canvas units, so that they stay on what they point at while
- * one pans and zooms. Arithmetic, without widgets; kept for as long as the view is talked about, and never in a file.
- */
+/* Strokes drawn over the canvas in a lecture, in canvas units, so that they stay on what they point at while one pans
+ * and zooms. Arithmetic, without widgets; kept for as long as the view is talked about, and never in a file. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* What lies over the canvas in a lecture: the pointer as a spotlight, and a pen. While the pen is put away the layer
+/* The layer over the canvas in a lecture: the pointer as a spotlight, and a pen. While the pen is put away the layer
  * lets every press through. */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* What of a run there is room for, as arithmetic without widgets: figures, charts and memory, fewer by importance where
- * the panel is small, so that none of them is cut. */
+/* Chooses the parts of a run that there is room for, as arithmetic without widgets: figures, charts and memory, fewer
+ * by importance where the panel is small, so that none of them is cut. */
 #pragma once
 
 #include <glib.h>

@@ -354,7 +354,7 @@ fold_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* What is being laid out cannot be put elsewhere at the same time. */
+/* A widget that is being laid out cannot be put elsewhere at the same time. */
 static void
 strip_resized (StudioRunPanel *self)
 {

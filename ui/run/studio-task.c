@@ -21,7 +21,7 @@ struct _StudioTask
   LoomTaskView *task; /* of the net that was looked at last; NULL: not looked yet */
   GPtrArray *views;   /* not owned */
   guint n_mapped;
-  StudioTaskWish wish;
+  StudioTaskQuery query;
   char *key;     /* of the samples that are shown, or being read */
   char *message; /* why there are none */
   guint reading; /* the number of the reading whose result is wanted */
@@ -62,7 +62,7 @@ set_message (StudioTask *self, const char *message)
 typedef struct
 {
   LoomGraph *alone;
-  StudioTaskWish wish;
+  StudioTaskQuery query;
   guint reading;
 } Read;
 
@@ -79,7 +79,7 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
 {
   Read *read = data;
   GError *error = NULL;
-  StudioTaskData *samples = studio_task_data_read (read->alone, &read->wish, &error);
+  StudioTaskData *samples = studio_task_data_read (read->alone, &read->query, &error);
   if (samples != NULL)
     g_task_return_pointer (task, samples, (GDestroyNotify)studio_task_data_free);
   else
@@ -113,7 +113,7 @@ read_samples (StudioTask *self, const LoomElement *node)
   GWeakRef *ref = g_new0 (GWeakRef, 1);
   Read *read = g_new0 (Read, 1);
   read->alone = studio_figure_sample_graph (node, loom_graph_get_folder (studio_document_get_graph (self->document)));
-  read->wish = self->wish;
+  read->query = self->query;
   read->reading = ++self->reading;
   g_weak_ref_init (ref, self);
   /* The task has no source object: a thread must not hold the last reference. */
@@ -172,13 +172,13 @@ sync_samples (StudioTask *self)
       show_none (self, _ ("The data set cannot be opened by itself."));
       return;
     }
-  self->wish.kind = self->task->kind;
-  self->wish.x = self->task->x;
-  self->wish.y = self->task->y;
-  self->wish.classes = self->task->classes;
-  self->wish.n = studio_task_kind_samples (self->task->kind, &self->wish.spread);
-  char *key = g_strdup_printf ("%s\n%d %u %u %d %d %" G_GINT64_FORMAT, options, (int)self->wish.kind, self->wish.x,
-                               self->wish.y, self->wish.classes, (int)self->wish.split, self->wish.first);
+  self->query.kind = self->task->kind;
+  self->query.x = self->task->x;
+  self->query.y = self->task->y;
+  self->query.classes = self->task->classes;
+  self->query.n = studio_task_kind_samples (self->task->kind, &self->query.spread);
+  char *key = g_strdup_printf ("%s\n%d %u %u %d %d %" G_GINT64_FORMAT, options, (int)self->query.kind, self->query.x,
+                               self->query.y, self->query.classes, (int)self->query.split, self->query.first);
   if (g_strcmp0 (key, self->key) == 0)
     {
       g_free (key);
@@ -378,8 +378,8 @@ studio_task_get_kind (StudioTask *self)
 void
 studio_task_set_split (StudioTask *self, LoomSplit split)
 {
-  self->wish.split = split;
-  self->wish.first = 0;
+  self->query.split = split;
+  self->query.first = 0;
   sync_samples (self);
 }
 
@@ -387,10 +387,10 @@ void
 studio_task_turn_page (StudioTask *self, int by)
 {
   const StudioTaskData *data = self->picture->data;
-  if (data == NULL || self->wish.spread)
+  if (data == NULL || self->query.spread)
     return;
-  const gint64 last = MAX (0, data->n_all[data->split] - (gint64)self->wish.n);
-  self->wish.first = CLAMP (data->first + by * (gint64)self->wish.n, 0, last);
+  const gint64 last = MAX (0, data->n_all[data->split] - (gint64)self->query.n);
+  self->query.first = CLAMP (data->first + by * (gint64)self->query.n, 0, last);
   sync_samples (self);
 }
 
@@ -449,7 +449,7 @@ studio_task_init (StudioTask *self)
 {
   self->picture = studio_task_picture_new ();
   self->views = g_ptr_array_new ();
-  self->wish.split = LOOM_N_SPLITS;
+  self->query.split = LOOM_N_SPLITS;
   self->is_stale = TRUE;
 }
 

@@ -21,7 +21,7 @@ GtkWidget *studio_task_new_view (StudioTask *self);
 StudioTaskPicture *studio_task_get_picture (StudioTask *self);
 /* Why there is no picture, or no prediction in it, as a sentence; NULL: all is there. */
 const char *studio_task_get_message (StudioTask *self);
-/* What the document's graph has, worked out now. */
+/* The kind of view that the document's graph has, worked out now. */
 LoomTaskViewKind studio_task_get_kind (StudioTask *self);
 /* Which samples are shown: of a split, from the nth on where they are not spread over it. */
 void studio_task_set_split (StudioTask *self, LoomSplit split);

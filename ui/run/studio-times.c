@@ -85,7 +85,7 @@ measure_cb (StudioTimes *self)
   ask (self);
 }
 
-/* What was measured is not of another graph. */
+/* Times that were measured are not those of another graph. */
 static void
 changed_cb (StudioTimes *self)
 {

@@ -1,5 +1,5 @@
-/* What each node takes, measured by the worker while the canvas shows it: asked for once a run and after each change of
- * what the canvas measures, never over and over, because measuring takes a few steps' time. */
+/* The time of each node, measured by the worker while the canvas shows it: asked for once a run and after each change
+ * of what the canvas measures, never over and over, because measuring takes a few steps' time. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

@@ -290,8 +290,8 @@ relate (Bundle *self, gboolean by_place)
       }
 }
 
-/* Sorts the lanes so that what must lie before comes before. A circle of wishes is cut where the
- * fewest are broken. */
+/* Sorts the lanes so that what must lie before comes before. A cycle of constraints is cut
+ * where the fewest are broken. */
 static void
 sort_bundle (Bundle *self)
 {

@@ -1,4 +1,4 @@
-/* What the files of the router share. */
+/* Types and functions that the files of the router share. */
 #pragma once
 
 #include "ui/scene/studio-routes.h"

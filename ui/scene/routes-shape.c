@@ -28,16 +28,16 @@ towards (const RoutePoint *from, const RoutePoint *to, double by)
 
 /* A wide corner cuts off what lies within it, where a card may be: then it is a narrow one. */
 static double
-free_radius (RouteIndex *index, const RoutePoint *p, const RoutePoint *q, const RoutePoint *r, double wish)
+free_radius (RouteIndex *index, const RoutePoint *p, const RoutePoint *q, const RoutePoint *r, double radius)
 {
-  RoutePoint a = towards (q, p, wish), b = towards (q, r, wish);
+  RoutePoint a = towards (q, p, radius), b = towards (q, r, radius);
   StudioRect within = studio_rect_between (a.x, a.y, b.x, b.y);
   guint n;
 
-  if (wish <= NARROW)
-    return wish;
+  if (radius <= NARROW)
+    return radius;
   route_index_find (index, &within, &n);
-  return n == 0 ? wish : NARROW;
+  return n == 0 ? radius : NARROW;
 }
 
 void

@@ -345,7 +345,7 @@ studio_figure_sample_read (const LoomGraph *alone, const char *key)
 
   if (studio_figure_sample_peek (key, &figure))
     return figure;
-  /* What is not there yet is looked for again whenever the graph is looked at: that is cheap. */
+  /* A data set that is not on this machine is looked for again whenever the graph is looked at: that is cheap. */
   if (!studio_figure_sample_at_hand (alone))
     return NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();

@@ -1,5 +1,5 @@
-/* What a card shows of its node beside words: the curve of an activation, the inside of a module, a sample of a data
- * set.
+/* The figure that a card shows of its node beside words: the curve of an activation, the inside of a module, a sample
+ * of a data set.
  *
  * Figures are plain data in units of their own, made once and shared: a scene holds references, and
  * ui/drawing draws them for canvas and file alike. */
@@ -62,7 +62,7 @@ double studio_figure_curve_at (const StudioFigure *curve, double x);
 /* The inside of a module. The same figure as long as its definition stays the same. */
 StudioFigure *studio_figure_inside (const LoomGraph *graph, const LoomElement *definition);
 
-/* What names the sample of a data set's node: its options and the folder that its paths start at. NULL where the node's
+/* The key of the sample of a data set's node: its options and the folder that its paths start at. NULL where the node's
  * operator gives none. */
 char *studio_figure_sample_key (const LoomElement *node, const char *folder);
 /* The figure that was read for this key; FALSE where none was tried. *figure (transfer full) is NULL where there is no

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 const char *studio_flow_name (StudioFlow flow); /* as <layout direction> has it: "right", "down" */
 /* FALSE where it names none. */
 gboolean studio_flow_parse (const char *name, StudioFlow *flow);
-/* What the scope's <layout> says, else to the right. stated (may be NULL): whether it says so. */
+/* The direction that the scope's <layout> states, else to the right. stated (may be NULL): whether it states one. */
 StudioFlow studio_flow_of (const LoomElement *scope, gboolean *stated);
 
 /* Makes a card as large as its ports, its figure and its folding want. */

@@ -225,7 +225,7 @@ is_free (const StudioScene *scene, const StudioRoute *route, double x, double y)
   return TRUE;
 }
 
-/* Squares around the wish, one snap larger each time: of the first that holds a free place the nearest is taken, and
+/* Squares around the place, one snap larger each time: of the first that holds a free place the nearest is taken, and
  * of equals the one to the right or below, which is where graphs grow. */
 void
 studio_geometry_free_place (const StudioScene *scene, double *x, double *y)

@@ -52,7 +52,7 @@ void studio_view_fit_from (StudioView *view, const StudioRect *bounds, const Stu
 /* Moves as little as possible so that rect is visible with a margin. TRUE when it moved. */
 gboolean studio_view_reveal (StudioView *view, const StudioRect *rect);
 
-/* What can be told apart at a zoom, as on a map. */
+/* The detail that can be told apart at a zoom, as on a map. */
 typedef enum
 {
   STUDIO_DETAIL_ALL,

@@ -21,7 +21,7 @@ void studio_map_init (StudioMap *map, const StudioRect *bounds, double larger);
 void studio_map_to_map (const StudioMap *map, double x, double y, double *mx, double *my);
 void studio_map_to_canvas (const StudioMap *map, double mx, double my, double *x, double *y);
 StudioRect studio_map_rect (const StudioMap *map, const StudioRect *rect);
-/* What is seen, on the map; what of it lies beyond the map is left out. */
+/* The visible part of the canvas, on the map; what of it lies beyond the map is left out. */
 StudioRect studio_map_seen (const StudioMap *map, const StudioView *view);
 /* Whether there is more than is seen, and room to say so. */
 gboolean studio_map_is_needed (const StudioRect *bounds, const StudioView *view);

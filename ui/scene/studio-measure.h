@@ -1,4 +1,4 @@
-/* What a card costs, by the measure that the user looks at. */
+/* The cost of a card, by the measure that the user looks at. */
 #pragma once
 
 #include "ui/scene/studio-scene.h"

@@ -274,7 +274,7 @@ is_touched (const RouteWire *wire, const GArray *dirty)
   return FALSE;
 }
 
-/* What was found for this wire and still holds is moved into it. */
+/* Moves the route that was found for this wire into it where it still holds. */
 static gboolean
 keep (StudioRoutes *self, GHashTable *by_key, guint i, RouteWire *wire, const GArray *dirty)
 {
@@ -371,7 +371,7 @@ note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was
 {
   g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (StudioRect));
 
-  /* What hangs on a card goes along with it. */
+  /* The fault below a card goes along with it. */
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);

@@ -1,5 +1,5 @@
-/* What is asked of a scene that is made: where an element, a port or a way through wires is; and points as a file
- * writes them. */
+/* Queries of a scene that is made: where an element, a port or a way through wires is; and points as a file writes
+ * them. */
 #include "ui/scene/studio-scene.h"
 
 #include <math.h>

@@ -236,7 +236,8 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   g_ptr_array_add (build->outputs, outputs);
 }
 
-/* What the card shows below its words. Definitions are compared once a scene, however many instances they have. */
+/* Adds the figure that the card shows below its words. Definitions are compared once a scene, however many instances
+ * they have. */
 static void
 add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioItem *item)
 {
@@ -408,8 +409,8 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
     }
 }
 
-/* What follows from a fault is told from the fault itself: cards behind it have no type, and wait. Walks along the
- * wires from each faulty card, the first to reach a card is what it waits for. */
+/* Tells consequences of a fault from the fault itself: cards behind it have no type, and wait. Walks along the wires
+ * from each faulty card, the first to reach a card is what it waits for. */
 static void
 add_waits (StudioScene *scene)
 {

@@ -1,4 +1,4 @@
-/* What of the canvas is seen: where points of it are on the screen, and how all of something comes into sight. */
+/* The visible part of the canvas: where points of it are on the screen, and how all of something comes into sight. */
 #include "ui/scene/studio-geometry.h"
 
 void

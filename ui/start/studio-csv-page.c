@@ -97,7 +97,7 @@ describe_task (const LoomCsvGuess *guess)
 
 /* ---- what the choices make ------------------------------------------------------------ */
 
-/* What suits rows of numbers: how many there are makes no difference. */
+/* The kinds of networks that suit rows of numbers: how many rows there are makes no difference. */
 static const LoomTemplateKind **
 kinds_for_rows (void)
 {
@@ -200,7 +200,8 @@ remove_columns (StudioCsvPage *self)
   g_ptr_array_set_size (self->rows, 0);
 }
 
-/* What the features need: columns of very different size learn badly side by side. */
+/* Suggests to fill gaps where there are some, and to normalise where columns are of very different size: such features
+ * learn badly side by side. */
 static void
 suggest_preparation (StudioCsvPage *self)
 {

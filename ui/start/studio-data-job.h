@@ -7,7 +7,7 @@
 
 G_BEGIN_DECLS
 
-/* What is known of a data set with its options. */
+/* The facts that are known of a data set with its options. */
 typedef struct
 {
   gboolean is_here;     /* its data are on this machine */

@@ -51,28 +51,28 @@ count_classes (const StudioTaskData *data, const LoomDatasetInfo *info)
 }
 
 static StudioTaskData *
-read_from (const LoomDataset *dataset, const StudioTaskWish *wish, GError **error)
+read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **error)
 {
   const LoomDatasetInfo *info = loom_dataset_info (dataset);
-  const LoomSplit split = pick_split (info, wish->split);
+  const LoomSplit split = pick_split (info, query->split);
 
-  if (split == LOOM_N_SPLITS || wish->x >= info->n_ports)
+  if (split == LOOM_N_SPLITS || query->x >= info->n_ports)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, _ ("The data set has no samples."));
       return NULL;
     }
-  const guint n = (guint)MIN ((gint64)wish->n, info->n[split]);
-  const gint64 first = wish->spread ? 0 : CLAMP (wish->first, 0, info->n[split] - n);
+  const guint n = (guint)MIN ((gint64)query->n, info->n[split]);
+  const gint64 first = query->spread ? 0 : CLAMP (query->first, 0, info->n[split] - n);
   g_autofree gint64 *index = g_new (gint64, n);
   for (guint i = 0; i < n; i++)
-    index[i] = wish->spread ? (gint64)((double)i * (double)info->n[split] / n) : first + i;
+    index[i] = query->spread ? (gint64)((double)i * (double)info->n[split] / n) : first + i;
   g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, split, index, n, error);
   if (!read)
     return NULL;
-  const LoomTensor *x = read->pdata[wish->x], *y = wish->y < read->len ? read->pdata[wish->y] : NULL;
+  const LoomTensor *x = read->pdata[query->x], *y = query->y < read->len ? read->pdata[query->y] : NULL;
   StudioTaskData *data = g_new0 (StudioTaskData, 1);
-  data->kind = wish->kind;
-  data->classes = wish->classes;
+  data->kind = query->kind;
+  data->classes = query->classes;
   data->split = split;
   memcpy (data->n_all, info->n, sizeof data->n_all);
   data->first = first;
@@ -91,7 +91,7 @@ read_from (const LoomDataset *dataset, const StudioTaskWish *wish, GError **erro
 }
 
 StudioTaskData *
-studio_task_data_read (const LoomGraph *alone, const StudioTaskWish *wish, GError **error)
+studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
 
@@ -103,5 +103,5 @@ studio_task_data_read (const LoomGraph *alone, const StudioTaskWish *wish, GErro
     }
   g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
   g_autoptr (LoomDataset) dataset = loom_net_open_dataset (net, 0, loom_graph_get_folder (alone), error);
-  return dataset ? read_from (dataset, wish, error) : NULL;
+  return dataset ? read_from (dataset, query, error) : NULL;
 }

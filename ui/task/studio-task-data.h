@@ -15,7 +15,7 @@ typedef struct
   guint n;          /* at most */
   gboolean spread;  /* over the whole split; else those from first on */
   gint64 first;
-} StudioTaskWish;
+} StudioTaskQuery;
 
 typedef struct
 {
@@ -38,7 +38,7 @@ typedef struct
 /* Opens the data set of a graph that studio_figure_sample_graph() made and reads from it: slow, to be called on a
  * thread of its own. Errors: those of loom_dataset_open(); DATA where there are no samples or too many to be opened for
  * a picture. */
-StudioTaskData *studio_task_data_read (const LoomGraph *alone, const StudioTaskWish *wish, GError **error);
+StudioTaskData *studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GError **error);
 void studio_task_data_free (StudioTaskData *data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioTaskData, studio_task_data_free)
 

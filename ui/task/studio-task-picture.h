@@ -44,8 +44,8 @@ gboolean studio_task_kind_opens (LoomTaskViewKind kind);
 /* Other samples (transfer full, may be NULL): answers are forgotten. */
 void studio_task_picture_set_data (StudioTaskPicture *picture, StudioTaskData *data);
 void studio_task_picture_forget_answers (StudioTaskPicture *picture);
-/* What is to be answered: *shape (transfer full) has *rank sizes, samples first, the numbers are f32. NULL without
- * data. */
+/* The inputs that are to be answered: *shape (transfer full) has *rank sizes, samples first, the numbers are f32. NULL
+ * without data. */
 float *
 studio_task_picture_inputs (const StudioTaskPicture *picture, gint64 shape[LOOM_SHAPE_MAX_RANK], int *rank, gsize *n);
 /* Answers to those inputs, copied: shape is [inputs, positions, classes]. FALSE, and nothing is taken, where they are

@@ -15,7 +15,7 @@ StudioTaskView *studio_task_view_new (void);
 /* The picture that it draws, which must outlive it or be replaced; NULL: none. Set it again
  * after it has changed. */
 void studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *picture);
-/* What a screen reader is told. */
+/* The words that a screen reader is told. */
 const char *studio_task_view_get_description (StudioTaskView *self);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* What answers mean: classes, probabilities, right and wrong, in numbers and words. */
+/* The meaning of answers: classes, probabilities, right and wrong, in numbers and words. */
 #include <glib/gi18n.h>
 #include <math.h>
 

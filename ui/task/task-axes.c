@@ -1,4 +1,4 @@
-/* What pictures of numbers share: axes, markers, legends, words. */
+/* The parts that pictures of numbers share: axes, markers, legends, words. */
 #include <math.h>
 
 #include "ui/charts/chart-text.h"

@@ -85,7 +85,7 @@ entry_done (Row *row)
   if (value.text == NULL)
     return;
   apply (row, value.text);
-  /* What a formula came to stands there, also where it is what stood there before. */
+  /* The value of a formula stands there, also where it is the one that stood there before. */
   if (!row->gone && value.shown != NULL)
     gtk_editable_set_text (GTK_EDITABLE (row->widget), value_of (row));
 }

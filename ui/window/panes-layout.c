@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* What a drawer leaves free, so that there is something to press that closes it. */
+/* The width that a drawer leaves free, so that there is something to press that closes it. */
 #define FREE_EMS 3
-/* What panes beside the content leave to it, where they can be narrower than they would like to be. */
+/* The width that panes beside the content leave to it, where they can be narrower than they would like to be. */
 #define CONTENT_EMS 20
 
 /* Below so many ems of width there is less room. */
@@ -34,27 +34,27 @@ shrink (int width[N_PANES], const int least[N_PANES], int too_much)
 }
 
 static void
-place_drawers (PanesPlaces *places, const PanesWish *wish, int width, double em)
+place_drawers (PanesPlaces *places, const PanesRequest *request, int width, double em)
 {
   places->content = (PanesSpan){ 0, width };
   for (int i = 0; i < N_PANES; i++)
     {
-      int w = MIN (wish->natural[i], (int)(width - FREE_EMS * em));
-      w = MAX (w, wish->least[i]);
-      int seen = (int)round (w * wish->shown[i]);
+      int w = MIN (request->natural[i], (int)(width - FREE_EMS * em));
+      w = MAX (w, request->least[i]);
+      int seen = (int)round (w * request->shown[i]);
       places->pane[i] = (PanesSpan){ i == STUDIO_PANE_START ? seen - w : width - seen, w };
       if (w > 0)
-        places->scrim = MAX (places->scrim, wish->shown[i]);
+        places->scrim = MAX (places->scrim, request->shown[i]);
     }
 }
 
 static void
-place_beside (PanesPlaces *places, const PanesWish *wish, int width, double em)
+place_beside (PanesPlaces *places, const PanesRequest *request, int width, double em)
 {
-  int w[N_PANES] = { wish->natural[STUDIO_PANE_START], wish->natural[STUDIO_PANE_END] }, seen[N_PANES];
-  shrink (w, wish->least, w[STUDIO_PANE_START] + w[STUDIO_PANE_END] + (int)(CONTENT_EMS * em) - width);
+  int w[N_PANES] = { request->natural[STUDIO_PANE_START], request->natural[STUDIO_PANE_END] }, seen[N_PANES];
+  shrink (w, request->least, w[STUDIO_PANE_START] + w[STUDIO_PANE_END] + (int)(CONTENT_EMS * em) - width);
   for (int i = 0; i < N_PANES; i++)
-    seen[i] = (int)round (w[i] * wish->shown[i]);
+    seen[i] = (int)round (w[i] * request->shown[i]);
   places->pane[STUDIO_PANE_START] = (PanesSpan){ seen[STUDIO_PANE_START] - w[STUDIO_PANE_START], w[STUDIO_PANE_START] };
   places->pane[STUDIO_PANE_END] = (PanesSpan){ width - seen[STUDIO_PANE_END], w[STUDIO_PANE_END] };
   places->content
@@ -62,11 +62,11 @@ place_beside (PanesPlaces *places, const PanesWish *wish, int width, double em)
 }
 
 void
-panes_place (PanesPlaces *places, const PanesWish *wish, int width, double em)
+panes_place (PanesPlaces *places, const PanesRequest *request, int width, double em)
 {
   *places = (PanesPlaces){ .narrow = panes_room (width, em) != STUDIO_ROOM_WIDE };
   if (places->narrow)
-    place_drawers (places, wish, width, em);
+    place_drawers (places, request, width, em);
   else
-    place_beside (places, wish, width, em);
+    place_beside (places, request, width, em);
 }

@@ -39,9 +39,9 @@ typedef struct
 {
   int least[N_PANES], natural[N_PANES]; /* widths; 0 where there is no such pane */
   double shown[N_PANES];                /* 0: folded, 1: there, between: on its way */
-} PanesWish;
+} PanesRequest;
 
 StudioRoom panes_room (int width, double em);
-void panes_place (PanesPlaces *places, const PanesWish *wish, int width, double em);
+void panes_place (PanesPlaces *places, const PanesRequest *request, int width, double em);
 
 G_END_DECLS

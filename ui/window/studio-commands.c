@@ -5,7 +5,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-/* What is implemented elsewhere, or is a command with one of its parameters. */
+/* Commands that are implemented elsewhere, or are one with one of its parameters. */
 static const StudioCommand others[] = {
   { "win.example::models/fashion-lenet", N_ ("File"), N_ ("Open the example LeNet"), "fashion mnist images", { NULL } },
   { "win.example::lessons/spirals", N_ ("File"), N_ ("Open the example Two spirals"), "lesson", { NULL } },
@@ -178,7 +178,7 @@ studio_command_rank (const StudioCommand *command, const char *typed)
   g_autofree char *low = g_utf8_casefold (title, -1), *wanted = g_utf8_casefold (typed, -1);
   g_auto (GStrv) words = g_strsplit_set (wanted, " \t", -1);
   guint rank = 1;
-  /* What it is called in English stands in most books, and is found in every language. */
+  /* The English name stands in most books, and is found in every language. */
   other
       = g_strdup_printf ("%s %s %s", _ (command->group), command->title, command->words != NULL ? command->words : "");
   g_autofree char *low_other = g_utf8_casefold (other, -1);

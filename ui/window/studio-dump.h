@@ -1,4 +1,4 @@
-/* What a test sees of a window: where things are, as lines on standard error. */
+/* Prints where things of a window are, as lines on standard error, for tests. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -432,7 +432,7 @@ activate_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
 {
   StudioPage *self = data;
   const char *name = g_action_get_name (G_ACTION (action));
-  /* What is typed counts: a key presses no button, and leaves the field where the focus is. */
+  /* Typed text counts: a key presses no button, and leaves the field where the focus is. */
   if (!g_str_equal (name, "dump-geometry"))
     studio_inspector_settle (self->inspector);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)

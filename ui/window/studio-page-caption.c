@@ -1,4 +1,4 @@
-/* What the projector says of the selected layer: its equation by the names on the canvas, shape and formula. */
+/* The caption of the selected layer on a projector: its equation by the names on the canvas, shape and formula. */
 #include <string.h>
 
 #include "ui/drawing/studio-formula.h"
@@ -41,7 +41,7 @@ append_source (GString *markup, const StudioScene *scene, const StudioPort *port
     g_string_append_printf (markup, ".%s", from->output[link->output].name);
 }
 
-/* What stands between two operands, as the operator's formula has it: "y = a + b"; a point for products of matrices. */
+/* The sign between two operands, as the operator's formula has it: "y = a + b"; a point for products of matrices. */
 static char *
 dup_sign (const StudioItem *item)
 {
@@ -55,7 +55,7 @@ dup_sign (const StudioItem *item)
   return g_str_has_suffix (formula, "aᵢₖ bₖⱼ") || g_str_has_suffix (formula, "aₙ bₙ") ? g_strdup ("·") : NULL;
 }
 
-/* What the card computes, by the names that are on the canvas: v = x · w_v, attention = softmax(scaled). */
+/* Appends the card's equation, by the names that are on the canvas: v = x · w_v, attention = softmax(scaled). */
 static void
 append_equation (GString *markup, const StudioScene *scene, const StudioItem *item)
 {

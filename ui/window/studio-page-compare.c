@@ -35,7 +35,7 @@ follow_cb (StudioComparePane *pane, const LoomDifference *d, StudioPage *self)
   StudioComparison *comparison = g_object_get_data (G_OBJECT (pane), "comparison");
   double x, y;
 
-  /* What belongs to no card is about training, whose settings stand where nothing is selected. */
+  /* A difference that belongs to no card is about training, whose settings stand where nothing is selected. */
   if (!studio_comparison_reveal (comparison, d))
     {
       studio_document_select_only (self->document, 0);
@@ -146,7 +146,8 @@ studio_page_compare_entry (StudioPage *self, guint position)
   compare_with (self, studio_document_graph_at (self->document, position), title, NULL, NULL);
 }
 
-/* What has the focus comes first: Escape leaves a field, a selection or a module before it ends the comparison. */
+/* The widget with the focus comes first: Escape leaves a field, a selection or a module before it ends the comparison.
+ * */
 static gboolean
 key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPage *self)
 {

@@ -166,7 +166,7 @@ update_faults (StudioPage *self)
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (self->faults_list)) != NULL)
     gtk_list_box_remove (GTK_LIST_BOX (self->faults_list), child);
-  /* What is wrong, then what is to do, then advice. */
+  /* Errors come first, then things to do, then advice. */
   for (guint round = 0; round < 3; round++)
     for (guint i = 0; i < all; i++)
       if (round == (loom_faults_get (faults, i)->is_warning ? 2 : loom_faults_get (faults, i)->is_todo ? 1 : 0))

@@ -1,4 +1,4 @@
-/* What a test sees of a page: cards, ports and wires, and what it knows of the run. */
+/* Prints a page's cards, ports and wires, and what it knows of the run, for tests. */
 #include <math.h>
 
 #include "ui/charts/studio-plot.h"

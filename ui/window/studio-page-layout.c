@@ -1,4 +1,5 @@
-/* What of a page is seen, and how high: the start page, the run panel, and the graph fitted into what they leave. */
+/* Which parts of a page are seen, and how high: the start page, the run panel, and the graph fitted into what they
+ * leave. */
 #include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-page-private.h"
 

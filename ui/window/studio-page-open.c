@@ -30,7 +30,7 @@ take_document (StudioPage *self)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* What to do about a file that cannot be read; the reader's own sentences say it of what stands in one. */
+/* The remedy for a file that cannot be read; the reader's own sentences tell the faults within one. */
 static const char *
 remedy_for (const char *path)
 {

@@ -86,7 +86,8 @@ studio_page_train (StudioPage *self)
 
 /* ---- going on ------------------------------------------------------------------------------- */
 
-/* What <train> may say anew for a run that goes on: where it trains, and how long. The learning rate is the run's. */
+/* The attributes of <train> that may change for a run that goes on: where it trains, and how long. The learning rate is
+ * the run's. */
 static const char *const may_change[] = { "device", "epochs" };
 
 static LoomElement *
@@ -255,7 +256,7 @@ memory_cb (StudioRun *run, StudioPage *self)
 /* A worker that this page has just let go of is soon done; what trains longer than this trains elsewhere. */
 #define ELSEWHERE_MS 700
 
-/* What an earlier Studio left of this graph. */
+/* Finds the run of this graph that an earlier Studio left. */
 static gboolean
 find_cut_off (StudioPage *self, const char *hash)
 {
@@ -320,7 +321,7 @@ studio_page_setup_run (StudioPage *self)
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
-/* What the document says, else the best that there is. */
+/* The device that the document names, else the best that there is. */
 const char *
 studio_page_get_device (StudioPage *self)
 {

@@ -67,8 +67,8 @@ typedef struct
       *application; /* held, so that the last window's closing does not end the program before the file is written */
 } Saving;
 
-/* A page that was closed meanwhile has no document any more, and its file is written nevertheless; one that shows
- * another graph by now says nothing but what went wrong. */
+/* The file is written also when its page was closed meanwhile: the page has no document any more, and an error goes to
+ * standard error. A page that shows another graph by now tells errors only, and what waited for the save is dropped. */
 static void
 saved_cb (GObject *source, GAsyncResult *result, gpointer data)
 {

@@ -34,7 +34,7 @@ studio_page_show_slides (StudioPage *self)
 void
 studio_page_add_slide (StudioPage *self)
 {
-  /* What is seen now: leaving the presentation may show another part. */
+  /* The slide is captured first: leaving the presentation may show another part. */
   g_autoptr (LoomSlide) slide = studio_slide_capture (self->document, self->canvas);
   studio_page_show_slides (self);
   studio_slides_pane_add_slide (self->slides_pane, slide);

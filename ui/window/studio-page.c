@@ -1,6 +1,7 @@
-/* A page: makes the parts of what is seen of a document, and wires them to each other.
+/* A page: makes the widgets that show a document, and wires them to each other.
  *
- * It holds no state of its own beyond that; what can be asked of the document or the run is asked there. */
+ * The page keeps the state of the view alone, such as a folded panel or a presentation that is on; facts about the graph
+ * and the run are asked of the document and the run, so that nothing is kept twice. */
 #include "ui/window/studio-page-private.h"
 
 #include <glib/gi18n.h>

@@ -44,7 +44,7 @@ gboolean studio_page_open_file (StudioPage *self, GFile *file, GError **error);
 /* A graph's text as an untitled document. length -1: it ends with 0. */
 gboolean studio_page_open_text (StudioPage *self, const char *text, gssize length, GError **error);
 gboolean studio_page_open_example (StudioPage *self, const char *name, GError **error);
-/* What a crash left. FALSE: not all of it could be read; what could be is shown. */
+/* Restores the work that a crash left. FALSE: not all of it could be read; what could be is shown. */
 gboolean studio_page_recover (StudioPage *self, const char *journal, GError **error);
 void studio_page_reset (StudioPage *self);
 

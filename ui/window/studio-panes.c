@@ -109,7 +109,7 @@ tell_soon (StudioPanes *self)
     self->told = g_idle_add (tell_cb, self);
 }
 
-/* What goes away may not keep the keyboard. */
+/* A pane that goes away may not keep the keyboard. */
 static void
 give_focus_back (StudioPanes *self, int side)
 {
@@ -355,7 +355,7 @@ panes_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 {
   StudioPanes *self = STUDIO_PANES (widget);
   PanesPlaces places;
-  PanesWish wish;
+  PanesRequest request;
   double em = em_of (self);
   StudioRoom room = panes_room (width, em);
   if (room != self->room)
@@ -374,11 +374,11 @@ panes_size_allocate (GtkWidget *widget, int width, int height, int baseline)
     }
   for (int i = 0; i < N_PANES; i++)
     {
-      gtk_widget_measure (self->pane[i].box, GTK_ORIENTATION_HORIZONTAL, -1, &wish.least[i], &wish.natural[i], NULL,
-                          NULL);
-      wish.shown[i] = self->pane[i].shown;
+      gtk_widget_measure (self->pane[i].box, GTK_ORIENTATION_HORIZONTAL, -1, &request.least[i], &request.natural[i],
+                          NULL, NULL);
+      request.shown[i] = self->pane[i].shown;
     }
-  panes_place (&places, &wish, width, em);
+  panes_place (&places, &request, width, em);
   allocate (self, self->content, places.content, width, height);
   gtk_widget_set_child_visible (self->scrim, places.scrim > 0);
   gtk_widget_set_opacity (self->scrim, places.scrim);
@@ -390,7 +390,7 @@ panes_size_allocate (GtkWidget *widget, int width, int height, int baseline)
         gtk_widget_add_css_class (box, "drawer");
       else
         gtk_widget_remove_css_class (box, "drawer");
-      gtk_widget_set_child_visible (box, wish.shown[i] > 0);
+      gtk_widget_set_child_visible (box, request.shown[i] > 0);
       allocate (self, box, places.pane[i], width, height);
     }
 }
@@ -430,7 +430,7 @@ panes_dispose (GObject *object)
   G_OBJECT_CLASS (studio_panes_parent_class)->dispose (object);
 }
 
-/* What a template puts between the panes. */
+/* Adds the child that a template puts between the panes. */
 static void
 add_child (GtkBuildable *buildable, GtkBuilder *builder, GObject *child, const char *type)
 {

@@ -30,7 +30,7 @@ GtkWidget *studio_panes_get_pane (StudioPanes *self, StudioPaneSide side);
 /* Whether the pane is to be seen; in a narrow window, whether its drawer is open. */
 gboolean studio_panes_get_open (StudioPanes *self, StudioPaneSide side);
 void studio_panes_set_open (StudioPanes *self, StudioPaneSide side, gboolean open);
-/* What a wide window shows, which is remembered; the same as the former there. */
+/* Whether a wide window shows the pane, which is remembered; the same as the former there. */
 gboolean studio_panes_get_kept_open (StudioPanes *self, StudioPaneSide side);
 /* A pane that is not available is not seen, whatever else is said of it. */
 void studio_panes_set_available (StudioPanes *self, StudioPaneSide side, gboolean available);

@@ -1,4 +1,4 @@
-/* What a user's windows were like, in a small file of the state directory ("gradloom/window.ini"): it is no part of any
+/* The look of a user's windows, in a small file of the state directory ("gradloom/window.ini"): it is no part of any
  * graph, and nothing is lost with it. */
 #pragma once
 

@@ -111,7 +111,7 @@ prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
   g_menu_prepend_section (menu, NULL, G_MENU_MODEL (section));
 }
 
-/* What has a button of its own while there is room for it. */
+/* Adds the actions that have a button of their own while there is room for it. */
 static void
 prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
 {

@@ -57,7 +57,7 @@ void studio_window_tab_to_window (StudioWindow *self);
 /* ---- the header bar (-header.c) ---- */
 void studio_window_setup_header (StudioWindow *self);
 void studio_window_update_header (StudioWindow *self);
-/* What of it there is room for. */
+/* Shows the parts of the header that there is room for. */
 void studio_window_update_room (StudioWindow *self);
 
 /* ---- files (-open.c, -recovery.c) ---- */

@@ -1,4 +1,5 @@
-/* What crashes left of unsaved work: offered by a bar, one journal after the other or all at once, each in a page. */
+/* Recovers the unsaved work that crashes left: offered by a bar, one journal after the other or all at once, each in a
+ * page. */
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
 

@@ -131,7 +131,7 @@ take_model (StudioWindow *self, GFile *file)
   studio_import_onnx_async (path, import->cancellable, imported_cb, import);
 }
 
-/* What is done with a file, by the end of its name. */
+/* The handlers of files, by the end of their names. */
 static const struct
 {
   const char *suffix;

@@ -236,7 +236,7 @@ close_page_cb (AdwTabView *view, AdwTabPage *tab, StudioWindow *self)
 {
   StudioPage *page = page_of (tab);
   studio_page_commit (page);
-  /* What is asked about is seen. */
+  /* The page that is asked about is seen. */
   if (studio_page_would_lose (page))
     adw_tab_view_set_selected_page (view, tab);
   studio_page_ask_to_leave (page, leave_cb, stay_cb, NULL);

@@ -1,6 +1,6 @@
 /* cuDNN as kernels/cuda calls it: convolutions of images by im2col.
  *
- * What the documentation's tables of supported configurations refuse is refused: mixed types and layouts, algorithms
+ * Configurations that the documentation's tables do not support are refused: mixed types and layouts, algorithms
  * without the given dilation, a workspace smaller than was asked for. Sums run in f32, or f64 for f64. */
 #include <cudnn.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-"""What is compared: for every operator its settings and shapes, and what PyTorch calls the same thing.
+"""The cases to compare: for every operator its settings and shapes, and PyTorch's name of the same thing.
 
 One file a family of operators. Each draws from a generator of its own, so that a case added to one leaves the numbers of the
 others as they are."""
