@@ -78,7 +78,7 @@ bench_tune (const Command *command, const char *path, const BenchOptions *o)
   if (!bench_prepare (&b, path, o, &ready_ms, &error))
     return command_fail (command, g_steal_pointer (&error));
   tune_programs (&b, o->device != NULL ? o->device : b.spec->device, o, measured, &tuned, &error);
-  if (!error || tuned.n > 0)
+  if (error == NULL || tuned.n > 0)
     now = loom_cost_table_save_measured (measured, error ? NULL : &error);
   if (now)
     print_tuning (command, &tuned, now, o->json);

@@ -122,7 +122,7 @@ check_program (Check *c, LoomProgram *program, gboolean strict)
   g_autoptr (LoomPlan) plan = loom_plan_new (program, c->devices, &options, &error);
 
   place_faults (c->graph, c->net, found, c->faults);
-  if (!plan && loom_faults_length (found) == 0)
+  if (plan == NULL && loom_faults_length (found) == 0)
     {
       LoomElement *train = loom_element_find (loom_graph_root (c->graph), LOOM_TAG_TRAIN);
 

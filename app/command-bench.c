@@ -85,10 +85,10 @@ load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **erro
 {
   g_autoptr (LoomDataset) dataset
       = loom_net_open_dataset (b->net, b->spec->dataset_node, loom_graph_get_folder (graph), error);
-  if (!dataset)
+  if (dataset == NULL)
     return FALSE;
   g_autoptr (LoomLoader) loader = loom_loader_new (dataset, LOOM_SPLIT_TRAIN, batch_size, TRUE, b->spec->seed, error);
-  if (!loader)
+  if (loader == NULL)
     return FALSE;
 
   const LoomProgram *p = b->step->program;
@@ -158,7 +158,7 @@ eager_step (gpointer data, GError **error)
   if (!loom_eager_run (b->eager, TRUE, NULL, NULL, error))
     return FALSE;
   g_autoptr (LoomTensor) loss = loom_eager_output (b->eager, b->loss, error);
-  if (!loss)
+  if (loss == NULL)
     return FALSE;
   b->last_loss = loom_tensor_get (loss, 0);
   return TRUE;
@@ -216,7 +216,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
-  if (!graph)
+  if (graph == NULL)
     return FALSE;
 
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
@@ -252,7 +252,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     {
       LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (graph) };
       g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
-      if (!plan || !plan_may_be_timed (plan, error))
+      if (plan == NULL || !plan_may_be_timed (plan, error))
         return FALSE;
       b->exec = loom_exec_new (g_steal_pointer (&plan), b->state, error);
     }

@@ -231,7 +231,7 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_load_graph (argv[1], faults, &error);
-  if (!graph)
+  if (graph == NULL)
     {
       fprintf (stderr, "gradloom check: %s\n", error->message);
       return 1;

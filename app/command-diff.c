@@ -170,7 +170,7 @@ run_for_git (const Printer *p, char **argv, gboolean renamed, gboolean all)
     printf ("  The old version is no graph that can be compared: %s\n", old_failure);
   if (new_failure != NULL)
     printf ("  The new version is no graph that can be compared: %s\n", new_failure);
-  if (!a || !b)
+  if (a == NULL || b == NULL)
     return 0;
   g_autoptr (GPtrArray) list = loom_graph_diff (a, b, all);
   if (p->json)
@@ -217,7 +217,7 @@ run_diff (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) a = read_side (argv[1], &error);
   g_autoptr (LoomGraph) b = a ? read_side (argv[2], &error) : NULL;
-  if (!b)
+  if (b == NULL)
     {
       command_fail (command, g_steal_pointer (&error));
       return 2; /* 1 would say that they differ */

@@ -88,7 +88,7 @@ run_target (const ExportTarget *target, ExportJob *job)
   g_autoptr (LoomGraph) graph = command_read_graph (job->path, &error);
 
   job->graph = graph;
-  if (!graph || (target->needs_weights && !command_run_weights (job->path, &job->weights, &error)))
+  if (graph == NULL || (target->needs_weights && !command_run_weights (job->path, &job->weights, &error)))
     return command_fail (job->command, g_steal_pointer (&error));
   return target->run (job);
 }

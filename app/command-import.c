@@ -97,7 +97,7 @@ run (const Command *command, int argc, char **argv)
   g_autofree char *weights = NULL;
 
   model = loom_onnx_read_file (argv[1], NULL, faults, &error);
-  if (!model && !error)
+  if (model == NULL && error == NULL)
     {
       for (guint i = 0; i < loom_faults_length (faults); i++)
         {
@@ -107,7 +107,7 @@ run (const Command *command, int argc, char **argv)
       fprintf (stderr, "gradloom import: what is listed above has no counterpart here; nothing was written.\n");
       return 1;
     }
-  if (!model)
+  if (model == NULL)
     {
       int status = error->code == LOOM_ERROR_USAGE ? 2 : 1;
       command_fail (command, g_steal_pointer (&error));

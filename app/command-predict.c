@@ -304,9 +304,9 @@ flush (Predict *p)
       g_autofree char *note = loom_predictor_take_note (p->predictor);
       if (note != NULL)
         command_warn (p->command, "%s", note);
-      if (!answers && error->code == LOOM_ERROR_SHAPE && n == 1)
+      if (answers == NULL && error->code == LOOM_ERROR_SHAPE && n == 1)
         complain (p, first->file, g_steal_pointer (&error));
-      else if (!answers)
+      else if (answers == NULL)
         {
           p->status = command_fail (p->command, g_steal_pointer (&error));
           return FALSE;
@@ -328,7 +328,7 @@ predict_file (Predict *p, const char *file)
   g_autoptr (GBytes) bytes = read_bytes (p, file, name, &error);
   g_autoptr (GPtrArray) items = bytes ? loom_sample_reader_read (p->reader, bytes, name, &error) : NULL;
 
-  if (!items)
+  if (items == NULL)
     {
       if (!flush (p)) /* sentences stand where their files do */
         return FALSE;
@@ -395,7 +395,7 @@ run_predict (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
-  if (!graph || !command_run_weights (argv[1], &weights, &error))
+  if (graph == NULL || !command_run_weights (argv[1], &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (weights == NULL)
     return command_usage (command,

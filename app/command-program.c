@@ -14,7 +14,7 @@ build (const char *path, gint64 batch, gboolean evaluation, const char *precisio
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
 
-  if (!graph)
+  if (graph == NULL)
     return FALSE;
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   if (precision != NULL && train != NULL)
@@ -103,7 +103,7 @@ print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, cons
 {
   g_autoptr (LoomPlan) keeping = loom_plan_new (l->keeping->program, devices, options, error);
 
-  if (!keeping)
+  if (keeping == NULL)
     return FALSE;
   for (guint d = 0; d < MIN (loom_plan_n_devices (plan), loom_plan_n_devices (keeping)); d++)
     {
@@ -215,14 +215,14 @@ run_plan (const Command *command, int argc, char **argv)
                               .no_fusion = no_fusion,
                               .strict_devices = l.strict_devices };
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
-  if (!plan)
+  if (plan == NULL)
     return command_fail (command, g_steal_pointer (&error));
   if (!passes)
     print_plan (plan, "step", json);
   if (l.step != NULL && l.step->update != NULL)
     {
       g_autoptr (LoomPlan) update = make_plan (l.step->update, devices, options, passes, json, "update", &error);
-      if (!update)
+      if (update == NULL)
         return command_fail (command, g_steal_pointer (&error));
       if (!passes)
         print_plan (update, "update", json);

@@ -128,11 +128,11 @@ run_train (const Command *command, int argc, char **argv)
   if (resume == NULL)
     {
       graph = command_read_graph (argv[1], &error);
-      if (!graph)
+      if (graph == NULL)
         return command_fail (command, g_steal_pointer (&error));
     }
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
-  if (!trainer)
+  if (trainer == NULL)
     return command_fail (command, g_steal_pointer (&error));
 
   train_view_begin (&view, command, trainer);
@@ -228,7 +228,7 @@ run_eval (const Command *command, int argc, char **argv)
     graph = command_read_graph (argv[1], &error);
   if (graph && !command_run_weights (argv[1], &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
-  if (!graph)
+  if (graph == NULL)
     return command_fail (command, g_steal_pointer (&error));
 
   LoomTrainerOptions options = { .device = device,
@@ -240,7 +240,7 @@ run_eval (const Command *command, int argc, char **argv)
                                  .weights = weights != NULL ? "" : NULL,
                                  .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
-  if (!trainer)
+  if (trainer == NULL)
     return command_fail (command, g_steal_pointer (&error));
   if (loom_trainer_notes (trainer) != NULL)
     command_warn (command, "%s", loom_trainer_notes (trainer));

@@ -359,7 +359,7 @@ command_read_graph (const char *path, GError **error)
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_load_graph (path, faults, error);
 
-  if (!graph || !loom_faults_to_error (faults, path, error))
+  if (graph == NULL || !loom_faults_to_error (faults, path, error))
     return NULL;
   return g_steal_pointer (&graph);
 }

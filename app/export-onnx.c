@@ -93,7 +93,7 @@ run (ExportJob *job)
   if (!check_sizes (job, &error))
     return command_fail (job->command, g_steal_pointer (&error));
   weights = read_weights (job, &error);
-  if (!weights)
+  if (weights == NULL)
     {
       status = command_fail (job->command, g_steal_pointer (&error));
       return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
@@ -104,12 +104,12 @@ run (ExportJob *job)
       g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
       fprintf (stderr, "%s: %s\n", job->path, text);
     }
-  if (!writer && !error)
+  if (writer == NULL && error == NULL)
     {
       fprintf (stderr, "gradloom export: what is listed above cannot be written; no file was made.\n");
       return 1;
     }
-  if (!writer || !loom_onnx_writer_save (writer, file, job->external_data, &data, &error))
+  if (writer == NULL || !loom_onnx_writer_save (writer, file, job->external_data, &data, &error))
     return command_fail (job->command, g_steal_pointer (&error));
   for (guint i = 0; i < loom_onnx_writer_mapped (writer)->len; i++)
     printf ("  %s\n", (const char *)loom_onnx_writer_mapped (writer)->pdata[i]);

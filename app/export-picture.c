@@ -13,7 +13,7 @@ run (ExportJob *job, const char *suffix)
   g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, suffix);
 
   g_autoptr (StudioScene) scene = studio_picture_scene (job->graph, job->module, &error);
-  if (!scene || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))
+  if (scene == NULL || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))
     return command_fail (job->command, g_steal_pointer (&error));
   printf ("wrote %s\n", file);
   return 0;

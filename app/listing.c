@@ -83,7 +83,7 @@ program_of_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gr
   LoomLowerOptions options
       = { .float_dtype = LOOM_F32, .n_wanted = ends->len, .wanted = (const LoomNetSource *)ends->data };
   g_autoptr (LoomProgram) p = loom_lower (*net, &options, value, error);
-  if (!p)
+  if (p == NULL)
     return NULL;
 
   LoomValue of = 0;

@@ -169,7 +169,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
   if (want == LOOM_F32)
     want = r->float_dtype; /* as lowering has it; what is called f64 or bf16 in the graph stays that */
   g_autoptr (LoomTensor) t = loom_npy_load (port_file->file, &local);
-  if (!t)
+  if (t == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--in %s: %s", port_file->port, local->message);
       return FALSE;

@@ -57,7 +57,7 @@ make_cotangent (Run *r, LoomValue *seed, GError **error)
       return FALSE;
     }
   g_autoptr (LoomTensor) t = loom_npy_load (r->grad_output, &local);
-  if (!t)
+  if (t == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--grad-output: %s", local->message);
       return FALSE;

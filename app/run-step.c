@@ -17,7 +17,7 @@ load_weights (Run *r, GError **error)
   g_autoptr (GString) wrong = g_string_new (NULL);
   g_autoptr (GHashTable) used = g_hash_table_new (g_str_hash, g_str_equal);
 
-  if (!file)
+  if (file == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--weights: %s", local->message);
       return FALSE;
@@ -38,11 +38,11 @@ load_weights (Run *r, GError **error)
           continue;
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, index, error);
-      if (!raw)
+      if (raw == NULL)
         return FALSE;
       g_autoptr (LoomTensor) t
           = loom_tensor_convert (raw, run_weight_dtype (r, weight), !loom_dtype_is_float (raw->dtype), error);
-      if (!t || !loom_state_set (r->state, weight->name, t, error))
+      if (t == NULL || !loom_state_set (r->state, weight->name, t, error))
         return FALSE;
     }
   /* A file of another network has as many names as it likes; after the first few only their number is informative. */
@@ -75,7 +75,7 @@ run_save_weights (Run *r, GError **error)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
       g_autoptr (LoomTensor) t = loom_state_get (r->state, weight->name, error);
-      if (!t)
+      if (t == NULL)
         return FALSE;
       g_ptr_array_add (tensors, loom_named_tensor_new (weight->name, t));
     }
@@ -195,7 +195,7 @@ run_write_outputs (Run *r, GError **error)
     {
       PortFile *port_file = r->outs->pdata[i];
       g_autoptr (LoomTensor) t = get_output (r, "out", port_file->port, error);
-      if (!t || !loom_npy_save (run_stage (r, port_file->file), t, error))
+      if (t == NULL || !loom_npy_save (run_stage (r, port_file->file), t, error))
         return FALSE;
       port_file->tensor = g_steal_pointer (&t);
     }
@@ -234,9 +234,9 @@ add_gradient (Run *r, GPtrArray *tensors, const char *name, LoomDType dtype, int
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
     }
-  if (!t)
+  if (t == NULL)
     t = loom_tensor_new (dtype, rank, dims, error); /* not reached: zeros */
-  if (!t)
+  if (t == NULL)
     return FALSE;
   g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
   return TRUE;

@@ -40,7 +40,7 @@ load_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml
   g_clear_pointer (&m->graph, loom_graph_unref);
   g_variant_builder_init (&b, G_VARIANT_TYPE ("a(ssss)"));
   g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "the graph", faults, &error);
-  if (!graph)
+  if (graph == NULL)
     g_variant_builder_add (&b, "(ssss)", "PARSE", "", "", error->message);
   else
     {

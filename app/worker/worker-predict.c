@@ -43,7 +43,7 @@ worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError
   g_autoptr (LoomTensor) input = read_samples (shape, samples, error);
   g_autoptr (GPtrArray) answers = input ? loom_trainer_predict (trainer, input, &moment, error) : NULL;
 
-  if (!answers)
+  if (answers == NULL)
     return NULL;
   const LoomAnswer *first = answers->pdata[0];
   const gint64 dim[] = { (gint64)answers->len, first->n_positions, first->n_classes };

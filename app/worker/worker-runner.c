@@ -209,7 +209,7 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
                                    .memory = memory_cb };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (job->graph, &options, error);
 
-  if (!trainer)
+  if (trainer == NULL)
     return NULL;
   guint n_metrics = loom_trainer_spec (trainer)->metrics->len;
   if (n_metrics > WORKER_MAX_METRICS)

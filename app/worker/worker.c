@@ -93,7 +93,7 @@ serve (const Command *command, int in, int out)
 
   g_autoptr (GDBusConnection) connection
       = g_dbus_connection_new_sync (stream, NULL, G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING, NULL, NULL, &error);
-  if (!connection)
+  if (connection == NULL)
     {
       fprintf (stderr, "gradloom worker: %s\n", error->message);
       return 5;

@@ -127,7 +127,7 @@ onnx_add_node (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
   node->attributes = g_ptr_array_new ();
   for (guint i = 0; i < n_in; i++)
     g_ptr_array_add (node->in, in[i]);
-  while (node->in->len > 0 && !node->in->pdata[node->in->len - 1])
+  while (node->in->len > 0 && node->in->pdata[node->in->len - 1] == NULL)
     g_ptr_array_set_size (node->in, (int)node->in->len - 1);
   g_ptr_array_add (all->out_nodes, node);
   return node;

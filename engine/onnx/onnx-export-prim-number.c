@@ -376,7 +376,7 @@ write_layer_norm (OnnxPrim *q)
           g_autofree char *name = g_strdup_printf ("%s/ones", q->all->path);
           for (gint64 i = 0; ones && i < ones->count; i++)
             loom_tensor_set (ones, i, 1);
-          if (!ones)
+          if (ones == NULL)
             return FALSE;
           weight = onnx_tensor_var (q->all, ones, name);
         }

@@ -284,7 +284,7 @@ write_iota (OnnxPrim *q)
         dims[i] = i == axis ? d->dim[axis] : 1;
       g_autoptr (LoomTensor) t = loom_tensor_new (d->dtype, d->rank, dims, NULL);
       g_autofree char *name = g_strdup_printf ("%s/range", q->all->path);
-      if (!t)
+      if (t == NULL)
         return FALSE;
       for (gint64 i = 0; i < t->count; i++)
         loom_tensor_set (t, i, start[0] + (double)i * step[0]);

@@ -148,7 +148,7 @@ fold_constant_of_shape (const Fold *f)
       = a != NULL && a->t != NULL ? onnx_tensor_read (f->all->external, a->t, "a constant", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
-  if (f->in[0] == NULL || f->in[0]->count > LOOM_SHAPE_MAX_RANK || (a != NULL && (!value || value->count != 1)))
+  if (f->in[0] == NULL || f->in[0]->count > LOOM_SHAPE_MAX_RANK || (a != NULL && (value == NULL || value->count != 1)))
     return NULL;
   for (gint64 i = 0; i < f->in[0]->count; i++)
     dims[i] = onnx_tensor_int (f->in[0], i);

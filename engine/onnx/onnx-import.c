@@ -61,7 +61,7 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
 {
   g_autoptr (LoomTensor) t = node->n_output == 1 ? onnx_fold (all, node, FALSE, 0) : NULL;
 
-  if (!t)
+  if (t == NULL)
     return FALSE;
   if (onnx_value_of (all, node->output[0]) == NULL)
     onnx_declare (all, node->output[0])->constant = g_steal_pointer (&t);
@@ -129,10 +129,10 @@ symbol_of (OnnxImport *all, const char *name, LoomDim *dim)
         *dim = loom_dim_symbol ('A' + i);
         return TRUE;
       }
-  if (g_ascii_isupper (wanted) && wanted <= 'P' + 4 && !all->symbols->pdata[wanted - 'A'])
+  if (g_ascii_isupper (wanted) && wanted <= 'P' + 4 && all->symbols->pdata[wanted - 'A'] == NULL)
     free_at = wanted - 'A';
   for (int i = 0; free_at < 0 && i < 'P' - 'A'; i++)
-    if (!all->symbols->pdata[i])
+    if (all->symbols->pdata[i] == NULL)
       free_at = i;
   if (free_at < 0)
     return FALSE;
@@ -438,7 +438,7 @@ loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GE
 {
   g_autoptr (GMappedFile) file = loom_file_map (path, error);
 
-  if (!file)
+  if (file == NULL)
     return NULL;
   return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, given, faults,
                      error);

@@ -118,7 +118,7 @@ multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
   int rank = x->type.shape.rank;
   gint64 order[LOOM_SHAPE_MAX_RANK];
 
-  if (!rows || !matrix)
+  if (rows == NULL || matrix == NULL)
     {
       onnx_fail (c, "from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " places it needs too large a matrix.", s->in,
                  s->out);

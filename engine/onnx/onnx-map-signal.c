@@ -152,7 +152,7 @@ map_stft (OnnxCtx *c)
     }
   gint64 frames = (signal - length) / step + 1, count = frames * length;
   g_autoptr (LoomTensor) index = count <= 1 << 24 ? loom_tensor_new (LOOM_I64, 1, &count, NULL) : NULL;
-  if (!index)
+  if (index == NULL)
     {
       onnx_fail (c, "it has too many frames.");
       return;

@@ -254,7 +254,7 @@ read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const Typ
       return NULL;
     }
   t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
-  if (!t || !fill_from_region (t, region, row, what, error) || !check_unsigned (t, row, what, error))
+  if (t == NULL || !fill_from_region (t, region, row, what, error) || !check_unsigned (t, row, what, error))
     return NULL;
   region->tensor = loom_tensor_ref (t);
   region->data_type = proto->data_type;
@@ -294,7 +294,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
       return NULL;
     }
   t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
-  if (!t)
+  if (t == NULL)
     return NULL;
   if (raw)
     fill_from_raw (t, proto->raw_data.data, row);
@@ -309,7 +309,7 @@ loom_onnx_read_tensor (const char *path, char **name, GError **error)
   g_autoptr (GMappedFile) file = loom_file_map (path, error);
   LoomTensor *t = NULL;
 
-  if (!file)
+  if (file == NULL)
     return NULL;
   const guint8 *data = (const guint8 *)g_mapped_file_get_contents (file);
   gsize length = g_mapped_file_get_length (file);

@@ -74,7 +74,7 @@ loom_driver_get_weights (const LoomDriverSpace *space, double *x, GError **error
   for (guint i = 0; i < space->n_tensors; x += space->count[i++])
     {
       g_autoptr (LoomTensor) t = loom_state_get (space->call->state, space->name[i], error);
-      if (!t)
+      if (t == NULL)
         return FALSE;
       widen (t, x);
     }
@@ -87,7 +87,7 @@ loom_driver_set_weights (const LoomDriverSpace *space, const double *x, GError *
   for (guint i = 0; i < space->n_tensors; x += space->count[i++])
     {
       g_autoptr (LoomTensor) t = loom_state_get (space->call->state, space->name[i], error);
-      if (!t)
+      if (t == NULL)
         return FALSE;
       for (gint64 k = 0; k < t->count; k++)
         loom_tensor_set (t, k, x[k]);
@@ -111,7 +111,7 @@ loom_driver_gather (const LoomDriverSpace *space, const char *prefix, double *g,
       g_autofree char *name = g_strconcat (prefix, ".", space->name[i], NULL);
       g_autoptr (LoomTensor) t
           = loom_exec_output (space->call->exec, (guint)loom_exec_find_output (space->call->exec, name), error);
-      if (!t)
+      if (t == NULL)
         return FALSE;
       widen (t, g);
     }

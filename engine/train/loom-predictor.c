@@ -143,7 +143,8 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     return NULL;
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (self->graph, self->net, train_faults);
   /* A graph that cannot be trained as it is says why; which port is the answer does not hang on it, if it is named. */
-  if (!spec && options->output == NULL && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL
+  if (spec == NULL && options->output == NULL
+      && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL
       && (!loom_faults_to_error (faults, NULL, error) || !loom_faults_to_error (train_faults, NULL, error)))
     return NULL;
   if (!predictor_find_output (self->net, spec, options->output, &self->output, error))
@@ -205,7 +206,7 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
   g_autoptr (LoomSafetensors) file = loom_safetensors_open (self->weights, &local);
   g_autoptr (GString) wrong = g_string_new (NULL);
 
-  if (!file)
+  if (file == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s", local->message); /* the weights' fault, not the disk's */
       return FALSE;
@@ -227,7 +228,7 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, k, error);
       g_autoptr (LoomTensor) t = raw ? loom_tensor_convert (raw, slot->dtype, FALSE, error) : NULL;
-      if (!t || !loom_state_set (self->state, slot->name, t, error))
+      if (t == NULL || !loom_state_set (self->state, slot->name, t, error))
         return FALSE;
     }
   if (wrong->len > 0)
@@ -275,7 +276,7 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
   forget_exec (self);
   self->bound = net_for (self, n, length, error);
   g_autoptr (LoomProgram) p = self->bound != NULL ? loom_lower (self->bound, &options, &value, error) : NULL;
-  if (!p)
+  if (p == NULL)
     return FALSE;
   loom_program_output (p, "answer", value);
   self->state = loom_state_new (self->devices, self->device, self->seed);
@@ -309,7 +310,7 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
     }
   memcpy (dims + 1, one->dim, one->rank * sizeof *dims);
   g_autoptr (LoomTensor) batch = loom_tensor_new (one->dtype, one->rank + 1, dims, error);
-  if (!batch)
+  if (batch == NULL)
     return NULL;
   for (guint i = 0; i < n; i++)
     memcpy ((char *)batch->data + i * one->bytes, samples[i]->data, one->bytes);
@@ -318,7 +319,7 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
   if (!loom_exec_run (self->exec, error))
     return NULL;
   g_autoptr (LoomTensor) t = loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
-  if (!t)
+  if (t == NULL)
     return NULL;
   return predictor_answers (t, self->output_name, self->output_kind, self->is_text, n, error);
 }

@@ -197,7 +197,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (options->resume != NULL)
     {
       read = loom_trainer_read_run (options->resume, &device, &t->threads, error);
-      if (!read)
+      if (read == NULL)
         return NULL;
       graph = read;
     }
@@ -215,7 +215,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     }
   g_autoptr (GPtrArray) given = trainer_given_new ();
   g_autoptr (LoomGraph) changed = trainer_apply_options (graph, &applied, given, error);
-  if (!changed)
+  if (changed == NULL)
     return NULL;
   t->graph = loom_graph_freeze (changed);
   /* The run's own graph.xml lies elsewhere, so a relative folder would lose its meaning there. */

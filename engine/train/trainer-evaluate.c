@@ -64,7 +64,7 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
         return evaluation_failed (t, error);
       loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
       samples += batch->n;
-      if (!metrics)
+      if (metrics == NULL)
         metrics = trainer_metrics_new (t->spec, plan->step);
       if (!trainer_metrics_take (metrics, plan, error))
         return evaluation_failed (t, error);

@@ -326,7 +326,7 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
       return NULL;
     }
   g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
-  if (!graph || !loom_faults_to_error (faults, graph_path, error))
+  if (graph == NULL || !loom_faults_to_error (faults, graph_path, error))
     return NULL;
   if (!trainer_json_root (parser, settings_path, &json, error)
       || !trainer_json_string (&json, "device", &device_name, error)

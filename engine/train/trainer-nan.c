@@ -72,7 +72,7 @@ walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *dev
 {
   g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, device, error);
 
-  if (!eager)
+  if (eager == NULL)
     return;
   for (guint i = 0; i < plan->n_feeds; i++)
     loom_eager_feed (eager, plan->feed[i].input,

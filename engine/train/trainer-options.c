@@ -229,7 +229,7 @@ blame_options (const LoomGraph *original, const GPtrArray *given)
   GString *text;
 
   loom_train_spec_free (spec);
-  if (!net || loom_faults_count (faults) > 0)
+  if (net == NULL || loom_faults_count (faults) > 0)
     return g_strdup ("");
   text = g_string_new ("With");
   for (guint i = 0; i < given->len; i++)

@@ -89,7 +89,7 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
   self->net = loom_net_new (t->graph, &binding, faults);
   g_autoptr (LoomProgram) program
       = loom_faults_to_error (faults, NULL, error) ? loom_lower (self->net, &options, &value, error) : NULL;
-  if (!program)
+  if (program == NULL)
     return FALSE;
   loom_program_output (program, "answer", value);
   if (averaged)
@@ -130,7 +130,7 @@ run (LoomTrainer *t, const LoomTensor *samples, GError **error)
   if (self == NULL || !prepare (t, self, samples->rank > 0 ? samples->dim[0] : 1, error))
     return NULL;
   g_autoptr (LoomTensor) fitted = fit_samples (t, self, samples, error);
-  if (!fitted)
+  if (fitted == NULL)
     return NULL;
   for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
     loom_exec_feed (self->exec, i, fitted->data);

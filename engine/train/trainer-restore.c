@@ -244,10 +244,10 @@ trainer_restore (LoomTrainer *t, const char *folder, GError **error)
         return TRUE;
       if (i + 1 < steps->len)
         trainer_note (t, "%s The checkpoint before it is taken.", local->message);
-      if (!first)
+      if (first == NULL)
         first = g_steal_pointer (&local);
     }
-  if (!first)
+  if (first == NULL)
     return TRUE; /* stopped before the first checkpoint: it begins anew, with the same numbers */
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s%scheckpoints can be used: %s", folder,
                G_DIR_SEPARATOR_S, first->message);

@@ -72,7 +72,7 @@ get_snapshots (LoomTrainer *t, GError **error)
   LoomSplit split = trainer_dataset_validation (t->dataset);
   g_autoptr (GPtrArray) sample
       = trainer_dataset_sample (t->dataset, split == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : split, SAMPLE, error);
-  if (!sample)
+  if (sample == NULL)
     return NULL;
   for (guint i = 0; t->spec->precision == LOOM_F64 && i < sample->len; i++)
     {
@@ -152,7 +152,7 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
     }
   wanted[n] = t->spec->loss; /* only gradients need it */
   g_autoptr (LoomProgram) p = loom_lower (self->net, &options, value, error);
-  if (!p)
+  if (p == NULL)
     return NULL;
   for (guint i = 0; i < n; i++)
     {
@@ -175,7 +175,7 @@ build_exec (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *
   g_autofree TrainerFeed *feed = NULL;
   guint n_feeds;
 
-  if (!exec || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
+  if (exec == NULL || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
     return NULL;
   for (guint i = 0; i < n_feeds; i++)
     loom_exec_feed (exec, feed[i].input, ((LoomTensor *)self->sample->pdata[feed[i].port])->data);

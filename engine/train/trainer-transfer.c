@@ -66,7 +66,7 @@ take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, const char 
       break;
     }
   g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, at, error);
-  if (!tensor || !loom_state_set (t->state, name, tensor, error))
+  if (tensor == NULL || !loom_state_set (t->state, name, tensor, error))
     return FALSE;
   add (transfer->loaded, name, here, here);
   return TRUE;
@@ -95,7 +95,7 @@ trainer_transfer (LoomTrainer *t, GError **error)
     return TRUE;
   path = g_canonicalize_filename (t->spec->weights, t->data_folder);
   file = loom_safetensors_open (path, &local);
-  if (!file)
+  if (file == NULL)
     {
       /* A wrong file is a mistake in the graph or on the command line, not a fault of the disk. */
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights to begin from: %s", local->message);

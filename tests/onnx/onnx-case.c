@@ -236,14 +236,14 @@ run_on (Job *job)
   g_autoptr (LoomProgram) program = build (job, faults, state, &error);
   LoomPlan *plan = program ? loom_plan_new (program, job->devices, &options, &error) : NULL;
   g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
-  if (!exec || !load_weights (job, state, &error) || !feed (program, exec, job, &error)
+  if (exec == NULL || !load_weights (job, state, &error) || !feed (program, exec, job, &error)
       || !loom_exec_step (exec, &error))
     return g_strdup_printf ("%s: %s", job->device, error->message);
   for (guint i = 0; i < job->model->outputs->len && i < job->data->outputs->len; i++)
     {
       const LoomOnnxPort *port = job->model->outputs->pdata[i];
       g_autoptr (LoomTensor) is = loom_exec_output (exec, (guint)loom_exec_find_output (exec, port->node), &error);
-      if (!is)
+      if (is == NULL)
         return g_strdup_printf ("%s: %s", job->device, error->message);
       char *why = compare (is, job->data->outputs->pdata[i], port->name, job->device, job->tolerance);
       if (why != NULL)
@@ -263,9 +263,9 @@ run_data (LoomDevices *devices, const char *folder, const char *data_folder, cha
 
   if (data)
     model = loom_onnx_read_file (path, data->inputs, faults, &error);
-  if (!model && !error)
+  if (model == NULL && error == NULL)
     loom_faults_to_error (faults, NULL, &error);
-  if (!model)
+  if (model == NULL)
     {
       *why = g_strdup (error->message);
       g_strdelimit (*why, "\n", ' ');

@@ -263,7 +263,7 @@ write_model (const LoomGraph *graph, const LoomBinding *sizes, const Values *v, 
   g_ptr_array_add (ports, NULL);
   options.outputs = (const char *const *)ports->pdata;
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v->weights, faults, &error);
-  if (!writer && !error)
+  if (writer == NULL && error == NULL)
     loom_faults_to_error (faults, NULL, &error);
   *why = error ? g_strdup (error->message) : NULL;
   return writer ? loom_onnx_writer_bytes (writer, NULL) : NULL;
@@ -280,9 +280,9 @@ read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, cons
   g_auto (Values) v = { 0 };
   g_autoptr (GPtrArray) ports = g_ptr_array_new ();
 
-  if (!model && !error)
+  if (model == NULL && error == NULL)
     loom_faults_to_error (faults, NULL, &error);
-  if (!model)
+  if (model == NULL)
     {
       g_test_message ("%s: cannot be read again: %s", what, error->message);
       g_test_fail ();
@@ -357,13 +357,13 @@ check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
   g_autoptr (GBytes) dynamic_model = write_model (graph, &dynamic, &v, what, &why_dynamic);
   n_models++;
   n_dynamic += dynamic_model != NULL;
-  if (!fixed_model)
+  if (fixed_model == NULL)
     {
       g_assert_null (dynamic_model);
       expect_refusal (refused, G_N_ELEMENTS (refused), what, why);
       return;
     }
-  if (!dynamic_model)
+  if (dynamic_model == NULL)
     expect_refusal (sized, G_N_ELEMENTS (sized), what, why_dynamic);
   keep ("fixed", fixed_model, &v, what);
   if (dynamic_model)
@@ -428,7 +428,7 @@ check_graph (const char *path, const char *name)
   values_init (&v);
   make_weights (net, &v, rand);
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v.weights, refusals, &error);
-  if (!writer && !error)
+  if (writer == NULL && error == NULL)
     loom_faults_to_error (refusals, name, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < loom_onnx_writer_n_ports (writer, TRUE); i++)

@@ -46,7 +46,7 @@ sentence (GByteArray *bytes)
   g_byte_array_unref (bytes);
   if (read)
     return NULL;
-  if (!error)
+  if (error == NULL)
     loom_faults_to_error (faults, NULL, &error);
   g_assert_nonnull (error);
   return g_strdup (error->message);
@@ -268,7 +268,7 @@ read_beside (const char *folder, GByteArray *w, GByteArray *v)
   g_autoptr (GByteArray) bytes = model (g, 13);
   g_assert_true (g_file_set_contents (path, (const char *)bytes->data, bytes->len, NULL));
   g_autoptr (LoomOnnx) read = loom_onnx_read_file (path, NULL, faults, &error);
-  if (!read)
+  if (read == NULL)
     {
       g_assert_no_error (error);
       loom_faults_to_error (faults, NULL, &error);

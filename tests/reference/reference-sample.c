@@ -167,7 +167,7 @@ load_weights (Work *w, GError **error)
   for (guint i = 0; i < names->len; i++)
     {
       g_autoptr (LoomTensor) t = stored (w->sample, "weight.", names->pdata[i], error);
-      if (!t || !loom_state_set (w->state, names->pdata[i], t, error))
+      if (t == NULL || !loom_state_set (w->state, names->pdata[i], t, error))
         return FALSE;
     }
   return TRUE;
@@ -316,7 +316,7 @@ compare_all (Work *w, const char *kind, GError **error)
     {
       g_autoptr (LoomTensor) should = stored (w->sample, kind, names->pdata[i], error);
       g_autoptr (LoomTensor) is = should ? computed (w, kind, names->pdata[i], should, error) : NULL;
-      if (!is)
+      if (is == NULL)
         return NULL;
       char *why = judge (w, kind, names->pdata[i], is, should);
       if (why != NULL)
@@ -353,7 +353,7 @@ sample_run (const Sample *sample, SampleManner *manner)
   w.state = loom_state_new (manner->devices, manner->device, 0);
   if (read_graph (&w, &error) && bind_net (&w, &error) && load_weights (&w, &error) && lower (&w, &error)
       && (grads->len == 0 || differentiate (&w, grads, &error)) && execute (&w, &error))
-    for (guint i = 0; i < G_N_ELEMENTS (kinds) && why == NULL && !error; i++)
+    for (guint i = 0; i < G_N_ELEMENTS (kinds) && why == NULL && error == NULL; i++)
       why = compare_all (&w, kinds[i], &error);
   return error ? g_strdup (error->message) : why;
 }

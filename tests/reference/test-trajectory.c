@@ -171,7 +171,7 @@ compare_states (const Run *run, LoomState *state, char **where, GError **error)
           g_free (*where);
           *where = g_strdup (slot);
         }
-      if (!is)
+      if (is == NULL)
         return INFINITY;
     }
   return worst;
@@ -188,7 +188,7 @@ repeat (Run *run, gboolean wide, double tolerance, double states_tolerance, doub
   LoomTrainerOptions options = { .lr = NAN, .seed = -1, .threads = 1 };
   g_autoptr (LoomTrainer) trainer = graph ? loom_trainer_new (graph, &options, &error) : NULL;
 
-  if (!trainer || !set_weights (run, loom_trainer_state (trainer), &error))
+  if (trainer == NULL || !set_weights (run, loom_trainer_state (trainer), &error))
     return g_strdup (error->message);
   loom_trainer_set_observer (trainer, &observer, run);
   if (loom_trainer_run (trainer, &error) != LOOM_TRAINER_DONE)

@@ -252,7 +252,7 @@ figure_of (const LoomDataset *dataset)
     return NULL;
   g_autoptr (GPtrArray) read
       = read_samples (dataset, split, is_plane (info) ? (guint)MIN (info->n[split], MAX_POINTS) : 1);
-  if (!read)
+  if (read == NULL)
     return NULL;
   const LoomTensor *x = read->pdata[0], *y = read->len > 1 ? read->pdata[1] : NULL;
   if (is_plane (info))

@@ -67,7 +67,7 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   for (guint i = 0; i < n; i++)
     index[i] = query->spread ? (gint64)((double)i * (double)info->n[split] / n) : first + i;
   g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, split, index, n, error);
-  if (!read)
+  if (read == NULL)
     return NULL;
   const LoomTensor *x = read->pdata[query->x], *y = query->y < read->len ? read->pdata[query->y] : NULL;
   StudioTaskData *data = g_new0 (StudioTaskData, 1);

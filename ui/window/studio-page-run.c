@@ -300,7 +300,7 @@ look_for_run (StudioPage *self)
 void
 studio_page_setup_run (StudioPage *self)
 {
-  if (!g_object_get_data (G_OBJECT (self->run), "wired"))
+  if (g_object_get_data (G_OBJECT (self->run), "wired") == NULL)
     {
       g_signal_connect (self->run, "state-changed", G_CALLBACK (state_cb), self);
       g_signal_connect (self->run, "problem", G_CALLBACK (problem_cb), self);

@@ -1,7 +1,7 @@
 /* A page: makes the widgets that show a document, and wires them to each other.
  *
- * The page keeps the state of the view alone, such as a folded panel or a presentation that is on; facts about the graph
- * and the run are asked of the document and the run, so that nothing is kept twice. */
+ * The page keeps the state of the view alone, such as a folded panel or a presentation that is on; facts about the
+ * graph and the run are asked of the document and the run, so that nothing is kept twice. */
 #include "ui/window/studio-page-private.h"
 
 #include <glib/gi18n.h>
