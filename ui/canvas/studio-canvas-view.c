@@ -66,8 +66,9 @@ fit (StudioCanvas *self, const StudioRect *bounds, const StudioRect *start)
   double before = self->view.zoom, most;
   StudioView view = self->view;
 
+  /* What is presented is written larger on the same cards: all of it at once is worth more than still larger text. */
   if (start != NULL)
-    studio_view_fit_from (&view, bounds, start, studio_geometry_readable_zoom (larger));
+    studio_view_fit_from (&view, bounds, start, studio_geometry_readable_zoom (self->presentation ? 1 : larger));
   else
     studio_view_fit (&view, bounds);
   /* For the back row everything may be larger than life, and cards grow with the text that somebody wants larger. */

@@ -249,6 +249,8 @@ studio_minimap_init (StudioMinimap *self)
 {
   GtkGesture *drag = gtk_gesture_drag_new ();
 
+  /* It belongs to the canvas, which is not mirrored: at the left, cards and the legend of costs would be below it. */
+  gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
   gtk_widget_set_halign (GTK_WIDGET (self), GTK_ALIGN_END);
   gtk_widget_set_valign (GTK_WIDGET (self), GTK_ALIGN_END);
   gtk_widget_set_margin_end (GTK_WIDGET (self), EDGE);

@@ -78,7 +78,8 @@ studio_theme_set_base (StudioTheme *theme, const StudioColor *background, const 
   theme->accent = *accent;
   theme->dim = faded (*text, high ? 1 : 0.68f);
   theme->border = faded (*text, high ? 0.8f : 0.22f);
-  theme->dot = faded (*text, high ? 0.25f : 0.08f);
+  /* The grid says nothing: with more contrast it would stand before what does. */
+  theme->dot = faded (*text, high ? 0.12f : 0.08f);
   theme->pill = faded (*text, 0.15f);
 }
 

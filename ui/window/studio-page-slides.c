@@ -99,7 +99,8 @@ show_current (StudioPage *self)
   if (!self->presenting)
     return;
   const LoomSlide *slide = studio_slides_get_current_slide (self->slides);
-  g_autofree char *name = g_strdup_printf ("%d", i), *where = g_strdup_printf ("%d / %u", i + 1, n);
+  /* Numbers alone have no direction: among words from right to left it would be "7 / 2". */
+  g_autofree char *name = g_strdup_printf ("%d", i), *where = g_strdup_printf ("\u200e%d / %u", i + 1, n);
   gtk_label_set_text (GTK_LABEL (self->slide_label), slide != NULL ? where : "");
   if (slide != NULL)
     gtk_stack_set_visible_child_name (GTK_STACK (self->notes), name);
