@@ -25,11 +25,11 @@ static void
 show_room (StudioPage *self)
 {
   StudioRoom room = studio_panes_get_room (self->panes);
-  gboolean tiny = room == STUDIO_ROOM_TINY, narrow = room != STUDIO_ROOM_WIDE;
+  gboolean narrow = room != STUDIO_ROOM_WIDE;
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->disk_notice),
                                   narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
   studio_run_bars_set_narrow (self->run_bars, narrow);
-  studio_start_page_set_narrow (STUDIO_START_PAGE (self->start_page), tiny);
+  studio_start_page_set_room (STUDIO_START_PAGE (self->start_page), room);
 }
 
 static void

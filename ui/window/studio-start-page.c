@@ -11,7 +11,7 @@ struct _StudioStartPage
 {
   GtkWidget parent_instance;
   GtkWidget *gallery_window;
-  GtkWidget *buttons;
+  GtkWidget *buttons, *first_buttons, *other_buttons; /* a row of two pairs */
 };
 
 G_DEFINE_TYPE (StudioStartPage, studio_start_page, GTK_TYPE_WIDGET)
@@ -41,6 +41,8 @@ studio_start_page_class_init (StudioStartPageClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-start-page.ui");
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, gallery_window);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, buttons);
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, first_buttons);
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, other_buttons);
 }
 
 static void
@@ -81,9 +83,17 @@ studio_start_page_new (void)
   return g_object_new (STUDIO_TYPE_START_PAGE, NULL);
 }
 
-void
-studio_start_page_set_narrow (StudioStartPage *self, gboolean narrow)
+static void
+set_upright (GtkWidget *box, gboolean upright)
 {
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->buttons),
-                                  narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (box),
+                                  upright ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+}
+
+void
+studio_start_page_set_room (StudioStartPage *self, StudioRoom room)
+{
+  set_upright (self->buttons, room != STUDIO_ROOM_WIDE);
+  set_upright (self->first_buttons, room == STUDIO_ROOM_TINY);
+  set_upright (self->other_buttons, room == STUDIO_ROOM_TINY);
 }
