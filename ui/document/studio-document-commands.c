@@ -272,7 +272,6 @@ studio_document_set_attribute (StudioDocument *self, guint64 serial, const char 
     studio_document_set_element_attribute (self, e, attribute, value);
 }
 
-/* Gives an end "old" or "old.rest" its new first component. */
 /* "old", "old.port" with the new id, also behind "grad:"; NULL for any other path. (transfer full) */
 static char *
 renamed (const char *path, const char *old, const char *id)
@@ -285,6 +284,7 @@ renamed (const char *path, const char *old, const char *id)
   return g_strdup_printf ("%.*s%s%s", (int)(from - path), path, id, from + n);
 }
 
+/* Gives an end "old" or "old.rest" its new first component. */
 static void
 rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
 {
@@ -295,76 +295,47 @@ rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const c
     studio_document_put (self, e, attribute, text);
 }
 
-/* A list of ids or paths, parted by blanks. */
-static void
-rename_words (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
-{
-  const char *value = loom_element_get (e, attribute);
-  g_auto (GStrv) word = g_strsplit (value != NULL ? value : "", " ", -1);
-  gboolean changed = FALSE;
-
-  for (guint i = 0; word[i] != NULL; i++)
-    {
-      char *now = renamed (word[i], old, id);
-
-      if (now == NULL)
-        continue;
-      g_free (word[i]);
-      word[i] = now;
-      changed = TRUE;
-    }
-  g_autofree char *text = changed ? g_strjoinv (" ", word) : NULL;
-  if (text != NULL)
-    studio_document_put (self, e, attribute, text);
-}
-
+/* What names nodes of one scope by their ids: wires and layout, and pins in the view of a module. */
 static void
 rename_in (StudioDocument *self, LoomElement *parent, const char *old, const char *id)
 {
+  static const char *const ends[] = { "from", "to", "node", "tensor" };
+
   for (guint i = 0; i < loom_element_n_children (parent); i++)
     {
       LoomElement *e = loom_element_child (parent, i);
+      const LoomTag tag = loom_element_tag (e);
 
-      switch (loom_element_tag (e))
-        {
-        case LOOM_TAG_WIRE:
-        case LOOM_TAG_ROUTE:
-          rename_end (self, e, "from", old, id);
-          rename_end (self, e, "to", old, id);
-          break;
-        case LOOM_TAG_PLACE:
-          rename_end (self, e, "node", old, id);
-          break;
-        case LOOM_TAG_METRIC:
-          rename_end (self, e, "input", old, id);
-          rename_end (self, e, "target", old, id);
-          break;
-        case LOOM_TAG_PIN:
-          rename_end (self, e, "tensor", old, id);
-          break;
-        case LOOM_TAG_SLIDE:
-          /* Ids in the light are those of the scope that the slide shows. */
-          if (loom_element_get (e, "scope") == NULL)
-            rename_words (self, e, "spotlight", old, id);
-          rename_end (self, e, "scope", old, id);
-          rename_words (self, e, "pins", old, id);
-          break;
-        case LOOM_TAG_PAGE:
-          rename_words (self, e, "spotlight", old, id);
-          break;
-        case LOOM_TAG_TRAIN:
-          rename_end (self, e, "loss", old, id);
-          rename_in (self, e, old, id);
-          break;
-        case LOOM_TAG_LAYOUT:
-        case LOOM_TAG_LESSON:
-        case LOOM_TAG_VIEW:
-          rename_in (self, e, old, id);
-          break;
-        default:
-          break;
-        }
+      if (tag == LOOM_TAG_LAYOUT || (tag == LOOM_TAG_VIEW && parent != loom_graph_root (self->graph)))
+        rename_in (self, e, old, id);
+      else if (tag == LOOM_TAG_WIRE || tag == LOOM_TAG_ROUTE || tag == LOOM_TAG_PLACE || tag == LOOM_TAG_PIN)
+        for (guint a = 0; a < G_N_ELEMENTS (ends); a++)
+          rename_end (self, e, ends[a], old, id);
     }
+}
+
+typedef struct
+{
+  const LoomElement *node;
+  const char *id;
+} Renaming;
+
+static gboolean
+rename_step (const LoomElement *node, const char *const *parts, GString *s, guint *used, gpointer data)
+{
+  const Renaming *renaming = data;
+
+  if (node == renaming->node)
+    g_string_append (s, renaming->id);
+  return node == renaming->node;
+}
+
+static char *
+rename_name (const LoomElement *node, gpointer data)
+{
+  const Renaming *renaming = data;
+
+  return node == renaming->node ? g_strdup (renaming->id) : NULL;
 }
 
 /* A module's port has another name now: wires at its instances follow. */
@@ -416,6 +387,8 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
     }
   name = g_strdup_printf (_ ("Rename %s to %s"), old, id);
   studio_document_begin (self, name);
+  studio_document_map_paths (self, &(StudioPathChange){ .scope = scope, .step = rename_step, .names = rename_name },
+                             &(Renaming){ .node = node, .id = id });
   rename_in (self, scope, old, id);
   if (loom_element_tag (scope) == LOOM_TAG_MODULE
       && (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT) || loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT)))

@@ -362,12 +362,19 @@ build_module (Grouping *g)
 /* ---- the exchange -------------------------------------------------------------- */
 
 static gboolean
+is_member (const Grouping *g, const LoomElement *node)
+{
+  guint i = node != NULL ? studio_scene_find (g->scene, loom_element_serial (node)) : STUDIO_NO_ITEM;
+
+  return i != STUDIO_NO_ITEM && g->inside[i];
+}
+
+static gboolean
 path_step (const LoomElement *node, const char *const *parts, GString *s, guint *used, gpointer data)
 {
   Grouping *g = data;
-  guint i = studio_scene_find (g->scene, loom_element_serial (node));
 
-  if (i == STUDIO_NO_ITEM || !g->inside[i])
+  if (!is_member (g, node))
     return FALSE;
   g_string_append_printf (s, "%s.%s", g->id, parts[0]);
   if (loom_element_get (node, "repeat") != NULL && parts[1] != NULL && g_ascii_isdigit (parts[1][0]))
@@ -378,12 +385,32 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
   return TRUE;
 }
 
+/* In the light stands the module in which the member is. */
 static char *
-map_path (const char *path, gpointer data)
+map_name (const LoomElement *node, gpointer data)
 {
-  Grouping *g = data;
+  const Grouping *g = data;
 
-  return studio_document_walk_path (g->document, path, g->scope, path_step, g);
+  return is_member (g, node) ? g_strdup (g->id) : NULL;
+}
+
+/* A slide whose light is on members alone goes along with them, where they lie as they did. */
+static gboolean
+map_slide (LoomElement *slide, const StudioPathScope *shown, gpointer data)
+{
+  const Grouping *g = data;
+  const char *path = loom_element_get (slide, "scope"), *light = loom_element_get (slide, "spotlight");
+  g_auto (GStrv) id = g_strsplit (light != NULL ? light : "", " ", -1);
+  g_autofree char *now = NULL;
+  gboolean all = light != NULL && shown->scope == g->scope;
+
+  for (guint i = 0; all && id[i] != NULL; i++)
+    all = is_member (g, loom_scope_find_node (g->scope, id[i]));
+  if (!all)
+    return FALSE;
+  now = path != NULL && path[0] != '\0' ? g_strdup_printf ("%s.%s", path, g->id) : g_strdup (g->id);
+  studio_document_put (g->document, slide, "scope", now);
+  return TRUE;
 }
 
 /* Wires that leave the selection begin at the module; they keep their place among their reader's. */
@@ -461,7 +488,8 @@ exchange (Grouping *g)
   double y = g->bounds.y + g->bounds.height / 2 - STUDIO_CARD_HEIGHT / 2;
   guint64 serial;
 
-  studio_document_map_paths (self, map_path, g);
+  studio_document_map_paths (
+      self, &(StudioPathChange){ .scope = g->scope, .step = path_step, .names = map_name, .slide = map_slide }, g);
   turn_leaving_wires (g);
   remove_members (g);
   studio_document_edit (self, loom_edit_insert (root, index, g_steal_pointer (&g->module)));

@@ -1,44 +1,36 @@
-/* Paths that <train> and <view> keep: they follow when nodes get another place in the tree of modules. */
+/* Paths that <train>, <view> and <lesson> keep: they follow when nodes get another name or another place in the tree of
+ * modules. */
 #include "ui/document/studio-document-private.h"
 
 #include <string.h>
+
+#define PREFIX_END ':' /* "grad:PATH" is the gradient of what the path names */
 
 static const struct
 {
   LoomTag tag;
   const char *attributes[3];
 } places[] = {
-  { LOOM_TAG_TRAIN, { "loss" } },
-  { LOOM_TAG_METRIC, { "input", "target" } },
-  { LOOM_TAG_GROUP, { "match" } },
-  { LOOM_TAG_PIN, { "tensor" } },
+  { LOOM_TAG_TRAIN, { "loss" } },  { LOOM_TAG_METRIC, { "input", "target" } },
+  { LOOM_TAG_GROUP, { "match" } }, { LOOM_TAG_PIN, { "tensor" } },
+  { LOOM_TAG_SLIDE, { "scope" } },
 };
 
+typedef struct
+{
+  StudioDocument *document;
+  const StudioPathChange *change;
+  gpointer data;
+} Mapping;
+
+/* Appends a word to a list that is parted by blanks, if it is not there. */
 static void
-map_in (StudioDocument *self, LoomElement *parent, StudioPathMap map, gpointer data)
+add_word (GString *list, const char *word)
 {
-  for (guint i = 0; i < loom_element_n_children (parent); i++)
-    {
-      LoomElement *e = loom_element_child (parent, i);
+  g_auto (GStrv) there = g_strsplit (list->str, " ", -1);
 
-      for (guint p = 0; p < G_N_ELEMENTS (places); p++)
-        for (guint a = 0; loom_element_tag (e) == places[p].tag && places[p].attributes[a] != NULL; a++)
-          {
-            const char *path = loom_element_get (e, places[p].attributes[a]);
-            g_autofree char *now = path != NULL ? map (path, data) : NULL;
-
-            if (now != NULL)
-              studio_document_put (self, e, places[p].attributes[a], now);
-          }
-      if (loom_element_tag (e) == LOOM_TAG_TRAIN || loom_element_tag (e) == LOOM_TAG_VIEW)
-        map_in (self, e, map, data);
-    }
-}
-
-void
-studio_document_map_paths (StudioDocument *self, StudioPathMap map, gpointer data)
-{
-  map_in (self, loom_graph_root (self->graph), map, data);
+  if (!g_strv_contains ((const char *const *)there, word))
+    g_string_append_printf (list, "%s%s", list->len > 0 ? " " : "", word);
 }
 
 static gboolean
@@ -47,9 +39,9 @@ is_number (const char *s)
   return s[0] != '\0' && strspn (s, "0123456789") == strlen (s);
 }
 
-char *
-studio_document_walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step,
-                           gpointer data)
+/* Follows a path from the root, and asks step at nodes of `scope`. NULL where nothing changed. */
+static char *
+walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step, gpointer data)
 {
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
   const LoomElement *at = loom_graph_root (self->graph);
@@ -80,4 +72,121 @@ studio_document_walk_path (StudioDocument *self, const char *path, const LoomEle
       at = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
     }
   return changed ? g_string_free (g_steal_pointer (&s), FALSE) : NULL;
+}
+
+static char *
+map_path (const char *path, gpointer data)
+{
+  const Mapping *m = data;
+  const char *colon = strchr (path, PREFIX_END), *plain = colon != NULL ? colon + 1 : path;
+  g_autofree char *now = walk_path (m->document, plain, m->change->scope, m->change->step, m->data);
+
+  return now != NULL ? g_strdup_printf ("%.*s%s", (int)(plain - path), path, now) : NULL;
+}
+
+static char *
+map_name (const char *id, gpointer data)
+{
+  const Mapping *m = data;
+  const LoomElement *node = loom_scope_find_node (m->change->scope, id);
+
+  return node != NULL ? m->change->names (node, m->data) : NULL;
+}
+
+/* Puts each word of an attribute that is a list through map. */
+static void
+map_words (Mapping *m, LoomElement *e, const char *attribute, char *(*map) (const char *word, gpointer data))
+{
+  const char *value = loom_element_get (e, attribute);
+  g_auto (GStrv) word = g_strsplit (value != NULL ? value : "", " ", -1);
+  g_autoptr (GString) list = g_string_new (NULL);
+  gboolean changed = FALSE;
+
+  for (guint i = 0; word[i] != NULL; i++)
+    {
+      g_autofree char *now = word[i][0] != '\0' ? map (word[i], m) : NULL;
+      g_auto (GStrv) many = g_strsplit (now != NULL ? now : word[i], " ", -1);
+
+      for (guint k = 0; many[k] != NULL; k++)
+        if (many[k][0] != '\0')
+          add_word (list, many[k]);
+      changed = changed || now != NULL;
+    }
+  if (changed)
+    studio_document_put (m->document, e, attribute, list->str);
+}
+
+/* Ids in the light are those of the scope that the slide shows. */
+static void
+map_slide (Mapping *m, LoomElement *slide)
+{
+  StudioPathScope shown;
+  const char *path = loom_element_get (slide, "scope");
+
+  studio_document_find_scope (m->document, path != NULL ? path : "", &shown);
+  map_words (m, slide, "pins", map_path);
+  if (m->change->slide != NULL && m->change->slide (slide, &shown, m->data))
+    return;
+  if (shown.scope == m->change->scope)
+    map_words (m, slide, "spotlight", map_name);
+}
+
+static void
+map_in (Mapping *m, LoomElement *parent)
+{
+  for (guint i = 0; i < loom_element_n_children (parent); i++)
+    {
+      LoomElement *e = loom_element_child (parent, i);
+      const LoomTag tag = loom_element_tag (e);
+
+      /* Before its scope gets another path, by which it is found. */
+      if (tag == LOOM_TAG_SLIDE)
+        map_slide (m, e);
+      if (tag == LOOM_TAG_PAGE && m->change->scope == loom_graph_root (m->document->graph))
+        map_words (m, e, "spotlight", map_name);
+      for (guint p = 0; p < G_N_ELEMENTS (places); p++)
+        for (guint a = 0; tag == places[p].tag && places[p].attributes[a] != NULL; a++)
+          {
+            const char *path = loom_element_get (e, places[p].attributes[a]);
+            g_autofree char *now = path != NULL ? map_path (path, m) : NULL;
+
+            if (now != NULL)
+              studio_document_put (m->document, e, places[p].attributes[a], now);
+          }
+      if (tag == LOOM_TAG_TRAIN || tag == LOOM_TAG_VIEW || tag == LOOM_TAG_LESSON)
+        map_in (m, e);
+    }
+}
+
+void
+studio_document_map_paths (StudioDocument *self, const StudioPathChange *change, gpointer data)
+{
+  Mapping m = { .document = self, .change = change, .data = data };
+
+  map_in (&m, loom_graph_root (self->graph));
+}
+
+void
+studio_document_find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
+{
+  g_auto (GStrv) part = g_strsplit (path, ".", -1);
+  gsize at = 0;
+
+  *found = (StudioPathScope){ .scope = loom_graph_root (self->graph) };
+  for (guint i = 0; found->scope != NULL && path[0] != '\0' && part[i] != NULL; i++)
+    {
+      const LoomElement *node = loom_scope_find_node (found->scope, part[i]);
+      const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
+
+      if (node == NULL && is_number (part[i]) && found->instance != NULL)
+        found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
+      else
+        {
+          found->instance = node;
+          found->copy = 0;
+          found->n_around = at > 0 ? at - 1 : 0;
+          found->scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
+        }
+      at += strlen (part[i]) + 1;
+    }
 }

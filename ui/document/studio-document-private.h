@@ -127,16 +127,37 @@ void studio_document_remove_element (StudioDocument *self, LoomElement *element)
 void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);
 /* The text of a wire's end at an output: the id alone where that names the port. */
 char *studio_document_output_text (const StudioItem *item, guint port);
-/* A path's new text (transfer full), or NULL where it stays. */
-typedef char *(*StudioPathMap) (const char *path, gpointer data);
-/* Puts all paths that <train> and <view> keep through map, inside the open transaction. */
-void studio_document_map_paths (StudioDocument *self, StudioPathMap map, gpointer data);
-/* Follows a path from the root. Where it comes to a node of `scope`, step may append something else for it to s and say
- * how many parts that stands for; FALSE: it stays. NULL where nothing changed. */
+/* Where a path comes to a node of the scope that changes: may append something else for it to s and say how many parts
+ * that stands for; FALSE: it stays. */
 typedef gboolean (*StudioPathStep) (const LoomElement *node, const char *const *parts, GString *s, guint *used,
                                     gpointer data);
-char *studio_document_walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step,
-                                 gpointer data);
+
+/* What the path of a scope leads to. */
+typedef struct
+{
+  const LoomElement *scope;    /* the graph's root or a module; NULL: there is no such scope */
+  const LoomElement *instance; /* whose inside it is; NULL: of the root */
+  guint copy;                  /* of a repeat */
+  gsize n_around;              /* bytes of the path that name the scope around it */
+} StudioPathScope;
+
+void studio_document_find_scope (StudioDocument *self, const char *path, StudioPathScope *found);
+
+/* How nodes of one scope change. */
+typedef struct
+{
+  const LoomElement *scope;
+  StudioPathStep step;
+  /* Ids, parted by blanks, that stand for this node of the scope in a list of ids from now on; NULL: it stays.
+   * (transfer full) */
+  char *(*names) (const LoomElement *node, gpointer data);
+  /* A slide that shows another scope from now on: TRUE where its scope or light was changed here. May be NULL. */
+  gboolean (*slide) (LoomElement *slide, const StudioPathScope *shown, gpointer data);
+} StudioPathChange;
+
+/* Puts all paths that <train>, <view> and <lesson> keep through the change, inside the open transaction and before the
+ * nodes themselves are changed. */
+void studio_document_map_paths (StudioDocument *self, const StudioPathChange *change, gpointer data);
 /* The SHAPE or DTYPE fault that the node with this path has, or NULL. */
 const LoomFault *studio_document_find_refusal (const LoomFaults *faults, const char *path);
 /* Takes a wire away with its route, and closes the gap in a variadic input. */

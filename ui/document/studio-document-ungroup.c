@@ -23,6 +23,7 @@ typedef struct
   GHashTable *arguments; /* name → text */
   char **feeds;          /* by input: where its wire begins, or NULL */
   GPtrArray *members;    /* serials, boxed */
+  double dx, dy, step;   /* from a card's place in the module to that in the scope, and from copy to copy */
 } Ungrouping;
 
 /* ---- arguments --------------------------------------------------------------- */
@@ -210,12 +211,65 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
   return TRUE;
 }
 
-static char *
-map_path (const char *path, gpointer data)
+/* Ids that a node of the module has in the scope: in this copy, or in each of them where copy is n_copies. */
+static void
+append_ids (const Ungrouping *u, const char *id, guint copy, GString *ids)
 {
-  Ungrouping *u = data;
+  for (guint c = 0; c < u->n_copies; c++)
+    {
+      const char *now = copy == u->n_copies || copy == c ? g_hash_table_lookup (u->ids[c], id) : NULL;
 
-  return studio_document_walk_path (u->document, path, u->scope, path_step, u);
+      if (now != NULL)
+        g_string_append_printf (ids, "%s%s", ids->len > 0 ? " " : "", now);
+    }
+}
+
+/* The light falls on all that was within. */
+static char *
+map_name (const LoomElement *node, gpointer data)
+{
+  const Ungrouping *u = data;
+  GString *ids;
+
+  if (node != u->instance)
+    return NULL;
+  ids = g_string_new (NULL);
+  for (guint i = 0; i < u->inner->n_items; i++)
+    append_ids (u, u->inner->item[i].id, u->n_copies, ids);
+  return g_string_free (ids, FALSE);
+}
+
+static void
+shift (const Ungrouping *u, LoomElement *e, const char *attribute, double by)
+{
+  const char *value = loom_element_get (e, attribute);
+  g_autofree char *now = value != NULL ? studio_document_coordinate (g_ascii_strtod (value, NULL) + by) : NULL;
+
+  if (now != NULL)
+    studio_document_put (u->document, e, attribute, now);
+}
+
+/* A slide of what was inside shows the scope around it, where the same cards lie now. */
+static gboolean
+map_slide (LoomElement *slide, const StudioPathScope *shown, gpointer data)
+{
+  const Ungrouping *u = data;
+  const char *light = loom_element_get (slide, "spotlight"), *path = loom_element_get (slide, "scope");
+  g_auto (GStrv) id = g_strsplit (light != NULL ? light : "", " ", -1);
+  const guint copy = MIN (shown->copy, u->n_copies - 1);
+  g_autofree char *around = NULL;
+  g_autoptr (GString) ids = g_string_new (NULL);
+
+  if (shown->instance == NULL || shown->instance != u->instance)
+    return FALSE;
+  around = g_strndup (path, shown->n_around);
+  for (guint i = 0; id[i] != NULL; i++)
+    append_ids (u, id[i], copy, ids);
+  studio_document_put (u->document, slide, "scope", around[0] != '\0' ? around : NULL);
+  studio_document_put (u->document, slide, "spotlight", ids->len > 0 ? ids->str : NULL);
+  shift (u, slide, "x", u->dx + copy * u->step);
+  shift (u, slide, "y", u->dy);
+  return TRUE;
 }
 
 /* ---- putting in -------------------------------------------------------------- */
@@ -423,19 +477,19 @@ put_in (Ungrouping *u)
 {
   StudioDocument *self = u->document;
   StudioRect bounds = inner_bounds (u);
-  double dx = u->item->x + u->item->width / 2 - bounds.x - bounds.width / 2;
-  double dy = u->item->y + u->item->height / 2 - bounds.y - bounds.height / 2;
 
-  dx = studio_geometry_snap (dx);
-  dy = studio_geometry_snap (dy);
-  studio_document_map_paths (self, map_path, u);
+  u->dx = studio_geometry_snap (u->item->x + u->item->width / 2 - bounds.x - bounds.width / 2);
+  u->dy = studio_geometry_snap (u->item->y + u->item->height / 2 - bounds.y - bounds.height / 2);
+  u->step = bounds.width + 64;
+  studio_document_map_paths (
+      self, &(StudioPathChange){ .scope = u->scope, .step = path_step, .names = map_name, .slide = map_slide }, u);
   turn_leaving_wires (u);
   remove_instance (u);
   for (guint copy = 0; copy < u->n_copies; copy++)
-    insert_copy (u, copy, dx + copy * (bounds.width + 64), dy);
+    insert_copy (u, copy, u->dx + copy * u->step, u->dy);
   for (guint copy = 0; copy < u->n_copies; copy++)
     insert_wires (u, copy);
-  insert_annotations (u, dx, dy);
+  insert_annotations (u, u->dx, u->dy);
   if (!is_named (loom_graph_root (self->graph), loom_element_get (u->module, "name")))
     studio_document_remove_element (self, u->module);
 }
