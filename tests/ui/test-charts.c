@@ -266,6 +266,30 @@ test_format (void)
   g_assert_cmpstr (count, ==, "61,706");
 }
 
+/* What a locale says in its own encoding is shown in ours, whatever bytes it has. */
+static void
+test_separators (void)
+{
+  static const struct
+  {
+    const char *point, *separator, *charset, *number, *count;
+  } cases[] = {
+    { ",", ".", "UTF-8", "3,5", "61.706" },         { ",", "\xa0", "ISO-8859-1", "3,5", "61\u00a0706" },
+    { ",", "\xac", "ISO-8859-6", "3,5", "61،706" }, { ",", "\xe2\x80\xaf", "UTF-8", "3,5", "61\u202f706" },
+    { ",", "\x81", "ISO-8859-1", "3,5", "61,706" }, { ",", "\xff\xfe", "UTF-8", "3,5", "61,706" },
+    { ".", "", "ISO-8859-1", "3.5", "61,706" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      studio_format_set_locale_separators (cases[i].point, cases[i].separator, cases[i].charset);
+      g_autofree char *number = studio_format_local ("3.5"), *count = studio_format_count (61706);
+      g_assert_true (g_utf8_validate (number, -1, NULL));
+      g_assert_cmpstr (number, ==, cases[i].number);
+      g_assert_cmpstr (count, ==, cases[i].count);
+    }
+  studio_format_set_separators (NULL, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -281,5 +305,6 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/export", test_export);
   g_test_add_func ("/charts/colormap", test_colormap);
   g_test_add_func ("/charts/format", test_format);
+  g_test_add_func ("/charts/separators", test_separators);
   return g_test_run ();
 }

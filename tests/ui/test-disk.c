@@ -205,6 +205,67 @@ test_recovered (Fixture *f, gconstpointer data)
     }
 }
 
+/* A second crash after a recovery: the file holds what was saved before the first one. */
+static void
+test_recovered_twice (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  set_features (f->document, "3");
+  g_assert_true (studio_document_save (f->document, NULL, &error));
+  set_features (f->document, "4");
+  for (int crash = 0; crash < 3; crash++)
+    {
+      g_clear_object (&f->document);
+      g_auto (GStrv) orphans = studio_journal_orphans (f->journals);
+      g_assert_cmpuint (g_strv_length (orphans), ==, 1);
+      f->document = studio_document_new ();
+      g_assert_true (studio_document_keep_journal (f->document, f->journals, &error));
+      g_assert_true (studio_document_recover (f->document, orphans[0], &error));
+      g_assert_cmpint (studio_document_get_disk (f->document), ==, STUDIO_DISK_SAME);
+    }
+  /* Nor is a change by others forgotten. */
+  put (f->path, theirs);
+  g_assert_cmpint (studio_document_check_disk (f->document), ==, STUDIO_DISK_CHANGED);
+  g_clear_object (&f->document);
+  g_auto (GStrv) orphans = studio_journal_orphans (f->journals);
+  f->document = studio_document_new ();
+  g_assert_true (studio_document_recover (f->document, orphans[0], &error));
+  g_assert_cmpint (studio_document_get_disk (f->document), ==, STUDIO_DISK_CHANGED);
+  g_unlink (orphans[0]);
+}
+
+/* Whoever is told that the history began anew may ask for all that a document has. */
+static void
+history_cb (StudioDocument *document, guint position, guint removed, guint added, Fixture *f)
+{
+  g_autofree char *text = loom_graph_write (studio_document_get_graph (document), NULL);
+  StudioScene *scene = studio_document_get_scene (document);
+
+  g_assert_cmpuint (position, ==, 0);
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 0);
+  g_assert_false (studio_document_is_edited (document));
+  g_assert_cmpstr (text, ==, theirs);
+  for (guint i = 0; i < scene->n_items; i++)
+    g_assert_nonnull (loom_graph_by_serial (studio_document_get_graph (document), scene->item[i].serial));
+}
+
+static void
+test_history (Fixture *f, gconstpointer data)
+{
+  g_autofree char *other = g_build_filename (f->folder, "other.xml", NULL);
+  g_autoptr (GError) error = NULL;
+
+  put (other, theirs);
+  set_features (f->document, "3");
+  studio_document_select_all (f->document);
+  g_assert_cmpuint (studio_document_get_scene (f->document)->n_items, >, 0);
+  g_signal_connect (f->document, "history-changed", G_CALLBACK (history_cb), f);
+  g_assert_true (studio_document_open (f->document, other, &error));
+  g_signal_handlers_disconnect_by_data (f->document, f);
+  g_unlink (other);
+}
+
 static void
 test_two (Fixture *f, gconstpointer data)
 {
@@ -317,6 +378,8 @@ main (int argc, char **argv)
   ADD ("reload-journal", test_reload_journal, NULL);
   ADD ("recovered", test_recovered, NULL);
   ADD ("recovered-saved", test_recovered, "saved");
+  ADD ("recovered-twice", test_recovered_twice, NULL);
+  ADD ("history", test_history, NULL);
   ADD ("two", test_two, NULL);
   ADD ("slow", test_slow, NULL);
   ADD ("dead-holder", test_dead_holder, NULL);

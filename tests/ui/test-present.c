@@ -61,6 +61,31 @@ test_ink (void)
   g_assert_cmpuint (studio_ink_n_strokes (ink), ==, 0);
 }
 
+/* However large a stroke is on the canvas, and wherever, no more than the view is drawn of it; and no less. */
+static void
+test_seen (void)
+{
+  g_autoptr (StudioInk) ink = studio_ink_new ();
+  StudioInkArea seen;
+
+  studio_ink_begin (ink, 0, 4, 100, 50);
+  studio_ink_extend (ink, 300, 150);
+  const StudioStroke *stroke = studio_ink_get_stroke (ink, 0);
+  g_assert_true (studio_stroke_seen (stroke, 0, 0, 1, 640, 480, &seen));
+  g_assert_cmpfloat (seen.x, ==, 97);
+  g_assert_cmpfloat (seen.y, ==, 47);
+  g_assert_cmpfloat (seen.x + seen.width, ==, 303);
+  g_assert_cmpfloat (seen.y + seen.height, ==, 153);
+  g_assert_true (studio_stroke_seen (stroke, 150, 75, 64, 640, 480, &seen));
+  g_assert_cmpfloat (seen.x, ==, 0);
+  g_assert_cmpfloat (seen.y, ==, 0);
+  g_assert_cmpfloat (seen.width, ==, 640);
+  g_assert_cmpfloat (seen.height, ==, 480);
+  g_assert_false (studio_stroke_seen (stroke, 400, 0, 64, 640, 480, &seen));
+  g_assert_false (studio_stroke_seen (stroke, 0, 200, 64, 640, 480, &seen));
+  g_assert_false (studio_stroke_seen (stroke, -700, 0, 1, 640, 480, &seen));
+}
+
 static char *
 dup_titles (StudioSlides *slides)
 {
@@ -132,12 +157,47 @@ test_slides (void)
   g_assert_cmpstr (before, ==, after);
 }
 
+/* One visit to a field is one step, however long one thinks in it; what another field changes is another. */
+static void
+test_visits (void)
+{
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (GError) error = NULL;
+
+  studio_document_open_text (document,
+                             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><view><pin tensor=\"a\"/>"
+                             "<pin tensor=\"b\"/><slide/></view></graph>",
+                             -1, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (StudioSlides) slides = studio_slides_new (document);
+  studio_slides_begin_visit (slides);
+  studio_slides_set (slides, 0, "pins", "a");
+  g_usleep (1200 * 1000);
+  studio_slides_set (slides, 0, "pins", "");
+  studio_slides_set (slides, 0, "pins", "b");
+  g_assert_cmpuint (studio_document_n_steps (document), ==, 1);
+  studio_slides_set (slides, 0, "spotlight", "x");
+  g_assert_cmpuint (studio_document_n_steps (document), ==, 2);
+  studio_slides_set (slides, 0, "spotlight", NULL);
+  g_assert_cmpuint (studio_document_n_steps (document), ==, 2);
+  studio_slides_begin_visit (slides);
+  studio_slides_set (slides, 0, "spotlight", "y");
+  g_assert_cmpuint (studio_document_n_steps (document), ==, 3);
+  studio_document_undo (document);
+  studio_document_undo (document);
+  g_assert_cmpstr (studio_slides_get (slides, 0)->pins[0], ==, "b");
+  studio_document_undo (document);
+  g_assert_null (studio_slides_get (slides, 0)->pins);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/present/beam", test_beam);
   g_test_add_func ("/present/ink", test_ink);
+  g_test_add_func ("/present/seen", test_seen);
   g_test_add_func ("/present/slides", test_slides);
+  g_test_add_func ("/present/visits", test_visits);
   return g_test_run ();
 }

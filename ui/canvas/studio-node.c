@@ -500,14 +500,19 @@ add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgo
     g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
 }
 
-/* "; muted": one thing more that is so. format has one %s. */
+/* "; muted": one thing more that is so. */
+G_GNUC_PRINTF (3, 4)
 static void
-add_words (GString *s, gboolean so, const char *format, const char *word)
+add_words (GString *s, gboolean so, const char *format, ...)
 {
+  va_list words;
+
   if (!so)
     return;
   g_string_append (s, "; ");
-  g_string_append_printf (s, format, word);
+  va_start (words, format);
+  g_string_append_vprintf (s, format, words);
+  va_end (words);
 }
 
 void

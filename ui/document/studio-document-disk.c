@@ -164,6 +164,8 @@ studio_document_note_disk (StudioDocument *self, char *digest)
   watch (self);
   g_free (self->disk_digest);
   self->disk_digest = digest;
+  if (self->journal != NULL)
+    studio_journal_note_file (self->journal, digest);
   memset (&self->disk_stamp, 0, sizeof self->disk_stamp);
   self->disk = look (self);
 }

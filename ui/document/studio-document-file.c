@@ -13,19 +13,11 @@
 
 /* ---- file --------------------------------------------------------------- */
 
-/* The file holds what the document is written as. */
-static void
-note_written (StudioDocument *self)
-{
-  gsize length;
-  g_autofree char *text = loom_graph_write (self->graph, &length);
-
-  studio_document_note_disk (self, studio_document_digest (text, length));
-}
-
 static void
 adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
 {
+  guint n_before;
+
   self->saving = NULL;
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
@@ -42,7 +34,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
       g_free (self->path);
       self->path = g_strdup (path);
     }
-  studio_document_begin_history (self, path);
+  n_before = studio_document_begin_history (self, path);
   g_array_set_size (self->scope, 0);
   g_array_set_size (self->selection, 0);
   studio_document_rebuild_selected (self);
@@ -50,6 +42,9 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
   g_free (self->saved_text);
   self->saved_text = loom_graph_write (graph, NULL);
   studio_document_note_disk (self, digest);
+  studio_document_forget_derived (self);
+  /* All parts are of the new graph now, and may be asked for. */
+  g_signal_emit_by_name (self, "history-changed", 0, n_before, 1);
   studio_document_changed (self);
   studio_document_infer (self);
   g_signal_emit_by_name (self, "scope-changed");
@@ -187,6 +182,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   LoomGraph *graph;
   gsize length;
   const char *base;
+  char *digest = NULL;
   g_autoptr (GError) wrong = NULL;
 
   if (content == NULL)
@@ -201,17 +197,17 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
       folder = loom_run_data_folder (content->path);
       loom_graph_set_folder (graph, folder);
     }
-  /* The file's content when Studio ended is known: the text that editing began with, or what was saved last. */
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path,
-         content->path != NULL ? studio_document_digest (base, length) : NULL);
+  /* The file's content when Studio ended is known: the text that editing began with, or what was saved last, if that
+   * was before another crash. */
+  if (content->path != NULL)
+    digest = content->digest != NULL ? g_strdup (content->digest) : studio_document_digest (base, length);
+  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, digest);
 
   if (content->n_saved > 0)
     self->saved_step = G_MAXUINT64; /* that was within what is one step now */
   studio_document_begin (self, _ ("Recover unsaved work"));
   for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
     {
-      if (content->path != NULL && i > 0 && i == content->n_saved)
-        note_written (self);
       LoomEdit *edit = loom_edit_from_line (self->graph, g_ptr_array_index (content->lines, i), &wrong);
 
       if (edit != NULL)

@@ -62,7 +62,7 @@ studio_document_graph_at (StudioDocument *self, guint position)
   return graph;
 }
 
-void
+guint
 studio_document_begin_history (StudioDocument *self, const char *path)
 {
   guint before = studio_document_n_history (self);
@@ -75,5 +75,5 @@ studio_document_begin_history (StudioDocument *self, const char *path)
   self->begun_with = name != NULL ? g_strdup_printf (_ ("Open %s"), name) : g_strdup (_ ("Begin"));
   self->begun = g_get_real_time ();
   self->saved_step = 0;
-  g_signal_emit_by_name (self, "history-changed", 0, before, 1);
+  return before;
 }

@@ -27,7 +27,8 @@ gboolean studio_document_jump (StudioDocument *self, guint position);
 /* The graph as it is, was or would be at that entry (transfer full): a copy, on which the steps between are tried. */
 LoomGraph *studio_document_graph_at (StudioDocument *self, guint position);
 
-/* Begins anew for a graph that was opened from path, or made (NULL). */
-void studio_document_begin_history (StudioDocument *self, const char *path);
+/* Begins anew for a graph that was opened from path, or made (NULL). Returns how many entries there were; who calls it
+ * tells of that ("history-changed") when all of the document is of the new graph. */
+guint studio_document_begin_history (StudioDocument *self, const char *path);
 
 G_END_DECLS

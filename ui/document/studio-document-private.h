@@ -14,6 +14,7 @@ typedef struct
 {
   guint64 id;
   char *name, *key;
+  gboolean is_visit;   /* it goes on however long nothing is changed */
   gint64 time;         /* of its last edit, on the clock that never goes back */
   gint64 made;         /* the same in microseconds since 1970 */
   GPtrArray *inverses; /* LoomEdit; NULL entries were consumed */
@@ -104,7 +105,9 @@ struct _StudioDocument
 void studio_step_free (StudioStep *step);
 /* The id of the last step that was done; 0: there is none. */
 guint64 studio_document_last_step (StudioDocument *self);
-/* After the graph changed: drops what was derived, and tells. */
+/* After the graph changed: what was derived from it is made anew when it is asked for. */
+void studio_document_forget_derived (StudioDocument *self);
+/* The same, and tells. */
 void studio_document_changed (StudioDocument *self);
 const char *studio_document_hash (StudioDocument *self);
 void studio_scope_entry_clear (StudioScopeEntry *entry);

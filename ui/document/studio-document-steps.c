@@ -52,6 +52,8 @@ journal_start (StudioDocument *self)
       g_message ("No journal is kept: %s", error->message);
       self->wants_journal = FALSE;
     }
+  else if (self->disk_digest != NULL)
+    studio_journal_note_file (self->journal, self->disk_digest);
 }
 
 static LoomEdit *
@@ -88,6 +90,13 @@ studio_document_merge (StudioDocument *self, const char *key)
   g_return_if_fail (self->open != NULL);
   g_free (self->open->key);
   self->open->key = g_strdup (key);
+}
+
+void
+studio_document_merge_visit (StudioDocument *self, const char *key)
+{
+  studio_document_merge (self, key);
+  self->open->is_visit = TRUE;
 }
 
 static void
@@ -131,7 +140,7 @@ studio_document_end (StudioDocument *self)
 
   last = self->undo->len > 0 ? g_ptr_array_index (self->undo, self->undo->len - 1) : NULL;
   if (last != NULL && step->key != NULL && g_strcmp0 (self->merge_key, step->key) == 0
-      && g_strcmp0 (last->key, step->key) == 0 && step->time - last->time < MERGE_MICROSECONDS)
+      && g_strcmp0 (last->key, step->key) == 0 && (step->is_visit || step->time - last->time < MERGE_MICROSECONDS))
     {
       for (guint i = 0; i < step->inverses->len; i++)
         g_ptr_array_add (last->inverses, g_steal_pointer (&step->inverses->pdata[i]));

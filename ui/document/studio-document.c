@@ -129,13 +129,19 @@ idle_cb (gpointer data)
 static void prune (StudioDocument *self);
 
 void
-studio_document_changed (StudioDocument *self)
+studio_document_forget_derived (StudioDocument *self)
 {
   self->net_valid = FALSE;
   self->edited_valid = FALSE;
   studio_document_refresh_scene (self);
   g_clear_pointer (&self->hash, g_free);
   prune (self);
+}
+
+void
+studio_document_changed (StudioDocument *self)
+{
+  studio_document_forget_derived (self);
   /* Before the frame is drawn, so that shapes and wires are of one version. */
   if (self->idle == 0)
     self->idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE + 5, idle_cb, self, NULL);

@@ -138,6 +138,8 @@ void studio_document_cancel (StudioDocument *self);
 /* Joins the transaction that ends next to the last one when both have this key and no other came between: typing in
  * one entry is one step. Call between begin and end. */
 void studio_document_merge (StudioDocument *self, const char *key);
+/* The same however long one pauses between two steps of this key: the key ends with the visit to a field. */
+void studio_document_merge_visit (StudioDocument *self, const char *key);
 
 gboolean studio_document_undo (StudioDocument *self);
 gboolean studio_document_redo (StudioDocument *self);

@@ -168,6 +168,13 @@ studio_journal_saved (StudioJournal *self, const char *path)
 }
 
 void
+studio_journal_note_file (StudioJournal *self, const char *digest)
+{
+  append_escaped (self, 'd', digest);
+  flush (self);
+}
+
+void
 studio_journal_sync (StudioJournal *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
@@ -204,6 +211,7 @@ void
 studio_journal_content_free (StudioJournalContent *content)
 {
   g_free (content->path);
+  g_free (content->digest);
   g_clear_pointer (&content->base, g_bytes_unref);
   g_ptr_array_unref (content->lines);
   g_free (content);
@@ -280,6 +288,11 @@ studio_journal_read (const char *file, GError **error)
         {
           open = 0;
           content->n_transactions++;
+        }
+      else if (line[0] == 'd')
+        {
+          g_free (content->digest);
+          content->digest = g_strndup (line + 2, size - 2);
         }
       else if (line[0] == 's')
         {

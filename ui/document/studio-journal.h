@@ -23,6 +23,8 @@ void studio_journal_append (StudioJournal *self, const char *line);
 void studio_journal_commit (StudioJournal *self, const char *name);
 /* The user's file now holds all of it. */
 void studio_journal_saved (StudioJournal *self, const char *path);
+/* What the user's file holds now, by its digest: who recovers tells by it whether others have written it since. */
+void studio_journal_note_file (StudioJournal *self, const char *digest);
 void studio_journal_sync (StudioJournal *self);    /* now, for tests and for closing */
 void studio_journal_abandon (StudioJournal *self); /* keeps the file, as a crash would */
 void studio_journal_remove (StudioJournal *self);  /* frees, and removes the file */
@@ -37,6 +39,7 @@ typedef struct
   GBytes *base;
   GPtrArray *lines;     /* edits of whole transactions, in order */
   guint n_transactions; /* since the file was saved */
+  char *digest;         /* of what the user's file held last, as far as is known; or NULL */
   guint n_saved;        /* so many of the lines were in the file when it was saved last; 0: it never was */
 } StudioJournalContent;
 /* A torn last transaction is left out: it was never finished. */

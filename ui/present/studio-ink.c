@@ -123,6 +123,19 @@ studio_ink_n_strokes (const StudioInk *ink)
   return ink->strokes->len;
 }
 
+gboolean
+studio_stroke_seen (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
+                    StudioInkArea *seen)
+{
+  /* A pixel more at each side: edges are smoothed. */
+  const double left = MAX (floor ((stroke->x0 - x) * zoom) - 1, 0), top = MAX (floor ((stroke->y0 - y) * zoom) - 1, 0);
+  const double right = MIN (ceil ((stroke->x1 - x) * zoom) + 1, width);
+  const double bottom = MIN (ceil ((stroke->y1 - y) * zoom) + 1, height);
+
+  *seen = (StudioInkArea){ left, top, right - left, bottom - top };
+  return right > left && bottom > top;
+}
+
 const StudioStroke *
 studio_ink_get_stroke (const StudioInk *ink, guint i)
 {

@@ -88,13 +88,12 @@ snapshot_beam (StudioPresentLayer *self, GtkSnapshot *snapshot, double width, do
 }
 
 static void
-draw_stroke (GtkSnapshot *snapshot, const StudioStroke *stroke, double x0, double y0, double zoom)
+draw_stroke (GtkSnapshot *snapshot, const StudioStroke *stroke, double x0, double y0, double zoom,
+             const StudioInkArea *seen)
 {
   const StudioInkPoint *point = (const StudioInkPoint *)stroke->points->data;
-  const graphene_rect_t bounds = GRAPHENE_RECT_INIT (
-      (float)floor ((stroke->x0 - x0) * zoom) - 1, (float)floor ((stroke->y0 - y0) * zoom) - 1,
-      (float)ceil ((stroke->x1 - stroke->x0) * zoom) + 3, (float)ceil ((stroke->y1 - stroke->y0) * zoom) + 3);
-  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &bounds);
+  cairo_t *cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT ((float)seen->x, (float)seen->y, (float)seen->width, (float)seen->height));
 
   gdk_cairo_set_source_rgba (cr, &colours[stroke->colour]);
   cairo_set_line_width (cr, stroke->width * zoom);
@@ -112,15 +111,18 @@ static void
 layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   StudioPresentLayer *self = STUDIO_PRESENT_LAYER (widget);
+  const double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   double x0, y0, zoom;
+  StudioInkArea seen;
 
   if (self->canvas == NULL)
     return;
   studio_canvas_get_view (self->canvas, &x0, &y0, &zoom);
   for (guint i = 0; i < studio_ink_n_strokes (self->ink); i++)
-    draw_stroke (snapshot, studio_ink_get_stroke (self->ink, i), x0, y0, zoom);
+    if (studio_stroke_seen (studio_ink_get_stroke (self->ink, i), x0, y0, zoom, width, height, &seen))
+      draw_stroke (snapshot, studio_ink_get_stroke (self->ink, i), x0, y0, zoom, &seen);
   if (self->spotlight)
-    snapshot_beam (self, snapshot, gtk_widget_get_width (widget), gtk_widget_get_height (widget));
+    snapshot_beam (self, snapshot, width, height);
 }
 
 /* ---- pointer and stylus ------------------------------------------------------------ */

@@ -13,7 +13,8 @@ struct _StudioSlideFields
   StudioSlides *slides;
   GtkWidget *box, *title, *text, *light, *everything, *pins;
   gboolean filling;
-  guint64 shown; /* serial of the slide whose words stand in the fields */
+  guint64 shown;      /* serial of the slide whose words stand in the fields */
+  GPtrArray *tensors; /* of the check buttons in pins, in order */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSlideFields, studio_slide_fields, GTK_TYPE_WIDGET)
@@ -90,30 +91,81 @@ pin_cb (StudioSlideFields *self)
 
 /* ---- from the document to the fields ----------------------------------------------------- */
 
-static void
-fill_pins (StudioSlideFields *self, const LoomSlide *slide)
+static GPtrArray *
+pinned_tensors (StudioDocument *document)
 {
-  const LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
+  const LoomElement *root = loom_graph_root (studio_document_get_graph (document));
   const LoomElement *view = loom_element_find (root, LOOM_TAG_VIEW);
-  GtkWidget *child;
+  GPtrArray *tensors = g_ptr_array_new_with_free_func (g_free);
 
-  while ((child = gtk_widget_get_first_child (self->pins)) != NULL)
-    gtk_box_remove (GTK_BOX (self->pins), child);
-  for (guint i = 0; view != NULL && slide != NULL && i < loom_element_n_children (view); i++)
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
       const LoomElement *pin = loom_element_child (view, i);
       const char *tensor = loom_element_get (pin, "tensor");
 
-      if (loom_element_tag (pin) != LOOM_TAG_PIN || tensor == NULL)
-        continue;
+      if (loom_element_tag (pin) == LOOM_TAG_PIN && tensor != NULL)
+        g_ptr_array_add (tensors, g_strdup (tensor));
+    }
+  return tensors;
+}
+
+static gboolean
+are_same (const GPtrArray *a, const GPtrArray *b)
+{
+  for (guint i = 0; a->len == b->len && i < a->len; i++)
+    if (!g_str_equal (a->pdata[i], b->pdata[i]))
+      return FALSE;
+  return a->len == b->len;
+}
+
+static void
+make_pins (StudioSlideFields *self)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->pins)) != NULL)
+    gtk_box_remove (GTK_BOX (self->pins), child);
+  for (guint i = 0; i < self->tensors->len; i++)
+    {
+      const char *tensor = self->tensors->pdata[i];
       g_autofree char *label = g_strdup_printf (_ ("Show the pin of %s"), tensor);
       GtkWidget *check = gtk_check_button_new_with_label (label);
       g_object_set_data_full (G_OBJECT (check), "tensor", g_strdup (tensor), g_free);
-      gtk_check_button_set_active (GTK_CHECK_BUTTON (check),
-                                   slide->pins == NULL || g_strv_contains ((const char *const *)slide->pins, tensor));
       g_signal_connect_swapped (check, "toggled", G_CALLBACK (pin_cb), self);
       gtk_box_append (GTK_BOX (self->pins), check);
     }
+}
+
+/* The check button that has the keyboard's focus stays for as long as the pins are the same. */
+static void
+fill_pins (StudioSlideFields *self, const LoomSlide *slide)
+{
+  g_autoptr (GPtrArray) tensors = pinned_tensors (self->document);
+
+  if (!are_same (tensors, self->tensors))
+    {
+      g_ptr_array_unref (self->tensors);
+      self->tensors = g_steal_pointer (&tensors);
+      make_pins (self);
+    }
+  for (GtkWidget *check = gtk_widget_get_first_child (self->pins); check != NULL;
+       check = gtk_widget_get_next_sibling (check))
+    gtk_check_button_set_active (
+        GTK_CHECK_BUTTON (check),
+        slide->pins == NULL
+            || g_strv_contains ((const char *const *)slide->pins, g_object_get_data (G_OBJECT (check), "tensor")));
+}
+
+static void
+fill_present_pins (StudioSlideFields *self)
+{
+  const LoomSlide *slide = studio_slides_get_current_slide (self->slides);
+
+  if (slide == NULL)
+    return;
+  self->filling = TRUE;
+  fill_pins (self, slide);
+  self->filling = FALSE;
 }
 
 static void
@@ -149,6 +201,13 @@ fill (StudioSlideFields *self)
 }
 
 /* ---- parts --------------------------------------------------------------------------------- */
+
+static void
+visit_cb (StudioSlideFields *self)
+{
+  if (self->slides != NULL)
+    studio_slides_begin_visit (self->slides);
+}
 
 static GtkWidget *
 append_label (StudioSlideFields *self, const char *words, const char *css)
@@ -192,6 +251,16 @@ append_button (StudioSlideFields *self, GtkWidget *box, const char *words, GCall
   return button;
 }
 
+/* What one does in a field, until one goes to another, is one step of undo. */
+static void
+watch_visits (StudioSlideFields *self, GtkWidget *field)
+{
+  GtkEventController *focus = gtk_event_controller_focus_new ();
+
+  g_signal_connect_swapped (focus, "enter", G_CALLBACK (visit_cb), self);
+  gtk_widget_add_controller (field, focus);
+}
+
 static void
 slide_fields_dispose (GObject *object)
 {
@@ -199,7 +268,10 @@ slide_fields_dispose (GObject *object)
 
   if (self->slides != NULL)
     g_signal_handlers_disconnect_by_data (self->slides, self);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->tensors, g_ptr_array_unref);
   g_clear_object (&self->slides);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_slide_fields_parent_class)->dispose (object);
@@ -233,6 +305,11 @@ studio_slide_fields_init (StudioSlideFields *self)
   gtk_box_append (GTK_BOX (self->box), bar);
   self->pins = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   gtk_box_append (GTK_BOX (self->box), self->pins);
+  self->tensors = g_ptr_array_new_with_free_func (g_free);
+  watch_visits (self, self->title);
+  watch_visits (self, self->text);
+  watch_visits (self, bar);
+  watch_visits (self, self->pins);
 }
 
 StudioSlideFields *
@@ -244,6 +321,8 @@ studio_slide_fields_new (StudioDocument *document, StudioSlides *slides)
   self->slides = g_object_ref (slides);
   g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
   g_signal_connect_swapped (slides, "current-changed", G_CALLBACK (fill), self);
+  /* A pin comes or goes without a change of the slide. */
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (fill_present_pins), self);
   fill (self);
   return self;
 }

@@ -9,6 +9,7 @@ struct _StudioSlides
   StudioDocument *document;
   GPtrArray *slides; /* LoomSlide */
   guint64 current;   /* serial; 0: none */
+  guint visit;       /* to a field: what is changed in one is one step */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSlides, studio_slides, G_TYPE_OBJECT)
@@ -164,13 +165,20 @@ studio_slides_move (StudioSlides *self, guint i, guint to)
   select_element (self, copy);
 }
 
+void
+studio_slides_begin_visit (StudioSlides *self)
+{
+  self->visit++;
+}
+
 static void
 begin_typing (StudioSlides *self, const LoomElement *element, const char *what, const char *step)
 {
-  g_autofree char *key = g_strdup_printf ("slide %s %" G_GUINT64_FORMAT, what, loom_element_serial (element));
+  g_autofree char *key
+      = g_strdup_printf ("slide %s %" G_GUINT64_FORMAT " %u", what, loom_element_serial (element), self->visit);
 
   studio_document_begin (self->document, step);
-  studio_document_merge (self->document, key);
+  studio_document_merge_visit (self->document, key);
 }
 
 void

@@ -27,7 +27,9 @@ void studio_slides_add (StudioSlides *self, const LoomSlide *slide);
 void studio_slides_remove (StudioSlides *self, guint i);
 /* Takes the slide to the place that another has now. */
 void studio_slides_move (StudioSlides *self, guint i, guint to);
-/* An attribute of <slide>, or its note; NULL or "" takes it away, but for an empty list of pins. Typing is one step. */
+/* Changes of one attribute are one step until here: somebody comes to a field anew. */
+void studio_slides_begin_visit (StudioSlides *self);
+/* An attribute of <slide>, or its note; NULL or "" takes it away, but for an empty list of pins. */
 void studio_slides_set (StudioSlides *self, guint i, const char *attribute, const char *value);
 void studio_slides_set_text (StudioSlides *self, guint i, const char *text);
 /* Another part of the canvas, in another scope perhaps. */

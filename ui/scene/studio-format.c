@@ -17,6 +17,25 @@ studio_format_set_separators (const char *point, const char *separator)
   group_separator = separator != NULL && *separator != '\0' ? g_strdup (separator) : NULL;
 }
 
+static char *
+from_locale (const char *text, const char *charset)
+{
+  char *converted = g_convert (text, -1, "UTF-8", charset, NULL, NULL, NULL);
+
+  /* Some tables call a byte a control character that is a blank to printf(): it would be drawn as a box. */
+  if (converted != NULL && converted[0] != '\0' && g_unichar_iscntrl (g_utf8_get_char (converted)))
+    g_clear_pointer (&converted, g_free);
+  return converted;
+}
+
+void
+studio_format_set_locale_separators (const char *point, const char *separator, const char *charset)
+{
+  g_autofree char *own_point = from_locale (point, charset), *own_separator = from_locale (separator, charset);
+
+  studio_format_set_separators (own_point, own_separator);
+}
+
 char *
 studio_format_local (const char *number)
 {

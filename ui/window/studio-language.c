@@ -44,7 +44,9 @@ studio_language_init (const char *folder)
   gtk_disable_setlocale ();
   setlocale (LC_ALL, "");
   const struct lconv *numbers = localeconv ();
-  studio_format_set_separators (numbers->decimal_point, numbers->thousands_sep);
+  const char *charset;
+  g_get_charset (&charset);
+  studio_format_set_locale_separators (numbers->decimal_point, numbers->thousands_sep, charset);
   setlocale (LC_NUMERIC, "C");
 
   g_autofree char *found = folder != NULL ? g_strdup (folder) : find_folder ();

@@ -51,9 +51,10 @@ show_device (StudioWindow *self, const char *device)
     *p = g_ascii_toupper (*p);
   g_autofree char *tooltip = g_strdup_printf (_ ("Where it trains: %s"), text);
   gtk_widget_set_tooltip_text (self->device_chip, tooltip);
-  /* In large text there is room for the device's name alone. */
+  /* Where there is no room for all, in large text always, the device's name stands alone: the tooltip has the rest. */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
   gtk_label_set_text (GTK_LABEL (self->device_label), studio_text_scale (self->device_chip) < 1.5 ? text : name);
+  gtk_label_set_text (GTK_LABEL (self->device_name), name);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
 }
 

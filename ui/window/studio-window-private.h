@@ -14,7 +14,7 @@ struct _StudioWindow
 
   /* from the template */
   GtkWidget *all, *header, *title, *open_button, *new_button, *undo_button, *redo_button, *train_button, *step_button,
-      *menu_button, *device_chip, *device_label, *left_toggle, *right_toggle;
+      *menu_button, *device_chip, *device_label, *device_name, *left_toggle, *right_toggle;
   GtkWidget *recover_bar, *recover_notice, *recover_label, *recover_all;
   AdwTabBar *tab_bar;
   AdwTabView *tab_view;

@@ -63,6 +63,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (menu_button);
   CHILD (device_chip);
   CHILD (device_label);
+  CHILD (device_name);
   CHILD (left_toggle);
   CHILD (right_toggle);
   CHILD (recover_bar);
