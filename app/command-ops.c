@@ -53,17 +53,20 @@ say_unknown (const char *name)
 static int
 run_ops (const Command *command, int argc, char **argv)
 {
-  gboolean json = FALSE, schema = FALSE, markdown = FALSE;
+  gboolean json = FALSE, schema = FALSE, markdown = FALSE, example = FALSE;
   const GOptionEntry entries[] = {
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line", NULL },
     { "schema", 0, 0, G_OPTION_ARG_NONE, &schema, "RELAX NG schema of graph files", NULL },
     { "markdown", 0, 0, G_OPTION_ARG_NONE, &markdown, "A reference in Markdown", NULL },
+    { "example", 0, 0, G_OPTION_ARG_NONE, &example, "With NAME: a small graph that shows it, as a file", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (json + schema + markdown > 1 || argc > 2 || (argc == 2 && (json || schema || markdown)))
     return command_usage (command, "It takes one NAME, or one of --json, --schema and --markdown.");
+  if (example && argc != 2)
+    return command_usage (command, "--example takes the NAME of an operator.");
 
   if (json)
     {
@@ -87,7 +90,8 @@ run_ops (const Command *command, int argc, char **argv)
       say_unknown (argv[1]);
       return 1;
     }
-  g_autofree char *text = loom_op_help (op);
+  g_autoptr (LoomGraph) graph = example ? loom_op_example (op) : NULL;
+  g_autofree char *text = graph != NULL ? loom_graph_write (graph, NULL) : loom_op_help (op);
   fputs (text, stdout);
   return 0;
 }

@@ -13,6 +13,7 @@ G_BEGIN_DECLS
 
 typedef struct _LoomOp LoomOp;
 typedef struct _LoomElement LoomElement; /* engine/graph */
+typedef struct _LoomGraph LoomGraph;     /* engine/graph */
 typedef struct _LoomDataset LoomDataset; /* engine/data */
 
 /* Palette order. Maths is what computes numbers, Logic what asks about them, Shape what moves or picks them. */
@@ -152,6 +153,7 @@ struct _LoomOp
   const char *details;                  /* a paragraph: what it does, when to use it; own words */
   const char *formula;                  /* Unicode: "y = x Wᵀ + b" */
   const char *reference;                /* "torch.nn.Linear" */
+  const char *source;                   /* where the formula comes from: paper or book, with year; NULL: mathematics */
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
   /* Where ports depend on parameters (dataset, split) or on how many inputs are wired, else NULL. It is asked before
@@ -187,6 +189,9 @@ struct _LoomOp
   LoomDataset *(*open_dataset) (const LoomInfer *ctx, const char *folder, GError **error);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
   const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
+  /* Nodes and wires of a small graph that shows it, as in a file, where loom_op_example() could not make one from the
+   * first sample or that would show little. NULL: it can. */
+  const char *example;
   /* Of an operator that can stand on a wire to make a tensor fit what comes next: nodes worth trying on a tensor of
    * this type, each as "NAME=VALUE …" (values without spaces) or "", the likeliest first; `beside` are the types that
    * the node behind the wire gets at its other inputs. NULL-terminated, transfer full. NULL: it never mends. */
@@ -233,6 +238,18 @@ gboolean loom_op_is_weight_port (const LoomOp *op, guint input);
 char *loom_op_json (const LoomOp *op); /* one JSON object, in a line */
 char *loom_ops_markdown (void);
 char *loom_op_help (const LoomOp *op); /* for `gradloom ops NAME` */
+/* "int, required, at least 1": type, default, range and choices of a parameter. */
+char *loom_param_facts (const LoomParamSpec *param);
+char *loom_op_source_file (const LoomOp *op); /* "engine/ops/op-linear.c" */
+
+/* ---- examples (transfer full) ------------------------------------------ */
+
+/* A graph that shows the operator at work and has no fault: inputs of fitting types, and it. NULL where the operator
+ * has neither an example nor samples. */
+LoomGraph *loom_op_example (const LoomOp *op);
+/* One of its samples as a graph: the operator as node `id`, with inputs PREFIX0, PREFIX1, … or, where prefix is NULL,
+ * called as the ports that they are wired to. Its symbols are open. */
+LoomGraph *loom_op_sample_graph (const LoomOp *op, const LoomSample *sample, const char *id, const char *prefix);
 
 /* ---- inside infer() --------------------------------------------------- */
 const LoomOp *loom_infer_op (const LoomInfer *ctx); /* the operator itself, for code that several share */

@@ -21,6 +21,8 @@ const LoomOp loom_op_alpha_dropout = {
     "that mean and variance stay. In evaluation it lets everything pass.",
   .formula = "y = a · (m · x + (1 − m) · v) + b, v = −λα",
   .reference = "torch.nn.AlphaDropout",
+  .source = "Klambauer, Unterthiner, Mayr and Hochreiter, “Self-Normalizing Neural Networks”, NIPS 2017, "
+            "arXiv:1706.02515, section 3",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,

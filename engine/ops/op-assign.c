@@ -96,6 +96,22 @@ const LoomOp loom_op_assign = {
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .has_effect = TRUE,
+  .example = "<node id=\"w\" op=\"parameter\" shape=\"3\"/>"
+             "<node id=\"square\" op=\"square\"/>"
+             "<node id=\"loss\" op=\"sum\"/>"
+             "<node id=\"slope\" op=\"gradient\"/>"
+             "<node id=\"step\" op=\"mul\" other=\"0.1\"/>"
+             "<node id=\"lower\" op=\"sub\"/>"
+             "<node id=\"update\" op=\"assign\"/>"
+             "<wire from=\"w\" to=\"square\"/>"
+             "<wire from=\"square\" to=\"loss\"/>"
+             "<wire from=\"loss\" to=\"slope.of\"/>"
+             "<wire from=\"w\" to=\"slope.wrt\"/>"
+             "<wire from=\"slope\" to=\"step.input\"/>"
+             "<wire from=\"w\" to=\"lower.input\"/>"
+             "<wire from=\"step\" to=\"lower.other\"/>"
+             "<wire from=\"w\" to=\"update.target\"/>"
+             "<wire from=\"lower\" to=\"update.value\"/>",
   .infer = infer,
   .lower = lower,
   .flops = loom_op_no_flops,

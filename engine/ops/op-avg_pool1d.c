@@ -26,6 +26,7 @@ const LoomOp loom_op_avg_pool1d = {
              "channel up in one number.",
   .formula = "yᵢ = mean over window(i) of x",
   .reference = "torch.nn.AvgPool1d",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",
   .inputs = loom_op_port_signals,
   .outputs = loom_op_port_out,
   .params = params,

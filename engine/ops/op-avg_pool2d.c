@@ -28,6 +28,7 @@ const LoomOp loom_op_avg_pool2d = {
              "channel up in one number.",
   .formula = "yᵢⱼ = mean over window(i, j) of x",
   .reference = "torch.nn.AvgPool2d",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",
   .inputs = loom_op_port_images,
   .outputs = loom_op_port_out,
   .params = params,

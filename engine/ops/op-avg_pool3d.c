@@ -28,6 +28,7 @@ const LoomOp loom_op_avg_pool3d = {
              "channel up in one number.",
   .formula = "yᵢⱼₖ = mean over window(i, j, k) of x",
   .reference = "torch.nn.AvgPool3d",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",
   .inputs = loom_op_port_volumes,
   .outputs = loom_op_port_out,
   .params = params,

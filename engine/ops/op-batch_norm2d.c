@@ -36,6 +36,8 @@ const LoomOp loom_op_batch_norm2d = {
              "so a sample’s result then no longer depends on its neighbours.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.BatchNorm2d",
+  .source = "Ioffe and Szegedy, “Batch Normalization: Accelerating Deep Network Training by Reducing Internal "
+            "Covariate Shift”, ICML 2015, arXiv:1502.03167",
   .inputs = loom_op_port_norm_images,
   .buffers = loom_op_norm_buffers,
   .outputs = loom_op_port_out,

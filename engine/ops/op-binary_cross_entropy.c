@@ -123,6 +123,7 @@ const LoomOp loom_op_binary_cross_entropy = {
     "from scores, binary_cross_entropy_with_logits is more accurate.",
   .formula = "L = −mean (t · ln x + (1 − t) · ln(1 − x))",
   .reference = "torch.nn.BCELoss",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -82,6 +82,7 @@ const LoomOp loom_op_binary_cross_entropy_with_logits = {
              "one.",
   .formula = "L = mean (p · t · ln(1 + e⁻ˣ) + (1 − t) · ln(1 + eˣ))",
   .reference = "torch.nn.BCEWithLogitsLoss",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

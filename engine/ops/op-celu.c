@@ -27,6 +27,7 @@ const LoomOp loom_op_celu = {
              "so the slope at zero is always 1.",
   .formula = "y = x for x > 0, else α (eˣ⁄ᵅ − 1)",
   .reference = "torch.nn.CELU",
+  .source = "Barron, “Continuously Differentiable Exponential Linear Units”, 2017, arXiv:1704.07483",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_alpha,

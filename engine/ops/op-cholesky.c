@@ -45,6 +45,7 @@ const LoomOp loom_op_cholesky = {
              "definite is an error, which names it.",
   .formula = "A = L Lᵀ",
   .reference = "torch.linalg.cholesky",
+  .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, section 4.2",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -37,6 +37,8 @@ const LoomOp loom_op_conv1d = {
              "dilation it sees further with the same number of weights.",
   .formula = "yₖ = bₖ + Σ꜀ Wₖ꜀ ⋆ x꜀",
   .reference = "torch.nn.Conv1d",
+  .source = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings "
+            "of the IEEE 86, 1998",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

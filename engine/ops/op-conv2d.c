@@ -41,6 +41,8 @@ const LoomOp loom_op_conv2d = {
              "them. With padding (kernel - 1) / 2 the size stays; with stride 2 it halves.",
   .formula = "yₖ = bₖ + Σ꜀ Wₖ꜀ ⋆ x꜀",
   .reference = "torch.nn.Conv2d",
+  .source = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings "
+            "of the IEEE 86, 1998",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -35,6 +35,8 @@ const LoomOp loom_op_conv3d = {
              "size.",
   .formula = "yₖ = bₖ + Σ꜀ Wₖ꜀ ⋆ x꜀",
   .reference = "torch.nn.Conv3d",
+  .source = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings "
+            "of the IEEE 86, 1998",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

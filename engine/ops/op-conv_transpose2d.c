@@ -36,6 +36,8 @@ const LoomOp loom_op_conv_transpose2d = {
              "overlap unevenly, which shows as a checkerboard. Also called a deconvolution.",
   .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
   .reference = "torch.nn.ConvTranspose2d",
+  .source
+  = "Dumoulin and Visin, “A Guide to Convolution Arithmetic for Deep Learning”, 2016, arXiv:1603.07285, chapter 4",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

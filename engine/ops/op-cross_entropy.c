@@ -169,6 +169,7 @@ const LoomOp loom_op_cross_entropy = {
              "the probabilities minus the truth.",
   .formula = "L = ln Σⱼ eˣʲ − xₜ",
   .reference = "torch.nn.CrossEntropyLoss",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -171,6 +171,12 @@ const LoomOp loom_op_dataset = {
   .dynamic_outputs = outputs,
   .params = params,
   .variants = variants,
+  .example = "<node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
+             "<node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+             "<node id=\"loss\" op=\"cross_entropy\"/>"
+             "<wire from=\"data.x\" to=\"scores\"/>"
+             "<wire from=\"scores\" to=\"loss.input\"/>"
+             "<wire from=\"data.y\" to=\"loss.target\"/>",
   .infer = infer,
   .flops = loom_op_no_flops,
   .open_dataset = open_dataset,

@@ -42,6 +42,7 @@ const LoomOp loom_op_det = {
     "cofactors, so a singular matrix has one, too.",
   .formula = "y = det A",
   .reference = "torch.linalg.det",
+  .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 3",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .infer = infer,

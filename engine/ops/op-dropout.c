@@ -23,6 +23,8 @@ const LoomOp loom_op_dropout = {
              "less. In evaluation it lets everything pass.",
   .formula = "y = m · x / (1 − p), m ~ Bernoulli(1 − p)",
   .reference = "torch.nn.Dropout",
+  .source = "Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov, “Dropout: A Simple Way to Prevent Neural "
+            "Networks from Overfitting”, JMLR 15, 2014",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,

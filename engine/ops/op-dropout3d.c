@@ -26,6 +26,8 @@ const LoomOp loom_op_dropout3d = {
              "mask has one number for each channel of each sample. In evaluation everything passes.",
   .formula = "y = m · x / (1 − p), one m ~ Bernoulli(1 − p) a channel",
   .reference = "torch.nn.Dropout3d",
+  .source = "Tompson, Goroshin, Jain, LeCun and Bregler, “Efficient Object Localization Using Convolutional Networks”, "
+            "CVPR 2015, arXiv:1411.4280",
   .inputs = loom_op_port_volumes,
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,

@@ -492,6 +492,8 @@ const LoomOp loom_op_einsum = {
     "remain, in the order of the alphabet.",
   .formula = "yᵢₖ = Σⱼ aᵢⱼ bⱼₖ",
   .reference = "torch.einsum",
+  .source = "Einstein, “Die Grundlage der allgemeinen Relativitätstheorie”, Annalen der Physik 49, 1916 (the summation "
+            "over repeated indices)",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

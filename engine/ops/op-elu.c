@@ -25,6 +25,8 @@ const LoomOp loom_op_elu = {
              "their mean comes nearer to zero.",
   .formula = "y = x for x > 0, else α (eˣ − 1)",
   .reference = "torch.nn.ELU",
+  .source = "Clevert, Unterthiner and Hochreiter, “Fast and Accurate Deep Network Learning by Exponential Linear Units "
+            "(ELUs)”, ICLR 2016, arXiv:1511.07289",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_alpha,

@@ -126,6 +126,7 @@ const LoomOp loom_op_embedding = {
     "gradient. Also called a lookup table.",
   .formula = "y = W[x]",
   .reference = "torch.nn.Embedding",
+  .source = "Bengio, Ducharme, Vincent and Jauvin, “A Neural Probabilistic Language Model”, JMLR 3, 2003",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

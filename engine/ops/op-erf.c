@@ -11,6 +11,7 @@ const LoomOp loom_op_erf = {
              "of it.",
   .formula = "y = 2/√π · ∫₀ˣ e⁻ᵗ² dt",
   .reference = "torch.erf",
+  .source = "Abramowitz and Stegun, “Handbook of Mathematical Functions”, 1964, chapter 7",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

@@ -38,6 +38,8 @@ const LoomOp loom_op_feature_alpha_dropout = {
     "passes.",
   .formula = "y = a · (m · x + (1 − m) · v) + b, one m a channel, v = −λα",
   .reference = "torch.nn.FeatureAlphaDropout",
+  .source = "Klambauer, Unterthiner, Mayr and Hochreiter, “Self-Normalizing Neural Networks”, NIPS 2017, "
+            "arXiv:1706.02515, section 3",
   .inputs = loom_op_port_images,
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,

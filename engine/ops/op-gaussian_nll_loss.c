@@ -92,6 +92,7 @@ const LoomOp loom_op_gaussian_nll_loss = {
              "being unsure costs, too, so it learns where its predictions are good.",
   .formula = "L = mean ½(ln v + (x − t)² / v)",
   .reference = "torch.nn.GaussianNLLLoss",
+  .source = "Nix and Weigend, “Estimating the Mean and Variance of the Target Probability Distribution”, ICNN 1994",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

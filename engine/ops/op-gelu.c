@@ -46,6 +46,7 @@ const LoomOp loom_op_gelu = {
              "gradients do not jump; the usual activation in transformers.",
   .formula = "y = x · Φ(x)",
   .reference = "torch.nn.GELU",
+  .source = "Hendrycks and Gimpel, “Gaussian Error Linear Units (GELUs)”, 2016, arXiv:1606.08415",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -70,6 +70,8 @@ const LoomOp loom_op_glu = {
              "the first passes. A linear layer before it makes twice the features that are wanted.",
   .formula = "y = a · σ(b), x = [a | b]",
   .reference = "torch.nn.GLU",
+  .source
+  = "Dauphin, Fan, Auli and Grangier, “Language Modeling with Gated Convolutional Networks”, 2016, arXiv:1612.08083",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

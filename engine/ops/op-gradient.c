@@ -84,8 +84,18 @@ const LoomOp loom_op_gradient = {
     "derivative. Where “of” does not depend on “wrt” it is zero.",
   .formula = "y = ∂of/∂wrt",
   .reference = "torch.autograd.grad",
+  .source = "Baydin, Pearlmutter, Radul and Siskind, “Automatic Differentiation in Machine Learning: a Survey”, JMLR "
+            "18, 2018, arXiv:1502.05767",
   .inputs = inputs,
   .outputs = loom_op_port_out,
+  .example = "<node id=\"x\" op=\"input\" shape=\"3\"/>"
+             "<node id=\"square\" op=\"square\"/>"
+             "<node id=\"sum\" op=\"sum\"/>"
+             "<node id=\"slope\" op=\"gradient\"/>"
+             "<wire from=\"x\" to=\"square\"/>"
+             "<wire from=\"square\" to=\"sum\"/>"
+             "<wire from=\"sum\" to=\"slope.of\"/>"
+             "<wire from=\"x\" to=\"slope.wrt\"/>",
   .infer = infer,
   .lower = lower,
   .samples = samples,

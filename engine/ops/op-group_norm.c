@@ -110,6 +110,7 @@ const LoomOp loom_op_group_norm = {
              "or two, where batch norm is lost.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.GroupNorm",
+  .source = "Wu and He, “Group Normalization”, ECCV 2018, arXiv:1803.08494",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

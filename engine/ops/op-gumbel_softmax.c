@@ -96,6 +96,7 @@ const LoomOp loom_op_gumbel_softmax = {
     "choice. It draws in evaluation too.",
   .formula = "y = softmax ((x + g) / τ), g ~ Gumbel(0, 1)",
   .reference = "torch.nn.functional.gumbel_softmax",
+  .source = "Jang, Gu and Poole, “Categorical Reparameterization with Gumbel-Softmax”, ICLR 2017, arXiv:1611.01144",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

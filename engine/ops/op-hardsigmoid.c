@@ -23,6 +23,7 @@ const LoomOp loom_op_hardsigmoid = {
              "devices.",
   .formula = "y = min(max(x + 3, 0), 6) / 6",
   .reference = "torch.nn.Hardsigmoid",
+  .source = "Howard et al., “Searching for MobileNetV3”, ICCV 2019, arXiv:1905.02244, section 5.2",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

@@ -53,6 +53,7 @@ const LoomOp loom_op_huber_loss = {
              "pulls no harder than delta.",
   .formula = "L = mean (d²/2 where |d| ≤ δ, else δ(|d| − δ/2)), d = x − t",
   .reference = "torch.nn.HuberLoss",
+  .source = "Huber, “Robust Estimation of a Location Parameter”, Annals of Mathematical Statistics 35, 1964",
   .inputs = loom_op_port_compared,
   .outputs = loom_op_port_out,
   .params = params,

@@ -34,6 +34,9 @@ const LoomOp loom_op_input = {
   .reference = "forward(self, x)",
   .outputs = loom_op_port_out,
   .params = params,
+  .example = "<node id=\"x\" op=\"input\" shape=\"B,4\"/>"
+             "<node id=\"y\" op=\"linear\" out_features=\"2\"/>"
+             "<wire from=\"x\" to=\"y\"/>",
   .infer = infer,
   .flops = loom_op_no_flops,
 };

@@ -32,6 +32,8 @@ const LoomOp loom_op_instance_norm1d = {
              "evaluation are the same unless running statistics are kept.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.InstanceNorm1d",
+  .source = "Ulyanov, Vedaldi and Lempitsky, “Instance Normalization: The Missing Ingredient for Fast Stylization”, "
+            "2016, arXiv:1607.08022",
   .inputs = loom_op_port_norm_signals,
   .buffers = loom_op_norm_buffers,
   .outputs = loom_op_port_out,

@@ -45,6 +45,7 @@ const LoomOp loom_op_inverse = {
     "no inverse: that is an error, which names the matrix, and no NaN.",
   .formula = "Y = A⁻¹",
   .reference = "torch.linalg.inv",
+  .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 3",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .infer = infer,

@@ -72,6 +72,7 @@ const LoomOp loom_op_kl_div = {
              "it is defined.",
   .formula = "L = Σ t · (ln t − x)",
   .reference = "torch.nn.KLDivLoss",
+  .source = "Kullback and Leibler, “On Information and Sufficiency”, Annals of Mathematical Statistics 22, 1951",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

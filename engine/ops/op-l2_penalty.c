@@ -78,6 +78,7 @@ const LoomOp loom_op_l2_penalty = {
              "plain gradient descent is weight decay.",
   .formula = "L = λ Σ w²",
   .reference = "torch.linalg.vector_norm",
+  .source = "Krogh and Hertz, “A Simple Weight Decay Can Improve Generalization”, NIPS 1991",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -70,6 +70,7 @@ const LoomOp loom_op_layer_norm = {
     "are the same. The usual norm for sequences: each position’s features are scaled by themselves.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.LayerNorm",
+  .source = "Ba, Kiros and Hinton, “Layer Normalization”, 2016, arXiv:1607.06450",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -36,6 +36,7 @@ const LoomOp loom_op_leaky_relu = {
              "a gradient and can recover.",
   .formula = "y = x for x > 0, else slope · x",
   .reference = "torch.nn.LeakyReLU",
+  .source = "Maas, Hannun and Ng, “Rectifier Nonlinearities Improve Neural Network Acoustic Models”, ICML 2013",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -139,6 +139,7 @@ const LoomOp loom_op_linear = {
              "samples. Also called a dense or fully connected layer.",
   .formula = "y = x Wᵀ + b",
   .reference = "torch.nn.Linear",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.1",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

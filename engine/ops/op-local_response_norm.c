@@ -84,6 +84,8 @@ const LoomOp loom_op_local_response_norm = {
              "norm has taken its place.",
   .formula = "y = x / (k + α/n · Σ over n channels of x²)^β",
   .reference = "torch.nn.LocalResponseNorm",
+  .source = "Krizhevsky, Sutskever and Hinton, “ImageNet Classification with Deep Convolutional Neural Networks”, NIPS "
+            "2012, section 3.3",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

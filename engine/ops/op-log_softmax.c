@@ -22,6 +22,8 @@ const LoomOp loom_op_log_softmax = {
   = "Probabilities near zero vanish in f32; their logarithms do not. Use it where log probabilities are added up.",
   .formula = "yᵢ = xᵢ − ln Σⱼ eˣʲ",
   .reference = "torch.nn.LogSoftmax",
+  .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "
+            "“Neurocomputing”, Springer 1990",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -109,6 +109,7 @@ const LoomOp loom_op_matmul = {
              "batch of separate products.",
   .formula = "yᵢⱼ = Σₖ aᵢₖ bₖⱼ",
   .reference = "torch.matmul",
+  .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 1",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .infer = infer,

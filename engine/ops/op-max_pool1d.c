@@ -25,6 +25,7 @@ const LoomOp loom_op_max_pool1d = {
              "layer sees further. Only the winner of each window gets the gradient.",
   .formula = "yᵢ = max over window(i) of x",
   .reference = "torch.nn.MaxPool1d",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",
   .inputs = loom_op_port_signals,
   .outputs = loom_op_port_indices,
   .params = params,

@@ -27,6 +27,7 @@ const LoomOp loom_op_max_pool2d = {
              "shrinks, the next layer sees further. Only the winner of each window gets the gradient.",
   .formula = "yᵢⱼ = max over window(i, j) of x",
   .reference = "torch.nn.MaxPool2d",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",
   .inputs = loom_op_port_images,
   .outputs = loom_op_port_indices,
   .params = params,

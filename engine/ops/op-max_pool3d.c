@@ -25,6 +25,7 @@ const LoomOp loom_op_max_pool3d = {
              "of each window gets the gradient.",
   .formula = "yᵢⱼₖ = max over window(i, j, k) of x",
   .reference = "torch.nn.MaxPool3d",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",
   .inputs = loom_op_port_volumes,
   .outputs = loom_op_port_out,
   .params = params,

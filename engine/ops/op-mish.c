@@ -21,6 +21,7 @@ const LoomOp loom_op_mish = {
   .details = "Much like silu: smooth, a little below zero on the left and straight on the right.",
   .formula = "y = x · tanh(ln(1 + eˣ))",
   .reference = "torch.nn.Mish",
+  .source = "Misra, “Mish: A Self Regularized Non-Monotonic Activation Function”, 2019, arXiv:1908.08681",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

@@ -15,6 +15,7 @@ const LoomOp loom_op_module_output = {
   .reference = "return",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
+  .example = LOOM_OP_MODULE_EXAMPLE,
   .infer = loom_op_infer_same,
   .lower = loom_op_lower_same,
   .flops = loom_op_no_flops,

@@ -128,6 +128,8 @@ const LoomOp loom_op_multinomial = {
     "errors that name the place. No gradient passes; gumbel_softmax is the kind that has one.",
   .formula = "P (y = i) = wᵢ / Σ w",
   .reference = "torch.multinomial",
+  .source
+  = "Efraimidis and Spirakis, “Weighted Random Sampling with a Reservoir”, Information Processing Letters 97, 2006",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

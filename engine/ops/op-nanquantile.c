@@ -17,6 +17,8 @@ const LoomOp loom_op_nanquantile = {
              "NaN.",
   .formula = "y = x₍ᵣ₎, r = q · (n − 1), counted from 0",
   .reference = "torch.nanquantile",
+  .source
+  = "Hyndman and Fan, “Sample Quantiles in Statistical Packages”, The American Statistician 50, 1996, definition 7",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_quantile,

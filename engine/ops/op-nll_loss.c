@@ -78,6 +78,7 @@ const LoomOp loom_op_nll_loss = {
              "Rare classes can be given more weight, and samples without a label can be left out.",
   .formula = "L = −Σ wₜ · xₜ / Σ wₜ",
   .reference = "torch.nn.NLLLoss",
+  .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

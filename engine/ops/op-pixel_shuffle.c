@@ -64,6 +64,8 @@ const LoomOp loom_op_pixel_shuffle = {
              "places.",
   .formula = "[C·r², H, W] → [C, H·r, W·r]",
   .reference = "torch.nn.PixelShuffle",
+  .source = "Shi et al., “Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional "
+            "Neural Network”, CVPR 2016, arXiv:1609.05158",
   .inputs = loom_op_port_image,
   .outputs = loom_op_port_out,
   .params = params,

@@ -63,6 +63,8 @@ const LoomOp loom_op_pixel_unshuffle = {
              "pixel. A way to shrink an image in which the next layer still sees every pixel.",
   .formula = "[C, H·r, W·r] → [C·r², H, W]",
   .reference = "torch.nn.PixelUnshuffle",
+  .source = "Shi et al., “Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional "
+            "Neural Network”, CVPR 2016, arXiv:1609.05158",
   .inputs = loom_op_port_image,
   .outputs = loom_op_port_out,
   .params = params,

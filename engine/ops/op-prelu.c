@@ -80,6 +80,7 @@ const LoomOp loom_op_prelu = {
              "weight. Weight decay would pull it towards a plain ReLU, so it is usually left out for it.",
   .formula = "y = x for x > 0, else w · x",
   .reference = "torch.nn.PReLU",
+  .source = "He, Zhang, Ren and Sun, “Delving Deep into Rectifiers”, ICCV 2015, arXiv:1502.01852",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

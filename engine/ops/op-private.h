@@ -21,6 +21,13 @@ extern const LoomSample loom_op_samples_compared[], loom_op_samples_asked[];
 /* The attribute "reduction" of losses. */
 extern const char *const loom_op_reductions[];
 
+/* The example of the ports of a module: one with an input and an output, and an instance of it. */
+#define LOOM_OP_MODULE_EXAMPLE                                                                                         \
+  "<module name=\"half\"><node id=\"x\" op=\"module_input\"/><node id=\"mul\" op=\"mul\" other=\"0.5\"/>"              \
+  "<node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"mul.input\"/><wire from=\"mul\" to=\"y\"/></module>"     \
+  "<node id=\"x\" op=\"input\" shape=\"B,4\"/><node id=\"half\" module=\"half\"/>"                                     \
+  "<wire from=\"x\" to=\"half.x\"/>"
+
 /* ---- inference -------------------------------------------------------- */
 
 /* FALSE with a DTYPE fault unless input i is a float: "NAME WHY and needs floats", or no reason for NULL. */

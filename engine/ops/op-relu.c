@@ -14,6 +14,7 @@ const LoomOp loom_op_relu = {
     "gradients neither fade nor grow on their way back; a unit that is negative for every sample learns nothing more.",
   .formula = "y = max(x, 0)",
   .reference = "torch.nn.ReLU",
+  .source = "Nair and Hinton, “Rectified Linear Units Improve Restricted Boltzmann Machines”, ICML 2010",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_same,

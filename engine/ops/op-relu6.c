@@ -20,6 +20,7 @@ const LoomOp loom_op_relu6 = {
              "devices have it.",
   .formula = "y = min(max(x, 0), 6)",
   .reference = "torch.nn.ReLU6",
+  .source = "Krizhevsky, “Convolutional Deep Belief Networks on CIFAR-10”, 2010",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_same,

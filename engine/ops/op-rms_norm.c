@@ -73,6 +73,7 @@ const LoomOp loom_op_rms_norm = {
              "stays. Cheaper, and as good in large language models, where it has taken layer norm’s place.",
   .formula = "y = γ x / √(mean(x²) + ε)",
   .reference = "torch.nn.RMSNorm",
+  .source = "Zhang and Sennrich, “Root Mean Square Layer Normalization”, NeurIPS 2019, arXiv:1910.07467",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

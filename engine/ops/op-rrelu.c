@@ -54,6 +54,8 @@ const LoomOp loom_op_rrelu = {
     "is the middle between lower and upper.",
   .formula = "y = x for x > 0, else a · x, a ~ U(lower, upper)",
   .reference = "torch.nn.RReLU",
+  .source = "Xu, Wang, Chen and Li, “Empirical Evaluation of Rectified Activations in Convolutional Network”, 2015, "
+            "arXiv:1505.00853",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

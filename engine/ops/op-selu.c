@@ -19,6 +19,8 @@ const LoomOp loom_op_selu = {
              "SELUs normalises itself: activations drift towards mean 0 and variance 1 without a norm layer.",
   .formula = "y = λ (x for x > 0, else α (eˣ − 1))",
   .reference = "torch.nn.SELU",
+  .source
+  = "Klambauer, Unterthiner, Mayr and Hochreiter, “Self-Normalizing Neural Networks”, NIPS 2017, arXiv:1706.02515",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

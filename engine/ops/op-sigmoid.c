@@ -14,6 +14,8 @@ const LoomOp loom_op_sigmoid = {
              "stacks of it learn slowly; between layers relu or gelu usually serve better.",
   .formula = "y = 1 / (1 + e⁻ˣ)",
   .reference = "torch.nn.Sigmoid",
+  .source
+  = "LeCun, Bottou, Orr and Müller, “Efficient BackProp”, in “Neural Networks: Tricks of the Trade”, Springer 1998",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

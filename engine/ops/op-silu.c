@@ -21,6 +21,8 @@ const LoomOp loom_op_silu = {
              "used in image networks and in the gates of language models. Also called swish.",
   .formula = "y = x · σ(x)",
   .reference = "torch.nn.SiLU",
+  .source = "Elfwing, Uchibe and Doya, “Sigmoid-Weighted Linear Units for Neural Network Function Approximation in "
+            "Reinforcement Learning”, 2017, arXiv:1702.03118",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

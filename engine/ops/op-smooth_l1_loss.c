@@ -56,6 +56,7 @@ const LoomOp loom_op_smooth_l1_loss = {
              "an object detector are trained with.",
   .formula = "L = mean (d² / 2β where |d| < β, else |d| − β/2), d = x − t",
   .reference = "torch.nn.SmoothL1Loss",
+  .source = "Girshick, “Fast R-CNN”, ICCV 2015, arXiv:1504.08083, section 2.3",
   .inputs = loom_op_port_compared,
   .outputs = loom_op_port_out,
   .params = params,

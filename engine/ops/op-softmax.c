@@ -26,6 +26,8 @@ const LoomOp loom_op_softmax = {
              "and more exactly.",
   .formula = "yᵢ = eˣⁱ / Σⱼ eˣʲ",
   .reference = "torch.nn.Softmax",
+  .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "
+            "“Neurocomputing”, Springer 1990",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -15,6 +15,8 @@ const LoomOp loom_op_softmin = {
   .details = "The softmax of the negated scores: with distances as scores the nearest gets the largest share.",
   .formula = "yᵢ = e⁻ˣⁱ / Σⱼ e⁻ˣʲ",
   .reference = "torch.nn.Softmin",
+  .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "
+            "“Neurocomputing”, Springer 1990",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -41,6 +41,8 @@ const LoomOp loom_op_softplus = {
              "sharper the bend. Its slope is the sigmoid.",
   .formula = "y = ln(1 + e^(βx)) / β",
   .reference = "torch.nn.Softplus",
+  .source = "Dugas, Bengio, Bélisle, Nadeau and Garcia, “Incorporating Second-Order Functional Knowledge for Better "
+            "Option Pricing”, NIPS 2000",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -38,6 +38,7 @@ const LoomOp loom_op_softshrink = {
   .details = "The step that an L1 penalty asks for: sparse codes are found by repeating it.",
   .formula = "y = sign(x) · max(|x| − λ, 0)",
   .reference = "torch.nn.Softshrink",
+  .source = "Donoho, “De-Noising by Soft-Thresholding”, IEEE Transactions on Information Theory 41, 1995",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,

@@ -21,6 +21,7 @@ const LoomOp loom_op_softsign = {
              "numbers keep more of their slope.",
   .formula = "y = x / (1 + |x|)",
   .reference = "torch.nn.Softsign",
+  .source = "Turian, Bergstra and Bengio, “Quadratic Features and Deep Architectures for Chunking”, NAACL 2009",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

@@ -89,6 +89,7 @@ const LoomOp loom_op_solve = {
     "is no solution, or there are many.",
   .formula = "A x = b",
   .reference = "torch.linalg.solve",
+  .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 3",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .infer = infer,

@@ -84,6 +84,7 @@ const LoomOp loom_op_solve_triangular = {
     "the whole. Zeros on the diagonal give infinities or NaN.",
   .formula = "A X = B",
   .reference = "torch.linalg.solve_triangular",
+  .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, section 3.1",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

@@ -13,6 +13,8 @@ const LoomOp loom_op_tanh = {
              "recurrent cells; flat far from zero, where little is learnt.",
   .formula = "y = tanh x",
   .reference = "torch.nn.Tanh",
+  .source
+  = "LeCun, Bottou, Orr and Müller, “Efficient BackProp”, in “Neural Networks: Tricks of the Trade”, Springer 1998",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,

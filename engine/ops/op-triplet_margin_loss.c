@@ -78,6 +78,8 @@ const LoomOp loom_op_triplet_margin_loss = {
              "the positive and the shorter distance counts.",
   .formula = "L = mean max(0, ‖a − p‖ − ‖a − n‖ + m)",
   .reference = "torch.nn.TripletMarginLoss",
+  .source = "Balntas, Riba, Ponsa and Mikolajczyk, “Learning Local Feature Descriptors with Triplets and Shallow "
+            "Convolutional Neural Networks”, BMVC 2016",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

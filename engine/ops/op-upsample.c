@@ -400,6 +400,8 @@ const LoomOp loom_op_upsample = {
     "overlap as in a transposed convolution. It makes smaller, too. Also known as resize, or interpolate.",
   .formula = "yᵢ = Σ wᵢⱼ xⱼ over the neighbours j of i · n/m",
   .reference = "torch.nn.Upsample",
+  .source = "Keys, “Cubic Convolution Interpolation for Digital Image Processing”, IEEE Transactions on Acoustics, "
+            "Speech, and Signal Processing 29, 1981 (mode bicubic)",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,

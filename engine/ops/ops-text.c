@@ -1,5 +1,6 @@
 /* The operator table as JSON for other programs, as Markdown for readers, and as help on a terminal. */
 #include "engine/core/loom-json.h"
+#include "engine/graph/loom-graph.h"
 #include "engine/ops/loom-op.h"
 
 static const char *
@@ -13,6 +14,44 @@ param_type (const LoomParamSpec *param)
   };
 
   return name[param->type];
+}
+
+/* "at least 1", "0 to 1"; a bound beyond any use is none. */
+static void
+put_range (GString *out, const LoomParamSpec *param)
+{
+  const double limit = 1e9;
+  gboolean low = param->minimum > -limit, high = param->maximum >= param->minimum && param->maximum < limit;
+
+  if (param->minimum == 0 && param->maximum == 0)
+    return;
+  if (low && high)
+    g_string_append_printf (out, ", %.10g to %.10g", param->minimum, param->maximum);
+  else if (low)
+    g_string_append_printf (out, ", at least %.10g", param->minimum);
+  else if (high)
+    g_string_append_printf (out, ", at most %.10g", param->maximum);
+}
+
+char *
+loom_param_facts (const LoomParamSpec *param)
+{
+  GString *out = g_string_new (param_type (param));
+
+  if (param->def == NULL)
+    g_string_append (out, ", required");
+  else if (param->def[0] != 0)
+    g_string_append_printf (out, param->type == LOOM_PARAM_STRING ? ", default \"%s\"" : ", default %s", param->def);
+  put_range (out, param);
+  for (guint k = 0; param->choices != NULL && param->choices[k] != NULL; k++)
+    g_string_append_printf (out, "%s%s", k == 0 ? ", one of " : " | ", param->choices[k]);
+  return g_string_free (out, FALSE);
+}
+
+char *
+loom_op_source_file (const LoomOp *op)
+{
+  return g_strdup_printf ("engine/ops/op-%s.c", op->name);
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -119,6 +158,7 @@ loom_op_json (const LoomOp *op)
   loom_json_string (json, "details", op->details);
   loom_json_string (json, "formula", op->formula);
   loom_json_string (json, "reference", op->reference);
+  loom_json_string (json, "source", op->source);
   add_ports (json, "inputs", op->inputs);
   add_ports (json, "outputs", op->outputs);
   add_params (json, op->params);
@@ -195,6 +235,8 @@ put_markdown (GString *out, const LoomOp *op)
     g_string_append_printf (out, "Formula: %s\n\n", op->formula);
   if (op->reference != NULL)
     g_string_append_printf (out, "Reference: `%s`\n\n", op->reference);
+  if (op->source != NULL)
+    g_string_append_printf (out, "Source: %s\n\n", op->source);
   put_port_list (out, "Inputs", op->inputs);
   put_port_list (out, "Outputs", op->outputs);
   put_param_table (out, op->params);
@@ -246,24 +288,34 @@ put_help_params (GString *out, const LoomParamSpec *params)
 {
   for (const LoomParamSpec *p = params; p != NULL && p->name != NULL; p++)
     {
-      g_string_append_printf (out, "  %-14s %s", p->name, param_type (p));
-      if (p->def == NULL)
-        g_string_append (out, ", required");
-      else if (p->def[0] != 0)
-        g_string_append_printf (out, p->type == LOOM_PARAM_STRING ? ", default \"%s\"" : ", default %s", p->def);
-      for (guint k = 0; p->choices != NULL && p->choices[k] != NULL; k++)
-        g_string_append_printf (out, "%s%s", k == 0 ? ", one of " : " | ", p->choices[k]);
-      g_string_append_printf (out, ". %s\n", p->doc != NULL ? p->doc : "");
+      g_autofree char *facts = loom_param_facts (p);
+
+      g_string_append_printf (out, "  %-14s %s. %s\n", p->name, facts, p->doc != NULL ? p->doc : "");
     }
+}
+
+/* The nodes and wires of the example, as in a file. */
+static void
+put_help_example (GString *out, const LoomOp *op)
+{
+  g_autoptr (LoomGraph) graph = loom_op_example (op);
+  g_autofree char *text = graph != NULL ? loom_graph_write (graph, NULL) : NULL;
+  g_auto (GStrv) line = g_strsplit (text != NULL ? text : "", "\n", -1);
+
+  for (guint i = 0, n = 0; line[i] != NULL; i++)
+    if (g_str_has_prefix (line[i], "  "))
+      g_string_append_printf (out, "%s%s\n", n++ == 0 ? "\nExample\n" : "", line[i]);
 }
 
 char *
 loom_op_help (const LoomOp *op)
 {
+  g_autofree char *file = NULL;
   GString *out;
 
   g_return_val_if_fail (op != NULL, NULL);
 
+  file = loom_op_source_file (op);
   out = g_string_new (NULL);
   g_string_append_printf (out, "%s (%s, %s)\n", op->name, op->title, loom_category_title (op->category));
   if (op->doc != NULL)
@@ -286,5 +338,9 @@ loom_op_help (const LoomOp *op)
     }
   if (op->reference != NULL)
     g_string_append_printf (out, "\nPyTorch: %s\n", op->reference);
+  if (op->source != NULL)
+    g_string_append_printf (out, "Source: %s\n", op->source);
+  g_string_append_printf (out, "Code: %s\n", file);
+  put_help_example (out, op);
   return g_string_free (out, FALSE);
 }

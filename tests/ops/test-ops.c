@@ -94,6 +94,7 @@ test_descriptors (void)
       g_assert_true (loom_op (o->name) == o);
       g_assert_true (is_text (o->title) && is_text (o->doc) && is_text (o->details) && is_text (o->formula));
       g_assert_true (is_text (o->reference));
+      g_assert_true (o->source == NULL || is_text (o->source));
       g_assert_true (g_str_has_suffix (o->doc, ".") && g_str_has_suffix (o->details, "."));
       g_assert_true (g_file_test (icon, G_FILE_TEST_IS_REGULAR));
       /* Palette order: categories do not come back. */
@@ -504,6 +505,48 @@ test_initial_values (void)
   check_init ("parameter", "shape=2,3 init=uniform low=-2 high=2", NULL, "n", LOOM_INIT_UNIFORM, -2, 2);
 }
 
+/* As `gradloom check` judges: no fault, and no advice either. The operator is in it, and something is wired to it. */
+static void
+check_example (const LoomOp *op)
+{
+  g_autoptr (LoomGraph) graph = loom_op_example (op);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autofree char *text = NULL;
+  g_autoptr (LoomNet) net = NULL;
+  gboolean there = FALSE;
+
+  g_test_message ("%s", op->name);
+  g_assert_nonnull (graph);
+  text = loom_graph_write (graph, NULL);
+  net = loom_net_new (graph, NULL, faults);
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      g_autofree char *fault = loom_fault_to_string (loom_faults_get (faults, i));
+
+      g_test_message ("%s\n%s", fault, text);
+      g_test_fail ();
+    }
+  for (guint i = 0; net != NULL && i < loom_net_n_nodes (net); i++)
+    there = there || loom_net_node (net, i)->op == op;
+  if (!there && op->category != LOOM_CATEGORY_HIDDEN)
+    {
+      g_test_message ("%s is not in its example", op->name);
+      g_test_fail ();
+    }
+  if (strstr (text, "<wire") == NULL)
+    {
+      g_test_message ("%s stands alone in its example", op->name);
+      g_test_fail ();
+    }
+}
+
+static void
+test_examples (void)
+{
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    check_example (*op);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -516,5 +559,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ops/dropout-modes", test_dropout_modes);
   g_test_add_func ("/ops/batch-norm-modes", test_batch_norm_modes);
   g_test_add_func ("/ops/initial-values", test_initial_values);
+  g_test_add_func ("/ops/examples", test_examples);
   return g_test_run ();
 }
