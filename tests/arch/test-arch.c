@@ -130,11 +130,9 @@ static const struct
 {
   const char *header, *boxes[3];
 } generated[] = {
-  { "gradloom-icons.h", { "ui/drawing", "ui/window" } },
-  { "gradloom-resources.h", { "ui/window" } },
-  { "loom-costs-shipped.inc", { "engine/plan" } },
-  { "loom-worker-bus.h", { "ui/run", "app" } },
-  { "onnx.pb-c.h", { "engine/onnx" } },
+  { "gradloom-icons.h", { "ui/drawing", "ui/window" } }, { "gradloom-code.h", { "ui/window" } },
+  { "gradloom-resources.h", { "ui/window" } },           { "loom-costs-shipped.inc", { "engine/plan" } },
+  { "loom-worker-bus.h", { "ui/run", "app" } },          { "onnx.pb-c.h", { "engine/onnx" } },
 };
 
 static char *

@@ -21,7 +21,6 @@ struct _StudioInspector
   GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
   char *source;             /* that they were built for */
   char **devices;           /* what a node's device can be chosen from; NULL: not known */
-  GtkWidget *documentation; /* its expander; NULL: there is none */
   GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
   char *wrong; /* what is said of the value that is being typed; NULL: nothing */

@@ -348,6 +348,7 @@ static void
 add_documentation (StudioInspector *self, const LoomOp *op)
 {
   GtkWidget *expander = gtk_expander_new (_ ("Documentation")), *label;
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *button = gtk_button_new_with_label (_ ("Show Example"));
   g_autofree char *text
       = g_strdup_printf ("%s%s%s%s%s", op->doc != NULL ? op->doc : "", op->details != NULL ? "\n\n" : "",
                          op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
@@ -359,9 +360,13 @@ add_documentation (StudioInspector *self, const LoomOp *op)
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_set_margin_top (label, 6);
-  gtk_expander_set_child (GTK_EXPANDER (expander), label);
-  self->documentation = expander;
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "s", op->name);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.documentation-of");
+  gtk_widget_set_halign (button, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), button);
+  gtk_widget_set_margin_top (box, 6);
+  gtk_expander_set_child (GTK_EXPANDER (expander), box);
   gtk_box_append (GTK_BOX (self->box), expander);
 }
 
@@ -374,7 +379,6 @@ clear (StudioInspector *self)
   g_ptr_array_set_size (self->cost_rows, 0);
   self->name = NULL;
   self->fault = NULL;
-  self->documentation = NULL;
   self->preview = NULL;
   g_array_set_size (self->several, 0);
   g_clear_pointer (&self->wrong, g_free);
@@ -693,14 +697,4 @@ studio_inspector_focus (StudioInspector *self)
     gtk_widget_grab_focus (first);
   else if (self->name != NULL)
     gtk_widget_grab_focus (self->name);
-}
-
-gboolean
-studio_inspector_show_documentation (StudioInspector *self)
-{
-  if (self->documentation == NULL)
-    return FALSE;
-  gtk_expander_set_expanded (GTK_EXPANDER (self->documentation), TRUE);
-  gtk_widget_grab_focus (self->documentation);
-  return TRUE;
 }

@@ -19,7 +19,5 @@ void studio_inspector_set_devices (StudioInspector *self, const char *const *dev
 void studio_inspector_settle (StudioInspector *self);
 /* Puts the keyboard focus on the first parameter. */
 void studio_inspector_focus (StudioInspector *self);
-/* Opens what the operator's author wrote; FALSE where one operator is not what is selected. */
-gboolean studio_inspector_show_documentation (StudioInspector *self);
 
 G_END_DECLS

@@ -10,6 +10,7 @@
 
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-search.h"
+#include "ui/palette/studio-palette-menu.h"
 
 #define MODULES LOOM_N_CATEGORIES
 #define LIBRARY (MODULES + 1)
@@ -286,6 +287,24 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioPalette *self)
     add (self, row);
 }
 
+static void
+add_selected (GtkWidget *widget, const char *action, GVariant *parameter)
+{
+  StudioPalette *self = STUDIO_PALETTE (widget);
+  GtkListBoxRow *row = gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list));
+
+  if (row != NULL)
+    add (self, row);
+}
+
+static const LoomOp *
+row_op (GtkListBoxRow *row)
+{
+  const Entry *entry = row_entry (row);
+
+  return entry->name != NULL && !entry->is_module ? loom_op (entry->name) : NULL;
+}
+
 /* Down goes from the entry into the list, and Return and Space on the fold do what a click does. */
 static gboolean
 entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPalette *self)
@@ -434,6 +453,7 @@ studio_palette_class_init (StudioPaletteClass *klass)
   G_OBJECT_CLASS (klass)->dispose = studio_palette_dispose;
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studiopalette");
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "palette.add", NULL, add_selected);
 }
 
 static void
@@ -476,6 +496,15 @@ studio_palette_init (StudioPalette *self)
   g_signal_connect (list_key, "key-pressed", G_CALLBACK (list_key_cb), self);
   gtk_widget_add_controller (self->list, list_key);
   g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
+  studio_palette_menu_setup (GTK_WIDGET (self), self->list, row_op);
+}
+
+const LoomOp *
+studio_palette_get_focused_op (StudioPalette *self)
+{
+  GtkWidget *row = gtk_widget_get_focus_child (self->list);
+
+  return GTK_IS_LIST_BOX_ROW (row) && gtk_widget_has_focus (row) ? row_op (GTK_LIST_BOX_ROW (row)) : NULL;
 }
 
 StudioPalette *

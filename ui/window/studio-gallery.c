@@ -7,8 +7,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "ui/drawing/studio-picture.h"
 #include "ui/layout/studio-layout.h"
+#include "ui/window/studio-graph-picture.h"
 
 #define EXAMPLES "/org/gradloom/Studio/examples/"
 #define WIDTH    200
@@ -57,18 +57,6 @@ read_graph (const Entry *entry)
                       : loom_graph_read_file (entry->path, faults, NULL);
 }
 
-/* The colours that Cairo has in premultiplied words are those of a texture. */
-static GdkTexture *
-texture_of (cairo_surface_t *surface)
-{
-  const int width = cairo_image_surface_get_width (surface), height = cairo_image_surface_get_height (surface);
-  const int stride = cairo_image_surface_get_stride (surface);
-  g_autoptr (GBytes) bytes = g_bytes_new_with_free_func (
-      cairo_image_surface_get_data (surface), (gsize)(stride * height), (GDestroyNotify)cairo_surface_destroy, surface);
-
-  return gdk_memory_texture_new (width, height, GDK_MEMORY_DEFAULT, bytes, (gsize)stride);
-}
-
 static void
 draw_entry (StudioGallery *self, const Entry *entry)
 {
@@ -82,13 +70,9 @@ draw_entry (StudioGallery *self, const Entry *entry)
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   StudioScene *scene = studio_scene_new (graph, loom_graph_root (graph), "", net, NULL, NULL, NULL);
   studio_layout_fill (scene);
-  cairo_surface_t *surface = studio_picture_thumbnail (scene, WIDTH * scale, HEIGHT * scale, dark);
-  if (surface != NULL)
-    {
-      g_autoptr (GdkTexture) texture = texture_of (surface);
-
-      gtk_picture_set_paintable (GTK_PICTURE (entry->picture), GDK_PAINTABLE (texture));
-    }
+  g_autoptr (GdkTexture) texture = studio_graph_picture_new (scene, WIDTH * scale, HEIGHT * scale, dark);
+  if (texture != NULL)
+    gtk_picture_set_paintable (GTK_PICTURE (entry->picture), GDK_PAINTABLE (texture));
   studio_scene_free (scene);
 }
 

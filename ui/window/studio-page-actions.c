@@ -82,10 +82,9 @@ watch_gradient_cb (StudioPage *self, GVariant *parameter)
 }
 
 static void
-documentation_cb (StudioPage *self, GVariant *parameter)
+insert_example_of_cb (StudioPage *self, GVariant *parameter)
 {
-  if (!studio_inspector_show_documentation (self->inspector))
-    studio_page_toast (self, _ ("Select one layer first: its documentation stands among its parameters."));
+  studio_page_insert_example_of (self, g_variant_get_string (parameter, NULL));
 }
 
 static void
@@ -218,6 +217,7 @@ previous_slide_cb (StudioPage *self, GVariant *parameter)
   {                                                                                                                    \
     studio_page_##function (self);                                                                                     \
   }
+PLAIN (show_documentation)
 PLAIN (save)
 PLAIN (save_as)
 PLAIN (train)
@@ -362,11 +362,12 @@ static const struct
     "pin backward derivative" },
   { "documentation",
     NULL,
-    documentation_cb,
+    show_documentation_cb,
     N_ ("Go"),
     N_ ("_Documentation of the layer"),
     { "<Shift>F1" },
     "help formula" },
+  { "insert-example-of", "s", insert_example_of_cb, NULL, NULL, { NULL }, NULL },
   { "show-slides", NULL, show_slides_cb, N_ ("View"), N_ ("Show the _views of a lecture"), { NULL }, "slides path" },
   { "add-slide", NULL, add_slide_cb, N_ ("View"), N_ ("_Add a view of what is seen"), { NULL }, "slide lecture path" },
   { "next-slide", NULL, next_slide_cb, N_ ("View"), N_ ("Next view of the lecture"), { NULL }, "slide page down" },

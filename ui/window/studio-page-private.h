@@ -111,6 +111,11 @@ void studio_after_cancel (gpointer after);
 /* With the response "cancel", to which others are added. */
 AdwMessageDialog *studio_page_new_question (StudioPage *self, const char *heading, const char *body);
 
+/* ---- documentation of operators (-operator.c) ---- */
+void studio_page_show_documentation (StudioPage *self);
+/* Below what is there, in one step. */
+void studio_page_insert_example_of (StudioPage *self, const char *op);
+
 /* ---- files (-save.c, -open.c) ---- */
 /* Each takes after, which may be NULL, and follows only a save. */
 void studio_page_save_before (StudioPage *self, StudioAfter *after);

@@ -29,6 +29,8 @@ StudioPanes *studio_page_get_panes (StudioPage *self);
 /* Its commands, by the names that they have in the window ("save" of "win.save"). */
 GActionGroup *studio_page_get_actions (StudioPage *self);
 const char *studio_page_get_title (StudioPage *self);
+/* The operator of the one layer that is selected, while the keyboard is on the canvas; NULL otherwise. */
+const LoomOp *studio_page_get_op_at_keyboard (StudioPage *self);
 /* "Edited · 61,706 parameters · 4.2 MB". */
 const char *studio_page_get_subtitle (StudioPage *self);
 /* Where it trains or would ("cpu"); NULL as long as nobody knows the devices. */

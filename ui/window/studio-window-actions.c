@@ -6,6 +6,7 @@
 
 #include "ui/window/studio-dump.h"
 #include "ui/window/studio-help.h"
+#include "ui/window/studio-operator-page.h"
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -82,9 +83,28 @@ present_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
+open_example_of_cb (StudioWindow *self, GVariant *parameter)
+{
+  studio_window_open_example_of (self, g_variant_get_string (parameter, NULL));
+}
+
+static void
+documentation_of_cb (StudioWindow *self, GVariant *parameter)
+{
+  const LoomOp *op = loom_op (g_variant_get_string (parameter, NULL));
+  if (op != NULL)
+    studio_operator_window_present (GTK_WINDOW (self), &self->operator, op);
+}
+
+/* Of the layer that is selected, where the keyboard is among the cards. */
+static void
 help_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_help_present (GTK_WINDOW (self), &self->help, NULL);
+  const LoomOp *op = studio_page_get_op_at_keyboard (self->page);
+  if (op != NULL)
+    studio_operator_window_present (GTK_WINDOW (self), &self->operator, op);
+  else
+    studio_help_present (GTK_WINDOW (self), &self->help, NULL);
 }
 
 static void
@@ -149,6 +169,8 @@ static const struct
   { "open", NULL, choose_file_cb, N_ ("File"), N_ ("_Open a graph"), { "<Control>o" }, "load file" },
   { "open-recent", "s", open_recent_cb, NULL, NULL, { NULL }, NULL },
   { "example", "s", example_cb, NULL, NULL, { NULL }, NULL },
+  { "open-example-of", "s", open_example_of_cb, NULL, NULL, { NULL }, NULL },
+  { "documentation-of", "s", documentation_of_cb, NULL, NULL, { NULL }, NULL },
   { "recover", NULL, recover_cb, N_ ("File"), N_ ("Recover what was not saved"), { NULL }, "crash journal" },
   { "recover-all",
     NULL,

@@ -4,6 +4,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/document/studio-example.h"
 #include "ui/window/studio-window-private.h"
 
 static StudioWindow *
@@ -57,6 +58,16 @@ studio_window_open_example (StudioWindow *self, const char *name)
 {
   g_autoptr (GError) error = NULL;
   if (!studio_page_open_example (studio_window_get_free_page (self), name, &error))
+    studio_window_toast (self, error->message);
+}
+
+void
+studio_window_open_example_of (StudioWindow *self, const char *name)
+{
+  const LoomOp *op = loom_op (name);
+  g_autofree char *text = op != NULL ? studio_example_text (op) : NULL;
+  g_autoptr (GError) error = NULL;
+  if (text != NULL && !studio_page_open_text (studio_window_get_free_page (self), text, -1, &error))
     studio_window_toast (self, error->message);
 }
 

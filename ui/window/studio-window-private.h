@@ -26,6 +26,7 @@ struct _StudioWindow
   gboolean presenting, closing;
   char **orphans;      /* journals of crashes, newest first */
   GtkWidget *help;     /* weak: its window */
+  GtkWidget *operator; /* weak: the window of an operator's documentation */
   GtkWindow *question; /* weak: the dialog that asks about several pages */
   GtkFileChooserNative *chooser;
 };
@@ -64,6 +65,8 @@ void studio_window_update_room (StudioWindow *self);
 void studio_window_new_graph (StudioWindow *self);
 void studio_window_choose_file (StudioWindow *self);
 void studio_window_open_example (StudioWindow *self, const char *name);
+/* The example of an operator as a graph of its own. */
+void studio_window_open_example_of (StudioWindow *self, const char *op);
 void studio_window_setup_recovery (StudioWindow *self);
 void studio_window_recover (StudioWindow *self);
 void studio_window_recover_all (StudioWindow *self);
