@@ -133,6 +133,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  grad_stats         g… → sumsq, finite        none
  *  update_gate        finite, tolerated → go, sound  none, see below
  *  sgd_step, adam_step                          see below
+ *  sgd_step_logged    LoomSgdLoggedAttrs, see below
+ *  undo_step          LoomUndoAttrs, see below
  *  rmsprop_step, adagrad_step, adadelta_step, nadam_step, adamax_step,
  *  radam_step, lion_step, lamb_step, lars_step  LoomStepAttrs, see below
  */
@@ -426,6 +428,23 @@ typedef struct
   bool decoupled; /* AdamW */
   bool amsgrad, maximize;
 } LoomAdamAttrs;
+
+/* SGD without momentum that reads each gradient once, where every gradient may be overwritten: it writes before it is
+ * known whether all are finite, and logs each old weight in its gradient's place.
+ *   sgd_step_logged: p…, g…, then scalars lr, weight_decay, grad_scale
+ *                    → p'… at p, old p… at g, then sumsq and finite as grad_stats has them of g…
+ *   undo_step:       p'…, old p…, then the float scalar finite → p''… at p'
+ * undo_step puts the old weights back where finite is 0, and else leaves them alone. */
+typedef struct
+{
+  int n;
+  bool maximize;
+} LoomSgdLoggedAttrs;
+
+typedef struct
+{
+  int n;
+} LoomUndoAttrs;
 
 /* The other optimisers' steps: p…, g…, then each state's list in the order below, then scalars as named, and after
  * them grad_scale, finite, step → p'…, each state's list. All else is as above; formulas in kernels/optim.h.

@@ -34,6 +34,13 @@ FN (read_scalars) (void *const *scalar, int n, bool maximize, double *hyper, Loo
   return *(const T *)scalar[n + 1] != 0;
 }
 
+/* Without momentum; decay and scale are the prelude's. */
+LOOM_OPTIM_FN T
+FN (sgd) (T p, T g, T scale, T decay, T lr)
+{
+  return p - lr * (g * scale + decay * p);
+}
+
 /* The step follows c[3] of the gradient and c[4] of the buffer, so that Nesterov's rule is the same formula. */
 LOOM_OPTIM_FN T
 FN (sgd_momentum) (T p, T d, T *s0, const T *c)

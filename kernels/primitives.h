@@ -50,6 +50,8 @@
   X (cofactor)                                                                                                         \
   X (grad_stats)                                                                                                       \
   X (sgd_step)                                                                                                         \
+  X (sgd_step_logged)                                                                                                  \
+  X (undo_step)                                                                                                        \
   X (adam_step)                                                                                                        \
   X (rmsprop_step)                                                                                                     \
   X (adagrad_step)                                                                                                     \

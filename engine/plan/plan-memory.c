@@ -199,7 +199,7 @@ make_storages (Work *w)
           if (v == 0)
             continue;
           value = work_value (w, v);
-          if (is_update (instr))
+          if (is_update (instr) && instr->prim->updates (instr->attrs, o) != LOOM_UPDATES_NOTHING)
             stay_in_place (w, instr, i, o, last);
           else if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
             {

@@ -249,6 +249,7 @@ void work_fold_transposes (Work *w);
 void work_fold_constants (Work *w);
 void work_find_views (Work *w);
 void work_copy_state (Work *w);
+void work_log_steps (Work *w);
 void work_move_relus (Work *w);
 void work_fuse_epilogues (Work *w);
 void work_fuse_norms (Work *w);

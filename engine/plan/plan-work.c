@@ -207,9 +207,12 @@ work_find_updaters (Work *w)
 
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
-      if (work_out (instr, o) != 0)
-        g_hash_table_insert (
-            updaters, GUINT_TO_POINTER (work_root (w, work_in (instr, instr->prim->updates (instr->attrs, o)))), instr);
+      {
+        guint k = instr->prim->updates (instr->attrs, o);
+
+        if (work_out (instr, o) != 0 && k != LOOM_UPDATES_NOTHING)
+          g_hash_table_insert (updaters, GUINT_TO_POINTER (work_root (w, work_in (instr, k))), instr);
+      }
   return updaters;
 }
 

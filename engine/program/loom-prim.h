@@ -88,9 +88,12 @@ struct _LoomPrim
   /* Every element is this number, which follows from the attributes alone. NULL where they do not. */
   double (*constant) (const void *attrs);
   /* The operand whose place a result takes, for those that work in place (an optimiser's step): a result lies at its
-   * address, and the operand may not be read afterwards. NULL: results have places of their own. */
+   * address, and the operand may not be read afterwards. LOOM_UPDATES_NOTHING for a result with a place of its own.
+   * NULL: all have. */
   guint (*updates) (const void *attrs, guint result);
 };
+
+#define LOOM_UPDATES_NOTHING G_MAXUINT
 
 /* TRUE if two calls of it with these attributes are the same: shared attributes, equal ones, or none. */
 gboolean loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b);

@@ -141,6 +141,92 @@ static const LoomPrim sgd_step = { .name = "sgd_step",
                                    .flops = flops_per_operand,
                                    .updates = updates_list };
 
+/* p and g of n tensors each, three scalars; new p at p, old p at g, and what grad_stats has of g. */
+static gboolean
+infer_sgd_logged (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                  char **why)
+{
+  const LoomSgdLoggedAttrs *a = attrs;
+  guint n = (guint)a->n;
+
+  if (!loom_prim_arity (n_in, 2 * n + 3, why))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!loom_desc_same_shape (&in[i], &in[n + i]) || in[i].dtype != in[n + i].dtype)
+      return loom_prim_refuse (why, "parameter %u and its gradient differ in shape or type", i);
+  for (guint i = 2 * n; i < n_in; i++)
+    if (in[i].rank != 0)
+      return loom_prim_refuse (why, "operand %u must be a scalar", i);
+  for (guint i = 0; i < 2 * n; i++)
+    out[i] = in[i];
+  out[2 * n] = out[2 * n + 1] = loom_desc_make (in[0].dtype, 0, NULL);
+  *n_out = 2 * n + 2;
+  return TRUE;
+}
+
+static char *
+describe_sgd_logged (const void *attrs)
+{
+  const LoomSgdLoggedAttrs *a = attrs;
+
+  return g_strdup_printf ("n=%d%s", a->n, a->maximize ? " maximize" : "");
+}
+
+/* Weights and gradients; the statistics behind them have places of their own. */
+static guint
+updates_both (const void *attrs, guint result)
+{
+  const LoomSgdLoggedAttrs *a = attrs;
+
+  return result < 2 * (guint)a->n ? result : LOOM_UPDATES_NOTHING;
+}
+
+static const LoomPrim sgd_step_logged
+    = { .name = "sgd_step_logged",
+        .doc = "Stochastic gradient descent that reads each gradient once and keeps the old weight in its place.",
+        .purpose = "The optimiser's step",
+        .tier = LOOM_TIER_CORE,
+        .attrs_size = sizeof (LoomSgdLoggedAttrs),
+        .infer = infer_sgd_logged,
+        .describe = describe_sgd_logged,
+        .flops = flops_per_operand,
+        .updates = updates_both };
+
+static gboolean
+infer_undo (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomUndoAttrs *a = attrs;
+  guint n = (guint)a->n;
+
+  if (!loom_prim_arity (n_in, 2 * n + 1, why))
+    return FALSE;
+  if (in[2 * n].rank != 0)
+    return loom_prim_refuse (why, "operand %u must be a scalar", 2 * n);
+  for (guint i = 0; i < n; i++)
+    {
+      if (!loom_desc_same_shape (&in[i], &in[n + i]) || in[i].dtype != in[n + i].dtype)
+        return loom_prim_refuse (why, "parameter %u and what it was differ in shape or type", i);
+      out[i] = in[i];
+    }
+  *n_out = n;
+  return TRUE;
+}
+
+static guint
+updates_first (const void *attrs, guint result)
+{
+  return result;
+}
+
+static const LoomPrim undo_step = { .name = "undo_step",
+                                    .doc = "Puts old weights back where a gradient is not finite.",
+                                    .purpose = "The optimiser's step",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomUndoAttrs),
+                                    .infer = infer_undo,
+                                    .describe = describe_count,
+                                    .updates = updates_first };
+
 static gboolean
 infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -197,4 +283,4 @@ LOOM_STEPS (STEP)
 
 #define ENTRY(name, scalars) &name##_step,
 const LoomPrim *const loom_prims_update[]
-    = { &grad_stats, &update_gate, &sgd_step, &adam_step, LOOM_STEPS (ENTRY) NULL };
+    = { &grad_stats, &update_gate, &sgd_step, &sgd_step_logged, &undo_step, &adam_step, LOOM_STEPS (ENTRY) NULL };

@@ -364,10 +364,11 @@ wait_for (LoomEager *eager, LoomPlanDevice *device)
 
 /* ---- one instruction ------------------------------------------------------- */
 
+/* LOOM_UPDATES_NOTHING where the result has a place of its own. */
 static guint
 updated_operand (const LoomInstr *instr, guint result)
 {
-  return instr->prim->updates (instr->attrs, result);
+  return instr->prim->updates != NULL ? instr->prim->updates (instr->attrs, result) : LOOM_UPDATES_NOTHING;
 }
 
 /* The addresses of a call: operands, results, scratch. A result that takes an operand's place begins as its copy. */
@@ -384,15 +385,15 @@ address_call (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, 
       if (!make_value (eager, instr->out[k], device, error))
         return FALSE;
       buffers[n_in + k] = address_of (&eager->values[instr->out[k]]);
-      if (instr->prim->updates != NULL
+      if (updated_operand (instr, k) != LOOM_UPDATES_NOTHING
           && !copy_value (eager, instr->in[updated_operand (instr, k)], device, buffers[n_in + k], error))
         return FALSE;
     }
   for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0 && !operand (eager, instr->in[k], device, borrowed, &buffers[k], error))
       return FALSE;
-  for (guint k = 0; instr->prim->updates != NULL && k < instr->n_out; k++)
-    if (instr->out[k] != 0)
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0 && updated_operand (instr, k) != LOOM_UPDATES_NOTHING)
       buffers[updated_operand (instr, k)] = buffers[n_in + k];
   return TRUE;
 }

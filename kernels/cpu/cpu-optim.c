@@ -4,7 +4,7 @@
  * kernels/optim-formulas.h inlined. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-multi.h"
-#include "kernels/cpu/cpu-sum.h"
+#include "kernels/cpu/cpu-squares.h"
 
 #include "kernels/optim.h"
 
@@ -61,7 +61,7 @@ sgd_chunk (void *context, const CpuChunk *chunk)
   if (!momentum)
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++)
-      p[i] -= c[0] * (g[i] * scale + decay * p[i]);
+      p[i] = sgd_f (p[i], g[i], scale, decay, c[0]);
   else
     {
       if (call->first) /* whatever lies in buf, NaN included, must not count */
@@ -158,59 +158,16 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- grad_stats -------------------------------------------------------- */
 
-/* Vectors as wide as the registers: GCC 12 takes wider ones apart at every step, and converts eight floats in two
- * halves where AVX-512 does it at once. The order of the additions is the same on every instruction set: STRIP sums,
- * element i of a chunk in sum i % STRIP. Their total is finite if and only if every element is: the square of the
- * largest float is 1.2e77, so that no number of them that fits into memory reaches the largest double. */
-#define STRIP 32
-#ifdef __AVX512F__
-#include <immintrin.h>
-#define SUMS_A_VECTOR 8
-typedef double Doubles __attribute__ ((vector_size (64)));
-
-static inline Doubles
-widen (const float *x)
-{
-  return (Doubles)_mm512_cvtps_pd (_mm256_loadu_ps (x));
-}
-#else
-#define SUMS_A_VECTOR 4
-typedef float Floats __attribute__ ((vector_size (16)));
-typedef double Doubles __attribute__ ((vector_size (32)));
-
-static inline Doubles
-widen (const float *x)
-{
-  Floats narrow;
-
-  memcpy (&narrow, x, sizeof narrow);
-  return __builtin_convertvector(narrow, Doubles);
-}
-#endif
-
 static void
 stats_chunk (void *context, const CpuChunk *chunk)
 {
   const Call *call = context;
   const float *g = chunk->list[0] + chunk->at;
-  int64_t n = chunk->n, i = 0;
-  Doubles total[STRIP / SUMS_A_VECTOR] = { { 0 } };
-  double sum = 0;
+  int64_t whole = chunk->n / STRIP * STRIP;
+  CpuSquares squares = { 0 };
 
-  for (; i + STRIP <= n; i += STRIP)
-#pragma GCC unroll 8
-    for (int k = 0; k < STRIP / SUMS_A_VECTOR; k++)
-      {
-        Doubles x = widen (g + i + k * SUMS_A_VECTOR);
-
-        total[k] += x * x;
-      }
-  for (int l = 0; l < 8; l++)
-    for (int k = l; k < STRIP; k += 8)
-      sum += total[k / SUMS_A_VECTOR][k % SUMS_A_VECTOR];
-  for (; i < n; i++)
-    sum += (double)g[i] * (double)g[i];
-  call->sum[chunk->chunk] = sum;
+  cpu_squares_add (&squares, g, whole);
+  call->sum[chunk->chunk] = cpu_squares_end (&squares, g + whole, chunk->n - whole);
 }
 
 static void
@@ -224,17 +181,11 @@ work_stats (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Optim *self = (Optim *)k;
   Call call = { .self = self, .sum = b[k->n_in + 2] };
-  double sum = 0;
-  uint64_t bits;
 
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
   cpu_share (k, self->m.ns, self->m.chunks, part_stats, &call);
-  for (int64_t i = 0; i < self->m.chunks; i++)
-    sum += call.sum[i];
-  memcpy (&bits, &sum, sizeof bits); /* which no option of the compiler takes for a finite number's */
-  *(float *)b[k->n_in] = (float)sum;
-  *(float *)b[k->n_in + 1] = (bits & 0x7fffffffffffffffu) < 0x7ff0000000000000u ? 1.0f : 0.0f;
+  cpu_squares_results (call.sum, self->m.chunks, b[k->n_in], b[k->n_in + 1]);
   return LOOM_STATUS_OK;
 }
 

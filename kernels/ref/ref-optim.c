@@ -33,6 +33,26 @@ choose_sgd (const LoomKernelSpec *spec)
 }
 
 static RefWork
+choose_sgd_logged (const LoomKernelSpec *spec)
+{
+  const LoomSgdLoggedAttrs *a = spec->attrs;
+
+  if (spec->n_in != 2 * a->n + 3 || spec->n_out != 2 * a->n + 2)
+    return NULL;
+  return REF_PICK (spec->in[0].dtype, sgd_step_logged);
+}
+
+static RefWork
+choose_undo (const LoomKernelSpec *spec)
+{
+  const LoomUndoAttrs *a = spec->attrs;
+
+  if (spec->n_in != 2 * a->n + 1 || spec->n_out != a->n)
+    return NULL;
+  return REF_PICK (spec->in[0].dtype, undo_step);
+}
+
+static RefWork
 choose_adam (const LoomKernelSpec *spec)
 {
   const LoomAdamAttrs *a = spec->attrs;
@@ -53,6 +73,18 @@ const RefPrimitive ref_sgd_step = {
   .name = "sgd_step",
   .attrs_size = sizeof (LoomSgdAttrs),
   .choose = choose_sgd,
+};
+
+const RefPrimitive ref_sgd_step_logged = {
+  .name = "sgd_step_logged",
+  .attrs_size = sizeof (LoomSgdLoggedAttrs),
+  .choose = choose_sgd_logged,
+};
+
+const RefPrimitive ref_undo_step = {
+  .name = "undo_step",
+  .attrs_size = sizeof (LoomUndoAttrs),
+  .choose = choose_undo,
 };
 
 const RefPrimitive ref_adam_step = {

@@ -49,11 +49,57 @@ FN (sgd_step) (const RefKernel *k, void *const *b, LoomMessage *message)
           T d = g[i] * common.scale + common.decay * p[i];
           T s0 = a->momentum && step != 1 ? buf[i] : 0; /* what lies there before the first step may be NaN */
 
-          new_p[i] = a->momentum ? FN (sgd_momentum) (p[i], d, &s0, common.c) : p[i] - common.c[0] * d;
+          new_p[i] = a->momentum ? FN (sgd_momentum) (p[i], d, &s0, common.c)
+                                 : FN (sgd) (p[i], g[i], common.scale, common.decay, common.c[0]);
           if (a->momentum)
             new_buf[i] = s0;
         }
     }
+  return LOOM_STATUS_OK;
+}
+
+/* b: p, g of n tensors each, then lr, weight_decay, grad_scale; new p, old p at g's place, sum, finite. */
+static LoomStatus
+FN (sgd_step_logged) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomSgdLoggedAttrs *a = k->attrs;
+  int n = a->n;
+  void *const *out = b + k->n_in;
+  T lr = *(const T *)b[2 * n], decay = *(const T *)b[2 * n + 1];
+  T scale = *(const T *)b[2 * n + 2] * (a->maximize ? -1 : 1);
+  double sum = 0;
+  bool finite = true;
+
+  for (int t = 0; t < n; t++)
+    {
+      const T *p = b[t], *g = b[n + t];
+      T *new_p = out[t], *old_p = out[n + t];
+
+      for (int64_t i = 0; i < loom_desc_count (&k->in[t]); i++)
+        {
+          T weight = p[i], gradient = g[i];
+
+          sum += (double)gradient * gradient;
+          finite = finite && isfinite (gradient);
+          new_p[i] = FN (sgd) (weight, gradient, scale, decay, lr);
+          old_p[i] = weight;
+        }
+    }
+  *(T *)out[2 * n] = (T)sum;
+  *(T *)out[2 * n + 1] = finite ? 1 : 0;
+  return LOOM_STATUS_OK;
+}
+
+/* b: p and old p of n tensors each, finite; p. */
+static LoomStatus
+FN (undo_step) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomUndoAttrs *a = k->attrs;
+  int n = a->n;
+
+  for (int t = 0; t < n && *(const T *)b[2 * n] == 0; t++)
+    for (int64_t i = 0; i < loom_desc_count (&k->in[t]); i++)
+      ((T *)b[k->n_in + t])[i] = ((const T *)b[n + t])[i];
   return LOOM_STATUS_OK;
 }
 

@@ -1,9 +1,10 @@
 /* The engine's side of the race of optimisers alone: a process that updates tensors on command.
  *
  * The program is an update region and nothing else: gradients are buffers that never change. It is the
- * update that training has, so the norm of all gradients and the look for a NaN are in it.
+ * update that training has, so the norm of all gradients and the look for a NaN are in it. With “written” a step first
+ * writes the gradients, as a backward pass does: each is what lies in a buffer, with the other sign.
  *
- * usage: bench-optim OPTIMISER TENSORS ELEMENTS THREADS
+ * usage: bench-optim OPTIMISER TENSORS ELEMENTS THREADS [written]
  * standard input: "step N" → "seconds S" */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ fail_on (GError *error)
 }
 
 static LoomProgram *
-make_program (const LoomOptimizer *optimizer, guint n, gint64 size, GError **error)
+make_program (const LoomOptimizer *optimizer, guint n, gint64 size, gboolean written, GError **error)
 {
   g_autoptr (LoomProgram) p = loom_program_new ();
   g_autofree LoomValue *grad = g_new (LoomValue, n);
@@ -42,6 +43,9 @@ make_program (const LoomOptimizer *optimizer, guint n, gint64 size, GError **err
       grad[i]
           = loom_program_read (p, loom_program_slot (p, gradient, LOOM_SLOT_BUFFER, LOOM_F32, 1, &size, &init, FALSE));
     }
+  loom_program_set_region (p, LOOM_REGION_BACKWARD);
+  for (guint i = 0; i < n && written; i++)
+    grad[i] = loom_unary (p, LOOM_SCALAR_NEG, grad[i]);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   if (!loom_emit_update (p, &options, n, slot, grad, error))
     return NULL;
@@ -62,15 +66,16 @@ main (int argc, char *argv[])
   guint n;
   char line[64];
 
-  if (argc != 5 || (optimizer = loom_optimizer (argv[1])) == NULL || optimizer->emit == NULL)
+  if (argc < 5 || argc > 6 || (argc == 6 && strcmp (argv[5], "written") != 0)
+      || (optimizer = loom_optimizer (argv[1])) == NULL || optimizer->emit == NULL)
     {
-      fprintf (stderr, "usage: bench-optim OPTIMISER TENSORS ELEMENTS THREADS\n");
+      fprintf (stderr, "usage: bench-optim OPTIMISER TENSORS ELEMENTS THREADS [written]\n");
       return 2;
     }
   n = (guint)g_ascii_strtoull (argv[2], NULL, 10);
   size = g_ascii_strtoll (argv[3], NULL, 10);
   devices = loom_devices_new (atoi (argv[4]));
-  program = make_program (optimizer, n, size, &error);
+  program = make_program (optimizer, n, size, argc == 6, &error);
   fail_on (error);
   state = loom_state_new (devices, "cpu", 1);
   exec = loom_exec_new (loom_plan_new (program, devices, &options, &error), state, &error);

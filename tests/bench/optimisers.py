@@ -1,7 +1,8 @@
 """Optimisers alone against PyTorch, in turns: one tensor of a million elements, and a hundred of ten thousand.
 
-Both sides update f32 tensors from gradients that lie in memory. Gradloom's update is the one that training has: with the
-gradients' norm and the look for a NaN, which PyTorch's step leaves out.
+Both sides update f32 tensors from gradients that lie in memory; in rows marked “written” both write the gradients anew in
+front of each step, as a backward pass does, and the time is that of both. Gradloom's update is the one that training has:
+with the gradients' norm and the look for a NaN, which PyTorch's step leaves out.
 """
 
 import argparse
@@ -13,10 +14,12 @@ import time
 import torch
 
 KINDS = {
-    "adam": lambda p, **how: torch.optim.Adam(p, **how),
-    "adamw": lambda p, **how: torch.optim.AdamW(p, **how),
-    "sgd": lambda p, **how: torch.optim.SGD(p, lr=0.001, **how),
+    "adam": (lambda p, **how: torch.optim.Adam(p, **how), False),
+    "adamw": (lambda p, **how: torch.optim.AdamW(p, **how), False),
+    "sgd": (lambda p, **how: torch.optim.SGD(p, lr=0.001, **how), False),
+    "sgd, written": (lambda p, **how: torch.optim.SGD(p, lr=0.001, **how), True),
 }
+HOW = {"default": {}, "foreach": {"foreach": True}, "fused": {"fused": True}}
 SHAPES = ((1, 1_000_000, 200), (100, 10_000, 200), (100, 100, 3000))
 
 
@@ -34,9 +37,10 @@ def main():
     torch.set_flush_denormal(True)
     print(f"PyTorch {torch.__version__}, {args.threads} threads each, {args.windows} windows in turns; "
           "ratio of steps/s min / median / max")
-    for kind, make in KINDS.items():
+    for kind, (make, written) in KINDS.items():
         for tensors, elements, steps in SHAPES:
-            ours = subprocess.Popen([args.program, kind, str(tensors), str(elements), str(args.threads)],
+            ours = subprocess.Popen([args.program, kind.split(",")[0], str(tensors), str(elements), str(args.threads)] +
+                                    (["written"] if written else []),
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                     env={**os.environ, "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "10000")})
             ours.stdout.readline()
@@ -47,26 +51,29 @@ def main():
                 return n / float(ours.stdout.readline().split()[1])
 
             others = {}
-            for how in ("foreach", "fused"):
+            for how, options in HOW.items():
                 p = [torch.randn(elements, requires_grad=True) for _ in range(tensors)]
                 for v in p:
                     v.grad = torch.rand(elements) - 0.5
-                others[how] = make(p, **{how: True})
+                others[how] = make(p, **options), [v.grad for v in p], [torch.rand(elements) - 0.5 for _ in p]
 
-            def theirs(optimizer, n):
+            def theirs(other, n):
+                optimizer, grads, sources = other
                 start = time.perf_counter()
                 for _ in range(n):
+                    if written:
+                        torch._foreach_copy_(grads, sources)
                     optimizer.step()
                 return n / (time.perf_counter() - start)
 
             own(steps // 2)
             ratios = {how: [] for how in others}
-            for optimizer in others.values():
-                theirs(optimizer, steps // 4)
+            for other in others.values():
+                theirs(other, steps // 4)
             for _ in range(args.windows):
-                for how, optimizer in others.items():
-                    ratios[how].append(own(steps) / theirs(optimizer, max(10, steps // 4)))
-            print(f"{kind:6} {tensors:4} x {elements:8}: " +
+                for how, other in others.items():
+                    ratios[how].append(own(steps) / theirs(other, max(10, steps // 4)))
+            print(f"{kind:12} {tensors:4} x {elements:8}: " +
                   ", ".join(f"to {how} {spread(r)}" for how, r in ratios.items()), flush=True)
             ours.stdin.close()
             ours.wait()

@@ -61,6 +61,8 @@ typedef union
   LoomSolveAttrs solve;
   LoomGradStatsAttrs stats;
   LoomSgdAttrs sgd;
+  LoomSgdLoggedAttrs logged;
+  LoomUndoAttrs undo;
   LoomAdamAttrs adam;
   LoomStepAttrs step;
 } SampleAttrs;

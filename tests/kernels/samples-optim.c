@@ -75,9 +75,46 @@ optimiser_sample (GPtrArray *all, const char *primitive, int variant, int step, 
   sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, step);
 }
 
+/* Old weights at the gradients' places, with statistics; and weights put back, or not. */
+static void
+logged_samples (GPtrArray *all)
+{
+  const int n = G_N_ELEMENTS (shapes);
+
+  for (int variant = 0; variant < 4; variant++)
+    {
+      gboolean undo = variant >= 2;
+      Sample *s = sample_add (all, undo ? "undo_step" : "sgd_step_logged", 1e-5, "%d", variant & 1);
+
+      if (undo)
+        s->attrs.undo = (LoomUndoAttrs){ n };
+      else
+        s->attrs.logged = (LoomSgdLoggedAttrs){ n, variant == 1 };
+      for (int k = 0; k < 2 * n; k++)
+        sample_in (s, desc (F, shapes[k % n]), FILL_NORMAL, 0);
+      for (int o = 0; o < (undo ? n : 2 * n); o++)
+        {
+          s->alias[s->n_out] = o;
+          sample_out (s, desc (F, shapes[o % n]));
+        }
+      s->in_place = s->n_out;
+      if (undo)
+        {
+          sample_in (s, desc (F, ""), FILL_VALUE, variant & 1);
+          continue;
+        }
+      sample_in (s, desc (F, ""), FILL_VALUE, 0.05);
+      sample_in (s, desc (F, ""), FILL_VALUE, 0.125);
+      sample_in (s, desc (F, ""), FILL_VALUE, 0.5);
+      sample_out (s, desc (F, ""));
+      sample_out (s, desc (F, ""));
+    }
+}
+
 static void
 optimiser_samples (GPtrArray *all)
 {
+  logged_samples (all);
   for (int variant = 0; variant < 8; variant++)
     for (int step = 1; step <= 3; step += 2)
       for (int finite = 0; finite < 2; finite++)

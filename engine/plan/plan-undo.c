@@ -1,0 +1,257 @@
+/* SGD with an undo log: gradients are read once, where otherwise their statistics read them before the step does.
+ *
+ * No weight may have changed once a step turns out to have a gradient that is not finite, so grad_stats comes first and
+ * sgd_step behind the gate. Where nothing else wants the gradients, sgd_step_logged takes the place of grad_stats: it
+ * writes at once, and keeps each old weight where the gradient was. undo_step puts them back in front of the gate,
+ * which raises the fault. The log costs no memory, since the gradients are alive until then in either case.
+ *
+ * Steps with states are left alone: there are more old values than gradients to take their place. So is a step whose
+ * scale follows from the gradients' norm (clipping), and any where something in between might end the step. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+/* Operands of sgd_step behind its lists. */
+enum
+{
+  LR,
+  MOMENTUM,
+  DAMPENING,
+  WEIGHT_DECAY,
+  GRAD_SCALE,
+  FINITE,
+  STEP
+};
+
+/* The statistics and the step that belong together, and the gate between them. */
+typedef struct
+{
+  WorkInstr *stats, *step, *gate;
+  guint n;
+} Update;
+
+static guint
+scalar_of (const Update *u, guint which)
+{
+  return work_in (u->step, 2 * u->n + which);
+}
+
+/* TRUE if an instruction does nothing but arithmetic: it cannot fail, nor wait for another device. */
+static gboolean
+cannot_fail (const WorkInstr *instr)
+{
+  static const char *const harmless[]
+      = { "grad_stats", "sgd_step_logged", "undo_step", "fill", "copy", "cast", "reduce" };
+
+  if (instr->steps != NULL || (instr->prim != NULL && instr->prim->view == LOOM_VIEW_ALWAYS))
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (harmless); i++)
+    if (work_is (instr, harmless[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* Everything from the first statistics of the gradients to the gate stays on one device and cannot fail. */
+static gboolean
+is_undone_in_time (Work *w, const WorkInstr *gate)
+{
+  gboolean begun = FALSE;
+
+  for (const WorkInstr *instr = work_first (w); instr != gate; instr = work_next (instr))
+    {
+      begun |= work_is (instr, "grad_stats") || work_is (instr, "sgd_step_logged");
+      if (begun && (!cannot_fail (instr) || g_strcmp0 (instr->device_name, gate->device_name) != 0))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* TRUE if v, and every view of it, is read by these two alone or by who stands in front of them, and the caller and the
+ * slots want none. */
+static gboolean
+is_read_before (Work *w, guint v, const Update *u)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return FALSE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL ? !is_read_before (w, use->at, u)
+                           : use->instr != u->stats && use->instr != u->step && !work_is_before (use->instr, u->stats))
+      return FALSE;
+  return TRUE;
+}
+
+/* TRUE if no operand leads to an input or to state: such a value is made once, before the first step. */
+static gboolean
+is_made_once (const WorkInstr *instr, GHashTable *once)
+{
+  return instr != NULL && g_hash_table_contains (once, instr);
+}
+
+static GHashTable *
+find_made_once (Work *w)
+{
+  GHashTable *once = g_hash_table_new (NULL, NULL);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      gboolean all = TRUE;
+
+      for (guint k = 0; k < instr->in->len && all; k++)
+        all = work_in (instr, k) == 0
+              || is_made_once (work_value (w, work_root (w, work_in (instr, k)))->producer, once);
+      if (all)
+        g_hash_table_add (once, instr);
+    }
+  return once;
+}
+
+/* TRUE if the old weights may lie where this gradient is. */
+static gboolean
+may_overwrite (Work *w, const Update *u, guint g, GHashTable *once, GHashTable *taken)
+{
+  guint root = work_root (w, g);
+  const WorkValue *value = work_value (w, root);
+
+  return value->producer != NULL && !is_made_once (value->producer, once) && !value->is_uniform
+         && g_strcmp0 (value->device_name, u->step->device_name) == 0
+         && loom_desc_bytes (&value->desc) == loom_desc_bytes (&work_value (w, g)->desc) && is_read_before (w, root, u)
+         && g_hash_table_add (taken, GUINT_TO_POINTER (root));
+}
+
+/* TRUE if the value is there when the statistics begin. */
+static gboolean
+is_ready (Work *w, guint v, const Update *u)
+{
+  const WorkInstr *producer = work_value (w, work_root (w, v))->producer;
+
+  return producer == NULL || work_is_before (producer, u->stats);
+}
+
+static gboolean
+is_loggable (Work *w, const Update *u, GHashTable *once)
+{
+  g_autoptr (GHashTable) taken = g_hash_table_new (NULL, NULL);
+
+  if (u->stats->in->len != u->n || g_strcmp0 (u->stats->device_name, u->step->device_name) != 0
+      || !is_ready (w, scalar_of (u, LR), u) || !is_ready (w, scalar_of (u, WEIGHT_DECAY), u)
+      || !is_ready (w, scalar_of (u, GRAD_SCALE), u))
+    return FALSE;
+  for (guint i = 0; i < u->n; i++)
+    {
+      guint p = work_in (u->step, i), g = work_in (u->step, u->n + i);
+
+      if (work_in (u->stats, i) != g || work_value (w, p)->slot < 0 || !is_read_before (w, p, u)
+          || !may_overwrite (w, u, g, once, taken))
+        return FALSE;
+    }
+  return is_undone_in_time (w, u->gate);
+}
+
+static WorkInstr *
+insert_like (Work *w, const WorkInstr *like, WorkInstr *before, const char *primitive, const void *attrs)
+{
+  WorkInstr *instr = work_insert (w, before, loom_prim (primitive), attrs);
+
+  instr->region = like->region;
+  instr->origin = like->origin;
+  instr->device_name = like->device_name;
+  g_string_assign (instr->label, primitive);
+  return instr;
+}
+
+/* Gives the new instructions these operands and results, where the device has kernels for both. */
+static gboolean
+have_kernels (Work *w, const Update *u, const WorkInstr *logged, const WorkInstr *undo, const guint *in,
+              const guint *undone, const guint *out)
+{
+  guint n = u->n;
+
+  return work_has_kernel (w, logged, 2 * n + 3, in, 2 * n + 2, undone)
+         && work_has_kernel (w, undo, 2 * n + 1, out, n, (const guint *)(gconstpointer)u->step->out->data);
+}
+
+static void
+log_step (Work *w, const Update *u)
+{
+  guint n = u->n, finite = work_in (u->gate, 0);
+  const LoomSgdAttrs *sgd = u->step->attrs;
+  g_autofree guint *in = g_new (guint, 2 * n + 3), *made = g_new (guint, 2 * n + 2), *read = g_new (guint, 2 * n + 1);
+  g_autofree guint *out = g_memdup2 (u->step->out->data, n * sizeof (guint));
+  WorkInstr *logged = insert_like (w, u->step, u->stats, "sgd_step_logged",
+                                   &(LoomSgdLoggedAttrs){ .n = (int)n, .maximize = sgd->maximize });
+  WorkInstr *undo = insert_like (w, u->step, u->gate, "undo_step", &(LoomUndoAttrs){ (int)n });
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint p = work_in (u->step, i), g = work_in (u->step, n + i);
+
+      in[i] = p;
+      in[n + i] = g;
+      for (guint list = 0; list < 2; list++)
+        {
+          const LoomTensorDesc desc = work_value (w, p)->desc;
+          const WorkValue like = *work_value (w, list == 0 ? p : g);
+
+          read[list * n + i] = made[list * n + i] = work_new_value (w, &desc, &like);
+          work_value (w, made[list * n + i])->region = u->step->region;
+        }
+    }
+  in[2 * n] = scalar_of (u, LR);
+  in[2 * n + 1] = scalar_of (u, WEIGHT_DECAY);
+  in[2 * n + 2] = scalar_of (u, GRAD_SCALE);
+  made[2 * n] = work_out (u->stats, 0);
+  made[2 * n + 1] = work_out (u->stats, 1);
+  read[2 * n] = finite;
+  if (!have_kernels (w, u, logged, undo, in, made, read))
+    {
+      work_erase (w, logged);
+      work_erase (w, undo);
+      return;
+    }
+  work_erase (w, u->stats);
+  work_erase (w, u->step);
+  for (guint k = 0; k < 2 * n + 3; k++)
+    work_add_in (w, logged, in[k]);
+  for (guint o = 0; o < 2 * n + 2; o++)
+    work_add_out (w, logged, made[o]);
+  for (guint k = 0; k < 2 * n + 1; k++)
+    work_add_in (w, undo, read[k]);
+  for (guint o = 0; o < n; o++)
+    work_add_out (w, undo, out[o]);
+}
+
+/* The statistics that read the same gradients as the step; NULL where there are none. */
+static WorkInstr *
+find_stats (Work *w, const WorkInstr *step, guint n)
+{
+  for (const WorkUse *use = work_value (w, work_in (step, n))->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL && use->at == 0 && work_is (use->instr, "grad_stats"))
+      return use->instr;
+  return NULL;
+}
+
+void
+work_log_steps (Work *w)
+{
+  g_autoptr (GHashTable) once = NULL;
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      const LoomSgdAttrs *sgd = instr->attrs;
+      Update u = { .step = instr };
+
+      if (!work_is (instr, "sgd_step") || sgd->momentum)
+        continue;
+      u.n = (guint)sgd->n;
+      u.stats = find_stats (w, instr, u.n);
+      u.gate = work_value (w, scalar_of (&u, FINITE))->producer;
+      if (u.stats == NULL || u.gate == NULL || !work_is (u.gate, "update_gate") || !work_is_before (u.stats, u.gate))
+        continue;
+      if (once == NULL)
+        once = find_made_once (w);
+      if (is_loggable (w, &u, once))
+        log_step (w, &u);
+    }
+}
