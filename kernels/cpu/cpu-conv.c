@@ -25,11 +25,11 @@ create_empty (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
   return *kernel != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;
 }
 
-/* The first convolution's loops take 16 output channels at a time and one input channel as it is. */
+/* The first convolution's loops take 8 or 16 output channels at a time and one input channel as it is. */
 static double
 first_flops (const LoomKernelSpec *spec)
 {
-  return loom_conv_flops (spec, 1, 16);
+  return loom_conv_flops (spec, 1, 8); /* more than 8 are a multiple of 16, or at most 16 */
 }
 
 /* In the order in which they are tried where the caller chose none. A further algorithm is one entry here. */

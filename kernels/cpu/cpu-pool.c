@@ -7,7 +7,7 @@
 
 #include <math.h>
 #include <string.h>
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -18,6 +18,7 @@ typedef struct
   CpuKernel k;
   LoomPool2dAttrs a;
   bool nhwc, wide; /* wide: where is i32 */
+  bool halves;     /* windows of 2×2 side by side, all on the input */
   bool bf16;       /* bf16: an image at a time goes through f32 */
   int64_t N, C, H, W, P, Q;
   double ns;
@@ -122,10 +123,9 @@ typedef int32_t VI __attribute__ ((vector_size (4 * LANES), aligned (4), may_ali
  * o counts places times channels. Of fewer channels, whole vectors are loaded all the same, which needs LANES readable
  * floats from every tap on, and stored where `whole`: what they overwrite is put right by the next place. */
 static inline __attribute__ ((always_inline)) void
-max_vector (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t o, int64_t p, int64_t q,
-            int64_t r0, int64_t r1, int64_t s0, int64_t s1, bool whole)
+max_vector (const Pool *self, const LoomPool2dAttrs *a, const float *image, float *y, uint8_t *indices, int64_t o,
+            int64_t p, int64_t q, int64_t r0, int64_t r1, int64_t s0, int64_t s1, bool whole)
 {
-  const LoomPool2dAttrs *a = &self->a;
   int64_t C = self->C;
   V best = { 0 };
   VI winner = { 0 };
@@ -153,6 +153,12 @@ max_vector (const Pool *self, const float *image, float *y, uint8_t *indices, in
       *(V *)(y + o) = best;
 #ifdef __AVX512F__
       _mm_storeu_si128 ((__m128i *)(indices + o), _mm512_cvtepi32_epi8 ((__m512i)winner));
+#elif defined __AVX2__
+      /* Left to itself the compiler takes the vector apart. */
+      __m256i wide = (__m256i)winner;
+      __m128i words = _mm_packs_epi32 (_mm256_castsi256_si128 (wide), _mm256_extracti128_si256 (wide, 1));
+
+      _mm_storel_epi64 ((__m128i_u *)(indices + o), _mm_packus_epi16 (words, words));
 #else
       for (int c = 0; c < LANES; c++)
         indices[o + c] = (uint8_t)winner[c];
@@ -165,19 +171,14 @@ max_vector (const Pool *self, const float *image, float *y, uint8_t *indices, in
     indices[o + c] = (uint8_t)winner[c];
 }
 
-/* One place of all channels by max_vector(); false where it cannot. `end`: the last float from which LANES can be read.
- */
-static inline bool
-max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t n, int64_t p, int64_t q,
-           const float *end)
+/* One place of all channels by max_vector(), its taps on the input known to be there; false where it cannot. `end`: the
+ * last float from which LANES can be read. */
+static inline __attribute__ ((always_inline)) bool
+max_taps (const Pool *self, const LoomPool2dAttrs *a, const float *image, float *y, uint8_t *indices, int64_t n,
+          int64_t p, int64_t q, int64_t r0, int64_t r1, int64_t s0, int64_t s1, const float *end)
 {
-  const LoomPool2dAttrs *a = &self->a;
-  int64_t r0, r1, s0, s1, C = self->C, place = p * self->Q + q, o = (n * self->P * self->Q + place) * C;
+  int64_t C = self->C, place = p * self->Q + q, o = (n * self->P * self->Q + place) * C;
 
-  taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
-  taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
-  if (r0 >= r1 || s0 >= s1)
-    return false;
   if (C < LANES)
     {
       if (image
@@ -186,7 +187,7 @@ max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int
                     * C
           > end)
         return false;
-      max_vector (self, image, y, indices, o, p, q, r0, r1, s0, s1, place * C + LANES <= self->P * self->Q * C);
+      max_vector (self, a, image, y, indices, o, p, q, r0, r1, s0, s1, place * C + LANES <= self->P * self->Q * C);
       return true;
     }
   /* The last vector overlaps the one before it where LANES does not divide the channels. */
@@ -194,9 +195,24 @@ max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int
     {
       int64_t from = c + LANES <= C ? c : C - LANES;
 
-      max_vector (self, image + from, y, indices, o + from, p, q, r0, r1, s0, s1, true);
+      max_vector (self, a, image + from, y, indices, o + from, p, q, r0, r1, s0, s1, true);
     }
   return true;
+}
+
+/* The usual window's taps are constants, so that their loops are written out. */
+static inline bool
+max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t n, int64_t p, int64_t q,
+           const float *end)
+{
+  const LoomPool2dAttrs *a = &self->a, halves = { .kernel = { 2, 2 }, .stride = { 2, 2 }, .dilation = { 1, 1 } };
+  int64_t r0, r1, s0, s1;
+
+  if (self->halves)
+    return max_taps (self, &halves, image, y, indices, n, p, q, 0, 2, 0, 2, end);
+  taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
+  taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
+  return r0 < r1 && s0 < s1 && max_taps (self, a, image, y, indices, n, p, q, r0, r1, s0, s1, end);
 }
 
 /* The same of one plane [H,W], element o of y and where. */
@@ -497,6 +513,9 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->W = x->dim[3];
   self->P = y->dim[2];
   self->Q = y->dim[3];
+  self->halves = a->kernel[0] == 2 && a->kernel[1] == 2 && a->stride[0] == 2 && a->stride[1] == 2 && a->pad[0] == 0
+                 && a->pad[1] == 0 && a->dilation[0] == 1 && a->dilation[1] == 1 && 2 * self->P <= self->H
+                 && 2 * self->Q <= self->W;
   self->bf16 = x->dtype == LOOM_BF16;
   if (self->bf16)
     self->k.base.scratch_bytes = bf16_scratch (self) * (size_t)self->k.threads;

@@ -1,0 +1,200 @@
+/* The loops of cpu-conv-first.c over vectors of LANES floats, NAMED (x) being x_LANES. Included once for each width,
+ * without a guard. */
+
+typedef float NAMED (V) __attribute__ ((vector_size (LANES * 4), aligned (4), may_alias));
+typedef int32_t NAMED (VI) __attribute__ ((vector_size (LANES * 4)));
+
+#define V  NAMED (V)
+#define VI NAMED (VI)
+
+/* B neighbouring pixels of one row against LANES channels; taps [R·R, LANES]. */
+#define FORWARD(B, SIZE)                                                                                               \
+  static inline __attribute__ ((always_inline)) void NAMED (forward_##B##_##SIZE) (const float *x, int64_t frame_w,    \
+                                                                                   const V *taps, V start, V *acc)     \
+  {                                                                                                                    \
+    for (int b = 0; b < B; b++)                                                                                        \
+      acc[b] = start;                                                                                                  \
+    for (int r = 0; r < SIZE; r++)                                                                                     \
+      for (int s = 0; s < SIZE; s++)                                                                                   \
+        for (int b = 0; b < B; b++)                                                                                    \
+          acc[b] += taps[r * SIZE + s] * x[r * frame_w + s + b];                                                       \
+  }
+
+FORWARD (1, 3)
+FORWARD (1, 5)
+FORWARD (4, 3)
+FORWARD (4, 5)
+FORWARD (8, 3)
+FORWARD (8, 5)
+
+/* acc [n][LANES] to image [P·Q,K] from pixel and channel on. */
+static inline __attribute__ ((always_inline)) void
+NAMED (store_pixels) (const First *self, float *image, int64_t pixel, int64_t channel, V *acc, int n)
+{
+  int64_t end = self->P * self->Q * self->K;
+
+  for (int b = 0; b < n; b++)
+    {
+      int64_t at = (pixel + b) * self->K + channel;
+
+      if (self->relu)
+        acc[b] = (V)((VI)acc[b] & (VI)((acc[b] > 0) | (acc[b] != acc[b])));
+      if (at + LANES <= end)
+        *(V *)(image + at) = acc[b];
+      else
+        for (int64_t k = 0; k < self->K - channel && k < LANES; k++)
+          image[at + k] = acc[b][k];
+    }
+}
+
+#define PIXELS(B)                                                                                                      \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      const float *x = frame + p * self->frame_w + q;                                                                  \
+      V acc[B];                                                                                                        \
+      if (self->R == 3)                                                                                                \
+        NAMED (forward_##B##_3) (x, self->frame_w, taps, start, acc);                                                  \
+      else                                                                                                             \
+        NAMED (forward_##B##_5) (x, self->frame_w, taps, start, acc);                                                  \
+      NAMED (store_pixels) (self, image, p * self->Q + q, block * LANES, acc, B);                                      \
+      q += B;                                                                                                          \
+    }                                                                                                                  \
+  while (0)
+
+/* y [IMAGES,P,Q,K] by chunk of images. */
+static void
+NAMED (part_forward) (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const First *self = call->self;
+
+  for (int64_t chunk = from; chunk < to; chunk++)
+    {
+      float *frame = call->frames + chunk * self->frame_h * self->frame_w;
+
+      memset (frame, 0, (size_t)(self->frame_h * self->frame_w) * sizeof *frame);
+      for (int64_t n = chunk * IMAGES; n < self->N && n < (chunk + 1) * IMAGES; n++)
+        {
+          float *image = call->y + n * self->P * self->Q * self->K;
+
+          frame_image (self, frame, call->x + n * self->H * self->W);
+          for (int64_t block = 0; block < self->blocks; block++)
+            {
+              const V *taps = (const V *)(call->weights + block * (self->R * self->R + 1) * LANES);
+              V start = taps[self->R * self->R];
+
+              for (int64_t p = 0; p < self->P; p++)
+                {
+                  int64_t q = 0;
+
+                  while (q + 8 <= self->Q)
+                    PIXELS (8);
+                  while (q + 4 <= self->Q)
+                    PIXELS (4);
+                  while (q < self->Q)
+                    PIXELS (1);
+                }
+            }
+        }
+    }
+}
+
+/* ---- weight gradient ---------------------------------------------------- */
+
+/* Adds Σ over an image g [P,Q,K], x in its frame, of g[pixel, channel]·x[pixel + tap] to sums [size·size + 1, LANES],
+ * for the taps of `rows` rows from `first` on; with the first row goes Σ g, the last row of sums. */
+static inline __attribute__ ((always_inline)) void
+NAMED (backward_rows) (const First *self, const float *frame, const float *g, int64_t remaining, float *sums, int size,
+                       int first, int rows)
+{
+  float *row = sums + first * size * LANES, *last = sums + size * size * LANES;
+  V acc[25], total = *(V *)last;
+
+#pragma GCC unroll 25
+  for (int t = 0; t < rows * size; t++)
+    acc[t] = *(V *)(row + t * LANES);
+  for (int64_t p = 0; p < self->P; p++)
+    for (int64_t q = 0; q < self->Q; q++)
+      {
+        const float *x = frame + (p + first) * self->frame_w + q;
+        int64_t at = (p * self->Q + q) * self->K;
+        V v = { 0 };
+
+        if (at + LANES <= remaining)
+          v = *(const V *)(g + at);
+        else
+          for (int64_t k = 0; k < remaining - at; k++)
+            v[k] = g[at + k];
+        if (first == 0)
+          total += v;
+#pragma GCC unroll 5
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 5
+          for (int s = 0; s < size; s++)
+            acc[r * size + s] += v * x[r * self->frame_w + s];
+      }
+#pragma GCC unroll 25
+  for (int t = 0; t < rows * size; t++)
+    *(V *)(row + t * LANES) = acc[t];
+  if (first == 0)
+    *(V *)last = total;
+}
+
+/* All rows of taps at once where there are registers for so many sums, else two by two. */
+#ifdef __AVX512F__
+#define BACKWARD(SIZE) NAMED (backward_rows) (self, frame, g, remaining, sums, SIZE, 0, SIZE)
+#else
+#define BACKWARD(SIZE)                                                                                                 \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      NAMED (backward_rows) (self, frame, g, remaining, sums, SIZE, 0, 2);                                             \
+      NAMED (backward_rows) (self, frame, g, remaining, sums, SIZE, 2, SIZE == 3 ? 1 : 2);                             \
+      if (SIZE == 5)                                                                                                   \
+        NAMED (backward_rows) (self, frame, g, remaining, sums, SIZE, SIZE - 1, 1);                                    \
+    }                                                                                                                  \
+  while (0)
+#endif
+
+static void
+NAMED (backward_3) (const First *self, const float *frame, const float *g, int64_t remaining, float *sums)
+{
+  BACKWARD (3);
+}
+
+static void
+NAMED (backward_5) (const First *self, const float *frame, const float *g, int64_t remaining, float *sums)
+{
+  BACKWARD (5);
+}
+
+/* partial [chunk][blocks][R·R + 1][LANES] by chunk of images. */
+static void
+NAMED (part_backward) (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const First *self = call->self;
+  int64_t image = self->P * self->Q * self->K, size = self->blocks * (self->R * self->R + 1) * LANES;
+
+  for (int64_t chunk = from; chunk < to; chunk++)
+    {
+      float *frame = call->frames + chunk * self->frame_h * self->frame_w, *sums = call->partial + chunk * size;
+
+      memset (frame, 0, (size_t)(self->frame_h * self->frame_w) * sizeof *frame);
+      memset (sums, 0, (size_t)size * sizeof *sums);
+      for (int64_t n = chunk * IMAGES; n < self->N && n < (chunk + 1) * IMAGES; n++)
+        {
+          frame_image (self, frame, call->x + n * self->H * self->W);
+          for (int64_t block = 0; block < self->blocks; block++)
+            (self->R == 3 ? NAMED (backward_3) : NAMED (backward_5)) (self, frame, call->g + n * image + block * LANES,
+                                                                      (self->N - n) * image - block * LANES,
+                                                                      sums + block * (self->R * self->R + 1) * LANES);
+        }
+    }
+}
+
+#undef V
+#undef VI
+#undef FORWARD
+#undef PIXELS
+#undef BACKWARD
+#undef LANES
