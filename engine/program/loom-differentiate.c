@@ -97,7 +97,7 @@ differentiate_instr (Sweep *s, const LoomInstr *instr, GError **error)
   g_autofree gboolean *needed = g_new0 (gboolean, instr->n_in + 1);
   g_autofree LoomValue *in_grad = g_new0 (LoomValue, instr->n_in + 1);
   g_autofree LoomValue *grad = g_new0 (LoomValue, instr->n_out + 1);
-  LoomGradCall call = { s->p, instr, grad, needed, in_grad };
+  LoomGradCall call = { s->p, instr, grad, needed, in_grad, error };
   gboolean any_in = FALSE, any_out = FALSE;
 
   for (guint k = 0; k < instr->n_in; k++)
@@ -117,6 +117,8 @@ differentiate_instr (Sweep *s, const LoomInstr *instr, GError **error)
     return through_expansion (s, instr, grad, error);
   if (instr->prim->gradient == NULL || !instr->prim->gradient (&call))
     {
+      if (error != NULL && *error != NULL)
+        return FALSE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "No gradient passes through “%s” of node %s. Put a detach before it, or take the loss elsewhere.",
                    instr->prim->name, instr->origin != NULL ? instr->origin : "?");
@@ -146,18 +148,17 @@ sweep_back (Sweep *s, guint first, guint end, GError **error)
 }
 
 gboolean
-loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const LoomValue *wrt, LoomValue *grads,
-                    GError **error)
+loom_differentiate_sum (LoomProgram *p, guint n_of, const LoomValue *of, const LoomValue *seed, guint n,
+                        const LoomValue *wrt, LoomValue *grads, GError **error)
 {
   Sweep s = { p, g_byte_array_new (), g_array_new (FALSE, TRUE, sizeof (LoomValue)) };
-  const LoomValueInfo *info = loom_value_info (p, of);
   LoomRegion region = loom_program_get_region (p);
   const char *origin, *device;
-  gboolean ok = TRUE;
+  gboolean ok = TRUE, any = FALSE;
+  guint end = 0;
 
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_BACKWARD);
-  loom_program_set_origin (p, info->origin, info->device);
   grow (&s);
   for (guint i = 0; i < n; i++)
     {
@@ -165,19 +166,33 @@ loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const
       s.active->data[wrt[i]] = loom_dtype_is_float (value_desc (p, wrt[i])->dtype);
     }
   mark_active (&s, 0, loom_program_n_instrs (p));
-  if (s.active->data[of])
+  for (guint i = 0; i < n_of; i++)
     {
-      if (seed == 0)
-        seed = loom_fill (p, info->desc.dtype, info->desc.rank, info->desc.dim, 1);
+      const LoomValueInfo *info = loom_value_info (p, of[i]);
+
+      if (!s.active->data[of[i]])
+        continue;
+      loom_program_set_origin (p, info->origin, info->device);
+      accumulate (&s, of[i], seed[i] != 0 ? seed[i] : loom_fill (p, info->desc.dtype, info->desc.rank, info->desc.dim, 1));
       grow (&s);
-      *grad_of (&s, of) = seed;
-      ok = sweep_back (&s, 0, info->producer == G_MAXUINT ? 0 : info->producer + 1, error);
-      for (guint i = 0; ok && i < n; i++)
-        grads[i] = *grad_of (&s, wrt[i]);
+      any = TRUE;
+      if (info->producer != G_MAXUINT)
+        end = MAX (end, info->producer + 1);
     }
+  if (any)
+    ok = sweep_back (&s, 0, end, error);
+  for (guint i = 0; any && ok && i < n; i++)
+    grads[i] = *grad_of (&s, wrt[i]);
   loom_program_set_region (p, region);
   loom_program_set_origin (p, origin, device);
   g_byte_array_unref (s.active);
   g_array_unref (s.grad);
   return ok;
+}
+
+gboolean
+loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const LoomValue *wrt, LoomValue *grads,
+                    GError **error)
+{
+  return loom_differentiate_sum (p, 1, &of, &seed, n, wrt, grads, error);
 }

@@ -54,6 +54,7 @@ typedef struct
   const LoomValue *grad;
   const gboolean *needed;
   LoomValue *in_grad;
+  GError **error; /* for a sentence of its own where it returns FALSE; the caller has a general one */
 } LoomGradCall;
 
 struct _LoomPrim
@@ -91,6 +92,9 @@ struct _LoomPrim
    * address, and the operand may not be read afterwards. LOOM_UPDATES_NOTHING for a result with a place of its own.
    * NULL: all have. */
   guint (*updates) (const void *attrs, guint result);
+  /* The programs inside the attributes, n places in them, each of which holds a reference. NULL: it has none. What
+   * walks through programs walks into these (program-body.h). */
+  LoomProgram **(*bodies) (gpointer attrs, guint *n);
 };
 
 #define LOOM_UPDATES_NOTHING G_MAXUINT
@@ -186,6 +190,20 @@ gboolean loom_formula_is_bool (const LoomFormula *formula, guint reg);
 /* Emits it on the given inputs, which are floats, with constants of the given type, and fills out[0 … n_out-1]. */
 void
 loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in, LoomValue *out);
+
+/* scan: carried…, sequence [length, …]…, whole… → carried…, stacked [length, …]…
+ *
+ * The body runs `length` times. Its inputs are, in this order, each carried value, each sequence's row and each whole
+ * value; its outputs each carried value as the next run finds it, and a row of each stacked result. It reads no state
+ * and commits none: what it needs of that are whole operands, and a running index is a sequence. */
+typedef struct
+{
+  LoomProgram *body;
+  gint64 length; /* at least 1 */
+  guint n_carried, n_sequences, n_stacked;
+  gboolean reverse;   /* from the last row to the first; stacked rows lie beside those they were made from */
+  gboolean recompute; /* the backward pass runs the body again in place of reading what it kept of each run */
+} LoomScanAttrs;
 
 /* custom_gradient: y, x…, saved… → y, the first operand under a gradient of the user's own. `backward` takes the
  * cotangent of y, the n_inputs x, the saved values in their order and y itself last, and gives the cotangent of each

@@ -27,11 +27,26 @@ struct _LoomProgram
   char *too_large; /* a sentence, once a value had more elements than can be counted */
 };
 
+/* Takes a reference on each program inside attributes, or gives it back. */
+static void
+hold_bodies (const LoomPrim *prim, gpointer attrs, gboolean hold)
+{
+  guint n = 0;
+  LoomProgram **body = prim->bodies != NULL && attrs != NULL ? prim->bodies (attrs, &n) : NULL;
+
+  for (guint i = 0; i < n; i++)
+    if (hold)
+      loom_program_ref (body[i]);
+    else
+      loom_program_unref (body[i]);
+}
+
 static void
 free_instr (gpointer data)
 {
   LoomInstr *instr = data;
 
+  hold_bodies (instr->prim, instr->attrs, FALSE);
   g_free (instr->attrs);
   g_free (instr->in);
   g_free (instr->out);
@@ -212,14 +227,29 @@ add_value (LoomProgram *p, const LoomTensorDesc *desc)
   return p->values->len - 1;
 }
 
-LoomValue
-loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, LoomValue *out)
+/* A body's results are as many as it has outputs; those of any other primitive are few more than its operands. */
+static guint
+most_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in)
 {
-  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, 2 * n_in + 4);
-  LoomTensorDesc *result = desc + n_in;
+  guint most = n_in + 4, n = 0;
+  LoomProgram **body = prim->bodies != NULL ? prim->bodies ((gpointer)attrs, &n) : NULL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      most = MAX (most, loom_program_n_outputs (body[i]));
+      if (body[i]->too_large != NULL && p->too_large == NULL)
+        p->too_large = g_strdup (body[i]->too_large);
+    }
+  return most;
+}
+
+/* The types of an instruction's results; how many in *n_out. (transfer full) */
+static LoomTensorDesc *
+infer_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, guint *n_out)
+{
+  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, n_in + 1);
+  LoomTensorDesc *result = g_new0 (LoomTensorDesc, most_results (p, prim, attrs, n_in));
   g_autofree char *why = NULL;
-  LoomInstr *instr;
-  guint n_out = 0;
 
   for (guint i = 0; i < n_in; i++)
     {
@@ -228,12 +258,21 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
       else
         desc[i] = loom_value_info (p, in[i])->desc;
     }
-  if (!prim->infer (attrs, n_in, desc, result, &n_out, &why))
+  if (!prim->infer (attrs, n_in, desc, result, n_out, &why))
     g_error ("%s at %s: %s", prim->name, p->origin != NULL ? p->origin : "no node", why);
+  return result;
+}
 
-  instr = g_new0 (LoomInstr, 1);
+LoomValue
+loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, LoomValue *out)
+{
+  guint n_out = 0;
+  g_autofree LoomTensorDesc *result = infer_results (p, prim, attrs, n_in, in, &n_out);
+  LoomInstr *instr = g_new0 (LoomInstr, 1);
+
   instr->prim = prim;
   instr->attrs = prim->attrs_size > 0 ? g_memdup2 (attrs, prim->attrs_size) : NULL;
+  hold_bodies (prim, instr->attrs, TRUE);
   instr->n_in = n_in;
   instr->n_out = n_out;
   instr->in = g_memdup2 (in, n_in * sizeof *in);
@@ -258,6 +297,36 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
   if (out != NULL)
     memcpy (out, instr->out, n_out * sizeof *out);
   return instr->out[0];
+}
+
+void
+loom_program_extend (LoomProgram *p, guint index, const void *attrs, LoomValue *out)
+{
+  LoomInstr *instr = p->instrs->pdata[index];
+  guint n_out = 0, before = instr->n_out;
+  g_autofree LoomTensorDesc *result = infer_results (p, instr->prim, attrs, instr->n_in, instr->in, &n_out);
+  gpointer old = instr->attrs;
+
+  g_return_if_fail (n_out >= before);
+
+  instr->attrs = g_memdup2 (attrs, instr->prim->attrs_size);
+  hold_bodies (instr->prim, instr->attrs, TRUE);
+  hold_bodies (instr->prim, old, FALSE);
+  g_free (old);
+  instr->out = g_renew (LoomValue, instr->out, n_out);
+  instr->n_out = n_out;
+  for (guint i = before; i < n_out; i++)
+    {
+      LoomValueInfo *info;
+
+      instr->out[i] = out[i - before] = add_value (p, &result[i]);
+      info = p->values->pdata[instr->out[i]];
+      info->producer = index;
+      info->result = i;
+      info->region = instr->region;
+      info->origin = instr->origin;
+      info->device = instr->device;
+    }
 }
 
 LoomValue

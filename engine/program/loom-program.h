@@ -144,6 +144,10 @@ void loom_program_set_recomputation (LoomProgram *p, guint number);
 LoomValue
 loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, LoomValue *out);
 
+/* Gives an instruction other attributes, under which it has further results behind those that it has: what a gradient
+ * needs of a forward pass that was emitted before. out[] receives the new ones. */
+void loom_program_extend (LoomProgram *p, guint index, const void *attrs, LoomValue *out);
+
 LoomValue loom_program_input (LoomProgram *p, const char *name, LoomDType dtype, int rank, const gint64 *dims);
 /* The slot's index; a second declaration of the same name returns the first. */
 int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDType dtype, int rank,
@@ -198,6 +202,9 @@ char *loom_program_print (const LoomProgram *p);
  * way has no gradient (argmax, comparisons stop silently: their gradient is zero). */
 gboolean loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const LoomValue *wrt,
                              LoomValue *grads, GError **error);
+/* The same of Σ of[i]·seed[i] over n_of values, each with a cotangent of its shape. */
+gboolean loom_differentiate_sum (LoomProgram *p, guint n_of, const LoomValue *of, const LoomValue *seed, guint n,
+                                 const LoomValue *wrt, LoomValue *grads, GError **error);
 
 /* ---- passes ------------------------------------------------------------ */
 

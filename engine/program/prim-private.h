@@ -23,6 +23,7 @@ extern const LoomPrim *const loom_prims_source[];
 extern const LoomPrim *const loom_prims_update[];
 extern const LoomPrim *const loom_prims_custom[];
 extern const LoomPrim *const loom_prims_linalg[];
+extern const LoomPrim *const loom_prims_control[];
 
 static inline const LoomTensorDesc *
 value_desc (const LoomProgram *p, LoomValue v)

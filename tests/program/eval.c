@@ -159,6 +159,53 @@ make_kernel (Eval *e, const LoomInstr *instr)
   return kernel;
 }
 
+/* Copies row `row` of a stack into a tensor, or the other way round. */
+static void
+move_row (LoomTensor *stack, gint64 row, LoomTensor *t, gboolean out)
+{
+  char *at = (char *)stack->data + row * (gint64)t->bytes;
+
+  if (out)
+    memcpy (at, t->data, t->bytes);
+  else
+    memcpy (t->data, at, t->bytes);
+}
+
+/* The body anew for each row, by an evaluator of its own. */
+static void
+run_scan (Eval *e, const LoomInstr *instr)
+{
+  const LoomScanAttrs *a = instr->attrs;
+  g_autoptr (Eval) body = eval_new (a->body);
+
+  for (gint64 t = 0; t < a->length; t++)
+    {
+      gint64 row = a->reverse ? a->length - 1 - t : t;
+
+      for (guint i = 0; i < instr->n_in; i++)
+        {
+          LoomTensor *to = body->value[loom_program_get_input (a->body, i)->value], *from = e->value[instr->in[i]];
+
+          if (i >= a->n_carried && i < a->n_carried + a->n_sequences)
+            move_row (from, row, to, FALSE);
+          else if (t == 0 || i >= a->n_carried)
+            memcpy (to->data, from->data, to->bytes);
+          else
+            memcpy (to->data, e->value[instr->out[i]]->data, to->bytes);
+        }
+      eval_run (body);
+      for (guint o = 0; o < instr->n_out; o++)
+        {
+          LoomTensor *from = body->value[loom_program_get_output (a->body, o)->value], *to = e->value[instr->out[o]];
+
+          if (o < a->n_carried)
+            memcpy (to->data, from->data, from->bytes);
+          else
+            move_row (to, row, from, TRUE);
+        }
+    }
+}
+
 static void
 run_instr (Eval *e, guint i)
 {
@@ -171,6 +218,11 @@ run_instr (Eval *e, guint i)
   if (instr->prim->view == LOOM_VIEW_ALWAYS)
     {
       memcpy (e->value[instr->out[0]]->data, e->value[instr->in[0]]->data, e->value[instr->in[0]]->bytes);
+      return;
+    }
+  if (instr->prim->bodies != NULL)
+    {
+      run_scan (e, instr);
       return;
     }
   if (e->kernel[i] == NULL)

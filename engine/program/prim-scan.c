@@ -1,0 +1,103 @@
+/* The loop over a body: recurrent layers, and `scan` of a graph. Its gradient is in scan-gradient.c. */
+#include "engine/program/scan-private.h"
+
+/* What the body has for input i, and a row or the whole of the operand. */
+static gboolean
+check_operand (const LoomScanAttrs *a, guint i, const LoomTensorDesc *have, char **why)
+{
+  const LoomTensorDesc *want = value_desc (a->body, loom_program_get_input (a->body, i)->value);
+  LoomTensorDesc row = *have;
+  gboolean sequence = i >= a->n_carried && i < a->n_carried + a->n_sequences;
+
+  if (sequence && (have->rank != want->rank + 1 || have->dim[0] != a->length))
+    {
+      g_autofree char *text = loom_desc_to_string (have);
+
+      return loom_prim_refuse (why, "runs %" G_GINT64_FORMAT " times, which sequence %u (%s) has no rows for",
+                               a->length, i - a->n_carried, text);
+    }
+  if (sequence)
+    row = loom_desc_make (have->dtype, want->rank, have->dim + 1);
+  if (row.dtype != want->dtype || !loom_desc_same_shape (&row, want))
+    {
+      g_autofree char *given = loom_desc_to_string (&row), *wanted = loom_desc_to_string (want);
+
+      return loom_prim_refuse (why, "gives its body %s for input %u, which is %s", given, i, wanted);
+    }
+  return TRUE;
+}
+
+static gboolean
+infer_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomScanAttrs *a = attrs;
+  guint n = loom_program_n_outputs (a->body);
+
+  if (a->length < 1)
+    return loom_prim_refuse (why, "needs at least one row");
+  if (loom_program_n_slots (a->body) > 0)
+    return loom_prim_refuse (why, "has a body with state of its own");
+  if (n_in != loom_program_n_inputs (a->body) || n_in < a->n_carried + a->n_sequences
+      || n != a->n_carried + a->n_stacked)
+    return loom_prim_refuse (why, "has %u operands and %u results, its body %u and %u", n_in,
+                             a->n_carried + a->n_stacked, loom_program_n_inputs (a->body), n);
+  for (guint i = 0; i < n_in; i++)
+    if (!check_operand (a, i, &in[i], why))
+      return FALSE;
+  for (guint o = 0; o < n; o++)
+    {
+      const LoomTensorDesc *d = value_desc (a->body, loom_program_get_output (a->body, o)->value);
+
+      if (o < a->n_carried && (d->dtype != in[o].dtype || !loom_desc_same_shape (d, &in[o])))
+        return loom_prim_refuse (why, "changes the type of its carried value %u", o);
+      if (o >= a->n_carried && d->rank == LOOM_MAX_RANK)
+        return loom_prim_refuse (why, "stacks a tensor of %d axes", d->rank);
+      out[o] = *d;
+      if (o < a->n_carried)
+        continue;
+      out[o].rank = d->rank + 1;
+      out[o].dim[0] = a->length;
+      for (int r = 0; r < d->rank; r++)
+        out[o].dim[r + 1] = d->dim[r];
+    }
+  *n_out = n;
+  return TRUE;
+}
+
+static char *
+describe_scan (const void *attrs)
+{
+  const LoomScanAttrs *a = attrs;
+
+  return g_strdup_printf ("length=%" G_GINT64_FORMAT " carried=%u sequences=%u instructions=%u%s", a->length,
+                          a->n_carried, a->n_sequences, loom_program_n_instrs (a->body), a->reverse ? " reverse" : "");
+}
+
+static double
+flops_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  const LoomScanAttrs *a = attrs;
+
+  return (double)a->length * loom_program_flops (a->body);
+}
+
+static LoomProgram **
+bodies_of_scan (gpointer attrs, guint *n)
+{
+  *n = 1;
+  return &((LoomScanAttrs *)attrs)->body;
+}
+
+static const LoomPrim scan
+    = { .name = "scan",
+        .doc = "Runs a body for each row of its sequences, carrying values from one to the next.",
+        .tier = LOOM_TIER_CORE,
+        .attrs_size = sizeof (LoomScanAttrs),
+        .infer = infer_scan,
+        .gradient = loom_scan_gradient,
+        .describe = describe_scan,
+        .flops = flops_scan,
+        .precision = LOOM_PRECISION_F32,
+        .bodies = bodies_of_scan };
+
+const LoomPrim *const loom_prims_control[] = { &scan, NULL };

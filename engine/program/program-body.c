@@ -1,0 +1,144 @@
+/* Bodies: cutting a program out of another one, putting one into another, and rewriting those of an instruction. */
+#include "engine/program/program-body.h"
+
+#include <string.h>
+
+/* By instruction: whether one of out[] needs it, where in[] are given. */
+static gboolean *
+find_needed (const LoomProgram *p, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out)
+{
+  guint n = loom_program_n_instrs (p);
+  g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  g_autofree gboolean *given = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  gboolean *needed = g_new0 (gboolean, n + 1);
+
+  for (guint i = 0; i < n_in; i++)
+    given[in[i]] = TRUE;
+  for (guint o = 0; o < n_out; o++)
+    wanted[out[o]] = TRUE;
+  for (guint i = n; i > 0; i--)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i - 1);
+
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0 && wanted[instr->out[k]] && !given[instr->out[k]])
+          needed[i - 1] = TRUE;
+      for (guint k = 0; needed[i - 1] && k < instr->n_in; k++)
+        wanted[instr->in[k]] = TRUE;
+    }
+  return needed;
+}
+
+/* The instruction with its operands and results mapped. A result that is known already is computed for the others' sake
+ * and keeps its first value. */
+static void
+copy_instr (LoomProgram *to, const LoomInstr *instr, LoomValue *map)
+{
+  g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
+  g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
+
+  for (guint k = 0; k < instr->n_in; k++)
+    in[k] = map[instr->in[k]];
+  loom_program_set_region (to, instr->region);
+  loom_program_set_origin (to, instr->origin, instr->device);
+  loom_emit (to, instr->prim, instr->attrs, instr->n_in, in, out);
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0 && map[instr->out[k]] == 0)
+      map[instr->out[k]] = out[k];
+}
+
+static char *
+name_of (const LoomProgram *p, LoomValue v)
+{
+  const LoomValueInfo *info = loom_value_info (p, v);
+
+  return info->input >= 0 ? g_strdup (loom_program_get_input (p, (guint)info->input)->name)
+                          : g_strdup_printf ("kept.%u", v);
+}
+
+LoomProgram *
+loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out)
+{
+  g_autofree gboolean *needed = find_needed (from, n_in, in, n_out, out);
+  g_autofree LoomValue *map = g_new0 (LoomValue, loom_program_n_values (from) + 1);
+  LoomProgram *to = loom_program_new ();
+
+  g_assert (loom_program_n_slots (from) == 0);
+  loom_program_set_float (to, loom_program_get_float (from));
+  loom_program_set_tf32 (to, loom_program_get_tf32 (from));
+  for (guint i = 0; i < n_in; i++)
+    {
+      const LoomTensorDesc *d = value_desc (from, in[i]);
+      g_autofree char *name = name_of (from, in[i]);
+
+      map[in[i]] = loom_program_input (to, name, d->dtype, d->rank, d->dim);
+    }
+  for (guint i = 0; i < loom_program_n_instrs (from); i++)
+    if (needed[i])
+      copy_instr (to, loom_program_instr (from, i), map);
+  for (guint o = 0; o < n_out; o++)
+    {
+      g_autofree char *name = g_strdup_printf ("out.%u", o);
+
+      g_assert (map[out[o]] != 0);
+      loom_program_output (to, name, map[out[o]]);
+    }
+  return to;
+}
+
+void
+loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomValue *in, LoomValue *map)
+{
+  memset (map, 0, (loom_program_n_values (body) + 1) * sizeof *map);
+  for (guint i = 0; i < loom_program_n_inputs (body); i++)
+    map[loom_program_get_input (body, i)->value] = in[i];
+  for (guint i = 0; i < loom_program_n_instrs (body); i++)
+    copy_instr (to, loom_program_instr (body, i), map);
+}
+
+static double
+instr_flops (const LoomProgram *p, const LoomInstr *instr)
+{
+  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, instr->n_in + instr->n_out + 1);
+
+  for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+    {
+      LoomValue v = k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in];
+
+      if (v != 0)
+        desc[k] = *value_desc (p, v);
+      else
+        desc[k].dtype = LOOM_N_DTYPES;
+    }
+  if (instr->prim->flops != NULL)
+    return instr->prim->flops (instr->attrs, instr->n_in, desc, desc + instr->n_in);
+  return instr->out[0] != 0 ? (double)loom_desc_count (&desc[instr->n_in]) : 0;
+}
+
+double
+loom_program_flops (const LoomProgram *p)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    sum += instr_flops (p, loom_program_instr (p, i));
+  return sum;
+}
+
+void
+loom_rewrite_bodies (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in, LoomBodyFunc func, gpointer data)
+{
+  g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
+  g_autofree gpointer attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
+  LoomProgram **body;
+  guint n;
+
+  body = instr->prim->bodies (attrs, &n);
+  for (guint i = 0; i < n; i++)
+    body[i] = func (body[i], data);
+  loom_rewrite_place (r, instr);
+  loom_emit (r->to, instr->prim, attrs, instr->n_in, in, out);
+  loom_rewrite_results (r, instr, out);
+  for (guint i = 0; i < n; i++)
+    loom_program_unref (body[i]);
+}

@@ -1,0 +1,537 @@
+/* The gradient of a scan is a scan in the other direction: backpropagation through time (Werbos, 1990).
+ *
+ * One program holds the body and behind it the gradients of one run, with the cotangents of its results as further
+ * inputs. What the gradients read of the body is kept: the forward scan is extended by these values as stacked results,
+ * and the backward body takes them as sequences (or, with `recompute`, takes what the body was given, and computes the
+ * rest again). Cotangents of carried values are carried backwards.
+ *
+ * The gradient of a whole operand is a sum over the runs. Where one run's part is a product or a sum over rows, the
+ * loop only stacks the factors, and one product over all runs at once makes the sum: so a weight's gradient costs no
+ * pass over the weight in each run. Any other part is added up in a carried value. */
+#include "engine/program/scan-private.h"
+
+#include <string.h>
+
+/* One summand of the gradient of a whole operand. */
+typedef struct
+{
+  guint operand;       /* of the body */
+  LoomValue part;      /* of one run, in `run` */
+  guint n_factors;     /* stacked: a product's two, a sum's one; 0: it is carried */
+  LoomValue factor[2]; /* in `run` */
+  guint sequence[2];   /* once it is stacked: the stacked result of the backward scan, or … */
+  LoomValue stack[2];  /* … an operand that is it already, in the outer program */
+} Term;
+
+typedef struct
+{
+  const LoomGradCall *call;
+  LoomScanAttrs attrs; /* of the forward scan */
+  guint n_in, n_whole;
+  LoomProgram *run;   /* the body, and behind it the gradients of one run */
+  guint n_forward;    /* so many instructions of it are the body's */
+  LoomValue *map;     /* value of the body → of run */
+  LoomValue *input;   /* of run, by the body's input */
+  LoomValue *carried; /* the cotangent of a carried value, an input of run; 0: it is no float */
+  LoomValue *stacked; /* that of a stacked result; 0: none arrives */
+  LoomValue *grad;    /* by the body's input; 0: none */
+  GArray *terms;      /* Term */
+  GArray *kept;       /* LoomValue of the body: what the backward body reads of it, its inputs apart */
+  gboolean *reads;    /* by the body's input: whether the backward body reads it */
+} Scan;
+
+static guint
+index_of_sequence (const Scan *s, guint k)
+{
+  return s->attrs.n_carried + k;
+}
+
+static gboolean
+is_float (const LoomProgram *p, LoomValue v)
+{
+  return loom_dtype_is_float (value_desc (p, v)->dtype);
+}
+
+static LoomValue
+add_input (LoomProgram *p, const char *name, const LoomTensorDesc *d)
+{
+  return loom_program_input (p, name, d->dtype, d->rank, d->dim);
+}
+
+/* ---- one run, and its gradients --------------------------------------------- */
+
+static void
+copy_body (Scan *s)
+{
+  const LoomProgram *body = s->attrs.body;
+
+  s->run = loom_program_new ();
+  loom_program_set_float (s->run, loom_program_get_float (body));
+  loom_program_set_tf32 (s->run, loom_program_get_tf32 (body));
+  s->input = g_new0 (LoomValue, s->n_in + 1);
+  s->map = g_new0 (LoomValue, loom_program_n_values (body) + 1);
+  for (guint i = 0; i < s->n_in; i++)
+    {
+      const LoomProgramInput *from = loom_program_get_input (body, i);
+
+      s->input[i] = add_input (s->run, from->name, value_desc (body, from->value));
+    }
+  loom_program_inline (s->run, body, s->input, s->map);
+  s->n_forward = loom_program_n_instrs (s->run);
+}
+
+static LoomValue
+body_output (const Scan *s, guint o)
+{
+  return s->map[loom_program_get_output (s->attrs.body, o)->value];
+}
+
+static gboolean
+is_wanted (const Scan *s, guint i)
+{
+  return is_float (s->run, s->input[i]) && (i < s->attrs.n_carried || s->call->needed[i]);
+}
+
+static gboolean
+differentiate_run (Scan *s)
+{
+  guint n_out = s->attrs.n_carried + s->attrs.n_stacked, n_of = 0, n_wrt = 0;
+  g_autofree LoomValue *of = g_new0 (LoomValue, n_out + 1), *seed = g_new0 (LoomValue, n_out + 1);
+  g_autofree LoomValue *wrt = g_new0 (LoomValue, s->n_in + 1), *grads = g_new0 (LoomValue, s->n_in + 1);
+  g_autofree guint *which = g_new0 (guint, s->n_in + 1);
+
+  for (guint o = 0; o < n_out; o++)
+    {
+      LoomValue v = body_output (s, o);
+      gboolean is_carried = o < s->attrs.n_carried;
+      g_autofree char *name = g_strdup_printf ("grad.%u", o);
+
+      if (!is_float (s->run, v) || (!is_carried && s->call->grad[o] == 0))
+        continue;
+      seed[n_of] = add_input (s->run, name, value_desc (s->run, v));
+      *(is_carried ? &s->carried[o] : &s->stacked[o - s->attrs.n_carried]) = seed[n_of];
+      of[n_of++] = v;
+    }
+  for (guint i = 0; i < s->n_in; i++)
+    if (is_wanted (s, i))
+      {
+        which[n_wrt] = i;
+        wrt[n_wrt++] = s->input[i];
+      }
+  if (!loom_differentiate_sum (s->run, n_of, of, seed, n_wrt, wrt, grads, s->call->error))
+    return FALSE;
+  for (guint k = 0; k < n_wrt; k++)
+    s->grad[which[k]] = grads[k];
+  return TRUE;
+}
+
+/* ---- gradients of whole operands -------------------------------------------- */
+
+static const LoomInstr *
+producer_of (const LoomProgram *p, LoomValue v)
+{
+  guint producer = loom_value_info (p, v)->producer;
+
+  return producer == G_MAXUINT ? NULL : loom_program_instr (p, producer);
+}
+
+/* A product aᵀ·b of two matrices: the sum over rows of all runs is one product of the stacked factors. */
+static gboolean
+is_row_product (const Scan *s, const LoomInstr *instr)
+{
+  const LoomMatmulAttrs *a = instr->attrs;
+
+  return strcmp (instr->prim->name, "matmul") == 0 && a->trans_a && !a->trans_b && !a->has_bias
+         && a->act == LOOM_SCALAR_ID && value_desc (s->run, instr->in[0])->rank == 2
+         && value_desc (s->run, instr->in[1])->rank == 2;
+}
+
+static gboolean
+is_sum (const LoomInstr *instr)
+{
+  return strcmp (instr->prim->name, "reduce") == 0 && ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
+}
+
+/* The factors stand in the run itself or are its inputs; a part that does not depend on the run is carried. */
+static void
+find_factors (Scan *s, Term *t)
+{
+  LoomValue v = t->part;
+  const LoomInstr *instr = producer_of (s->run, v);
+
+  while (instr != NULL && (strcmp (instr->prim->name, "reshape") == 0 || strcmp (instr->prim->name, "copy") == 0))
+    instr = producer_of (s->run, v = instr->in[0]);
+  if (instr == NULL)
+    return;
+  if (is_row_product (s, instr))
+    t->n_factors = 2;
+  else if (is_sum (instr) && value_desc (s->run, instr->in[0])->rank < LOOM_MAX_RANK)
+    t->n_factors = 1;
+  for (guint k = 0; k < t->n_factors; k++)
+    t->factor[k] = instr->in[k];
+}
+
+static void
+add_terms (Scan *s, guint operand, LoomValue part)
+{
+  const LoomInstr *instr = producer_of (s->run, part);
+  Term t = { .operand = operand, .part = part };
+
+  if (instr != NULL && instr->prim->scalar == LOOM_SCALAR_ADD && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
+      && loom_desc_same_shape (value_desc (s->run, instr->in[0]), value_desc (s->run, instr->in[1])))
+    {
+      add_terms (s, operand, instr->in[0]);
+      add_terms (s, operand, instr->in[1]);
+      return;
+    }
+  find_factors (s, &t);
+  g_array_append_val (s->terms, t);
+}
+
+/* ---- what is kept of the forward pass ----------------------------------------- */
+
+/* The results of the backward body. */
+static GArray *
+backward_results (Scan *s)
+{
+  GArray *out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+
+  for (guint i = 0; i < s->n_in; i++)
+    if (s->grad[i] != 0 && i < s->attrs.n_carried + s->attrs.n_sequences)
+      g_array_append_val (out, s->grad[i]);
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      const Term *t = &g_array_index (s->terms, Term, k);
+
+      if (t->n_factors == 0)
+        g_array_append_val (out, t->part);
+      g_array_append_vals (out, t->factor, t->n_factors);
+    }
+  return out;
+}
+
+/* TRUE for what costs less to make again than to keep: numbers that are known, and other views of what is there. */
+static gboolean
+is_free (const LoomInstr *instr)
+{
+  return instr->prim->constant != NULL || instr->n_in == 0 || strcmp (instr->prim->name, "reshape") == 0
+         || strcmp (instr->prim->name, "expand") == 0;
+}
+
+/* What the results need of the body, from the last instruction to the first: an instruction of the gradients needs its
+ * operands, one of the body is kept in its place, unless all of it is computed again. */
+static void
+find_kept (Scan *s)
+{
+  const LoomProgram *p = s->run;
+  g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  g_autoptr (GArray) out = backward_results (s);
+
+  for (guint k = 0; k < out->len; k++)
+    wanted[g_array_index (out, LoomValue, k)] = TRUE;
+  for (guint i = loom_program_n_instrs (p); i > 0; i--)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i - 1);
+      gboolean any = FALSE;
+
+      for (guint k = 0; k < instr->n_out; k++)
+        any = any || (instr->out[k] != 0 && wanted[instr->out[k]]);
+      if (!any)
+        continue;
+      if (i > s->n_forward || s->attrs.recompute || is_free (instr))
+        {
+          for (guint k = 0; k < instr->n_in; k++)
+            wanted[instr->in[k]] = TRUE;
+          continue;
+        }
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0 && wanted[instr->out[k]])
+          g_array_append_val (s->kept, instr->out[k]);
+    }
+  for (guint i = 0; i < s->n_in; i++)
+    s->reads[i] = wanted[s->input[i]];
+}
+
+/* ---- the forward scan, extended ------------------------------------------------ */
+
+/* The stacked result that is this value, or n_stacked. */
+static guint
+find_stacked (const Scan *s, LoomValue v)
+{
+  for (guint o = 0; o < s->attrs.n_stacked; o++)
+    if (body_output (s, s->attrs.n_carried + o) == v)
+      return o;
+  return s->attrs.n_stacked;
+}
+
+/* Stacks of these values of the body, in the outer program: results that there are, or new ones. The body is cut anew
+ * out of the run: a loop in it may have been extended by its own gradient. */
+static void
+extend_forward (Scan *s, guint n, const LoomValue *value, LoomValue *stack)
+{
+  const LoomInstr *instr = s->call->instr;
+  guint before = s->attrs.n_carried + s->attrs.n_stacked, n_new = 0;
+  guint index = loom_value_info (s->call->p, instr->out[0])->producer;
+  g_autofree LoomValue *out = g_new0 (LoomValue, before + n + 1), *made = g_new0 (LoomValue, n + 1);
+  LoomScanAttrs attrs = s->attrs;
+
+  for (guint o = 0; o < before; o++)
+    out[o] = body_output (s, o);
+  for (guint k = 0; k < n; k++)
+    if (find_stacked (s, value[k]) == s->attrs.n_stacked)
+      out[before + n_new++] = value[k];
+  if (n_new > 0)
+    {
+      attrs.body = loom_program_extract (s->run, s->n_in, s->input, before + n_new, out);
+      attrs.n_stacked += n_new;
+      loom_program_extend (s->call->p, index, &attrs, made);
+      loom_program_unref (attrs.body);
+    }
+  n_new = 0;
+  for (guint k = 0; k < n; k++)
+    {
+      guint o = find_stacked (s, value[k]);
+
+      stack[k] = o < s->attrs.n_stacked ? instr->out[s->attrs.n_carried + o] : made[n_new++];
+    }
+}
+
+/* ---- the backward scan ----------------------------------------------------------- */
+
+typedef struct
+{
+  GArray *in, *operand; /* LoomValue of run, and of the outer program */
+} Operands;
+
+static void
+add_operand (Operands *o, LoomValue in, LoomValue operand)
+{
+  g_array_append_val (o->in, in);
+  g_array_append_val (o->operand, operand);
+}
+
+static LoomValue
+zeros_like (LoomProgram *p, const LoomTensorDesc *d)
+{
+  return loom_fill (p, d->dtype, d->rank, d->dim, 0);
+}
+
+/* In front: the cotangents of carried values, then the sums of parts that no product outside of the loop can make. */
+static guint
+add_carried (Scan *s, Operands *o, GArray *out)
+{
+  LoomProgram *p = s->call->p;
+
+  for (guint k = 0; k < s->attrs.n_carried; k++)
+    {
+      LoomValue grad = s->grad[k];
+
+      if (s->carried[k] == 0)
+        continue;
+      add_operand (o, s->carried[k],
+                   s->call->grad[k] != 0 ? s->call->grad[k] : zeros_like (p, value_desc (s->run, s->carried[k])));
+      if (grad == 0)
+        grad = zeros_like (s->run, value_desc (s->run, s->carried[k]));
+      g_array_append_val (out, grad);
+    }
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      const Term *t = &g_array_index (s->terms, Term, k);
+      const LoomTensorDesc *d = value_desc (s->run, t->part);
+      g_autofree char *name = g_strdup_printf ("sum.%u", k);
+      LoomValue sum, next;
+
+      if (t->n_factors > 0)
+        continue;
+      sum = add_input (s->run, name, d);
+      next = loom_binary (s->run, LOOM_SCALAR_ADD, sum, t->part);
+      add_operand (o, sum, zeros_like (p, d));
+      g_array_append_val (out, next);
+    }
+  return o->in->len;
+}
+
+static guint
+add_sequences (Scan *s, Operands *o)
+{
+  const LoomInstr *instr = s->call->instr;
+  guint first = o->in->len, n = 0;
+  g_autofree LoomValue *value = g_new0 (LoomValue, s->kept->len + s->attrs.n_carried + 1);
+  g_autofree LoomValue *stack = g_new0 (LoomValue, s->kept->len + s->attrs.n_carried + 1);
+
+  for (guint i = 0; i < s->attrs.n_carried; i++)
+    if (s->reads[i])
+      value[n++] = s->input[i];
+  for (guint k = 0; k < s->kept->len; k++)
+    value[n++] = g_array_index (s->kept, LoomValue, k);
+  extend_forward (s, n, value, stack);
+  for (guint k = 0; k < n; k++)
+    add_operand (o, value[k], stack[k]);
+  for (guint k = 0; k < s->attrs.n_sequences; k++)
+    if (s->reads[index_of_sequence (s, k)])
+      add_operand (o, s->input[index_of_sequence (s, k)], instr->in[index_of_sequence (s, k)]);
+  for (guint k = 0; k < s->attrs.n_stacked; k++)
+    if (s->stacked[k] != 0)
+      add_operand (o, s->stacked[k], s->call->grad[s->attrs.n_carried + k]);
+  return o->in->len - first;
+}
+
+/* The stack of a factor: a sequence of the backward scan, or one more of its results. */
+static void
+stack_factor (const Operands *o, guint n_carried, guint n_sequences, Term *t, guint k, GArray *out)
+{
+  for (guint i = n_carried; i < n_carried + n_sequences; i++)
+    if (g_array_index (o->in, LoomValue, i) == t->factor[k])
+      {
+        t->stack[k] = g_array_index (o->operand, LoomValue, i);
+        return;
+      }
+  for (guint i = n_carried; i < out->len; i++)
+    if (g_array_index (out, LoomValue, i) == t->factor[k])
+      {
+        t->sequence[k] = i;
+        return;
+      }
+  t->sequence[k] = out->len;
+  g_array_append_val (out, t->factor[k]);
+}
+
+/* [T, rows…] → [T·rows, …] */
+static LoomValue
+flatten_runs (LoomProgram *p, LoomValue v)
+{
+  const LoomTensorDesc *d = value_desc (p, v);
+  gint64 dims[LOOM_MAX_RANK] = { d->dim[0] * d->dim[1] };
+
+  for (int r = 2; r < d->rank; r++)
+    dims[r - 1] = d->dim[r];
+  return loom_reshape (p, v, d->rank - 1, dims);
+}
+
+/* The sum of a term over all runs. */
+static LoomValue
+sum_term (const Scan *s, const Term *t, const LoomValue *result)
+{
+  LoomProgram *p = s->call->p;
+  const LoomTensorDesc *d = value_desc (s->run, t->part);
+  LoomValue stack[2], sum;
+
+  for (guint k = 0; k < t->n_factors; k++)
+    stack[k] = t->stack[k] != 0 ? t->stack[k] : result[t->sequence[k]];
+  if (t->n_factors == 2)
+    sum = loom_matmul (p, flatten_runs (p, stack[0]), flatten_runs (p, stack[1]), TRUE, FALSE);
+  else
+    {
+      LoomValue v = t->part;
+      const LoomInstr *instr = producer_of (s->run, v);
+      guint32 axes;
+
+      while (!is_sum (instr))
+        instr = producer_of (s->run, v = instr->in[0]);
+      axes = ((const LoomReduceAttrs *)instr->attrs)->axes;
+      sum = loom_reduce (p, LOOM_REDUCE_SUM, stack[0], axes << 1 | 1, FALSE);
+    }
+  return loom_cast (p, loom_reshape (p, sum, d->rank, d->dim), d->dtype);
+}
+
+static void
+take_gradients (Scan *s, guint n_sums_at, const LoomValue *result, const guint *stacked_at)
+{
+  const LoomGradCall *call = s->call;
+  guint at = 0;
+
+  for (guint k = 0; k < s->attrs.n_carried; k++)
+    if (s->carried[k] != 0)
+      call->in_grad[k] = result[at++];
+  for (guint k = 0; k < s->attrs.n_sequences; k++)
+    if (s->grad[index_of_sequence (s, k)] != 0)
+      call->in_grad[index_of_sequence (s, k)] = result[stacked_at[k]];
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      const Term *t = &g_array_index (s->terms, Term, k);
+      LoomValue sum = t->n_factors > 0 ? sum_term (s, t, result) : result[n_sums_at++],
+                *to = &call->in_grad[t->operand];
+
+      *to = *to == 0 ? sum : loom_binary (call->p, LOOM_SCALAR_ADD, *to, sum);
+    }
+}
+
+static void
+emit_backward (Scan *s)
+{
+  LoomProgram *p = s->call->p;
+  Operands o = { g_array_new (FALSE, FALSE, sizeof (LoomValue)), g_array_new (FALSE, FALSE, sizeof (LoomValue)) };
+  g_autoptr (GArray) out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autofree guint *stacked_at = g_new0 (guint, s->attrs.n_sequences + 1);
+  g_autofree LoomValue *result = NULL;
+  LoomScanAttrs back = { .length = s->attrs.length, .reverse = !s->attrs.reverse, .recompute = s->attrs.recompute };
+  guint n_sums_at = 0;
+
+  for (guint k = 0; k < s->attrs.n_carried; k++)
+    n_sums_at += s->carried[k] != 0;
+  back.n_carried = add_carried (s, &o, out);
+  back.n_sequences = add_sequences (s, &o);
+  for (guint k = 0; k < s->attrs.n_sequences; k++)
+    {
+      LoomValue grad = s->grad[index_of_sequence (s, k)];
+
+      stacked_at[k] = out->len;
+      if (grad != 0)
+        g_array_append_val (out, grad);
+    }
+  for (guint k = 0; k < s->terms->len; k++)
+    for (guint f = 0; f < g_array_index (s->terms, Term, k).n_factors; f++)
+      stack_factor (&o, back.n_carried, back.n_sequences, &g_array_index (s->terms, Term, k), f, out);
+  back.n_stacked = out->len - back.n_carried;
+  for (guint i = s->n_in - s->n_whole; i < s->n_in; i++)
+    if (s->reads[i])
+      add_operand (&o, s->input[i], s->call->instr->in[i]);
+  back.body = loom_program_extract (s->run, o.in->len, (const LoomValue *)(const void *)o.in->data, out->len,
+                                    (const LoomValue *)(const void *)out->data);
+  result = g_new0 (LoomValue, out->len + 1);
+  if (out->len > 0)
+    loom_emit (p, s->call->instr->prim, &back, o.operand->len, (const LoomValue *)(const void *)o.operand->data,
+               result);
+  loom_program_unref (back.body);
+  take_gradients (s, n_sums_at, result, stacked_at);
+  g_array_unref (o.in);
+  g_array_unref (o.operand);
+}
+
+gboolean
+loom_scan_gradient (const LoomGradCall *call)
+{
+  Scan s = { .call = call, .attrs = *(const LoomScanAttrs *)call->instr->attrs, .n_in = call->instr->n_in };
+  gboolean ok;
+
+  s.n_whole = s.n_in - s.attrs.n_carried - s.attrs.n_sequences;
+  s.carried = g_new0 (LoomValue, s.attrs.n_carried + 1);
+  s.stacked = g_new0 (LoomValue, s.attrs.n_stacked + 1);
+  s.grad = g_new0 (LoomValue, s.n_in + 1);
+  s.reads = g_new0 (gboolean, s.n_in + 1);
+  s.terms = g_array_new (FALSE, TRUE, sizeof (Term));
+  s.kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  /* The body is replaced when the scan is extended. */
+  loom_program_ref (s.attrs.body);
+  copy_body (&s);
+  ok = differentiate_run (&s);
+  if (ok)
+    {
+      for (guint i = s.n_in - s.n_whole; i < s.n_in; i++)
+        if (s.grad[i] != 0)
+          add_terms (&s, i, s.grad[i]);
+      find_kept (&s);
+      emit_backward (&s);
+    }
+  loom_program_unref (s.attrs.body);
+  loom_program_unref (s.run);
+  g_array_unref (s.terms);
+  g_array_unref (s.kept);
+  g_free (s.carried);
+  g_free (s.stacked);
+  g_free (s.grad);
+  g_free (s.reads);
+  g_free (s.input);
+  g_free (s.map);
+  return ok;
+}

@@ -1,0 +1,25 @@
+/* Bodies of scans for tests: one of each kind that a rule has to know. */
+#pragma once
+
+#include "engine/program/loom-prim.h"
+
+typedef struct
+{
+  const char *name;
+  guint n_carried, n_sequences, n_whole, n_stacked;
+  LoomProgram *(*body) (LoomDType dtype);
+} ScanCase;
+
+#define SCAN_MAX_OPERANDS 8
+
+/* Ends with a NULL name. */
+extern const ScanCase scan_cases[];
+
+/* Inputs of p for a case's operands, `length` rows a sequence; returns how many. */
+guint scan_case_inputs (const ScanCase *c, LoomProgram *p, gint64 length, LoomDType dtype, LoomValue *in);
+/* The scan over them. out[] receives its results, carried ones first; returns how many. */
+guint scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, gboolean reverse, gboolean recompute,
+                      LoomDType dtype, const LoomValue *in, LoomValue *out);
+/* The same values without a loop. */
+guint scan_case_unroll (const ScanCase *c, LoomProgram *p, gint64 length, gboolean reverse, LoomDType dtype,
+                        const LoomValue *in, LoomValue *out);
