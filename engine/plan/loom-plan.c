@@ -99,6 +99,7 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
   for (guint k = 0; k < from->out->len; k++)
     value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
   to.kernel = g_steal_pointer (&from->kernel);
+  to.body = from->prim != NULL && from->prim->bodies != NULL ? loom_plan_of_body (to.kernel) : NULL;
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
   to.flops = flops_of (w, from);
@@ -114,7 +115,7 @@ finalise_values (LoomPlan *plan, Work *w)
     {
       const WorkValue *from = work_value (w, v);
       const WorkValue *root = work_value (w, work_root (w, v));
-      LoomPlanValue to = { .desc = from->desc, .owner = root->owner, .origin = from->origin };
+      LoomPlanValue to = { .desc = from->desc, .owner = root->owner, .origin = from->origin, .root = work_root (w, v) };
 
       if (v > 0 && root->storage >= 0)
         {

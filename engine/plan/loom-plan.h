@@ -91,13 +91,14 @@ typedef void (*LoomPlanPassFunc) (const LoomPlanPass *pass, gpointer data);
 
 typedef struct
 {
-  const char *device;      /* default device: "cpu" */
-  gboolean no_fusion;      /* one kernel a primitive */
-  gboolean no_reuse;       /* every value has a place of its own: what the reusing plan is tested against */
-  gboolean no_layout;      /* plain layout everywhere */
-  gboolean flat_gradients; /* one block in the parameters' order, so that one call can reduce them all; costs memory */
-  gboolean strict_devices; /* a wire across devices is an error */
-  LoomPlanVisit visit;     /* may be NULL */
+  const char *device;       /* default device: "cpu" */
+  gboolean no_fusion;       /* one kernel a primitive */
+  gboolean no_reuse;        /* every value has a place of its own: what the reusing plan is tested against */
+  gboolean no_layout;       /* plain layout everywhere */
+  gboolean flat_gradients;  /* one block in the parameters' order, so that one call can reduce them all; costs memory */
+  gboolean strict_devices;  /* a wire across devices is an error */
+  gboolean resident_inputs; /* inputs lie in the device's memory already, as those of a body do */
+  LoomPlanVisit visit;      /* may be NULL */
   gpointer visit_data;
   LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program as it is, the planner's */
   gpointer on_pass_data;
@@ -129,11 +130,13 @@ typedef struct
   LoomOwner owner;
   const char *origin;
   guint first, last; /* instructions between which it is alive */
+  guint root;        /* the value whose bytes it has: itself, unless it is a view */
 } LoomPlanValue;
 
 typedef struct
 {
   LoomKernel *kernel;    /* owned; NULL for a copy between devices */
+  const LoomPlan *body;  /* what the kernel runs, where that is another program; borrowed from it; else NULL */
   const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
   gboolean is_gate; /* LOOM_PRIM_GATE */
@@ -205,6 +208,12 @@ guint loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spe
  * algorithm (may be NULL) receives which. */
 LoomStatus loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
                                  const char **algorithm, LoomMessage *message);
+
+/* The kernel of an instruction that runs a program (LoomPrim.bodies), planned for a device: its run() is the loop. Of
+ * options only the switches count. */
+LoomKernel *loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
+                                const LoomPrim *prim, const void *attrs, GError **error);
+const LoomPlan *loom_plan_of_body (const LoomKernel *kernel);
 
 /* The listing of `gradloom plan`. */
 char *loom_plan_print (const LoomPlan *plan);

@@ -347,6 +347,26 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
                                   message->text[0] != '\0' ? ": " : "", message->text));
 }
 
+static void
+make_body (Work *w, WorkInstr *instr)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  LoomPlanOptions options = w->options;
+
+  options.faults = faults;
+  instr->kernel
+      = loom_plan_body_new (w->devices, work_device (w, instr->device), &options, instr->prim, instr->attrs, &error);
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *f = loom_faults_get (faults, i);
+
+      work_refuse (w, f->code, f->node, f->port, f->fix, g_strdup (f->message));
+    }
+  if (error != NULL && loom_faults_length (faults) == 0)
+    work_refuse (w, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
+}
+
 void
 work_make_kernels (Work *w)
 {
@@ -358,6 +378,11 @@ work_make_kernels (Work *w)
 
       if (instr->prim == NULL)
         continue;
+      if (instr->prim->bodies != NULL)
+        {
+          make_body (w, instr);
+          continue;
+        }
       work_call_of (w, &call, instr);
       call.spec.algorithm = instr->algorithm;
       status = loom_plan_kernel_new (work_device (w, instr->device), &call.spec, &instr->kernel, &instr->algorithm,

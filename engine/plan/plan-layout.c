@@ -151,6 +151,13 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       fill_transfer (self->w, node);
       return;
     }
+  if (node->instr->prim->bodies != NULL)
+    {
+      /* Rows of plain bytes; what the body computes with them is its own plan's choice. */
+      node->option[node->n++] = (LoomKernelOption){ .algorithm = "loop" };
+      g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
+      return;
+    }
   work_call_of (self->w, &call, node->instr);
   node->n = work_options (self->w, device, node->instr, &call.spec, node->option);
   weigh_node (self, node, &call.spec, words);

@@ -312,7 +312,7 @@ work_assign_memory (Work *w)
     {
       const WorkValue *value = work_value (w, v);
 
-      if (value->input >= 0 && value->device >= 0
+      if (value->input >= 0 && value->device >= 0 && !w->options.resident_inputs
           && !((LoomPlanDevice *)g_ptr_array_index (w->plan_devices, (guint)value->device))->info.host_memory)
         g_array_index (w->input_copied, gboolean, (guint)value->input) = TRUE;
     }

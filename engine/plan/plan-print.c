@@ -52,13 +52,14 @@ pad_to (GString *s, gsize line_start, glong column)
 }
 
 static void
-append_instr (GString *s, const LoomPlan *plan, guint i)
+append_instr (GString *s, const LoomPlan *plan, guint i, guint depth)
 {
   static const char *const region_letter = "fbu";
   const LoomPlanInstr *instr = loom_plan_instr (plan, i);
   gsize start = s->len;
 
-  g_string_append_printf (s, "%4u %c %s", i, i < plan->n_setup ? 's' : region_letter[instr->region],
+  g_string_append_printf (s, "%*s%4u %c %s", (int)(2 * depth), "", i,
+                          i < plan->n_setup ? 's' : region_letter[instr->region],
                           instr->origin != NULL ? instr->origin : "·");
   pad_to (s, start, 26);
   g_string_append (s, instr->label);
@@ -86,6 +87,8 @@ append_instr (GString *s, const LoomPlan *plan, guint i)
   if (plan->plan_devices->len > 1)
     g_string_append_printf (s, "  on %s", loom_plan_device (plan, instr->device)->name);
   g_string_append_c (s, '\n');
+  for (guint k = 0; instr->body != NULL && k < loom_plan_n_instrs (instr->body); k++)
+    append_instr (s, instr->body, k, depth + 1);
 }
 
 /* Bytes of a step on a device by owner: the state, and all else at the moment of the peak. */
@@ -126,7 +129,7 @@ loom_plan_print (const LoomPlan *plan)
                           "(s setup, f forward, b backward, u update)\n",
                           plan->instrs->len, plan->n_setup);
   for (guint i = 0; i < plan->instrs->len; i++)
-    append_instr (s, plan, i);
+    append_instr (s, plan, i, 0);
   for (guint d = 0; d < plan->plan_devices->len; d++)
     append_memory (s, plan, d);
   g_string_append_printf (s, "kernels chosen by cost table %s (%s)\n",

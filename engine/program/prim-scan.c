@@ -81,6 +81,16 @@ flops_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)a->length * loom_program_flops (a->body);
 }
 
+/* Bodies are the same where they are one program: a node that stands twice in a graph has two. */
+static gboolean
+equal_scan (const void *a, const void *b)
+{
+  const LoomScanAttrs *x = a, *y = b;
+
+  return x->body == y->body && x->length == y->length && x->n_carried == y->n_carried
+         && x->n_sequences == y->n_sequences && x->n_stacked == y->n_stacked && x->reverse == y->reverse;
+}
+
 static LoomProgram **
 bodies_of_scan (gpointer attrs, guint *n)
 {
@@ -98,6 +108,7 @@ static const LoomPrim scan
         .describe = describe_scan,
         .flops = flops_scan,
         .precision = LOOM_PRECISION_F32,
+        .equal = equal_scan,
         .bodies = bodies_of_scan };
 
 const LoomPrim *const loom_prims_control[] = { &scan, NULL };

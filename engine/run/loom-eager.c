@@ -275,10 +275,13 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
                           .in = in,
                           .out = out,
                           .tf32 = loom_plan_rounds_to_tf32 (eager->program, instr->prim) };
+  const LoomPlanOptions plain = { .no_fusion = TRUE, .no_reuse = TRUE, .no_layout = TRUE };
   g_autofree char *place = NULL;
   LoomKernel *kernel = NULL;
   LoomStatus status;
 
+  if (instr->prim->bodies != NULL)
+    return loom_plan_body_new (eager->devices, device, &plain, instr->prim, instr->attrs, error);
   loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
   for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0)

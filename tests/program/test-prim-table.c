@@ -44,6 +44,11 @@ test_equality (void)
       = { "batch_norm", "batch_norm_grad", "batch_norm_apply", "layer_norm", "layer_norm_grad" };
   static const char *const pairs[] = { "softmax", "softmax_grad" };
 
+  DIFFERS ("scan", LoomScanAttrs, length, 2);
+  DIFFERS ("scan", LoomScanAttrs, n_carried, 1);
+  DIFFERS ("scan", LoomScanAttrs, n_sequences, 1);
+  DIFFERS ("scan", LoomScanAttrs, n_stacked, 1);
+  DIFFERS ("scan", LoomScanAttrs, reverse, TRUE);
   DIFFERS ("matmul", LoomMatmulAttrs, trans_a, TRUE);
   DIFFERS ("matmul", LoomMatmulAttrs, trans_b, TRUE);
   DIFFERS ("matmul", LoomMatmulAttrs, has_bias, TRUE);

@@ -1,0 +1,267 @@
+/* Loops in plans: values and gradients of every kind of body, on a device, fused or not, over poisoned memory, and by
+ * the eager walker, against the reference kernels in f64. GRADLOOM_TEST_DEVICE names the device; without it they are
+ * ref and cpu. */
+#include <math.h>
+
+#include "engine/run/loom-eager.h"
+#include "engine/run/loom-exec.h"
+#include "tests/exec/test-device.h"
+#include "tests/plan/poison.h"
+#include "tests/program/eval.h"
+#include "tests/program/scan-bodies.h"
+
+typedef struct
+{
+  LoomProgram *program;
+  guint n; /* inputs */
+  LoomValue in[SCAN_MAX_OPERANDS];
+} Case;
+
+/* A case's loop with its results and the gradients of a sum of them as outputs. */
+static void
+case_new (Case *c, const ScanCase *scan, gint64 length, gboolean reverse, gboolean recompute, LoomDType dtype)
+{
+  LoomProgram *p = c->program = loom_program_new ();
+  LoomValue out[8], grads[SCAN_MAX_OPERANDS], loss = 0;
+  g_autoptr (GError) error = NULL;
+  guint n_out;
+
+  loom_program_set_float (p, dtype);
+  c->n = scan_case_inputs (scan, p, length, dtype, c->in);
+  n_out = scan_case_emit (scan, p, length, reverse, recompute, dtype, c->in, out);
+  for (guint o = 0; o < n_out; o++)
+    {
+      LoomValue part;
+
+      loom_program_output (p, "result", out[o]);
+      if (!loom_dtype_is_float (loom_value_info (p, out[o])->desc.dtype))
+        continue;
+      part = loom_sum_all (p, loom_unary (p, LOOM_SCALAR_SIN, out[o]));
+      loss = loss == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, loss, part);
+    }
+  loom_differentiate (p, loss, 0, c->n, c->in, grads, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < c->n; i++)
+    if (grads[i] != 0)
+      loom_program_output (p, "gradient", grads[i]);
+}
+
+static double
+number (guint input, gint64 k)
+{
+  return 0.9 * sin (0.7 * (double)k + 1.3 * input);
+}
+
+static GPtrArray *
+feed_new (const Case *c)
+{
+  GPtrArray *feed = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < c->n; i++)
+    {
+      const LoomTensorDesc *d = &loom_value_info (c->program, c->in[i])->desc;
+      gint64 dims[LOOM_MAX_RANK];
+      LoomTensor *t;
+
+      for (int r = 0; r < d->rank; r++)
+        dims[r] = d->dim[r];
+      t = loom_tensor_new (d->dtype, d->rank, dims, NULL);
+      for (gint64 k = 0; k < t->count; k++)
+        loom_tensor_set (t, k, loom_dtype_is_float (d->dtype) ? number (i, k) : 2);
+      g_ptr_array_add (feed, t);
+    }
+  return feed;
+}
+
+static GPtrArray *
+expected (const ScanCase *scan, gint64 length, gboolean reverse)
+{
+  GPtrArray *values = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  Case c;
+
+  case_new (&c, scan, length, reverse, FALSE, LOOM_F64);
+  {
+    g_autoptr (Eval) e = eval_new (c.program);
+    g_autoptr (GPtrArray) feed = feed_new (&c);
+
+    for (guint i = 0; i < c.n; i++)
+      for (gint64 k = 0; k < eval_tensor (e, c.in[i])->count; k++)
+        loom_tensor_set (eval_tensor (e, c.in[i]), k, loom_tensor_get (feed->pdata[i], k));
+    eval_run (e);
+    for (guint o = 0; o < loom_program_n_outputs (c.program); o++)
+      g_ptr_array_add (values, loom_tensor_ref (eval_tensor (e, loom_program_get_output (c.program, o)->value)));
+  }
+  loom_program_unref (c.program);
+  return values;
+}
+
+static void
+compare (GPtrArray *want, GPtrArray *have, double tolerance, const char *what)
+{
+  g_assert_cmpuint (want->len, ==, have->len);
+  for (guint o = 0; o < want->len; o++)
+    {
+      LoomTensor *a = want->pdata[o], *b = have->pdata[o];
+
+      g_assert_cmpint (a->count, ==, b->count);
+      for (gint64 k = 0; k < a->count; k++)
+        if (!(fabs (loom_tensor_get (a, k) - loom_tensor_get (b, k))
+              <= tolerance * (1 + fabs (loom_tensor_get (a, k)))))
+          g_error ("%s, output %u, element %d: %.9g, not %.9g", what, o, (int)k, loom_tensor_get (b, k),
+                   loom_tensor_get (a, k));
+    }
+}
+
+static GPtrArray *
+by_plan (const Case *c, LoomDevices *devices, const LoomPlanOptions *options, GPtrArray *feed, guint steps)
+{
+  g_autoptr (LoomState) state = loom_state_new (devices, options->device, 1);
+  g_autoptr (GError) error = NULL;
+  LoomPlan *plan = loom_plan_new (c->program, devices, options, &error);
+  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
+  GPtrArray *values = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < feed->len; i++)
+    loom_exec_feed (exec, i, ((LoomTensor *)feed->pdata[i])->data);
+  for (guint s = 0; s < steps; s++)
+    loom_exec_run (exec, &error);
+  g_assert_no_error (error);
+  for (guint o = 0; o < loom_program_n_outputs (c->program); o++)
+    g_ptr_array_add (values, loom_exec_output (exec, o, &error));
+  g_assert_no_error (error);
+  return values;
+}
+
+static GPtrArray *
+by_poisoned_plan (const Case *c, LoomDevices *devices, const char *device, GPtrArray *feed)
+{
+  g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = loom_plan_new (c->program, devices, &(LoomPlanOptions){ .device = device }, &error);
+  const void *data[SCAN_MAX_OPERANDS];
+  GPtrArray *values;
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < feed->len; i++)
+    data[i] = ((LoomTensor *)feed->pdata[i])->data;
+  values = poison_run (plan, state, data, 2, &error);
+  g_assert_no_error (error);
+  return values;
+}
+
+static GPtrArray *
+by_walk (const Case *c, LoomDevices *devices, const char *device, GPtrArray *feed)
+{
+  g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomEager) eager = loom_eager_new (c->program, state, devices, device, &error);
+  GPtrArray *values = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < feed->len; i++)
+    loom_eager_feed (eager, i, ((LoomTensor *)feed->pdata[i])->data);
+  loom_eager_run (eager, FALSE, NULL, NULL, &error);
+  g_assert_no_error (error);
+  for (guint o = 0; o < loom_program_n_outputs (c->program); o++)
+    g_ptr_array_add (values, loom_eager_output (eager, o, &error));
+  return values;
+}
+
+static void
+check (LoomDevices *devices, const char *device, const ScanCase *scan, gint64 length, gboolean reverse,
+       gboolean recompute)
+{
+  LoomDType dtype = g_str_has_prefix (device, "ref") ? LOOM_F64 : LOOM_F32;
+  double tolerance = dtype == LOOM_F64 ? 1e-12 : 2e-5;
+  g_autofree char *what = g_strdup_printf ("%s on %s, %d rows%s%s", scan->name, device, (int)length,
+                                           reverse ? ", reverse" : "", recompute ? ", again" : "");
+  g_autoptr (GPtrArray) want = expected (scan, length, reverse);
+  const LoomPlanOptions ways[]
+      = { { .device = device }, { .device = device, .no_fusion = TRUE }, { .device = device, .no_reuse = TRUE } };
+  g_autoptr (GPtrArray) feed = NULL;
+  Case c;
+
+  case_new (&c, scan, length, reverse, recompute, dtype);
+  feed = feed_new (&c);
+  for (guint w = 0; w < G_N_ELEMENTS (ways); w++)
+    {
+      g_autoptr (GPtrArray) have = by_plan (&c, devices, &ways[w], feed, 4);
+
+      compare (want, have, tolerance, what);
+    }
+  if (loom_devices_get (devices, device, NULL)->info.host_memory)
+    {
+      g_autoptr (GPtrArray) have = by_poisoned_plan (&c, devices, device, feed);
+
+      compare (want, have, tolerance, what);
+    }
+  {
+    g_autoptr (GPtrArray) have = by_walk (&c, devices, device, feed);
+
+    compare (want, have, tolerance, what);
+  }
+  loom_program_unref (c.program);
+}
+
+static LoomDevices *devices;
+
+static void
+test_cases (gconstpointer data)
+{
+  const char *device = data;
+
+  for (const ScanCase *scan = scan_cases; scan->name != NULL; scan++)
+    for (int k = 0; k < 12; k++)
+      check (devices, device, scan, (gint64[]){ 1, 2, 7 }[k / 4], k & 1, (k & 2) != 0);
+}
+
+/* A plan has as many instructions and kernels for many rows as for few. */
+static void
+test_size (void)
+{
+  guint n[2], inner[2];
+
+  for (int k = 0; k < 2; k++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomPlan) plan = NULL;
+      Case c;
+
+      case_new (&c, &scan_cases[1], k == 0 ? 4 : 400, FALSE, FALSE, LOOM_F32);
+      plan = loom_plan_new (c.program, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+      g_assert_no_error (error);
+      n[k] = loom_plan_n_instrs (plan);
+      inner[k] = 0;
+      for (guint i = 0; i < n[k]; i++)
+        if (loom_plan_instr (plan, i)->body != NULL)
+          inner[k] += loom_plan_n_instrs (loom_plan_instr (plan, i)->body);
+      loom_program_unref (c.program);
+    }
+  g_assert_cmpuint (n[0], ==, n[1]);
+  g_assert_cmpuint (inner[0], >, 0);
+  g_assert_cmpuint (inner[0], ==, inner[1]);
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *device = test_device (NULL);
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  devices = loom_devices_new (2);
+  if (device != NULL && !test_device_is_there (devices, device))
+    return 77;
+  if (device != NULL)
+    g_test_add_data_func ("/loop/device", device, test_cases);
+  else
+    {
+      g_test_add_data_func ("/loop/ref", "ref", test_cases);
+      g_test_add_data_func ("/loop/cpu", "cpu", test_cases);
+      g_test_add_func ("/loop/size", test_size);
+    }
+  status = g_test_run ();
+  loom_devices_unref (devices);
+  return status;
+}
