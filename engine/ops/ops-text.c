@@ -190,6 +190,13 @@ put_cell (GString *out, const char *text)
       g_string_append_c (out, *s == '\n' ? ' ' : *s);
 }
 
+/* A weight without a text of its own is one of many like another that has one. */
+static gboolean
+is_listed (const LoomPortSpec *port)
+{
+  return port->doc != NULL || !(port->flags & LOOM_PORT_WEIGHT);
+}
+
 static void
 put_port_list (GString *out, const char *title, const LoomPortSpec *ports)
 {
@@ -197,11 +204,13 @@ put_port_list (GString *out, const char *title, const LoomPortSpec *ports)
     return;
   g_string_append_printf (out, "%s:\n\n", title);
   for (guint i = 0; ports[i].name != NULL; i++)
-    g_string_append_printf (out, "- `%s`%s %s\n", ports[i].flags & LOOM_PORT_VARIADIC ? "0`, `1`, `2 …" : ports[i].name,
-                            ports[i].flags & LOOM_PORT_WEIGHT     ? " (weight)"
-                            : ports[i].flags & LOOM_PORT_OPTIONAL ? " (optional)"
-                                                                  : "",
-                            ports[i].doc != NULL ? ports[i].doc : "");
+    if (is_listed (&ports[i]))
+      g_string_append_printf (out, "- `%s`%s %s\n",
+                              ports[i].flags & LOOM_PORT_VARIADIC ? "0`, `1`, `2 …" : ports[i].name,
+                              ports[i].flags & LOOM_PORT_WEIGHT     ? " (weight)"
+                              : ports[i].flags & LOOM_PORT_OPTIONAL ? " (optional)"
+                                                                    : "",
+                              ports[i].doc != NULL ? ports[i].doc : "");
   g_string_append_c (out, '\n');
 }
 
@@ -275,10 +284,11 @@ static void
 put_help_ports (GString *out, const char *title, const LoomPortSpec *ports)
 {
   for (guint i = 0; ports != NULL && ports[i].name != NULL; i++)
-    g_string_append_printf (out, "%s  %-14s %s%s\n", i == 0 ? title : "",
-                            ports[i].flags & LOOM_PORT_VARIADIC ? "0, 1, 2 …" : ports[i].name,
-                            ports[i].doc != NULL ? ports[i].doc : "",
-                            ports[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT) ? " (optional)" : "");
+    if (is_listed (&ports[i]))
+      g_string_append_printf (out, "%s  %-14s %s%s\n", i == 0 ? title : "",
+                              ports[i].flags & LOOM_PORT_VARIADIC ? "0, 1, 2 …" : ports[i].name,
+                              ports[i].doc != NULL ? ports[i].doc : "",
+                              ports[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT) ? " (optional)" : "");
   if (ports != NULL && ports[0].name != NULL)
     g_string_append_c (out, '\n');
 }

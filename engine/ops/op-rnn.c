@@ -1,0 +1,79 @@
+/* Elman's recurrent network, as torch.nn.RNN (Elman, "Finding structure in time", 1990). */
+#include "engine/ops/family-recurrent.h"
+
+static const LoomPortSpec inputs[] = {
+  LOOM_RECURRENT_INPUT,
+  LOOM_RECURRENT_LENGTHS,
+  LOOM_RECURRENT_FIRST,
+  LOOM_RECURRENT_LATER (LOOM_RECURRENT_LAYER),
+  { NULL },
+};
+
+static const char *const nonlinearities[] = { "tanh", "relu", NULL };
+
+static const LoomParamSpec params[] = {
+  LOOM_RECURRENT_PARAMS,
+  { .name = "nonlinearity",
+    .type = LOOM_PARAM_ENUM,
+    .def = "tanh",
+    .choices = nonlinearities,
+    .doc = "What bends the new state." },
+  { NULL },
+};
+
+static void
+step (LoomRecurrentStep *s)
+{
+  s->h = loom_unary (s->p, s->activation, loom_recurrent_gates (s));
+}
+
+static const LoomRecurrentCell cell = { .gates = 1, .step = step };
+
+static void
+infer (LoomInfer *ctx)
+{
+  loom_op_infer_recurrent (ctx, &cell);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_recurrent (ctx, &cell);
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return loom_op_recurrent_flops (ctx, &cell);
+}
+
+static const LoomSample samples[] = {
+  { .params = "hidden_size=4", .inputs = { "f32:T,B,3" } },
+  { .params = "hidden_size=3 batch_first=true num_layers=2 bidirectional=true",
+    .inputs = { "f32:B,T,2", "f32:4,B,3" } },
+  { .params = "hidden_size=2 bias=false", .inputs = { "f32:1,B,1" } },
+  { .params = "hidden_size=3", .inputs = { "f32:T,B,2", "", "i64:B" }, .range = "class:6" },
+  { NULL },
+};
+
+const LoomOp loom_op_rnn = {
+  .name = "rnn",
+  .title = "RNN",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-rnn-symbolic",
+  .synonyms = "recurrent elman sequence",
+  .doc = "Reads a sequence step by step and keeps a state.",
+  .details = "The state after each step is made of the step’s input and of the state before it, by the same weights at "
+             "every step, so a sequence may be of any length. Gradients flow back through all steps; over many they "
+             "vanish or explode, which lstm and gru mend.",
+  .formula = "hₜ = tanh(xₜ Wᵢₕᵀ + bᵢₕ + hₜ₋₁ Wₕₕᵀ + bₕₕ)",
+  .reference = "torch.nn.RNN",
+  .inputs = inputs,
+  .outputs = loom_op_port_recurrent,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+  .summary = loom_op_recurrent_summary,
+};
