@@ -173,7 +173,8 @@ loom_differentiate_sum (LoomProgram *p, guint n_of, const LoomValue *of, const L
       if (!s.active->data[of[i]])
         continue;
       loom_program_set_origin (p, info->origin, info->device);
-      accumulate (&s, of[i], seed[i] != 0 ? seed[i] : loom_fill (p, info->desc.dtype, info->desc.rank, info->desc.dim, 1));
+      accumulate (&s, of[i],
+                  seed[i] != 0 ? seed[i] : loom_fill (p, info->desc.dtype, info->desc.rank, info->desc.dim, 1));
       grow (&s);
       any = TRUE;
       if (info->producer != G_MAXUINT)

@@ -1,7 +1,13 @@
 /* A program without composites: each is replaced by its own expansion into core primitives.
  *
  * It is what an oracle in f64 walks and what a back end without a composite's kernel can still run. */
-#include "engine/program/prim-private.h"
+#include "engine/program/program-body.h"
+
+static LoomProgram *
+expand_body (LoomProgram *body, gpointer unused)
+{
+  return loom_program_expand (body, NULL);
+}
 
 LoomProgram *
 loom_program_expand (const LoomProgram *p, GError **error)
@@ -17,6 +23,11 @@ loom_program_expand (const LoomProgram *p, GError **error)
 
       for (guint k = 0; k < instr->n_in; k++)
         in[k] = loom_rewrite_value (&r, instr->in[k]);
+      if (loom_prim_has_bodies (instr->prim))
+        {
+          loom_rewrite_bodies (&r, instr, in, expand_body, NULL);
+          continue;
+        }
       if (instr->prim->tier != LOOM_TIER_COMPOSITE || instr->prim->expand == NULL)
         {
           loom_rewrite_copy (&r, instr, in);

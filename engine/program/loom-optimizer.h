@@ -10,9 +10,9 @@ typedef struct
   const char *name; /* PyTorch's: "lr", "weight_decay", "momentum", "beta1" … */
   double value;     /* default */
   double minimum, maximum;
-  gboolean is_bool;         /* nesterov, amsgrad: fixed when the program is built */
-  gboolean is_fixed;        /* a number that is fixed then, too */
-  gboolean is_integer;      /* a number of things */
+  gboolean is_bool;           /* nesterov, amsgrad: fixed when the program is built */
+  gboolean is_fixed;          /* a number that is fixed then, too */
+  gboolean is_integer;        /* a number of things */
   const char *const *choices; /* fixed: the place of a word in this list; NULL: a number */
   const char *needs; /* the hyper-parameter that must not begin with 0, or this one is fixed: without momentum there is
                       * no buffer that a momentum set later could use. What is_bool is refused then. NULL: none */
@@ -84,9 +84,9 @@ typedef struct
 gboolean loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, const int *slot,
                            const LoomValue *grad, GError **error);
 
-/* Outputs that a step from outside needs instead: "grad_norm", "finite" and each gradient as the output "gradient.PARAMETER",
- * unclipped, and the optimiser's numbers as scalar slots. Numbers that are not finite are the driver's to judge. What
- * the forward pass remembers is guarded as above; the step slot is left to the driver. */
+/* Outputs that a step from outside needs instead: "grad_norm", "finite" and each gradient as the output
+ * "gradient.PARAMETER", unclipped, and the optimiser's numbers as scalar slots. Numbers that are not finite are the
+ * driver's to judge. What the forward pass remembers is guarded as above; the step slot is left to the driver. */
 void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
                           const int *slot, const LoomValue *grad);
 
@@ -95,8 +95,8 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
 #define LOOM_SLOT_ACCUMULATE "optimizer.accumulate."
 #define LOOM_SLOT_EMA        "optimizer.ema."
 
-/* The update of a batch that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share of
- * the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar
+/* The update of a batch that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share
+ * of the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar
  * "accumulate_first" is not 0. "grad_norm" and "finite" of this batch are declared, and what the forward pass remembers
  * is guarded as above. The update is a program of its own, whose gradients are these slots. */
 void loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, const LoomValue *grad);

@@ -92,6 +92,11 @@ struct _LoomPrim
    * address, and the operand may not be read afterwards. LOOM_UPDATES_NOTHING for a result with a place of its own.
    * NULL: all have. */
   guint (*updates) (const void *attrs, guint result);
+  /* Of a result that is to be summed over many runs of a loop, as a weight's gradient is: that sum by one call on
+   * operands which hold all runs, stack[k] of shape [runs, …in[k]…], into sum (the result's shape, or one that can be
+   * reshaped to it). FALSE where there is no such call; with p NULL it only says so. */
+  gboolean (*sum_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
+                        LoomValue *sum);
   /* The programs inside the attributes, n places in them, each of which holds a reference. NULL: it has none. What
    * walks through programs walks into these (program-body.h). */
   LoomProgram **(*bodies) (gpointer attrs, guint *n);

@@ -75,6 +75,24 @@ append_instr (GString *s, const LoomProgram *p, const LoomInstr *instr)
   g_string_append_c (s, '\n');
 }
 
+/* The listings of its bodies, four places in. */
+static void
+append_bodies (GString *s, const LoomInstr *instr)
+{
+  guint n = 0;
+  LoomProgram **body = instr->prim->bodies != NULL ? instr->prim->bodies (instr->attrs, &n) : NULL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *text = loom_program_print (body[i]);
+      g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+      for (guint k = 0; lines[k] != NULL; k++)
+        if (lines[k][0] != '\0')
+          g_string_append_printf (s, "    %s\n", lines[k]);
+    }
+}
+
 static void
 append_slot (GString *s, const LoomSlot *slot)
 {
@@ -128,6 +146,7 @@ loom_program_print (const LoomProgram *p)
             g_string_append_printf (s, "%s\n", region_title[region]);
           any = TRUE;
           append_instr (s, p, instr);
+          append_bodies (s, instr);
         }
     }
   if (loom_program_n_outputs (p) > 0)

@@ -69,6 +69,25 @@ gradient_matmul (const LoomGradCall *call)
   return TRUE;
 }
 
+/* aᵀ·b, summed over runs, is one product whose rows are those of all runs. */
+static gboolean
+sum_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
+                 LoomValue *sum)
+{
+  const LoomMatmulAttrs *a = attrs;
+  LoomValue rows[2];
+
+  if (!a->trans_a || a->trans_b || a->has_bias || a->act != LOOM_SCALAR_ID || in[0].rank != 2 || in[1].rank != 2)
+    return FALSE;
+  if (p == NULL)
+    return TRUE;
+  for (int k = 0; k < 2; k++)
+    rows[k]
+        = loom_reshape (p, stack[k], 2, (gint64[]){ value_desc (p, stack[k])->dim[0] * in[k].dim[0], in[k].dim[1] });
+  *sum = loom_matmul (p, rows[0], rows[1], TRUE, FALSE);
+  return TRUE;
+}
+
 static char *
 describe_matmul (const void *attrs)
 {
@@ -111,6 +130,7 @@ static const LoomPrim matmul = { .name = "matmul",
                                  .describe = describe_matmul,
                                  .flops = flops_matmul,
                                  .precision = LOOM_PRECISION_LOW,
-                                 .equal = equal_matmul };
+                                 .equal = equal_matmul,
+                                 .sum_runs = sum_runs_matmul };
 
 const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };

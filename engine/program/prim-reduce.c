@@ -74,6 +74,19 @@ gradient_reduce (const LoomGradCall *call)
   return TRUE;
 }
 
+static gboolean
+sum_runs_reduce (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
+                 LoomValue *sum)
+{
+  const LoomReduceAttrs *a = attrs;
+
+  if (a->op != LOOM_REDUCE_SUM || in[0].rank == LOOM_MAX_RANK)
+    return FALSE;
+  if (p != NULL)
+    *sum = loom_reduce (p, LOOM_REDUCE_SUM, stack[0], a->axes << 1 | 1, FALSE);
+  return TRUE;
+}
+
 static char *
 describe_reduce (const void *attrs)
 {
@@ -114,7 +127,8 @@ static const LoomPrim reduce = { .name = "reduce",
                                  .describe = describe_reduce,
                                  .flops = flops_reduce,
                                  .precision = LOOM_PRECISION_F32,
-                                 .equal = equal_reduce };
+                                 .equal = equal_reduce,
+                                 .sum_runs = sum_runs_reduce };
 
 static gboolean
 infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)

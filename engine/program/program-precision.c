@@ -7,7 +7,7 @@
  * operands: what cannot round, or rounds once, is said in the 16-bit type; any longer formula goes up to f32 and comes
  * back, so that its gradient, too, is computed in f32 and rounded where it leaves. The planner joins all that into one
  * pass over memory, in which going up costs nothing. */
-#include "engine/program/prim-private.h"
+#include "engine/program/program-body.h"
 
 typedef struct
 {
@@ -127,6 +127,27 @@ settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
   return is_reduced (followed) && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) ? followed : LOOM_N_DTYPES;
 }
 
+/* The body in mixed precision, whose results have their types again: what is carried goes in as it came out. */
+static LoomProgram *
+autocast_body (LoomProgram *body, gpointer data)
+{
+  Pass *pass = data;
+  guint n_in = loom_program_n_inputs (body), n_out = loom_program_n_outputs (body);
+  g_autofree LoomValue *in = g_new0 (LoomValue, n_in + 1), *out = g_new0 (LoomValue, n_out + 1);
+  LoomProgram *cast, *cut;
+
+  for (guint o = 0; o < n_out; o++)
+    out[o] = loom_program_get_output (body, o)->value;
+  cast = loom_program_autocast (body, pass->dtype, pass->dtype_of, n_out, out);
+  for (guint i = 0; i < n_in; i++)
+    in[i] = loom_program_get_input (cast, i)->value;
+  for (guint o = 0; o < n_out; o++)
+    out[o] = loom_cast (cast, out[o], value_desc (body, loom_program_get_output (body, o)->value)->dtype);
+  cut = loom_program_extract (cast, n_in, in, n_out, out);
+  loom_program_unref (cast);
+  return cut;
+}
+
 static void
 copy_instr (Pass *pass, const LoomInstr *instr)
 {
@@ -145,6 +166,11 @@ copy_instr (Pass *pass, const LoomInstr *instr)
       pass->weak[instr->out[k]] = weak;
   loom_rewrite_place (&pass->r, instr);
   result = settle_operands (pass, instr, in);
+  if (loom_prim_has_bodies (instr->prim))
+    {
+      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, pass);
+      return;
+    }
   loom_emit (pass->r.to, instr->prim, instr->attrs, instr->n_in, in, out);
   if (result != LOOM_N_DTYPES && loom_dtype_is_float (type_of (pass, out[0])))
     out[0] = in_type (pass, out[0], result);

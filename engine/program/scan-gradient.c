@@ -10,8 +10,6 @@
  * pass over the weight in each run. Any other part is added up in a carried value. */
 #include "engine/program/scan-private.h"
 
-#include <string.h>
-
 /* One summand of the gradient of a whole operand. */
 typedef struct
 {
@@ -135,38 +133,43 @@ producer_of (const LoomProgram *p, LoomValue v)
   return producer == G_MAXUINT ? NULL : loom_program_instr (p, producer);
 }
 
-/* A product aᵀ·b of two matrices: the sum over rows of all runs is one product of the stacked factors. */
-static gboolean
-is_row_product (const Scan *s, const LoomInstr *instr)
+/* The instruction whose result the summand is, whichever shape or type it was given since. */
+static const LoomInstr *
+maker_of (const LoomProgram *p, LoomValue v)
 {
-  const LoomMatmulAttrs *a = instr->attrs;
+  const LoomInstr *instr = producer_of (p, v);
 
-  return strcmp (instr->prim->name, "matmul") == 0 && a->trans_a && !a->trans_b && !a->has_bias
-         && a->act == LOOM_SCALAR_ID && value_desc (s->run, instr->in[0])->rank == 2
-         && value_desc (s->run, instr->in[1])->rank == 2;
+  while (instr != NULL && instr->prim->view != LOOM_VIEW_NEVER
+         && loom_desc_count (value_desc (p, instr->in[0])) == loom_desc_count (value_desc (p, instr->out[0])))
+    instr = producer_of (p, instr->in[0]);
+  return instr;
 }
 
+/* The sum over runs of what an instruction of the run makes, from stacks of its operands. */
 static gboolean
-is_sum (const LoomInstr *instr)
+sum_runs (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const LoomValue *stack, LoomValue *sum)
 {
-  return strcmp (instr->prim->name, "reduce") == 0 && ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
+  guint n = loom_instr_n_operands (instr);
+  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n + 1);
+
+  for (guint k = 0; k < n; k++)
+    if (instr->in[k] == 0)
+      return FALSE;
+    else
+      in[k] = *value_desc (run, instr->in[k]);
+  return instr->prim->sum_runs (p, instr->attrs, n, in, stack, sum);
 }
 
-/* The factors stand in the run itself or are its inputs; a part that does not depend on the run is carried. */
+/* Its factors are stacked where one call can make the sum of them; any other summand is carried. */
 static void
 find_factors (Scan *s, Term *t)
 {
-  LoomValue v = t->part;
-  const LoomInstr *instr = producer_of (s->run, v);
+  const LoomInstr *instr = maker_of (s->run, t->part);
 
-  while (instr != NULL && (strcmp (instr->prim->name, "reshape") == 0 || strcmp (instr->prim->name, "copy") == 0))
-    instr = producer_of (s->run, v = instr->in[0]);
-  if (instr == NULL)
+  if (instr == NULL || instr->prim->sum_runs == NULL || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor)
+      || !sum_runs (s->run, instr, NULL, NULL, NULL))
     return;
-  if (is_row_product (s, instr))
-    t->n_factors = 2;
-  else if (is_sum (instr) && value_desc (s->run, instr->in[0])->rank < LOOM_MAX_RANK)
-    t->n_factors = 1;
+  t->n_factors = loom_instr_n_operands (instr);
   for (guint k = 0; k < t->n_factors; k++)
     t->factor[k] = instr->in[k];
 }
@@ -212,10 +215,11 @@ backward_results (Scan *s)
 
 /* TRUE for what costs less to make again than to keep: numbers that are known, and other views of what is there. */
 static gboolean
-is_free (const LoomInstr *instr)
+is_free (const LoomProgram *p, const LoomInstr *instr)
 {
-  return instr->prim->constant != NULL || instr->n_in == 0 || strcmp (instr->prim->name, "reshape") == 0
-         || strcmp (instr->prim->name, "expand") == 0;
+  return instr->prim->constant != NULL || instr->n_in == 0
+         || (instr->prim->view != LOOM_VIEW_NEVER
+             && value_desc (p, instr->in[0])->dtype == value_desc (p, instr->out[0])->dtype);
 }
 
 /* What the results need of the body, from the last instruction to the first: an instruction of the gradients needs its
@@ -238,7 +242,7 @@ find_kept (Scan *s)
         any = any || (instr->out[k] != 0 && wanted[instr->out[k]]);
       if (!any)
         continue;
-      if (i > s->n_forward || s->attrs.recompute || is_free (instr))
+      if (i > s->n_forward || s->attrs.recompute || is_free (p, instr))
         {
           for (guint k = 0; k < instr->n_in; k++)
             wanted[instr->in[k]] = TRUE;
@@ -396,41 +400,17 @@ stack_factor (const Operands *o, guint n_carried, guint n_sequences, Term *t, gu
   g_array_append_val (out, t->factor[k]);
 }
 
-/* [T, rows…] → [T·rows, …] */
-static LoomValue
-flatten_runs (LoomProgram *p, LoomValue v)
-{
-  const LoomTensorDesc *d = value_desc (p, v);
-  gint64 dims[LOOM_MAX_RANK] = { d->dim[0] * d->dim[1] };
-
-  for (int r = 2; r < d->rank; r++)
-    dims[r - 1] = d->dim[r];
-  return loom_reshape (p, v, d->rank - 1, dims);
-}
-
 /* The sum of a term over all runs. */
 static LoomValue
 sum_term (const Scan *s, const Term *t, const LoomValue *result)
 {
   LoomProgram *p = s->call->p;
   const LoomTensorDesc *d = value_desc (s->run, t->part);
-  LoomValue stack[2], sum;
+  LoomValue stack[G_N_ELEMENTS (t->factor)], sum = 0;
 
   for (guint k = 0; k < t->n_factors; k++)
     stack[k] = t->stack[k] != 0 ? t->stack[k] : result[t->sequence[k]];
-  if (t->n_factors == 2)
-    sum = loom_matmul (p, flatten_runs (p, stack[0]), flatten_runs (p, stack[1]), TRUE, FALSE);
-  else
-    {
-      LoomValue v = t->part;
-      const LoomInstr *instr = producer_of (s->run, v);
-      guint32 axes;
-
-      while (!is_sum (instr))
-        instr = producer_of (s->run, v = instr->in[0]);
-      axes = ((const LoomReduceAttrs *)instr->attrs)->axes;
-      sum = loom_reduce (p, LOOM_REDUCE_SUM, stack[0], axes << 1 | 1, FALSE);
-    }
+  sum_runs (s->run, maker_of (s->run, t->part), p, stack, &sum);
   return loom_cast (p, loom_reshape (p, sum, d->rank, d->dim), d->dtype);
 }
 
