@@ -21,6 +21,7 @@
 #include "engine/lesson/loom-lesson.h"
 #include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-net.h"
+#include "engine/net/loom-copies.h"
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"
 #include "engine/recipe/loom-attributes.h"

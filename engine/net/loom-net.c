@@ -548,23 +548,33 @@ find_place (const LoomNet *net, const char *path, const char *infix, const char 
   return g_hash_table_lookup (net->places, longer != NULL ? longer : id);
 }
 
-const LoomType *
-loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port)
+gboolean
+loom_net_source_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port,
+                    LoomNetSource *source)
 {
   const char *id;
   const NetPlace *place;
+
+  g_return_val_if_fail (net != NULL && source != NULL, FALSE);
+
+  id = g_hash_table_lookup (net->ids, GSIZE_TO_POINTER (serial));
+  if (id == NULL)
+    return FALSE;
+  place = find_place (net, instance_path, ".", id);
+  if (place == NULL)
+    place = find_place (net, instance_path, ".0.", id);
+  return place != NULL && follow_place (net, place, port, source);
+}
+
+const LoomType *
+loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port)
+{
   const LoomNetNode *node;
   LoomNetSource source;
 
   g_return_val_if_fail (net != NULL, NULL);
 
-  id = g_hash_table_lookup (net->ids, GSIZE_TO_POINTER (serial));
-  if (id == NULL)
-    return NULL;
-  place = find_place (net, instance_path, ".", id);
-  if (place == NULL)
-    place = find_place (net, instance_path, ".0.", id);
-  if (place == NULL || !follow_place (net, place, port, &source))
+  if (!loom_net_source_of (net, instance_path, serial, port, &source))
     return NULL;
   node = loom_net_node (net, source.node);
   return node->typed && is_there (net, &source) ? node->output + source.output : NULL;

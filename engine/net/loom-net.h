@@ -110,6 +110,18 @@ char *loom_net_symbols (const LoomNet *net);
  * repeated node gives its last copy's, as its wires do. instance_path is NULL or "" at the root; a repeated module may
  * be named without its copy number, which means the first one. NULL where unknown. */
 const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port);
+/* The node's output that stands behind it; FALSE where unknown. */
+gboolean loom_net_source_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port,
+                             LoomNetSource *source);
+
+/* What the dimensions of tensors are called: B the batch, T time; C, D, H, W and L where a layer that reads or makes
+ * the tensor says so (LoomPortSpec.axes), carried on by layers that keep the shape. */
+typedef struct
+{
+  char name[LOOM_SHAPE_MAX_RANK]; /* one letter a dimension; '\0': it has none */
+} LoomNetAxes;
+/* Of every output, in the order of nodes and of their outputs. (transfer full) */
+GPtrArray *loom_net_axes_new (const LoomNet *net); /* LoomNetAxes[n_outputs] each */
 
 /* ---- lowering --------------------------------------------------------- */
 

@@ -14,15 +14,15 @@ const char *const loom_op_norm_buffers[] = { "running_mean", "running_var", "num
     NULL                                                                                                               \
   }
 const LoomPortSpec loom_op_port_norm_signals[] = {
-  { "input", "Sequences [batch, channels, length]." },
+  { "input", "Sequences [batch, channels, length].", .axes = "BCL" },
   TIES,
 };
 const LoomPortSpec loom_op_port_norm_images[] = {
-  { "input", "Images [batch, channels, height, width]." },
+  { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
   TIES,
 };
 const LoomPortSpec loom_op_port_norm_volumes[] = {
-  { "input", "Volumes [batch, channels, depth, height, width]." },
+  { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
   TIES,
 };
 

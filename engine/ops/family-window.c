@@ -2,15 +2,15 @@
 #include "engine/ops/op-layers.h"
 
 const LoomPortSpec loom_op_port_signals[] = {
-  { "input", "Sequences [batch, channels, length]." },
+  { "input", "Sequences [batch, channels, length].", .axes = "BCL" },
   { NULL },
 };
 const LoomPortSpec loom_op_port_images[] = {
-  { "input", "Images [batch, channels, height, width]." },
+  { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
   { NULL },
 };
 const LoomPortSpec loom_op_port_volumes[] = {
-  { "input", "Volumes [batch, channels, depth, height, width]." },
+  { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
   { NULL },
 };
 

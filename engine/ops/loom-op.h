@@ -107,6 +107,7 @@ typedef struct
   const char *name; /* PyTorch's argument name; "out" for a single output */
   const char *doc;
   LoomPortFlags flags;
+  const char *axes; /* what each dimension is called, a letter each, where the operator fixes it: "BCHW"; or NULL */
 } LoomPortSpec;
 
 /* A configuration for the generic tests: inputs' types and a node's parameters. */

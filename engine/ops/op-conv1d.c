@@ -2,7 +2,7 @@
 #include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Sequences [batch, channels, length]." },
+  { "input", "Sequences [batch, channels, length].", .axes = "BCL" },
   { "weight", "Ties the kernels to another tensor [out, in / groups, length].", LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },

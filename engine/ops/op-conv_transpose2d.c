@@ -2,7 +2,7 @@
 #include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Images [batch, channels, height, width]." },
+  { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
   { "weight", "Ties the kernels to another tensor [in, out / groups, height, width].", LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },

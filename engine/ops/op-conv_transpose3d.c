@@ -2,7 +2,7 @@
 #include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Volumes [batch, channels, depth, height, width]." },
+  { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
   { "weight", "Ties the kernels to another tensor [in, out / groups, depth, height, width].", LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },

@@ -8,6 +8,7 @@
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-cost.h"
+#include "ui/drawing/draw-types.h"
 
 const StudioTheme *
 studio_canvas_theme (StudioCanvas *self)
@@ -50,15 +51,27 @@ studio_canvas_icon (StudioCanvas *self, const char *name)
   return icon;
 }
 
+/* At the lower left: what bars are shares of, and above it how types are drawn. */
 static void
-snapshot_legend (StudioCanvas *self, GtkSnapshot *snapshot, const StudioScene *scene)
+snapshot_legends (StudioCanvas *self, GtkSnapshot *snapshot, const StudioScene *scene)
 {
-  PangoLayout *text = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
-  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, self->view.width, self->view.height));
+  PangoContext *context = gtk_widget_get_pango_context (GTK_WIDGET (self));
+  double y = self->view.height - 12;
+  cairo_t *cr;
 
-  studio_draw_cost_legend (cr, scene, self->measure, 12, self->view.height - 12, studio_canvas_theme (self), text);
+  if (self->presentation || scene->n_items == 0 || (self->measure == STUDIO_MEASURE_NONE && !self->types_legend))
+    return;
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, self->view.width, self->view.height));
+  if (self->measure != STUDIO_MEASURE_NONE)
+    {
+      PangoLayout *text = studio_small_text_new (context, "");
+
+      y -= studio_draw_cost_legend (cr, scene, self->measure, 12, y, studio_canvas_theme (self), text) + 6;
+      g_object_unref (text);
+    }
+  if (self->types_legend)
+    studio_draw_types_legend (cr, scene, 12, y, studio_canvas_theme (self), context);
   cairo_destroy (cr);
-  g_object_unref (text);
 }
 
 /* The lines that a dragged card has come onto. */
@@ -154,8 +167,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       gtk_widget_snapshot_child (widget, child, snapshot);
 
   studio_canvas_snapshot_marks (self, snapshot);
-  if (self->measure != STUDIO_MEASURE_NONE && !self->presentation && scene->n_items > 0)
-    snapshot_legend (self, snapshot, scene);
+  snapshot_legends (self, snapshot, scene);
   snapshot_shape (self, snapshot, &all);
   if (gesture->state == STUDIO_GESTURE_WIRING && gesture->fixed_item < scene->n_items)
     {

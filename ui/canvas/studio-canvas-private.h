@@ -36,6 +36,9 @@ struct _StudioCanvas
   } flight;
   gboolean presentation;
   gboolean right_angles;               /* of wires */
+  StudioShapes shapes;                 /* how they are written on wires */
+  gboolean types_legend;               /* shown at the lower left */
+  char **devices;                      /* of this machine; NULL: not known yet */
   gboolean bare;                       /* no dots */
   GHashTable *times;                   /* path → double *, seconds; NULL where nothing was measured */
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */

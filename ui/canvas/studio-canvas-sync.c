@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/scene/studio-copies.h"
+#include "ui/scene/studio-shapes.h"
 
 gboolean
 studio_canvas_is_selected_cb (guint64 serial, gpointer data)
@@ -146,6 +148,8 @@ sync_scene (StudioCanvas *self)
 
   self->stale = FALSE;
   studio_routes_set_right_angles (scene->routes, self->right_angles);
+  studio_scene_set_shapes (scene, self->shapes);
+  studio_scene_mark_away (scene, (const char *const *)self->devices);
   self->shift_dx = self->shift_dy = 0;
   studio_canvas_forget_moving (self);
   if (is_much_new (self, scene))

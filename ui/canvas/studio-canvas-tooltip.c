@@ -57,6 +57,20 @@ add_costs (GString *markup, const StudioScene *scene, const StudioItem *item)
 }
 
 static void
+add_device (GString *markup, const StudioItem *item)
+{
+  g_autofree char *line = NULL;
+
+  if (item->badge == NULL)
+    return;
+  line = g_strdup_printf (item->is_away
+                              ? _ ("Computes on %s, which is not on this machine: the graph trains where it is.")
+                              : _ ("Computes on %s."),
+                          item->badge);
+  add_line (markup, line);
+}
+
+static void
 describe_card (GString *markup, const StudioScene *scene, const StudioItem *item, double zoom)
 {
   const char *formula = item->op != NULL ? item->op->formula : NULL;
@@ -76,6 +90,7 @@ describe_card (GString *markup, const StudioScene *scene, const StudioItem *item
     if (item->output[p].typed)
       add_type (markup, TRUE, &item->output[p].type);
   add_costs (markup, scene, item);
+  add_device (markup, item);
   if (item->waits_for != NULL)
     {
       g_autofree char *waits = g_strdup_printf (_ ("Has no shape before “%s” is mended."), item->waits_for);
@@ -106,6 +121,8 @@ describe_link (GString *markup, const StudioScene *scene, const StudioLink *link
 
   add_title (markup, ends);
   add_type (markup, link->typed, &link->type);
+  if (link->copy_doc != NULL)
+    add_line (markup, link->copy_doc);
 }
 
 /* Describes what the button below a card would do. */

@@ -1,5 +1,6 @@
 /* The visible part of the canvas: zoom, fitting, and cards that are being moved. */
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/scene/studio-shapes.h"
 #include "ui/drawing/draw-card.h"
 
 void
@@ -163,6 +164,30 @@ studio_canvas_set_right_angles (StudioCanvas *self, gboolean on)
   self->right_angles = on;
   studio_routes_set_right_angles (studio_canvas_scene (self)->routes, on);
   studio_canvas_redraw_wires (self);
+}
+
+void
+studio_canvas_set_shapes (StudioCanvas *self, StudioShapes shapes)
+{
+  self->shapes = shapes;
+  studio_scene_set_shapes (studio_canvas_scene (self), shapes);
+  studio_canvas_redraw_wires (self);
+}
+
+void
+studio_canvas_set_devices (StudioCanvas *self, const char *const *devices)
+{
+  g_strfreev (self->devices);
+  self->devices = g_strdupv ((char **)devices);
+  self->stale = TRUE;
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+void
+studio_canvas_set_types_legend (StudioCanvas *self, gboolean on)
+{
+  self->types_legend = on;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 gboolean

@@ -188,6 +188,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->progress);
   g_hash_table_unref (self->views);
   g_hash_table_unref (self->disabled);
+  g_strfreev (self->devices);
   g_free (self->scope_path);
   g_free (self->lit);
   g_free (self->refusal);

@@ -85,6 +85,12 @@ void studio_canvas_look_at (StudioCanvas *self, double x, double y);
 /* Wires in right angles; else curved where nothing is in their way. */
 void studio_canvas_set_right_angles (StudioCanvas *self, gboolean on);
 gboolean studio_canvas_get_right_angles (StudioCanvas *self);
+/* How shapes are written on wires. */
+void studio_canvas_set_shapes (StudioCanvas *self, StudioShapes shapes);
+/* The devices of this machine, NULL-terminated; NULL: they are not known yet. */
+void studio_canvas_set_devices (StudioCanvas *self, const char *const *devices);
+/* Whether a legend says how wires of each type are drawn. */
+void studio_canvas_set_types_legend (StudioCanvas *self, gboolean on);
 /* In a presentation, Fit may enlarge up to 1.6 times, for the back row. */
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 

@@ -405,7 +405,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->path);
   h = mix (h, item->summary);
   h = mix (h, item->title);
-  h = mix (h, item->badge);
+  h = mix (h, item->badge) * 31 + item->is_away;
   h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
   h = h * 31 + item->flow * 2 + item->folded;
   h = h * 31 + item->frozen;
@@ -541,7 +541,8 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   if (description->len == 0)
     g_string_append (description, _ ("shape not known"));
   add_words (description, mark != NULL, "%s", mark);
-  add_words (description, item->badge != NULL, _ ("on %s"), item->badge);
+  add_words (description, item->badge != NULL, item->is_away ? _ ("on %s, which is not on this machine") : _ ("on %s"),
+             item->badge);
   add_words (description, item->muted, "%s", _ ("muted"));
   add_words (description, item->folded, "%s", _ ("collapsed"));
   add_words (description, item->frozen, "%s", _ ("frozen"));

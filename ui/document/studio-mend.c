@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/document/mend-private.h"
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/scene/studio-routes.h"
-
-#define MOST_MENDS  3
-#define MOST_INPUTS 16
 
 void
 studio_mend_free (StudioMend *mend)
@@ -25,21 +23,8 @@ studio_mend_free (StudioMend *mend)
   g_free (mend);
 }
 
-/* A faulty node, with what comes to it. */
-typedef struct
-{
-  StudioDocument *document;
-  const LoomNet *net;
-  const LoomNetNode *node;
-  const LoomFault *fault;
-  guint64 serial;
-  const LoomType *type[MOST_INPUTS];
-  guint n; /* inputs */
-  GPtrArray *mends;
-} Patient;
-
-static StudioMend *
-add (const Patient *patient, StudioMendKind kind, const char *port)
+StudioMend *
+mend_add (const MendPatient *patient, StudioMendKind kind, const char *port)
 {
   StudioMend *mend = g_new0 (StudioMend, 1);
 
@@ -89,10 +74,10 @@ node_of (const LoomOp *op, const char *attributes)
 
 /* Whether the faulty node takes what this one makes of its input. */
 static gboolean
-try_adapter (const Patient *patient, const LoomOp *op, const char *attributes, guint at, char **preview)
+try_adapter (const MendPatient *patient, const LoomOp *op, const char *attributes, guint at, char **preview)
 {
   g_autoptr (LoomElement) node = node_of (op, attributes);
-  const LoomType *type[MOST_INPUTS];
+  const LoomType *type[MEND_MOST_INPUTS];
   StudioFitAnswer made, taken = { .fit = STUDIO_FIT_NOT };
 
   memcpy (type, patient->type, sizeof type);
@@ -123,9 +108,9 @@ learns (const LoomOp *op)
 }
 
 static void
-try_op (const Patient *patient, const LoomOp *op, guint at)
+try_op (const MendPatient *patient, const LoomOp *op, guint at)
 {
-  const LoomType *beside[MOST_INPUTS];
+  const LoomType *beside[MEND_MOST_INPUTS];
   g_auto (GStrv) attributes = NULL;
   char number[12];
   guint n = 0;
@@ -134,14 +119,14 @@ try_op (const Patient *patient, const LoomOp *op, guint at)
     if (i != at && patient->type[i] != NULL)
       beside[n++] = patient->type[i];
   attributes = op->adapt (patient->type[at], beside, n);
-  for (guint i = 0; attributes[i] != NULL && patient->mends->len < MOST_MENDS; i++)
+  for (guint i = 0; attributes[i] != NULL && patient->mends->len < MEND_MOST; i++)
     {
       g_autofree char *preview = NULL;
       StudioMend *mend;
 
       if (!try_adapter (patient, op, attributes[i], at, &preview))
         continue;
-      mend = add (patient, STUDIO_MEND_INSERT, input_name (patient->node, at, number));
+      mend = mend_add (patient, STUDIO_MEND_INSERT, input_name (patient->node, at, number));
       mend->op = g_strdup (op->name);
       mend->value = g_strdup (attributes[i]);
       mend->label = g_strdup_printf (_ ("Insert %s"), op->name);
@@ -153,7 +138,7 @@ try_op (const Patient *patient, const LoomOp *op, guint at)
 
 /* Operators that only move numbers come before those that learn new ones. */
 static void
-try_adapters (const Patient *patient)
+try_adapters (const MendPatient *patient)
 {
   for (guint round = 0; round < 2; round++)
     for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
@@ -162,7 +147,7 @@ try_adapters (const Patient *patient)
 
         if ((*op)->adapt == NULL || learns (*op) != (round == 1))
           continue;
-        for (guint i = 0; i < patient->n && patient->mends->len == before && before < MOST_MENDS; i++)
+        for (guint i = 0; i < patient->n && patient->mends->len == before && before < MEND_MOST; i++)
           if (patient->type[i] != NULL)
             try_op (patient, *op, i);
       }
@@ -171,7 +156,7 @@ try_adapters (const Patient *patient)
 /* ---- another value ---------------------------------------------------------------- */
 
 static gboolean
-try_value (const Patient *patient, const LoomParamSpec *param, int value)
+try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
 {
   g_autoptr (LoomElement) node = loom_element_copy (patient->node->element);
   g_autofree char *text = g_strdup_printf ("%d", value), *shape = NULL;
@@ -185,7 +170,7 @@ try_value (const Patient *patient, const LoomParamSpec *param, int value)
   if (answer.fit != STUDIO_FIT_WELL || answer.n_outputs == 0)
     return FALSE;
   shape = loom_shape_to_string (&answer.output[0].shape);
-  mend = add (patient, STUDIO_MEND_SET, param->name);
+  mend = mend_add (patient, STUDIO_MEND_SET, param->name);
   mend->value = g_strdup (text);
   mend->label = g_strdup_printf (_ ("Set %s to %s"), param->name, text);
   mend->preview = g_strdup_printf (_ ("%s %s → %s gives %s"), param->name,
@@ -198,11 +183,11 @@ try_value (const Patient *patient, const LoomParamSpec *param, int value)
 
 /* A window that is too large may be made smaller, or the room for it larger. */
 static void
-try_values (const Patient *patient)
+try_values (const MendPatient *patient)
 {
   const LoomParamSpec *params = loom_op_params (patient->node->op, patient->node->element);
 
-  for (const LoomParamSpec *p = params; p != NULL && p->name != NULL && patient->mends->len < MOST_MENDS; p++)
+  for (const LoomParamSpec *p = params; p != NULL && p->name != NULL && patient->mends->len < MEND_MOST; p++)
     {
       const char *text = loom_element_get (patient->node->element, p->name);
       int now = text != NULL ? atoi (text) : 0;
@@ -235,7 +220,7 @@ same_scope (const LoomNetNode *a, const LoomNetNode *b)
 }
 
 static gboolean
-depends (const Patient *patient, guint on)
+depends (const MendPatient *patient, guint on)
 {
   LoomNetSource source = { .node = on };
   g_autofree gboolean *needed = loom_net_needed_for (patient->net, &source);
@@ -255,14 +240,14 @@ find_input (const LoomNetNode *node, const char *port)
   for (guint i = 0; i < n; i++)
     if (strcmp (node->input_spec[i].name, port) == 0)
       return i;
-  return MOST_INPUTS;
+  return MEND_MOST_INPUTS;
 }
 
 static void
-try_source (const Patient *patient, guint at, guint k, guint output)
+try_source (const MendPatient *patient, guint at, guint k, guint output)
 {
   const LoomNetNode *from = loom_net_node (patient->net, k);
-  const LoomType *type[MOST_INPUTS];
+  const LoomType *type[MEND_MOST_INPUTS];
   g_autofree char *name = loom_net_port_name (patient->net, k, output), *shape = NULL;
   StudioFitAnswer answer;
   StudioMend *mend;
@@ -274,7 +259,7 @@ try_source (const Patient *patient, guint at, guint k, guint output)
   if (answer.fit < STUDIO_FIT_UNKNOWN || (answer.fit == STUDIO_FIT_HINT) || depends (patient, k))
     return;
   shape = loom_shape_to_string (&from->output[output].shape);
-  mend = add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
+  mend = mend_add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
   mend->from = from->serial;
   mend->output = g_strdup (from->output_spec[output].name);
   mend->label = g_strdup_printf (_ ("Connect to %s"), name);
@@ -283,13 +268,13 @@ try_source (const Patient *patient, guint at, guint k, guint output)
 
 /* Outputs that nothing reads yet, the last in the order of computing first; for a target those of the data. */
 static void
-try_sources (const Patient *patient)
+try_sources (const MendPatient *patient)
 {
   guint n = loom_net_n_nodes (patient->net), at = find_input (patient->node, patient->fault->port);
   g_autoptr (GHashTable) read = g_hash_table_new (NULL, NULL);
   gboolean target;
 
-  if (at >= MOST_INPUTS || patient->node->input_spec == NULL)
+  if (at >= MEND_MOST_INPUTS || patient->node->input_spec == NULL)
     return;
   target = (patient->node->input_spec[0].flags & LOOM_PORT_VARIADIC) == 0
            && (patient->node->input_spec[at].flags & LOOM_PORT_TARGET);
@@ -302,7 +287,7 @@ try_sources (const Patient *patient)
           g_hash_table_add (read, GUINT_TO_POINTER (8 * source->node + source->output + 1));
       }
   for (guint round = 0; round < 2; round++)
-    for (guint i = n; i-- > 0 && patient->mends->len < MOST_MENDS;)
+    for (guint i = n; i-- > 0 && patient->mends->len < MEND_MOST;)
       {
         const LoomNetNode *from = loom_net_node (patient->net, i);
         gboolean is_data = from->op != NULL && from->op->role == LOOM_ROLE_DATASET;
@@ -310,7 +295,7 @@ try_sources (const Patient *patient)
         if (from == patient->node || !from->typed || is_data != (target ? round == 0 : round == 1)
             || !same_scope (from, patient->node))
           continue;
-        for (guint o = 0; o < MIN (from->n_outputs, 8) && patient->mends->len < MOST_MENDS; o++)
+        for (guint o = 0; o < MIN (from->n_outputs, 8) && patient->mends->len < MEND_MOST; o++)
           if (!g_hash_table_contains (read, GUINT_TO_POINTER (8 * i + o + 1)))
             try_source (patient, at, i, o);
       }
@@ -319,14 +304,14 @@ try_sources (const Patient *patient)
 /* ---- all ------------------------------------------------------------------------------ */
 
 static void
-try_value_asked (const Patient *patient)
+try_value_asked (const MendPatient *patient)
 {
   const LoomParamSpec *params = loom_op_params (patient->node->op, patient->node->element);
 
   for (const LoomParamSpec *p = params; p != NULL && p->name != NULL; p++)
     if (g_strcmp0 (p->name, patient->fault->port) == 0)
       {
-        StudioMend *mend = add (patient, STUDIO_MEND_ASK, p->name);
+        StudioMend *mend = mend_add (patient, STUDIO_MEND_ASK, p->name);
         g_autofree char *words = g_strdelimit (g_strdup (p->name), "_", ' ');
 
         mend->label = patient->node->op->role == LOOM_ROLE_DATASET && p == params
@@ -337,7 +322,7 @@ try_value_asked (const Patient *patient)
 }
 
 static gboolean
-meet (Patient *patient)
+meet (MendPatient *patient)
 {
   int at = patient->document->net_valid && patient->fault->node != NULL
                ? loom_net_find (patient->net, patient->fault->node)
@@ -347,7 +332,7 @@ meet (Patient *patient)
   /* A fault within a module is mended there, where it is seen. */
   if (patient->node == NULL || patient->node->op == NULL || patient->node->serial != patient->serial)
     return FALSE;
-  patient->n = MIN (patient->node->n_inputs, MOST_INPUTS);
+  patient->n = MIN (patient->node->n_inputs, MEND_MOST_INPUTS);
   for (guint i = 0; i < patient->n; i++)
     patient->type[i] = source_type (patient->net, &patient->node->input[i]);
   return TRUE;
@@ -357,12 +342,12 @@ GPtrArray *
 studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 serial)
 {
   g_autofree char *own = studio_document_own_fix (fault, serial, self);
-  Patient patient = { .document = self, .net = self->net, .fault = fault, .serial = serial };
+  MendPatient patient = { .document = self, .net = self->net, .fault = fault, .serial = serial };
 
   patient.mends = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_mend_free);
   if (own != NULL)
     {
-      StudioMend *mend = add (&patient, STUDIO_MEND_FIX, fault->port);
+      StudioMend *mend = mend_add (&patient, STUDIO_MEND_FIX, fault->port);
 
       mend->label = g_steal_pointer (&own);
       mend->preview = g_strdup (fault->fix);
@@ -371,9 +356,13 @@ studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 ser
     return patient.mends;
   if (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
     {
+      mend_try_swap (&patient);
       try_values (&patient);
       try_adapters (&patient);
     }
+  else if (fault->code == LOOM_ERROR_CYCLE
+           || (fault->code == LOOM_ERROR_PORT && !fault->is_todo && patient.mends->len == 0))
+    mend_try_cuts (&patient);
   else if (fault->is_todo && fault->code == LOOM_ERROR_PORT && fault->port != NULL)
     try_sources (&patient);
   else if (fault->is_todo && fault->port != NULL)
@@ -417,6 +406,12 @@ studio_document_apply_mend (StudioDocument *self, const StudioMend *mend)
       return TRUE;
     case STUDIO_MEND_CONNECT:
       return studio_document_connect (self, mend->from, mend->output, mend->node, mend->port, NULL) != 0;
+    case STUDIO_MEND_CUT:
+      return mend_cut (self, mend);
+    case STUDIO_MEND_SWAP:
+      return mend_swap (self, mend);
+    case STUDIO_MEND_OPEN:
+      return studio_document_reveal (self, mend->value);
     case STUDIO_MEND_FIX:
     case STUDIO_MEND_ASK:
       break;

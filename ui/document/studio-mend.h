@@ -13,6 +13,9 @@ typedef enum
   STUDIO_MEND_INSERT,  /* a node on the wire into the port */
   STUDIO_MEND_SET,     /* another value of a parameter */
   STUDIO_MEND_CONNECT, /* a wire from a port that fits */
+  STUDIO_MEND_CUT,     /* a wire too many goes */
+  STUDIO_MEND_SWAP,    /* two wires of the node change places */
+  STUDIO_MEND_OPEN,    /* what is wrong stands within the module: its inside is shown */
   STUDIO_MEND_ASK      /* a value that only the user knows */
 } StudioMendKind;
 
@@ -21,11 +24,11 @@ typedef struct
   StudioMendKind kind;
   char *label;   /* of a button: "Insert flatten" */
   char *preview; /* "B × 1 × 28 × 28 → flatten → B × 784" */
-  guint64 node;  /* the faulty one */
-  char *port;    /* its input (INSERT, CONNECT) or parameter (SET, ASK) */
-  char *value;   /* SET: the parameter's; INSERT: "NAME=VALUE …" */
+  guint64 node;  /* the faulty one, or the one that is to blame */
+  char *port;    /* its input (INSERT, CONNECT, SWAP) or parameter (SET, ASK) */
+  char *value;   /* SET: the parameter's; INSERT: "NAME=VALUE …"; SWAP: the other input; OPEN: a path */
   char *op;      /* INSERT */
-  guint64 from;  /* CONNECT: the other node and its output */
+  guint64 from;  /* CONNECT: the other node and its output; CUT: the wire */
   char *output;
 } StudioMend;
 

@@ -450,7 +450,11 @@ studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const S
       int badge_width, badge_height;
 
       pango_layout_get_pixel_size (t->badge, &badge_width, &badge_height);
-      put (t->badge, right_end (item) - badge_width, y + (h - badge_height) / 2.0, &theme->dim, data);
+      put (t->badge, right_end (item) - badge_width, y + (h - badge_height) / 2.0,
+           item->is_away         ? &theme->advice
+           : item->badge != NULL ? &theme->accent
+                                 : &theme->dim,
+           data);
     }
   if (item->folded)
     return;

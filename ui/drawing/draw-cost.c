@@ -32,7 +32,7 @@ studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item,
   pango_cairo_show_layout (cr, text);
 }
 
-void
+double
 studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
                          const StudioTheme *theme, PangoLayout *text)
 {
@@ -48,4 +48,5 @@ studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure me
   cairo_move_to (cr, x + 46, y + 4);
   studio_color_set (&theme->text, cr);
   pango_cairo_show_layout (cr, text);
+  return h + 8;
 }

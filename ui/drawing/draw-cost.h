@@ -12,8 +12,8 @@ G_BEGIN_DECLS
  * small layout; it is changed. NULL: the bar alone. */
 void studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure,
                        double width, double height, double radius, const StudioTheme *theme, PangoLayout *text);
-/* The legend of bars and numbers, with its lower left corner at (x, y). */
-void studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
-                              const StudioTheme *theme, PangoLayout *text);
+/* The legend of bars and numbers, with its lower left corner at (x, y); returns its height. */
+double studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
+                                const StudioTheme *theme, PangoLayout *text);
 
 G_END_DECLS

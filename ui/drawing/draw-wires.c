@@ -38,23 +38,30 @@ studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view
 }
 
 /* Two thin lines beside each other: the wide one, hollowed by the background. */
+void
+studio_stroke_line (cairo_t *cr, StudioLine line, const StudioColor *color, const StudioColor *background, double width)
+{
+  studio_color_set (color, cr);
+  if (line == STUDIO_LINE_DOUBLE)
+    {
+      studio_line_apply (line, cr, width * 2.2);
+      cairo_stroke_preserve (cr);
+      studio_color_set (background, cr);
+      cairo_set_line_width (cr, width * 0.8);
+      cairo_stroke (cr);
+      return;
+    }
+  studio_line_apply (line, cr, width);
+  cairo_stroke (cr);
+}
+
 static void
 stroke_link (cairo_t *cr, const StudioLink *link, const StudioTheme *theme, double width, gboolean selected)
 {
   StudioLine line = link->typed ? studio_dtype_line (link->type.dtype) : STUDIO_LINE_SOLID;
 
-  studio_color_set (selected ? &theme->accent : studio_theme_wire (theme, link), cr);
-  if (line == STUDIO_LINE_DOUBLE)
-    {
-      studio_line_apply (line, cr, width * 2.2);
-      cairo_stroke_preserve (cr);
-      studio_color_set (&theme->background, cr);
-      cairo_set_line_width (cr, width * 0.8);
-      cairo_stroke (cr);
-      return;
-    }
-  studio_line_apply (line, cr, selected ? width * 1.6 : width);
-  cairo_stroke (cr);
+  studio_stroke_line (cr, line, selected ? &theme->accent : studio_theme_wire (theme, link), &theme->background,
+                      selected && line != STUDIO_LINE_DOUBLE ? width * 1.6 : width);
 }
 
 /* A mark for a wire that a card refuses, so that red is not the only sign. */
@@ -69,6 +76,32 @@ fault_mark (cairo_t *cr, const StudioTheme *theme, double x, double y)
   cairo_rectangle (cr, x - 1, y - 5, 2, 6);
   cairo_rectangle (cr, x - 1, y + 3, 2, 2);
   cairo_fill (cr);
+}
+
+/* Where a tensor changes devices: a gate across the wire, which is seen where words have no room. */
+static void
+copy_mark (cairo_t *cr, const StudioTheme *theme, const StudioRoute *route, const StudioView *view)
+{
+  double x0, y0, x1, y1, length;
+
+  studio_route_at (route, 0.48, &x0, &y0);
+  studio_route_at (route, 0.52, &x1, &y1);
+  studio_view_to_screen (view, x0, y0, &x0, &y0);
+  studio_view_to_screen (view, x1, y1, &x1, &y1);
+  length = hypot (x1 - x0, y1 - y0);
+  if (length <= 0)
+    return;
+  cairo_save (cr);
+  cairo_translate (cr, (x0 + x1) / 2, (y0 + y1) / 2);
+  cairo_rotate (cr, atan2 (y1 - y0, x1 - x0));
+  studio_color_set (&theme->background, cr);
+  cairo_rectangle (cr, -3, -8, 6, 16);
+  cairo_fill (cr);
+  studio_color_set (&theme->accent, cr);
+  cairo_rectangle (cr, -4, -8, 2, 16);
+  cairo_rectangle (cr, 2, -8, 2, 16);
+  cairo_fill (cr);
+  cairo_restore (cr);
 }
 
 void
@@ -120,6 +153,8 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
         for (guint k = 0; k < link->n_points; k++)
           studio_draw_point (cr, &link->point[k], view, theme,
                              selected ? &theme->accent : studio_theme_wire (theme, link), FALSE);
+        if (link->copy != NULL)
+          copy_mark (cr, theme, &route[i], view);
         if (link->fault && view->zoom >= STUDIO_ZOOM_PILLS)
           {
             double x, y, sx, sy;
@@ -190,7 +225,16 @@ draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const 
   cairo_save (cr);
   cairo_translate (cr, floor (sx), floor (sy));
   cairo_scale (cr, view->zoom, view->zoom);
+  if (link->copy != NULL && pill->form != STUDIO_PILL_LINE)
+    radius = 8;
   studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &theme->background, 1, &theme->pill);
+  if (link->copy != NULL)
+    {
+      StudioColor tint = theme->accent;
+
+      tint.alpha = theme->dark ? 0.22f : 0.12f;
+      studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &tint, 1.5, &theme->accent);
+    }
   cairo_move_to (cr, floor ((pill->rect.width - w) / 2), 2);
   studio_color_set (link->fault ? &theme->error : &theme->dim, cr);
   pango_cairo_show_layout (cr, layout);
@@ -201,7 +245,7 @@ static const StudioPill *
 pills_of (const StudioScene *scene, PillTexts *texts)
 {
   /* Another font, or another size of it, is another serial. */
-  guint key = pango_context_get_serial (texts->context) ^ GPOINTER_TO_UINT (texts->context);
+  guint key = pango_context_get_serial (texts->context) ^ GPOINTER_TO_UINT (texts->context) ^ (guint)scene->shapes << 1;
 
   return studio_scene_pills (scene, key, pill_size, texts);
 }

@@ -13,6 +13,9 @@ typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
 /* The curve as the path, in screen pixels. */
 void studio_curve_path (cairo_t *cr, const StudioCurve *curve, const StudioView *view);
 void studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view);
+/* Strokes the path, and lets go of it. */
+void studio_stroke_line (cairo_t *cr, StudioLine line, const StudioColor *color, const StudioColor *background,
+                         double width);
 /* Wires that cross the view. hidden: one whose end is being dragged, or 0. is_selected may be NULL. */
 void studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                         guint64 hidden, StudioIsSelected is_selected, gpointer data);

@@ -1,7 +1,7 @@
 /* Colours and line patterns of graphs.
  *
- * A type is told by its pattern as well as by its colour; the colours are at least
- * 5.5:1 on the window's background. */
+ * A type is told by its pattern as well as by its colour: families share a colour (floats of two bytes, whole numbers),
+ * and no two types share a pattern. The colours are at least 5.5:1 on the window's background. */
 #include "ui/drawing/studio-theme.h"
 
 #include <string.h>
@@ -19,10 +19,10 @@ static const struct
   [LOOM_F64] = { { "#0b6e69", "#5bc8af" }, STUDIO_LINE_DOUBLE },
   [LOOM_F32] = { { "#1a5fb4", "#99c1f1" }, STUDIO_LINE_SOLID },
   [LOOM_F16] = { { "#813d9c", "#dc8add" }, STUDIO_LINE_LONG_DASH },
-  [LOOM_BF16] = { { "#813d9c", "#dc8add" }, STUDIO_LINE_LONG_DASH },
+  [LOOM_BF16] = { { "#813d9c", "#dc8add" }, STUDIO_LINE_SHORT_DASH },
   [LOOM_I64] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOTS },
-  [LOOM_I32] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOTS },
-  [LOOM_U8] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOTS },
+  [LOOM_I32] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOT_PAIRS },
+  [LOOM_U8] = { { "#a34800", "#ffa348" }, STUDIO_LINE_WIDE_DOTS },
   [LOOM_BOOL] = { { "#5e5c64", "#c0bfbc" }, STUDIO_LINE_DASH_DOT },
 };
 
@@ -111,29 +111,26 @@ studio_dtype_line (LoomDType dtype)
   return types[dtype].line;
 }
 
+/* Lengths of dashes and gaps, in widths of the line. */
+static const struct
+{
+  double length[6];
+  int n;
+} dashes[STUDIO_N_LINES] = {
+  [STUDIO_LINE_LONG_DASH] = { { 7, 3 }, 2 }, [STUDIO_LINE_SHORT_DASH] = { { 3, 2 }, 2 },
+  [STUDIO_LINE_DOTS] = { { 1, 2 }, 2 },      [STUDIO_LINE_DOT_PAIRS] = { { 1, 1.5, 1, 4 }, 4 },
+  [STUDIO_LINE_WIDE_DOTS] = { { 1, 5 }, 2 }, [STUDIO_LINE_DASH_DOT] = { { 5, 2, 1, 2 }, 4 },
+};
+
 void
 studio_line_apply (StudioLine line, cairo_t *cr, double width)
 {
-  const double dash[] = { 6 * width, 3 * width }, dots[] = { width, 2 * width };
-  const double dash_dot[] = { 5 * width, 2 * width, width, 2 * width };
+  double dash[G_N_ELEMENTS (dashes[0].length)];
 
+  for (int i = 0; i < dashes[line].n; i++)
+    dash[i] = dashes[line].length[i] * width;
   cairo_set_line_width (cr, width);
-  switch (line)
-    {
-    case STUDIO_LINE_LONG_DASH:
-      cairo_set_dash (cr, dash, G_N_ELEMENTS (dash), 0);
-      break;
-    case STUDIO_LINE_DOTS:
-      cairo_set_dash (cr, dots, G_N_ELEMENTS (dots), 0);
-      break;
-    case STUDIO_LINE_DASH_DOT:
-      cairo_set_dash (cr, dash_dot, G_N_ELEMENTS (dash_dot), 0);
-      break;
-    case STUDIO_LINE_SOLID:
-    case STUDIO_LINE_DOUBLE:
-      cairo_set_dash (cr, NULL, 0, 0);
-      break;
-    }
+  cairo_set_dash (cr, dash, dashes[line].n, 0);
 }
 
 const StudioColor *

@@ -29,11 +29,34 @@ in_two_lines (char **word)
   return g_string_free (s, FALSE);
 }
 
+/* A copy stands behind the shape: on its line, on a line of its own, or in words below each other. */
+static char *
+with_copy (char **part, StudioPillForm form)
+{
+  const char *bytes = part[2] != NULL ? part[2] : "";
+  g_auto (GStrv) word = NULL, way = NULL;
+  g_autofree char *shape = NULL;
+
+  if (form != STUDIO_PILL_COLUMN)
+    return g_strconcat (part[0], form == STUDIO_PILL_LINE ? " · " : "\n", part[1], bytes[0] != '\0' ? " · " : "", bytes,
+                        NULL);
+  word = g_strsplit (part[0], " × ", -1);
+  way = g_strsplit (part[1], " → ", 2);
+  shape = g_strjoinv ("\n", word);
+  return g_strconcat (shape, "\n", way[0], " →\n", way[1], bytes[0] != '\0' ? "\n" : "", bytes, NULL);
+}
+
 char *
 studio_pill_text (const char *label, StudioPillForm form)
 {
   g_auto (GStrv) word = NULL;
 
+  if (strchr (label, '\t') != NULL)
+    {
+      g_auto (GStrv) part = g_strsplit (label, "\t", 3);
+
+      return with_copy (part, form);
+    }
   if (form == STUDIO_PILL_LINE)
     return g_strdup (label);
   word = g_strsplit (label, " × ", -1);
@@ -259,6 +282,8 @@ is_said (const Places *self, guint link, const StudioPill *pill)
   const StudioLink *own = &self->scene->link[link];
   guint other = self->scene->item[own->from].output[own->output].link;
 
+  if (own->copy != NULL)
+    return FALSE;
   for (guint seen = 0; other != STUDIO_NO_ITEM && other < link && seen < MOST_SAID;
        other = self->scene->link[other].next_out)
     {

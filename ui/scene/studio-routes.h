@@ -53,7 +53,8 @@ typedef struct
   StudioRect rect; /* of width 0: there is no room, or it stands on another wire of its output, which runs here, too */
 } StudioPill;
 
-/* NULL where a label has no such form. (transfer full) */
+/* label: a shape and, where its tensor is copied to another device, behind tabulators the way and the bytes. NULL where
+ * it has no such form. (transfer full) */
 char *studio_pill_text (const char *label, StudioPillForm form);
 /* The size of a label in a form, in canvas units; FALSE where it has none. */
 typedef gboolean (*StudioPillSize) (const char *label, StudioPillForm form, double *width, double *height,

@@ -7,8 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
+#include "ui/scene/studio-shapes.h"
 
 /* The port of this name that ties one of the operator's weights, or NULL. */
 static const LoomPortSpec *
@@ -27,6 +29,7 @@ typedef struct
   GHashTable *by_id;
   gboolean plain;      /* without figures */
   GHashTable *insides; /* module name → figure */
+  GPtrArray *axes;     /* of the net's outputs; NULL without a net */
   GHashTable *wide;    /* of items with many inputs: a table of port names to indices + 1 */
 } Build;
 
@@ -148,6 +151,16 @@ scoped_path (const char *scope_path, const LoomElement *node, const char *id)
   return g_steal_pointer (&path);
 }
 
+/* Gives an output what the net knows about it. */
+static void
+type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomNetSource *source)
+{
+  port->typed = TRUE;
+  port->type = loom_net_node (net, source->node)->output[source->output];
+  port->source = *source;
+  port->axes = ((const LoomNetAxes *)g_ptr_array_index (build->axes, source->node))[source->output];
+}
+
 static void
 add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomElement *e,
           const LoomNet *net, StudioItem *item)
@@ -208,23 +221,16 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
 
   if (node != NULL && node->op == item->op && node->typed)
     for (guint i = 0; i < outputs->len && i < node->n_outputs; i++)
-      {
-        StudioPort *port = &g_array_index (outputs, StudioPort, i);
-
-        port->typed = TRUE;
-        port->type = node->output[i];
-      }
+      type_port (build, net, &g_array_index (outputs, StudioPort, i), &(LoomNetSource){ item->order, i });
   else if (node == NULL && net != NULL)
     for (guint i = 0; i < outputs->len; i++)
       {
         StudioPort *port = &g_array_index (outputs, StudioPort, i);
-        const LoomType *type = loom_net_type_of (net, scope_path, item->serial, port->name);
+        LoomNetSource source;
 
-        if (type != NULL)
-          {
-            port->typed = TRUE;
-            port->type = *type;
-          }
+        if (loom_net_type_of (net, scope_path, item->serial, port->name) != NULL
+            && loom_net_source_of (net, scope_path, item->serial, port->name, &source))
+          type_port (build, net, port, &source);
       }
   /* Inference did not reach the node, so its formula is not known. */
   const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
@@ -601,6 +607,24 @@ add_annotations (StudioScene *scene, const LoomElement *scope)
       }
 }
 
+static gint64
+batch_of (const LoomGraph *graph)
+{
+  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  const char *text = train != NULL ? loom_element_get (train, "batch_size") : NULL;
+
+  return text != NULL ? MAX (g_ascii_strtoll (text, NULL, 10), 0) : 0;
+}
+
+static const char *
+device_of (const LoomGraph *graph)
+{
+  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
+
+  return device != NULL ? device : "cpu";
+}
+
 static StudioScene *
 scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
            const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain)
@@ -612,6 +636,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
                   .by_id = g_hash_table_new (g_str_hash, g_str_equal),
                   .plain = plain,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
+                  .axes = net != NULL ? loom_net_axes_new (net) : NULL,
                   .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   guint n = loom_element_n_children (scope), k = 0;
 
@@ -622,6 +647,8 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
   scene->routes = studio_routes_new ();
   scene->flow = studio_flow_of (scope, &scene->flow_stated);
+  scene->batch = batch_of (graph);
+  scene->device = g_strdup (device_of (graph));
   for (guint i = 0; i < n; i++)
     {
       const LoomElement *e = loom_element_child (scope, i);
@@ -668,10 +695,11 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       out->link = in->link = i;
       link->typed = out->typed;
       link->type = out->type;
+      link->axes = out->axes;
       in->typed = out->typed;
       in->type = out->type;
-      if (link->typed)
-        link->label = loom_shape_to_string (&link->type.shape);
+      in->axes = out->axes;
+      studio_link_relabel (scene, link);
     }
   if (faults != NULL)
     add_faults (&build, scope_path, faults, fix, data);
@@ -684,7 +712,10 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
                     && strcmp (to->fault_port, to->input[link->input].name) == 0;
     }
   if (net != NULL)
-    add_waits (scene);
+    {
+      studio_scene_add_devices (scene, net);
+      add_waits (scene);
+    }
   add_places (scene, scope);
   add_hanging (&build, scope);
   add_annotations (scene, scope);
@@ -695,6 +726,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
 
   g_ptr_array_unref (build.inputs);
   g_ptr_array_unref (build.outputs);
+  g_clear_pointer (&build.axes, g_ptr_array_unref);
   g_hash_table_unref (build.by_id);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
@@ -742,6 +774,8 @@ studio_scene_free (StudioScene *scene)
   for (guint i = 0; i < scene->n_links; i++)
     {
       g_free (scene->link[i].label);
+      g_free (scene->link[i].copy);
+      g_free (scene->link[i].copy_doc);
       g_free (scene->link[i].point);
     }
   for (guint i = 0; i < scene->n_annotations; i++)
@@ -750,6 +784,7 @@ studio_scene_free (StudioScene *scene)
       g_free (scene->annotation[i].color);
     }
   g_free (scene->annotation);
+  g_free (scene->device);
   g_free (scene->item);
   g_free (scene->link);
   g_hash_table_unref (scene->by_serial);

@@ -23,6 +23,8 @@ typedef struct
   guint link;        /* the first of them, whose next_out or next_in leads on; STUDIO_NO_ITEM */
   gboolean typed;
   LoomType type; /* of an output; an input has its wire's */
+  LoomNetAxes axes;
+  LoomNetSource source; /* where typed: the output of the net that the scene was made of */
 } StudioPort;
 
 /* Which way a graph runs, and so where a card's ports are: inputs at its left and outputs at its right, or inputs at
@@ -67,16 +69,17 @@ typedef struct
   gboolean is_placed;         /* by the file; else x and y wait for a layout (studio_layout_fill) */
   double hanging; /* height of what hangs on the card, its pins: below it, or beside it where it runs down */
   char *summary;
-  LoomCost costs;  /* of all nodes behind the card */
-  double seconds;  /* that they take, where it was measured */
-  double cost;     /* share of the whole net's operations, 0 … 1 */
-  char *title;     /* what the card shows as its name: the node's title, else its id */
-  gboolean folded; /* to its title alone */
-  gboolean frozen; /* its weights are not trained */
-  gboolean muted;  /* left out of what is computed */
-  char *badge;     /* device, where it is not the graph's; else NULL */
-  char *repeat;    /* "×4" or NULL */
-  guint order;     /* place in topological order; G_MAXUINT unknown */
+  LoomCost costs;   /* of all nodes behind the card */
+  double seconds;   /* that they take, where it was measured */
+  double cost;      /* share of the whole net's operations, 0 … 1 */
+  char *title;      /* what the card shows as its name: the node's title, else its id */
+  gboolean folded;  /* to its title alone */
+  gboolean frozen;  /* its weights are not trained */
+  gboolean muted;   /* left out of what is computed */
+  char *badge;      /* device, where it is not the run's; else NULL */
+  gboolean is_away; /* that device is not on this machine */
+  char *repeat;     /* "×4" or NULL */
+  guint order;      /* place in topological order; G_MAXUINT unknown */
   guint n_inputs, n_outputs;
   guint n_offered; /* inputs and, behind them, weights that a wire could tie: shown while one is drawn */
   StudioPort *input, *output;
@@ -84,10 +87,20 @@ typedef struct
   gboolean fault_is_warning;
   gboolean fault_is_todo; /* nothing is wrong, something is not there yet */
   StudioFaultPlace fault_place;
-  char *waits_for; /* the card whose fault leaves this one without a type; NULL */
+  double fault_width; /* of the bubble; 0: the card's */
+  char *waits_for;    /* the card whose fault leaves this one without a type; NULL */
   char *fault_port;
   char *fix; /* the button's label, or NULL */
 } StudioItem;
+
+/* How shapes are written on wires. */
+typedef enum
+{
+  STUDIO_SHAPES_SIZES,   /* "B × 1 × 28 × 28" */
+  STUDIO_SHAPES_NAMES,   /* "B × C=1 × H=28 × W=28" */
+  STUDIO_SHAPES_NUMBERS, /* "64 × 1 × 28 × 28", of a batch as <train> has it */
+  STUDIO_N_SHAPES
+} StudioShapes;
 
 typedef struct
 {
@@ -102,7 +115,10 @@ typedef struct
   gboolean typed;
   gboolean fault; /* the card it leads to blames this port */
   LoomType type;
-  char *label; /* shape, "B × 10" */
+  LoomNetAxes axes;
+  char *label;    /* shape, "B × 10", in the scene's form */
+  char *copy;     /* "cpu → cuda:0 · 3.1 MB", where its tensor is copied to another device; else NULL */
+  char *copy_doc; /* the same in sentences */
   guint n_points;
   StudioPoint *point; /* that the user led it through */
 } StudioLink;
@@ -123,6 +139,9 @@ typedef struct
 {
   StudioFlow flow;
   gboolean flow_stated; /* the file says so, and does not leave it at what is usual */
+  StudioShapes shapes;
+  gint64 batch; /* samples of a batch, as <train> has it; 0: it does not say */
+  char *device; /* of the run, as <train> has it */
   guint n_items, n_links, n_annotations;
   StudioItem *item;
   StudioLink *link;

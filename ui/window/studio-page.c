@@ -131,6 +131,7 @@ devices_cb (StudioPage *self)
     return;
   studio_run_panel_set_devices (self->run_panel, names);
   studio_inspector_set_devices (self->inspector, names);
+  studio_canvas_set_devices (self->canvas, names);
   studio_page_changed (self);
 }
 
@@ -179,6 +180,11 @@ make_menus (StudioPage *self)
                                            NULL,
                                            "win.wires::curved",
                                            "win.wires::right-angles",
+                                           NULL,
+                                           "win.shapes::sizes",
+                                           "win.shapes::names",
+                                           "win.shapes::numbers",
+                                           "win.types",
                                            NULL,
                                            "win.cost::none",
                                            "win.cost::parameters",

@@ -27,15 +27,28 @@ studio_settings_get_boolean (const char *key, gboolean otherwise)
   return error == NULL ? value : otherwise;
 }
 
+char *
+studio_settings_dup_string (const char *key)
+{
+  g_autoptr (GKeyFile) file = load ();
+  return g_key_file_get_string (file, GROUP, key, NULL);
+}
+
 void
-studio_settings_set_boolean (const char *key, gboolean value)
+studio_settings_set_string (const char *key, const char *value)
 {
   g_autoptr (GKeyFile) file = load ();
   g_autofree char *path = dup_path (), *folder = g_path_get_dirname (path);
-  g_autofree char *before = g_key_file_get_value (file, GROUP, key, NULL);
-  if (g_strcmp0 (before, value ? "true" : "false") == 0)
+  g_autofree char *before = g_key_file_get_string (file, GROUP, key, NULL);
+  if (g_strcmp0 (before, value) == 0)
     return;
-  g_key_file_set_boolean (file, GROUP, key, value);
+  g_key_file_set_string (file, GROUP, key, value);
   g_mkdir_with_parents (folder, 0700);
   g_key_file_save_to_file (file, path, NULL);
+}
+
+void
+studio_settings_set_boolean (const char *key, gboolean value)
+{
+  studio_settings_set_string (key, value ? "true" : "false");
 }

@@ -9,5 +9,8 @@ G_BEGIN_DECLS
 gboolean studio_settings_get_boolean (const char *key, gboolean otherwise);
 /* Writes only what is new. A state directory that cannot be written is no reason to disturb anybody. */
 void studio_settings_set_boolean (const char *key, gboolean value);
+/* NULL where there is none yet. (transfer full) */
+char *studio_settings_dup_string (const char *key);
+void studio_settings_set_string (const char *key, const char *value);
 
 G_END_DECLS

@@ -1,0 +1,131 @@
+/* What the dimensions of tensors are called.
+ *
+ * A layer over images fixes the names of its input's and output's dimensions (LoomPortSpec.axes), a symbol is its own
+ * name, and what keeps a shape keeps its names. Names go forward along the wires, and then backward to what such a
+ * layer reads: an input that a convolution takes is an image, though nothing at its node says so. */
+#include <string.h>
+
+#include "engine/net/net-private.h"
+
+static LoomNetAxes *
+axes_of (const GPtrArray *all, const LoomNetSource *source)
+{
+  return source->node != G_MAXUINT ? g_ptr_array_index (all, source->node) : NULL;
+}
+
+/* A symbol is a name; with a factor or another symbol it is none. */
+static char
+symbol_name (LoomDim dim)
+{
+  return dim.coef == 1 && dim.symbol[0] != '\0' && dim.symbol[1] == '\0' ? dim.symbol[0] : '\0';
+}
+
+/* Names what has no name yet; the letter of a dimension with a symbol is the symbol's. */
+static void
+name_all (LoomNetAxes *axes, const LoomShape *shape, const char *letters)
+{
+  if (letters == NULL || strlen (letters) != (gsize)shape->rank)
+    return;
+  for (int d = 0; d < shape->rank; d++)
+    if (axes->name[d] == '\0')
+      axes->name[d] = letters[d];
+}
+
+/* Shapes are kept by what computes each element by itself, and by layers and norms; what moves, cuts or multiplies
+ * tensors gives sizes another meaning, even where they are equal. */
+static gboolean
+keeps_axes (const LoomNetNode *n)
+{
+  return n->op != NULL
+         && (n->op->category == LOOM_CATEGORY_LAYERS || n->op->category == LOOM_CATEGORY_ACTIVATIONS
+             || n->op->scalar != 0 || n->op->role != LOOM_ROLE_NONE);
+}
+
+static void
+carry (const LoomType *from, const LoomNetAxes *names, const LoomType *to, LoomNetAxes *axes)
+{
+  if (from->shape.rank != to->shape.rank)
+    return;
+  for (int d = 0; d < to->shape.rank; d++)
+    if (axes->name[d] == '\0' && names->name[d] != '\0' && loom_dim_equal (from->shape.dim[d], to->shape.dim[d]))
+      axes->name[d] = names->name[d];
+}
+
+/* The type and names behind an input; NULL where it is not wired, not typed, or a weight. */
+static const LoomType *
+input_type (const LoomNet *net, const GPtrArray *all, const LoomNetNode *n, guint i, LoomNetAxes **axes)
+{
+  const LoomNetSource *source = &n->input[i];
+  const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+
+  if (from == NULL || !from->typed || source->output >= from->n_outputs)
+    return NULL;
+  *axes = axes_of (all, source) + source->output;
+  return &from->output[source->output];
+}
+
+static gboolean
+is_variadic (const LoomNetNode *n)
+{
+  return n->input_spec != NULL && n->input_spec[0].name != NULL && (n->input_spec[0].flags & LOOM_PORT_VARIADIC) != 0;
+}
+
+static void
+name_outputs (const LoomNet *net, const GPtrArray *all, guint i)
+{
+  const LoomNetNode *n = loom_net_node (net, i);
+  LoomNetAxes *own = g_ptr_array_index (all, i), *names;
+  const char *fixed = !is_variadic (n) && n->n_inputs > 0 ? n->input_spec[0].axes : NULL;
+
+  for (guint o = 0; n->typed && o < n->n_outputs; o++)
+    {
+      for (int d = 0; d < n->output[o].shape.rank; d++)
+        own[o].name[d] = symbol_name (n->output[o].shape.dim[d]);
+      name_all (&own[o], &n->output[o].shape, fixed);
+      /* Data sets of images are [B, C, H, W] by their definition. */
+      if (n->op->role == LOOM_ROLE_DATASET && n->output[o].shape.rank == 4)
+        name_all (&own[o], &n->output[o].shape, "BCHW");
+      for (guint k = 0; keeps_axes (n) && k < n->n_inputs; k++)
+        {
+          const LoomType *from = input_type (net, all, n, k, &names);
+
+          if (from != NULL)
+            carry (from, names, &n->output[o], &own[o]);
+        }
+    }
+}
+
+static void
+name_inputs (const LoomNet *net, const GPtrArray *all, guint i)
+{
+  const LoomNetNode *n = loom_net_node (net, i);
+  const LoomNetAxes *own = g_ptr_array_index (all, i);
+  LoomNetAxes *names;
+
+  for (guint k = 0; k < n->n_inputs; k++)
+    {
+      const LoomType *from = input_type (net, all, n, k, &names);
+
+      if (from == NULL)
+        continue;
+      if (!is_variadic (n))
+        name_all (names, &from->shape, n->input_spec[k].axes);
+      for (guint o = 0; n->typed && keeps_axes (n) && o < n->n_outputs; o++)
+        carry (&n->output[o], &own[o], from, names);
+    }
+}
+
+GPtrArray *
+loom_net_axes_new (const LoomNet *net)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
+  guint n = loom_net_n_nodes (net);
+
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (all, g_new0 (LoomNetAxes, MAX (loom_net_node (net, i)->n_outputs, 1)));
+  for (guint i = 0; i < n; i++)
+    name_outputs (net, all, i);
+  for (guint i = n; i-- > 0;)
+    name_inputs (net, all, i);
+  return all;
+}

@@ -1,0 +1,191 @@
+/* Remedies in wires: one too many goes, two change places. */
+#include "ui/document/mend-private.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/document/studio-document-private.h"
+
+/* The wires into a node, in the order of the file. */
+static GPtrArray *
+wires_into (const LoomElement *node)
+{
+  const LoomElement *scope = loom_element_parent (node);
+  const char *id = loom_element_get (node, "id");
+  GPtrArray *wires = g_ptr_array_new ();
+
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+      const char *to = loom_element_tag (e) == LOOM_TAG_WIRE ? loom_element_get (e, "to") : NULL;
+      g_autofree char *end = NULL, *port = NULL;
+
+      if (to != NULL && loom_end_split (to, &end, &port) && g_strcmp0 (end, id) == 0)
+        g_ptr_array_add (wires, e);
+    }
+  return wires;
+}
+
+/* The input that a wire leads to, or NULL where it is left out. */
+static char *
+dup_port (const LoomElement *wire)
+{
+  g_autofree char *id = NULL;
+  char *port = NULL;
+
+  loom_end_split (loom_element_get (wire, "to"), &id, &port);
+  return port;
+}
+
+static void
+offer_cut (const MendPatient *patient, const LoomElement *wire)
+{
+  StudioMend *mend = mend_add (patient, STUDIO_MEND_CUT, NULL);
+  const char *from = loom_element_get (wire, "from"), *to = loom_element_get (wire, "to");
+
+  mend->from = loom_element_serial (wire);
+  mend->label = g_strdup_printf (_ ("Remove the wire from %s"), from);
+  mend->preview = g_strdup_printf ("%s → %s", from, to);
+}
+
+/* Two wires into one input: the later one was drawn by mistake, so it is the first that is offered. */
+static void
+try_doubles (const MendPatient *patient, GPtrArray *wires)
+{
+  for (guint k = wires->len; k-- > 0 && patient->mends->len < MEND_MOST;)
+    {
+      g_autofree char *port = dup_port (wires->pdata[k]);
+
+      for (guint i = 0; i < wires->len; i++)
+        {
+          g_autofree char *other = dup_port (wires->pdata[i]);
+
+          if (i != k && g_strcmp0 (port, other) == 0)
+            {
+              offer_cut (patient, wires->pdata[k]);
+              break;
+            }
+        }
+    }
+}
+
+static double
+place_along (const LoomElement *scope, const char *id, gboolean down)
+{
+  const LoomElement *place = loom_scope_find_place (scope, id);
+  const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
+  const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
+
+  /* Rows wrap, so that what stands lower comes later. */
+  return (y != NULL ? g_ascii_strtod (y, NULL) : 0) * (down ? 1 : 1e4) + (x != NULL ? g_ascii_strtod (x, NULL) : 0);
+}
+
+/* A ring is opened where a wire leads backward on the canvas: such a wire is what one draws by mistake. */
+static void
+try_ring (const MendPatient *patient, GPtrArray *wires)
+{
+  const LoomElement *scope = loom_element_parent (patient->node->element), *back = NULL;
+  double farthest = 0;
+
+  for (guint k = 0; k < wires->len; k++)
+    {
+      const LoomElement *wire = wires->pdata[k];
+      g_autofree char *id = NULL, *port = NULL;
+      double way;
+
+      if (!loom_end_split (loom_element_get (wire, "from"), &id, &port))
+        continue;
+      way = place_along (scope, id, FALSE)
+            - place_along (scope, loom_element_get (patient->node->element, "id"), FALSE);
+      if (back == NULL || way > farthest)
+        {
+          back = wire;
+          farthest = way;
+        }
+    }
+  if (back != NULL)
+    offer_cut (patient, back);
+}
+
+void
+mend_try_cuts (const MendPatient *patient)
+{
+  g_autoptr (GPtrArray) wires = wires_into (patient->node->element);
+
+  if (patient->fault->code == LOOM_ERROR_CYCLE)
+    try_ring (patient, wires);
+  else
+    try_doubles (patient, wires);
+}
+
+/* ---- swapping ------------------------------------------------------------------ */
+
+void
+mend_try_swap (const MendPatient *patient)
+{
+  const LoomPortSpec *spec = patient->node->input_spec;
+
+  if (spec == NULL || spec[0].name == NULL || (spec[0].flags & LOOM_PORT_VARIADIC))
+    return;
+  for (guint a = 0; a < patient->n; a++)
+    for (guint b = a + 1; b < patient->n; b++)
+      {
+        const LoomType *type[MEND_MOST_INPUTS];
+        StudioFitAnswer answer;
+        StudioMend *mend;
+
+        if (patient->type[a] == NULL || patient->type[b] == NULL)
+          continue;
+        memcpy (type, patient->type, sizeof type);
+        type[a] = patient->type[b];
+        type[b] = patient->type[a];
+        studio_fit_ask (patient->node->element, type, patient->n, &answer);
+        studio_fit_answer_clear (&answer);
+        if (answer.fit != STUDIO_FIT_WELL)
+          continue;
+        mend = mend_add (patient, STUDIO_MEND_SWAP, spec[a].name);
+        mend->value = g_strdup (spec[b].name);
+        mend->label = g_strdup (_ ("Swap the wires"));
+        mend->preview = g_strdup_printf ("%s ⇄ %s", spec[a].name, spec[b].name);
+        return;
+      }
+}
+
+/* ---- applying ------------------------------------------------------------------ */
+
+gboolean
+mend_cut (StudioDocument *document, const StudioMend *mend)
+{
+  LoomElement *wire = loom_graph_by_serial (document->graph, mend->from);
+
+  if (wire == NULL)
+    return FALSE;
+  studio_document_begin (document, _ ("Remove wire"));
+  studio_document_remove_element (document, wire);
+  studio_document_end (document);
+  return TRUE;
+}
+
+gboolean
+mend_swap (StudioDocument *document, const StudioMend *mend)
+{
+  LoomElement *node = studio_document_node (document, mend->node);
+  g_autoptr (GPtrArray) wires = node != NULL ? wires_into (node) : NULL;
+
+  if (wires == NULL)
+    return FALSE;
+  studio_document_begin (document, _ ("Swap wires"));
+  for (guint i = 0; i < wires->len; i++)
+    {
+      g_autofree char *port = dup_port (wires->pdata[i]);
+      const char *other = g_strcmp0 (port, mend->port) == 0    ? mend->value
+                          : g_strcmp0 (port, mend->value) == 0 ? mend->port
+                                                               : NULL;
+      g_autofree char *to = other != NULL ? g_strdup_printf ("%s.%s", loom_element_get (node, "id"), other) : NULL;
+
+      if (to != NULL)
+        studio_document_put (document, wires->pdata[i], "to", to);
+    }
+  studio_document_end (document);
+  return TRUE;
+}

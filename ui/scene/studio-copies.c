@@ -1,0 +1,114 @@
+/* Where tensors change devices. What is copied, and how many bytes that are, says engine/net for the planner and for
+ * this alike; here it is brought to cards and wires, and into words. */
+#include "ui/scene/studio-copies.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/scene/studio-shapes.h"
+
+/* The reading that a wire stands for: of its tensor, by a node that is or stands within the card it leads to. The first
+ * one that is not shared says most. */
+static const LoomCopy *
+copy_of (const StudioScene *scene, const StudioLink *link, const LoomNet *net, const GArray *copies)
+{
+  const LoomNetSource *source = &scene->item[link->from].output[link->output].source;
+  const LoomCopy *found = NULL;
+
+  for (guint i = 0; link->typed && i < copies->len; i++)
+    {
+      const LoomCopy *c = &g_array_index (copies, LoomCopy, i);
+
+      if (c->source.node == source->node && c->source.output == source->output && (found == NULL || found->shared)
+          && studio_item_owns (&scene->item[link->to], loom_net_node (net, c->reader)->path))
+        found = c;
+    }
+  return found;
+}
+
+/* "cpu → cuda:0 · 3.1 MB" */
+static char *
+short_words (const LoomCopy *copy, const char *bytes)
+{
+  return copy->shared || bytes == NULL ? g_strdup_printf ("%s → %s", copy->from, copy->to)
+                                       : g_strdup_printf ("%s → %s · %s", copy->from, copy->to, bytes);
+}
+
+static char *
+long_words (const StudioScene *scene, const LoomNet *net, const LoomCopy *copy, const char *bytes)
+{
+  g_autofree char *name = loom_net_port_name (net, copy->source.node, copy->source.output);
+  GString *s = g_string_new (NULL);
+
+  g_string_append_printf (s, _ ("%1$s is copied from %2$s to %3$s."), name, copy->from, copy->to);
+  if (copy->shared)
+    {
+      g_string_append_c (s, '\n');
+      g_string_append (s, _ ("Another wire has brought it there already: this one costs nothing."));
+      return g_string_free (s, FALSE);
+    }
+  if (bytes == NULL)
+    return g_string_free (s, FALSE);
+  g_string_append_c (s, '\n');
+  if (scene->batch > 0)
+    g_string_append_printf (
+        s, ngettext ("%1$s in a step of %2$d sample.", "%1$s in a step of %2$d samples.", (gulong)scene->batch), bytes,
+        (int)scene->batch);
+  else
+    g_string_append_printf (s, _ ("%s a sample."), bytes);
+  if (copy->gradient)
+    {
+      g_string_append_c (s, ' ');
+      g_string_append (s, _ ("In training its gradient comes back: as much again."));
+    }
+  return g_string_free (s, FALSE);
+}
+
+static void
+add_copies (StudioScene *scene, const LoomNet *net, const GArray *copies)
+{
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioLink *link = &scene->link[l];
+      const LoomCopy *copy = copy_of (scene, link, net, copies);
+      g_autofree char *bytes = copy != NULL && copy->bytes >= 0 ? loom_bytes_to_string (copy->bytes) : NULL;
+
+      if (copy == NULL)
+        continue;
+      link->copy = short_words (copy, bytes);
+      link->copy_doc = long_words (scene, net, copy, bytes);
+      studio_link_relabel (scene, link);
+    }
+}
+
+void
+studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
+{
+  LoomBinding binding = { .value['B' - 'A'] = MAX (scene->batch, 1) };
+  g_autoptr (GArray) copies = loom_net_copies_new (net, scene->device, &binding);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      int node = loom_net_find (net, item->path);
+
+      /* A module around it may name the device. */
+      if (node >= 0)
+        {
+          g_free (item->badge);
+          item->badge = g_strdup (loom_net_device (net, (guint)node, scene->device));
+        }
+      if (g_strcmp0 (item->badge, scene->device) == 0)
+        g_clear_pointer (&item->badge, g_free);
+    }
+  if (copies->len > 0)
+    add_copies (scene, net, copies);
+}
+
+void
+studio_scene_mark_away (StudioScene *scene, const char *const *devices)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    scene->item[i].is_away
+        = scene->item[i].badge != NULL && devices != NULL && !g_strv_contains (devices, scene->item[i].badge);
+}
