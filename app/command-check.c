@@ -1,4 +1,5 @@
 /* `gradloom check`: everything that is wrong with a graph, or a table of what it is. */
+#include "app/check-copies.h"
 #include "app/check-devices.h"
 #include "app/check-gradients.h"
 #include "app/command.h"
@@ -278,13 +279,18 @@ run_check (const Command *command, int argc, char **argv)
   const char *on = device != NULL ? device : spec ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);
+  /* What another machine would copy can be said here, too. */
   if (!good)
-    return 1;
+    {
+      check_copies_print (bound, on, spec != NULL, json);
+      return 1;
+    }
   if (json)
     print_json (net, bound, on);
   else
     print_table (net, bound, batch, on);
   check_memory_print (&memory, spec != NULL, batch, json);
+  check_copies_print (bound, on, spec != NULL, json);
   warn_of_memory (command, static_bytes (&memory, bound), spec != NULL);
   return 0;
 }
@@ -296,6 +302,8 @@ const Command command_check = {
   .details
   = "All faults are printed, each with line, node, port and fix; the status is then 1. What `train` or `run` would\n"
     "refuse is a fault, devices that this machine does not have among it. Memory is what a training step needs\n"
-    "(without <train>: an evaluation) on each device, by kind; the column output is what a node's results take.",
+    "(without <train>: an evaluation) on each device, by kind; the column output is what a node's results take.\n"
+    "Where nodes name other devices, the tensors that are copied between them follow, also of devices that are not "
+    "here.",
   .run = run_check,
 };
