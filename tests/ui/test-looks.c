@@ -262,6 +262,7 @@ test_map (void)
 {
   const StudioRect wide = { -200, 100, 4000, 500 }, high = { 0, 0, 300, 6000 }, point = { 5, 5, 0, 0 };
   const StudioRect *const all[] = { &wide, &high, &point };
+  const StudioView large = { 1, 0, 0, 1200, 800 }, small = { 1, 0, 0, 480, 320 };
   double x, y, mx, my;
 
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
@@ -269,7 +270,10 @@ test_map (void)
       StudioMap map;
       StudioRect r;
 
-      studio_map_init (&map, all[i], 1);
+      studio_map_init (&map, all[i], 2, &small);
+      g_assert_cmpfloat (map.width, <=, 161);
+      g_assert_cmpfloat (map.height, <=, 107.7);
+      studio_map_init (&map, all[i], 1, &large);
       g_assert_cmpfloat (map.width, <=, STUDIO_MAP_WIDTH + 1);
       g_assert_cmpfloat (map.height, <=, STUDIO_MAP_HEIGHT + 1);
       g_assert_cmpfloat (MIN (map.width, map.height), >=, 40);
@@ -307,7 +311,7 @@ test_map_drag (void)
   StudioRect seen;
   double x, y;
 
-  studio_map_init (&map, &bounds, 1);
+  studio_map_init (&map, &bounds, 1, &view);
   seen = studio_map_seen (&map, &view);
   studio_map_press (&map, &view, seen.x + 3, seen.y + 3, &drag);
   studio_map_move (&map, &drag, seen.x + 3, seen.y + 3, &view);

@@ -59,6 +59,9 @@ first_card (const StudioScene *scene)
   return scene->n_items > 0 ? studio_geometry_extent (&scene->item[first]) : (StudioRect){ 0, 0, 0, 0 };
 }
 
+/* How much larger than on a desk things are for the back row. */
+#define PRESENTED 1.6
+
 /* start: where to begin if all of it would be too small to read; NULL: never mind. */
 static void
 fit (StudioCanvas *self, const StudioRect *bounds, const StudioRect *start)
@@ -69,11 +72,14 @@ fit (StudioCanvas *self, const StudioRect *bounds, const StudioRect *start)
 
   /* What is presented is written larger on the same cards: all of it at once is worth more than still larger text. */
   if (start != NULL)
-    studio_view_fit_from (&view, bounds, start, studio_geometry_readable_zoom (self->presentation ? 1 : larger));
+    studio_view_fit_from (&view, bounds, start,
+                          studio_geometry_readable_zoom (self->presentation ? larger / PRESENTED : larger));
   else
     studio_view_fit (&view, bounds);
   /* For the back row everything may be larger than life, and cards grow with the text that somebody wants larger. */
-  most = MAX (self->presentation ? 1.6 : 1, MIN (larger, 2));
+  most = MAX (self->presentation ? PRESENTED : 1, MIN (larger, 2));
+  /* A very large canvas has made it larger already. */
+  most = MAX (most, view.zoom * (self->presentation ? PRESENTED : 1));
   if (most > 1 && bounds->width > 0)
     {
       double room = MIN (view.width / (bounds->width + 48), view.height / (bounds->height + 48));

@@ -136,7 +136,8 @@ update_cb (gpointer data)
     {
       StudioMap before = self->map;
 
-      studio_map_init (&self->map, &bounds, studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self))));
+      studio_map_init (&self->map, &bounds, studio_text_enlargement (gtk_widget_get_pango_context (GTK_WIDGET (self))),
+                       &self->canvas->view);
       if (before.width != self->map.width || before.height != self->map.height)
         gtk_widget_queue_resize (GTK_WIDGET (self));
     }

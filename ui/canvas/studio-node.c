@@ -186,7 +186,7 @@ snapshot_cost (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
 
   if (self->port == NULL)
     self->port = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
-  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, item->height - 16, item->width, 32));
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, item->height - 16, item->width, 56));
   studio_draw_cost (cr, scene, item, self->canvas->measure, item->width, item->height, STUDIO_CARD_RADIUS, theme,
                     self->port);
   cairo_destroy (cr);

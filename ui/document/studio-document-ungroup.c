@@ -191,7 +191,11 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
   if (node != u->instance)
     return FALSE;
   if (loom_element_get (node, "repeat") != NULL && parts[n] != NULL && g_ascii_isdigit (parts[n][0]))
-    copy = MIN ((guint)g_ascii_strtoull (parts[n++], NULL, 10), copy);
+    {
+      const guint64 said = g_ascii_strtoull (parts[n], NULL, 10);
+      copy = (guint)MIN (said, copy);
+      n++;
+    }
   id = parts[n];
   now = id != NULL ? g_hash_table_lookup (u->ids[copy], id) : NULL;
   if (now != NULL)

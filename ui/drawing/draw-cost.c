@@ -5,7 +5,8 @@
 
 #include "ui/drawing/draw-card.h"
 
-#define BAR 4.0
+#define BAR        4.0
+#define MOST_ABOVE 8.0 /* of a number, above the card's edge */
 
 void
 studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure, double width,
@@ -25,9 +26,10 @@ studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item,
     return;
   pango_layout_set_text (text, number, -1);
   pango_layout_get_pixel_size (text, &w, &h);
-  studio_draw_box (cr, width - w - 20, height - h / 2.0 - 1, w + 12, h + 2, h / 2.0 + 1, &theme->background, 1,
-                   &theme->border);
-  cairo_move_to (cr, width - w - 14, height - h / 2.0);
+  /* A large number hangs below the bar rather than over the card's words. */
+  const double top = height - MIN (h / 2.0, MOST_ABOVE);
+  studio_draw_box (cr, width - w - 20, top - 1, w + 12, h + 2, h / 2.0 + 1, &theme->background, 1, &theme->border);
+  cairo_move_to (cr, width - w - 14, top);
   studio_color_set (&theme->text, cr);
   pango_cairo_show_layout (cr, text);
 }

@@ -6,11 +6,14 @@
 #define LEAST_SIDE   48.0
 #define LEAST_ROOM   440.0 /* a narrower canvas is needed for the graph */
 #define LEAST_ROOM_Y 300.0
+#define MOST_SHARE   (1 / 3.0)
 
 void
-studio_map_init (StudioMap *map, const StudioRect *bounds, double larger)
+studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view)
 {
-  double most_w = STUDIO_MAP_WIDTH * MIN (larger, 1.6), most_h = STUDIO_MAP_HEIGHT * MIN (larger, 1.6);
+  /* On a small canvas it covers no more of what is seen than it helps to find. */
+  double most_w = MIN (STUDIO_MAP_WIDTH * MIN (larger, 1.6), MAX (view->width * MOST_SHARE, LEAST_SIDE));
+  double most_h = MIN (STUDIO_MAP_HEIGHT * MIN (larger, 1.6), MAX (view->height * MOST_SHARE, LEAST_SIDE));
   double w = MAX (bounds->width, 1), h = MAX (bounds->height, 1);
 
   map->bounds = *bounds;

@@ -16,8 +16,8 @@ typedef struct
 } StudioMap;
 
 /* A map of these bounds, as large as allowed: as wide as high as they are, and never a hair. larger: the text's size,
- * which the map grows with. */
-void studio_map_init (StudioMap *map, const StudioRect *bounds, double larger);
+ * which the map grows with; view: the canvas, of which it may cover a third of width and height. */
+void studio_map_init (StudioMap *map, const StudioRect *bounds, double larger, const StudioView *view);
 void studio_map_to_map (const StudioMap *map, double x, double y, double *mx, double *my);
 void studio_map_to_canvas (const StudioMap *map, double mx, double my, double *x, double *y);
 StudioRect studio_map_rect (const StudioMap *map, const StudioRect *rect);

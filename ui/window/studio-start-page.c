@@ -10,7 +10,7 @@
 struct _StudioStartPage
 {
   GtkWidget parent_instance;
-  GtkWidget *gallery_window;
+  GtkWidget *gallery_window, *text, *hint;
   GtkWidget *buttons, *first_buttons, *other_buttons; /* a row of two pairs */
 };
 
@@ -40,6 +40,8 @@ studio_start_page_class_init (StudioStartPageClass *klass)
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-start-page.ui");
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, gallery_window);
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, text);
+  gtk_widget_class_bind_template_child (widget_class, StudioStartPage, hint);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, buttons);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, first_buttons);
   gtk_widget_class_bind_template_child (widget_class, StudioStartPage, other_buttons);
@@ -90,10 +92,29 @@ set_upright (GtkWidget *box, gboolean upright)
                                   upright ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
 }
 
+/* The width of two buttons that the smallest window, of 640 pixels, has room for. */
+#define PAIR 616
+
+/* Of its buttons beside each other. */
+static int
+natural_width (GtkWidget *box)
+{
+  int width;
+  set_upright (box, FALSE);
+  gtk_widget_measure (box, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
+  return width;
+}
+
 void
 studio_start_page_set_room (StudioStartPage *self, StudioRoom room)
 {
+  const gboolean is_tiny = room == STUDIO_ROOM_TINY;
+  const gboolean upright
+      = is_tiny && MAX (natural_width (self->first_buttons), natural_width (self->other_buttons)) > PAIR;
   set_upright (self->buttons, room != STUDIO_ROOM_WIDE);
-  set_upright (self->first_buttons, room == STUDIO_ROOM_TINY);
-  set_upright (self->other_buttons, room == STUDIO_ROOM_TINY);
+  set_upright (self->first_buttons, upright);
+  set_upright (self->other_buttons, upright);
+  /* The examples say more than words do. */
+  gtk_widget_set_visible (self->text, !is_tiny);
+  gtk_widget_set_visible (self->hint, !is_tiny);
 }
