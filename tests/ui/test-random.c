@@ -342,8 +342,8 @@ align (Hand *h)
 static void
 arrange (Hand *h)
 {
-  static const StudioLayoutWish wishes[] = { STUDIO_LAYOUT_KEEP, STUDIO_LAYOUT_RIGHT, STUDIO_LAYOUT_DOWN };
-  studio_document_arrange (h->document, 900, 600, wishes[below (h, G_N_ELEMENTS (wishes))]);
+  static const StudioLayoutDirection directions[] = { STUDIO_LAYOUT_KEEP, STUDIO_LAYOUT_RIGHT, STUDIO_LAYOUT_DOWN };
+  studio_document_arrange (h->document, 900, 600, directions[below (h, G_N_ELEMENTS (directions))]);
 }
 
 static void

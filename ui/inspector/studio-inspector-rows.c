@@ -303,7 +303,7 @@ inspector_shape_field (GtkWidget *editor)
     {
       gtk_editable_set_width_chars (GTK_EDITABLE (editor), 4);
       gtk_editable_set_max_width_chars (GTK_EDITABLE (editor), 8);
-      gtk_widget_set_direction (editor, GTK_TEXT_DIR_LTR);
+      gtk_widget_set_direction (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (editor))), GTK_TEXT_DIR_LTR);
       gtk_editable_set_alignment (GTK_EDITABLE (editor), 1);
     }
   gtk_widget_set_size_request (editor, FIELD_WIDTH, -1);

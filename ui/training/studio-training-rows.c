@@ -284,7 +284,7 @@ new_entry (Row *row, const char *placeholder)
   gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 9);
   /* Values are numbers and names, which are written from left to right in every language: "1e-08" would else stand at
    * another edge than "0.1". */
-  gtk_widget_set_direction (entry, GTK_TEXT_DIR_LTR);
+  gtk_widget_set_direction (GTK_WIDGET (gtk_editable_get_delegate (GTK_EDITABLE (entry))), GTK_TEXT_DIR_LTR);
   gtk_editable_set_alignment (GTK_EDITABLE (entry), 1);
   gtk_editable_set_enable_undo (GTK_EDITABLE (entry), FALSE);
   gtk_entry_set_placeholder_text (GTK_ENTRY (entry), placeholder);
