@@ -1,4 +1,4 @@
-/* `gradloom new`: a graph that begins with a data set. */
+/* `gradloom new`: a graph that begins with a data set, or with the weights of another program. */
 #include "app/command.h"
 #include "engine/loom.h"
 
@@ -7,7 +7,7 @@
 
 typedef struct
 {
-  char *data, *net, *output;
+  char *data, *net, *weights, *output;
   gboolean force, list;
 } Options;
 
@@ -76,10 +76,58 @@ read_options (const char *source, char **words, int n, const char *folder, const
   return g_strv_builder_end (builder);
 }
 
+/* Says where the graph is, or writes it to the terminal; rest is what comes behind "wrote GRAPH". */
+static int
+put_graph (const Command *command, const LoomGraph *graph, const char *output, const char *rest)
+{
+  GError *error = NULL;
+
+  if (strcmp (output, "-") == 0)
+    {
+      gsize length;
+      g_autofree char *text = loom_graph_write (graph, &length);
+
+      fwrite (text, 1, length, stdout);
+      return 0;
+    }
+  if (!loom_graph_write_file (graph, output, &error))
+    return command_fail (command, error);
+  printf ("wrote %s%s", output, rest);
+  return 0;
+}
+
+static int
+write_skeleton (const Command *command, const Options *options, const char *output)
+{
+  g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
+  g_autofree char *path = path_for_file (options->weights, folder), *name = g_path_get_basename (options->weights);
+  g_autoptr (GString) rest = g_string_new (NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomSafetensors) file = NULL;
+  g_autoptr (LoomSkeleton) skeleton = NULL;
+  GError *error = NULL;
+
+  file = loom_safetensors_open (options->weights, &error);
+  skeleton = file != NULL ? loom_skeleton_new (file, path, name, &error) : NULL;
+  if (skeleton == NULL)
+    return command_fail (command, error);
+  g_autoptr (LoomNet) net = loom_net_new (skeleton->graph, NULL, faults);
+  g_autoptr (LoomWeightsMatch) match = loom_weights_match_new (file, net);
+
+  g_string_append_printf (rest, ": %u layers that take %u of %u tensors\n", skeleton->n_layers, match->n_fit,
+                          loom_safetensors_count (file));
+  for (guint i = 0; i < skeleton->left_out->len; i++)
+    g_string_append_printf (rest, "  left out: %s\n", (const char *)skeleton->left_out->pdata[i]);
+  if (skeleton->n_chains > 1)
+    g_string_append_printf (rest, "  in %u chains, whose widths do not fit each other\n", skeleton->n_chains);
+  return put_graph (command, skeleton->graph, output, rest->str);
+}
+
 static int
 write_graph (const Command *command, const Options *options, char **words, int n, const char *output)
 {
   g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
+  g_autofree char *rest = NULL;
   g_auto (GStrv) given = NULL;
   g_autoptr (LoomGraph) graph = NULL;
   GError *error = NULL;
@@ -94,18 +142,20 @@ write_graph (const Command *command, const Options *options, char **words, int n
       &error);
   if (graph == NULL)
     return command_fail (command, error);
-  if (strcmp (output, "-") == 0)
-    {
-      gsize length;
-      g_autofree char *text = loom_graph_write (graph, &length);
+  rest = g_strdup_printf ("\nTo train it:\n  gradloom train %s\n", output);
+  return put_graph (command, graph, output, rest);
+}
 
-      fwrite (text, 1, length, stdout);
-      return 0;
-    }
-  if (!loom_graph_write_file (graph, output, &error))
-    return command_fail (command, error);
-  printf ("wrote %s\nTo train it:\n  gradloom train %s\n", output, output);
-  return 0;
+/* Where the graph goes that begins with this file: its name, with another end, in the working folder. */
+static char *
+beside (const char *weights)
+{
+  g_autofree char *name = g_path_get_basename (weights);
+  char *dot = strrchr (name, '.');
+
+  if (dot != NULL && dot != name)
+    *dot = 0;
+  return g_strconcat (name, ".xml", NULL);
 }
 
 static int
@@ -114,40 +164,50 @@ run (const Command *command, int argc, char **argv)
   Options options = { 0 };
   const GOptionEntry entries[] = {
     { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set that it begins with", "SOURCE" },
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &options.weights,
+      "Weights to begin with instead of data: a skeleton of the layers that they seem to be of", "FILE.safetensors" },
     { "net", 0, 0, G_OPTION_ARG_STRING, &options.net, "The kind of network (default: the likeliest)", "KIND" },
     { "list", 0, 0, G_OPTION_ARG_NONE, &options.list, "List data sets and kinds of networks", NULL },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-      "The graph to write (default: SOURCE.xml here); - is the terminal", "GRAPH" },
+      "The graph to write (default: SOURCE.xml or FILE.xml here); - is the terminal", "GRAPH" },
     { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Write over a graph that is there", NULL },
     { NULL },
   };
-  g_autofree char *data = NULL, *net = NULL, *output = NULL;
+  g_autofree char *data = NULL, *net = NULL, *weights = NULL, *output = NULL;
 
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   data = options.data;
   net = options.net;
+  weights = options.weights;
   output = options.output;
   if (options.list)
     return print_list ();
-  if (data == NULL)
-    return command_usage (command, "--data SOURCE is missing; --list has them.");
+  if (weights != NULL && (data != NULL || net != NULL || argc > 1))
+    return command_usage (command, "--weights stands alone: a skeleton has no data set.");
+  if (data == NULL && weights == NULL)
+    return command_usage (command, "--data SOURCE or --weights FILE is missing; --list has them.");
   if (net != NULL && loom_template_kind (net) == NULL)
     return command_usage (command, "there is no network “%s”; --list has them.", net);
   if (output == NULL)
-    output = g_strconcat (data, ".xml", NULL);
+    output = weights != NULL ? beside (weights) : g_strconcat (data, ".xml", NULL);
   if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” is there already; name another with -o, or say --force.", output);
+  if (weights != NULL)
+    return write_skeleton (command, &options, output);
   return write_graph (command, &options, argv + 1, argc - 1, output);
 }
 
 const Command command_new = {
   .name = "new",
-  .arguments = "--data SOURCE [NAME=VALUE…]",
-  .summary = "begin a graph with a data set",
+  .arguments = "--data SOURCE [NAME=VALUE…] | --weights FILE.safetensors",
+  .summary = "begin a graph with a data set, or with weights",
   .details = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
-             "words behind the options are options of the data set; files are named as seen from here.\n\n"
+             "words behind the options are options of the data set; files are named as seen from here. With --weights\n"
+             "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
+             "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
-             "  gradloom new --data csv path=iris.csv target=species -o iris.xml",
+             "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
+             "  gradloom new --weights resnet18.safetensors -o resnet18.xml",
   .run = run,
 };

@@ -26,7 +26,7 @@ build (const char *path, gint64 batch, gboolean evaluation, const char *precisio
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  if (train == NULL)
+  if (train == NULL || loom_element_get (train, "loss") == NULL)
     {
       LoomBinding binding = { 0 };
 

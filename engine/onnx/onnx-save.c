@@ -13,15 +13,31 @@ weights_beside (const char *graph)
   return g_strconcat (stem, ".safetensors", NULL);
 }
 
+/* The graph begins from its weights wherever it is trained. */
+static LoomGraph *
+name_weights (const LoomOnnx *self, const char *weights)
+{
+  LoomGraph *graph = loom_graph_copy (self->graph);
+  LoomElement *root = loom_graph_root (graph);
+  g_autofree char *beside = g_path_get_basename (weights);
+
+  if (self->weights->len > 0 && loom_element_find (root, LOOM_TAG_TRAIN) == NULL)
+    loom_edit_free (
+        loom_graph_apply (graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_TRAIN),
+                                                   loom_element_new (LOOM_TAG_TRAIN, "weights", beside, NULL))));
+  return graph;
+}
+
 /* The weights first: a graph without its weights would seem complete and compute with random ones. */
 gboolean
 loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error)
 {
   g_autofree char *beside = weights_beside (path);
+  g_autoptr (LoomGraph) graph = name_weights (self, beside);
 
   if (self->weights->len > 0 && !loom_safetensors_save (beside, self->weights, NULL, error))
     return FALSE;
-  if (!loom_graph_write_file (self->graph, path, error))
+  if (!loom_graph_write_file (graph, path, error))
     return FALSE;
   if (weights != NULL)
     *weights = self->weights->len > 0 ? g_steal_pointer (&beside) : NULL;

@@ -548,7 +548,11 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   read_optimizer (&r, spec);
   read_children (&r, spec);
   recipe_read_course (&r, spec);
-  if (recipe_read_port (&r, r.element, "loss", &spec->loss))
+  /* A <train> that only says which weights to begin from belongs to a model that was read from a file. It lacks nothing
+   * but a loss, and only who trains must be told. */
+  if (loom_element_get (r.element, "loss") == NULL && spec->weights != NULL)
+    r.failed = TRUE;
+  else if (recipe_read_port (&r, r.element, "loss", &spec->loss))
     {
       check_loss (&r, &spec->loss);
       check_sizes (&r, spec);

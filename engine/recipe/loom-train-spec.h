@@ -63,7 +63,8 @@ typedef struct
   char *match;        /* patterns of the weights that are taken from it, with commas; NULL: all */
 } LoomTrainSpec;
 
-/* Faults name <train>'s line and attribute. NULL if there are errors or no <train>. */
+/* Faults name <train>'s line and attribute. NULL if there are errors, no <train>, or one that names weights
+ * and no loss, which is no fault: there is nothing to train yet. */
 LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults);
 void loom_train_spec_free (LoomTrainSpec *spec);
 /* The first group that a weight's path matches, counted from 1; 0 where none does. */

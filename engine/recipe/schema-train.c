@@ -138,6 +138,24 @@ put_group (LoomXml *out, const Choice *choice, const LoomAttribute *chooser, con
   loom_xml_close (out);
 }
 
+/* A <train> has a loss, or says no more than which weights to begin from: see loom_train_spec_new(). Both are written
+ * where the table has the loss. */
+static void
+put_loss (LoomXml *out, const LoomAttribute *a)
+{
+  const LoomAttribute *weights = loom_attribute (LOOM_TAG_TRAIN, "weights");
+
+  if (a == weights)
+    return;
+  loom_xml_open (out, "choice", NULL);
+  loom_xml_open (out, "group", NULL);
+  put_value (out, a->spec.name, &a->spec, TRUE);
+  put_value (out, weights->spec.name, &weights->spec, FALSE);
+  loom_xml_close (out);
+  put_value (out, weights->spec.name, &weights->spec, TRUE);
+  loom_xml_close (out);
+}
+
 static void
 put_choice (LoomXml *out, const Choice *choice)
 {
@@ -145,7 +163,9 @@ put_choice (LoomXml *out, const Choice *choice)
   const char *const *names = chooser->names ();
 
   for (const LoomAttribute *a = loom_attributes (choice->tag); a->spec.name != NULL; a++)
-    if (is_common (choice, a))
+    if (choice->tag == LOOM_TAG_TRAIN && (strcmp (a->spec.name, "loss") == 0 || strcmp (a->spec.name, "weights") == 0))
+      put_loss (out, a);
+    else if (is_common (choice, a))
       put_both_names (out, a);
   loom_xml_open (out, "choice", NULL);
   for (guint i = 0; names[i] != NULL; i++)

@@ -17,7 +17,16 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
   t->spec = loom_train_spec_new (t->graph, t->net, faults);
   if (!trainer_given_faults (original, given, faults, error))
     return FALSE;
-  g_assert (t->spec != NULL);
+  if (t->spec == NULL)
+    {
+      const char *file = loom_graph_get_file (original);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "%s%sThe <train> element names weights to begin from and no loss, so it does not say which number "
+                   "is to become small. Set its loss, for example loss=\"loss\".",
+                   file != NULL ? file : "", file != NULL ? ": " : "");
+      return FALSE;
+    }
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       /* Only warnings are left, and notes are shown as such. */

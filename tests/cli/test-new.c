@@ -35,6 +35,32 @@ test_paths (void)
   cli_expect (0, NULL, "check", "t.xml");
 }
 
+/* Weights that a run left become a graph that takes all of them. */
+static void
+test_weights (void)
+{
+  g_autofree char *spirals = cli_example ("lessons/spirals.xml"), *text = NULL;
+  g_auto (CliResult) r = { 0 };
+
+  g_mkdir ("weights", 0755);
+  cli_expect (0, NULL, "run", spirals, "--save-weights", "weights/w.safetensors");
+  r = cli ("new", "--weights", "weights/w.safetensors", "-o", "weights/s.xml", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "wrote weights/s.xml: 2 layers that take 4 of 4 tensors"));
+  g_assert_true (g_file_get_contents ("weights/s.xml", &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "<train weights=\"w.safetensors\"/>"));
+  /* It lacks a loss and no more, which only training minds. */
+  cli_expect (0, NULL, "check", "weights/s.xml");
+  cli_expect (1, "names weights to begin from and no loss", "train", "weights/s.xml");
+  cli_expect (1, "names weights", "train", "weights/s.xml", "--epochs", "1");
+  cli_expect (1, "with a loss", "bench", "weights/s.xml");
+  cli_expect (0, NULL, "program", "weights/s.xml");
+  cli_expect (2, "stands alone", "new", "--weights", "weights/w.safetensors", "--data", "xor");
+  cli_expect (5, "none.safetensors", "new", "--weights", "none.safetensors");
+  cli_write ("bad.safetensors", "these are no weights");
+  cli_expect (1, "bad.safetensors", "new", "--weights", "bad.safetensors");
+}
+
 static void
 test_refused (void)
 {
@@ -65,6 +91,7 @@ main (int argc, char **argv)
   cli_enter ();
   g_test_add_func ("/cli/new/trains", test_trains);
   g_test_add_func ("/cli/new/paths", test_paths);
+  g_test_add_func ("/cli/new/weights", test_weights);
   g_test_add_func ("/cli/new/refused", test_refused);
   g_test_add_func ("/cli/new/lists", test_lists);
   status = g_test_run ();

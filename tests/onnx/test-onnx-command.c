@@ -76,6 +76,77 @@ test_run (void)
     g_assert_cmpfloat_with_epsilon (loom_tensor_get (got, i), loom_tensor_get (y, i), 1e-5);
 }
 
+/* The same bits, name by name. */
+static void
+check_equal (const char *before, const char *after)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomSafetensors) a = loom_safetensors_open (before, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomSafetensors) b = loom_safetensors_open (after, &error);
+  g_assert_no_error (error);
+
+  g_assert_cmpuint (loom_safetensors_count (a), ==, loom_safetensors_count (b));
+  for (guint i = 0; i < loom_safetensors_count (a); i++)
+    {
+      int at = loom_safetensors_find (b, loom_safetensors_name (a, i));
+
+      g_assert_cmpint (at, >=, 0);
+      g_autoptr (LoomTensor) x = loom_safetensors_tensor (a, i, &error),
+                             y = loom_safetensors_tensor (b, (guint)at, &error);
+      g_assert_cmpint (x->count, ==, y->count);
+      for (gint64 k = 0; k < x->count; k++)
+        g_assert_cmpfloat (loom_tensor_get (x, k), ==, loom_tensor_get (y, k));
+    }
+}
+
+static void
+insert (LoomGraph *graph, LoomElement *element)
+{
+  LoomElement *root = loom_graph_root (graph);
+
+  loom_edit_free (loom_graph_apply (
+      graph, loom_edit_insert (root, loom_element_place_for (root, loom_element_tag (element)), element)));
+}
+
+/* A model that gets a loss begins from the weights that came with it: those of no epochs are the model's own. */
+static void
+test_begins (void)
+{
+  g_autofree char *model = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports",
+                                             "mlp-script", "model.onnx", NULL);
+  g_autofree char *path = in_folder ("mlp.xml"), *weights = in_folder ("mlp.safetensors"), *said = NULL, *more = NULL,
+                  *x_path = in_folder ("ones.npy"), *run = in_folder ("run"),
+                  *after = g_build_filename (run, "weights.safetensors", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  LoomElement *root, *train;
+
+  g_assert_cmpint (gradloom (&said, "import", model, "-o", path, NULL), ==, 0);
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+  g_assert_no_error (error);
+  root = loom_graph_root (graph);
+  train = loom_element_find (root, LOOM_TAG_TRAIN);
+  g_assert_nonnull (train);
+  g_assert_cmpstr (loom_element_get (train, "weights"), ==, "mlp.safetensors");
+  g_autoptr (LoomTensor) x = loom_tensor_new (LOOM_F32, 4, (gint64[]){ 5, 2, 3, 4 }, &error);
+  g_assert_no_error (error);
+  g_assert_true (loom_npy_save (x_path, x, &error));
+  /* The mean square of its output is to become small. */
+  loom_edit_free (loom_graph_apply (graph, loom_edit_remove (loom_scope_find_node (root, "input"))));
+  insert (graph, loom_element_new (LOOM_TAG_NODE, "id", "input", "op", "dataset", "source", "npy", "x", x_path, NULL));
+  insert (graph, loom_element_new (LOOM_TAG_NODE, "id", "square", "op", "square", NULL));
+  insert (graph, loom_element_new (LOOM_TAG_NODE, "id", "loss", "op", "mean", NULL));
+  insert (graph, loom_element_new (LOOM_TAG_WIRE, "from", "LogSoftmax", "to", "square", NULL));
+  insert (graph, loom_element_new (LOOM_TAG_WIRE, "from", "square", "to", "loss", NULL));
+  loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "loss", "loss")));
+  g_assert_true (loom_graph_write_file (graph, path, &error));
+  int status = gradloom (&more, "train", path, "--epochs", "0", "--out", run, NULL);
+  g_test_message ("%s", more);
+  g_assert_cmpint (status, ==, 0);
+  check_equal (weights, after);
+}
+
 static void
 test_refusals (void)
 {
@@ -102,6 +173,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   folder = g_dir_make_tmp ("gradloom-onnx-XXXXXX", NULL);
   g_test_add_func ("/onnx-command/run", test_run);
+  g_test_add_func ("/onnx-command/begins", test_begins);
   g_test_add_func ("/onnx-command/refusals", test_refusals);
   status = g_test_run ();
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);

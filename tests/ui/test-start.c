@@ -6,6 +6,8 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/start/studio-new-dialog.h"
+#include "ui/start/studio-weights-dialog.h"
+#include "ui/window/studio-files.h"
 #include "ui/window/studio-window.h"
 
 #define PATIENCE_MS 20000
@@ -96,6 +98,169 @@ drop (StudioWindow *window, GFile *file)
         g_signal_emit_by_name (controller, "drop", &value, 5.0, 5.0, &taken);
     }
   return taken;
+}
+
+/* NULL where there is no <train>. */
+static const char *
+train_attribute (StudioWindow *window, const char *name)
+{
+  LoomGraph *graph = studio_document_get_graph (studio_window_get_document (window));
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+
+  return train != NULL ? loom_element_get (train, name) : NULL;
+}
+
+static GtkWidget *
+find_weights (void)
+{
+  g_autoptr (GList) windows = gtk_window_list_toplevels ();
+
+  for (GList *l = windows; l != NULL; l = l->next)
+    if (STUDIO_IS_WEIGHTS_DIALOG (l->data))
+      return l->data;
+  return NULL;
+}
+
+/* The button of the row that offers this. */
+static GtkWidget *
+find_offer (const char *title)
+{
+  GtkWidget *label = find_words (find_weights (), title);
+
+  g_assert_nonnull (label);
+  return adw_action_row_get_activatable_widget (ADW_ACTION_ROW (gtk_widget_get_ancestor (label, ADW_TYPE_ACTION_ROW)));
+}
+
+/* Two linear layers, of which one fits the graph that is opened. */
+static GFile *
+write_weights (void)
+{
+  static const struct
+  {
+    const char *name;
+    int rank;
+    gint64 dims[2];
+  } tensors[] = { { "a.weight", 2, { 3, 4 } },
+                  { "a.bias", 1, { 3 } },
+                  { "b.weight", 2, { 2, 9 } },
+                  { "rnn.weight_ih_l0", 2, { 2, 2 } } };
+  g_autofree char *path = g_build_filename (folder, "w.safetensors", NULL);
+  g_autoptr (GPtrArray) list = loom_named_tensors_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (tensors); i++)
+    {
+      g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, tensors[i].rank, tensors[i].dims, NULL);
+      g_ptr_array_add (list, loom_named_tensor_new (tensors[i].name, t));
+    }
+  g_assert_true (loom_safetensors_save (path, list, NULL, NULL));
+  return g_file_new_for_path (path);
+}
+
+/* Weights are shown; the open graph begins from them, as one step, or a graph is guessed. */
+static void
+test_weights (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GFile) weights = write_weights ();
+  g_autoptr (GFile) graph = write_file (
+      "w.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"input\" shape=\"B,4\"/>"
+               "<node id=\"a\" op=\"linear\" out_features=\"3\"/><node id=\"b\" op=\"linear\" out_features=\"2\"/>"
+               "<wire from=\"x\" to=\"a\"/><wire from=\"a\" to=\"b\"/></graph>");
+  StudioDocument *document;
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, weights));
+  WAIT_FOR (find_weights () != NULL);
+  g_assert_nonnull (find_words (find_weights (), "4 tensors · 37 numbers · 148 bytes · f32"));
+  g_assert_nonnull (find_words (find_weights (), "No graph is open that has weights."));
+  g_assert_false (gtk_widget_get_sensitive (find_offer ("Use as weights")));
+  g_assert_nonnull (find_words (find_weights (), "2 layers guessed from names and shapes"));
+  WAIT_FOR (find_words (find_weights (), "rnn.weight_ih_l0") != NULL);
+  g_assert_nonnull (find_words (find_weights (), "3 × 4"));
+  g_signal_emit_by_name (find_offer ("Begin a new graph"), "clicked");
+  document = studio_window_get_document (window);
+  WAIT_FOR (!studio_document_is_empty (document) && find_weights () == NULL);
+  g_assert_cmpstr (train_attribute (window, "weights"), ==, g_file_peek_path (weights));
+  g_assert_nonnull (loom_scope_find_node (loom_graph_root (studio_document_get_graph (document)), "b"));
+
+  g_assert_true (drop (window, graph));
+  WAIT_FOR (studio_window_n_pages (window) == 2);
+  document = studio_window_get_document (window);
+  g_assert_true (drop (window, weights));
+  WAIT_FOR (find_weights () != NULL);
+  g_assert_nonnull (find_words (find_weights (), "2 of the graph’s 4 weights fit by name and shape · 1 has another "
+                                                 "shape · 1 is not in the file · 1 of the file is left over"));
+  g_signal_emit_by_name (find_offer ("Use as weights"), "clicked");
+  WAIT_FOR (find_weights () == NULL);
+  g_assert_cmpstr (train_attribute (window, "weights"), ==, "w.safetensors");
+  studio_document_undo (document);
+  g_assert_null (train_attribute (window, "weights"));
+  g_assert_null (studio_document_undo_name (document));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* What are no weights is said in one sentence, and nothing opens. */
+static void
+test_no_weights (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GFile) bad = write_file ("bad.safetensors", "these are no weights");
+
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, bad));
+  WAIT_FOR (find_words (GTK_WIDGET (window), "cannot be opened") != NULL);
+  g_assert_null (find_weights ());
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* The dialog to open shows every kind of file, each by itself, and any. */
+static void
+test_filters (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  g_autoptr (GtkFileChooserNative) chooser
+      = studio_files_new_chooser (GTK_WINDOW (window), "", GTK_FILE_CHOOSER_ACTION_OPEN, "Open", TRUE, NULL);
+  static const char *const names[]
+      = { "All that opens here", "Graphs", "Tables", "ONNX models", "Weights", "All files" };
+
+  g_autoptr (GListModel) filters = gtk_file_chooser_get_filters (GTK_FILE_CHOOSER (chooser));
+  g_assert_cmpuint (g_list_model_get_n_items (filters), ==, G_N_ELEMENTS (names));
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (GtkFileFilter) filter = g_list_model_get_item (filters, i);
+      g_autoptr (GFileInfo) info = g_file_info_new ();
+
+      g_assert_cmpstr (gtk_file_filter_get_name (filter), ==, names[i]);
+      g_file_info_set_display_name (info, "W.SafeTensors");
+      g_assert_true (gtk_filter_match (GTK_FILTER (filter), info) == (i == 0 || i >= 4));
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+test_kinds_of_files (void)
+{
+  static const struct
+  {
+    const char *name, *text;
+    StudioFileKind kind;
+  } cases[] = {
+    { "a.XML", "", STUDIO_FILE_GRAPH },
+    { "a.csv", "", STUDIO_FILE_TABLE },
+    { "a.tsv", "", STUDIO_FILE_TABLE },
+    { "a.onnx", "", STUDIO_FILE_MODEL },
+    { "a.safetensors", "", STUDIO_FILE_WEIGHTS },
+    { "graph", "", STUDIO_FILE_GRAPH },
+    { "g.old", "\n <graph/>", STUDIO_FILE_GRAPH },
+    { "cat.png", "PNG", STUDIO_FILE_OTHER },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GFile) file = write_file (cases[i].name, cases[i].text);
+
+      g_assert_cmpint (studio_files_kind (file), ==, cases[i].kind);
+    }
 }
 
 /* A table that is dropped becomes a graph without a fault. */
@@ -191,6 +356,8 @@ test_model (void)
   g_assert_cmpstr (studio_document_get_path (studio_window_get_document (window)), ==, graph);
   g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
   g_assert_cmpuint (loom_faults_length (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
+  /* Training will begin from them. */
+  g_assert_cmpstr (train_attribute (window, "weights"), ==, "mlp.safetensors");
   g_assert_true (drop (window, model));
   WAIT_FOR (studio_window_n_pages (window) == 2);
   g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
@@ -232,6 +399,10 @@ main (int argc, char **argv)
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
   g_test_add_func ("/start/model", test_model);
+  g_test_add_func ("/start/weights", test_weights);
+  g_test_add_func ("/start/no-weights", test_no_weights);
+  g_test_add_func ("/start/filters", test_filters);
+  g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
   g_test_add_func ("/start/list", test_list);
   return g_test_run ();
 }

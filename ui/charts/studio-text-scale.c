@@ -22,3 +22,14 @@ studio_presentation_scale (GtkWidget *widget)
 {
   return CLAMP (LARGEST / studio_text_scale (widget), 1, LARGEST);
 }
+
+void
+studio_text_scale_window (GtkWindow *window, GtkWindow *parent, int width, int height)
+{
+  const double scale = studio_text_scale (GTK_WIDGET (parent));
+  const int has_width = gtk_widget_get_width (GTK_WIDGET (parent));
+  const int has_height = gtk_widget_get_height (GTK_WIDGET (parent));
+
+  gtk_window_set_default_size (window, has_width > 0 ? MIN ((int)(width * scale), has_width) : width,
+                               has_height > 0 ? MIN ((int)(height * scale), has_height) : height);
+}

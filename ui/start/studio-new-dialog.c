@@ -223,11 +223,8 @@ StudioNewDialog *
 studio_new_dialog_new (GtkWindow *parent, const char *csv)
 {
   StudioNewDialog *self = g_object_new (STUDIO_TYPE_NEW_DIALOG, "transient-for", parent, NULL);
-  const double scale = studio_text_scale (GTK_WIDGET (parent));
-  const int width = gtk_widget_get_width (GTK_WIDGET (parent)), height = gtk_widget_get_height (GTK_WIDGET (parent));
 
-  gtk_window_set_default_size (GTK_WINDOW (self), width > 0 ? MIN ((int)(WIDTH * scale), width) : WIDTH,
-                               height > 0 ? MIN ((int)(HEIGHT * scale), height) : HEIGHT);
+  studio_text_scale_window (GTK_WINDOW (self), parent, WIDTH, HEIGHT);
   if (csv != NULL)
     show_page (self, GTK_WIDGET (studio_csv_page_new (csv)), loom_dataset_class_title (loom_dataset_class ("csv")));
   return self;

@@ -81,7 +81,7 @@ application_open (GApplication *application, GFile **files, int n_files, const c
   GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (application));
   StudioWindow *studio = STUDIO_IS_WINDOW (window) ? STUDIO_WINDOW (window) : new_window (application);
   for (int i = 0; i < n_files; i++)
-    studio_window_open_file (studio, files[i]);
+    studio_window_take_file (studio, files[i]);
 }
 
 static void

@@ -1,6 +1,7 @@
 #include "ui/window/studio-files.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/window/studio-window.h"
 
@@ -92,22 +93,74 @@ studio_files_recent_menu (void)
 
 /* ---- the dialog ---------------------------------------------------------------------------- */
 
-static GtkFileFilter *
-graph_filter (void)
+/* The kinds of files that Studio opens, by the ends of their names. */
+static const struct
 {
-  GtkFileFilter *filter = gtk_file_filter_new ();
-  gtk_file_filter_set_name (filter, _ ("Graphs"));
-  gtk_file_filter_add_pattern (filter, "*.xml");
-  return filter;
+  const char *title, *suffix[3];
+} kinds[] = {
+  [STUDIO_FILE_GRAPH] = { N_ ("Graphs"), { "xml" } },
+  [STUDIO_FILE_TABLE] = { N_ ("Tables"), { "csv", "tsv" } },
+  [STUDIO_FILE_MODEL] = { N_ ("ONNX models"), { "onnx" } },
+  [STUDIO_FILE_WEIGHTS] = { N_ ("Weights"), { "safetensors" } },
+};
+
+/* Any name may be a graph's: the first sign of its text that is no space tells. */
+static gboolean
+is_xml (GFile *file)
+{
+  char head[64];
+  gsize n = 0;
+  g_autoptr (GFileInputStream) stream = g_file_read (file, NULL, NULL);
+  if (stream == NULL || !g_input_stream_read_all (G_INPUT_STREAM (stream), head, sizeof head - 1, &n, NULL, NULL))
+    return FALSE;
+  head[n] = '\0';
+  const char *text = g_str_has_prefix (head, "\xef\xbb\xbf") ? head + 3 : head;
+  return text[strspn (text, " \t\r\n")] == '<';
+}
+
+StudioFileKind
+studio_files_kind (GFile *file)
+{
+  g_autofree char *name = g_file_get_basename (file), *lower = g_ascii_strdown (name, -1);
+  const char *dot = strrchr (lower, '.');
+  for (guint kind = 0; dot != NULL && kind < G_N_ELEMENTS (kinds); kind++)
+    if (g_strv_contains (kinds[kind].suffix, dot + 1))
+      return (StudioFileKind)kind;
+  return dot == NULL || is_xml (file) ? STUDIO_FILE_GRAPH : STUDIO_FILE_OTHER;
+}
+
+static void
+add_filter (GtkFileChooser *chooser, const char *title, guint from, guint to)
+{
+  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
+  gtk_file_filter_set_name (filter, title);
+  for (guint kind = from; kind <= to; kind++)
+    for (const char *const *suffix = kinds[kind].suffix; *suffix != NULL; suffix++)
+      gtk_file_filter_add_suffix (filter, *suffix);
+  gtk_file_chooser_add_filter (chooser, filter);
+}
+
+static void
+add_kinds (GtkFileChooser *chooser)
+{
+  add_filter (chooser, _ ("All that opens here"), 0, G_N_ELEMENTS (kinds) - 1);
+  for (guint kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
+    add_filter (chooser, _ (kinds[kind].title), kind, kind);
+  g_autoptr (GtkFileFilter) all = gtk_file_filter_new ();
+  gtk_file_filter_set_name (all, _ ("All files"));
+  gtk_file_filter_add_pattern (all, "*");
+  gtk_file_chooser_add_filter (chooser, all);
 }
 
 GtkFileChooserNative *
 studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action, const char *accept,
-                          const char *path)
+                          gboolean any_kind, const char *path)
 {
   GtkFileChooserNative *chooser = gtk_file_chooser_native_new (title, parent, action, accept, _ ("_Cancel"));
-  g_autoptr (GtkFileFilter) filter = graph_filter ();
-  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (chooser), filter);
+  if (any_kind)
+    add_kinds (GTK_FILE_CHOOSER (chooser));
+  else
+    add_filter (GTK_FILE_CHOOSER (chooser), _ (kinds[STUDIO_FILE_GRAPH].title), STUDIO_FILE_GRAPH, STUDIO_FILE_GRAPH);
   /* Who asked must not be closed meanwhile: the answer is for it. */
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (chooser), TRUE);
   if (path != NULL)

@@ -11,8 +11,19 @@ StudioPage *studio_files_find_page (GFile *file);
 void studio_files_remember (const char *path);
 /* The recent graphs, for a menu; each runs "win.open-recent". */
 GMenuModel *studio_files_recent_menu (void);
-/* For graphs; beside the file at path, which may be NULL. */
+/* What a file is to Studio, by the end of its name; a graph may have any name. */
+typedef enum
+{
+  STUDIO_FILE_GRAPH,
+  STUDIO_FILE_TABLE,
+  STUDIO_FILE_MODEL,
+  STUDIO_FILE_WEIGHTS,
+  STUDIO_FILE_OTHER
+} StudioFileKind;
+
+StudioFileKind studio_files_kind (GFile *file);
+/* For graphs, or for all that can be opened; beside the file at path, which may be NULL. */
 GtkFileChooserNative *studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action,
-                                                const char *accept, const char *path);
+                                                const char *accept, gboolean any_kind, const char *path);
 
 G_END_DECLS

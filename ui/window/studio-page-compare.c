@@ -102,7 +102,7 @@ void
 studio_page_compare (StudioPage *self)
 {
   GtkFileChooserNative *chooser = studio_files_new_chooser (studio_page_get_window (self), _ ("Compare with a Graph"),
-                                                            GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Compare"),
+                                                            GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Compare"), FALSE,
                                                             studio_document_get_path (self->document));
 
   g_set_object (&self->chooser, chooser);

@@ -205,7 +205,7 @@ studio_page_save_elsewhere (StudioPage *self, StudioAfter *after)
 {
   const char *path = studio_document_get_path (self->document);
   GtkFileChooserNative *chooser = studio_files_new_chooser (studio_page_get_window (self), _ ("Save the Graph"),
-                                                            GTK_FILE_CHOOSER_ACTION_SAVE, _ ("_Save"), path);
+                                                            GTK_FILE_CHOOSER_ACTION_SAVE, _ ("_Save"), FALSE, path);
   g_set_object (&self->chooser, chooser);
   g_object_unref (chooser);
   g_autofree char *title = studio_document_dup_title (self->document);

@@ -86,7 +86,7 @@ studio_window_choose_file (StudioWindow *self)
 {
   g_clear_object (&self->chooser);
   self->chooser
-      = studio_files_new_chooser (GTK_WINDOW (self), _ ("Open a Graph"), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"),
+      = studio_files_new_chooser (GTK_WINDOW (self), _ ("Open a File"), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"), TRUE,
                                   studio_document_get_path (studio_page_get_document (self->page)));
   g_signal_connect (self->chooser, "response", G_CALLBACK (response_cb), self);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (self->chooser));

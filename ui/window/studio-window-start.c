@@ -1,14 +1,17 @@
 /* Where a graph begins: the window “New from Data”, and files that are dropped. */
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "ui/start/studio-import.h"
 #include "ui/start/studio-new-dialog.h"
+#include "ui/start/studio-weights-dialog.h"
+#include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-dump.h"
+#include "ui/window/studio-files.h"
 #include "ui/window/studio-window-private.h"
 
+/* Either dialog has made a graph. */
 static void
-made_cb (StudioNewDialog *dialog, const char *text, StudioWindow *self)
+made_cb (GtkWidget *dialog, const char *text, StudioWindow *self)
 {
   g_autoptr (GError) error = NULL;
   if (!studio_page_open_text (studio_window_get_free_page (self), text, -1, &error))
@@ -131,37 +134,91 @@ take_model (StudioWindow *self, GFile *file)
   studio_import_onnx_async (path, import->cancellable, imported_cb, import);
 }
 
-/* The handlers of files, by the end of their names. */
-static const struct
+/* ---- weights ---------------------------------------------------------------------- */
+
+/* As the graph names a file: from its own folder on, where the file lies in or below that. */
+static char *
+path_for_graph (StudioPage *page, const char *path)
 {
-  const char *suffix;
-  void (*take) (StudioWindow *self, GFile *file);
-} kinds[] = {
-  { ".xml", take_graph },
-  { ".csv", take_table },
-  { ".tsv", take_table },
-  { ".onnx", take_model },
+  const char *folder = loom_graph_get_folder (studio_document_get_graph (studio_page_get_document (page)));
+  g_autoptr (GFile) from = folder != NULL ? g_file_new_for_path (folder) : NULL, file = g_file_new_for_path (path);
+  char *relative = from != NULL ? g_file_get_relative_path (from, file) : NULL;
+  return relative != NULL ? relative : g_strdup (path);
+}
+
+static void
+used_cb (StudioWeightsDialog *dialog, StudioPage *page)
+{
+  const StudioWeightsLook *look = studio_weights_dialog_get_look (dialog);
+  g_autofree char *path = path_for_graph (page, look->path), *name = g_path_get_basename (look->path);
+  g_autofree char *sentence
+      = g_strdup_printf (ngettext ("Training begins from %1$s: %2$u weight fits.",
+                                   "Training begins from %1$s: %2$u weights fit.", look->match->n_fit),
+                         name, look->match->n_fit);
+  studio_training_set (studio_page_get_document (page), "weights", path);
+  studio_page_toast (page, sentence);
+}
+
+static void
+looked_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioPage) page = data;
+  g_autoptr (GError) error = NULL;
+  StudioWeightsLook *look = studio_weights_look_finish (result, &error);
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (page));
+
+  if (!STUDIO_IS_WINDOW (root))
+    {
+      studio_weights_look_free (look);
+      return;
+    }
+  if (look == NULL)
+    {
+      studio_page_toast_lasting (page, _ ("These weights cannot be opened"), error->message);
+      return;
+    }
+  StudioWeightsDialog *dialog = studio_weights_dialog_new (GTK_WINDOW (root), look);
+  g_signal_connect_object (dialog, "used", G_CALLBACK (used_cb), page, 0);
+  g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), root, 0);
+  add_dump_keys (GTK_WIDGET (dialog));
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+take_weights (StudioWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+  StudioDocument *document = studio_page_get_document (self->page);
+
+  if (path != NULL)
+    studio_weights_look_async (path, studio_document_is_empty (document) ? NULL : studio_document_get_graph (document),
+                               looked_cb, g_object_ref (self->page));
+}
+
+/* The handlers of files, by their kind. */
+static void (*const takers[]) (StudioWindow *self, GFile *file) = {
+  [STUDIO_FILE_GRAPH] = take_graph,
+  [STUDIO_FILE_TABLE] = take_table,
+  [STUDIO_FILE_MODEL] = take_model,
+  [STUDIO_FILE_WEIGHTS] = take_weights,
 };
 
 gboolean
 studio_window_take_file (StudioWindow *self, GFile *file)
 {
+  const StudioFileKind kind = studio_files_kind (file);
+  if (kind < G_N_ELEMENTS (takers))
+    {
+      takers[kind](self, file);
+      return TRUE;
+    }
   g_autofree char *name = g_file_get_basename (file);
-  g_autofree char *lower = g_ascii_strdown (name, -1);
-  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (g_str_has_suffix (lower, kinds[i].suffix))
-      {
-        kinds[i].take (self, file);
-        return TRUE;
-      }
-  g_autofree char *sentence = g_strdup_printf (
-      _ ("“%s” is nothing that a graph begins with: graphs are .xml, tables .csv or .tsv, models .onnx."), name);
-  /* Any other name may be a graph's. */
-  if (strrchr (name, '.') == NULL)
-    studio_window_open_file (self, file);
-  else
-    studio_window_toast (self, sentence);
-  return strrchr (name, '.') == NULL;
+  g_autofree char *sentence
+      = g_strdup_printf (_ ("“%s” is nothing that a graph begins with: graphs are .xml, tables .csv or .tsv, models "
+                            ".onnx, weights .safetensors."),
+                         name);
+  studio_window_toast (self, sentence);
+  return FALSE;
 }
 
 static gboolean

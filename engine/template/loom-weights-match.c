@@ -1,0 +1,54 @@
+#include "engine/template/loom-weights-match.h"
+
+#include "engine/interop/loom-weights.h"
+
+static void
+judge (LoomWeightsMatch *self, const LoomSafetensors *file, const LoomNetWeight *weight)
+{
+  const LoomType want = { .dtype = weight->dtype, .shape = weight->shape };
+  g_autofree char *here = NULL, *there = NULL;
+
+  switch (loom_weight_fit (file, weight->name, &want, NULL, &here, &there))
+    {
+    case LOOM_WEIGHT_FITS:
+      self->n_fit++;
+      self->n_numbers += loom_dim_value (loom_shape_count (&weight->shape), NULL);
+      return;
+    case LOOM_WEIGHT_DIFFERS:
+      g_ptr_array_add (self->differs, loom_weight_mismatch (weight->name, here, there));
+      return;
+    case LOOM_WEIGHT_MISSING:
+      g_ptr_array_add (self->missing, loom_weight_mismatch (weight->name, here, NULL));
+    }
+}
+
+LoomWeightsMatch *
+loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net)
+{
+  LoomWeightsMatch *self = g_new0 (LoomWeightsMatch, 1);
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  self->differs = g_ptr_array_new_with_free_func (g_free);
+  self->missing = g_ptr_array_new_with_free_func (g_free);
+  self->unused = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      judge (self, file, loom_net_weight (net, i));
+      g_hash_table_add (names, loom_net_weight (net, i)->name);
+    }
+  for (guint i = 0; i < loom_safetensors_count (file); i++)
+    if (!g_hash_table_contains (names, loom_safetensors_name (file, i)))
+      g_ptr_array_add (self->unused, g_strdup (loom_safetensors_name (file, i)));
+  return self;
+}
+
+void
+loom_weights_match_free (LoomWeightsMatch *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->differs, g_ptr_array_unref);
+  g_clear_pointer (&self->missing, g_ptr_array_unref);
+  g_clear_pointer (&self->unused, g_ptr_array_unref);
+  g_free (self);
+}

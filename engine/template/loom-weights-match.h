@@ -1,0 +1,22 @@
+/* How a file of weights fits a graph: by names and shapes, as `<train weights="…">` takes them. */
+#pragma once
+
+#include "engine/interop/loom-safetensors.h"
+#include "engine/net/loom-net.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  guint n_fit;        /* weights of the graph that the file has, in their shapes */
+  GPtrArray *differs; /* of char *: "fc.weight is 10 × 4 here, 3 × 4 in the file" */
+  GPtrArray *missing; /* of char *: "fc.bias is missing (10)" */
+  GPtrArray *unused;  /* of char *: names in the file that the graph does not have */
+  gint64 n_numbers;   /* of those that fit */
+} LoomWeightsMatch;
+
+LoomWeightsMatch *loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net);
+void loom_weights_match_free (LoomWeightsMatch *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomWeightsMatch, loom_weights_match_free)
+
+G_END_DECLS
