@@ -24,7 +24,8 @@ name_weights (const LoomOnnx *self, const char *weights)
   if (self->weights->len > 0 && loom_element_find (root, LOOM_TAG_TRAIN) == NULL)
     loom_edit_free (
         loom_graph_apply (graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_TRAIN),
-                                                   loom_element_new (LOOM_TAG_TRAIN, "weights", beside, NULL))));
+                                                   loom_element_new (LOOM_TAG_TRAIN, "weights", beside, "optimizer",
+                                                                     "adam", "lr", "0.001", NULL))));
   return graph;
 }
 

@@ -146,7 +146,7 @@ chain_of (const Level *level, guint item)
   return item;
 }
 
-/* The end for this start: of one item (G_MAXUINT: of any other chain, the nearest first). */
+/* The end for this start: of one item (G_MAXUINT: of any before it in another chain, the nearest first). */
 static Open *
 find_end (const Level *level, const Open *start, guint item)
 {
@@ -156,10 +156,10 @@ find_end (const Level *level, const Open *start, guint item)
     {
       Open *end = OPEN (level->ends, i);
 
-      if (end->taken || !fits (&end->form, &start->form) || (item != G_MAXUINT && end->item != item)
-          || chain_of (level, end->item) == chain_of (level, start->item))
+      if (end->taken || end->item >= start->item || !fits (&end->form, &start->form)
+          || (item != G_MAXUINT && end->item != item) || chain_of (level, end->item) == chain_of (level, start->item))
         continue;
-      if (best == NULL || ABS ((int)end->item - (int)start->item) < ABS ((int)best->item - (int)start->item))
+      if (best == NULL || end->item > best->item)
         best = end;
     }
   return best;
@@ -519,7 +519,8 @@ loom_skeleton_new (const LoomSafetensors *file, const char *weights, const char 
     }
   insert_doc (self);
   if (weights != NULL)
-    insert (self->graph, loom_graph_root (self->graph), loom_element_new (LOOM_TAG_TRAIN, "weights", weights, NULL));
+    insert (self->graph, loom_graph_root (self->graph),
+            loom_element_new (LOOM_TAG_TRAIN, "weights", weights, "optimizer", "adam", "lr", "0.001", NULL));
   return g_steal_pointer (&self);
 }
 

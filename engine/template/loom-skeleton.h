@@ -20,7 +20,8 @@ typedef struct
 
 /* weights: what <train weights="…"> says, a path as seen from where the graph will be; NULL: no <train>. name: of the
  * graph. Names with dots become modules, so that weights keep their names; siblings come in the file's order, numbered
- * ones by their number, embeddings first, convolutions before what is flat, and a batch norm behind the layer of its
+ * ones by their number, embeddings first, convolutions before what is flat, what is called
+ * “out”, “head” and the like last, and a batch norm behind the layer of its
  * number. DATA, one sentence, where not one layer can be guessed. */
 LoomSkeleton *loom_skeleton_new (const LoomSafetensors *file, const char *weights, const char *name, GError **error);
 void loom_skeleton_free (LoomSkeleton *self);

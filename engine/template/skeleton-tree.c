@@ -153,7 +153,7 @@ guess_layers (SkeletonPart *part, int around, GPtrArray *left_out)
 typedef struct
 {
   SkeletonPart *part;
-  int class;  /* embeddings, then what has channels, then what is flat */
+  int class;  /* embeddings, then what has channels, then what is flat, then what ends it */
   guint stem; /* place of the first sibling that differs in the number only */
   guint64 number;
   guint place; /* in the file */
@@ -183,6 +183,16 @@ compare_keys (gconstpointer a, gconstpointer b)
   return p->place < q->place ? -1 : p->place > q->place;
 }
 
+/* Names of what ends a block or a network, wherever the alphabet puts them. */
+static gboolean
+comes_last (const char *id)
+{
+  static const char *const words[] = { "proj", "c_proj", "o_proj", "wo", "down_proj", "w2", "lm_head", NULL };
+
+  return g_str_has_prefix (id, "out") || g_str_has_prefix (id, "head") || g_str_has_prefix (id, "classifier")
+         || g_strv_contains (words, id);
+}
+
 /* Parts that have no more than a number are numbered in the order of computing. */
 static int
 class_of (const SkeletonPart *part, gboolean has_channels)
@@ -193,7 +203,7 @@ class_of (const SkeletonPart *part, gboolean has_channels)
     return 0;
   if (skeleton_part_spatial (part) > 0 || (has_channels && part->layer != NULL && part->layer->op == NULL))
     return 1;
-  return 2;
+  return comes_last (part->id) ? 3 : 2;
 }
 
 /* "bn1" behind "conv1": in a file they stand by name, all norms before all convolutions. */

@@ -48,7 +48,7 @@ test_weights (void)
   g_assert_cmpint (r.status, ==, 0);
   g_assert_nonnull (strstr (r.out, "wrote weights/s.xml: 2 layers that take 4 of 4 tensors"));
   g_assert_true (g_file_get_contents ("weights/s.xml", &text, NULL, NULL));
-  g_assert_nonnull (strstr (text, "<train weights=\"w.safetensors\"/>"));
+  g_assert_nonnull (strstr (text, "<train weights=\"w.safetensors\" optimizer=\"adam\""));
   /* It lacks a loss and no more, which only training minds. */
   cli_expect (0, NULL, "check", "weights/s.xml");
   cli_expect (1, "names weights to begin from and no loss", "train", "weights/s.xml");

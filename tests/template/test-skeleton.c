@@ -140,6 +140,23 @@ test_numbers (void)
   g_assert_true (is_wired (s, "net", "2", "10"));
 }
 
+/* A block of a transformer goes from the stream's width to the stream's width, whatever the alphabet says. */
+static void
+test_transformer (void)
+{
+#define BLOCK(b)                                                                                                       \
+  "h." b ".attn.proj.weight:8,8", "h." b ".attn.qkv.weight:24,8", "h." b ".ln_1.weight:8", "h." b ".ln_1.bias:8",      \
+      "h." b ".ln_2.weight:8", "h." b ".ln_2.bias:8", "h." b ".mlp.fc.weight:32,8", "h." b ".mlp.proj.weight:8,32"
+  g_autoptr (LoomSkeleton) s = guess (
+      TENSORS (BLOCK ("0"), BLOCK ("1"), "ln_f.weight:8", "ln_f.bias:8", "lm_head.weight:50,8", "wte.weight:50,8"), 0,
+      15, 1);
+
+  g_assert_true (is_wired (s, NULL, "wte", "h.x"));
+  g_assert_true (is_wired (s, NULL, "h.y", "ln_f"));
+  g_assert_true (is_wired (s, NULL, "ln_f", "lm_head"));
+  g_assert_true (is_wired (s, "h", "0.y", "1.x"));
+}
+
 static void
 test_kinds (void)
 {
@@ -253,6 +270,7 @@ main (int argc, char **argv)
   g_test_add_func ("/skeleton/lenet", test_lenet);
   g_test_add_func ("/skeleton/residual", test_residual);
   g_test_add_func ("/skeleton/numbers", test_numbers);
+  g_test_add_func ("/skeleton/transformer", test_transformer);
   g_test_add_func ("/skeleton/kinds", test_kinds);
   g_test_add_func ("/skeleton/depthwise", test_depthwise);
   g_test_add_func ("/skeleton/left-out", test_left_out);
