@@ -116,6 +116,31 @@ map_words (Mapping *m, LoomElement *e, const char *attribute, char *(*map) (cons
     studio_document_put (m->document, e, attribute, list->str);
 }
 
+static void
+find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
+{
+  g_auto (GStrv) part = g_strsplit (path, ".", -1);
+  gsize at = 0;
+
+  *found = (StudioPathScope){ .scope = loom_graph_root (self->graph) };
+  for (guint i = 0; found->scope != NULL && path[0] != '\0' && part[i] != NULL; i++)
+    {
+      const LoomElement *node = loom_scope_find_node (found->scope, part[i]);
+      const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
+
+      if (node == NULL && is_number (part[i]) && found->instance != NULL)
+        found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
+      else
+        {
+          found->instance = node;
+          found->copy = 0;
+          found->n_around = at > 0 ? at - 1 : 0;
+          found->scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
+        }
+      at += strlen (part[i]) + 1;
+    }
+}
+
 /* Ids in the light are those of the scope that the slide shows. */
 static void
 map_slide (Mapping *m, LoomElement *slide)
@@ -123,7 +148,7 @@ map_slide (Mapping *m, LoomElement *slide)
   StudioPathScope shown;
   const char *path = loom_element_get (slide, "scope");
 
-  studio_document_find_scope (m->document, path != NULL ? path : "", &shown);
+  find_scope (m->document, path != NULL ? path : "", &shown);
   map_words (m, slide, "pins", map_path);
   if (m->change->slide != NULL && m->change->slide (slide, &shown, m->data))
     return;
@@ -164,29 +189,4 @@ studio_document_map_paths (StudioDocument *self, const StudioPathChange *change,
   Mapping m = { .document = self, .change = change, .data = data };
 
   map_in (&m, loom_graph_root (self->graph));
-}
-
-void
-studio_document_find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
-{
-  g_auto (GStrv) part = g_strsplit (path, ".", -1);
-  gsize at = 0;
-
-  *found = (StudioPathScope){ .scope = loom_graph_root (self->graph) };
-  for (guint i = 0; found->scope != NULL && path[0] != '\0' && part[i] != NULL; i++)
-    {
-      const LoomElement *node = loom_scope_find_node (found->scope, part[i]);
-      const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
-
-      if (node == NULL && is_number (part[i]) && found->instance != NULL)
-        found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
-      else
-        {
-          found->instance = node;
-          found->copy = 0;
-          found->n_around = at > 0 ? at - 1 : 0;
-          found->scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
-        }
-      at += strlen (part[i]) + 1;
-    }
 }

@@ -144,8 +144,6 @@ typedef struct
   gsize n_around;              /* bytes of the path that name the scope around it */
 } StudioPathScope;
 
-void studio_document_find_scope (StudioDocument *self, const char *path, StudioPathScope *found);
-
 /* How nodes of one scope change. */
 typedef struct
 {

@@ -18,8 +18,8 @@ static const char *const words[LOOM_N_DTYPES] = {
   [LOOM_U8] = N_ ("whole numbers 0 … 255"), [LOOM_BOOL] = N_ ("true or false"),
 };
 
-const char *
-studio_dtype_words (LoomDType dtype)
+static const char *
+words_of (LoomDType dtype)
 {
   return _ (words[dtype]);
 }
@@ -57,7 +57,7 @@ make_rows (Row row[LOOM_N_DTYPES + 1], const StudioScene *scene, const StudioThe
 
       if (!used[t])
         continue;
-      text = known ? g_strdup_printf ("%s  %s", loom_dtype_name ((LoomDType)t), studio_dtype_words ((LoomDType)t))
+      text = known ? g_strdup_printf ("%s  %s", loom_dtype_name ((LoomDType)t), words_of ((LoomDType)t))
                    : g_strdup (_ ("not known yet"));
       row[n++]
           = (Row){ studio_small_text_new (context, text), known ? studio_dtype_line ((LoomDType)t) : STUDIO_LINE_SOLID,

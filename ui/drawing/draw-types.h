@@ -7,8 +7,6 @@
 
 G_BEGIN_DECLS
 
-/* "whole numbers": what a type holds, in words */
-const char *studio_dtype_words (LoomDType dtype);
 /* A row for each type on a wire or at an output of the scene, and one for wires whose type is not known yet; its lower
  * left corner is at (x, y). Returns its height; 0, and nothing is drawn, where there is nothing to say. */
 double studio_draw_types_legend (cairo_t *cr, const StudioScene *scene, double x, double y, const StudioTheme *theme,

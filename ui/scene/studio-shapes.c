@@ -41,8 +41,8 @@ named_text (const LoomShape *shape, const LoomNetAxes *axes)
   return g_string_free (s, FALSE);
 }
 
-char *
-studio_shape_text (const LoomShape *shape, const LoomNetAxes *axes, StudioShapes shapes, gint64 batch)
+static char *
+shape_text (const LoomShape *shape, const LoomNetAxes *axes, StudioShapes shapes, gint64 batch)
 {
   LoomBinding binding = { .value['B' - 'A'] = batch };
   LoomShape bound = *shape;
@@ -62,7 +62,7 @@ studio_link_relabel (const StudioScene *scene, StudioLink *link)
   g_clear_pointer (&link->label, g_free);
   if (!link->typed)
     return;
-  shape = studio_shape_text (&link->type.shape, &link->axes, scene->shapes, scene->batch);
+  shape = shape_text (&link->type.shape, &link->axes, scene->shapes, scene->batch);
   if (link->copy == NULL)
     {
       link->label = g_steal_pointer (&shape);

@@ -7,8 +7,6 @@ G_BEGIN_DECLS
 
 const char *studio_shapes_name (StudioShapes shapes); /* "sizes", "names", "numbers": for settings and actions */
 StudioShapes studio_shapes_find (const char *name);   /* SIZES where there is none of that name */
-/* "B × C=1 × H=28 × W=28"; batch: what B stands for where numbers are asked for, 0: it stays. (transfer full) */
-char *studio_shape_text (const LoomShape *shape, const LoomNetAxes *axes, StudioShapes shapes, gint64 batch);
 /* Writes the label of a wire anew: its shape and, behind tabulators, the way and the bytes of its copy. */
 void studio_link_relabel (const StudioScene *scene, StudioLink *link);
 /* Writes the shapes of all wires in this form. */
