@@ -3,7 +3,6 @@
  * A clause is added by one entry of the table below: its words, the function that reads them, the one that judges. */
 #include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-lesson.h"
-#include "engine/recipe/loom-attributes.h"
 
 #include <math.h>
 #include <string.h>
@@ -188,31 +187,10 @@ read_attribute (Clause *clause, char **word, guint n, GError **error)
   return clause->relation == IS || needs_number (clause, error);
 }
 
-/* An attribute as it is written, else its default; NULL where the element has none. "train.lr" asks <train>, whose
- * optimiser has defaults of its own. */
-static const char *
-attribute_of (const Clause *clause, const Judged *judged)
-{
-  const LoomElement *root = loom_graph_root (judged->graph);
-  const LoomElement *element = g_str_equal (clause->subject, "train") ? loom_element_find (root, LOOM_TAG_TRAIN)
-                                                                      : loom_scope_find_node (root, clause->subject);
-  const char *value = element != NULL ? loom_element_get (element, clause->member) : NULL;
-
-  if (value != NULL || element == NULL)
-    return value;
-  if (loom_element_tag (element) == LOOM_TAG_TRAIN)
-    return loom_train_default (element, clause->member);
-  const LoomOp *op = loom_op_of (element);
-  for (const LoomParamSpec *p = op != NULL ? loom_op_params (op, element) : NULL; p != NULL && p->name != NULL; p++)
-    if (g_str_equal (p->name, clause->member))
-      return p->def;
-  return NULL;
-}
-
 static gboolean
 attribute_holds (const Clause *clause, const Judged *judged)
 {
-  const char *value = attribute_of (clause, judged);
+  const char *value = lesson_attribute (judged->graph, clause->subject, clause->member);
 
   if (value == NULL)
     return FALSE;

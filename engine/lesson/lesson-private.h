@@ -1,7 +1,7 @@
 /* Functions that the readers of pages and of slides share. */
 #pragma once
 
-#include <glib.h>
+#include "engine/graph/loom-graph.h"
 
 G_BEGIN_DECLS
 
@@ -12,5 +12,10 @@ gboolean lesson_same_words (char **a, char **b);
 /* Text as XML files have it, without the indent that all its lines but the first share: Markdown would take four blanks
  * for a listing. (transfer full) */
 char *lesson_markdown (const char *text);
+
+/* An attribute as it is written, else the default that holds; NULL where there is neither. subject: a node by its path,
+ * through modules and copies; "train", or what stands in it by its tag, "train.schedule". Owned by the graph or by
+ * tables that are never freed. */
+const char *lesson_attribute (const LoomGraph *graph, const char *subject, const char *name);
 
 G_END_DECLS

@@ -120,6 +120,12 @@ test_clauses (void)
     { "train.momentum is 0", TRUE },
     { "train.nesterov is false", TRUE },
     { "train.nothing is 1", FALSE },
+    /* Those that any node has, data sets' options, and attributes of operators that are not written. */
+    { "hidden.frozen is false", TRUE },
+    { "hidden.mute is true", FALSE },
+    { "hidden.bias is true", TRUE },
+    { "data.noise at least 0", TRUE },
+    { "act.inplace is true", FALSE },
     { "chain relu", TRUE },
     { "chain tanh", FALSE },
     { "chain linear relu", TRUE },
@@ -214,12 +220,56 @@ test_answer (void)
   free_graph (&f);
 }
 
+/* Within modules, past the numbers of copies, and in what stands in <train>. */
+static void
+test_attributes (void)
+{
+  static const struct
+  {
+    const char *goal;
+    gboolean met;
+  } cases[] = {
+    { "body.width is 4", TRUE }, /* an argument's default */
+    { "body.repeat is 3", TRUE },
+    { "body.fc.out_features is {width}", TRUE },
+    { "body.fc.bias is true", TRUE },
+    { "body.2.fc.bias is true", TRUE },
+    { "body.fc.nothing is true", FALSE },
+    { "body.none.bias is true", FALSE },
+    { "train.schedule.type is step", TRUE },
+    { "train.schedule.gamma is 0.1", TRUE },
+    { "train.schedule.step_size is 5", TRUE },
+    { "train.schedule.warmup_steps at most 0", TRUE },
+    { "train.clip.norm is 1", FALSE }, /* there is no <clip> */
+  };
+  const LoomLessonState state = { 0 };
+  Fixture f;
+
+  read_graph (&f, "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><module name=\"m\"><arg name=\"width\" "
+                  "type=\"int\" default=\"4\"/><node id=\"x\" op=\"module_input\"/><node id=\"fc\" op=\"linear\" "
+                  "out_features=\"{width}\"/><node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"fc\"/><wire "
+                  "from=\"fc\" to=\"y\"/></module><node id=\"x\" op=\"input\" shape=\"B,4\"/><node id=\"body\" "
+                  "module=\"m\" repeat=\"3\"/><wire from=\"x\" to=\"body.x\"/><train loss=\"body\"><schedule "
+                  "type=\"step\" step_size=\"5\"/></train></graph>");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomGoal) goal = loom_goal_new (cases[i].goal, &error);
+
+      g_assert_no_error (error);
+      if (loom_goal_is_met (goal, f.graph, f.net, &state) != cases[i].met)
+        g_error ("“%s” is not %s", cases[i].goal, cases[i].met ? "met" : "unmet");
+    }
+  free_graph (&f);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lesson/pages", test_pages);
   g_test_add_func ("/lesson/clauses", test_clauses);
+  g_test_add_func ("/lesson/attributes", test_attributes);
   g_test_add_func ("/lesson/faults", test_faults);
   g_test_add_func ("/lesson/answer", test_answer);
   return g_test_run ();
