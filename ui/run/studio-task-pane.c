@@ -179,8 +179,9 @@ studio_task_pane_new (StudioTask *task)
   gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->message), 0);
   gtk_widget_add_css_class (self->message, "dim-label");
-  gtk_box_append (GTK_BOX (box), self->view);
+  /* Above the picture: below a list of samples nobody would see why there are no answers. */
   gtk_box_append (GTK_BOX (box), self->message);
+  gtk_box_append (GTK_BOX (box), self->view);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), box);
   gtk_widget_set_vexpand (scrolled, TRUE);

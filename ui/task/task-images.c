@@ -4,8 +4,10 @@
 
 #include "ui/task/task-private.h"
 
-#define CELL 86 /* at least so wide */
-#define GAP  8
+#define CELL     86  /* at least so wide */
+#define PAIR     116 /* the same for a sample and an image that is answered */
+#define PAIR_GAP 2
+#define GAP      8
 
 typedef struct
 {
@@ -13,23 +15,26 @@ typedef struct
   double width, height, image; /* of a cell, and the side of what the image is fitted into */
 } Cells;
 
-static Cells
-cells_of (double width, double scale)
-{
-  Cells c;
-
-  c.columns = (guint)MAX (1, floor ((width + GAP) / (CELL * scale + GAP)));
-  c.width = (width - GAP * (c.columns - 1)) / c.columns;
-  c.image = c.width;
-  c.height = c.image + 2 * task_line_height (scale) + GAP;
-  return c;
-}
-
 /* The net answers with as many numbers as an image has: an autoencoder. */
 static gboolean
 answers_images (const StudioTaskPicture *p)
 {
   return p->answered && p->kind >= LOOM_ANSWER_YES && p->n_positions * p->n_classes == p->data->x_size;
+}
+
+/* The answer that is an image stands beside the sample, and is smaller for it: two pairs go into a narrow pane. */
+static Cells
+cells_of (const StudioTaskPicture *p, double width, double scale)
+{
+  const gboolean pairs = answers_images (p);
+  const double least = (pairs ? PAIR : CELL) * scale;
+  Cells c;
+
+  c.columns = (guint)MAX (1, floor ((width + GAP) / (least + GAP)));
+  c.width = (width - GAP * (c.columns - 1)) / c.columns;
+  c.image = pairs ? (c.width - PAIR_GAP) / 2 : c.width;
+  c.height = c.image + (pairs ? 1 : 2) * task_line_height (scale) + GAP;
+  return c;
 }
 
 static void
@@ -128,16 +133,12 @@ draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells
 
   draw_image (d, data->x + (gsize)i * data->x_size, x, y, cells->image);
   if (answers_images (p))
-    {
-      /* Over the lower right of the image it came from. */
-      double side = cells->image * 0.62;
-      draw_image (d, task_answer_of_sample (p, i), x + cells->image - side, y + cells->image - side + line * 0.5, side);
-    }
+    draw_image (d, task_answer_of_sample (p, i), x + cells->width - cells->image, y, cells->image);
   if (task_is_right (p, i) == 0 || (int)i == p->marked)
     {
       studio_color_set ((int)i == p->marked ? &d->theme.text : &d->theme.error, d->cr);
       cairo_set_line_width (d->cr, 2 * d->scale);
-      cairo_rectangle (d->cr, x, y, cells->image, cells->image);
+      cairo_rectangle (d->cr, x, y, cells->width, cells->image);
       cairo_stroke (d->cr);
     }
   if (data->y_size == 1 && data->classes)
@@ -151,7 +152,7 @@ draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells
 static void
 images_draw (const TaskDrawing *d)
 {
-  const Cells cells = cells_of (d->room.width, d->scale);
+  const Cells cells = cells_of (d->picture, d->room.width, d->scale);
 
   for (guint i = 0; i < d->picture->data->n; i++)
     {
@@ -166,7 +167,7 @@ images_draw (const TaskDrawing *d)
 static int
 images_sample_at (const TaskDrawing *d, double x, double y)
 {
-  const Cells cells = cells_of (d->room.width, d->scale);
+  const Cells cells = cells_of (d->picture, d->room.width, d->scale);
   const int column = (int)floor ((x - d->room.x) / (cells.width + GAP)),
             row = (int)floor ((y - d->room.y) / cells.height);
   const int i = row * (int)cells.columns + column;
@@ -177,7 +178,7 @@ images_sample_at (const TaskDrawing *d, double x, double y)
 static double
 images_height (const StudioTaskPicture *picture, double width, double scale)
 {
-  const Cells cells = cells_of (width, scale);
+  const Cells cells = cells_of (picture, width, scale);
   return ((picture->data->n + cells.columns - 1) / cells.columns) * cells.height;
 }
 

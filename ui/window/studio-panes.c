@@ -285,7 +285,12 @@ studio_panes_remove_page (StudioPanes *self, const char *name)
     return;
   if (has_focus_in (self, page))
     give_focus_back (self, (int)(pane - self->pane));
+  const gboolean was_seen = gtk_stack_get_visible_child (GTK_STACK (pane->stack)) == page;
   gtk_stack_remove (GTK_STACK (pane->stack), page);
+  /* A stack whose visible page goes shows none of the others. */
+  GtkWidget *first = gtk_widget_get_first_child (pane->stack);
+  if (was_seen && first != NULL)
+    gtk_stack_set_visible_child (GTK_STACK (pane->stack), first);
   update_switcher (pane);
 }
 

@@ -1,0 +1,135 @@
+"""The picture of the task, by a pointer: points with the surface of answers, a fitted line, images with predictions. Each
+moves while it trains, stays after Stop and undo, and belongs to its tab."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from studio import SOURCE, Report, Studio
+
+SPIRALS = os.path.join(SOURCE, "graphs", "lessons", "spirals.xml")
+CONVOLUTION = os.path.join(SOURCE, "graphs", "lessons", "convolution.xml")
+
+
+def view(g):
+    """The picture's description and place; None where none is seen."""
+    return next(((name, rect) for kind, name, rect in g.widgets if kind == "StudioTaskView"), None)
+
+
+def says(words):
+    return lambda g: view(g) is not None and all(w in view(g)[0] for w in words)
+
+
+def pixels(s):
+    """What is seen in the picture, as bytes of red, green and blue, once it stands still."""
+    x, y, width, height = (round(v) for v in view(s.look())[1])
+    path = os.path.join(tempfile.gettempdir(), "gradloom-task-%d.ppm" % os.getpid())
+    subprocess.run(["import", "-window", "root", "-crop", "%dx%d+%d+%d" % (width, height, x, y), "+repage", "-depth", "8", path],
+                   env=s.env, check=True, stderr=subprocess.DEVNULL)
+    with open(path, "rb") as f:
+        data = f.read()
+    os.unlink(path)
+    return data[-width * height * 3:]
+
+
+def difference(a, b):
+    """The share of pixels that are not the same."""
+    if len(a) != len(b):
+        return 1.0
+    return sum(a[i:i + 3] != b[i:i + 3] for i in range(0, len(a), 3)) * 3 / max(len(a), 1)
+
+
+def stop(s):
+    if s.look().state["run"] == "training":
+        s.key("ctrl+shift+period")
+    s.wait("stopped", lambda g: g.state["run"] in ("stopped", "done"), 4)
+
+
+def plane(t, s):
+    """The lesson brings its picture along; keys close and open it."""
+    s.wait("the lesson's picture", says(["points in a plane", "nothing is predicted yet"]), 4)
+    s.key("ctrl+shift+i")
+    g = s.wait("closed", lambda g: view(g) is None, 2)
+    t.ok(g.has("Learning rate"), "Ctrl+Shift+I closes the picture, and the pane shows its first page again")
+    s.key("ctrl+shift+i")
+    s.wait("open", says(["points in a plane"]), 2)
+    before = pixels(s)
+    s.key("ctrl+Return")
+    s.wait("answers", says(["points in a plane", "step"]), 4)
+    first = pixels(s)
+    t.ok(difference(before, first) > 0.3, "the surface of answers lies below the points")
+    g = s.wait("goes on", lambda g: g.number("step") > 500 or g.state["run"] == "done", 10)
+    time.sleep(1)
+    t.ok(difference(first, pixels(s)) > 0.2, "the surface changes while it trains")
+    stop(s)
+    time.sleep(0.5)
+    kept = pixels(s)
+    description = view(s.look())[0]
+    t.ok(difference(first, kept) > 0.2 and "step" in description, "the surface stays after Stop: " + description)
+
+
+def undone(t, s):
+    """A layer that goes and comes back leaves the samples where they are, and no answers of a net that there is not."""
+    s.press_card("act")
+    s.key("Delete")
+    s.wait("deleted", lambda g: "act" not in g.cards, 2)
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: "act" in g.cards, 2)
+    s.key("Escape")
+    s.press("Picture")
+    s.wait("still there", says(["points in a plane", "step"]), 3)
+    t.ok(True, "the picture survives a layer that is deleted and brought back")
+
+
+def line(t, s):
+    s.key("ctrl+n")
+    s.press("Fitting a line")
+    s.wait("the line's picture", says(["the curve that is fitted", "nothing is predicted yet"]), 5)
+    before = pixels(s)
+    s.press("Train")
+    s.wait("fitted", lambda g: says(["the curve that is fitted", "mean error", "step"])(g) and g.state["run"] in ("done", "training"), 4)
+    s.wait("done", lambda g: g.state["run"] == "done", 8)
+    time.sleep(0.6)
+    after = pixels(s)
+    t.ok(0.002 < difference(before, after) < 0.6, "the fitted line lies in the points: %.1f %% of the pixels moved" % (100 * difference(before, after)))
+    error = float(view(s.look())[0].split("shown samples ")[1].split(",")[0])
+    t.ok(error < 0.2, "and is near them: mean error %g" % error)
+
+
+def tabs(t, s):
+    s.key("alt+1")
+    s.wait("spirals", says(["points in a plane", "step"]), 3)
+    s.key("alt+2")
+    s.wait("line", says(["the curve that is fitted", "step"]), 3)
+    t.ok(True, "each tab has its own picture")
+
+
+def images(t, s):
+    s.wait("cards", lambda g: "conv" in g.cards, 5)
+    if view(s.look()) is None:
+        s.key("ctrl+shift+i")
+    g = s.wait("images", lambda g: view(g) is not None or g.has("not there"), 5)
+    if view(g) is None:
+        print("# the images are not on this machine: their predictions were not looked at")
+        return
+    before = pixels(s)
+    s.press("Train")
+    s.wait("predictions", says(["images with their classes", "accuracy on shown samples", "step"]), 8)
+    time.sleep(0.5)
+    t.ok(difference(before, pixels(s)) > 0.01, "predictions stand below the images")
+    stop(s)
+
+
+def body(t):
+    with Studio("task", SPIRALS) as s:
+        plane(t, s)
+        undone(t, s)
+        line(t, s)
+        tabs(t, s)
+    with Studio("task", CONVOLUTION) as s:
+        images(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
