@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_VIEWS 6 /* that are asked for at a time */
+
 typedef struct
 {
   LoomGraph *graph;
@@ -318,7 +320,8 @@ worker_runner_new (WorkerOutbox *outbox)
   g_cond_init (&runner->wake);
   g_queue_init (&runner->checkpoints);
   runner->early = g_array_new (FALSE, FALSE, sizeof (LoomCommandKind));
-  runner->views = g_thread_pool_new (view_job, runner, 1, FALSE, NULL);
+  /* Several at a time wait for the same step, so that values which belong together are asked for together. */
+  runner->views = g_thread_pool_new (view_job, runner, MAX_VIEWS, FALSE, NULL);
   runner->thread = g_thread_new ("compute", compute, runner);
   return runner;
 }

@@ -41,6 +41,7 @@ struct _StudioCanvas
   char **devices;                      /* of this machine; NULL: not known yet */
   gboolean bare;                       /* no dots */
   GHashTable *times;                   /* path → double *, seconds; NULL where nothing was measured */
+  char *numbers, *numbers_path;        /* below the formula in the tooltip of the card with this path; NULL: none */
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */
   StudioComparison *comparison;        /* NULL: with nothing */
   char **spotlight;                    /* ids of the cards that are not dimmed; NULL: none is */
@@ -108,6 +109,7 @@ enum
   STUDIO_CANVAS_INSPECT,
   STUDIO_CANVAS_VIEW_CHANGED,
   STUDIO_CANVAS_STATUS,
+  STUDIO_CANVAS_DESCRIBE,
   STUDIO_CANVAS_N_SIGNALS
 };
 

@@ -70,8 +70,34 @@ add_device (GString *markup, const StudioItem *item)
   add_line (markup, line);
 }
 
+/* What the run says of the card, in figures of one width. */
 static void
-describe_card (GString *markup, const StudioScene *scene, const StudioItem *item, double zoom)
+add_numbers (GString *markup, StudioCanvas *self, const StudioItem *item)
+{
+  g_autofree char *escaped = NULL;
+
+  g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_DESCRIBE], 0, item->path);
+  if (self->numbers == NULL || g_strcmp0 (self->numbers_path, item->path) != 0)
+    return;
+  escaped = g_markup_escape_text (self->numbers, -1);
+  g_string_append_printf (markup, "\n<span font_features=\"tnum=1\">%s</span>", escaped);
+}
+
+void
+studio_canvas_set_numbers (StudioCanvas *self, const char *node_path, const char *text)
+{
+  if (g_strcmp0 (self->numbers, text) == 0 && g_strcmp0 (self->numbers_path, node_path) == 0)
+    return;
+  g_free (self->numbers);
+  g_free (self->numbers_path);
+  self->numbers = g_strdup (text);
+  self->numbers_path = text != NULL ? g_strdup (node_path) : NULL;
+  if (text != NULL)
+    gtk_widget_trigger_tooltip_query (GTK_WIDGET (self));
+}
+
+static void
+describe_card (GString *markup, StudioCanvas *self, const StudioScene *scene, const StudioItem *item, double zoom)
 {
   const char *formula = item->op != NULL ? item->op->formula : NULL;
 
@@ -86,6 +112,7 @@ describe_card (GString *markup, const StudioScene *scene, const StudioItem *item
 
       g_string_append_printf (markup, "\n<span size=\"larger\">%s</span>", shown);
     }
+  add_numbers (markup, self, item);
   for (guint p = 0; p < item->n_outputs; p++)
     if (item->output[p].typed)
       add_type (markup, TRUE, &item->output[p].type);
@@ -156,7 +183,7 @@ studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard,
   else if (hit.kind == STUDIO_HIT_FIX)
     describe_fix (markup, self, scene->item[hit.item].serial);
   else if (hit.kind == STUDIO_HIT_CARD)
-    describe_card (markup, scene, &scene->item[hit.item], self->view.zoom);
+    describe_card (markup, self, scene, &scene->item[hit.item], self->view.zoom);
   else if (hit.kind == STUDIO_HIT_LINK)
     describe_link (markup, scene, &scene->link[hit.item]);
   if (markup->len == 0)

@@ -181,6 +181,8 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->texts);
   g_hash_table_unref (self->sprites);
   g_clear_pointer (&self->times, g_hash_table_unref);
+  g_clear_pointer (&self->numbers, g_free);
+  g_clear_pointer (&self->numbers_path, g_free);
   g_hash_table_unref (self->reading);
   g_clear_object (&self->far_text);
   g_hash_table_unref (self->pins);
@@ -236,6 +238,8 @@ studio_canvas_class_init (StudioCanvasClass *klass)
       = g_signal_new ("view-changed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   studio_canvas_signals[STUDIO_CANVAS_STATUS]
       = g_signal_new ("status", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  studio_canvas_signals[STUDIO_CANVAS_DESCRIBE]
+      = g_signal_new ("describe", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
   gtk_widget_class_set_css_name (widget_class, "studiocanvas");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST);
   studio_canvas_class_init_actions (widget_class);

@@ -99,6 +99,9 @@ void studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, Gt
 /* A live value on the card in place of its second row ("loss 0.342"); NULL takes it away. Stands only while the node
  * is as the run knows it, which the caller checks. */
 void studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *text);
+/* Lines below the formula in the tooltip of the card, while the pointer is on it; NULL takes them away. The signal
+ * "describe" (path) asks for them when such a tooltip is made. */
+void studio_canvas_set_numbers (StudioCanvas *self, const char *node_path, const char *text);
 /* The measured time of each node: seconds (double *) by path, kept by the canvas; NULL takes them away. */
 void studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds);
 /* A slim accent bar at the card's top edge: 0 to 1, negative for none. */

@@ -21,9 +21,8 @@ struct _StudioInspector
   GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
   char *source;             /* that they were built for */
   char **devices;           /* what a node's device can be chosen from; NULL: not known */
-  GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
+  GtkWidget *name, *name_row, *name_message, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
-  char *wrong; /* what is said of the value that is being typed; NULL: nothing */
   gboolean updating;
 };
 
@@ -32,6 +31,8 @@ typedef struct
   StudioInspector *inspector;
   LoomParamSpec spec; /* strings are interned or static */
   GtkWidget *row, *editor;
+  GtkWidget *message, *message_row; /* what is wrong, below it; the row of that, NULL where it is in the same */
+  char *wrong;                      /* with the value that is being typed; NULL: nothing */
   char *doc;
   const char *const *choices;
   gboolean pending;          /* what is typed is not set yet */
@@ -41,9 +42,15 @@ typedef struct
 } InspectorRow;
 
 LoomElement *inspector_element (StudioInspector *self); /* of the node that is shown */
-/* Below the group: what is wrong with the value that is being typed, else what the engine says of the node. */
+/* Under each field what is wrong with it, below the group what the engine says of the node and names no field. */
 void inspector_show_fault (StudioInspector *self);
-void inspector_set_wrong (StudioInspector *self, const char *title, const char *wrong);
+/* A label for such a sentence, hidden while there is none; in a row of its own that group gets. */
+GtkWidget *inspector_message_new (void);
+GtkWidget *inspector_add_message (GtkWidget *group, GtkWidget **message_row);
+/* Says it under the row, marks that, and lets a screen reader read it with the editor, of which doc is said otherwise.
+ * text NULL: nothing is wrong. */
+void inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *message, const char *text, gboolean is_error,
+                            const char *doc);
 
 /* Several nodes are selected: rows for what they have in common; FALSE where some are no nodes. */
 gboolean inspector_build_several (StudioInspector *self);
@@ -53,7 +60,7 @@ gboolean inspector_shows_several (const StudioInspector *self); /* and just thos
 gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute);
 /* Writes a row's value, to all that are selected. */
 void inspector_commit (InspectorRow *row, const char *value);
-/* Shows the fault of the row's value, at the row and below the fields; NULL: none. */
+/* Sets the fault of the value that is typed into the row; NULL: none. */
 void inspector_say_wrong (InspectorRow *row, const char *wrong);
 /* Lets one type a value into the row's entry (-value.c). */
 void inspector_add_typing (InspectorRow *row);

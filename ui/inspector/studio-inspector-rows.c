@@ -22,6 +22,7 @@ void
 inspector_row_free (InspectorRow *row)
 {
   inspector_drop_typing (row);
+  g_free (row->wrong);
   g_free (row->doc);
   g_free (row);
 }
@@ -61,53 +62,124 @@ inspector_set_preview (StudioInspector *self, const char *text)
   gtk_widget_set_visible (self->preview, text != NULL);
 }
 
-/* One place for what is wrong, below the group: a sentence that comes and goes must not move the field that it is
- * about. */
+/* ---- what is wrong ---------------------------------------------------------------- */
+
+GtkWidget *
+inspector_message_new (void)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "caption");
+  gtk_widget_set_visible (label, FALSE);
+  return label;
+}
+
+/* Below a row there is no place for a widget: it gets a row of its own, without a line between them. */
+GtkWidget *
+inspector_add_message (GtkWidget *group, GtkWidget **message_row)
+{
+  GtkWidget *row = adw_preferences_row_new (), *label = inspector_message_new ();
+
+  g_object_set (row, "activatable", FALSE, "selectable", FALSE, "focusable", FALSE, NULL);
+  gtk_widget_add_css_class (row, "field-message");
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
+  g_object_bind_property (label, "visible", row, "visible", G_BINDING_SYNC_CREATE);
+  if (ADW_IS_EXPANDER_ROW (group))
+    adw_expander_row_add_row (ADW_EXPANDER_ROW (group), row);
+  else
+    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
+  *message_row = row;
+  return label;
+}
+
+void
+inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *message, const char *text, gboolean is_error,
+                       const char *doc)
+{
+  void (*mark[]) (GtkWidget *, const char *) = { gtk_widget_remove_css_class, gtk_widget_add_css_class };
+  gboolean wrong = text != NULL && is_error;
+
+  gtk_label_set_text (GTK_LABEL (message), text != NULL ? text : "");
+  gtk_widget_set_visible (message, text != NULL);
+  mark[wrong](message, "error");
+  mark[wrong](row, "error");
+  /* A screen reader says it with the field. */
+  gtk_accessible_update_state (GTK_ACCESSIBLE (editor), GTK_ACCESSIBLE_STATE_INVALID,
+                               wrong ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (editor), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                  text != NULL                    ? text
+                                  : doc != NULL && doc[0] != '\0' ? _ (doc)
+                                                                  : "",
+                                  -1);
+}
+
+/* What the engine says of the attribute of a card; NULL: nothing. */
+static const LoomFault *
+find_fault (StudioInspector *self, const char *path, const char *attribute)
+{
+  const LoomFaults *faults = studio_document_get_faults (self->document);
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, i);
+
+      if (g_strcmp0 (fault->node, path) == 0 && g_strcmp0 (fault->port, attribute) == 0)
+        return fault;
+    }
+  return NULL;
+}
+
+/* Under its field stands what is wrong with the value that is being typed, or with the one that the graph has. */
+static gboolean
+show_row_fault (InspectorRow *row, const StudioItem *item)
+{
+  const LoomFault *fault = item != NULL ? find_fault (row->inspector, item->path, row->spec.name) : NULL;
+  gboolean mine = item != NULL && item->fault != NULL && g_strcmp0 (item->fault_port, row->spec.name) == 0;
+  const char *text = row->wrong != NULL ? row->wrong : mine ? item->fault : fault != NULL ? fault->message : NULL;
+  /* Only what is wrong is red: advice and what is still to do are not. */
+  gboolean is_error = row->wrong != NULL
+                      || (mine ? studio_item_tone (item) == STUDIO_TONE_ERROR : fault != NULL && !fault->is_warning);
+
+  if (STUDIO_IS_FORMULA_FIELD (row->editor))
+    studio_formula_field_mark (STUDIO_FORMULA_FIELD (row->editor),
+                               text != NULL ? studio_formula_fault_position (text) : -1);
+  inspector_set_message (row->row, row->editor, row->message, text, is_error, row->spec.doc);
+  return mine;
+}
+
+/* Below the group stands what names no attribute. */
 void
 inspector_show_fault (StudioInspector *self)
 {
   StudioScene *scene = studio_document_get_scene (self->document);
   guint i = studio_scene_find (scene, self->serial);
-  const char *fault = self->wrong != NULL ? self->wrong : i != STUDIO_NO_ITEM ? scene->item[i].fault : NULL;
+  const StudioItem *item = i != STUDIO_NO_ITEM ? &scene->item[i] : NULL;
+  const char *fault = item != NULL ? item->fault : NULL;
 
+  for (guint r = 0; r < self->rows->len; r++)
+    if (show_row_fault (self->rows->pdata[r], item))
+      fault = NULL;
   if (self->fault == NULL)
     return;
-  for (guint r = 0; r < self->rows->len; r++)
-    {
-      InspectorRow *row = self->rows->pdata[r];
-      gboolean mine = i != STUDIO_NO_ITEM && g_strcmp0 (scene->item[i].fault_port, row->spec.name) == 0;
-
-      if (STUDIO_IS_FORMULA_FIELD (row->editor))
-        studio_formula_field_mark (STUDIO_FORMULA_FIELD (row->editor),
-                                   mine ? studio_formula_fault_position (fault) : -1);
-    }
   gtk_label_set_text (GTK_LABEL (self->fault), fault != NULL ? fault : "");
   gtk_widget_set_visible (self->fault, fault != NULL);
-  /* Only what is wrong is red: advice and what is still to do are not. */
-  if (self->wrong == NULL && i != STUDIO_NO_ITEM && studio_item_tone (&scene->item[i]) != STUDIO_TONE_ERROR)
+  if (item != NULL && studio_item_tone (item) != STUDIO_TONE_ERROR)
     gtk_widget_remove_css_class (self->fault, "error");
   else
     gtk_widget_add_css_class (self->fault, "error");
 }
 
 void
-inspector_set_wrong (StudioInspector *self, const char *title, const char *wrong)
-{
-  g_free (self->wrong);
-  self->wrong = wrong != NULL ? g_strdup_printf ("%s: %s", title, wrong) : NULL;
-  inspector_show_fault (self);
-}
-
-void
 inspector_say_wrong (InspectorRow *row, const char *wrong)
 {
-  inspector_set_wrong (row->inspector, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row->row)), wrong);
-  if (wrong != NULL)
-    gtk_widget_add_css_class (row->row, "error");
-  else
-    gtk_widget_remove_css_class (row->row, "error");
-  gtk_accessible_update_state (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_STATE_INVALID,
-                               wrong != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+  if (g_strcmp0 (row->wrong, wrong) == 0)
+    return;
+  g_free (row->wrong);
+  row->wrong = g_strdup (wrong);
+  inspector_show_fault (row->inspector);
 }
 
 static void
@@ -328,6 +400,8 @@ inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomParamS
   g_object_set (box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
   gtk_box_append (GTK_BOX (box), label);
   gtk_box_append (GTK_BOX (box), row->editor);
+  row->message = inspector_message_new ();
+  gtk_box_append (GTK_BOX (box), row->message);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row->row), box);
   g_signal_connect (row->editor, "changed", G_CALLBACK (formula_changed_cb), row);
   g_signal_connect (row->editor, "done", G_CALLBACK (formula_done_cb), row);
@@ -417,6 +491,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
     adw_expander_row_add_row (ADW_EXPANDER_ROW (group), row->row);
   else
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row->row);
+  row->message = inspector_add_message (group, &row->message_row);
   g_ptr_array_add (self->rows, row);
   return row;
 }

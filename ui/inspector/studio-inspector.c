@@ -179,10 +179,10 @@ rename_node (StudioInspector *self)
     return FALSE;
   if (!studio_document_rename (self->document, self->serial, id, &error))
     {
-      inspector_set_wrong (self, _ ("Name"), error->message);
+      inspector_set_message (self->name_row, self->name, self->name_message, error->message, TRUE, NULL);
       return FALSE;
     }
-  inspector_set_wrong (self, NULL, NULL);
+  inspector_set_message (self->name_row, self->name, self->name_message, NULL, FALSE, NULL);
   return TRUE;
 }
 
@@ -206,7 +206,7 @@ name_left_cb (StudioInspector *self)
   if (id != NULL)
     {
       gtk_editable_set_text (GTK_EDITABLE (self->name), id);
-      inspector_set_wrong (self, NULL, NULL);
+      inspector_set_message (self->name_row, self->name, self->name_message, NULL, FALSE, NULL);
     }
 }
 
@@ -214,6 +214,7 @@ static void
 add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
 {
   GtkEventController *focus = gtk_event_controller_focus_new ();
+  GtkWidget *message_row;
 
   self->name_row = adw_action_row_new ();
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), _ ("Name"));
@@ -227,6 +228,7 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   adw_action_row_add_suffix (ADW_ACTION_ROW (self->name_row), self->name);
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self->name_row), self->name);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->name_row);
+  self->name_message = inspector_add_message (group, &message_row);
 }
 
 /* ---- data sets ------------------------------------------------------------------ */
@@ -253,6 +255,8 @@ refresh_options (StudioInspector *self)
       if (!row->is_option)
         continue;
       adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->row);
+      if (row->message_row != NULL)
+        adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->message_row);
       g_ptr_array_remove_index (self->rows, i);
     }
   /* A variant lists what every node of the operator has first, and that stands above. */
@@ -381,7 +385,6 @@ clear (StudioInspector *self)
   self->fault = NULL;
   self->preview = NULL;
   g_array_set_size (self->several, 0);
-  g_clear_pointer (&self->wrong, g_free);
   self->options = NULL;
   g_clear_pointer (&self->source, g_free);
   /* Entries tell of their end; there must be no node that they could still change. */
@@ -579,7 +582,6 @@ studio_inspector_dispose (GObject *object)
   g_clear_object (&self->document);
   g_clear_pointer (&self->shown, g_free);
   g_clear_pointer (&self->source, g_free);
-  g_clear_pointer (&self->wrong, g_free);
   G_OBJECT_CLASS (studio_inspector_parent_class)->dispose (object);
 }
 

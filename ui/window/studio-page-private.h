@@ -5,6 +5,7 @@
  * lecture), -rate.c (the learning rate), -geometry.c (for tests). */
 #pragma once
 
+#include "ui/run/studio-hover.h"
 #include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-task.h"
@@ -48,6 +49,7 @@ struct _StudioPage
   StudioRunPanel *run_panel;
   StudioPins *pins;
   StudioTimes *times;
+  StudioHover *hover;
   StudioLesson *lesson;
   StudioLessonPane *lesson_pane;
   const char *lesson_tab; /* the title of its tab; NULL: it is not there */

@@ -165,6 +165,7 @@ make_parts (StudioPage *self)
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
   self->times = studio_times_new (self->document, self->canvas, self->run);
+  self->hover = studio_hover_new (self->document, self->canvas, self->run);
 }
 
 static void
@@ -263,6 +264,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->task);
   g_clear_object (&self->pins);
   g_clear_object (&self->times);
+  g_clear_object (&self->hover);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_page_parent_class)->dispose (object);
