@@ -158,9 +158,9 @@ dup_tensor_of (const LoomNet *net, guint node, guint input)
 {
   const LoomNetNode *n = loom_net_node (net, node);
   const LoomNetSource *source = &n->input[input];
-  int weight = source->node != G_MAXUINT               ? loom_net_source_weight (net, source)
-               : loom_op_is_weight_port (n->op, input) ? loom_net_find_weight (net, node, n->input_spec[input].name)
-                                                       : -1;
+  int weight = source->node == G_MAXUINT          ? loom_net_find_weight (net, node, n->input_spec[input].name)
+               : loom_net_is_weight (net, source) ? loom_net_source_weight (net, source)
+                                                  : -1;
 
   if (weight >= 0)
     return g_strdup (loom_net_weight (net, (guint)weight)->name);
