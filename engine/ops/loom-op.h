@@ -92,6 +92,19 @@ typedef enum
   LOOM_OUTPUT_BINARY_PROBABILITIES
 } LoomOutputKind;
 
+/* How the first element of the output follows from the inputs, for whoever fills a formula with numbers. */
+typedef enum
+{
+  LOOM_FIRST_FORMULA, /* as the formula says it, where that is about one element of each operand; else it is not shown
+                       */
+  LOOM_FIRST_ROWS,    /* the first row of the input times the first row of the weight, plus the bias */
+  LOOM_FIRST_PRODUCT, /* the first row of the input times the first column of the other */
+  LOOM_FIRST_SHARE,   /* the first exponential, divided by the sum of all along the last dimension */
+  LOOM_FIRST_SUM,     /* of all elements, where a single one comes out */
+  LOOM_FIRST_MEAN,
+  LOOM_N_FIRST
+} LoomFirstElement;
+
 typedef enum
 {
   LOOM_PORT_OPTIONAL = 1 << 0,
@@ -153,6 +166,7 @@ struct _LoomOp
   const char *doc;                      /* one line */
   const char *details;                  /* a paragraph: what it does, when to use it; own words */
   const char *formula;                  /* Unicode: "y = x Wᵀ + b" */
+  LoomFirstElement first;               /* how a tooltip fills the formula with numbers */
   const char *reference;                /* "torch.nn.Linear" */
   const char *source;                   /* where the formula comes from: paper or book, with year; NULL: mathematics */
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */

@@ -62,6 +62,7 @@ const LoomOp loom_op_bmm = {
   = "The strict relative of “matmul”: exactly three axes and the same batch on both sides, so that a mistake in "
     "shapes shows at once.",
   .formula = "yₙ = aₙ bₙ",
+  .first = LOOM_FIRST_PRODUCT,
   .reference = "torch.bmm",
   .inputs = inputs,
   .outputs = loom_op_port_out,

@@ -138,6 +138,7 @@ const LoomOp loom_op_linear = {
              "dimension, so images are flattened first; any dimension before it, time for instance, is just more "
              "samples. Also called a dense or fully connected layer.",
   .formula = "y = x Wᵀ + b",
+  .first = LOOM_FIRST_ROWS,
   .reference = "torch.nn.Linear",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.1",
   .inputs = inputs,

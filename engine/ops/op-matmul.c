@@ -108,6 +108,7 @@ const LoomOp loom_op_matmul = {
              "Attention is two of these: queries with keys, then weights with values. Sizes before the last two are a "
              "batch of separate products.",
   .formula = "yᵢⱼ = Σₖ aᵢₖ bₖⱼ",
+  .first = LOOM_FIRST_PRODUCT,
   .reference = "torch.matmul",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 1",
   .inputs = inputs,

@@ -28,6 +28,7 @@ const LoomOp loom_op_mean = {
   .details = "Like a sum, but independent of how many elements there are: a loss that is a mean keeps its size when "
              "the batch grows.",
   .formula = "y = Σ x / n",
+  .first = LOOM_FIRST_MEAN,
   .reference = "torch.mean",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,

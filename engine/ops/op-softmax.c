@@ -25,6 +25,7 @@ const LoomOp loom_op_softmax = {
              "pass. Attention weights are made by it. Before cross_entropy leave it out, because that does it inside "
              "and more exactly.",
   .formula = "yᵢ = eˣⁱ / Σⱼ eˣʲ",
+  .first = LOOM_FIRST_SHARE,
   .reference = "torch.nn.Softmax",
   .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "
             "“Neurocomputing”, Springer 1990",

@@ -27,6 +27,7 @@ const LoomOp loom_op_sum = {
   .details = "Turns a tensor into one number, which is what a loss has to be, or folds dimensions away. Every element "
              "that was added gets the same gradient.",
   .formula = "y = Σ x",
+  .first = LOOM_FIRST_SUM,
   .reference = "torch.sum",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,

@@ -79,7 +79,7 @@ add_numbers (GString *markup, StudioCanvas *self, const StudioItem *item)
   g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_DESCRIBE], 0, item->path);
   if (self->numbers == NULL || g_strcmp0 (self->numbers_path, item->path) != 0)
     return;
-  escaped = g_markup_escape_text (self->numbers, -1);
+  escaped = studio_formula_markup (self->numbers);
   g_string_append_printf (markup, "\n<span font_features=\"tnum=1\">%s</span>", escaped);
 }
 

@@ -108,7 +108,7 @@ show (StudioHover *self)
   if (text[0] == '\0' || self->canvas == NULL)
     return;
   at = studio_format_count ((double)self->step);
-  all = g_strdup_printf (_ ("%s\nat step %s"), text, at);
+  all = g_strdup_printf (_ ("%s\nsample batch at step %s"), text, at);
   studio_canvas_set_numbers (self->canvas, self->path, all);
 }
 

@@ -174,16 +174,9 @@ put_mean (GString *out, const StudioWorkedTensor *in, guint n)
   return TRUE;
 }
 
-/* Operators whose first element needs more than the first elements of their inputs. An axis is another computation:
- * `whole` ones are shown where a single number comes out, and `last` ones where the last axis is what they work on. */
-static const struct
-{
-  const char *op;
-  gboolean (*put) (GString *out, const StudioWorkedTensor *in, guint n);
-  gboolean whole;
-} sums[] = {
-  { "linear", put_linear },   { "matmul", put_matmul },   { "bmm", put_matmul },
-  { "softmax", put_softmax }, { "sum", put_total, TRUE }, { "mean", put_mean, TRUE },
+static gboolean (*const sums[LOOM_N_FIRST]) (GString *out, const StudioWorkedTensor *in, guint n) = {
+  [LOOM_FIRST_ROWS] = put_linear, [LOOM_FIRST_PRODUCT] = put_matmul, [LOOM_FIRST_SHARE] = put_softmax,
+  [LOOM_FIRST_SUM] = put_total,   [LOOM_FIRST_MEAN] = put_mean,
 };
 
 /* ---- formulas of one element -------------------------------------------------------------- */
@@ -265,9 +258,10 @@ is_elementwise (const LoomOp *op, const StudioWorkedTensor *in, guint n, const S
 static gboolean
 put_right_side (GString *out, const LoomOp *op, const StudioWorkedTensor *in, guint n, const StudioWorkedTensor *output)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (sums); i++)
-    if (strcmp (sums[i].op, op->name) == 0)
-      return (!sums[i].whole || count_all (output) == 1) && sums[i].put (out, in, n);
+  gboolean whole = op->first == LOOM_FIRST_SUM || op->first == LOOM_FIRST_MEAN;
+
+  if (sums[op->first] != NULL)
+    return (!whole || count_all (output) == 1) && sums[op->first](out, in, n);
   return is_elementwise (op, in, n, output) && put_elementwise (out, op->formula, in, n);
 }
 
