@@ -302,6 +302,102 @@ test_typed (void)
   drop_window (window);
 }
 
+/* The check buttons below a widget, in order. */
+static void
+find_checks (GtkWidget *widget, GPtrArray *found)
+{
+  if (GTK_IS_CHECK_BUTTON (widget))
+    g_ptr_array_add (found, widget);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    find_checks (child, found);
+}
+
+/* Two graphs stand in the dialog, each to be saved, and the button says how many will be. */
+static void
+expect_listed (AdwMessageDialog *dialog, const char *first, const char *second)
+{
+  const char *const titles[] = { first, second };
+  g_autoptr (GPtrArray) checks = g_ptr_array_new ();
+  find_checks (adw_message_dialog_get_extra_child (dialog), checks);
+  g_assert_cmpuint (checks->len, ==, 2);
+  for (guint i = 0; i < 2; i++)
+    {
+      GtkWidget *row = gtk_widget_get_ancestor (checks->pdata[i], ADW_TYPE_ACTION_ROW);
+      g_assert_cmpstr (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), ==, titles[i]);
+      g_assert_true (gtk_check_button_get_active (checks->pdata[i]));
+    }
+  g_assert_cmpstr (adw_message_dialog_get_response_label (dialog, "save"), ==, "_Save All");
+  gtk_check_button_set_active (checks->pdata[0], FALSE);
+  g_assert_cmpstr (adw_message_dialog_get_response_label (dialog, "save"), ==, "_Save Selected");
+  g_assert_true (adw_message_dialog_get_response_enabled (dialog, "save"));
+  gtk_check_button_set_active (checks->pdata[1], FALSE);
+  g_assert_false (adw_message_dialog_get_response_enabled (dialog, "save"));
+  gtk_check_button_set_active (checks->pdata[0], TRUE);
+  gtk_check_button_set_active (checks->pdata[1], TRUE);
+}
+
+/* An edited copy of a graph in a tab of its own. */
+static char *
+open_copy (StudioWindow *window, const char *name)
+{
+  g_autofree char *file = g_strdup_printf ("%s.xml", name);
+  char *path = g_build_filename (g_get_user_data_dir (), file, NULL);
+  g_autofree char *text = g_strdup_printf ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"%s\">"
+                                           "<node id=\"x\" op=\"input\" shape=\"B,4\"/></graph>",
+                                           name);
+  g_autoptr (GFile) f = g_file_new_for_path (path);
+  g_autoptr (GError) error = NULL;
+  g_assert_true (g_file_set_contents (path, text, -1, &error));
+  g_assert_true (studio_page_open_file (studio_window_get_free_page (window), f, &error));
+  settle (60);
+  edit (window->page);
+  return path;
+}
+
+static gboolean
+is_written (const char *path)
+{
+  g_autofree char *text = NULL;
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return strstr (text, "<layout>") != NULL || strchr (text, '\n') != NULL;
+}
+
+/* All tabs but one are closed by one question, and what is ticked in it is saved. */
+static void
+test_close_others (void)
+{
+  StudioWindow *window = new_window ();
+  g_autofree char *first = open_copy (window, "first"), *second = open_copy (window, "second");
+  g_autofree char *third = open_copy (window, "third");
+  g_autoptr (GPtrArray) checks = g_ptr_array_new ();
+  StudioPage *last = window->page;
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
+  act (window, "win.close-other-tabs");
+  settle (60);
+  g_assert_nonnull (window->question);
+  for (guint i = 0; i < 3; i++)
+    g_assert_null (studio_window_get_nth_page (window, i)->question);
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
+  g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
+  expect_listed (dialog, "first", "second");
+  adw_message_dialog_response (dialog, "cancel");
+  settle (60);
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
+  act (window, "win.close-other-tabs");
+  settle (60);
+  find_checks (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (window->question)), checks);
+  gtk_check_button_set_active (checks->pdata[0], FALSE);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (window->question), "save");
+  settle (300);
+  g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
+  g_assert_true (window->page == last);
+  g_assert_false (is_written (first));
+  g_assert_true (is_written (second));
+  g_assert_true (studio_document_is_edited (last->document));
+  drop_window (window);
+}
+
 /* Several pages would lose something: one question names them, and cancelling it keeps all. */
 static void
 test_ask_once (void)
@@ -316,8 +412,7 @@ test_ask_once (void)
   g_assert_nonnull (window->question);
   AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
   g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
-  const char *body = adw_message_dialog_get_body (dialog);
-  g_assert_nonnull (strstr (body, "“Two spirals”, “LeNet on Fashion-MNIST”"));
+  expect_listed (dialog, "Two spirals", "LeNet on Fashion-MNIST");
   gtk_window_close (GTK_WINDOW (window));
   settle (60);
   g_assert_true (GTK_WINDOW (dialog) == window->question);
@@ -362,6 +457,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tabs/close", test_close);
   g_test_add_func ("/tabs/typed", test_typed);
   g_test_add_func ("/tabs/ask-once", test_ask_once);
+  g_test_add_func ("/tabs/close-others", test_close_others);
   application = GTK_APPLICATION (studio_application_new ());
   g_signal_connect (application, "activate", G_CALLBACK (activate_cb), NULL);
   g_application_run (G_APPLICATION (application), 0, NULL);

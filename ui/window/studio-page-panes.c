@@ -94,3 +94,38 @@ studio_page_setup_panes (StudioPage *self)
   show_states (self);
   show_room (self);
 }
+
+/* ---- from pane to pane by keys ------------------------------------------------------------------ */
+
+static gboolean
+visible_pane (StudioPage *self, int i, GtkWidget **pane)
+{
+  GtkWidget *const parts[] = { studio_panes_get_pane (self->panes, STUDIO_PANE_START), GTK_WIDGET (self->canvas),
+                               studio_panes_get_pane (self->panes, STUDIO_PANE_END), GTK_WIDGET (self->run_panel) };
+  *pane = parts[i];
+  return gtk_widget_get_mapped (*pane);
+}
+
+void
+studio_page_move_pane (StudioPage *self, int by)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL, *pane;
+  int at = 1;
+  for (int i = 0; i < 4; i++)
+    if (visible_pane (self, i, &pane) && focus != NULL && (focus == pane || gtk_widget_is_ancestor (focus, pane)))
+      at = i;
+  for (int k = 1; k <= 4; k++)
+    {
+      int i = ((at + by * k) % 4 + 4) % 4;
+      if (!visible_pane (self, i, &pane))
+        continue;
+      if (pane == studio_panes_get_pane (self->panes, STUDIO_PANE_END)
+          && g_strcmp0 (studio_panes_get_page (self->panes, STUDIO_PANE_END), "inspector") == 0
+          && studio_document_n_selected (self->document) > 0)
+        studio_inspector_focus (self->inspector);
+      else if (!gtk_widget_child_focus (pane, GTK_DIR_TAB_FORWARD))
+        continue;
+      return;
+    }
+}

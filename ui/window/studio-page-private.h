@@ -1,5 +1,5 @@
-/* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -actions.c (the table of
- * commands), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
+/* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -commands.c (the table
+ * of commands), -actions.c (what runs them), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
  * do to the file), -run.c (training), -status.c (title and totals), -faults.c (their list), -panes.c, -view.c,
  * -lesson.c, -task.c (the picture of the task), -present.c and -caption.c (the projector), -slides.c (the views of a
  * lecture), -rate.c (the learning rate), -geometry.c (for tests). */
@@ -83,7 +83,20 @@ struct _StudioPage
 void studio_page_changed (StudioPage *self); /* the signal */
 GtkWindow *studio_page_get_window (StudioPage *self);
 
-/* ---- commands (-actions.c) ---- */
+/* ---- commands (-commands.c, -actions.c) ---- */
+/* What runs a command, and how lists of actions, menus and the window of shortcuts show it. What has no title is not
+ * offered by itself: it wants a parameter, or is for tests. */
+typedef struct
+{
+  const char *name;
+  const char *parameter; /* its type, or NULL */
+  void (*run) (StudioPage *self, GVariant *parameter);
+  const char *group, *title;
+  const char *keys[STUDIO_COMMAND_KEYS];
+  const char *words; /* what else somebody may call it */
+} StudioPageCommand;
+const StudioPageCommand *studio_page_get_commands (guint *n);
+const StudioPageCommand *studio_page_find_command (const char *name); /* NULL: there is none */
 void studio_page_install_actions (StudioPage *self);
 void studio_page_update_actions (StudioPage *self);
 void studio_page_dispose_actions (StudioPage *self);
@@ -157,6 +170,8 @@ void studio_page_show_faults (StudioPage *self);
 
 /* ---- panes (-panes.c) ---- */
 void studio_page_setup_panes (StudioPage *self);
+/* Leads the keyboard to the next visible pane (by 1) or to the one before (by -1). */
+void studio_page_move_pane (StudioPage *self, int by);
 /* The minimap and what else lies over the canvas, with their actions. */
 void studio_page_setup_view (StudioPage *self);
 void studio_page_update_panes (StudioPage *self); /* for this document, and for who looks at it */

@@ -51,9 +51,15 @@ show_device (StudioWindow *self, const char *device)
     *p = g_ascii_toupper (*p);
   g_autofree char *tooltip = g_strdup_printf (_ ("Where it trains: %s"), text);
   gtk_widget_set_tooltip_text (self->device_chip, tooltip);
-  /* Where there is no room for all, in large text always, the device's name stands alone: the tooltip has the rest. */
+  /* Where there is no room for "CPU · 2 threads" it is "CPU · 2" or, in large text always, "CPU": the tooltip has all.
+   */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
-  gtk_label_set_text (GTK_LABEL (self->device_label), studio_text_scale (self->device_chip) < 1.5 ? text : name);
+  g_auto (GStrv) word = g_strsplit (text, " ", 4);
+  g_autofree char *shorter
+      = g_strv_length (word) > 2 ? g_strdup_printf ("%s %s %s", word[0], word[1], word[2]) : g_strdup (name);
+  const gboolean large = studio_text_scale (self->device_chip) >= 1.5;
+  gtk_label_set_text (GTK_LABEL (self->device_label), large ? name : text);
+  gtk_label_set_text (GTK_LABEL (self->device_short), large ? name : shorter);
   gtk_label_set_text (GTK_LABEL (self->device_name), name);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
 }

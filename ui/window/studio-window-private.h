@@ -14,7 +14,7 @@ struct _StudioWindow
 
   /* from the template */
   GtkWidget *all, *header, *title, *open_button, *new_button, *undo_button, *redo_button, *train_button, *step_button,
-      *menu_button, *device_chip, *device_label, *device_name, *left_toggle, *right_toggle;
+      *menu_button, *device_chip, *device_label, *device_name, *device_short, *left_toggle, *right_toggle;
   GtkWidget *recover_bar, *recover_notice, *recover_label, *recover_all;
   AdwTabBar *tab_bar;
   AdwTabView *tab_view;
@@ -24,6 +24,7 @@ struct _StudioWindow
   AdwTabPage *menu_tab; /* weak: the tab whose menu is open */
   int room_shown;       /* for which StudioRoom the header was made; -1: none */
   gboolean presenting, closing;
+  StudioPage *leaving; /* whose tab closes without a question; NULL but for that moment */
   char **orphans;      /* journals of crashes, newest first */
   GtkWidget *help;     /* weak: its window */
   GtkWidget *operator; /* weak: the window of an operator's documentation */
@@ -53,6 +54,8 @@ AdwTabPage *studio_window_get_tab (StudioWindow *self, StudioPage *page);
 AdwTabPage *studio_window_get_meant_tab (StudioWindow *self);
 void studio_window_close_tab (StudioWindow *self);
 void studio_window_close_other_tabs (StudioWindow *self);
+/* Closes a page's tab without a question: it was answered. */
+void studio_window_drop_tab (StudioWindow *self, StudioPage *page);
 void studio_window_tab_to_window (StudioWindow *self);
 
 /* ---- the header bar (-header.c) ---- */
@@ -81,6 +84,8 @@ void studio_window_new_from_data (StudioWindow *self);
 /* ---- closing (-close.c) ---- */
 /* TRUE: it asks first, and goes by itself when it may. */
 gboolean studio_window_ask_to_close (StudioWindow *self);
+/* Closes all pages but this one; asks first, once for all of them, where something would be lost. */
+void studio_window_close_pages_but (StudioWindow *self, StudioPage *page);
 
 /* ---- presentation (-present.c) ---- */
 void studio_window_setup_presentation (StudioWindow *self);

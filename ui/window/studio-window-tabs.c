@@ -235,6 +235,11 @@ static gboolean
 close_page_cb (AdwTabView *view, AdwTabPage *tab, StudioWindow *self)
 {
   StudioPage *page = page_of (tab);
+  if (page == self->leaving)
+    {
+      close_finish (page, TRUE);
+      return GDK_EVENT_STOP;
+    }
   studio_page_commit (page);
   /* The page that is asked about is seen. */
   if (studio_page_would_lose (page))
@@ -260,7 +265,15 @@ studio_window_close_tab (StudioWindow *self)
 void
 studio_window_close_other_tabs (StudioWindow *self)
 {
-  adw_tab_view_close_other_pages (self->tab_view, studio_window_get_meant_tab (self));
+  studio_window_close_pages_but (self, page_of (studio_window_get_meant_tab (self)));
+}
+
+void
+studio_window_drop_tab (StudioWindow *self, StudioPage *page)
+{
+  self->leaving = page;
+  adw_tab_view_close_page (self->tab_view, studio_window_get_tab (self, page));
+  self->leaving = NULL;
 }
 
 void

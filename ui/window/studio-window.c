@@ -64,6 +64,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (device_chip);
   CHILD (device_label);
   CHILD (device_name);
+  CHILD (device_short);
   CHILD (left_toggle);
   CHILD (right_toggle);
   CHILD (recover_bar);
