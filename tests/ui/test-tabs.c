@@ -302,6 +302,15 @@ test_typed (void)
   drop_window (window);
 }
 
+/* What a press on a button does: an answer, and the dialog goes. */
+static void
+answer (GtkWindow *dialog, const char *response)
+{
+  g_autoptr (GtkWindow) kept = g_object_ref (dialog);
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), response);
+  gtk_window_destroy (dialog);
+}
+
 /* The check buttons below a widget, in order. */
 static void
 find_checks (GtkWidget *widget, GPtrArray *found)
@@ -381,14 +390,14 @@ test_close_others (void)
   AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (window->question);
   g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "Save changes to 2 graphs?");
   expect_listed (dialog, "first", "second");
-  adw_message_dialog_response (dialog, "cancel");
+  answer (GTK_WINDOW (dialog), "cancel");
   settle (60);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
   act (window, "win.close-other-tabs");
   settle (60);
   find_checks (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (window->question)), checks);
   gtk_check_button_set_active (checks->pdata[0], FALSE);
-  adw_message_dialog_response (ADW_MESSAGE_DIALOG (window->question), "save");
+  answer (window->question, "save");
   settle (300);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 1);
   g_assert_true (window->page == last);
@@ -416,13 +425,13 @@ test_ask_once (void)
   gtk_window_close (GTK_WINDOW (window));
   settle (60);
   g_assert_true (GTK_WINDOW (dialog) == window->question);
-  adw_message_dialog_response (dialog, "cancel");
+  answer (GTK_WINDOW (dialog), "cancel");
   settle (60);
   g_assert_cmpuint (studio_window_n_pages (window), ==, 2);
   g_object_add_weak_pointer (G_OBJECT (window), (gpointer *)&window);
   gtk_window_close (GTK_WINDOW (window));
   settle (400);
-  adw_message_dialog_response (ADW_MESSAGE_DIALOG (window->question), "discard");
+  answer (window->question, "discard");
   settle (100);
   g_assert_null (window);
 }

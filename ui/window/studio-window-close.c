@@ -141,6 +141,8 @@ static void
 response_cb (AdwMessageDialog *dialog, const char *response)
 {
   Closing *closing = g_object_steal_data (G_OBJECT (dialog), "closing");
+  if (closing == NULL)
+    return;
   if (g_str_equal (response, "save"))
     {
       g_autoptr (GPtrArray) edited = pages_that (closing->going, is_edited);
