@@ -308,6 +308,9 @@ studio_gesture_release (StudioGesture *self, const StudioScene *scene, const Stu
         break;
       if (self->pressed.kind == STUDIO_HIT_FIX)
         command = (StudioCommand){ STUDIO_DO_FIX, .serial = self->pressed_serial };
+      else if ((self->pressed.kind == STUDIO_HIT_CARD || self->pressed.kind == STUDIO_HIT_ANNOTATION)
+               && self->pressed.port == 0 && !self->extend)
+        command = (StudioCommand){ STUDIO_DO_FOLD, .serial = self->pressed_serial };
       else if (self->pressed.kind == STUDIO_HIT_NOTHING && !self->extend)
         command = (StudioCommand){ STUDIO_DO_SELECT };
       else if ((self->pressed.kind == STUDIO_HIT_CARD || self->pressed.kind == STUDIO_HIT_LINK

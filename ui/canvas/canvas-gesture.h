@@ -38,7 +38,8 @@ typedef enum
   STUDIO_DO_REFUSE,       /* as STUDIO_DO_CONNECT, but the port is not lit: say why */
   STUDIO_DO_WIRE_DROPPED, /* a new wire was dropped on nothing at x, y: offer what could follow */
   STUDIO_DO_MOVE_POINT,   /* point input of link, to x, y */
-  STUDIO_DO_FIX           /* serial */
+  STUDIO_DO_FIX,          /* serial */
+  STUDIO_DO_FOLD          /* serial of a frame or a card: collapse or open it */
 } StudioDo;
 
 typedef struct

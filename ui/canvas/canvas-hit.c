@@ -70,6 +70,22 @@ hit_point (const StudioScene *scene, double x, double y, double nearest)
   return best;
 }
 
+/* Whether a point lies in the corner, whose right end and top these are, where an arrow stands. */
+static gboolean
+is_corner (double right, double top, const StudioView *view, double x, double y)
+{
+  const double side = STUDIO_FRAME_ARROW;
+
+  return view->zoom >= STUDIO_ZOOM_DETAIL && x >= right - side - 4 && x < right - 4 && y >= top && y < top + side;
+}
+
+static gboolean
+is_arrow (const StudioItem *item, const StudioView *view, double x, double y)
+{
+  return (item->folded || item->is_frame)
+         && is_corner (item->x + item->width, item->y + (item->folded ? 4 : 0), view, x, y);
+}
+
 StudioHit
 studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy)
 {
@@ -92,7 +108,7 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
       if (view->zoom >= STUDIO_ZOOM_DETAIL && rect_contains (studio_geometry_fix_button (&scene->item[i]), x, y))
         return (StudioHit){ STUDIO_HIT_FIX, i, STUDIO_NO_ITEM };
       if (rect_contains (studio_geometry_card (&scene->item[i]), x, y))
-        return (StudioHit){ STUDIO_HIT_CARD, i, STUDIO_NO_ITEM };
+        return (StudioHit){ STUDIO_HIT_CARD, i, is_arrow (&scene->item[i], view, x, y) ? 0 : STUDIO_NO_ITEM };
     }
 
   double nearest = 6 / view->zoom;
@@ -125,7 +141,8 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
           = { m->x + edge, m->y + STUDIO_FRAME_TITLE, m->width - 2 * edge, m->height - STUDIO_FRAME_TITLE - edge };
 
       if (rect_contains (outer, x, y) && (m->is_note || !rect_contains (inner, x, y)))
-        return (StudioHit){ STUDIO_HIT_ANNOTATION, i, STUDIO_NO_ITEM };
+        return (StudioHit){ STUDIO_HIT_ANNOTATION, i,
+                            !m->is_note && is_corner (m->x + m->width, m->y, view, x, y) ? 0 : STUDIO_NO_ITEM };
     }
   return best;
 }

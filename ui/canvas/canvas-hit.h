@@ -21,7 +21,7 @@ typedef struct
 {
   StudioHitKind kind;
   guint item; /* or link */
-  guint port; /* of a link: the point that it is led through; STUDIO_NO_ITEM */
+  guint port; /* of a link: the point that it is led through; of a frame or a card: 0 is its arrow; STUDIO_NO_ITEM */
 } StudioHit;
 
 /* The target under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top.

@@ -56,6 +56,14 @@ studio_annotation_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   /* From afar a frame's title rises above it. */
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (-4, -24, width + 8, height + 28));
   studio_draw_annotation (cr, annotation, self->text, theme, zoom, self->selected);
+  if (!annotation->is_note && zoom >= STUDIO_ZOOM_DETAIL && !self->canvas->presentation)
+    {
+      cairo_save (cr);
+      cairo_scale (cr, zoom, zoom);
+      studio_draw_chevron (cr, annotation->width - STUDIO_FRAME_ARROW / 2 - 4, STUDIO_FRAME_TITLE / 2 + 2, TRUE,
+                           &theme->dim);
+      cairo_restore (cr);
+    }
   if (gtk_widget_has_visible_focus (widget))
     studio_draw_box (cr, -4, -4, width + 8, height + 8, 10, NULL, 2, &theme->accent);
   cairo_destroy (cr);

@@ -244,14 +244,38 @@ mute (StudioCanvas *self)
     studio_canvas_say (self, _ ("Select the layers that are to be left out first."));
 }
 
+/* A frame that became a card, or was one, keeps the keyboard. */
+static void
+follow_frame (StudioCanvas *self, guint64 serial, gboolean was_open)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint item = studio_scene_find (scene, serial), annotation = studio_scene_find_annotation (scene, serial);
+
+  if (was_open && item != STUDIO_NO_ITEM)
+    studio_canvas_focus_item (self, item, TRUE);
+  else if (!was_open && annotation != STUDIO_NO_ITEM)
+    studio_canvas_focus_annotation (self, annotation);
+}
+
 static void
 fold (StudioCanvas *self)
 {
   GArray *before = studio_canvas_note_places (self);
+  guint64 one = studio_document_n_selected (self->document) == 1 ? studio_document_get_selected (self->document, 0) : 0;
+  gboolean was = studio_scene_find_annotation (studio_canvas_scene (self), one) != STUDIO_NO_ITEM;
 
   if (!studio_document_fold_selection (self->document))
-    studio_canvas_say (self, _ ("Select the cards that are to be collapsed first."));
+    studio_canvas_say (self, was ? _ ("There is no card in the frame that it could stand for.")
+                                 : _ ("Select the cards that are to be collapsed first."));
   studio_canvas_glide (self, before);
+  follow_frame (self, one, was);
+}
+
+void
+studio_canvas_open_frame (StudioCanvas *self, guint item)
+{
+  studio_document_select_only (self->document, studio_canvas_scene (self)->item[item].serial);
+  fold (self);
 }
 
 static void

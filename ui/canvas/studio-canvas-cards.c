@@ -243,6 +243,14 @@ studio_canvas_add_frame (StudioCanvas *self)
 gboolean
 studio_canvas_focus_path (StudioCanvas *self, const char *path)
 {
+  guint shown = find_path (studio_canvas_scene (self), path);
+
+  /* The card of a collapsed frame has a path of no node. */
+  if (shown != STUDIO_NO_ITEM && studio_canvas_scene (self)->item[shown].is_frame)
+    {
+      studio_canvas_focus_item (self, shown, TRUE);
+      return TRUE;
+    }
   if (!studio_document_reveal (self->document, path))
     return FALSE;
   studio_canvas_focus_item (

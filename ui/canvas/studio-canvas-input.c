@@ -320,6 +320,10 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
     case STUDIO_DO_FIX:
       studio_canvas_fix (self, command->serial);
       break;
+    case STUDIO_DO_FOLD:
+      studio_document_select_only (self->document, command->serial);
+      gtk_widget_activate_action (GTK_WIDGET (self), "canvas.fold", NULL);
+      break;
     }
 }
 
@@ -500,6 +504,12 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
     {
       studio_canvas_end_gesture (self);
       studio_annotation_edit (self, hit.item);
+    }
+  else if (hit.kind == STUDIO_HIT_CARD && studio_canvas_scene (self)->item[hit.item].is_frame)
+    {
+      studio_canvas_end_gesture (self);
+      if (hit.port == STUDIO_NO_ITEM)
+        studio_canvas_open_frame (self, hit.item);
     }
   else if (hit.kind == STUDIO_HIT_CARD)
     {
@@ -690,7 +700,8 @@ key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkMod
   /* Elsewhere Tab leaves the canvas, and with Shift it does so here as well. */
   if (key == GDK_KEY_Tab && mods == 0 && !self->presentation && studio_canvas_focused (self) != NULL
       && studio_canvas_current (self) != STUDIO_NO_ITEM
-      && studio_canvas_scene (self)->item[studio_canvas_current (self)].is_module)
+      && (studio_canvas_scene (self)->item[studio_canvas_current (self)].is_module
+          || studio_canvas_scene (self)->item[studio_canvas_current (self)].is_frame))
     return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.enter", NULL);
   if (key == GDK_KEY_Escape && self->gesture.state != STUDIO_GESTURE_IDLE)
     {

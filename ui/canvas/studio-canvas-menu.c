@@ -42,7 +42,16 @@ is_layer (StudioCanvas *self)
 {
   const StudioItem *item = menu_item (self);
 
-  return item != NULL && !item->is_module;
+  return item != NULL && !item->is_module && !item->is_frame;
+}
+
+static gboolean
+is_frame (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint i = studio_scene_find_annotation (scene, self->menu.serial);
+
+  return i != STUDIO_NO_ITEM && !scene->annotation[i].is_note;
 }
 
 static gboolean
@@ -215,9 +224,26 @@ static const Entry wire_entries[] = {
 
 static const Entry annotation_entries[] = {
   { N_ ("Edit text"), "canvas.inspect", "Return" },
-  { N_ ("Collapse or expand its cards"), "canvas.fold", "<Alt>h" },
+  { N_ ("Collapse to a card"), "canvas.fold", "<Alt>h", is_frame },
   { SECTION },
   { N_ ("Delete"), "canvas.delete", "Delete" },
+  { NULL },
+};
+
+/* A frame that is collapsed. */
+static const Entry frame_entries[] = {
+  { N_ ("Title"), "canvas.inspect", "Return" },
+  { N_ ("Expand"), "canvas.fold", "<Alt>h" },
+  { SECTION },
+  { N_ ("Cut and reconnect"), "canvas.cut", "<Control>x" },
+  { N_ ("Copy"), "canvas.copy", "<Control>c" },
+  { N_ ("Duplicate"), "canvas.duplicate", "<Control>d" },
+  { N_ ("Delete"), "canvas.delete", "Delete" },
+  { SECTION },
+  { N_ ("Mute or unmute its layers"), "canvas.mute", "<Control><Shift>m" },
+  { N_ ("Group into a module"), "canvas.group", "<Control>g" },
+  { N_ ("Arrange selection"), "canvas.auto-layout", "<Control><Shift>l", are_several },
+  { N_ ("Align"), NULL, NULL, are_several, align_entries },
   { NULL },
 };
 
@@ -239,9 +265,11 @@ static const Entry canvas_entries[] = {
 };
 
 static const Entry *
-entries_for (StudioHitKind kind)
+entries_for (StudioCanvas *self)
 {
-  switch (kind)
+  if (menu_item (self) != NULL && menu_item (self)->is_frame)
+    return frame_entries;
+  switch (self->menu.kind)
     {
     case STUDIO_HIT_CARD:
     case STUDIO_HIT_FIX:
@@ -321,7 +349,7 @@ closed_cb (GtkPopover *popover, StudioCanvas *self)
 static void
 popup (StudioCanvas *self, double sx, double sy)
 {
-  g_autoptr (GMenuModel) model = new_model (self, entries_for (self->menu.kind));
+  g_autoptr (GMenuModel) model = new_model (self, entries_for (self));
   GtkWidget *menu = gtk_popover_menu_new_from_model (model);
   GdkRectangle at = { (int)CLAMP (sx, 0, self->view.width), (int)CLAMP (sy, 0, self->view.height), 1, 1 };
 

@@ -117,6 +117,8 @@ enum
 void studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id);
 
 /* The scene as it is drawn now; nodes and scene agree after it. */
+/* Opens the collapsed frame whose card this item is; the focus stays on the frame. */
+void studio_canvas_open_frame (StudioCanvas *self, guint item);
 StudioScene *studio_canvas_scene (StudioCanvas *self);
 void studio_canvas_view_changed (StudioCanvas *self);
 /* Somebody is working: no tooltip over it for a moment. */

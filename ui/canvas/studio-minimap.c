@@ -56,7 +56,7 @@ draw_cards (cairo_t *cr, const StudioMap *map, const StudioScene *scene, const S
           const StudioItem *item = &scene->item[i];
           StudioRect card = studio_geometry_card (item), r = studio_map_rect (map, &card);
           int category = studio_item_tone (item) == STUDIO_TONE_ERROR ? LOOM_N_CATEGORIES + 1
-                         : item->is_module                            ? LOOM_N_CATEGORIES
+                         : item->is_module || item->is_frame          ? LOOM_N_CATEGORIES
                          : item->op != NULL                           ? (int)item->op->category
                                                                       : LOOM_CATEGORY_HIDDEN;
 

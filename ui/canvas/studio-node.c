@@ -521,8 +521,10 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   const StudioItem *item = &scene->item[self->item];
   GtkAccessible *accessible = GTK_ACCESSIBLE (self);
   gboolean titled = strcmp (item->title, item->id) != 0;
-  g_autofree char *label = g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
-                                            titled ? ")" : "", studio_item_title (item));
+  g_autofree char *label
+      = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
+                       : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
+                                          titled ? ")" : "", studio_item_title (item));
   g_autoptr (GString) description = g_string_new (NULL);
   g_autofree char *mark = studio_canvas_dup_mark (self->canvas, item->id);
   StudioTone tone = studio_item_tone (item);
@@ -544,7 +546,8 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   add_words (description, item->badge != NULL, item->is_away ? _ ("on %s, which is not on this machine") : _ ("on %s"),
              item->badge);
   add_words (description, item->muted, "%s", _ ("muted"));
-  add_words (description, item->folded, "%s", _ ("collapsed"));
+  add_words (description, item->is_frame, "%s", item->summary);
+  add_words (description, item->folded || item->is_frame, "%s", _ ("collapsed"));
   add_words (description, item->frozen, "%s", _ ("frozen"));
   add_words (description, item->fault != NULL,
              fault                      ? _ ("fault: %s")

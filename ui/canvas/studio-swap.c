@@ -45,7 +45,7 @@ studio_swap_popup (StudioCanvas *canvas)
   StudioChooser *chooser;
   double x, y;
 
-  if (item == NULL || item->is_module)
+  if (item == NULL || item->is_module || item->is_frame)
     {
       studio_canvas_say (canvas, _ ("Select the one layer that another is to take the place of first."));
       return;

@@ -26,8 +26,8 @@ collect_module (const LoomGraph *graph, const char *name, GHashTable *seen, GPtr
   g_ptr_array_add (modules, module);
 }
 
-char *
-studio_clipboard_copy (StudioDocument *document)
+static char *
+copy_selected (StudioDocument *document)
 {
   StudioScene *scene = studio_document_get_scene (document);
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -84,6 +84,25 @@ studio_clipboard_copy (StudioDocument *document)
   APPEND (layout);
 #undef APPEND
   return loom_graph_write (copy, NULL);
+}
+
+char *
+studio_clipboard_copy (StudioDocument *document)
+{
+  const guint n = document->selection->len;
+  g_autofree guint64 *before = NULL;
+  char *text;
+
+  if (studio_scene_n_frames (studio_document_get_scene (document)) == 0 || !studio_document_selects_frame (document))
+    return copy_selected (document);
+  /* What a collapsed frame stands for is copied with the frame, which is closed again at once. */
+  before = g_memdup2 (document->selection->data, n * sizeof (guint64));
+  studio_document_begin (document, _ ("Copy"));
+  g_ptr_array_unref (studio_document_open_selected (document));
+  text = copy_selected (document);
+  studio_document_cancel (document);
+  studio_document_select (document, before, n);
+  return text;
 }
 
 char *

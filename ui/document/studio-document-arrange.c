@@ -179,6 +179,8 @@ studio_document_fold_selection (StudioDocument *self)
   g_autofree char *name = NULL;
   gboolean all = TRUE;
 
+  if (studio_document_selects_frame (self))
+    return studio_document_fold_frames (self);
   for (guint i = 0; i < n; i++)
     serials[i] = studio_document_get_selected (self, i);
   studio_document_moving (self, serials, n, items, annotations);

@@ -13,9 +13,11 @@ G_BEGIN_DECLS
 gboolean studio_document_arrange (StudioDocument *self, double width, double height, StudioLayoutDirection direction);
 /* Places a card of the scene so much further in the graph's direction. */
 void studio_document_place_on (StudioDocument *self, const StudioScene *scene, guint item, double by);
-/* Folds the selected cards, and those in selected frames, to their titles; all of them are folded already: opens them.
+/* Folds the selected cards to their titles, and selected frames to a card; all of them are folded already: opens them.
  * FALSE where no card is selected. */
 gboolean studio_document_fold_selection (StudioDocument *self);
+/* Collapses the selected frames to cards, or opens them where all are; FALSE where there is none, or no card in it. */
+gboolean studio_document_fold_frames (StudioDocument *self);
 /* Brings the selected cards, frames and notes onto one line, or apart evenly. A frame takes along what it holds. */
 void studio_document_align (StudioDocument *self, StudioAlign how);
 

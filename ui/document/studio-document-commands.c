@@ -59,6 +59,8 @@ studio_document_place (StudioDocument *self, const char *id, double x, double y)
   LoomElement *scope = studio_document_get_scope (self), *place = loom_scope_find_place (scope, id);
   g_autofree char *sx = studio_document_coordinate (x), *sy = studio_document_coordinate (y);
 
+  if (studio_document_place_frame (self, id, x, y))
+    return;
   if (place == NULL)
     {
       LoomElement *layout = ensure_child (self, scope, LOOM_TAG_LAYOUT);
@@ -129,8 +131,8 @@ note_bridges (StudioDocument *self, const StudioScene *scene)
     }
 }
 
-void
-studio_document_delete_selection (StudioDocument *self)
+static void
+delete_selected (StudioDocument *self)
 {
   StudioScene *scene = studio_document_get_scene (self);
   LoomElement *scope = studio_document_get_scope (self), *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
@@ -211,6 +213,36 @@ studio_document_delete_selection (StudioDocument *self)
       studio_document_close_gaps (self, scope, id);
   }
   studio_document_end (self);
+}
+
+/* A collapsed frame goes with all that it stands for. */
+static gboolean
+delete_with_frames (StudioDocument *self)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autofree char *name = NULL;
+
+  for (guint i = scene->n_items - studio_scene_n_frames (scene); i < scene->n_items; i++)
+    if (studio_document_is_selected (self, scene->item[i].serial))
+      {
+        g_free (name);
+        name = g_strdup_printf (_ ("Delete %s"), scene->item[i].title);
+      }
+  if (name == NULL)
+    return FALSE;
+  studio_document_begin (self, name);
+  g_ptr_array_unref (studio_document_open_selected (self));
+  studio_document_delete_selection (self);
+  studio_document_end (self);
+  return TRUE;
+}
+
+void
+studio_document_delete_selection (StudioDocument *self)
+{
+  if (delete_with_frames (self))
+    return;
+  delete_selected (self);
 }
 
 /* ---- changing ----------------------------------------------------------- */
@@ -295,6 +327,25 @@ rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const c
     studio_document_put (self, e, attribute, text);
 }
 
+/* A collapsed frame lists what it stands for. */
+static void
+rename_listed (StudioDocument *self, LoomElement *frame, const char *old, const char *id)
+{
+  const char *list = loom_element_get (frame, "collapsed");
+  g_auto (GStrv) ids = g_strsplit (list != NULL ? list : "", " ", -1);
+  g_autofree char *now = NULL;
+
+  for (guint i = 0; ids[i] != NULL; i++)
+    if (strcmp (ids[i], old) == 0)
+      {
+        g_free (ids[i]);
+        ids[i] = g_strdup (id);
+      }
+  now = g_strjoinv (" ", ids);
+  if (list != NULL)
+    studio_document_put (self, frame, "collapsed", now);
+}
+
 /* What names nodes of one scope by their ids: wires and layout, and pins in the view of a module. */
 static void
 rename_in (StudioDocument *self, LoomElement *parent, const char *old, const char *id)
@@ -308,6 +359,8 @@ rename_in (StudioDocument *self, LoomElement *parent, const char *old, const cha
 
       if (tag == LOOM_TAG_LAYOUT || (tag == LOOM_TAG_VIEW && parent != loom_graph_root (self->graph)))
         rename_in (self, e, old, id);
+      else if (tag == LOOM_TAG_FRAME)
+        rename_listed (self, e, old, id);
       else if (tag == LOOM_TAG_WIRE || tag == LOOM_TAG_ROUTE || tag == LOOM_TAG_PLACE || tag == LOOM_TAG_PIN)
         for (guint a = 0; a < G_N_ELEMENTS (ends); a++)
           rename_end (self, e, ends[a], old, id);

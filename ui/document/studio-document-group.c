@@ -530,8 +530,8 @@ free_module_name (StudioDocument *self, const char *wanted)
   return name;
 }
 
-gboolean
-studio_document_group_selection (StudioDocument *self, const char *name, GError **error)
+static gboolean
+group_selected (StudioDocument *self, const char *name, GError **error)
 {
   StudioScene *scene;
   Grouping g = { .document = self };
@@ -569,4 +569,21 @@ studio_document_group_selection (StudioDocument *self, const char *name, GError 
   g_free (g.name);
   g_free (g.id);
   return TRUE;
+}
+
+gboolean
+studio_document_group_selection (StudioDocument *self, const char *name, GError **error)
+{
+  if (studio_scene_n_frames (studio_document_get_scene (self)) == 0 || !studio_document_selects_frame (self))
+    return group_selected (self, name, error);
+  /* What a collapsed frame stands for comes into the module, with the frame open around it. */
+  studio_document_begin (self, _ ("Group a frame into a module"));
+  g_ptr_array_unref (studio_document_open_selected (self));
+  if (group_selected (self, name, error))
+    {
+      studio_document_end (self);
+      return TRUE;
+    }
+  studio_document_cancel (self);
+  return FALSE;
 }

@@ -122,6 +122,18 @@ void studio_document_begin_trials (StudioDocument *self);
 guint64
 studio_document_add_with (StudioDocument *self, const char *op, const char *attributes, const StudioAddPlace *place);
 LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a node of the present scope */
+/* Whether a frame, open or collapsed, is among what is selected. */
+gboolean studio_document_selects_frame (StudioDocument *self);
+/* The nodes (LoomElement) that are selected, with those that selected collapsed frames stand for. */
+GPtrArray *studio_document_selected_nodes (StudioDocument *self);
+/* Inside a transaction: collapsed frames that are selected are opened where they are, and what they stand for is
+ * selected with them; for commands about nodes. Returns the frames (LoomElement). */
+GPtrArray *studio_document_open_selected (StudioDocument *self);
+/* Inside a transaction: moves the card of a collapsed frame, by the id of its item, with all that it stands for. FALSE:
+ * that is no id of one. */
+gboolean studio_document_place_frame (StudioDocument *self, const char *id, double x, double y);
+/* Opens the frame that hides this node of the shown scope, if one does: one step. */
+void studio_document_show_node (StudioDocument *self, const char *id);
 /* Writes a card's place inside the open transaction. */
 void studio_document_place (StudioDocument *self, const char *id, double x, double y);
 char *studio_document_coordinate (double v); /* as a file writes it */

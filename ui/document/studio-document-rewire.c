@@ -24,6 +24,9 @@ studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)
 char *
 studio_document_output_text (const StudioItem *item, guint port)
 {
+  /* A collapsed frame's ports are called as the wires at them call theirs. */
+  if (item->is_frame)
+    return g_strdup (item->output[port].name);
   return item->n_outputs == 1 ? g_strdup (item->id) : g_strdup_printf ("%s.%s", item->id, item->output[port].name);
 }
 
@@ -226,8 +229,8 @@ give_back_refused (StudioDocument *self, const StudioScene *scene, const LoomFau
     }
 }
 
-void
-studio_document_dissolve_selection (StudioDocument *self)
+static void
+dissolve_selected (StudioDocument *self)
 {
   LoomFaults *before = studio_document_get_faults (self);
   StudioScene *scene = studio_document_get_scene (self);
@@ -273,4 +276,19 @@ studio_document_dissolve_selection (StudioDocument *self)
     }
   studio_document_delete_selection (self);
   studio_document_end (self);
+}
+
+void
+studio_document_dissolve_selection (StudioDocument *self)
+{
+  /* What a collapsed frame stands for is dissolved like any other cards. */
+  if (studio_scene_n_frames (studio_document_get_scene (self)) > 0 && studio_document_selects_frame (self))
+    {
+      studio_document_begin (self, _ ("Dissolve a frame"));
+      g_ptr_array_unref (studio_document_open_selected (self));
+      dissolve_selected (self);
+      studio_document_end (self);
+      return;
+    }
+  dissolve_selected (self);
 }

@@ -285,6 +285,7 @@ studio_document_reveal (StudioDocument *self, const char *path)
       self->scope = g_steal_pointer (&wanted);
       scope_moved (self);
     }
+  studio_document_show_node (self, loom_element_get (node, "id"));
   studio_document_select_only (self, loom_element_serial (node));
   return TRUE;
 }

@@ -113,29 +113,21 @@ studio_document_dup_preview (StudioDocument *self, guint64 serial, const char *a
 gboolean
 studio_document_mute_selection (StudioDocument *self)
 {
-  StudioScene *scene = studio_document_get_scene (self);
+  g_autoptr (GPtrArray) nodes = studio_document_selected_nodes (self);
+  const guint n = nodes->len;
   gboolean all = TRUE;
-  const char *only = NULL;
   g_autofree char *name = NULL;
-  guint n = 0;
 
-  for (guint i = 0; i < scene->n_items; i++)
-    if (studio_document_is_selected (self, scene->item[i].serial))
-      {
-        all = all && scene->item[i].muted;
-        only = scene->item[i].id;
-        n++;
-      }
+  for (guint i = 0; i < n; i++)
+    all = all && g_strcmp0 (loom_element_get (nodes->pdata[i], "mute"), "true") == 0;
   if (n == 0)
     return FALSE;
-  name = n == 1 ? g_strdup_printf (all ? _ ("Unmute %s") : _ ("Mute %s"), only)
+  name = n == 1 ? g_strdup_printf (all ? _ ("Unmute %s") : _ ("Mute %s"), loom_element_get (nodes->pdata[0], "id"))
          : all  ? g_strdup_printf (ngettext ("Unmute %u node", "Unmute %u nodes", n), n)
                 : g_strdup_printf (ngettext ("Mute %u node", "Mute %u nodes", n), n);
   studio_document_begin (self, name);
-  for (guint i = 0; i < scene->n_items; i++)
-    if (studio_document_is_selected (self, scene->item[i].serial))
-      studio_document_put (self, loom_graph_by_serial (self->graph, scene->item[i].serial), "mute",
-                           all ? NULL : "true");
+  for (guint i = 0; i < n; i++)
+    studio_document_put (self, nodes->pdata[i], "mute", all ? NULL : "true");
   studio_document_end (self);
   return TRUE;
 }

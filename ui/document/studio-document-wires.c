@@ -11,6 +11,8 @@ studio_document_end_text (const StudioItem *item, gboolean is_output, guint port
   const StudioPort *ports = is_output ? item->output : item->input;
   guint n = is_output ? item->n_outputs : item->n_inputs, required = 0;
 
+  if (item->is_frame)
+    return g_strdup (ports[port].name);
   if (is_output && n == 1)
     return g_strdup (item->id);
   for (guint i = 0; i < n; i++)

@@ -17,7 +17,9 @@ studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annot
                                                           : pango_attr_weight_new (PANGO_WEIGHT_SEMIBOLD));
   pango_layout_set_attributes (layout, attributes);
   pango_attr_list_unref (attributes);
-  pango_layout_set_width (layout, MAX (annotation->width - 24, 8) * PANGO_SCALE);
+  /* A frame's title leaves room for the arrow that collapses it. */
+  pango_layout_set_width (layout, MAX (annotation->width - (annotation->is_note ? 24 : 24 + STUDIO_FRAME_ARROW), 8)
+                                      * PANGO_SCALE);
   pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
   if (annotation->is_note)
     {

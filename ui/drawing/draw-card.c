@@ -139,16 +139,17 @@ draw_border (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, gboo
   cairo_restore (cr);
 }
 
-/* Says that there is more to a card than is shown. */
-static void
-draw_chevron (cairo_t *cr, double x, double y, const StudioColor *color)
+void
+studio_draw_chevron (cairo_t *cr, double x, double y, gboolean up, const StudioColor *color)
 {
+  const double tip = up ? -2 : 2;
+
   cairo_save (cr);
   studio_color_set (color, cr);
   cairo_set_line_width (cr, 1.6);
-  cairo_move_to (cr, x - 4, y - 2);
-  cairo_line_to (cr, x, y + 2);
-  cairo_line_to (cr, x + 4, y - 2);
+  cairo_move_to (cr, x - 4, y - tip);
+  cairo_line_to (cr, x, y + tip);
+  cairo_line_to (cr, x + 4, y - tip);
   cairo_stroke (cr);
   cairo_restore (cr);
 }
@@ -178,7 +179,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_restore (cr);
   draw_figure (cr, item, theme, look);
   /* A module is a stack of cards: a second line above says so. */
-  if (item->is_module)
+  if (item->is_module || item->is_frame)
     {
       studio_color_set (&theme->border, cr);
       cairo_set_line_width (cr, 1.2);
@@ -191,8 +192,8 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_translate (cr, 14, head.icon_y);
   draw_icon (cr, item, theme, look);
   cairo_restore (cr);
-  if (item->folded)
-    draw_chevron (cr, item->width - 17, item->height / 2, &theme->dim);
+  if (item->folded || item->is_frame)
+    studio_draw_chevron (cr, item->width - 17, item->is_frame ? head.icon_y + 8 : item->height / 2, FALSE, &theme->dim);
   if (item->fault != NULL && item->fault_place == STUDIO_FAULT_AS_SIGN)
     studio_draw_sign (cr, item->width - 9, 1, 16, studio_item_tone (item), theme);
   if (look->ports)
@@ -325,7 +326,7 @@ live_scale (const StudioItem *item)
 static double
 right_end (const StudioItem *item)
 {
-  return item->width - 14 - (item->folded ? 14 : 0);
+  return item->width - 14 - (item->folded || item->is_frame ? 14 : 0);
 }
 
 StudioCardTexts *

@@ -56,6 +56,8 @@ void studio_card_texts_put (const StudioCardTexts *texts, const StudioItem *item
 void studio_card_texts_frozen_at (const StudioCardTexts *texts, const StudioItem *item, double *x, double *y);
 
 #define STUDIO_FROZEN_SIZE 12.0
+/* Says that there is more to a card than is shown, or (up) that a frame can be collapsed to one. */
+void studio_draw_chevron (cairo_t *cr, double x, double y, gboolean up, const StudioColor *color);
 /* A snowflake at (0, 0): six arms with a fork each. */
 void studio_draw_frozen (cairo_t *cr, const StudioColor *color);
 /* Small texts of the canvas: names of ports, shapes of wires. */

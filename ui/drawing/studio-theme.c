@@ -142,7 +142,7 @@ studio_theme_wire (const StudioTheme *theme, const StudioLink *link)
 const StudioColor *
 studio_theme_category (const StudioTheme *theme, const StudioItem *item)
 {
-  if (item->is_module)
+  if (item->is_module || item->is_frame)
     return &theme->category[LOOM_N_CATEGORIES];
   return &theme->category[item->op != NULL ? item->op->category : LOOM_CATEGORY_HIDDEN];
 }

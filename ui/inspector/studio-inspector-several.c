@@ -67,7 +67,9 @@ inspector_build_several (StudioInspector *self)
     {
       guint64 serial = studio_document_get_selected (self->document, i);
 
-      if (studio_scene_find (scene, serial) == STUDIO_NO_ITEM)
+      const guint item = studio_scene_find (scene, serial);
+
+      if (item == STUDIO_NO_ITEM || scene->item[item].is_frame)
         {
           g_array_set_size (self->several, 0);
           return FALSE;

@@ -498,18 +498,23 @@ selection_changed_cb (StudioInspector *self)
   guint n = studio_document_n_selected (self->document);
   guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
   guint item;
+  gboolean frame; /* a collapsed one, which is edited as an open one is */
 
   /* Text that was typed belongs to the node that was selected then. */
   if (serial != self->serial)
     inspector_settle (self);
   scene = studio_document_get_scene (self->document);
   item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
+  frame = item != STUDIO_NO_ITEM && scene->item[item].is_frame;
+  if (frame)
+    item = STUDIO_NO_ITEM;
   if (item != STUDIO_NO_ITEM && serial == self->serial && g_strcmp0 (self->shown, scene->item[item].kind) == 0)
     {
       refresh (self);
       return;
     }
-  if (serial != 0 && serial == self->serial && studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM)
+  if (serial != 0 && serial == self->serial
+      && (frame || studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM))
     {
       self->updating = TRUE;
       for (guint r = 0; r < self->rows->len; r++)
@@ -539,7 +544,9 @@ selection_changed_cb (StudioInspector *self)
     {
       guint link = studio_scene_find_link (scene, serial), annotation = studio_scene_find_annotation (scene, serial);
 
-      if (annotation != STUDIO_NO_ITEM)
+      if (frame)
+        build_annotation (self, &(StudioAnnotation){ .serial = serial });
+      else if (annotation != STUDIO_NO_ITEM)
         build_annotation (self, &scene->annotation[annotation]);
       else if (link != STUDIO_NO_ITEM)
         build_link (self, scene, &scene->link[link]);

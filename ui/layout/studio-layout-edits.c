@@ -47,6 +47,77 @@ new_place (const StudioItem *item, double x, double y)
   return loom_element_new (LOOM_TAG_PLACE, "node", item->id, "x", sx, "y", sy, NULL);
 }
 
+/* Points of the wires within go along, too. */
+static void
+move_route (GPtrArray *edits, const LoomElement *route, const char *const *ids, double dx, double dy)
+{
+  const char *const ends[] = { loom_element_get (route, "from"), loom_element_get (route, "to") };
+  g_autofree StudioPoint *point = NULL;
+  g_autofree char *text = NULL;
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      g_autofree char *id = NULL, *port = NULL;
+
+      if (ends[i] == NULL || !loom_end_split (ends[i], &id, &port) || !g_strv_contains (ids, id))
+        return;
+    }
+  point = studio_points_parse (loom_element_get (route, "points"), &n);
+  for (guint k = 0; k < n; k++)
+    {
+      point[k].x += dx;
+      point[k].y += dy;
+    }
+  text = studio_points_format (point, n);
+  g_ptr_array_add (edits, loom_edit_set (route, "points", text));
+}
+
+static double
+value (const LoomElement *e, const char *attribute)
+{
+  const char *text = loom_element_get (e, attribute);
+
+  return text != NULL ? g_ascii_strtod (text, NULL) : 0;
+}
+
+void
+studio_layout_move_frame (GPtrArray *edits, const LoomElement *scope, const LoomElement *frame, double x, double y)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  const double dx = x - value (frame, "x"), dy = y - value (frame, "y");
+  const char *list = loom_element_get (frame, "collapsed");
+  g_auto (GStrv) ids = g_strsplit (list != NULL ? list : "", " ", -1);
+  const StudioAnnotation border = {
+    .x = value (frame, "x"), .y = value (frame, "y"), .width = value (frame, "width"), .height = value (frame, "height")
+  };
+
+  if (dx == 0 && dy == 0)
+    return;
+  put (edits, frame, "x", x);
+  put (edits, frame, "y", y);
+  for (guint i = 0; i < loom_element_n_children (layout); i++)
+    {
+      const LoomElement *e = loom_element_child (layout, i);
+      const LoomTag tag = loom_element_tag (e);
+      const char *node = tag == LOOM_TAG_PLACE ? loom_element_get (e, "node") : NULL;
+      const gboolean closed = loom_element_get (e, "collapsed") != NULL;
+      const gboolean inside = node != NULL ? g_strv_contains ((const char *const *)ids, node)
+                                           : loom_element_get (e, "hidden") != NULL
+                                                 && studio_geometry_is_within (&border, value (e, "x"), value (e, "y"),
+                                                                               closed ? 0 : value (e, "width"),
+                                                                               closed ? 0 : value (e, "height"));
+
+      if (tag == LOOM_TAG_ROUTE)
+        move_route (edits, e, (const char *const *)ids, dx, dy);
+      else if (inside)
+        {
+          put (edits, e, "x", value (e, "x") + dx);
+          put (edits, e, "y", value (e, "y") + dy);
+        }
+    }
+}
+
 static void
 free_edit (gpointer edit)
 {
@@ -112,6 +183,12 @@ studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const Stu
     {
       const LoomElement *place = loom_scope_find_place (scope, scene->item[i].id);
 
+      if (scene->item[i].is_frame)
+        {
+          studio_layout_move_frame (edits, scope, loom_graph_by_serial ((LoomGraph *)graph, scene->item[i].serial),
+                                    layout->x[i], layout->y[i]);
+          continue;
+        }
       if (place == NULL)
         {
           g_ptr_array_add (edits,

@@ -52,6 +52,9 @@ void studio_layout_place_new (const StudioScene *scene, guint beside, gboolean b
 /* Computes how far items move so that `more` units of height can hang on an item besides what does: by[] of each item,
  * downwards, or to the right where the graph runs down and things hang there. */
 void studio_layout_make_room (const StudioScene *scene, guint item, double more, double *by);
+/* Appends the edits that take a collapsed frame to this corner, with all that it stands for (LoomEdit). */
+void
+studio_layout_move_frame (GPtrArray *edits, const LoomElement *scope, const LoomElement *frame, double x, double y);
 /* The edits that bring the layout into the graph that the scene was made from: LoomEdit, to be applied in order (the
  * caller takes them out, or frees the array). Empty where everything stands there already. */
 GPtrArray *studio_layout_edits (const LoomGraph *graph, const LoomElement *scope, const StudioScene *scene,

@@ -41,7 +41,7 @@ studio_geometry_readable_zoom (double larger)
 gboolean
 studio_geometry_is_named (const StudioItem *item, double zoom)
 {
-  return item->is_module || studio_geometry_detail (zoom) != STUDIO_DETAIL_BLOCKS;
+  return item->is_module || item->is_frame || studio_geometry_detail (zoom) != STUDIO_DETAIL_BLOCKS;
 }
 
 double

@@ -25,6 +25,7 @@ G_BEGIN_DECLS
 #define STUDIO_ZOOM_PILLS  0.7
 #define STUDIO_FAULT_GAP   8.0
 #define STUDIO_FRAME_TITLE 30.0 /* height of the strip that a frame is taken by */
+#define STUDIO_FRAME_ARROW 24.0 /* side of the place in the upper right corner that collapses and opens a frame */
 #define STUDIO_NOTE_WIDTH  208.0
 
 typedef struct

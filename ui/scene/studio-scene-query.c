@@ -15,6 +15,16 @@ studio_scene_find (const StudioScene *scene, guint64 serial)
 }
 
 guint
+studio_scene_n_frames (const StudioScene *scene)
+{
+  guint n = 0;
+
+  while (n < scene->n_items && scene->item[scene->n_items - 1 - n].is_frame)
+    n++;
+  return n;
+}
+
+guint
 studio_scene_find_link (const StudioScene *scene, guint64 serial)
 {
   for (guint i = 0; i < scene->n_links; i++)
@@ -94,8 +104,9 @@ studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint
 {
   g_autofree gboolean *seen = NULL;
 
-  if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
-      || input >= scene->item[to].n_offered)
+  /* Which of its cards is meant is seen when the frame is open. */
+  if (from >= scene->n_items || to >= scene->n_items || from == to || scene->item[from].is_frame
+      || scene->item[to].is_frame || output >= scene->item[from].n_outputs || input >= scene->item[to].n_offered)
     return FALSE;
   /* A wire that leads back to where it comes from would close a circle. */
   seen = g_new0 (gboolean, scene->n_items);

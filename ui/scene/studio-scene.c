@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/scene-frames.h"
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
@@ -346,7 +347,7 @@ add_links (Build *build, const LoomElement *scope)
           g_array_append_val (links, link);
         }
       if (pass == 0)
-        for (guint k = 0; k < scene->n_items; k++)
+        for (guint k = 0; k < scene->n_items + scene->n_hidden; k++)
           if (is_variadic (&scene->item[k]))
             {
               GArray *ports = g_ptr_array_index (build->inputs, k);
@@ -408,9 +409,10 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
           item->fault_port = g_strdup (fault->port);
           item->fault_is_warning = fault->is_warning;
           item->fault_is_todo = fault->is_todo;
-          item->fix = fix != NULL ? fix (fault, item->serial, data) : NULL;
+          item->fix = fix != NULL && !item->is_frame ? fix (fault, item->serial, data) : NULL;
         }
-      else if (item->fix == NULL && fix != NULL && !fault->is_warning && item->fault_is_todo == fault->is_todo)
+      else if (item->fix == NULL && !item->is_frame && fix != NULL && !fault->is_warning
+               && item->fault_is_todo == fault->is_todo)
         item->fix = fix (fault, item->serial, data);
     }
 }
@@ -445,17 +447,28 @@ add_waits (StudioScene *scene)
     }
 }
 
+static const LoomElement *
+frame_of (const LoomElement *scope, const StudioItem *item)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+
+  for (guint i = 0; i < loom_element_n_children (layout); i++)
+    if (loom_element_serial (loom_element_child (layout, i)) == item->serial)
+      return loom_element_child (layout, i);
+  return NULL;
+}
+
 static void
 add_places (StudioScene *scene, const LoomElement *scope)
 {
-  for (guint i = 0; i < scene->n_items; i++)
+  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
     {
       StudioItem *item = &scene->item[i];
-      const LoomElement *place = loom_scope_find_place (scope, item->id);
+      const LoomElement *place = item->is_frame ? frame_of (scope, item) : loom_scope_find_place (scope, item->id);
       const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
       const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
 
-      if (place != NULL && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0)
+      if (place != NULL && !item->is_frame && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0)
         {
           item->folded = TRUE;
           item->figure_height = 0;
@@ -494,7 +507,7 @@ add_hanging (const Build *build, const LoomElement *scope)
         continue;
       id = g_strndup (tensor, strcspn (tensor, "."));
       found = g_hash_table_lookup (build->by_id, id);
-      if (found != NULL && isfinite (height))
+      if (found != NULL && isfinite (height) && !build->scene->item[GPOINTER_TO_UINT (found) - 1].is_frame)
         build->scene->item[GPOINTER_TO_UINT (found) - 1].hanging += STUDIO_FAULT_GAP + CLAMP (height, 24, 600) + 24;
     }
 }
@@ -567,6 +580,16 @@ number (const LoomElement *e, const char *name, double least)
   return isfinite (value) && fabs (value) < 1e7 ? MAX (value, least) : least;
 }
 
+/* A frame that is shown as a card, and what lies within it, are none. */
+static gboolean
+is_annotation (const StudioScene *scene, const LoomElement *e)
+{
+  LoomTag tag = loom_element_tag (e);
+
+  return (tag == LOOM_TAG_NOTE || tag == LOOM_TAG_FRAME) && loom_element_get (e, "hidden") == NULL
+         && studio_scene_find (scene, loom_element_serial (e)) == STUDIO_NO_ITEM;
+}
+
 static void
 add_annotations (StudioScene *scene, const LoomElement *scope)
 {
@@ -574,11 +597,7 @@ add_annotations (StudioScene *scene, const LoomElement *scope)
   guint n = layout != NULL ? loom_element_n_children (layout) : 0;
 
   for (guint i = 0; i < n; i++)
-    {
-      LoomTag tag = loom_element_tag (loom_element_child (layout, i));
-
-      scene->n_annotations += tag == LOOM_TAG_FRAME || tag == LOOM_TAG_NOTE;
-    }
+    scene->n_annotations += is_annotation (scene, loom_element_child (layout, i));
   scene->annotation = g_new0 (StudioAnnotation, scene->n_annotations);
   for (guint pass = 0, k = 0; pass < 2; pass++)
     for (guint i = 0; i < n; i++)
@@ -587,7 +606,7 @@ add_annotations (StudioScene *scene, const LoomElement *scope)
         const char *text;
         StudioAnnotation *annotation;
 
-        if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE))
+        if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE) || !is_annotation (scene, e))
           continue;
         annotation = &scene->annotation[k++];
         annotation->serial = loom_element_serial (e);
@@ -625,6 +644,70 @@ device_of (const LoomGraph *graph)
   return device != NULL ? device : "cpu";
 }
 
+/* Cards of nodes, then those of collapsed frames, and the nodes that these stand for. */
+static void
+add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
+           GPtrArray *frames, GHashTable *members)
+{
+  StudioScene *scene = build->scene;
+  guint k = 0;
+
+  for (guint pass = 0; pass < 2; pass++)
+    {
+      for (guint i = 0; i < loom_element_n_children (scope); i++)
+        {
+          const LoomElement *e = loom_element_child (scope, i);
+          const char *id = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "id") : NULL;
+
+          if (loom_element_tag (e) != LOOM_TAG_NODE
+              || (id != NULL && g_hash_table_contains (members, id)) != (pass == 1))
+            continue;
+          add_item (build, graph, scope, scope_path, e, net, &scene->item[k]);
+          if (pass == 0)
+            add_figure (build, graph, e, &scene->item[k]);
+          k++;
+          g_hash_table_insert (build->by_id, scene->item[k - 1].id, GUINT_TO_POINTER (k));
+          if (pass == 0)
+            g_hash_table_insert (scene->by_serial, &scene->item[k - 1].serial, GUINT_TO_POINTER (k));
+        }
+      for (guint f = 0; pass == 0 && f < frames->len; f++)
+        {
+          GHashTableIter iter;
+          gpointer frame;
+          guint n = 0;
+
+          g_hash_table_iter_init (&iter, members);
+          while (g_hash_table_iter_next (&iter, NULL, &frame))
+            n += GPOINTER_TO_UINT (frame) == f + 1;
+          scene_frames_card (frames->pdata[f], n, &scene->item[k]);
+          g_ptr_array_add (build->inputs, g_array_new (FALSE, FALSE, sizeof (StudioPort)));
+          g_ptr_array_add (build->outputs, g_array_new (FALSE, FALSE, sizeof (StudioPort)));
+          k++;
+          g_hash_table_insert (scene->by_serial, &scene->item[k - 1].serial, GUINT_TO_POINTER (k));
+        }
+    }
+}
+
+/* From here on what is said of a node behind a frame is said of the frame's card. */
+static void
+lead_links (Build *build, GHashTable *members)
+{
+  StudioScene *scene = build->scene;
+  const guint first = scene->n_items - studio_scene_n_frames (scene);
+  g_autofree guint *card = g_new (guint, scene->n_hidden + 1);
+
+  for (guint h = 0; h < scene->n_hidden; h++)
+    {
+      StudioItem *hidden = &scene->item[scene->n_items + h];
+
+      card[h] = first + GPOINTER_TO_UINT (g_hash_table_lookup (members, hidden->id)) - 1;
+      scene->item[card[h]].order = MIN (scene->item[card[h]].order, hidden->order);
+      g_hash_table_insert (build->by_id, hidden->id, GUINT_TO_POINTER (card[h] + 1));
+    }
+  if (scene->n_hidden > 0)
+    scene->n_links = scene_frames_lead (scene, build->inputs, build->outputs, card, scene->link, scene->n_links);
+}
+
 static StudioScene *
 scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
            const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain)
@@ -638,32 +721,24 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
                   .axes = net != NULL ? loom_net_axes_new (net) : NULL,
                   .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
-  guint n = loom_element_n_children (scope), k = 0;
+  g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
 
-  for (guint i = 0; i < n; i++)
-    if (loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE)
-      scene->n_items++;
-  scene->item = g_new0 (StudioItem, scene->n_items);
+  scene->n_hidden = g_hash_table_size (members);
+  scene->n_items = frames->len;
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    scene->n_items += loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE;
+  scene->n_items -= scene->n_hidden;
+  scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
   scene->routes = studio_routes_new ();
   scene->flow = studio_flow_of (scope, &scene->flow_stated);
   scene->batch = batch_of (graph);
   scene->device = g_strdup (device_of (graph));
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomElement *e = loom_element_child (scope, i);
-
-      if (loom_element_tag (e) != LOOM_TAG_NODE)
-        continue;
-      add_item (&build, graph, scope, scope_path, e, net, &scene->item[k]);
-      add_figure (&build, graph, e, &scene->item[k]);
-      g_hash_table_insert (scene->by_serial, &scene->item[k].serial, GUINT_TO_POINTER (k + 1));
-      g_hash_table_insert (build.by_id, scene->item[k].id, GUINT_TO_POINTER (k + 1));
-      k++;
-    }
-
+  add_items (&build, graph, scope, scope_path, net, frames, members);
   add_links (&build, scope);
-  for (guint i = 0; i < scene->n_items; i++)
+  lead_links (&build, members);
+  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
     {
       StudioItem *item = &scene->item[i];
       GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
@@ -751,7 +826,7 @@ studio_scene_free (StudioScene *scene)
 {
   if (scene == NULL)
     return;
-  for (guint i = 0; i < scene->n_items; i++)
+  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
     {
       StudioItem *item = &scene->item[i];
 

@@ -61,6 +61,7 @@ typedef struct
   const LoomOp *op; /* NULL: a module, or unknown */
   char *kind;       /* operator's or module's name */
   gboolean is_module;
+  gboolean is_frame;          /* a collapsed frame, which stands for the cards within; serial is the frame's */
   StudioFlow flow;            /* the scene's */
   double x, y, width, height; /* the card, in canvas units */
   double figure_height;       /* of the card's height, at its lower edge; 0: it shows no figure */
@@ -143,6 +144,7 @@ typedef struct
   gint64 batch; /* samples of a batch, as <train> has it; 0: it does not say */
   char *device; /* of the run, as <train> has it */
   guint n_items, n_links, n_annotations;
+  guint n_hidden; /* nodes behind collapsed frames: item[n_items] and on, with places, without wires */
   StudioItem *item;
   StudioLink *link;
   StudioAnnotation *annotation; /* frames before notes: the order of drawing */
@@ -163,6 +165,7 @@ StudioScene *studio_scene_new_plain (const LoomGraph *graph, const LoomElement *
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
 
+guint studio_scene_n_frames (const StudioScene *scene); /* cards of collapsed frames: the last of the items */
 guint studio_scene_find (const StudioScene *scene, guint64 serial);            /* item; STUDIO_NO_ITEM */
 guint studio_scene_find_link (const StudioScene *scene, guint64 serial);       /* link; STUDIO_NO_ITEM */
 guint studio_scene_find_annotation (const StudioScene *scene, guint64 serial); /* STUDIO_NO_ITEM */
