@@ -15,6 +15,7 @@ shown (const char *text, LoomPrintable printable)
   return (printable != NULL ? printable : as_it_is) (text != NULL ? text : "");
 }
 
+/* ASCII, as in a patch, so that a terminal's output can be searched; Studio has signs of its own beside its colours. */
 const char *
 loom_difference_sign (LoomDifferenceKind kind)
 {

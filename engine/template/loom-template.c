@@ -105,32 +105,25 @@ loom_template_kind (const char *name)
 static gint64
 count_symbols (const LoomDataset *dataset, GError **error)
 {
-  const LoomDatasetInfo *info = loom_dataset_info (dataset);
-  g_autoptr (GPtrArray) row = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  gint64 most = 0;
+  enum
+  {
+    ROWS = 256
+  };
+  gint64 index[ROWS], most = 0;
 
-  for (guint p = 0; p < info->n_ports; p++)
-    {
-      LoomBinding binding = { { 0 } };
-      gint64 dims[LOOM_SHAPE_MAX_RANK];
-      LoomShape shape;
-      LoomTensor *t;
-
-      binding.value['B' - 'A'] = 1;
-      shape = loom_shape_bind (&info->port[p].type.shape, &binding);
-      loom_shape_get (&shape, dims);
-      t = loom_tensor_new (info->port[p].type.dtype, shape.rank, dims, error);
-      if (t == NULL)
-        return 0;
-      g_ptr_array_add (row, t);
-    }
   for (int split = 0; split < LOOM_N_SPLITS; split++)
-    for (gint64 i = 0; i < loom_dataset_count (dataset, split); i++)
+    for (gint64 first = 0, n = loom_dataset_count (dataset, split); first < n; first += ROWS)
       {
-        const LoomTensor *x = row->pdata[0];
+        const guint here = (guint)MIN (ROWS, n - first);
+        g_autoptr (GPtrArray) rows = NULL;
+        const LoomTensor *x;
 
-        if (!loom_dataset_read (dataset, split, &i, 1, (LoomTensor *const *)row->pdata, error))
+        for (guint i = 0; i < here; i++)
+          index[i] = first + i;
+        rows = loom_dataset_read_new (dataset, split, index, here, error);
+        if (rows == NULL)
           return 0;
+        x = rows->pdata[0];
         for (gint64 k = 0; k < x->count; k++)
           {
             if (((const gint64 *)x->data)[k] < 0)

@@ -102,7 +102,7 @@ static const Rule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/palette", { "ui/scene/", "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/history", { "ui/scene/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/history", { "ui/scene/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/inspector", { "ui/scene/", "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/task", { "ui/scene/", "ui/drawing/", "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },

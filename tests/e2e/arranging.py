@@ -1,5 +1,4 @@
 """Cards put in order by hand and by command: snapping to others, Alt for any place, Arrange, aligning; each one step back."""
-import os
 import sys
 import time
 
@@ -27,18 +26,6 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def still(s, what, condition):
-    """The geometry once nothing moves any more."""
-    s.wait(what, condition, 2)
-    before = None
-    while True:
-        g = s.look()
-        if g.cards == before:
-            return g
-        before = g.cards
-        time.sleep(0.1)
-
-
 def snapping(t, s, g):
     zoom = g.cards["x"][2] / 176
     x, y = middle(g.cards["sum"])
@@ -59,13 +46,13 @@ def snapping(t, s, g):
 
 def arranging(t, s, g):
     s.key("ctrl+shift+l")
-    a = still(s, "arranged", lambda m: m.cards["x"][0] < m.cards["fc"][0])
+    a = s.still("arranged", lambda m: m.cards["x"][0] < m.cards["fc"][0])
     t.ok(all(inside(r, a.canvas) for r in a.cards.values()) and a.cards["x"][2] >= 0.7 * 176 - 1, "Arrange fits the canvas, to be read")
     t.ok(all(a.cards[p][0] + a.cards[p][2] < a.cards[q][0] for p, q in (("x", "fc"), ("act", "sum"), ("w", "sum"))),
          "wires lead to the right")
     s.key("ctrl+z")
     s.key("ctrl+9")
-    b = still(s, "back", lambda m: m.cards["x"][0] > m.cards["fc"][0])
+    b = s.still("back", lambda m: m.cards["x"][0] > m.cards["fc"][0])
     t.ok(abs(b.cards["act"][0] - b.cards["fc"][0] - (g.cards["act"][0] - g.cards["fc"][0])) < 2, "and is one step back")
 
 
@@ -79,20 +66,15 @@ def aligning(t, s, g):
     time.sleep(0.4)
     s.type("align left")
     s.key("Return")
-    a = still(s, "aligned", lambda m: "x" in m.cards and abs(m.cards["x"][0] - m.cards["fc"][0]) < 1)
+    a = s.still("aligned", lambda m: "x" in m.cards and abs(m.cards["x"][0] - m.cards["fc"][0]) < 1)
     t.ok(abs(a.cards["sum"][0] - a.cards["fc"][0]) < 1, "three cards are aligned by the list of actions")
     s.key("ctrl+z")
-    still(s, "back", lambda m: abs(m.cards["x"][0] - g.cards["x"][0]) < 1)
+    s.still("back", lambda m: abs(m.cards["x"][0] - g.cards["x"][0]) < 1)
 
 
 def body(t):
     with Studio("arranging") as s:
-        path = os.path.join(s.folder, "net.xml")
-        with open(path, "w") as f:
-            f.write(GRAPH)
-        s.end()
-        s.arguments = [path]
-        s.launch()
+        s.open("net.xml", GRAPH)
         s.wait("graph", lambda g: len(g.cards) == 5 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
         for part in (snapping, arranging, aligning):
             part(t, s, s.look())

@@ -1,5 +1,4 @@
 """A graph that trains on a card: the emulated one, which is called so where the device is named."""
-import os
 import sys
 
 import studio
@@ -8,14 +7,7 @@ from studio import Report, Studio
 
 def body(t):
     with Studio("card") as s:
-        s.end()
-        path = os.path.join(s.folder, "self-attention.xml")
-        with open(os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml"), encoding="utf-8") as f:
-            text = f.read()
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace("<train ", '<train device="cuda:0" '))
-        s.arguments = [path]
-        s.launch()
+        s.open("self-attention.xml", studio.lesson("self-attention").replace("<train ", '<train device="cuda:0" '))
         s.wait("graph", lambda g: "attention" in g.cards and g.find("CUDA:0 · emulated"), 2)
         t.ok(True, "the chip names the device, and says that it is emulated")
 

@@ -1,5 +1,4 @@
 """Wires and cards by the hand: reasons for refused ports, cutting, moving all wires of a port, dissolving, context menus."""
-import os
 import sys
 import time
 
@@ -205,12 +204,7 @@ def numbers(t, s, g):
 
 def body(t):
     with Studio("editing") as s:
-        path = os.path.join(s.folder, "net.xml")
-        with open(path, "w") as f:
-            f.write(GRAPH)
-        s.end()
-        s.arguments = [path]
-        s.launch()
+        s.open("net.xml", GRAPH)
         g = s.wait("graph", lambda g: len(g.cards) == 6 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
         for part in (reasons, cutting, moving, dissolving, menus, grouping, muting, numbers):
             part(t, s, s.look())

@@ -1,6 +1,5 @@
 """The lecturer's minute: the projector, the mouse left alone."""
 import os
-import shutil
 import signal
 import sys
 import time
@@ -11,13 +10,9 @@ from studio import Report, Studio
 
 def body(t):
     with Studio("lecturer") as s:
-        s.end()
-        path = os.path.join(s.folder, "self-attention.xml")
-        shutil.copy(os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml"), path)
+        path = s.open("self-attention.xml", studio.lesson("self-attention"))
         with open(path, "rb") as f:
             text = f.read()
-        s.arguments = [path]
-        s.launch()
         g = s.wait("graph", lambda g: "attention" in g.cards, 1)
         t.ok(g.state["map_step"] == "-1" and g.number("faults") == 0, "the graph stands there with an empty map")
 

@@ -1,5 +1,4 @@
 """Wires by the hand: they go round cards, double click gives one a point, which is dragged and deleted; right angles."""
-import os
 import sys
 import time
 
@@ -83,12 +82,7 @@ def by_name(t, s):
 
 def body(t):
     with Studio("rerouting") as s:
-        path = os.path.join(s.folder, "wires.xml")
-        with open(path, "w") as f:
-            f.write(GRAPH)
-        s.end()
-        s.arguments = [path]
-        s.launch()
+        s.open("wires.xml", GRAPH)
         round_cards(t, s)
         a_point(t, s)
         by_name(t, s)

@@ -1,6 +1,5 @@
 """A lecture: three views are made, put in order and presented; spotlight and pen come to hand and leave nothing behind."""
 import os
-import shutil
 import sys
 import time
 
@@ -91,13 +90,9 @@ def present(t, s):
 
 def body(t):
     with Studio("slides") as s:
-        s.end()
-        path = os.path.join(s.folder, "graph.xml")
-        shutil.copy(os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml"), path)
+        path = s.open("graph.xml", studio.lesson("self-attention"))
         with open(path, "rb") as f:
             text = f.read()
-        s.arguments = [path]
-        s.launch()
         s.wait("graph", lambda g: "attention" in g.cards, 1)
 
         s.key("F11")

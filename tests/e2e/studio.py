@@ -70,6 +70,12 @@ def middle(rect):
     return rect[0] + rect[2] / 2, rect[1] + rect[3] / 2
 
 
+def lesson(name):
+    """The text of a lesson's graph."""
+    with open(os.path.join(SOURCE, "graphs", "lessons", name + ".xml"), encoding="utf-8") as f:
+        return f.read()
+
+
 class Studio:
     def __init__(self, name, *arguments, env=None):
         self.name, self.arguments, self.extra = name, list(arguments), env or {}
@@ -112,6 +118,16 @@ class Studio:
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                         errors="replace", start_new_session=True)
         threading.Thread(target=self.read, args=(self.session.stderr,), daemon=True).start()
+
+    def open(self, name, text):
+        """Starts anew with a file of this text in the folder; gives its path."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        self.end()
+        self.arguments = [path]
+        self.launch()
+        return path
 
     def read(self, stream):
         for line in stream:
@@ -268,6 +284,17 @@ class Studio:
                 return g
             time.sleep(0.05)
         raise Failed("%s: not within %g s; state %s" % (what, seconds * PATIENCE, g and g.state))
+
+    def still(self, what, condition):
+        """The geometry once condition(geometry) holds and no card moves any more."""
+        self.wait(what, condition, 2)
+        before = None
+        while True:
+            g = self.look()
+            if g.cards == before:
+                return g
+            before = g.cards
+            time.sleep(0.1)
 
 
 def loaded():

@@ -9,7 +9,7 @@ import studio
 from studio import Report, Studio
 
 GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
-SPIRALS = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
+LESSON = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
 LENET = os.path.join(studio.SOURCE, "graphs", "models", "fashion-lenet.xml")
 
 
@@ -34,7 +34,7 @@ def alive(pid):
         return False
 
 
-def restart(s, worker=None, arguments=(SPIRALS,)):
+def restart(s, worker=None, arguments=(LESSON,)):
     s.end()
     if worker is not None:
         s.env["GRADLOOM_WORKER"] = worker
@@ -136,7 +136,7 @@ def killed_early(t, s):
 
 def recovery(t, s):
     path = os.path.join(s.folder, "graph.xml")
-    with open(SPIRALS) as f:
+    with open(LESSON) as f:
         text = f.read()
     with open(path, "w") as f:
         f.write(text)
@@ -160,7 +160,7 @@ def recovery(t, s):
 
 
 def body(t):
-    with Studio("trouble", SPIRALS) as s:
+    with Studio("trouble", LESSON) as s:
         for part in (noise, flood, stopped_studio, killed_worker, closed_studio, missing_worker, killed_early, recovery):
             part(t, s)
 

@@ -1,5 +1,4 @@
 """A graph from top to bottom: arranged by the list of actions, walked with the arrow keys, added to, wired and folded; each step back."""
-import os
 import sys
 import time
 
@@ -20,18 +19,6 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def still(s, what, condition):
-    """The geometry once nothing moves any more."""
-    s.wait(what, condition, 2)
-    before = None
-    while True:
-        g = s.look()
-        if g.cards == before:
-            return g
-        before = g.cards
-        time.sleep(0.1)
-
-
 def command(s, words):
     s.key("ctrl+shift+p")
     time.sleep(0.4)
@@ -47,7 +34,7 @@ def arranging(t, s):
     g = s.look()
     t.ok(g.cards["x"][0] + g.cards["x"][2] < g.cards["fc"][0], "a graph that says nothing runs to the right")
     command(s, "arrange top")
-    a = still(s, "arranged", lambda m: "fc" in m.cards and runs_down(m))
+    a = s.still("arranged", lambda m: "fc" in m.cards and runs_down(m))
     t.ok(all(inside(r, a.canvas) for r in a.cards.values()), "from top to bottom it fits the canvas")
     x, y = middle(a.outputs["fc.out"])
     t.ok(abs(x - middle(a.cards["fc"])[0]) < 2 and abs(y - a.cards["fc"][1] - a.cards["fc"][3]) < 8, "outputs are at the lower edge")
@@ -55,10 +42,10 @@ def arranging(t, s):
     t.ok(abs(y - a.cards["sum"][1]) < 8 and x > middle(a.inputs["sum.input"])[0] + 10, "inputs are at the upper edge, in order")
     s.key("ctrl+z")
     s.key("ctrl+9")
-    still(s, "back", lambda m: not runs_down(m))
+    s.still("back", lambda m: not runs_down(m))
     s.key("ctrl+y")
     s.key("ctrl+9")
-    return still(s, "again", runs_down)
+    return s.still("again", runs_down)
 
 
 def walking(t, s, g):
@@ -76,13 +63,13 @@ def adding(t, s, g):
     s.type("relu")
     time.sleep(0.4)
     s.key("Return")
-    a = still(s, "added", lambda m: "relu" in m.cards)
+    a = s.still("added", lambda m: "relu" in m.cards)
     t.ok(abs(middle(a.cards["relu"])[1] - middle(a.cards["x"])[1]) > 20 or a.cards["relu"][1] > a.cards["x"][1] + a.cards["x"][3],
          "what is typed comes below the selected card")
     t.ok(("x.out", "relu.input") in [w[:2] for w in a.wires] or len(a.wires) == 5, "and is wired to it")
     s.key("Escape")
     s.key("ctrl+z")
-    still(s, "taken back", lambda m: "relu" not in m.cards)
+    s.still("taken back", lambda m: "relu" not in m.cards)
 
 
 def wiring(t, s, g):
@@ -98,24 +85,19 @@ def folding(t, s, g):
     g = s.look()
     s.click(g.cards["fc"])
     s.key("alt+h")
-    a = still(s, "folded", lambda m: m.cards["fc"][3] < g.cards["fc"][3] - 5)
+    a = s.still("folded", lambda m: m.cards["fc"][3] < g.cards["fc"][3] - 5)
     t.ok(abs(a.cards["act"][3] - g.cards["act"][3]) < 1, "a card is folded to its title, the others are not")
     s.key("alt+h")
-    still(s, "opened", lambda m: abs(m.cards["fc"][3] - g.cards["fc"][3]) < 1)
+    s.still("opened", lambda m: abs(m.cards["fc"][3] - g.cards["fc"][3]) < 1)
     s.key("ctrl+z")
     s.key("ctrl+z")
-    still(s, "back", lambda m: abs(m.cards["fc"][3] - g.cards["fc"][3]) < 1)
+    s.still("back", lambda m: abs(m.cards["fc"][3] - g.cards["fc"][3]) < 1)
     t.ok(True, "each is one step back")
 
 
 def body(t):
     with Studio("updown") as s:
-        path = os.path.join(s.folder, "net.xml")
-        with open(path, "w") as f:
-            f.write(GRAPH)
-        s.end()
-        s.arguments = [path]
-        s.launch()
+        s.open("net.xml", GRAPH)
         s.wait("graph", lambda g: len(g.cards) == 5 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
         g = arranging(t, s)
         for part in (walking, adding, wiring, folding):

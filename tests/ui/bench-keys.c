@@ -4,9 +4,7 @@
 #include <adwaita.h>
 #include <time.h>
 
-#include "gradloom-icons.h"
-#include "gradloom-resources.h"
-#include "ui/window/studio-window-private.h"
+#include "tests/ui/bench-window.h"
 
 #define N_KEYS       240
 #define N_WARM       20
@@ -78,23 +76,6 @@ compare_cb (const void *a, const void *b)
   return (*p > *q) - (*p < *q);
 }
 
-static gboolean
-end_cb (gpointer data)
-{
-  *(gboolean *)data = TRUE;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-run_for (guint ms)
-{
-  gboolean over = FALSE;
-
-  g_timeout_add (ms, end_cb, &over);
-  while (!over)
-    g_main_context_iteration (NULL, TRUE);
-}
-
 static void
 say (const char *when, const char *what, double *ms)
 {
@@ -126,42 +107,25 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-
-  if (argc < 2)
-    {
-      g_printerr ("bench-keys GRAPH\n");
-      return 2;
-    }
-  g_set_application_name ("Gradloom Studio");
-  adw_init ();
-  gradloom_register_resource ();
-  gradloom_icons_register_resource ();
-  g_autoptr (AdwApplication) application = adw_application_new ("org.gradloom.Studio", G_APPLICATION_NON_UNIQUE);
-  g_application_register (G_APPLICATION (application), NULL, NULL);
   g_autoptr (GSubprocess) hand = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE, &error, "xdotool", "-", NULL);
   if (hand == NULL)
     {
       g_printerr ("%s\n", error->message);
       return 1;
     }
-  Keys k = { .window = studio_window_new (application), .hand = g_subprocess_get_stdin_pipe (hand) };
-  if (!studio_document_open (studio_window_get_document (k.window), argv[1], &error))
-    {
-      g_printerr ("%s\n", error->message);
-      return 1;
-    }
+  Keys k = { .window = bench_window_open (argc, argv), .hand = g_subprocess_get_stdin_pipe (hand) };
   GtkEventController *keys = gtk_event_controller_key_new ();
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), &k);
   gtk_widget_add_controller (GTK_WIDGET (k.window), keys);
   gtk_window_present (GTK_WINDOW (k.window));
-  run_for (2500);
+  bench_run_for (2500);
   g_signal_connect (gtk_widget_get_frame_clock (GTK_WIDGET (k.window)), "after-paint", G_CALLBACK (painted_cb), &k);
   measure (&k, "without a run");
   gtk_widget_activate_action (GTK_WIDGET (k.window), "win.train", NULL);
-  run_for (4000);
+  bench_run_for (4000);
   measure (&k, "while a worker trains");
   gtk_window_destroy (GTK_WINDOW (k.window));
-  run_for (300);
+  bench_run_for (300);
   return 0;
 }

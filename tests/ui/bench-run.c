@@ -4,9 +4,7 @@
 #include <adwaita.h>
 #include <sys/resource.h>
 
-#include "gradloom-icons.h"
-#include "gradloom-resources.h"
-#include "ui/window/studio-window-private.h"
+#include "tests/ui/bench-window.h"
 
 #define SECONDS 6
 
@@ -48,45 +46,12 @@ feed_cb (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-static gboolean
-end_cb (gpointer data)
-{
-  *(gboolean *)data = TRUE;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-run_for (guint ms)
-{
-  gboolean over = FALSE;
-  g_timeout_add (ms, end_cb, &over);
-  while (!over)
-    g_main_context_iteration (NULL, TRUE);
-}
-
 int
 main (int argc, char **argv)
 {
-  if (argc < 2)
-    {
-      g_printerr ("bench-run GRAPH\n");
-      return 2;
-    }
-  g_set_application_name ("Gradloom Studio");
-  adw_init ();
-  gradloom_register_resource ();
-  gradloom_icons_register_resource ();
-  g_autoptr (AdwApplication) application = adw_application_new ("org.gradloom.Studio", G_APPLICATION_NON_UNIQUE);
-  g_application_register (G_APPLICATION (application), NULL, NULL);
-  StudioWindow *window = studio_window_new (application);
-  g_autoptr (GError) error = NULL;
-  if (!studio_document_open (studio_window_get_document (window), argv[1], &error))
-    {
-      g_printerr ("%s\n", error->message);
-      return 1;
-    }
+  StudioWindow *window = bench_window_open (argc, argv);
   gtk_window_present (GTK_WINDOW (window));
-  run_for (1500);
+  bench_run_for (1500);
 
   StudioRun *run = studio_window_get_run (window);
   studio_document_mark_run (studio_window_get_document (window));
@@ -95,12 +60,12 @@ main (int argc, char **argv)
   studio_window_show_panel (window);
   g_signal_connect (gtk_widget_get_frame_clock (GTK_WIDGET (window)), "paint", G_CALLBACK (paint_cb), NULL);
   g_timeout_add (100, feed_cb, run);
-  run_for (1500);
+  bench_run_for (1500);
   for (int i = 0; i < 3; i++)
     {
       double before = cpu_seconds ();
       frames = 0;
-      run_for (SECONDS * 1000);
+      bench_run_for (SECONDS * 1000);
       g_print ("while it trains          %7.1f ms of a processor a second, %.1f frames\n",
                1e3 * (cpu_seconds () - before) / SECONDS, (double)frames / SECONDS);
     }

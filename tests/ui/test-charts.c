@@ -118,8 +118,8 @@ sample_plot (guint n)
     studio_series_append (train, i, 2 * exp (-(double)i / n) + 0.1 * noise (i));
   for (guint i = 1; i <= 4; i++)
     studio_series_append (val, i * n / 4, 2.2 - i * 0.3);
-  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, train);
-  studio_plot_add_curve (p, "validation", STUDIO_CURVE_VALIDATION, val);
+  studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, train);
+  studio_plot_add_curve (p, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   studio_plot_add_mark (p, n / 2., "lr 0.01");
   return p;
 }
@@ -150,7 +150,7 @@ test_plot_spike (void)
   double x0, x1, y0, y1;
   for (int i = 1; i <= 400; i++)
     studio_series_append (train, i, i == 200 ? 551 : 0.5 + 0.1 * noise ((guint)i));
-  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, train);
+  studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, train);
   g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
   g_assert_cmpfloat (y1, <, 2);
   g_assert_true (studio_plot_range (p, &x0, &x1, &y0, &y1));
@@ -174,8 +174,8 @@ test_plot_axis (void)
     studio_series_append (before, i, i <= 100 ? 1 : 50);
   studio_series_append (now, 1, 1.5);
   studio_series_append (now, 2, 1.4);
-  studio_plot_add_curve (p, "before", STUDIO_CURVE_PREVIOUS, before);
-  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, now);
+  studio_plot_add_curve (p, "before", STUDIO_PLOT_CURVE_PREVIOUS, before);
+  studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, now);
   g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
   g_assert_cmpfloat (x1, ==, 10000);
   p->x_end = 100;
@@ -194,12 +194,12 @@ test_plot_words (void)
   studio_series_append (s, 839, 0.5);
   studio_series_append (s, 840, 0.412);
   studio_series_append (s, 841, NAN);
-  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, s);
+  studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
   g_autofree char *words = studio_plot_describe (p);
   g_assert_cmpstr (words, ==, "loss: train 0.412 at step 840");
   g_autoptr (StudioSeries) val = studio_series_new ();
   studio_series_append (val, 840, 0.25);
-  studio_plot_add_curve (p, "validation", STUDIO_CURVE_VALIDATION, val);
+  studio_plot_add_curve (p, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   g_autofree char *csv = studio_plot_to_csv (p);
   g_assert_cmpstr (csv, ==, "step,loss train,loss validation\n839,0.5,\n840,0.41199999999999998,0.25\n841,,\n");
 }

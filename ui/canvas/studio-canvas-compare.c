@@ -5,11 +5,6 @@
 
 #define BAND 7.0 /* along a wire that differs, in pixels */
 
-static const StudioMarkKind kinds[] = { [LOOM_DIFFERENCE_ADDED] = STUDIO_MARK_ADDED,
-                                        [LOOM_DIFFERENCE_REMOVED] = STUDIO_MARK_REMOVED,
-                                        [LOOM_DIFFERENCE_CHANGED] = STUDIO_MARK_CHANGED,
-                                        [LOOM_DIFFERENCE_RENAMED] = STUDIO_MARK_RENAMED };
-
 static StudioRect
 on_screen (StudioCanvas *self, const StudioItem *item)
 {
@@ -54,7 +49,7 @@ draw_wire_marks (StudioCanvas *self, cairo_t *cr, const StudioScene *scene)
 
       if (mark == NULL || !studio_rect_intersects (&route[l].bounds, &seen))
         continue;
-      color = *studio_theme_mark (theme, kinds[mark->kind]);
+      color = *studio_theme_mark (theme, (StudioMarkKind)mark->kind);
       color.alpha = theme->high_contrast ? 0.8f : 0.45f;
       studio_route_path (cr, &route[l], &self->view);
       studio_color_set (&color, cr);
@@ -113,7 +108,7 @@ studio_canvas_snapshot_marks (StudioCanvas *self, GtkSnapshot *snapshot)
       if (mark == NULL || !is_seen (self, &scene->item[i]))
         continue;
       card = on_screen (self, &scene->item[i]);
-      studio_draw_mark (cr, &card, kinds[mark->kind], mark->words, is_small (self), context,
+      studio_draw_mark (cr, &card, (StudioMarkKind)mark->kind, mark->words, is_small (self), context,
                         studio_canvas_theme (self));
     }
   cairo_destroy (cr);
@@ -126,8 +121,8 @@ studio_canvas_dup_mark (StudioCanvas *self, const char *id)
 
   if (mark == NULL)
     return NULL;
-  return mark->words != NULL ? g_strdup_printf ("%s: %s", studio_mark_word (kinds[mark->kind]), mark->words)
-                             : g_strdup (studio_mark_word (kinds[mark->kind]));
+  return mark->words != NULL ? g_strdup_printf ("%s: %s", studio_mark_word ((StudioMarkKind)mark->kind), mark->words)
+                             : g_strdup (studio_mark_word ((StudioMarkKind)mark->kind));
 }
 
 /* Cards say to a screen reader how they differ. Of a document that changes, they do so with the next sync. */

@@ -19,23 +19,23 @@ set_ink (cairo_t *cr, const StudioPlotStyle *style, double alpha)
 }
 
 static void
-set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioCurveStyle curve)
+set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioPlotCurveStyle curve)
 {
   switch (curve)
     {
-    case STUDIO_CURVE_TRAIN:
+    case STUDIO_PLOT_CURVE_TRAIN:
       if (style->dark)
         cairo_set_source_rgb (cr, 0x99 / 255., 0xc1 / 255., 0xf1 / 255.);
       else
         cairo_set_source_rgb (cr, 0x1a / 255., 0x5f / 255., 0xb4 / 255.);
       break;
-    case STUDIO_CURVE_VALIDATION:
+    case STUDIO_PLOT_CURVE_VALIDATION:
       if (style->dark)
         cairo_set_source_rgb (cr, 0xff / 255., 0xa3 / 255., 0x48 / 255.);
       else
         cairo_set_source_rgb (cr, 0xa3 / 255., 0x48 / 255., 0);
       break;
-    case STUDIO_CURVE_PREVIOUS:
+    case STUDIO_PLOT_CURVE_PREVIOUS:
       set_ink (cr, style, 0.32);
       break;
     }
@@ -173,16 +173,16 @@ draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
 }
 
 static gboolean
-is_dense (const StudioCurve *c, const Frame *f)
+is_dense (const StudioPlotCurve *c, const Frame *f)
 {
-  return c->style != STUDIO_CURVE_VALIDATION && studio_series_length (c->series) > 2 * (f->right - f->left);
+  return c->style != STUDIO_PLOT_CURVE_VALIDATION && studio_series_length (c->series) > 2 * (f->right - f->left);
 }
 
 static guint
-draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotStyle *style, const Frame *f)
+draw_curve (const StudioPlotCurve *c, cairo_t *cr, const StudioPlotStyle *style, const Frame *f)
 {
   static const double dashes[] = { 6, 4 };
-  gboolean dashed = c->style == STUDIO_CURVE_VALIDATION;
+  gboolean dashed = c->style == STUDIO_PLOT_CURVE_VALIDATION;
   guint rectangles = 0;
   cairo_save (cr);
   set_curve_colour (cr, style, c->style);
@@ -191,7 +191,7 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotStyle *style, con
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);
   /* Only the run before may reach beyond what is shown. */
-  if (c->style == STUDIO_CURVE_PREVIOUS)
+  if (c->style == STUDIO_PLOT_CURVE_PREVIOUS)
     {
       cairo_rectangle (cr, f->left, f->top, f->right - f->left, f->bottom - f->top);
       cairo_clip (cr);
@@ -249,7 +249,7 @@ draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studio
 
 /* Where a curve's drawn line ends: the last point, or the mean of the last hundredth of a dense one. */
 static gboolean
-line_end (const StudioCurve *c, const Frame *f, double *y)
+line_end (const StudioPlotCurve *c, const Frame *f, double *y)
 {
   double x, low, high;
   if (!studio_series_last (c->series, &x, y))
@@ -274,7 +274,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
   guint shown = 0;
   for (guint i = 0; i < n; i++)
     {
-      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       double y;
       if (!line_end (c, f, &y))
         continue;
@@ -294,8 +294,8 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
     {
       double most = k == shown ? f->bottom : at[order[k]] - line;
       at[order[k - 1]] = MIN (at[order[k - 1]], most);
-      const StudioCurve *c = g_ptr_array_index (p->curves, order[k - 1]);
-      if (c->style == STUDIO_CURVE_PREVIOUS)
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, order[k - 1]);
+      if (c->style == STUDIO_PLOT_CURVE_PREVIOUS)
         set_ink (cr, style, 0.72);
       else
         set_curve_colour (cr, style, c->style);
@@ -342,7 +342,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   double at = NAN;
   for (guint i = 0; i < p->curves->len; i++)
     {
-      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       gsize k;
       double px, py;
       if (!studio_series_nearest (c->series, x, &k))
@@ -431,8 +431,8 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
       figures = MAX (figures, text_width (context, s, text));
     }
   for (guint i = 0; i < p->curves->len; i++)
-    words = MAX (words,
-                 text_width (context, s, studio_plot_words (((StudioCurve *)g_ptr_array_index (p->curves, i))->label)));
+    words = MAX (words, text_width (context, s,
+                                    studio_plot_words (((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label)));
   f.left = figures + 6;
   f.right = width - words - 8;
   if (f.right - f.left < 24 || f.bottom - f.top < 16)

@@ -8,7 +8,7 @@
 static void
 curve_free (gpointer data)
 {
-  StudioCurve *c = data;
+  StudioPlotCurve *c = data;
   g_free (c->label);
   studio_series_unref (c->series);
   g_free (c);
@@ -43,9 +43,9 @@ studio_plot_free (StudioPlot *p)
 }
 
 void
-studio_plot_add_curve (StudioPlot *p, const char *label, StudioCurveStyle style, StudioSeries *series)
+studio_plot_add_curve (StudioPlot *p, const char *label, StudioPlotCurveStyle style, StudioSeries *series)
 {
-  StudioCurve *c = g_new0 (StudioCurve, 1);
+  StudioPlotCurve *c = g_new0 (StudioPlotCurve, 1);
   c->label = g_strdup (label);
   c->style = style;
   c->series = studio_series_ref (series);
@@ -70,9 +70,9 @@ studio_plot_clear (StudioPlot *p)
 
 /* A run before that was much longer would leave the one that is being watched a sliver at the left. */
 static gsize
-shown_points (const StudioPlot *p, const StudioCurve *c)
+shown_points (const StudioPlot *p, const StudioPlotCurve *c)
 {
-  if (c->style != STUDIO_CURVE_PREVIOUS || isnan (p->x_end))
+  if (c->style != STUDIO_PLOT_CURVE_PREVIOUS || isnan (p->x_end))
     return studio_series_length (c->series);
   return studio_series_lower_bound (c->series, nextafter (p->x_end, INFINITY));
 }
@@ -83,7 +83,7 @@ studio_plot_range (const StudioPlot *p, double *x0, double *x1, double *y0, doub
   gboolean any = FALSE;
   for (guint i = 0; i < p->curves->len; i++)
     {
-      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       gsize n = shown_points (p, c);
       double first, last, low, high;
       if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high, NULL))
@@ -117,7 +117,7 @@ cut_spikes (const StudioPlot *p, double *y0, double *y1)
   g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
   for (guint i = 0; i < p->curves->len; i++)
     {
-      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       gsize n = shown_points (p, c);
       for (gsize k = 0; k < MIN (n, SAMPLES); k++)
         {
@@ -199,13 +199,13 @@ studio_plot_describe (const StudioPlot *p)
   double at = -1;
   for (guint i = 0; i < p->curves->len; i++)
     {
-      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       double x, y;
       if (!studio_series_last (c->series, &x, &y))
         continue;
       g_autofree char *value = studio_format_number (y);
       g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_words (c->label), value);
-      if (c->style != STUDIO_CURVE_PREVIOUS)
+      if (c->style != STUDIO_PLOT_CURVE_PREVIOUS)
         at = MAX (at, x);
     }
   if (s->len == 0)
@@ -224,14 +224,14 @@ studio_plot_to_csv (const StudioPlot *p)
   g_autofree gsize *next = g_new0 (gsize, n + 1);
   GString *s = g_string_new ("step");
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (s, ",%s %s", p->title, ((StudioCurve *)g_ptr_array_index (p->curves, i))->label);
+    g_string_append_printf (s, ",%s %s", p->title, ((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label);
   g_string_append_c (s, '\n');
   for (;;)
     {
       double x = INFINITY;
       for (guint i = 0; i < n; i++)
         {
-          const StudioCurve *c = g_ptr_array_index (p->curves, i);
+          const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
           double at;
           if (next[i] < studio_series_length (c->series))
             {
@@ -245,7 +245,7 @@ studio_plot_to_csv (const StudioPlot *p)
       g_string_append (s, g_ascii_dtostr (number, sizeof number, x));
       for (guint i = 0; i < n; i++)
         {
-          const StudioCurve *c = g_ptr_array_index (p->curves, i);
+          const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
           double at, y = NAN;
           if (next[i] < studio_series_length (c->series))
             {

@@ -15,17 +15,17 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  STUDIO_CURVE_TRAIN,
-  STUDIO_CURVE_VALIDATION,
-  STUDIO_CURVE_PREVIOUS
-} StudioCurveStyle;
+  STUDIO_PLOT_CURVE_TRAIN,
+  STUDIO_PLOT_CURVE_VALIDATION,
+  STUDIO_PLOT_CURVE_PREVIOUS
+} StudioPlotCurveStyle;
 
 typedef struct
 {
   char *label; /* "train" */
-  StudioCurveStyle style;
+  StudioPlotCurveStyle style;
   StudioSeries *series;
-} StudioCurve;
+} StudioPlotCurve;
 
 typedef struct
 {
@@ -36,7 +36,7 @@ typedef struct
 typedef struct
 {
   char *title;                 /* "loss" */
-  GPtrArray *curves;           /* StudioCurve, drawn in order */
+  GPtrArray *curves;           /* StudioPlotCurve, drawn in order */
   GPtrArray *marks;            /* StudioMark */
   double fixed_min, fixed_max; /* y range; NaN: from the data */
   double x_end;                /* the run before is shown only up to here; NaN: wholly */
@@ -50,7 +50,7 @@ typedef struct
 
 StudioPlot *studio_plot_new (const char *title);
 void studio_plot_free (StudioPlot *plot);
-void studio_plot_add_curve (StudioPlot *plot, const char *label, StudioCurveStyle style, StudioSeries *series);
+void studio_plot_add_curve (StudioPlot *plot, const char *label, StudioPlotCurveStyle style, StudioSeries *series);
 void studio_plot_add_mark (StudioPlot *plot, double x, const char *label);
 void studio_plot_clear (StudioPlot *plot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioPlot, studio_plot_free)

@@ -33,6 +33,32 @@ studio_theme_mark (const StudioTheme *theme, StudioMarkKind kind)
 }
 
 const char *
+studio_mark_sign (StudioMarkKind kind)
+{
+  return kinds[kind].sign;
+}
+
+char *
+studio_mark_totals (const guint *n)
+{
+  GString *s = g_string_new (NULL);
+  const char *const words[] = {
+    [STUDIO_MARK_ADDED] = ngettext ("%u added", "%u added", n[STUDIO_MARK_ADDED]),
+    [STUDIO_MARK_REMOVED] = ngettext ("%u removed", "%u removed", n[STUDIO_MARK_REMOVED]),
+    [STUDIO_MARK_CHANGED] = ngettext ("%u changed", "%u changed", n[STUDIO_MARK_CHANGED]),
+    [STUDIO_MARK_RENAMED] = ngettext ("%u renamed", "%u renamed", n[STUDIO_MARK_RENAMED]),
+  };
+
+  for (guint k = 0; k < G_N_ELEMENTS (words); k++)
+    if (n[k] > 0)
+      {
+        g_string_append_printf (s, "%s%s ", s->len > 0 ? " · " : "", kinds[k].sign);
+        g_string_append_printf (s, words[k], n[k]);
+      }
+  return g_string_free (s, FALSE);
+}
+
+const char *
 studio_mark_word (StudioMarkKind kind)
 {
   return _ (kinds[kind].word);

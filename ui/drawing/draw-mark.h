@@ -4,23 +4,28 @@
 
 #include <pango/pango.h>
 
+#include "engine/loom.h"
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
 
 G_BEGIN_DECLS
 
+/* Each kind of difference is a kind of mark. */
 typedef enum
 {
-  STUDIO_MARK_ADDED,
-  STUDIO_MARK_REMOVED,
-  STUDIO_MARK_CHANGED,
-  STUDIO_MARK_RENAMED,
+  STUDIO_MARK_ADDED = LOOM_DIFFERENCE_ADDED,
+  STUDIO_MARK_REMOVED = LOOM_DIFFERENCE_REMOVED,
+  STUDIO_MARK_CHANGED = LOOM_DIFFERENCE_CHANGED,
+  STUDIO_MARK_RENAMED = LOOM_DIFFERENCE_RENAMED,
   STUDIO_MARK_WOULD_CHANGE, /* if the value that is being typed were set */
   STUDIO_N_MARKS
 } StudioMarkKind;
 
 const StudioColor *studio_theme_mark (const StudioTheme *theme, StudioMarkKind kind);
+const char *studio_mark_sign (StudioMarkKind kind); /* "+" */
 const char *studio_mark_word (StudioMarkKind kind); /* "added" */
+/* "+ 3 added · ~ 1 changed" for n[kind] differences of each kind; "" where there are none (transfer full). */
+char *studio_mark_totals (const guint *n);
 
 /* An outline around this rectangle and, on its upper edge, a tab with sign and words, at most as wide as it is; words
  * NULL: the kind's own. Without room for words (small) the sign alone. */

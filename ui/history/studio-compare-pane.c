@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/drawing/draw-mark.h"
+
 struct _StudioComparePane
 {
   GtkWidget parent_instance;
@@ -28,29 +30,27 @@ static guint signals[N_SIGNALS];
 /* In letters: sentences wrap, and the canvas keeps its room. */
 #define WIDEST 26
 
-/* Signs, colours and words, so that colour alone says nothing. */
-static const struct
-{
-  const char *sign, *word, *css;
-} kinds[] = {
-  [LOOM_DIFFERENCE_ADDED] = { "+", N_ ("added"), "difference-added" },
-  [LOOM_DIFFERENCE_REMOVED] = { "−", N_ ("removed"), "difference-removed" },
-  [LOOM_DIFFERENCE_CHANGED] = { "~", N_ ("changed"), "difference-changed" },
-  [LOOM_DIFFERENCE_RENAMED] = { "›", N_ ("renamed"), "difference-changed" },
+/* Classes of style.css. Sign and word stand beside the colour, so that colour alone says nothing. */
+static const char *const classes[] = {
+  [LOOM_DIFFERENCE_ADDED] = "difference-added",
+  [LOOM_DIFFERENCE_REMOVED] = "difference-removed",
+  [LOOM_DIFFERENCE_CHANGED] = "difference-changed",
+  [LOOM_DIFFERENCE_RENAMED] = "difference-changed",
 };
 
 static GtkWidget *
 new_line (const LoomDifference *d)
 {
+  const StudioMarkKind kind = (StudioMarkKind)d->kind;
   g_autofree char *words = loom_difference_to_string (d, NULL), *section = loom_difference_section (d, NULL);
-  g_autofree char *label = g_strdup_printf ("%s, %s: %s", _ (kinds[d->kind].word), section, words);
+  g_autofree char *label = g_strdup_printf ("%s, %s: %s", studio_mark_word (kind), section, words);
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *sign = gtk_label_new (kinds[d->kind].sign), *text = gtk_label_new (words);
+  GtkWidget *sign = gtk_label_new (studio_mark_sign (kind)), *text = gtk_label_new (words);
 
   gtk_widget_add_css_class (sign, "difference-sign");
-  gtk_widget_add_css_class (sign, kinds[d->kind].css);
+  gtk_widget_add_css_class (sign, classes[d->kind]);
   gtk_widget_set_valign (sign, GTK_ALIGN_START);
-  gtk_widget_set_tooltip_text (sign, _ (kinds[d->kind].word));
+  gtk_widget_set_tooltip_text (sign, studio_mark_word (kind));
   gtk_label_set_wrap (GTK_LABEL (text), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (text), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (text), 0);
@@ -86,17 +86,11 @@ header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
 static char *
 count_kinds (const GPtrArray *list)
 {
-  guint n[G_N_ELEMENTS (kinds)] = { 0 };
-  g_autoptr (GString) s = g_string_new (NULL);
+  guint n[STUDIO_N_MARKS] = { 0 };
 
   for (guint i = 0; i < list->len; i++)
     n[((const LoomDifference *)list->pdata[i])->kind]++;
-  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
-    if (n[k] > 0)
-      g_string_append_printf (s, "%s%s %u %s", s->len > 0 ? " · " : "", kinds[k].sign, n[k], _ (kinds[k].word));
-  if (s->len == 0)
-    g_string_append (s, _ ("Nothing that is computed differs."));
-  return g_string_free (g_steal_pointer (&s), FALSE);
+  return list->len > 0 ? studio_mark_totals (n) : g_strdup (_ ("Nothing that is computed differs."));
 }
 
 static char *

@@ -55,13 +55,13 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
   plot->x_end = total > 0 ? (double)total : NAN;
   StudioSeries *previous = studio_run_get_previous (self->run, metric);
   if (previous != NULL)
-    studio_plot_add_curve (plot, N_ ("before"), STUDIO_CURVE_PREVIOUS, previous);
+    studio_plot_add_curve (plot, N_ ("before"), STUDIO_PLOT_CURVE_PREVIOUS, previous);
   StudioSeries *train = studio_run_get_train (self->run, metric);
   if (studio_series_length (train) > 0)
-    studio_plot_add_curve (plot, N_ ("train"), STUDIO_CURVE_TRAIN, train);
+    studio_plot_add_curve (plot, N_ ("train"), STUDIO_PLOT_CURVE_TRAIN, train);
   StudioSeries *validation = studio_run_get_validation (self->run, metric);
   if (studio_series_length (validation) > 0)
-    studio_plot_add_curve (plot, validation_label (self->run), STUDIO_CURVE_VALIDATION, validation);
+    studio_plot_add_curve (plot, validation_label (self->run), STUDIO_PLOT_CURVE_VALIDATION, validation);
   for (guint i = 0; i < studio_run_n_marks (self->run); i++)
     {
       const StudioRunMark *m = studio_run_get_mark (self->run, i);
