@@ -297,6 +297,35 @@ loom_scope_find_node (const LoomElement *scope, const char *id)
   return scope->nodes != NULL ? g_hash_table_lookup (scope->nodes->table, id) : NULL;
 }
 
+gboolean
+loom_node_is_copy (const LoomElement *node, const char *part)
+{
+  return part[0] != '\0' && part[strspn (part, G_CSET_DIGITS)] == '\0' && loom_element_get (node, "repeat") != NULL;
+}
+
+LoomElement *
+loom_graph_find_path (const LoomGraph *graph, const char *path, LoomElement **inside)
+{
+  g_auto (GStrv) part = g_strsplit (path, ".", -1);
+  LoomElement *node = NULL, *scope = loom_graph_root (graph);
+
+  for (guint i = 0; part[i] != NULL; i++)
+    {
+      const char *module;
+
+      if (node != NULL && loom_node_is_copy (node, part[i]))
+        continue;
+      node = scope != NULL ? loom_scope_find_node (scope, part[i]) : NULL;
+      module = node != NULL ? loom_element_get (node, "module") : NULL;
+      scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
+      if (node == NULL)
+        break;
+    }
+  if (inside != NULL)
+    *inside = scope;
+  return node;
+}
+
 LoomElement *
 loom_scope_find_place (const LoomElement *scope, const char *id)
 {

@@ -138,6 +138,13 @@ LoomElement *loom_graph_by_serial (const LoomGraph *graph, guint64 serial);
 
 /* A scope is the root or a module. Node by id: hashed, O(1). */
 LoomElement *loom_scope_find_node (const LoomElement *scope, const char *id);
+/* Whether the part of a path that stands behind a node is the number of one of its copies, as "0" in "block.0.conv"
+ * where block has repeat. All copies are one element. */
+gboolean loom_node_is_copy (const LoomElement *node, const char *part);
+/* The node of a path from the root, "block.0.conv"; numbers of copies may be left out. NULL: there is none. *inside
+ * (may be NULL) is the module that the node is an instance of, or NULL; for the path "", which names no node, the root.
+ */
+LoomElement *loom_graph_find_path (const LoomGraph *graph, const char *path, LoomElement **inside);
 /* <place> of a node in the scope's layout, or NULL. */
 LoomElement *loom_scope_find_place (const LoomElement *scope, const char *id);
 /* "linear" when free, else "linear_2", "linear_3", … */

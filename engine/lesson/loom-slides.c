@@ -58,29 +58,6 @@ read_part (LoomSlide *slide, const LoomElement *element, LoomFaults *faults)
                        "The slide “%s” shows a part of the canvas, and lacks its %s.", slide->title, part_names[i]);
 }
 
-/* The module that an instance's path leads to, the root for "", or NULL. A number behind a repeated node is a copy. */
-static const LoomElement *
-find_scope (const LoomGraph *graph, const char *path)
-{
-  g_auto (GStrv) part = g_strsplit (path, ".", -1);
-  const LoomElement *scope = loom_graph_root (graph);
-  gboolean may_be_copy = FALSE;
-
-  for (guint i = 0; part[i] != NULL && scope != NULL; i++)
-    {
-      const gboolean is_copy = may_be_copy && part[i][strspn (part[i], "0123456789")] == '\0';
-
-      may_be_copy = FALSE;
-      if (is_copy)
-        continue;
-      const LoomElement *node = loom_scope_find_node (scope, part[i]);
-      const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
-      scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
-      may_be_copy = node != NULL && loom_element_get (node, "repeat") != NULL;
-    }
-  return scope;
-}
-
 static void
 warn (LoomFaults *faults, const LoomElement *element, const char *attribute, const char *title, const char *name)
 {
@@ -94,8 +71,9 @@ warn (LoomFaults *faults, const LoomElement *element, const char *attribute, con
 static void
 check_names (const LoomSlide *slide, const LoomGraph *graph, const LoomElement *element, LoomFaults *faults)
 {
-  const LoomElement *scope = slide->scope[0] != '\0' ? find_scope (graph, slide->scope) : loom_graph_root (graph);
+  LoomElement *scope;
 
+  loom_graph_find_path (graph, slide->scope, &scope);
   if (scope == NULL)
     warn (faults, element, "scope", slide->title, slide->scope);
   for (guint i = 0; scope != NULL && slide->spotlight != NULL && slide->spotlight[i] != NULL; i++)

@@ -77,9 +77,7 @@ find_target (LoomGraph *graph, const char *path)
     {
       if (element != NULL)
         {
-          /* A copy's number: all copies are one element. */
-          if (loom_element_get (element, "repeat") != NULL && part[i][0]
-              && strspn (part[i], "0123456789") == strlen (part[i]))
+          if (loom_node_is_copy (element, part[i]))
             continue;
           const char *module = loom_element_get (element, "module");
           scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;

@@ -368,6 +368,42 @@ test_ids (void)
 }
 
 static void
+test_paths (void)
+{
+  static const char *const text = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                                  "  <module name=\"block\">\n"
+                                  "    <node id=\"act\" op=\"relu\"/>\n"
+                                  "    <node id=\"0\" op=\"tanh\"/>\n"
+                                  "  </module>\n"
+                                  "  <node id=\"one\" module=\"block\"/>\n"
+                                  "  <node id=\"many\" module=\"block\" repeat=\"3\"/>\n"
+                                  "</graph>\n";
+  /* The operator or module of the node, and whether something is inside. */
+  static const struct
+  {
+    const char *path, *name;
+    gboolean inside;
+  } cases[] = {
+    { "one", "block", TRUE },        { "one.act", "relu", FALSE }, { "one.0", "tanh", FALSE },
+    { "many", "block", TRUE },       { "many.2", "block", TRUE },  { "many.act", "relu", FALSE },
+    { "many.2.act", "relu", FALSE }, { "", NULL, TRUE },           { "one.act.x", NULL, FALSE },
+    { "one.1.act", NULL, FALSE },    { "none", NULL, FALSE },      { "one.", NULL, FALSE },
+  };
+  g_autoptr (LoomGraph) graph = graph_from_text (text, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LoomElement *inside, *node = loom_graph_find_path (graph, cases[i].path, &inside);
+      const char *op = node != NULL ? loom_element_get (node, "op") : NULL;
+
+      g_test_message ("%s", cases[i].path);
+      g_assert_cmpstr (node == NULL || op != NULL ? op : loom_element_get (node, "module"), ==, cases[i].name);
+      g_assert_cmpint (inside != NULL, ==, cases[i].inside);
+      g_assert_true (loom_graph_find_path (graph, cases[i].path, NULL) == node);
+    }
+}
+
+static void
 test_hash (void)
 {
   g_autoptr (LoomGraph) graph = graph_from_text (example_graph, NULL);
@@ -410,6 +446,7 @@ main (int argc, char **argv)
   g_test_add_func ("/graph/damaged-lines", test_damaged_lines);
   g_test_add_func ("/graph/serials", test_serials);
   g_test_add_func ("/graph/ids", test_ids);
+  g_test_add_func ("/graph/paths", test_paths);
   g_test_add_func ("/graph/hash", test_hash);
   g_test_add_func ("/graph/place-for", test_place_for);
   return g_test_run ();

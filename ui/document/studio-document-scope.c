@@ -232,12 +232,6 @@ studio_document_find_argument (StudioDocument *self, const char *name, char **va
   return find_argument (self, self->scope->len, name, value);
 }
 
-static gboolean
-is_number (const char *s)
-{
-  return s[0] != '\0' && strspn (s, "0123456789") == strlen (s);
-}
-
 gboolean
 studio_document_reveal (StudioDocument *self, const char *path)
 {
@@ -258,7 +252,7 @@ studio_document_reveal (StudioDocument *self, const char *path)
       g_string_append_printf (at, "%s%s", at->len > 0 ? "." : "", part[i]);
       if (loom_element_get (node, "repeat") != NULL)
         {
-          if (part[i + 1] != NULL && is_number (part[i + 1]))
+          if (part[i + 1] != NULL && loom_node_is_copy (node, part[i + 1]))
             i++;
           g_string_append (at, ".0");
         }
@@ -364,27 +358,6 @@ studio_document_run_changes (StudioDocument *self)
   return MAX (changes, 1);
 }
 
-/* Finds the node element of a path within a graph. */
-static LoomElement *
-element_of_path (const LoomGraph *graph, const char *path)
-{
-  g_auto (GStrv) part = g_strsplit (path, ".", -1);
-  LoomElement *scope = loom_graph_root (graph), *node = NULL;
-
-  for (guint i = 0; part[i] != NULL; i++)
-    {
-      const char *module;
-
-      if (scope == NULL || (node = loom_scope_find_node (scope, part[i])) == NULL)
-        return NULL;
-      if (loom_element_get (node, "repeat") != NULL && part[i + 1] != NULL && is_number (part[i + 1]))
-        i++;
-      module = loom_element_get (node, "module");
-      scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
-    }
-  return node;
-}
-
 static gboolean
 same_attributes (const LoomElement *a, const LoomElement *b)
 {
@@ -429,8 +402,8 @@ studio_document_run_has (StudioDocument *self, const char *path)
 
   if (self->run_graph == NULL)
     return FALSE;
-  then = element_of_path (self->run_graph, path);
-  now = element_of_path (self->graph, path);
+  then = loom_graph_find_path (self->run_graph, path, NULL);
+  now = loom_graph_find_path (self->graph, path, NULL);
   if (then == NULL || now == NULL || loom_element_serial (then) != loom_element_serial (now)
       || !same_attributes (then, now))
     return FALSE;

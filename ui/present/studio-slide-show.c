@@ -3,21 +3,21 @@
 
 #include <string.h>
 
-/* Enters one module instance after the other; numbers are copies of a repeat, which look alike. */
+/* Enters one module instance after the other. */
 static void
 show_scope (StudioDocument *document, const char *path)
 {
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
+  const LoomElement *node = NULL;
 
   if (g_str_equal (studio_document_get_scope_path (document), path))
     return;
   studio_document_leave_to (document, 0);
   for (guint i = 0; path[0] != '\0' && part[i] != NULL; i++)
     {
-      const LoomElement *node = loom_scope_find_node (studio_document_get_scope (document), part[i]);
-
-      if (node == NULL && part[i][strspn (part[i], "0123456789")] == '\0')
+      if (node != NULL && loom_node_is_copy (node, part[i]))
         continue;
+      node = loom_scope_find_node (studio_document_get_scope (document), part[i]);
       if (node == NULL || !studio_document_enter (document, loom_element_serial (node)))
         return;
     }

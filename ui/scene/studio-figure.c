@@ -40,12 +40,11 @@ studio_figure_unref (StudioFigure *figure)
 
 /* ---- the inside of a module ---------------------------------------------- */
 
+/* The byte behind a text stands in no UTF-8, so that "a", "bc" and "ab", "c" differ. */
 static guint64
 mix (guint64 digest, const char *text)
 {
-  for (const char *c = text; *c != '\0'; c++)
-    digest = (digest ^ (guint8)*c) * G_GUINT64_CONSTANT (0x100000001b3);
-  return (digest ^ 0xff) * G_GUINT64_CONSTANT (0x100000001b3);
+  return loom_hash_byte (loom_hash_text (digest, text), 0xff);
 }
 
 /* All that the picture of an element can depend on. */
@@ -107,7 +106,7 @@ StudioFigure *
 studio_figure_inside (const LoomGraph *graph, const LoomElement *definition)
 {
   static GHashTable *kept; /* digest → figure: what has changed has another digest */
-  guint64 digest = digest_element (G_GUINT64_CONSTANT (0xcbf29ce484222325), definition);
+  guint64 digest = digest_element (LOOM_HASH_EMPTY, definition);
   g_autoptr (StudioScene) scene = NULL;
   StudioFigure *figure;
   StudioRect all = { 0 };
