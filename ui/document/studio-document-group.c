@@ -377,7 +377,7 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
   if (!is_member (g, node))
     return FALSE;
   g_string_append_printf (s, "%s.%s", g->id, parts[0]);
-  if (loom_element_get (node, "repeat") != NULL && parts[1] != NULL && g_ascii_isdigit (parts[1][0]))
+  if (parts[1] != NULL && loom_node_is_copy (node, parts[1]))
     {
       g_string_append_printf (s, ".%s", parts[1]);
       *used = 2;

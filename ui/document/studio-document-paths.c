@@ -33,12 +33,6 @@ add_word (GString *list, const char *word)
     g_string_append_printf (list, "%s%s", list->len > 0 ? " " : "", word);
 }
 
-static gboolean
-is_number (const char *s)
-{
-  return s[0] != '\0' && strspn (s, "0123456789") == strlen (s);
-}
-
 /* Follows a path from the root, and asks step at nodes of `scope`. NULL where nothing changed. */
 static char *
 walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step, gpointer data)
@@ -61,8 +55,7 @@ walk_path (StudioDocument *self, const char *path, const LoomElement *scope, Stu
       else
         {
           g_string_append (s, part[i]);
-          if (node != NULL && loom_element_get (node, "repeat") != NULL && part[i + 1] != NULL
-              && is_number (part[i + 1]))
+          if (node != NULL && part[i + 1] != NULL && loom_node_is_copy (node, part[i + 1]))
             {
               g_string_append_printf (s, ".%s", part[i + 1]);
               used = 2;
@@ -125,13 +118,13 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
   *found = (StudioPathScope){ .scope = loom_graph_root (self->graph) };
   for (guint i = 0; found->scope != NULL && path[0] != '\0' && part[i] != NULL; i++)
     {
-      const LoomElement *node = loom_scope_find_node (found->scope, part[i]);
-      const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
-
-      if (node == NULL && is_number (part[i]) && found->instance != NULL)
+      if (found->instance != NULL && loom_node_is_copy (found->instance, part[i]))
         found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
       else
         {
+          const LoomElement *node = loom_scope_find_node (found->scope, part[i]);
+          const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
+
           found->instance = node;
           found->copy = 0;
           found->n_around = at > 0 ? at - 1 : 0;

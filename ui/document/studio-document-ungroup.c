@@ -190,9 +190,10 @@ path_step (const LoomElement *node, const char *const *parts, GString *s, guint 
 
   if (node != u->instance)
     return FALSE;
-  if (loom_element_get (node, "repeat") != NULL && parts[n] != NULL && g_ascii_isdigit (parts[n][0]))
+  if (parts[n] != NULL && loom_node_is_copy (node, parts[n]))
     {
       const guint64 said = g_ascii_strtoull (parts[n], NULL, 10);
+
       copy = (guint)MIN (said, copy);
       n++;
     }
