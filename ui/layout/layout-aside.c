@@ -2,7 +2,6 @@
 #include "ui/layout/layout-private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static StudioRect
 item_at (const StudioScene *scene, const StudioLayout *layout, guint i)
@@ -20,49 +19,33 @@ distance (const StudioRect *a, const StudioRect *b)
   return hypot (dx, dy);
 }
 
-static gboolean
-is_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect place)
+/* Cards and annotations that stand already, and the size of one that is to be placed. */
+typedef struct
 {
-  place.x -= STUDIO_SNAP / 2;
-  place.y -= STUDIO_SNAP / 2;
-  place.width += STUDIO_SNAP;
-  place.height += STUDIO_SNAP;
-  for (guint i = 0; i < scene->n_items; i++)
+  const StudioScene *scene;
+  const StudioLayout *layout;
+  const gboolean *stands; /* of each annotation */
+  double width, height;
+} Standing;
+
+static gboolean
+is_clear (double x, double y, gconstpointer data)
+{
+  const Standing *by = data;
+  const StudioRect place
+      = { x - STUDIO_SNAP / 2, y - STUDIO_SNAP / 2, by->width + STUDIO_SNAP, by->height + STUDIO_SNAP };
+
+  for (guint i = 0; i < by->scene->n_items; i++)
     {
-      StudioRect card = item_at (scene, layout, i);
+      StudioRect card = item_at (by->scene, by->layout, i);
 
       if (studio_rect_intersects (&card, &place))
         return FALSE;
     }
-  for (guint a = 0; a < scene->n_annotations; a++)
-    if (stands[a] && studio_rect_intersects (&layout->annotation[a], &place))
+  for (guint a = 0; a < by->scene->n_annotations; a++)
+    if (by->stands[a] && studio_rect_intersects (&by->layout->annotation[a], &place))
       return FALSE;
   return TRUE;
-}
-
-/* The nearest clear place, in growing squares around the place. */
-static void
-find_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect *place)
-{
-  const StudioRect start = *place;
-
-  for (int ring = 0; ring <= 100; ring++)
-    {
-      int nearest = G_MAXINT;
-
-      for (int dy = ring; dy >= -ring; dy--)
-        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring || ring == 0 ? 1 : 2 * ring)
-          {
-            StudioRect at = { start.x + dx * STUDIO_SNAP, start.y + dy * STUDIO_SNAP, start.width, start.height };
-
-            if (dx * dx + dy * dy >= nearest || !is_clear (scene, layout, stands, at))
-              continue;
-            nearest = dx * dx + dy * dy;
-            *place = at;
-          }
-      if (nearest < G_MAXINT)
-        return;
-    }
 }
 
 /* Notes and empty frames keep their place beside the card that was nearest, or the nearest free one to it. */
@@ -97,7 +80,8 @@ layout_place_anchored (const StudioScene *scene, const gboolean *chosen, const g
         {
           place->x += layout->x[beside] - scene->item[beside].x;
           place->y += layout->y[beside] - scene->item[beside].y;
-          find_clear (scene, layout, stands, place);
+          studio_geometry_search (&place->x, &place->y, 100, is_clear,
+                                  &(Standing){ scene, layout, stands, place->width, place->height });
         }
       stands[anchored[k]] = TRUE;
     }

@@ -204,9 +204,41 @@ studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, do
   *y = item->y + port_on_side (item->height - item->figure_height, n, port);
 }
 
-static gboolean
-is_free (const StudioScene *scene, const StudioRoute *route, double x, double y)
+gboolean
+studio_geometry_search (double *x, double *y, guint rings, StudioPlaceTest test, gconstpointer data)
 {
+  const double x0 = *x, y0 = *y;
+
+  for (int ring = 0; ring <= (int)rings; ring++)
+    {
+      int nearest = G_MAXINT;
+
+      for (int dy = ring; dy >= -ring; dy--)
+        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring || ring == 0 ? 1 : 2 * ring)
+          if (dx * dx + dy * dy < nearest && test (x0 + dx * STUDIO_SNAP, y0 + dy * STUDIO_SNAP, data))
+            {
+              nearest = dx * dx + dy * dy;
+              *x = x0 + dx * STUDIO_SNAP;
+              *y = y0 + dy * STUDIO_SNAP;
+            }
+      if (nearest < G_MAXINT)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+typedef struct
+{
+  const StudioScene *scene;
+  const StudioRoute *route;
+} Occupied;
+
+static gboolean
+is_free (double x, double y, gconstpointer data)
+{
+  const Occupied *by = data;
+  const StudioScene *scene = by->scene;
+  const StudioRoute *route = by->route;
   /* A new card is not wired yet, and its fault takes two lines below it. */
   StudioRect place = { x - 6, y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + STUDIO_FAULT_GAP + 44 + 12 };
 
@@ -225,8 +257,6 @@ is_free (const StudioScene *scene, const StudioRoute *route, double x, double y)
   return TRUE;
 }
 
-/* Squares around the place, one snap larger each time: of the first that holds a free place the nearest is taken, and
- * of equals the one to the right or below, which is where graphs grow. */
 void
 studio_geometry_free_place (const StudioScene *scene, double *x, double *y)
 {
@@ -234,26 +264,9 @@ studio_geometry_free_place (const StudioScene *scene, double *x, double *y)
   {
     RINGS = 200
   };
-  double x0 = studio_geometry_snap (*x), y0 = studio_geometry_snap (*y);
-  const StudioRoute *route = studio_scene_routes (scene);
+  const Occupied by = { scene, studio_scene_routes (scene) };
 
-  *x = x0;
-  *y = y0;
-  if (is_free (scene, route, x0, y0))
-    return;
-  for (int ring = 1; ring <= RINGS; ring++)
-    {
-      int nearest = G_MAXINT;
-
-      for (int dy = ring; dy >= -ring; dy--)
-        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring ? 1 : 2 * ring)
-          if (dx * dx + dy * dy < nearest && is_free (scene, route, x0 + dx * STUDIO_SNAP, y0 + dy * STUDIO_SNAP))
-            {
-              nearest = dx * dx + dy * dy;
-              *x = x0 + dx * STUDIO_SNAP;
-              *y = y0 + dy * STUDIO_SNAP;
-            }
-      if (nearest < G_MAXINT)
-        return;
-    }
+  *x = studio_geometry_snap (*x);
+  *y = studio_geometry_snap (*y);
+  studio_geometry_search (x, y, RINGS, is_free, &by);
 }

@@ -116,6 +116,12 @@ double studio_curve_distance (const StudioCurve *curve, double x, double y);
 /* Whether the straight line between two points crosses a wire. */
 gboolean studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1);
 
+/* Whether something may stand at (x, y). */
+typedef gboolean (*StudioPlaceTest) (double x, double y, gconstpointer data);
+/* Moves (x, y) to a place that passes the test: squares around it, one snap larger each time, up to so many rings; of
+ * the first that holds one the nearest is taken, and of equals the one to the right or below, which is where graphs
+ * grow. FALSE, and (x, y) as it was, where there is none. */
+gboolean studio_geometry_search (double *x, double *y, guint rings, StudioPlaceTest test, gconstpointer data);
 /* A place for a new card at or near (x, y) where it hides no other and lies on no wire. */
 void studio_geometry_free_place (const StudioScene *scene, double *x, double *y);
 
