@@ -1,8 +1,8 @@
 /* Shared by the files of a page: studio-page.c (parts), -layout.c (what of them is seen), -commands.c (the table
- * of commands), -actions.c (what runs them), -guard.c (questions before something is lost), -save.c, -open.c, -pictures.c (files), -disk.c (what others
- * do to the file), -run.c (training), -status.c (title and totals), -faults.c (their list), -panes.c, -view.c,
- * -lesson.c, -task.c (the picture of the task), -present.c and -caption.c (the projector), -slides.c (the views of a
- * lecture), -rate.c (the learning rate), -geometry.c (for tests). */
+ * of commands), -actions.c (what runs them), -guard.c (questions before something is lost), -save.c, -open.c,
+ * -pictures.c (files), -disk.c (what others do to the file), -run.c (training), -status.c (title and totals), -faults.c
+ * (their list), -panes.c, -view.c, -lesson.c, -task.c (the picture of the task), -present.c and -caption.c (the
+ * projector), -slides.c (the views of a lecture), -rate.c (the learning rate), -geometry.c (for tests). */
 #pragma once
 
 #include "ui/run/studio-hover.h"
