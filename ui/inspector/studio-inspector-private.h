@@ -44,8 +44,6 @@ typedef struct
 LoomElement *inspector_element (StudioInspector *self); /* of the node that is shown */
 /* Under each field what is wrong with it, below the group what the engine says of the node and names no field. */
 void inspector_show_fault (StudioInspector *self);
-/* A label for such a sentence, hidden while there is none; in a row of its own that group gets. */
-GtkWidget *inspector_message_new (void);
 GtkWidget *inspector_add_message (GtkWidget *group, GtkWidget **message_row);
 /* Says it under the row, marks that, and lets a screen reader read it with the editor, of which doc is said otherwise.
  * text NULL: nothing is wrong. */

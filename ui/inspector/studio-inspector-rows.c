@@ -64,8 +64,8 @@ inspector_set_preview (StudioInspector *self, const char *text)
 
 /* ---- what is wrong ---------------------------------------------------------------- */
 
-GtkWidget *
-inspector_message_new (void)
+static GtkWidget *
+message_new (void)
 {
   GtkWidget *label = gtk_label_new (NULL);
 
@@ -81,7 +81,7 @@ inspector_message_new (void)
 GtkWidget *
 inspector_add_message (GtkWidget *group, GtkWidget **message_row)
 {
-  GtkWidget *row = adw_preferences_row_new (), *label = inspector_message_new ();
+  GtkWidget *row = adw_preferences_row_new (), *label = message_new ();
 
   g_object_set (row, "activatable", FALSE, "selectable", FALSE, "focusable", FALSE, NULL);
   gtk_widget_add_css_class (row, "field-message");
@@ -400,7 +400,7 @@ inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomParamS
   g_object_set (box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
   gtk_box_append (GTK_BOX (box), label);
   gtk_box_append (GTK_BOX (box), row->editor);
-  row->message = inspector_message_new ();
+  row->message = message_new ();
   gtk_box_append (GTK_BOX (box), row->message);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row->row), box);
   g_signal_connect (row->editor, "changed", G_CALLBACK (formula_changed_cb), row);
