@@ -213,6 +213,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   loom_graph_check (graph, faults);
   loom_net_expand (net);
   loom_net_infer_all (net);
+  loom_net_keep_roots (net);
   check_unused_modules (net);
 
   g_clear_pointer (&net->reported, g_hash_table_unref);

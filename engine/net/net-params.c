@@ -173,6 +173,28 @@ report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name
   loom_fault_suggest_name (fault, infer->element, name, near);
 }
 
+/* Whether it is given under a name that is none and near to this: that is said already, and the value is there. */
+static gboolean
+is_misspelt (const LoomInfer *infer, const LoomParamSpec *specs, const char *parameter)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint k = 0; specs[k].name != NULL; k++)
+    g_ptr_array_add (names, (gpointer)specs[k].name);
+  g_ptr_array_add (names, NULL);
+  for (guint i = 0; i < loom_element_n_attributes (infer->element); i++)
+    {
+      const char *name, *text;
+
+      loom_element_attribute (infer->element, i, &name, &text);
+      if (!loom_is_reserved (name) && strchr (name, ':') == NULL
+          && !g_strv_contains ((const char *const *)names->pdata, name)
+          && g_strcmp0 (loom_nearest (name, (const char *const *)names->pdata), parameter) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* The variant for what the first parameter is, expressions evaluated; NULL where there are none or its value is missing
  * or wrong. */
 static const LoomOpVariant *
@@ -228,6 +250,11 @@ loom_net_parse_params (LoomInfer *infer)
 
       if (!param->is_set)
         {
+          if (specs[k].def == NULL && is_misspelt (infer, specs, specs[k].name))
+            {
+              infer->has_fault = TRUE;
+              continue;
+            }
           if (specs[k].def == NULL)
             {
               LoomFault *fault = complain (infer, specs[k].name, "This %s node needs the parameter “%s”.",

@@ -154,6 +154,9 @@ struct _LoomNet
   GHashTable *recomputed, *dtypes; /* as loom_net_recomputed() and loom_net_dtypes() have them */
 };
 
+/* Keeps of the faults that inference found those that others follow from: net-roots.c. */
+void loom_net_keep_roots (LoomNet *net);
+
 /* A fault of an element. Of 100 copies of a module only the first reports it: a repeated sentence
  * goes to a list that is not shown, so the result is never NULL. */
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,

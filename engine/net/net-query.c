@@ -97,32 +97,95 @@ count_scores (const LoomNet *net, const LoomNetNode *node, int dataset_node)
   return (gint64)MAX (0, loom_dim_value (x->shape.dim[1], NULL));
 }
 
-static void
-complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_scores, const LoomDataset *dataset,
-                     LoomFaults *faults)
+static const char *
+get_option (gconstpointer data, const char *name)
 {
-  const char *const *names = loom_dataset_class_names (dataset);
-  const LoomNetSource *scores = node->input + loom_net_find_input_for (node, LOOM_PORT_PREDICTION);
-  guint n = g_strv_length ((char **)names);
-  g_autoptr (GString) list = g_string_new (NULL);
+  return loom_infer_attribute (data, name);
+}
+
+/* The parameter of the scores' node that says how many there are, written as a number: exactly one has this value. */
+static const char *
+size_parameter (const LoomNetNode *node, gint64 n_scores)
+{
+  const char *found = NULL;
+  g_autofree char *number = g_strdup_printf ("%" G_GINT64_FORMAT, n_scores);
+
+  for (const LoomParamSpec *p = node->op != NULL ? loom_op_params (node->op, node->element) : NULL;
+       p != NULL && p->name != NULL; p++)
+    if (p->type == LOOM_PARAM_INT && g_strcmp0 (loom_element_get (node->element, p->name), number) == 0)
+      {
+        if (found != NULL)
+          return NULL;
+        found = p->name;
+      }
+  return found;
+}
+
+static char *
+list_classes (const char *const *names)
+{
+  GString *list = g_string_new (NULL);
+  guint n = names != NULL ? g_strv_length ((char **)names) : 0;
 
   for (guint i = 0; i < MIN (n, MAX_LISTED); i++)
-    g_string_append_printf (list, "%s%s", i ? ", " : "", names[i]);
-  loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, node->line, node->path, "target",
-                                       "The target has %u classes (%s%s), but the input has only %" G_GINT64_FORMAT
-                                       " score%s a sample.",
-                                       n, list->str, n > MAX_LISTED ? " …" : "", n_scores, n_scores == 1 ? "" : "s"),
-                      NULL, NULL, "Give the layer that they come from (%s) %u outputs.",
-                      loom_net_node (net, scores->node)->path, n);
+    g_string_append_printf (list, "%s%s", i ? ", " : " (", names[i]);
+  if (n > 0)
+    g_string_append (list, n > MAX_LISTED ? " …)" : ")");
+  return g_string_free (list, FALSE);
+}
+
+/* At the layer that gives too few, where its size is a number that can be changed; else at the loss. */
+static void
+complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_scores, guint n, const char *const *names,
+                     LoomFaults *faults)
+{
+  const LoomNetSource *source = node->input + loom_net_find_input_for (node, LOOM_PORT_PREDICTION);
+  const LoomNetNode *scores = loom_net_node (net, source->node);
+  const char *parameter = size_parameter (scores, n_scores);
+  g_autofree char *list = list_classes (names), *value = g_strdup_printf ("%u", n);
+
+  if (parameter != NULL)
+    loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, scores->line, scores->path, parameter,
+                                         "The target of %s has %u classes%s, but it gets only %" G_GINT64_FORMAT
+                                         " score%s a sample from here.",
+                                         node->path, n, list, n_scores, n_scores == 1 ? "" : "s"),
+                        parameter, value, "Set %s to %u.", parameter, n);
+  else
+    loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, node->line, node->path, "target",
+                                         "The target has %u classes%s, but the input has only %" G_GINT64_FORMAT
+                                         " score%s a sample.",
+                                         n, list, n_scores, n_scores == 1 ? "" : "s"),
+                        NULL, NULL, "Give the layer that they come from (%s) %u outputs.", scores->path, n);
+}
+
+/* How many classes the data set is known to have without being read; 0 where only its files tell. */
+static guint
+known_classes (const LoomNet *net, guint dataset_node)
+{
+  const LoomNetNode *node = loom_net_node (net, dataset_node);
+  const LoomInfer *infer = loom_net_infer (net, dataset_node);
+  LoomDatasetOptions options = { .get = get_option, .data = infer, .folder = loom_infer_folder (infer) };
+  LoomDatasetInfo info = { 0 };
+  const char *source = node->op->params != NULL ? loom_infer_attribute (infer, node->op->params[0].name) : NULL;
+
+  if (source == NULL || !loom_dataset_describe (source, &options, &info, NULL))
+    return 0;
+  return (guint)MAX (info.n_classes, 0);
 }
 
 void
 loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node, const LoomDataset *dataset,
                         LoomFaults *faults)
 {
-  const char *const *names = loom_dataset_class_names (dataset);
+  const char *const *names = dataset != NULL ? loom_dataset_class_names (dataset) : NULL;
+  guint n_classes;
 
-  if (dataset_node < 0 || names == NULL)
+  if (dataset_node < 0)
+    return;
+  n_classes = names != NULL     ? g_strv_length ((char **)names)
+              : dataset == NULL ? known_classes (net, (guint)dataset_node)
+                                : 0;
+  if (n_classes == 0)
     return;
   g_autofree gboolean *needed = loom_net_needed_for (net, loss);
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
@@ -132,7 +195,7 @@ loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int datas
                      ? count_scores (net, node, dataset_node)
                      : 0;
 
-      if (n > 0 && n < (gint64)g_strv_length ((char **)names))
-        complain_of_classes (net, node, n, dataset, faults);
+      if (n > 0 && n < (gint64)n_classes)
+        complain_of_classes (net, node, n, n_classes, names, faults);
     }
 }

@@ -268,6 +268,8 @@ studio_canvas_apply_mend (StudioCanvas *self, const StudioMend *mend)
   studio_canvas_forget_landing (self);
   if (mend->kind == STUDIO_MEND_ASK)
     studio_quick_add_ask (self, mend->node, mend->port);
+  else if (mend->kind == STUDIO_MEND_OPEN)
+    studio_canvas_focus_path (self, mend->value);
   else
     studio_document_apply_mend (self->document, mend);
 }

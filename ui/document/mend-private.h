@@ -28,6 +28,10 @@ StudioMend *mend_add (const MendPatient *patient, StudioMendKind kind, const cha
 void mend_try_cuts (const MendPatient *patient);
 /* Two wires of the node change places, where it then takes both. */
 void mend_try_swap (const MendPatient *patient);
+/* Outputs of modules in the node's scope that nothing reads, for this input. read: numbers of sources, 8 a node. */
+void mend_try_modules (const MendPatient *patient, guint at, GHashTable *read);
+/* Whether the node computes something from what is wrong here: a wire from it would close a ring. */
+gboolean mend_depends (const MendPatient *patient, guint on);
 gboolean mend_cut (StudioDocument *document, const StudioMend *mend);
 gboolean mend_swap (StudioDocument *document, const StudioMend *mend);
 

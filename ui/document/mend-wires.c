@@ -151,6 +151,58 @@ mend_try_swap (const MendPatient *patient)
       }
 }
 
+/* ---- modules ------------------------------------------------------------------- */
+
+static void
+try_module_output (const MendPatient *patient, const LoomElement *instance, const char *port, const char *scope,
+                   guint at, GHashTable *read)
+{
+  const LoomType *type[MEND_MOST_INPUTS];
+  const LoomType *made = loom_net_type_of (patient->net, scope, loom_element_serial (instance), port);
+  const char *id = loom_element_get (instance, "id");
+  LoomNetSource source;
+  StudioFitAnswer answer;
+  StudioMend *mend;
+  g_autofree char *shape = NULL;
+
+  if (made == NULL || !loom_net_source_of (patient->net, scope, loom_element_serial (instance), port, &source)
+      || g_hash_table_contains (read, GUINT_TO_POINTER (8 * source.node + source.output + 1))
+      || mend_depends (patient, source.node))
+    return;
+  memcpy (type, patient->type, sizeof type);
+  type[at] = made;
+  studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
+  studio_fit_answer_clear (&answer);
+  if (answer.fit < STUDIO_FIT_UNKNOWN || answer.fit == STUDIO_FIT_HINT)
+    return;
+  shape = loom_shape_to_string (&made->shape);
+  mend = mend_add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
+  mend->from = loom_element_serial (instance);
+  mend->output = g_strdup (port);
+  mend->label = g_strdup_printf (_ ("Connect to %s"), id);
+  mend->preview = g_strdup_printf ("%s %s → %s", id, shape, patient->fault->port);
+}
+
+void
+mend_try_modules (const MendPatient *patient, guint at, GHashTable *read)
+{
+  const LoomElement *scope = loom_element_parent (patient->node->element);
+  const char *dot = strrchr (patient->node->path, '.');
+  g_autofree char *path = g_strndup (patient->node->path, dot != NULL ? (gsize)(dot - patient->node->path) : 0);
+
+  for (guint i = loom_element_n_children (scope); i-- > 0;)
+    {
+      const LoomElement *e = loom_element_child (scope, i);
+      const char *name = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      const LoomElement *module = name != NULL ? loom_graph_find_module (patient->document->graph, name) : NULL;
+
+      for (guint k = 0; module != NULL && k < loom_element_n_children (module); k++)
+        if (patient->mends->len < MEND_MOST
+            && loom_op_has_role (loom_element_child (module, k), LOOM_ROLE_MODULE_OUTPUT))
+          try_module_output (patient, e, loom_element_get (loom_element_child (module, k), "id"), path, at, read);
+    }
+}
+
 /* ---- applying ------------------------------------------------------------------ */
 
 gboolean

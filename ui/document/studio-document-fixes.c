@@ -61,10 +61,69 @@ stray_wire (StudioDocument *self, guint64 serial, const char *port, const char *
   return found;
 }
 
+/* The instance of a module that a path leads to, "block" or "stage.0.block"; NULL. */
+static LoomElement *
+find_instance (StudioDocument *self, const char *path)
+{
+  g_auto (GStrv) part = g_strsplit (path, ".", -1);
+  const LoomElement *scope = loom_graph_root (self->graph);
+  LoomElement *found = NULL;
+
+  for (guint i = 0; part[i] != NULL && scope != NULL; i++)
+    {
+      found = NULL;
+      for (guint k = 0; k < loom_element_n_children (scope) && found == NULL; k++)
+        {
+          LoomElement *e = loom_element_child (scope, k);
+
+          if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "id"), part[i]) == 0)
+            found = e;
+        }
+      if (found == NULL || loom_element_get (found, "module") == NULL)
+        return NULL;
+      /* The number of a copy. */
+      if (loom_element_get (found, "repeat") != NULL && part[i + 1] != NULL)
+        i++;
+      scope = loom_graph_find_module (self->graph, loom_element_get (found, "module"));
+    }
+  return found;
+}
+
+/* Where the attribute that is wrong is an argument of the module, "{channels}": the instance that gives it, and its
+ * name (transfer full). Its definition serves other instances too. NULL where the attribute says its value itself. */
+static LoomElement *
+find_argument (StudioDocument *self, const LoomFault *fault, char **argument)
+{
+  int at = self->net_valid && fault->node != NULL && fault->fix_attribute != NULL && fault->fix_value != NULL
+               ? loom_net_find (self->net, fault->node)
+               : -1;
+  const char *text
+      = at >= 0 ? loom_element_get (loom_net_node (self->net, (guint)at)->element, fault->fix_attribute) : NULL;
+  const char *dot = fault->node != NULL ? strrchr (fault->node, '.') : NULL;
+  g_autofree char *path = NULL, *name = NULL;
+  LoomElement *instance;
+  const char *given;
+
+  if (text == NULL || dot == NULL || !loom_expr_is (text) || strlen (text) < 3)
+    return NULL;
+  name = g_strstrip (g_strndup (text + 1, strlen (text) - 2));
+  for (const char *p = name; *p != '\0'; p++)
+    if (!g_ascii_isalnum (*p) && *p != '_')
+      return NULL;
+  path = g_strndup (fault->node, (gsize)(dot - fault->node));
+  instance = find_instance (self, path);
+  given = instance != NULL ? loom_element_get (instance, name) : NULL;
+  if (instance == NULL || (given != NULL && loom_expr_is (given)))
+    return NULL;
+  *argument = g_steal_pointer (&name);
+  return instance;
+}
+
 char *
 studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
 {
   StudioDocument *self = data;
+  g_autofree char *argument = NULL;
   const char *waits;
 
   if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
@@ -76,6 +135,8 @@ studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
     return g_strdup (_ ("Reconnect"));
   if (fault->fix_attribute == NULL)
     return NULL;
+  if (find_argument (self, fault, &argument) != NULL)
+    return g_strdup_printf (_ ("Set %s to %s"), argument, fault->fix_value);
   if (fault->fix_name != NULL)
     return g_strdup_printf (_ ("Rename %s to %s"), fault->fix_attribute, fault->fix_name);
   if (fault->fix_value == NULL)
@@ -176,7 +237,9 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
   g_autofree char *node = g_strdup (fault->node), *port = g_strdup (fault->port);
   g_autofree char *attribute = g_strdup (fault->fix_attribute), *value = g_strdup (fault->fix_value);
   g_autofree char *name = g_strdup (fault->fix_name);
+  g_autofree char *argument = NULL;
   LoomErrorCode code = fault->code;
+  LoomElement *instance;
   guint64 serial;
 
   if (node == NULL && attribute != NULL && g_str_has_prefix (fault->message, "<train>: "))
@@ -186,6 +249,12 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
       if (train == NULL)
         return FALSE;
       edit_attribute (self, train, attribute, value, name);
+      return TRUE;
+    }
+  instance = find_argument (self, fault, &argument);
+  if (instance != NULL)
+    {
+      studio_document_set_element_attribute (self, instance, argument, value);
       return TRUE;
     }
   if (node == NULL || !studio_document_reveal (self, node))

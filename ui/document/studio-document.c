@@ -63,8 +63,25 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
 static void
 judge_training (StudioDocument *self, LoomFaults *faults)
 {
-  if (loom_faults_count (faults) == 0 && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL)
-    loom_train_spec_free (loom_train_spec_new (self->graph, self->net, faults));
+  const LoomElement *train = loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN);
+  const char *folder = loom_graph_get_folder (self->graph);
+  g_autoptr (LoomTrainSpec) spec = NULL;
+
+  if (loom_faults_count (faults) > 0 || train == NULL)
+    return;
+  spec = loom_train_spec_new (self->graph, self->net, faults);
+  if (spec == NULL)
+    return;
+  /* What is known of the data without reading them. */
+  loom_net_check_classes (self->net, &spec->loss, spec->dataset_node, NULL, faults);
+  if (spec->weights != NULL && folder != NULL)
+    {
+      g_autofree char *path = g_canonicalize_filename (spec->weights, folder);
+
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        loom_faults_add (faults, LOOM_ERROR_IO, loom_element_line (train), NULL, "weights",
+                         "<train>: There is no file “%s” with weights to begin from.", spec->weights);
+    }
 }
 
 /* An input that was wired until a node was deleted is not something still to do: the graph worked, and is torn. */

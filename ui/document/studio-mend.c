@@ -155,10 +155,29 @@ try_adapters (const MendPatient *patient)
 
 /* ---- another value ---------------------------------------------------------------- */
 
+/* The node with its expressions evaluated: alone it does not know the arguments of its module. */
+static LoomElement *
+copy_plain (const MendPatient *patient)
+{
+  LoomElement *copy = loom_element_copy (patient->node->element);
+  int at = loom_net_find (patient->net, patient->node->path);
+
+  for (guint i = 0; at >= 0 && i < loom_element_n_attributes (patient->node->element); i++)
+    {
+      const char *name, *text, *value;
+
+      loom_element_attribute (patient->node->element, i, &name, &text);
+      value = loom_expr_is (text) ? loom_infer_attribute (loom_net_infer (patient->net, (guint)at), name) : NULL;
+      if (value != NULL)
+        loom_element_set_detached (copy, name, value);
+    }
+  return copy;
+}
+
 static gboolean
 try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
 {
-  g_autoptr (LoomElement) node = loom_element_copy (patient->node->element);
+  g_autoptr (LoomElement) node = copy_plain (patient);
   g_autofree char *text = g_strdup_printf ("%d", value), *shape = NULL;
   const char *now = loom_element_get (patient->node->element, param->name);
   StudioFitAnswer answer;
@@ -171,6 +190,7 @@ try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
     return FALSE;
   shape = loom_shape_to_string (&answer.output[0].shape);
   mend = mend_add (patient, STUDIO_MEND_SET, param->name);
+  mend->node = patient->node->serial;
   mend->value = g_strdup (text);
   mend->label = g_strdup_printf (_ ("Set %s to %s"), param->name, text);
   mend->preview = g_strdup_printf (_ ("%s %s → %s gives %s"), param->name,
@@ -192,6 +212,8 @@ try_values (const MendPatient *patient)
       const char *text = loom_element_get (patient->node->element, p->name);
       int now = text != NULL ? atoi (text) : 0;
 
+      if (loom_expr_is (text != NULL ? text : ""))
+        continue;
       gboolean whole = p->type == LOOM_PARAM_INT || p->type == LOOM_PARAM_INTS;
 
       if (whole && g_strcmp0 (p->name, patient->fault->port) == 0)
@@ -219,8 +241,8 @@ same_scope (const LoomNetNode *a, const LoomNetNode *b)
          && loom_element_parent (a->element) == loom_element_parent (b->element);
 }
 
-static gboolean
-depends (const MendPatient *patient, guint on)
+gboolean
+mend_depends (const MendPatient *patient, guint on)
 {
   LoomNetSource source = { .node = on };
   g_autofree gboolean *needed = loom_net_needed_for (patient->net, &source);
@@ -256,7 +278,7 @@ try_source (const MendPatient *patient, guint at, guint k, guint output)
   type[at] = &from->output[output];
   studio_fit_ask (patient->node->element, type, MAX (patient->n, at + 1), &answer);
   studio_fit_answer_clear (&answer);
-  if (answer.fit < STUDIO_FIT_UNKNOWN || (answer.fit == STUDIO_FIT_HINT) || depends (patient, k))
+  if (answer.fit < STUDIO_FIT_UNKNOWN || (answer.fit == STUDIO_FIT_HINT) || mend_depends (patient, k))
     return;
   shape = loom_shape_to_string (&from->output[output].shape);
   mend = mend_add (patient, STUDIO_MEND_CONNECT, patient->fault->port);
@@ -299,6 +321,8 @@ try_sources (const MendPatient *patient)
           if (!g_hash_table_contains (read, GUINT_TO_POINTER (8 * i + o + 1)))
             try_source (patient, at, i, o);
       }
+  if (!target)
+    mend_try_modules (patient, at, read);
 }
 
 /* ---- all ------------------------------------------------------------------------------ */
@@ -329,13 +353,30 @@ meet (MendPatient *patient)
                : -1;
 
   patient->node = at >= 0 ? loom_net_node (patient->net, (guint)at) : NULL;
-  /* A fault within a module is mended there, where it is seen. */
-  if (patient->node == NULL || patient->node->op == NULL || patient->node->serial != patient->serial)
+  if (patient->node == NULL || patient->node->op == NULL)
     return FALSE;
   patient->n = MIN (patient->node->n_inputs, MEND_MOST_INPUTS);
   for (guint i = 0; i < patient->n; i++)
     patient->type[i] = source_type (patient->net, &patient->node->input[i]);
   return TRUE;
+}
+
+/* What is wrong within a module: a value that can be set from without, else the way to it, where it is seen. */
+static void
+try_within (const MendPatient *patient)
+{
+  LoomElement *card = studio_document_node (patient->document, patient->serial);
+  const char *id = card != NULL ? loom_element_get (card, "id") : NULL;
+  StudioMend *mend;
+
+  if (patient->fault->code == LOOM_ERROR_SHAPE)
+    try_values (patient);
+  if (id == NULL || patient->mends->len > 0)
+    return;
+  mend = mend_add (patient, STUDIO_MEND_OPEN, NULL);
+  mend->value = g_strdup (patient->fault->node);
+  mend->label = g_strdup_printf (_ ("Open %s"), id);
+  mend->preview = g_strdup_printf (_ ("Shows %s, which stands within."), patient->fault->node);
 }
 
 GPtrArray *
@@ -354,6 +395,11 @@ studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 ser
     }
   if (!meet (&patient))
     return patient.mends;
+  if (patient.node->serial != serial)
+    {
+      try_within (&patient);
+      return patient.mends;
+    }
   if (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
     {
       mend_try_swap (&patient);

@@ -4,18 +4,37 @@
 
 #include "ui/scene/studio-geometry.h"
 
+#define MOST_LINES 5
+#define LETTER     6.5
+/* What a wide bubble is wider by: it reaches to the next card of the usual grid, and no further. */
+#define WIDER 56.0
+
+static double
+lines_in (const StudioItem *item, double width)
+{
+  return ceil (g_utf8_strlen (item->fault, -1) * LETTER / (width - 34));
+}
+
+/* A bubble as wide as the card cuts a long sentence, or the words of its button. */
+static gboolean
+wants_room (const StudioItem *item)
+{
+  return lines_in (item, item->width) > MOST_LINES
+         || (item->fix != NULL && g_utf8_strlen (item->fix, -1) * (LETTER + 1) > item->width - 24);
+}
+
 static StudioRect
 fault_at (const StudioItem *item, StudioFaultPlace place)
 {
   gboolean aside = place == STUDIO_FAULT_BESIDE || place == STUDIO_FAULT_BEFORE;
-  double lines, height;
+  double lines, height, width;
 
   if (item->fault == NULL || place == STUDIO_FAULT_AS_SIGN)
     return (StudioRect){ item->x, item->y + item->height, 0, 0 };
-  /* As wide as the card, so that it never lies under the next one. The room is taken from the length of the
-   * sentence, so that hit testing needs no font: six units a letter at the caption's size, at most five lines, the
-   * rest ellipsized. */
-  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) * 6.0 / ((aside ? STUDIO_CARD_WIDTH : item->width) - 34)), 1, 5);
+  /* The room is taken from the length of the sentence, so that hit testing needs no font: six units and a half a letter
+   * at the caption's size, at most five lines, the rest ellipsized. */
+  width = aside ? STUDIO_CARD_WIDTH : MAX (item->width, item->fault_width);
+  lines = CLAMP (lines_in (item, width), 1, MOST_LINES);
   height = 12 + 16 * lines + (item->fix != NULL ? 32 : 0);
   switch (place)
     {
@@ -24,9 +43,9 @@ fault_at (const StudioItem *item, StudioFaultPlace place)
     case STUDIO_FAULT_BEFORE:
       return (StudioRect){ item->x - STUDIO_FAULT_GAP - STUDIO_CARD_WIDTH, item->y, STUDIO_CARD_WIDTH, height };
     case STUDIO_FAULT_ABOVE:
-      return (StudioRect){ item->x, item->y - STUDIO_FAULT_GAP - height, item->width, height };
+      return (StudioRect){ item->x, item->y - STUDIO_FAULT_GAP - height, width, height };
     default:
-      return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, item->width, height };
+      return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, width, height };
     }
 }
 
@@ -76,7 +95,7 @@ reach_of (const StudioScene *scene)
 
   for (guint i = 0; i < scene->n_items; i++)
     widest = MAX (widest, scene->item[i].width);
-  return (Reach){ widest + aside, aside };
+  return (Reach){ widest + MAX (aside, WIDER), aside };
 }
 
 /* Whether a rectangle is clear of all cards and of the bubbles that stand. */
@@ -107,12 +126,32 @@ is_clear (const Placed *all, guint n, Reach reach, const StudioItem *own, const 
   return TRUE;
 }
 
-void
-studio_geometry_place_faults (StudioScene *scene)
+/* Gives a bubble of this width (0: the card's) the first place that is clear; FALSE, and it is a sign, where none is.
+ */
+static gboolean
+find_place (const Placed *all, guint n, Reach reach, StudioItem *item, double width)
 {
   /* Not where wires leave a card or come to it. */
   static const StudioFaultPlace places[][2] = { [STUDIO_FLOW_RIGHT] = { STUDIO_FAULT_BELOW, STUDIO_FAULT_ABOVE },
                                                 [STUDIO_FLOW_DOWN] = { STUDIO_FAULT_BESIDE, STUDIO_FAULT_BEFORE } };
+
+  item->fault_width = width;
+  for (guint k = 0; k < G_N_ELEMENTS (places[0]); k++)
+    {
+      StudioRect r = fault_at (item, places[item->flow][k]);
+
+      if (!is_clear (all, n, reach, item, &r))
+        continue;
+      item->fault_place = places[item->flow][k];
+      return TRUE;
+    }
+  item->fault_place = STUDIO_FAULT_AS_SIGN;
+  return FALSE;
+}
+
+void
+studio_geometry_place_faults (StudioScene *scene)
+{
   g_autofree Placed *all = NULL;
   guint n = scene->n_items, faults = 0;
   Reach reach;
@@ -133,16 +172,9 @@ studio_geometry_place_faults (StudioScene *scene)
       if (item->fault == NULL)
         continue;
       item->fault_place = STUDIO_FAULT_AS_SIGN;
-      for (guint k = 0; k < G_N_ELEMENTS (places[0]); k++)
-        {
-          StudioRect r = fault_at (item, places[item->flow][k]);
-
-          if (is_clear (all, n, reach, item, &r))
-            {
-              item->fault_place = places[item->flow][k];
-              break;
-            }
-        }
+      for (guint wide = wants_room (item) && item->flow == STUDIO_FLOW_RIGHT ? 2 : 1; wide-- > 0;)
+        if (find_place (all, n, reach, item, wide * (item->width + WIDER)))
+          break;
       all[i].placed = TRUE;
     }
 }

@@ -389,6 +389,16 @@ loudness (gboolean is_warning, gboolean is_todo)
   return is_warning ? 0 : is_todo ? 1 : 2;
 }
 
+/* The sentence; on a module's card with the node within that it is about: "conv: A window …". */
+static char *
+fault_words (const StudioItem *item, const LoomFault *fault)
+{
+  const char *rest
+      = item->is_module && g_str_has_prefix (fault->node, item->path) ? fault->node + strlen (item->path) : "";
+
+  return rest[0] == '.' ? g_strdup_printf ("%s: %s", rest + 1, fault->message) : g_strdup (fault->message);
+}
+
 static void
 add_faults (const Build *build, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
 {
@@ -405,7 +415,7 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
           g_free (item->fault);
           g_free (item->fault_port);
           g_free (item->fix);
-          item->fault = g_strdup (fault->message);
+          item->fault = fault_words (item, fault);
           item->fault_port = g_strdup (fault->port);
           item->fault_is_warning = fault->is_warning;
           item->fault_is_todo = fault->is_todo;
@@ -417,13 +427,47 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
     }
 }
 
+/* The first card with an error on the way to this one; NULL. */
+static const StudioItem *
+error_before (const StudioScene *scene, guint item)
+{
+  g_autofree gboolean *seen = g_new0 (gboolean, scene->n_items + 1);
+  const StudioItem *found = NULL;
+
+  studio_scene_reach (scene, item, TRUE, seen);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (i != item && seen[i] && studio_item_tone (&scene->item[i]) == STUDIO_TONE_ERROR
+        && (found == NULL || scene->item[i].order < found->order))
+      found = &scene->item[i];
+  return found;
+}
+
+/* A card without a type and without a fault of its own follows from an error before it, though the wires between have
+ * types: the engine has found the root there. */
+static void
+add_distant_waits (StudioScene *scene, guint errors)
+{
+  for (guint i = 0; errors > 0 && i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      const StudioItem *root;
+
+      if (item->fault != NULL || item->waits_for != NULL || item->muted || item->n_outputs == 0 || item->output[0].typed
+          || item->order == G_MAXUINT)
+        continue;
+      root = error_before (scene, i);
+      if (root != NULL)
+        item->waits_for = g_strdup (root->id);
+    }
+}
+
 /* Tells consequences of a fault from the fault itself: cards behind it have no type, and wait. Walks along the wires
  * from each faulty card, the first to reach a card is what it waits for. */
 static void
 add_waits (StudioScene *scene)
 {
   g_autofree guint *queue = g_new (guint, scene->n_items + 1);
-  guint n = 0;
+  guint n = 0, errors = 0;
 
   for (guint i = 0; i < scene->n_items; i++)
     if (studio_item_tone (&scene->item[i]) >= STUDIO_TONE_TODO
@@ -445,6 +489,9 @@ add_waits (StudioScene *scene)
             queue[n++] = scene->link[l].to;
           }
     }
+  for (guint i = 0; i < scene->n_items; i++)
+    errors += studio_item_tone (&scene->item[i]) == STUDIO_TONE_ERROR;
+  add_distant_waits (scene, errors);
 }
 
 static const LoomElement *

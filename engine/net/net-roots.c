@@ -1,0 +1,111 @@
+/* Which of the faults that inference found is the root of others.
+ *
+ * What has no type because of a fault before it complains of nothing, so nearly every list has roots alone. Advice is
+ * different: a layer that is advised gives its output all the same. A linear layer over images, for lack of a flatten,
+ * makes the next one an equal case, and in the end a loss that cannot compare images with classes. There the first
+ * layer is to blame, and the others follow. */
+#include "engine/net/net-private.h"
+
+#define MOST_ADVICE 64u /* a graph with more of it than this is read from the first one on, anyway */
+
+static LoomFault *
+fault_at (const LoomNet *net, guint i)
+{
+  return g_ptr_array_index (net->faults->items, i);
+}
+
+static int
+node_of (const LoomNet *net, const LoomFault *fault)
+{
+  return fault->node != NULL && fault->code == LOOM_ERROR_SHAPE ? loom_net_find (net, fault->node) : -1;
+}
+
+/* Whether what the second node computes depends on the first. */
+static gboolean
+leads_to (const LoomNet *net, guint first, guint second)
+{
+  const LoomNetSource source = { .node = second };
+  g_autofree gboolean *needed = first < second ? loom_net_needed_for (net, &source) : NULL;
+
+  return needed != NULL && needed[first];
+}
+
+/* The same advice at a node that another advised one leads to says nothing new. */
+static void
+drop_repeated_advice (LoomNet *net)
+{
+  guint seen = 0;
+
+  for (guint i = 0; i < loom_faults_length (net->faults) && seen < MOST_ADVICE; i++)
+    {
+      const LoomFault *first = fault_at (net, i);
+      int at = first->is_warning ? node_of (net, first) : -1;
+
+      if (at < 0)
+        continue;
+      seen++;
+      for (guint k = loom_faults_length (net->faults); k-- > 0;)
+        {
+          const LoomFault *other = fault_at (net, k);
+          int behind = k != i && other->is_warning ? node_of (net, other) : -1;
+
+          if (behind < 0 || loom_net_node (net, (guint)behind)->op != loom_net_node (net, (guint)at)->op
+              || g_strcmp0 (other->port, first->port) != 0 || !leads_to (net, (guint)at, (guint)behind))
+            continue;
+          g_ptr_array_remove_index (net->faults->items, k);
+          i -= k < i;
+        }
+    }
+}
+
+/* A loss that gets scores of images and classes of samples: a flatten on the way is what is missing. */
+static gboolean
+compares_images (const LoomNet *net, guint node)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+  int input
+      = n->op != NULL && n->op->category == LOOM_CATEGORY_LOSS ? loom_net_find_input_for (n, LOOM_PORT_PREDICTION) : -1;
+  int target = input >= 0 ? loom_net_find_input_for (n, LOOM_PORT_TARGET) : -1;
+  const LoomNetNode *from, *to;
+
+  if (target < 0 || loom_net_is_weight (net, &n->input[input]) || loom_net_is_weight (net, &n->input[target]))
+    return FALSE;
+  from = loom_net_node (net, n->input[input].node);
+  to = loom_net_node (net, n->input[target].node);
+  return from->typed && to->typed && from->output[n->input[input].output].shape.rank == 4
+         && to->output[n->input[target].output].shape.rank == 1;
+}
+
+/* Then the advice becomes the fault, in the place of what follows from it. */
+static void
+blame_advice (LoomNet *net)
+{
+  for (guint k = loom_faults_length (net->faults); k-- > 0;)
+    {
+      const LoomFault *fault = fault_at (net, k);
+      int at = fault->is_warning ? -1 : node_of (net, fault);
+      LoomFault *root = NULL;
+
+      if (at < 0 || !compares_images (net, (guint)at))
+        continue;
+      for (guint i = 0; i < loom_faults_length (net->faults) && root == NULL; i++)
+        {
+          LoomFault *advice = fault_at (net, i);
+          int before = advice->is_warning ? node_of (net, advice) : -1;
+
+          if (before >= 0 && leads_to (net, (guint)before, (guint)at))
+            root = advice;
+        }
+      if (root == NULL)
+        continue;
+      root->is_warning = FALSE;
+      g_ptr_array_remove_index (net->faults->items, k);
+    }
+}
+
+void
+loom_net_keep_roots (LoomNet *net)
+{
+  drop_repeated_advice (net);
+  blame_advice (net);
+}
