@@ -84,6 +84,7 @@ def undone(t, s):
 
 def line(t, s):
     s.key("ctrl+n")
+    s.wait("the start page", lambda g: g.has("Fitting a line"), 4)
     s.press("Fitting a line")
     s.wait("the line's picture", says(["the curve that is fitted", "nothing is predicted yet"]), 5)
     before = pixels(s)

@@ -263,6 +263,31 @@ test_kinds_of_files (void)
     }
 }
 
+/* Recent graphs are those of this program: another one's XML has no thumbnail here. */
+static void
+test_recent (void)
+{
+  g_autoptr (GFile) ours = write_file ("ours.xml", "<graph/>"), theirs = write_file ("theirs.xml", "<page/>");
+  g_autofree char *uri = g_file_get_uri (theirs), *path = g_file_get_path (ours), *our_uri = g_file_get_uri (ours);
+  GtkRecentData data
+      = { .mime_type = (char *)"text/xml", .app_name = (char *)"Another", .app_exec = (char *)"another %u" };
+  GList *recent = NULL;
+  gboolean found = FALSE;
+
+  studio_files_remember (path);
+  g_assert_true (gtk_recent_manager_add_full (gtk_recent_manager_get_default (), uri, &data));
+  WAIT_FOR (gtk_recent_manager_has_item (gtk_recent_manager_get_default (), uri)
+            && gtk_recent_manager_has_item (gtk_recent_manager_get_default (), our_uri));
+  recent = studio_files_recent ();
+  for (GList *l = recent; l != NULL; l = l->next)
+    {
+      found = found || g_str_has_suffix (gtk_recent_info_get_uri (l->data), "/ours.xml");
+      g_assert_false (g_str_has_suffix (gtk_recent_info_get_uri (l->data), "/theirs.xml"));
+    }
+  g_list_free_full (recent, (GDestroyNotify)gtk_recent_info_unref);
+  g_assert_true (found);
+}
+
 /* A table that is dropped becomes a graph without a fault. */
 static void
 test_table (void)
@@ -403,6 +428,7 @@ main (int argc, char **argv)
   g_test_add_func ("/start/no-weights", test_no_weights);
   g_test_add_func ("/start/filters", test_filters);
   g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
+  g_test_add_func ("/start/recent", test_recent);
   g_test_add_func ("/start/list", test_list);
   return g_test_run ();
 }

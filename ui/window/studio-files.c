@@ -69,23 +69,37 @@ is_graph (GtkRecentInfo *info)
          && gtk_recent_info_has_application (info, g_get_application_name ()) && gtk_recent_info_exists (info);
 }
 
+GList *
+studio_files_recent (void)
+{
+  GList *items = gtk_recent_manager_get_items (gtk_recent_manager_get_default ()), *graphs = NULL;
+  for (GList *l = items; l != NULL; l = l->next)
+    if (is_graph (l->data))
+      graphs = g_list_insert_sorted (graphs, gtk_recent_info_ref (l->data), newer_first);
+  g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
+  for (GList *rest = g_list_nth (graphs, N_RECENT); rest != NULL;)
+    {
+      GList *next = rest->next;
+      gtk_recent_info_unref (rest->data);
+      graphs = g_list_delete_link (graphs, rest);
+      rest = next;
+    }
+  return graphs;
+}
+
 GMenuModel *
 studio_files_recent_menu (void)
 {
-  GList *items = g_list_sort (gtk_recent_manager_get_items (gtk_recent_manager_get_default ()), newer_first);
+  GList *items = studio_files_recent ();
   GMenu *menu = g_menu_new ();
-  int n = 0;
-  for (GList *l = items; l != NULL && n < N_RECENT; l = l->next)
+  for (GList *l = items; l != NULL; l = l->next)
     {
-      if (!is_graph (l->data))
-        continue;
       const char *uri = gtk_recent_info_get_uri (l->data);
       g_autoptr (GMenuItem) item = g_menu_item_new (gtk_recent_info_get_display_name (l->data), NULL);
       g_menu_item_set_action_and_target (item, "win.open-recent", "s", uri);
       g_menu_append_item (menu, item);
-      n++;
     }
-  if (n == 0)
+  if (items == NULL)
     g_menu_append (menu, _ ("No recent graphs"), "win.none");
   g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
   return G_MENU_MODEL (menu);

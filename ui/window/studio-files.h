@@ -9,6 +9,9 @@ G_BEGIN_DECLS
 StudioPage *studio_files_find_page (GFile *file);
 /* Among the recent files. */
 void studio_files_remember (const char *path);
+/* GtkRecentInfo of the graphs that were opened or saved here last and are still there, the newest first, a menu's
+ * length at most. Files of other programs are none of them. (transfer full) */
+GList *studio_files_recent (void);
 /* The recent graphs, for a menu; each runs "win.open-recent". */
 GMenuModel *studio_files_recent_menu (void);
 /* What a file is to Studio, by the end of its name; a graph may have any name. */

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "ui/layout/studio-layout.h"
+#include "ui/window/studio-files.h"
 #include "ui/window/studio-graph-picture.h"
 
 #define EXAMPLES "/org/gradloom/Studio/examples/"
 #define WIDTH    200
 #define HEIGHT   112
-#define N_RECENT 8
 #define MAX_FILE (4 * 1024 * 1024) /* a larger graph is not read for its picture */
 
 typedef struct
@@ -236,35 +236,26 @@ append_examples (StudioGallery *self, const char *title, const GPtrArray *exampl
     }
 }
 
-static int
-newer_first (gconstpointer a, gconstpointer b)
-{
-  return g_date_time_compare (gtk_recent_info_get_modified ((GtkRecentInfo *)b),
-                              gtk_recent_info_get_modified ((GtkRecentInfo *)a));
-}
-
 static void
 append_recent (StudioGallery *self)
 {
-  GList *items = g_list_sort (gtk_recent_manager_get_items (gtk_recent_manager_get_default ()), newer_first);
+  GList *items = studio_files_recent ();
   GtkWidget *flow = NULL;
-  guint n = 0;
 
-  for (GList *l = items; l != NULL && n < N_RECENT; l = l->next)
+  for (GList *l = items; l != NULL; l = l->next)
     {
       const char *uri = gtk_recent_info_get_uri (l->data), *name = gtk_recent_info_get_display_name (l->data);
       g_autoptr (GFile) file = g_file_new_for_uri (uri);
       g_autofree char *path = g_file_get_path (file);
       GStatBuf status;
 
-      if (path == NULL || !g_str_has_suffix (path, ".xml") || g_stat (path, &status) != 0 || status.st_size > MAX_FILE)
+      if (path == NULL || g_stat (path, &status) != 0 || status.st_size > MAX_FILE)
         continue;
       Entry *entry = g_new0 (Entry, 1);
       entry->path = g_steal_pointer (&path);
       if (flow == NULL)
         flow = append_section (self, _ ("Recent"));
       append_card (self, flow, name, entry->path, "win.open-recent", uri, entry);
-      n++;
     }
   g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
 }
