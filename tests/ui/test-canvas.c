@@ -451,6 +451,37 @@ test_frames (Fixture *f, gconstpointer data)
   act (f, "canvas.show-cost");
 }
 
+/* A spotlight dims wires with the cards that they join, also when the graph has changed since. */
+static void
+test_spotlight (Fixture *f, gconstpointer data)
+{
+  const char *const both[] = { "x", "block", NULL };
+  StudioScene *scene;
+
+  studio_canvas_set_spotlight (f->canvas, "", both);
+  for (guint round = 0; round < 2; round++)
+    {
+      scene = studio_canvas_scene (f->canvas);
+      for (guint i = 0; i < scene->n_links; i++)
+        {
+          const char *from = scene->item[scene->link[i].from].id;
+
+          g_assert_cmpuint (scene->link[i].n_dark, ==,
+                            g_str_equal (from, "x")       ? 0
+                            : g_str_equal (from, "block") ? 1
+                                                          : 2);
+        }
+      g_assert_cmpfloat (gtk_widget_get_opacity (card (f, "x")), ==, 1);
+      g_assert_cmpfloat (gtk_widget_get_opacity (card (f, "fc")), <, 0.5);
+      studio_document_set_attribute (f->document, scene->item[0].serial, "title", "Data");
+      settle ();
+    }
+  studio_canvas_set_spotlight (f->canvas, "", NULL);
+  scene = studio_canvas_scene (f->canvas);
+  for (guint i = 0; i < scene->n_links; i++)
+    g_assert_cmpuint (scene->link[i].n_dark, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -458,6 +489,7 @@ main (int argc, char **argv)
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
 #define ADD(name, func) g_test_add ("/ui/canvas/" name, Fixture, NULL, set_up, func, tear_down)
+  ADD ("spotlight", test_spotlight);
   ADD ("accessible", test_accessible);
   ADD ("actions", test_actions);
   ADD ("modules", test_modules);

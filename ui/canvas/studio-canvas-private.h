@@ -115,6 +115,8 @@ enum
 
 /* Dims the card of an item of the scene, or does not. */
 void studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id);
+/* Dims wires with their cards, and draws all of them anew. */
+void studio_canvas_light_wires (StudioCanvas *self);
 
 /* The scene as it is drawn now; nodes and scene agree after it. */
 /* Opens the collapsed frame whose card this item is; the focus stays on the frame. */

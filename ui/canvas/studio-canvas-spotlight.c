@@ -1,16 +1,34 @@
-/* The spotlight of a lesson or a slide: cards that it does not talk about are dimmed. */
+/* The spotlight of a lesson or a slide: cards that it does not talk about are dimmed, with their wires. */
 #include "ui/canvas/studio-canvas-private.h"
 
 #define DIMMED 0.3
 
+static gboolean
+is_lit (StudioCanvas *self, const char *id)
+{
+  return self->spotlight == NULL
+         || !g_str_equal (self->spotlight_scope, studio_document_get_scope_path (self->document))
+         || g_strv_contains ((const char *const *)self->spotlight, id);
+}
+
 void
 studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id)
 {
-  const gboolean lit = self->spotlight == NULL
-                       || !g_str_equal (self->spotlight_scope, studio_document_get_scope_path (self->document))
-                       || g_strv_contains ((const char *const *)self->spotlight, id);
+  gtk_widget_set_opacity (node, is_lit (self, id) ? 1 : DIMMED);
+}
 
-  gtk_widget_set_opacity (node, lit ? 1 : DIMMED);
+void
+studio_canvas_light_wires (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      StudioLink *link = &scene->link[i];
+
+      link->n_dark = !is_lit (self, scene->item[link->from].id) + !is_lit (self, scene->item[link->to].id);
+    }
+  studio_canvas_redraw_wires (self);
 }
 
 void
@@ -32,4 +50,5 @@ studio_canvas_set_spotlight (StudioCanvas *self, const char *scope, const char *
       if (node != NULL)
         studio_canvas_light_card (self, GTK_WIDGET (node), scene->item[i].id);
     }
+  studio_canvas_light_wires (self);
 }

@@ -175,7 +175,7 @@ sync_scene (StudioCanvas *self)
     studio_measure_set_times (scene, self->scope_path, self->times);
   studio_canvas_read_samples (self, scene);
   studio_canvas_update_actions (self);
-  studio_canvas_redraw_wires (self);
+  studio_canvas_light_wires (self);
   studio_canvas_place_again (self);
 }
 

@@ -37,6 +37,17 @@ studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view
     }
 }
 
+/* A wire is as dark as a card that a spotlight leaves dark, or half so where it comes from one or leads to one. */
+static StudioColor
+lit (const StudioLink *link, const StudioColor *color)
+{
+  static const float light[] = { 1, 0.6f, 0.3f };
+  StudioColor c = *color;
+
+  c.alpha *= light[MIN (link->n_dark, 2)];
+  return c;
+}
+
 /* Two thin lines beside each other: the wide one, hollowed by the background. */
 void
 studio_stroke_line (cairo_t *cr, StudioLine line, const StudioColor *color, const StudioColor *background, double width)
@@ -59,8 +70,9 @@ static void
 stroke_link (cairo_t *cr, const StudioLink *link, const StudioTheme *theme, double width, gboolean selected)
 {
   StudioLine line = link->typed ? studio_dtype_line (link->type.dtype) : STUDIO_LINE_SOLID;
+  StudioColor color = lit (link, selected ? &theme->accent : studio_theme_wire (theme, link));
 
-  studio_stroke_line (cr, line, selected ? &theme->accent : studio_theme_wire (theme, link), &theme->background,
+  studio_stroke_line (cr, line, &color, &theme->background,
                       selected && line != STUDIO_LINE_DOUBLE ? width * 1.6 : width);
 }
 
@@ -217,6 +229,7 @@ draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const 
            const StudioPill *pill, const PillTexts *texts)
 {
   PangoLayout *layout = pill_layout (texts, link->label, pill->form);
+  StudioColor ink = lit (link, link->fault ? &theme->error : &theme->dim), edge = lit (link, &theme->pill);
   double sx, sy, radius = pill->form == STUDIO_PILL_LINE ? pill->rect.height / 2 : 8;
   int w, h;
 
@@ -227,7 +240,7 @@ draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const 
   cairo_scale (cr, view->zoom, view->zoom);
   if (link->copy != NULL && pill->form != STUDIO_PILL_LINE)
     radius = 8;
-  studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &theme->background, 1, &theme->pill);
+  studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &theme->background, 1, &edge);
   if (link->copy != NULL)
     {
       StudioColor tint = theme->accent;
@@ -236,7 +249,7 @@ draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const 
       studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &tint, 1.5, &theme->accent);
     }
   cairo_move_to (cr, floor ((pill->rect.width - w) / 2), 2);
-  studio_color_set (link->fault ? &theme->error : &theme->dim, cr);
+  studio_color_set (&ink, cr);
   pango_cairo_show_layout (cr, layout);
   cairo_restore (cr);
 }

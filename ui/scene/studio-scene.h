@@ -115,6 +115,7 @@ typedef struct
   guint next_out, next_in;       /* the next wire at the same output, at the same input; STUDIO_NO_ITEM */
   gboolean typed;
   gboolean fault; /* the card it leads to blames this port */
+  guint n_dark;   /* of its two cards, left dark by a spotlight */
   LoomType type;
   LoomNetAxes axes;
   char *label;    /* shape, "B × 10", in the scene's form */
