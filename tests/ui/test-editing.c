@@ -5,6 +5,7 @@
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-library.h"
+#include "ui/document/studio-preview.h"
 #include "ui/inspector/studio-inspector-params.h"
 
 #define GRAPH(body)                                                                                                    \
@@ -470,6 +471,48 @@ test_several (void)
   g_assert_null (studio_document_undo_name (document));
 }
 
+typedef struct
+{
+  guint n, done;
+  char *text;
+} Looked;
+
+static void
+looked_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Looked *looked = data;
+  char *text;
+
+  looked->n++;
+  if (!studio_preview_finish (result, &text))
+    return;
+  looked->done++;
+  g_free (looked->text);
+  looked->text = text;
+}
+
+/* On a thread it says the same, of the graph as it was when it was asked; what was cancelled says nothing. */
+static void
+test_preview (void)
+{
+  g_autoptr (StudioDocument) document = document_load (net);
+  g_autoptr (GCancellable) cancelled = g_cancellable_new ();
+  guint64 fc = document_serial (document, "fc");
+  g_autofree char *at_once = studio_document_dup_preview (document, fc, "out_features", "8");
+  Looked looked = { 0 };
+
+  studio_preview_async (document, fc, "out_features", "9", cancelled, looked_cb, &looked);
+  g_cancellable_cancel (cancelled);
+  studio_preview_async (document, fc, "out_features", "8", NULL, looked_cb, &looked);
+  studio_document_set_attribute (document, fc, "out_features", "100");
+  g_assert_cmpuint (looked.n, ==, 0);
+  while (looked.n < 2)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpuint (looked.done, ==, 1);
+  g_assert_cmpstr (looked.text, ==, at_once);
+  g_free (looked.text);
+}
+
 static void
 test_number_drag (void)
 {
@@ -545,6 +588,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/editing/copy-annotations", test_copy_annotations);
   g_test_add_func ("/ui/editing/several", test_several);
   g_test_add_func ("/ui/editing/number-drag", test_number_drag);
+  g_test_add_func ("/editing/preview", test_preview);
   g_test_add_func ("/ui/editing/library", test_library);
   return g_test_run ();
 }

@@ -40,7 +40,7 @@ update_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
   GdkModifierType state = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
   LoomElement *e = inspector_element (self);
   const char *written = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
-  g_autofree char *text = NULL, *preview = NULL;
+  g_autofree char *text = NULL;
 
   if (e == NULL || (!drag->dragging && fabs (dx) < THRESHOLD))
     return;
@@ -60,8 +60,7 @@ update_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
   self->updating = TRUE;
   gtk_editable_set_text (GTK_EDITABLE (row->editor), drag->text);
   self->updating = FALSE;
-  preview = studio_document_dup_preview (self->document, self->serial, row->spec.name, drag->text);
-  inspector_set_preview (self, preview);
+  inspector_preview (row, drag->text, NULL);
 }
 
 static void
@@ -70,7 +69,7 @@ end_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
   if (!drag->dragging)
     return;
   drag->dragging = FALSE;
-  inspector_set_preview (drag->row->inspector, NULL);
+  inspector_end_preview (drag->row->inspector);
   inspector_commit (drag->row, drag->text);
 }
 
@@ -80,7 +79,7 @@ cancel_cb (GtkGesture *gesture, GdkEventSequence *sequence, NumberDrag *drag)
   if (!drag->dragging)
     return;
   drag->dragging = FALSE;
-  inspector_set_preview (drag->row->inspector, NULL);
+  inspector_end_preview (drag->row->inspector);
   drag->row->inspector->updating = TRUE;
   inspector_refresh_row (drag->row);
   drag->row->inspector->updating = FALSE;

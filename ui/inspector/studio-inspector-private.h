@@ -16,6 +16,7 @@ struct _StudioInspector
   guint64 serial;           /* of the node that is shown */
   GArray *several;          /* serials of all that a value is written to, the first that one; empty: it alone */
   GtkWidget *preview;       /* what would change; NULL: nothing says it */
+  GCancellable *looking;    /* for what it will say; NULL: nothing is being worked out */
   char *shown;              /* its operator or module: what the rows were built for */
   GPtrArray *rows;          /* InspectorRow */
   GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
@@ -70,8 +71,10 @@ void inspector_drop_typing (InspectorRow *row);
 void inspector_show_result (InspectorRow *row, const char *text);
 /* A drag across the row's field changes its number. */
 void inspector_add_number_drag (InspectorRow *row);
-/* Shows below the fields what would change; NULL: nothing. */
-void inspector_set_preview (StudioInspector *self, const char *text);
+/* Says below the fields, soon, what would change if the row had this value (NULL: none), after what a formula comes to
+ * (shown; NULL: it is none). */
+void inspector_preview (InspectorRow *row, const char *value, const char *shown);
+void inspector_end_preview (StudioInspector *self);
 
 /* A row of the group, with the field that the parameter's type wants. spec's strings must be static or interned. */
 InspectorRow *inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec);

@@ -53,15 +53,6 @@ inspector_commit (InspectorRow *row, const char *value)
     studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
 }
 
-void
-inspector_set_preview (StudioInspector *self, const char *text)
-{
-  if (self->preview == NULL)
-    return;
-  gtk_label_set_text (GTK_LABEL (self->preview), text != NULL ? text : "");
-  gtk_widget_set_visible (self->preview, text != NULL);
-}
-
 /* ---- what is wrong ---------------------------------------------------------------- */
 
 static GtkWidget *

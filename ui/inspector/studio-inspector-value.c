@@ -99,19 +99,12 @@ static gboolean
 preview_cb (gpointer data)
 {
   InspectorRow *row = data;
-  StudioInspector *self = row->inspector;
   g_auto (StudioValue) value = read_entry (row);
-  g_autofree char *change = NULL, *all = NULL;
 
   row->late = 0;
   if (value.text == NULL || !row->pending)
     return G_SOURCE_REMOVE;
-  change = studio_document_dup_preview (self->document, self->serial, row->spec.name,
-                                        value.text[0] != '\0' ? value.text : NULL);
-  all = value.shown != NULL && change != NULL ? g_strdup_printf ("%s\n%s", value.shown, change)
-        : value.shown != NULL                 ? g_strdup (value.shown)
-                                              : g_steal_pointer (&change);
-  inspector_set_preview (self, all);
+  inspector_preview (row, value.text[0] != '\0' ? value.text : NULL, value.shown);
   return G_SOURCE_REMOVE;
 }
 
@@ -120,7 +113,7 @@ end_typing (InspectorRow *row)
 {
   row->pending = FALSE;
   g_clear_handle_id (&row->late, g_source_remove);
-  inspector_set_preview (row->inspector, NULL);
+  inspector_end_preview (row->inspector);
 }
 
 static gboolean
@@ -170,7 +163,7 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
   if (value.text != NULL)
     row->late = g_timeout_add (PAUSE, preview_cb, row);
   else
-    inspector_set_preview (row->inspector, NULL);
+    inspector_end_preview (row->inspector);
 }
 
 /* Enter: the keyboard is done here. A value that is none keeps it. */

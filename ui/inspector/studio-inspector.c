@@ -384,6 +384,7 @@ clear (StudioInspector *self)
   self->name = NULL;
   self->fault = NULL;
   self->preview = NULL;
+  inspector_end_preview (self);
   g_array_set_size (self->several, 0);
   self->options = NULL;
   g_clear_pointer (&self->source, g_free);
@@ -583,7 +584,8 @@ studio_inspector_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->document, self);
   self->updating = TRUE;
   self->serial = 0;
-  self->fault = NULL;
+  self->fault = self->preview = NULL;
+  inspector_end_preview (self);
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
   g_clear_object (&self->document);
