@@ -294,7 +294,9 @@ write_instrs (OnnxPrim *q)
       for (guint k = 0; k < q->n; k++)
         q->instr[k] = loom_program_instr (q->p[k], i);
       const OnnxPrimWriter *writer = find_writer (q->instr[0]->prim);
-      if ((writer == NULL || !writer->write (q)) && !q->w->failed)
+      if (q->instr[0]->prim->bodies != NULL)
+        onnx_refuse (q->w, "it is a loop, and loops are not written as ONNX yet.");
+      else if ((writer == NULL || !writer->write (q)) && !q->w->failed)
         onnx_refuse (q->w, "ONNX has nothing for %s, which it consists of.", q->instr[0]->prim->name);
     }
   for (guint i = 0; i < loom_program_n_outputs (q->p[0]) && !q->w->failed; i++)

@@ -47,7 +47,7 @@ check_memory (Case *c, LoomProgram *p, const char *on)
 
 typedef struct
 {
-  guint n, noisy, nodes, differentiated;
+  guint n, noisy, unbounded, nodes, differentiated;
   GHashTable *operators;
 } Report;
 
@@ -77,6 +77,13 @@ run_case (Case *c, Report *report)
   if (exact == NULL || fast == NULL)
     return;
   truth = case_run_eager (c, exact, "ref");
+  /* A loss that is no number in f64 either (0 to the power of -1): there is nothing to compare. */
+  if (truth == NULL && strstr (c->wrong->str, "is not finite") != NULL)
+    {
+      g_string_truncate (c->wrong, 0);
+      report->unbounded++;
+      return;
+    }
   like = case_run_eager (c, fast, "ref");
   ref = case_run_plan (c, exact, &on_ref);
   got = case_run_plan (c, fast, &on_device);
@@ -154,6 +161,7 @@ test_graphs (void)
   g_assert_cmpuint (wrong, ==, 0);
   /* Graphs in which rounding alone decides prove nothing, so they must be few. */
   g_assert_cmpuint (report.noisy * 20, <=, report.n + 20);
+  g_assert_cmpuint (report.unbounded * 50, <=, report.n + 50);
   for (const LoomOp *const *op = loom_ops (); *op != NULL && first == 0 && last + 1 >= DEFAULT_SEEDS; op++)
     if ((*op)->category != LOOM_CATEGORY_HIDDEN && strcmp ((*op)->name, "dataset") != 0
         && !g_hash_table_contains (report.operators, (*op)->name))

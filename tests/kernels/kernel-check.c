@@ -133,8 +133,8 @@ sample_check (Report *report, const Machine *ref, const Machine *machine, const 
           = g_strdup_printf ("%s %s", loom_dtype_name (real), layout == LOOM_LAYOUT_NHWC ? "nhwc" : "plain");
 
       report->runs++;
-      if (got.status == LOOM_STATUS_UNSUPPORTED && layout == LOOM_LAYOUT_NHWC)
-        g_ptr_array_add (report->declined, g_strdup_printf ("%s (%s)", s->name, how));
+      if (got.status == LOOM_STATUS_UNSUPPORTED && (layout == LOOM_LAYOUT_NHWC || s->joined))
+        g_ptr_array_add (report->declined, g_strdup_printf ("%s (%s)%s", s->name, how, s->joined ? SAMPLE_JOINED : ""));
       else if (got.status != LOOM_STATUS_OK)
         fail (report, "%s (%s): status %d: %s", s->name, how, got.status, got.message.text);
       else

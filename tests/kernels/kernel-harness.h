@@ -77,6 +77,7 @@ typedef struct
   FillRule fill[SAMPLE_MAX_IN];
   double tolerance; /* |a - b| ≤ tolerance·(1 + |b|) */
   gboolean nhwc;    /* rank 4 operands may be NHWC as well */
+  gboolean joined;  /* only a planner makes the call, where the back end has it: one may lack it */
   gboolean mixed;   /* only operands with as many elements as the first take a 16-bit type; statistics stay f32 */
   int in_place;     /* the first so many outputs lie at the inputs alias[o] (optimisers) */
   int alias[SAMPLE_MAX_OUT];
@@ -164,6 +165,9 @@ void report_compare (Report *report, const Sample *s, const Result *got, const R
 
 /* Notes every result whose bits differ. */
 void report_same_bits (Report *report, const Sample *s, const Result *a, const Result *b, const char *how);
+
+/* Behind the name of a declined sample that is `joined`. */
+#define SAMPLE_JOINED " as one call"
 
 /* Runs the sample on the machine with floats of type `real`, in each layout, and compares with the reference in f64.
  * thorough: a second run and runs in place, where the kernel offers that, give the same bits. */

@@ -1,5 +1,5 @@
-/* Where the samples of all primitives come together: one file samples-<family>.c each. GRADLOOM_SAMPLES=PRIMITIVE asks for
- * those of one alone. */
+/* Where the samples of all primitives come together: one file samples-<family>.c each. GRADLOOM_SAMPLES=PRIMITIVE asks
+ * for those of one alone. */
 #include "tests/kernels/kernel-harness.h"
 
 #include <string.h>

@@ -114,7 +114,8 @@ require_samples (GPtrArray *all)
     }
 }
 
-/* The gate of an update that is let through, and of one that is not and need not; a fault is tested by what runs say. */
+/* The gate of an update that is let through, and of one that is not and need not; a fault is tested by what runs say.
+ */
 static void
 gate_samples (GPtrArray *all)
 {

@@ -86,6 +86,7 @@ logged_samples (GPtrArray *all)
       gboolean undo = variant >= 2;
       Sample *s = sample_add (all, undo ? "undo_step" : "sgd_step_logged", 1e-5, "%d", variant & 1);
 
+      s->joined = TRUE;
       if (undo)
         s->attrs.undo = (LoomUndoAttrs){ n };
       else

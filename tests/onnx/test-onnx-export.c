@@ -23,6 +23,9 @@ typedef struct
 
 static Refusal refused[] = {
   { "gradient *", "it differentiates" },
+  { "rnn *", "it is a loop" },
+  { "lstm *", "it is a loop" },
+  { "gru *", "it is a loop" },
   { "scatter *reduce=amax*", "operator set 18" },
   { "scatter *reduce=amin*", "operator set 18" },
   { "scatter_nd *reduction=max*", "operator set 18" },

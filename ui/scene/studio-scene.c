@@ -365,9 +365,8 @@ add_links (Build *build, const LoomElement *scope)
   scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
 }
 
-/* The card that stands for a node of the net: the node itself, or the module instance that it is in; NULL when the path
- * leads elsewhere. */
-/* The card that owns a path, as studio_item_owns() has it, by hash: a net asks for thousands. */
+/* The card that stands for a node of the net: the node itself, or the module instance that it is in, as
+ * studio_item_owns() has it, but by hash, since a net asks for thousands; NULL when the path leads elsewhere. */
 static StudioItem *
 item_of_path (const Build *build, const char *scope_path, const char *path)
 {
