@@ -130,7 +130,7 @@ check_program (Check *c, LoomProgram *program, gboolean strict)
                        train != NULL ? "device" : NULL, "%s%s", train != NULL ? "<train>: " : "", error->message);
       return FALSE;
     }
-  if (plan && c->memory != NULL)
+  if (plan != NULL && c->memory != NULL)
     add_plan (c->memory, c->counted, plan);
   return TRUE;
 }

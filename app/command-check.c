@@ -201,7 +201,7 @@ check_data (const LoomGraph *graph, const LoomNet *net, const LoomTrainSpec *spe
       = spec->dataset_node < 0 ? NULL
                                : loom_net_open_dataset (net, spec->dataset_node, loom_graph_get_folder (graph), NULL);
 
-  if (dataset)
+  if (dataset != NULL)
     loom_net_check_classes (net, &spec->loss, spec->dataset_node, dataset, faults);
 }
 
@@ -241,7 +241,7 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (LoomTrainSpec) spec = NULL;
   if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) != NULL)
     spec = loom_train_spec_new (graph, net, faults);
-  if (spec && loom_faults_count (faults) == 0)
+  if (spec != NULL && loom_faults_count (faults) == 0)
     check_data (graph, net, spec, faults);
   g_ptr_array_unref (loom_lessons_new (graph, faults));
   g_ptr_array_unref (loom_slides_new (graph, faults));
@@ -250,19 +250,19 @@ run_check (const Command *command, int argc, char **argv)
     return 1;
 
   LoomBinding binding = { 0 };
-  gint64 batch = batch_size ? batch_size : gradcheck ? 3 : spec ? spec->batch_size : 1;
+  gint64 batch = batch_size ? batch_size : gradcheck ? 3 : spec != NULL ? spec->batch_size : 1;
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
   g_autoptr (GPtrArray) points = gradcheck ? check_points_read (net, in, &binding, &error) : NULL;
-  if (error)
+  if (error != NULL)
     {
       fprintf (stderr, "gradloom check: %s\n", error->message);
       return 1;
     }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
   /* Faults that only the whole step shows: that nothing is left to train, or that state is given two values. */
-  g_autoptr (LoomStep) step = spec && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
-  if (error)
+  g_autoptr (LoomStep) step = spec != NULL && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
+  if (error != NULL)
     {
       loom_faults_add (faults, error->code,
                        loom_element_line (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN)), NULL, NULL,
@@ -276,7 +276,7 @@ run_check (const Command *command, int argc, char **argv)
   g_auto (CheckMemory) memory = { 0 };
   g_autoptr (LoomFaults) device_faults = loom_faults_new ();
   loom_faults_set_file (device_faults, loom_graph_get_file (graph));
-  const char *on = device != NULL ? device : spec ? spec->device : "cpu";
+  const char *on = device != NULL ? device : spec != NULL ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);
   /* What another machine would copy can be said here, too. */

@@ -226,7 +226,7 @@ run_eval (const Command *command, int argc, char **argv)
     g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no such run or graph: “%s”.", argv[1]);
   else
     graph = command_read_graph (argv[1], &error);
-  if (graph && !command_run_weights (argv[1], &weights, &error))
+  if (graph != NULL && !command_run_weights (argv[1], &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (graph == NULL)
     return command_fail (command, g_steal_pointer (&error));

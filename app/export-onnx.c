@@ -14,7 +14,7 @@ read_weights (ExportJob *job, GError **error)
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (job->graph, net, train_faults);
   g_autoptr (LoomProgram) program = loom_program_new ();
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
-  guint64 seed = job->seed >= 0 ? (guint64)job->seed : spec ? spec->seed : 0;
+  guint64 seed = job->seed >= 0 ? (guint64)job->seed : spec != NULL ? spec->seed : 0;
   g_autoptr (LoomState) state = loom_state_new (devices, "cpu", seed);
   g_autoptr (GHashTable) weights
       = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);

@@ -50,10 +50,10 @@ run_open_graph (Run *r, const char *path, GError **error)
     return FALSE;
 
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (r->graph, r->symbolic, train_faults);
-  r->seed_value = r->seed >= 0 ? (guint64)r->seed : spec ? spec->seed : 0;
-  r->batch_size = spec ? spec->batch_size : 64;
-  r->direct = spec && spec->direct;
-  r->tf32 = spec && spec->tf32;
+  r->seed_value = r->seed >= 0 ? (guint64)r->seed : spec != NULL ? spec->seed : 0;
+  r->batch_size = spec != NULL ? spec->batch_size : 64;
+  r->direct = spec != NULL && spec->direct;
+  r->tf32 = spec != NULL && spec->tf32;
 
   for (guint i = 0; i < r->ins->len; i++)
     {

@@ -229,7 +229,7 @@ add_gradient (Run *r, GPtrArray *tensors, const char *name, LoomDType dtype, int
     if (g_str_equal (((LoomNamedTensor *)tensors->pdata[i])->name, name))
       return TRUE;
   t = get_output (r, "grad", name, &local);
-  if (local)
+  if (local != NULL)
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;

@@ -280,7 +280,7 @@ do_job (WorkerRunner *runner, Job *job)
   else if (end == LOOM_TRAINER_FAILED)
     fail (runner, job, trainer, error);
   else
-    worker_outbox_state (runner->outbox, "stopped", error ? error->message : NULL);
+    worker_outbox_state (runner->outbox, "stopped", error != NULL ? error->message : NULL);
 }
 
 static gpointer
@@ -520,7 +520,7 @@ view_job (gpointer data, gpointer user_data)
     g_dbus_method_invocation_return_value (job->invocation, answer);
   else
     g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
-                                                   error ? error->message : "There is no such value.");
+                                                   error != NULL ? error->message : "There is no such value.");
   g_clear_pointer (&job->shape, g_variant_unref);
   g_clear_pointer (&job->samples, g_variant_unref);
   g_free (job->port);

@@ -323,7 +323,7 @@ onnx_write_lowered (OnnxWrite *w)
           break;
         }
       g_autoptr (LoomProgram) p = lower (w, k);
-      if (p && !has_writers (p))
+      if (p != NULL && !has_writers (p))
         {
           g_autoptr (GError) error = NULL;
           q.p[k] = loom_program_expand (p, &error);

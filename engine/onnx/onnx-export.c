@@ -235,9 +235,9 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     }
   if (sources->len > 0)
     return;
-  if (spec && loom_net_find_prediction (self->net, &spec->loss, &source))
+  if (spec != NULL && loom_net_find_prediction (self->net, &spec->loss, &source))
     g_array_append_val (sources, source);
-  else if (spec && spec->metrics->len > 0)
+  else if (spec != NULL && spec->metrics->len > 0)
     g_array_append_val (sources, ((LoomMetricSpec *)spec->metrics->pdata[0])->input);
   if (sources->len > 0)
     return;

@@ -152,8 +152,8 @@ fold_constant_of_shape (const Fold *f)
     return NULL;
   for (gint64 i = 0; i < f->in[0]->count; i++)
     dims[i] = onnx_tensor_int (f->in[0], i);
-  LoomTensor *t = fold_make (value ? value->dtype : LOOM_F32, (int)f->in[0]->count, dims);
-  for (gint64 i = 0; t != NULL && value && i < t->count; i++)
+  LoomTensor *t = fold_make (value != NULL ? value->dtype : LOOM_F32, (int)f->in[0]->count, dims);
+  for (gint64 i = 0; t != NULL && value != NULL && i < t->count; i++)
     fold_copy_element (t, i, value, 0);
   return t;
 }

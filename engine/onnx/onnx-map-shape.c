@@ -377,14 +377,14 @@ map_constant_of_shape (OnnxCtx *c)
   gboolean present;
   guint n = onnx_sizes (c, "input", 0, dims, LOOM_SHAPE_MAX_RANK, &present);
   LoomShape shape = { .rank = (int)n };
-  LoomDType dtype = t ? t->dtype == LOOM_F64 ? LOOM_F32 : t->dtype : LOOM_F32;
+  LoomDType dtype = t != NULL ? t->dtype == LOOM_F64 ? LOOM_F32 : t->dtype : LOOM_F32;
 
   for (guint i = 0; i < n; i++)
     shape.dim[i] = onnx_size (c, dims[i]);
   onnx_out (c, 0,
             onnx_emit (c, "constant", 0, NULL, "value",
-                       onnx_number (c, t && t->count == 1 ? loom_tensor_get (t, 0) : 0), "shape", onnx_dims (c, &shape),
-                       "dtype", loom_dtype_name (dtype), NULL));
+                       onnx_number (c, t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : 0), "shape",
+                       onnx_dims (c, &shape), "dtype", loom_dtype_name (dtype), NULL));
 }
 
 /* A longer axis is cut at both sides, a shorter one padded at both. */

@@ -168,9 +168,9 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   take_costs (self, options->costs_of);
   self->device = g_strdup (options->device != NULL ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
-  self->seed = spec ? spec->seed : 0;
-  self->direct = spec && spec->direct;
-  self->tf32 = spec && spec->tf32;
+  self->seed = spec != NULL ? spec->seed : 0;
+  self->direct = spec != NULL && spec->direct;
+  self->tf32 = spec != NULL && spec->tf32;
   return loom_devices_get (self->devices, self->device, error) != NULL ? g_steal_pointer (&self) : NULL;
 }
 

@@ -81,7 +81,7 @@ count_new (LoomSizes *self, const LoomBinding *binding, GError **error)
     return count;
   count->symbol = loom_net_node (net, node)->own_symbol;
   g_autoptr (LoomProgram) program = loom_lower_size (net, &self->options, node, &size, error);
-  if (program)
+  if (program != NULL)
     {
       loom_program_output (program, "size", size);
       LoomPlan *plan = loom_plan_new (program, self->devices, &self->plan, error);

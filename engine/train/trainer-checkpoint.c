@@ -33,7 +33,7 @@ remove_folder (const char *path)
   g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
   const char *name;
 
-  while (dir && (name = g_dir_read_name (dir)))
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       g_autofree char *file = g_build_filename (path, name, NULL);
       g_unlink (file);
@@ -56,7 +56,7 @@ list_steps (const char *checkpoints, gboolean clean)
   g_autoptr (GDir) dir = g_dir_open (checkpoints, 0, NULL);
   const char *name;
 
-  while (dir && (name = g_dir_read_name (dir)))
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       char *end;
       gint64 step = g_ascii_strtoll (name, &end, 10);

@@ -76,7 +76,7 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
           return TRUE;
         }
     }
-  if (local)
+  if (local != NULL)
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;

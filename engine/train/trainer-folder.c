@@ -187,7 +187,7 @@ check_free (const char *folder, GError **error)
                    folder, folder);
       return FALSE;
     }
-  while (dir && (name = g_dir_read_name (dir)))
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     if (!is_own (name))
       {
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
