@@ -279,7 +279,7 @@ run_check (const Command *command, int argc, char **argv)
   const char *on = device != NULL ? device : spec != NULL ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);
-  /* What another machine would copy can be said here, too. */
+  /* The copies of another machine can be told here, too. */
   if (!good)
     {
       check_copies_print (bound, on, spec != NULL, json);

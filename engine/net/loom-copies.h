@@ -24,7 +24,7 @@ const char *loom_net_device (const LoomNet *net, guint node, const char *device)
 /* Every reading across devices, in the order of readers (transfer full), an array of LoomCopy. device: of nodes
  * that name none. binding: what the net's symbols stand for in `bytes`; NULL: as the net has them. */
 GArray *loom_net_copies_new (const LoomNet *net, const char *device, const LoomBinding *binding);
-/* What is copied in a step, the gradients coming back in training among it. */
+/* Returns the bytes that a step copies, in training with the gradients that come back. */
 double loom_net_copy_bytes (const GArray *copies, gboolean training);
 
 G_END_DECLS

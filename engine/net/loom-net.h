@@ -114,7 +114,7 @@ const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path,
 gboolean loom_net_source_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port,
                              LoomNetSource *source);
 
-/* What the dimensions of tensors are called: B the batch, T time; C, D, H, W and L where a layer that reads or makes
+/* The names of a tensor's dimensions: B the batch, T time; C, D, H, W and L where a layer that reads or makes
  * the tensor says so (LoomPortSpec.axes), carried on by layers that keep the shape. */
 typedef struct
 {

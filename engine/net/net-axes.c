@@ -1,4 +1,4 @@
-/* What the dimensions of tensors are called.
+/* The names of tensors' dimensions.
  *
  * A layer over images fixes the names of its input's and output's dimensions (LoomPortSpec.axes), a symbol is its own
  * name, and what keeps a shape keeps its names. Names go forward along the wires, and then backward to what such a

@@ -1,9 +1,9 @@
 /* Which of the faults that inference found is the root of others.
  *
- * What has no type because of a fault before it complains of nothing, so nearly every list has roots alone. Advice is
- * different: a layer that is advised gives its output all the same. A linear layer over images, for lack of a flatten,
- * makes the next one an equal case, and in the end a loss that cannot compare images with classes. There the first
- * layer is to blame, and the others follow. */
+ * A node that has no type because of a fault before it complains of nothing, so nearly every list has roots alone.
+ * Advice is different: a layer that is advised gives its output all the same. A linear layer over images, for lack of a
+ * flatten, makes the next one an equal case, and in the end a loss that cannot compare images with classes. There the
+ * first layer is to blame, and the others follow. */
 #include "engine/net/net-private.h"
 
 #define MOST_ADVICE 64u /* a graph with more of it than this is read from the first one on, anyway */

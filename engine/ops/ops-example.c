@@ -91,7 +91,7 @@ written_graph (const LoomOp *op)
   return graph;
 }
 
-/* What has no inputs (random numbers, a constant) is shown by where its numbers go. */
+/* An operator without inputs (random numbers, a constant) is shown by where its numbers go. */
 static void
 add_result (LoomGraph *graph, const LoomOp *op)
 {

@@ -56,7 +56,7 @@ typedef struct
   void **all_buffers;
   gsize once, arena; /* offsets in scratch */
   char *name;
-  /* What fixed addresses were made for. */
+  /* The memory and the site that fixed addresses were made for. */
   char *scratch;
   gint64 site;
 } Body;
@@ -243,7 +243,7 @@ set_address (Place *p, void *address)
     *(void **)g_ptr_array_index (p->patch, i) = address;
 }
 
-/* What stays the same from step to step, where the loop's memory stays where it is. */
+/* Sets the addresses that stay the same from step to step as long as the loop's memory stays where it is. */
 static LoomStatus
 fix_addresses (Body *b, char *scratch, LoomMessage *message)
 {

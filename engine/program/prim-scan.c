@@ -1,7 +1,7 @@
 /* The loop over a body: recurrent layers, and `scan` of a graph. Its gradient is in scan-gradient.c. */
 #include "engine/program/scan-private.h"
 
-/* What the body has for input i, and a row or the whole of the operand. */
+/* Whether the operand, or a row of it for a sequence, is of the type and shape that the body has for input i. */
 static gboolean
 check_operand (const LoomScanAttrs *a, guint i, const LoomTensorDesc *have, char **why)
 {

@@ -222,8 +222,8 @@ is_free (const LoomProgram *p, const LoomInstr *instr)
              && value_desc (p, instr->in[0])->dtype == value_desc (p, instr->out[0])->dtype);
 }
 
-/* What the results need of the body, from the last instruction to the first: an instruction of the gradients needs its
- * operands, one of the body is kept in its place, unless all of it is computed again. */
+/* Finds the values of the body that the results need, from the last instruction to the first: an instruction of the
+ * gradients needs its operands, one of the body is kept in its place, unless all of it is computed again. */
 static void
 find_kept (Scan *s)
 {

@@ -1,9 +1,9 @@
 /* Layers of a tree of names, chained scope by scope.
  *
- * What flows has a form: so many channels or features, and how many sizes behind them. A part of names that holds
- * others becomes a module, whose starts and ends are its ports; so one way of chaining serves a layer and a module. An
- * end is wired to a start of the part behind it where their forms fit, then to any other start that fits; a module's
- * starts of one form share an input, as branches do. */
+ * A tensor that flows has a form: so many channels or features, and how many sizes behind them. A part of names that
+ * holds others becomes a module, whose starts and ends are its ports; so one way of chaining serves a layer and a
+ * module. An end is wired to a start of the part behind it where their forms fit, then to any other start that fits; a
+ * module's starts of one form share an input, as branches do. */
 #include "engine/template/loom-skeleton.h"
 
 #include <string.h>
@@ -424,7 +424,7 @@ make_ports (Level *level, GArray *starts, GArray *ends)
     }
 }
 
-/* What comes from outside: the sizes that the file does not tell are symbols. */
+/* The inputs from outside: the sizes that the file does not tell are symbols. */
 static void
 make_inputs (Level *level)
 {

@@ -1,4 +1,4 @@
-/* What the files of a skeleton share: tensors of a state_dict as a tree of names, and guesses of layers. */
+/* Shared by the files of a skeleton: tensors of a state_dict as a tree of names, and guesses of layers. */
 #pragma once
 
 #include "engine/core/loom-tensor.h"

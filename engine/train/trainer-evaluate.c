@@ -54,7 +54,7 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
   if (t->eval_loader[split] == NULL)
     return FALSE;
   loom_loader_start (t->eval_loader[split], 0, 0);
-  while ((batch = loom_loader_next (t->eval_loader[split], &local)))
+  while ((batch = loom_loader_next (t->eval_loader[split], &local)) != NULL)
     {
       TrainerPlan *plan = trainer_plan_get (t, batch->n, FALSE, error);
       if (plan == NULL)

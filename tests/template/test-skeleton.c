@@ -235,7 +235,7 @@ test_nothing (void)
   g_assert_nonnull (strstr (error->message, "No layer can be guessed from this file: “pos”"));
 }
 
-/* What fits is counted, and each of the others is named. */
+/* Tensors that fit are counted, and each of the others is named. */
 static void
 test_match (void)
 {

@@ -266,7 +266,7 @@ test_format (void)
   g_assert_cmpstr (count, ==, "61,706");
 }
 
-/* What a locale says in its own encoding is shown in ours, whatever bytes it has. */
+/* A locale's separators in its own encoding are shown in ours, whatever bytes they have. */
 static void
 test_separators (void)
 {

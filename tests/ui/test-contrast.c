@@ -155,7 +155,7 @@ look (GtkWidget *window, const char *where)
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
-/* What a run shows, without a worker. */
+/* Gives the run its points and its progress without a worker. */
 static void
 feed (StudioRun *run)
 {

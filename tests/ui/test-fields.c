@@ -1,4 +1,4 @@
-/* What is wrong with a value stands under its field, and a screen reader says it with the field. */
+/* The fault of a value stands under its field, and a screen reader says it with the field. */
 #include <adwaita.h>
 
 #include "tests/ui/document-test.h"
@@ -72,7 +72,7 @@ test_fields (void)
   settle ();
   row = find_row (inspector, "out_features");
   g_assert_true (gtk_widget_get_visible (row->message));
-  /* What is still to do is not red. */
+  /* A value that is still to be set is not red. */
   g_assert_false (gtk_widget_has_css_class (row->row, "error"));
   g_object_unref (inspector);
 }

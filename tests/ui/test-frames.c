@@ -122,7 +122,7 @@ test_card (void)
   g_assert_cmpfloat (card (document)->costs.parameters, ==, 8 * 4 + 4);
   for (guint l = 0; l < scene->n_links; l++)
     g_assert_true (scene->link[l].typed);
-  /* What is computed is another matter. */
+  /* The nodes that are computed are another matter. */
   g_assert_cmpuint (loom_net_n_nodes (studio_document_get_net (document)), ==, 5);
   g_assert_true (studio_document_fold_selection (document));
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Expand Hidden layer");

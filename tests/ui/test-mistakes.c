@@ -248,7 +248,7 @@ cards_of (const StudioScene *scene, StudioTone tone)
   return g_string_free (s, FALSE);
 }
 
-/* What has no type says why: by a sentence of its own, or by the card that it waits for. */
+/* A card without a type says why: by a sentence of its own, or by the card that it waits for. */
 static void
 check_quiet (const StudioScene *scene)
 {

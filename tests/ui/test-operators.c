@@ -83,7 +83,7 @@ test_page (void)
     }
 }
 
-/* What the page of one operator says of a parameter, and where its formula comes from. */
+/* The page of one operator says what a parameter takes, and where its formula comes from. */
 static void
 test_facts (void)
 {

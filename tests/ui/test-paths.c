@@ -1,4 +1,4 @@
-/* What a lecture's slides, pins and pages name follows when nodes are grouped, put apart and renamed. No display. */
+/* The names in a lecture's slides, pins and pages follow when nodes are grouped, put apart and renamed. No display. */
 #include <string.h>
 
 #include "tests/ui/document-test.h"
@@ -145,7 +145,7 @@ test_ungroup (void)
   g_assert_cmpstr (slide (document, "within", "pins"), ==, "act_2 grad:head");
   g_assert_cmpstr (slide (document, "box", "spotlight"), ==, "fc fc_2 act act_2");
   assert_has (document, "<page spotlight=\"x fc fc_2 act act_2\">");
-  /* What the slide shows lies where its cards do: 40 to the right of its edge, as before. */
+  /* The slide's part of the canvas lies where its cards do: 40 to the right of its edge, as before. */
   scene = studio_document_get_scene (document);
   x = scene->item[studio_scene_find_id (scene, "fc")].x;
   left = g_ascii_strtod (slide (document, "within", "x"), NULL);

@@ -199,7 +199,7 @@ test_weights (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-/* What are no weights is said in one sentence, and nothing opens. */
+/* A file that holds no weights is named in one sentence, and nothing opens. */
 static void
 test_no_weights (void)
 {

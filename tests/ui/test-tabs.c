@@ -302,7 +302,7 @@ test_typed (void)
   drop_window (window);
 }
 
-/* What a press on a button does: an answer, and the dialog goes. */
+/* Does the same as a press on a button: an answer, and the dialog goes. */
 static void
 answer (GtkWindow *dialog, const char *response)
 {

@@ -1,4 +1,5 @@
-/* What wires say of their tensors: names of dimensions, patterns of types and their legend, copies between devices. */
+/* The labels of wires about their tensors: names of dimensions, patterns of types and their legend, copies between
+ * devices. */
 #include "ui/drawing/draw-types.h"
 #include "ui/drawing/studio-export.h"
 #include "ui/scene/studio-copies.h"
@@ -92,7 +93,7 @@ test_names (void)
   g_assert_cmpstr (link_to (inner.scene, "act")->label, ==, "B × C=32 × H=14 × W=14");
 }
 
-/* What a convolution reads is an image; symbols of the graph are names, and products of them are none. */
+/* The input of a convolution is an image; symbols of the graph are names, and products of them are none. */
 static void
 test_names_backward (void)
 {

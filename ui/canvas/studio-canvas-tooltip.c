@@ -70,7 +70,7 @@ add_device (GString *markup, const StudioItem *item)
   add_line (markup, line);
 }
 
-/* What the run says of the card, in figures of one width. */
+/* Adds the run's numbers of the card, in figures of one width. */
 static void
 add_numbers (GString *markup, StudioCanvas *self, const StudioItem *item)
 {

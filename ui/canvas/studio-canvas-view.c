@@ -70,7 +70,7 @@ fit (StudioCanvas *self, const StudioRect *bounds, const StudioRect *start)
   double before = self->view.zoom, most;
   StudioView view = self->view;
 
-  /* What is presented is written larger on the same cards: all of it at once is worth more than still larger text. */
+  /* A presented graph is written larger on the same cards: all of it at once is worth more than still larger text. */
   if (start != NULL)
     studio_view_fit_from (&view, bounds, start,
                           studio_geometry_readable_zoom (self->presentation ? larger / PRESENTED : larger));

@@ -1,4 +1,4 @@
-/* What finders of remedies share. */
+/* Shared by the finders of remedies. */
 #pragma once
 
 #include "ui/document/studio-mend.h"

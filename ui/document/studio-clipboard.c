@@ -95,7 +95,7 @@ studio_clipboard_copy (StudioDocument *document)
 
   if (studio_scene_n_frames (studio_document_get_scene (document)) == 0 || !studio_document_selects_frame (document))
     return copy_selected (document);
-  /* What a collapsed frame stands for is copied with the frame, which is closed again at once. */
+  /* The nodes that a collapsed frame stands for are copied with the frame, which is closed again at once. */
   before = g_memdup2 (document->selection->data, n * sizeof (guint64));
   studio_document_begin (document, _ ("Copy"));
   g_ptr_array_unref (studio_document_open_selected (document));

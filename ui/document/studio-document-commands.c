@@ -346,7 +346,7 @@ rename_listed (StudioDocument *self, LoomElement *frame, const char *old, const 
     studio_document_put (self, frame, "collapsed", now);
 }
 
-/* What names nodes of one scope by their ids: wires and layout, and pins in the view of a module. */
+/* Renames a node in the elements that name nodes of one scope by their ids: wires, layout, pins in a module's view. */
 static void
 rename_in (StudioDocument *self, LoomElement *parent, const char *old, const char *id)
 {

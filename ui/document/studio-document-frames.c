@@ -130,7 +130,7 @@ is_taken (const StudioScene *scene, guint box, const StudioRect *border)
   return FALSE;
 }
 
-/* What stands behind the card, in either direction, moves on by as much as the frame is larger than the card. */
+/* The cards behind the card, in either direction, move on by as much as the frame is larger than the card. */
 static void
 make_room (StudioDocument *self, const StudioScene *scene, guint box, const StudioRect *border)
 {

@@ -576,7 +576,7 @@ studio_document_group_selection (StudioDocument *self, const char *name, GError 
 {
   if (studio_scene_n_frames (studio_document_get_scene (self)) == 0 || !studio_document_selects_frame (self))
     return group_selected (self, name, error);
-  /* What a collapsed frame stands for comes into the module, with the frame open around it. */
+  /* The nodes that a collapsed frame stands for come into the module, with the frame open around it. */
   studio_document_begin (self, _ ("Group a frame into a module"));
   g_ptr_array_unref (studio_document_open_selected (self));
   if (group_selected (self, name, error))

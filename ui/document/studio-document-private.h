@@ -147,7 +147,7 @@ char *studio_document_output_text (const StudioItem *item, guint port);
 typedef gboolean (*StudioPathStep) (const LoomElement *node, const char *const *parts, GString *s, guint *used,
                                     gpointer data);
 
-/* What the path of a scope leads to. */
+/* The place that the path of a scope leads to. */
 typedef struct
 {
   const LoomElement *scope;    /* the graph's root or a module; NULL: there is no such scope */

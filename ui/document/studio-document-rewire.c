@@ -281,7 +281,7 @@ dissolve_selected (StudioDocument *self)
 void
 studio_document_dissolve_selection (StudioDocument *self)
 {
-  /* What a collapsed frame stands for is dissolved like any other cards. */
+  /* The nodes that a collapsed frame stands for are dissolved like any other cards. */
   if (studio_scene_n_frames (studio_document_get_scene (self)) > 0 && studio_document_selects_frame (self))
     {
       studio_document_begin (self, _ ("Dissolve a frame"));

@@ -72,7 +72,7 @@ judge_training (StudioDocument *self, LoomFaults *faults)
   spec = loom_train_spec_new (self->graph, self->net, faults);
   if (spec == NULL)
     return;
-  /* What is known of the data without reading them. */
+  /* Checks that need no reading of the data. */
   loom_net_check_classes (self->net, &spec->loss, spec->dataset_node, NULL, faults);
   if (spec->weights != NULL && folder != NULL)
     {

@@ -23,7 +23,7 @@ void studio_journal_append (StudioJournal *self, const char *line);
 void studio_journal_commit (StudioJournal *self, const char *name);
 /* The user's file now holds all of it. */
 void studio_journal_saved (StudioJournal *self, const char *path);
-/* What the user's file holds now, by its digest: who recovers tells by it whether others have written it since. */
+/* Notes the digest of the user's file as it is now: who recovers tells by it whether others have written it since. */
 void studio_journal_note_file (StudioJournal *self, const char *digest);
 void studio_journal_sync (StudioJournal *self);    /* now, for tests and for closing */
 void studio_journal_abandon (StudioJournal *self); /* keeps the file, as a crash would */

@@ -361,7 +361,7 @@ meet (MendPatient *patient)
   return TRUE;
 }
 
-/* What is wrong within a module: a value that can be set from without, else the way to it, where it is seen. */
+/* For a fault within a module: a value that can be set from without, else the way to the place where it is seen. */
 static void
 try_within (const MendPatient *patient)
 {

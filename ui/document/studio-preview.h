@@ -1,5 +1,5 @@
-/* What would change if a node had another value, worked out on a thread. studio_document_dup_preview() says the same at
- * once. */
+/* The changes that another value of a node would make, worked out on a thread. studio_document_dup_preview() says the
+ * same at once. */
 #pragma once
 
 #include <gio/gio.h>

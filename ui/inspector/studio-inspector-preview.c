@@ -1,4 +1,4 @@
-/* What would change if the value that is typed or dragged were set. Only the newest is worked out: another value, the
+/* The changes that the value that is typed or dragged would make. Only the newest is worked out: another value, the
  * end of typing and another selection cancel the one before. */
 #include "ui/document/studio-preview.h"
 #include "ui/inspector/studio-inspector-private.h"

@@ -107,7 +107,7 @@ inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *message, co
                                   -1);
 }
 
-/* What the engine says of the attribute of a card; NULL: nothing. */
+/* Returns the engine's fault of the attribute of a card; NULL: none. */
 static const LoomFault *
 find_fault (StudioInspector *self, const char *path, const char *attribute)
 {

@@ -16,7 +16,7 @@ unparent_idle (gpointer popover)
   return G_SOURCE_REMOVE;
 }
 
-/* What was chosen is still to be done when it closes. */
+/* The chosen action is still to be done when the popover closes. */
 static void
 closed_cb (GtkPopover *popover, gpointer data)
 {

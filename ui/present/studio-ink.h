@@ -43,8 +43,8 @@ typedef struct
   double x, y, width, height;
 } StudioInkArea;
 
-/* What of a stroke is seen, in whole pixels of a view of width × height whose upper left corner is at (x, y) of the
- * canvas: however far one zooms in, no more is drawn than the view. FALSE: nothing of it is. */
+/* The part of a stroke that is seen, in whole pixels of a view of width × height whose upper left corner is at (x, y)
+ * of the canvas: however far one zooms in, no more is drawn than the view. FALSE: nothing of it is. */
 gboolean studio_stroke_seen (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
                              StudioInkArea *seen);
 

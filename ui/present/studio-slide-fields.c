@@ -251,7 +251,7 @@ append_button (StudioSlideFields *self, GtkWidget *box, const char *words, GCall
   return button;
 }
 
-/* What one does in a field, until one goes to another, is one step of undo. */
+/* All edits in a field, until one goes to another, are one step of undo. */
 static void
 watch_visits (StudioSlideFields *self, GtkWidget *field)
 {

@@ -66,7 +66,7 @@ forget (StudioHover *self)
 
 /* ---- answers --------------------------------------------------------------------------- */
 
-/* What was not answered has no name. */
+/* Returns a tensor without a name where there was no answer. */
 static StudioWorkedTensor
 read_answer (const Answer *answer)
 {
@@ -152,7 +152,7 @@ ask (StudioHover *self, LoomBusWorker1 *proxy, guint place, const char *name, co
                                       NULL, answer_cb, question);
 }
 
-/* What comes in at an input: a port of another node, or a weight; NULL: nothing (transfer full). */
+/* Returns the source of an input: a port of another node, or a weight; NULL: nothing (transfer full). */
 static char *
 dup_tensor_of (const LoomNet *net, guint node, guint input)
 {

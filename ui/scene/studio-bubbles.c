@@ -6,7 +6,7 @@
 
 #define MOST_LINES 5
 #define LETTER     6.5
-/* What a wide bubble is wider by: it reaches to the next card of the usual grid, and no further. */
+/* The width that a wide bubble has more: it reaches to the next card of the usual grid, and no further. */
 #define WIDER 56.0
 
 static double

@@ -1,5 +1,5 @@
-/* What a file of weights holds, how it fits a graph, and the skeleton of a graph for it: read on a thread, for a file
- * may be on a slow disk. */
+/* The tensors of a file of weights, how they fit a graph, and the skeleton of a graph for it: read on a thread, for a
+ * file may be on a slow disk. */
 #pragma once
 
 #include <gio/gio.h>

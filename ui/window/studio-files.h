@@ -14,7 +14,7 @@ void studio_files_remember (const char *path);
 GList *studio_files_recent (void);
 /* The recent graphs, for a menu; each runs "win.open-recent". */
 GMenuModel *studio_files_recent_menu (void);
-/* What a file is to Studio, by the end of its name; a graph may have any name. */
+/* The kind of a file to Studio, by the end of its name; a graph may have any name. */
 typedef enum
 {
   STUDIO_FILE_GRAPH,

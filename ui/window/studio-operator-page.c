@@ -15,7 +15,7 @@
 #define PYTORCH "https://pytorch.org/docs/stable/generated/"
 #define ARXIV   "arXiv:"
 
-/* What a picture of an example is at most; a smaller example keeps the size of its cards. */
+/* The size of an example's picture at most; a smaller example keeps the size of its cards. */
 #define PICTURE_WIDTH  560.0
 #define PICTURE_HEIGHT 240.0
 #define PICTURE_MARGIN 24.0

@@ -1,4 +1,4 @@
-/* What a page does with the documentation of operators: shows that of the selected layer, and inserts its example. */
+/* Actions of a page on the documentation of operators: shows that of the selected layer, and inserts its example. */
 #include <glib/gi18n.h>
 
 #include "ui/document/studio-example.h"

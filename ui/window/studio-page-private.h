@@ -84,7 +84,7 @@ void studio_page_changed (StudioPage *self); /* the signal */
 GtkWindow *studio_page_get_window (StudioPage *self);
 
 /* ---- commands (-commands.c, -actions.c) ---- */
-/* What runs a command, and how lists of actions, menus and the window of shortcuts show it. What has no title is not
+/* A command, and how lists of actions, menus and the window of shortcuts show it. A command without a title is not
  * offered by itself: it wants a parameter, or is for tests. */
 typedef struct
 {

@@ -55,7 +55,7 @@ types_cb (GSimpleAction *action, GVariant *state, gpointer data)
   studio_settings_set_boolean ("types", on);
 }
 
-/* What wires say of their tensors. */
+/* Actions for the labels of wires about their tensors. */
 static void
 install_tensors (StudioPage *self)
 {

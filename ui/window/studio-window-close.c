@@ -213,7 +213,7 @@ list_documents (Closing *closing, AdwMessageDialog *dialog, GPtrArray *edited)
   adw_message_dialog_set_extra_child (dialog, window);
 }
 
-/* What would be lost, and what will become of the runs. */
+/* Says which edits would be lost, and what will become of the runs. */
 static char *
 dup_body (GPtrArray *edited, GPtrArray *live)
 {
