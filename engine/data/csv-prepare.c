@@ -28,7 +28,7 @@ loom_csv_missing (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
 }
 
 static Figures
-look_at (const LoomDataset *self, const float *x, gint64 features, gint64 column)
+measure_column (const LoomDataset *self, const float *x, gint64 features, gint64 column)
 {
   Figures f = { 0, 0, INFINITY, -INFINITY };
   const guint32 *rows;
@@ -86,7 +86,7 @@ loom_csv_prepare (LoomDataset *self, const LoomDatasetClass *klass, const LoomDa
   self->feature_scale = normalize != NONE ? g_new0 (float, features) : NULL;
   for (gint64 k = 0; k < features; k++)
     {
-      const Figures f = look_at (self, x->data, features, k);
+      const Figures f = measure_column (self, x->data, features, k);
       const double range = normalize == MINMAX ? f.most - f.least : f.deviation;
 
       if (fills)

@@ -215,7 +215,8 @@ typedef struct
 } Counting;
 
 static void
-look_at (LoomCsvColumn *column, const char *text, GHashTable *distinct, Counting *counting, guint *n, double *squares)
+count_cell (LoomCsvColumn *column, const char *text, GHashTable *distinct, Counting *counting, guint *n,
+            double *squares)
 {
   double value, delta;
 
@@ -257,7 +258,7 @@ read_column (const GPtrArray *rows, guint first, guint i, const char *name)
   column->name = g_strdup (name);
   column->is_number = column->is_integer = TRUE;
   for (guint r = first; r < rows->len; r++)
-    look_at (column, ((const GPtrArray *)rows->pdata[r])->pdata[i], distinct, &counting, &n, &squares);
+    count_cell (column, ((const GPtrArray *)rows->pdata[r])->pdata[i], distinct, &counting, &n, &squares);
   column->is_number = column->is_number && n > 0;
   column->is_integer = column->is_integer && n > 0;
   column->n_distinct = g_hash_table_size (distinct);

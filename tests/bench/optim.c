@@ -1,7 +1,7 @@
 /* The engine's side of the race of optimisers alone: a process that updates tensors on command.
  *
  * The program is an update region and nothing else: gradients are buffers that never change. It is the
- * update that training has, so the norm of all gradients and the look for a NaN are in it. With “written” a step first
+ * update that training has, so the norm of all gradients and the test for a NaN are in it. With “written” a step first
  * writes the gradients, as a backward pass does: each is what lies in a buffer, with the other sign.
  *
  * usage: bench-optim OPTIMISER TENSORS ELEMENTS THREADS [written]

@@ -2,7 +2,7 @@
 
 Both sides update f32 tensors from gradients that lie in memory; in rows marked “written” both write the gradients anew in
 front of each step, as a backward pass does, and the time is that of both. Gradloom's update is the one that training has:
-with the gradients' norm and the look for a NaN, which PyTorch's step leaves out.
+with the gradients' norm and the test for a NaN, which PyTorch's step leaves out.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-/* Drawings as files: one door for graphs, charts, heat maps and whatever else draws with Cairo. */
+/* Drawings as files: one function for graphs, charts, heat maps and whatever else draws with Cairo. */
 #pragma once
 
 #include <cairo.h>
