@@ -185,7 +185,8 @@ part_column_grad (void *context, int64_t from, int64_t to)
 
 /* ---- batch norm, channels as planes ----------------------------------- */
 
-/* y = x·scale + shift, and no less than floor (negative infinity, or 0 for a ReLU). NaN stays. */
+/* y [area] = (x [area] - centre)·scale + shift, and no less than floor (negative infinity, or 0 for a ReLU). NaN
+ * stays. */
 static void
 apply_plane (const float *restrict x, float *y, int64_t area, float centre, float scale, float shift, float floor)
 {

@@ -118,8 +118,9 @@ product_group (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int6
     }
 }
 
-/* For any number of rows, in groups of nearly equal size. The depth is cut into slices, of which b stays in the first
- * cache, and whose sums are added up afterwards: sums of few numbers lose less than one of many. */
+/* For any number of rows, in groups of nearly equal size. a [rows, depth] with its strides, b [depth][PANEL], y
+ * [rows][PANEL]. The depth is cut into slices, of which b stays in the first cache, and whose sums are added up
+ * afterwards: sums of few numbers lose less than one of many. */
 INLINE void
 product_all (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b,
              int64_t depth, float *y, bool add)

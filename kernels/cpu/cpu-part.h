@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-/* The first n of a vector's elements; the others are neither read nor written, and 0. */
+/* Returns the elements of from [n], n at most the width of V; the others are not read, and 0. */
 static inline __attribute__ ((always_inline)) V
 load_part (const float *from, int64_t n)
 {
@@ -22,6 +22,7 @@ load_part (const float *from, int64_t n)
 #endif
 }
 
+/* Writes the first n elements of v to `to` [n]; nothing behind them is written. */
 static inline __attribute__ ((always_inline)) void
 store_part (float *to, V v, int64_t n)
 {

@@ -119,9 +119,10 @@ max_nhwc_place (const Pool *self, const float *image, float *y, void *indices, i
 typedef float V __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 typedef int32_t VI __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 
-/* The same for LANES channels of a small window with taps on the input; image, y and where begin at the first of them,
- * o counts places times channels. Of fewer channels, whole vectors are loaded all the same, which needs LANES readable
- * floats from every tap on, and stored where `whole`: what they overwrite is put right by the next place. */
+/* The same for LANES channels of a small window with taps on the input; image [H,W,C] begins at the first of them, o is
+ * the index of the first in y and indices [N,P,Q,C]. Of fewer channels, whole vectors are loaded all the same, which
+ * needs LANES readable floats from every tap on, and stored where `whole`: what they overwrite is put right by the next
+ * place. */
 static inline __attribute__ ((always_inline)) void
 max_vector (const Pool *self, const LoomPool2dAttrs *a, const float *image, float *y, uint8_t *indices, int64_t o,
             int64_t p, int64_t q, int64_t r0, int64_t r1, int64_t s0, int64_t s1, bool whole)
@@ -171,8 +172,8 @@ max_vector (const Pool *self, const LoomPool2dAttrs *a, const float *image, floa
     indices[o + c] = (uint8_t)winner[c];
 }
 
-/* One place of all channels by max_vector(), its taps on the input known to be there; false where it cannot. `end`: the
- * last float from which LANES can be read. */
+/* One place of all channels by max_vector(), its taps on the input known to be there; false where it cannot. image
+ * [H,W,C] is that of sample n; y and indices [N,P,Q,C]. `end`: the last float from which LANES can be read. */
 static inline __attribute__ ((always_inline)) bool
 max_taps (const Pool *self, const LoomPool2dAttrs *a, const float *image, float *y, uint8_t *indices, int64_t n,
           int64_t p, int64_t q, int64_t r0, int64_t r1, int64_t s0, int64_t s1, const float *end)
@@ -259,7 +260,8 @@ part_max (void *context, int64_t from, int64_t to)
 }
 
 /* Windows that do not overlap: every place of dx is written once, by whole vectors
- * of channels, instead of being cleared and then added to. */
+ * of channels, instead of being cleared and then added to. g and indices [N,P,Q,C];
+ * dx [N,H,W,C], of which sample n is written. */
 static void
 max_grad_apart (const Pool *self, const float *g, const uint8_t *indices, float *dx, int64_t n)
 {

@@ -8,7 +8,7 @@
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-sum.h"
 
-#define BLOCK 64
+#define BLOCK     64
 #define SHORT_ROW 64 /* rows up to this long are transposed */
 
 typedef struct
@@ -30,8 +30,7 @@ typedef struct
   float *y, *lse;        /* [outer, n, inner], or losses [outer, inner]; [outer, inner] */
 } Call;
 
-/* One row of softmax or log_softmax; y may be x. Returns log Σ exp; writes nothing
- * when y is NULL. */
+/* One row of softmax or log_softmax: x and y [n]; y may be x. Returns log Σ exp; writes nothing when y is NULL. */
 static float
 softmax_row (const float *x, float *y, int64_t n, bool log)
 {
@@ -68,8 +67,8 @@ softmax_row (const float *x, float *y, int64_t n, bool log)
   return max + rest;
 }
 
-/* Up to BLOCK neighbouring rows, classes `inner` apart: the largest of each, and log Σ exp of what is above or below
- * it. */
+/* Up to BLOCK neighbouring rows, classes `inner` apart: x [n, rows] with stride inner; max [rows], the largest of each,
+ * and rest [rows], log Σ exp of what is above or below it. */
 static void
 block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, float *rest)
 {
@@ -93,7 +92,7 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
     rest[i] = cpu_log ((float)sum[i]);
 }
 
-/* rows of n elements to and from n rows of BLOCK elements. */
+/* from [rows, n]; to [n, BLOCK], of which the first `rows` columns are written. */
 static void
 transpose (float *to, const float *from, int64_t rows, int64_t n)
 {
@@ -102,6 +101,7 @@ transpose (float *to, const float *from, int64_t rows, int64_t n)
       to[j * BLOCK + i] = from[i * n + j];
 }
 
+/* from [n, BLOCK], of which the first `rows` columns are read; to [rows, n]. */
 static void
 transpose_back (float *to, const float *from, int64_t rows, int64_t n)
 {

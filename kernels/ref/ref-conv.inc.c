@@ -66,6 +66,7 @@ FN (conv2d) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* b: g [N,K,P,Q], w [K,C/groups,R,S]; dx [N,C,H,W]. */
 static LoomStatus
 FN (conv2d_input_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -77,6 +78,7 @@ FN (conv2d_input_grad) (const RefKernel *k, void *const *b, LoomMessage *message
   return LOOM_STATUS_OK;
 }
 
+/* b: g [N,K,P,Q], x [N,C,H,W]; dw [K,C/groups,R,S], db [K] where there is a bias. */
 static LoomStatus
 FN (conv2d_weight_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
