@@ -79,7 +79,6 @@ const LoomOp loom_op_lstm = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-lstm-symbolic",
   .synonyms = "long short-term memory recurrent sequence",
-  .usual = TRUE,
   .doc = "Reads a sequence step by step and decides what to remember.",
   .details = "Beside the hidden state it carries a cell, to which each step adds and from which it takes away by gates "
              "that it learns: an input gate, a forget gate and an output gate. As the cell is added to and not "
