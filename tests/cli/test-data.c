@@ -190,8 +190,8 @@ static void
 test_classes (void)
 {
   const char *says
-      = "g.xml: line 4: node loss, target: The target has 4 classes (-1, 0, 1, 2), but the input has only 2 "
-        "scores a sample. Give the layer that they come from (fc) 4 outputs.";
+      = "g.xml: line 3: node fc, out_features: The target of loss has 4 classes (-1, 0, 1, 2), but it gets only 2 "
+        "scores a sample from here. Set out_features to 4.";
 
   cli_write ("g.xml",
              HEAD "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"t.csv\" target=\"y\"/>\n" LAYERS TAIL);
