@@ -2,7 +2,8 @@
 """Counts test cases in Meson's log and prints `N passed, N failed, N skipped`.
 
 Meson counts programs; a program here holds many cases, so the TAP lines are counted instead. A program that
-died, ran out of time or announced more cases than it ran counts as one failure more.
+died, ran out of time or announced more cases than it ran counts as one failure more. What a failed program said last
+stands behind its name, since whoever reads a log's end often has nothing else.
 """
 import json
 import re
@@ -10,6 +11,8 @@ import sys
 
 LINE = re.compile(r'^(ok|not ok)\b\s*\d*\s*(?:-\s*)?(.*?)(?:\s*#\s*(SKIP|TODO)\b\s*(.*))?$', re.IGNORECASE)
 PLAN = re.compile(r'^1\.\.(\d+)')
+# So many lines of a failed program are repeated, of each of its two streams.
+REPEATED = 12
 
 
 def count(test):
@@ -43,6 +46,13 @@ def count(test):
     return passed, failed, skipped
 
 
+def said(test):
+    """What a failed program's cases and its end say: the cases that failed, seeds and notes (`#`), the last of its errors."""
+    lines = test.get('stdout', '').splitlines()
+    failed = [line for line in lines if line.startswith(('not ok', '#', 'Bail out'))]
+    return failed[-REPEATED:] + test.get('stderr', '').splitlines()[-REPEATED:]
+
+
 def main():
     log, status = sys.argv[1], int(sys.argv[2])
     passed = failed = 0
@@ -59,11 +69,13 @@ def main():
         failed += f
         skipped += [(test['name'], case, reason) for case, reason in s]
         if f:
-            failures.append(test['name'])
+            failures.append(test)
     for program, case, reason in skipped:
         print(f'skipped: {program}: {case}: {reason}')
-    for program in failures:
-        print(f'failed: {program}')
+    for test in failures:
+        print(f'failed: {test["name"]} ({test["result"].lower()} after {test.get("duration", 0):.0f} s)')
+        for line in said(test):
+            print(f'    {line}')
     print(f'{passed} passed, {failed} failed, {len(skipped)} skipped')
     return 1 if failed or status or passed == 0 else 0
 
