@@ -47,10 +47,11 @@ def count(test):
 
 
 def said(test):
-    """What a failed program's cases and its end say: the cases that failed, seeds and notes (`#`), the last of its errors."""
-    lines = test.get('stdout', '').splitlines()
-    failed = [line for line in lines if line.startswith(('not ok', '#', 'Bail out'))]
-    return failed[-REPEATED:] + test.get('stderr', '').splitlines()[-REPEATED:]
+    """What repeats and explains a failure: seeds, the cases that failed, the last of its notes and of its errors."""
+    lines = [line for line in test.get('stdout', '').splitlines() if '-DEBUG: ' not in line]
+    failed = [line for line in lines if line.startswith(('not ok', 'Bail out')) or 'seed' in line.lower()]
+    notes = [line for line in lines[-REPEATED:] if line.startswith('#') and line not in failed]
+    return failed[:REPEATED] + notes + test.get('stderr', '').splitlines()[-REPEATED:]
 
 
 def main():
