@@ -436,6 +436,48 @@ test_ask_once (void)
   g_assert_null (window);
 }
 
+static gboolean
+has_graph_focus (StudioPage *page)
+{
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (page))), *canvas = GTK_WIDGET (page->canvas);
+
+  return focus != NULL && (focus == canvas || gtk_widget_is_ancestor (focus, canvas));
+}
+
+/* Keys that come right behind a change of pages reach the graph, also when the card that had the focus has gone
+ * meanwhile. */
+static void
+test_focus (void)
+{
+  StudioWindow *window = new_window ();
+  StudioPage *first, *second;
+
+  open_graph (window, "lessons/two-layer-relu.xml");
+  first = window->page;
+  open_graph (window, "lessons/spirals.xml");
+  second = window->page;
+  for (int i = 0; i < 3; i++)
+    {
+      studio_window_show_page (window, first);
+      settle (60);
+      g_assert_true (gtk_widget_child_focus (GTK_WIDGET (first->canvas), GTK_DIR_TAB_FORWARD)
+                     || gtk_widget_grab_focus (GTK_WIDGET (first->canvas)));
+      if (i == 1)
+        {
+          studio_document_select_all (first->document);
+          studio_document_delete_selection (first->document);
+        }
+      if (i == 2)
+        gtk_widget_child_focus (GTK_WIDGET (first->palette), GTK_DIR_TAB_FORWARD);
+      studio_window_show_page (window, second);
+      g_assert_true (has_graph_focus (second));
+      settle (60);
+      studio_window_show_page (window, first);
+      g_assert_true (has_graph_focus (first));
+    }
+  drop_window (window);
+}
+
 static int status;
 
 static void
@@ -461,6 +503,7 @@ main (int argc, char **argv)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/tabs/open", test_open);
   g_test_add_func ("/tabs/state", test_state);
+  g_test_add_func ("/tabs/focus", test_focus);
   g_test_add_func ("/tabs/run", test_run);
   g_test_add_func ("/tabs/move", test_move);
   g_test_add_func ("/tabs/close", test_close);

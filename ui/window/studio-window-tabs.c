@@ -148,6 +148,17 @@ studio_window_drop_page (StudioWindow *self)
   g_clear_weak_pointer (&self->page);
 }
 
+/* The tab view gives the focus to what had it in this page before and, where that is gone by now, to the first widget
+ * that takes keys, a field of the palette. Keys that come right behind the change are meant for the graph. */
+static void
+focus_graph (StudioWindow *self)
+{
+  GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (self));
+
+  if (focus == NULL || gtk_widget_is_ancestor (focus, GTK_WIDGET (self->tab_view)))
+    studio_page_focus (self->page);
+}
+
 static void
 selected_cb (StudioWindow *self)
 {
@@ -170,6 +181,7 @@ selected_cb (StudioWindow *self)
     studio_window_update_room (self);
   studio_window_update_header (self);
   update_tab_actions (self);
+  focus_graph (self);
 }
 
 /* ---- coming and going -------------------------------------------------------------------------- */
