@@ -76,6 +76,59 @@ read_options (const char *source, char **words, int n, const char *folder, const
   return g_strv_builder_end (builder);
 }
 
+static const char *
+find_option (char **options, const char *name)
+{
+  for (char **at = options; *at != NULL; at += 2)
+    if (strcmp (*at, name) == 0)
+      return at[1];
+  return NULL;
+}
+
+/* The target that was named takes the place of the one that the table's look suggests. */
+static void
+set_targets (LoomCsvGuess *guess, const char *targets)
+{
+  g_auto (GStrv) names = g_strsplit (targets, ",", -1);
+
+  for (guint i = 0; i < guess->columns->len; i++)
+    {
+      LoomCsvColumn *column = guess->columns->pdata[i];
+
+      if (g_strv_contains ((const char *const *)names, column->name))
+        column->role = LOOM_CSV_TARGET;
+      else if (column->role == LOOM_CSV_TARGET)
+        column->role = column->is_number ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
+    }
+}
+
+/* Whether a table's target is a class or a number, how its columns are separated and which are left out is seen from
+ * the table, as in Studio, where the options do not say it. A table that cannot be read is left to its data set's
+ * sentence. */
+static char **
+complete_csv (char **given, const char *folder)
+{
+  const char *path = find_option (given, "path"), *delimiter = find_option (given, "delimiter");
+  const char *header = find_option (given, "header"), *target = find_option (given, "target");
+  g_autofree char *file = path != NULL ? g_canonicalize_filename (path, folder) : NULL;
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_autoptr (LoomCsvGuess) guess = NULL;
+  g_auto (GStrv) seen = NULL;
+
+  if (file == NULL)
+    return g_strdupv (given);
+  guess = loom_csv_guess_file (file, delimiter == NULL ? 0 : (g_str_equal (delimiter, "tab") ? '\t' : *delimiter),
+                               header == NULL ? -1 : g_str_equal (header, "true"), NULL);
+  if (guess != NULL && target != NULL)
+    set_targets (guess, target);
+  seen = guess != NULL ? loom_csv_guess_options (guess, path, NULL, NULL, NULL) : NULL;
+  g_strv_builder_addv (builder, (const char **)given);
+  for (char **at = seen; at != NULL && *at != NULL; at += 2)
+    if (find_option (given, *at) == NULL)
+      g_strv_builder_addv (builder, (const char *[]){ at[0], at[1], NULL });
+  return g_strv_builder_end (builder);
+}
+
 /* Says where the graph is, or writes it to the terminal; rest is what comes behind "wrote GRAPH". */
 static int
 put_graph (const Command *command, const LoomGraph *graph, const char *output, const char *rest)
@@ -128,7 +181,7 @@ write_graph (const Command *command, const Options *options, char **words, int n
 {
   g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
   g_autofree char *rest = NULL;
-  g_auto (GStrv) given = NULL;
+  g_auto (GStrv) given = NULL, complete = NULL;
   g_autoptr (LoomGraph) graph = NULL;
   GError *error = NULL;
   const char *wrong = NULL;
@@ -136,9 +189,10 @@ write_graph (const Command *command, const Options *options, char **words, int n
   given = read_options (options->data, words, n, folder, &wrong);
   if (given == NULL)
     return command_usage (command, "“%s” is no option of a data set; write NAME=VALUE.", wrong);
+  complete = g_str_equal (options->data, "csv") ? complete_csv (given, folder) : g_strdupv (given);
   graph = loom_template_from_data (
       &(LoomTemplateData){
-          .source = options->data, .options = (const char *const *)given, .folder = folder, .kind = options->net },
+          .source = options->data, .options = (const char *const *)complete, .folder = folder, .kind = options->net },
       &error);
   if (graph == NULL)
     return command_fail (command, error);

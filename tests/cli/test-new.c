@@ -35,6 +35,34 @@ test_paths (void)
   cli_expect (0, NULL, "check", "t.xml");
 }
 
+/* Whether the target is a class or a number is seen from the table, and what is said counts before that. */
+static void
+test_table (void)
+{
+  static const struct
+  {
+    const char *option, *target, *type;
+  } row[] = { { "target=price", "target=\"price\"", "target_type=\"float\"" },
+              { "target=kind", "target=\"kind\"", NULL },
+              { "features=rooms", "features=\"rooms\"", "target_type=\"float\"" } };
+  g_autoptr (GString) table = g_string_new ("size;rooms;price;kind\n");
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (table, "%d;%d;%d.5;%d\n", 50 + i % 7, 1 + i % 4, 1000 * i, i % 3);
+  cli_write ("homes.csv", table->str);
+  for (guint i = 0; i < G_N_ELEMENTS (row); i++)
+    {
+      g_auto (CliResult) r = cli ("new", "--data", "csv", "-o", "-", "path=homes.csv", row[i].option, NULL);
+
+      g_assert_cmpint (r.status, ==, 0);
+      g_assert_nonnull (strstr (r.out, row[i].target));
+      g_assert_nonnull (strstr (r.out, "delimiter=\";\""));
+      g_assert_cmpint (strstr (r.out, "target_type=\"float\"") != NULL, ==, row[i].type != NULL);
+    }
+  cli_expect (0, NULL, "new", "--data", "csv", "path=homes.csv", "target=price", "-o", "homes.xml");
+  cli_expect (0, NULL, "train", "homes.xml", "--steps", "1", "--out", "run3");
+}
+
 /* Weights that a run left become a graph that takes all of them. */
 static void
 test_weights (void)
@@ -91,6 +119,7 @@ main (int argc, char **argv)
   cli_enter ();
   g_test_add_func ("/cli/new/trains", test_trains);
   g_test_add_func ("/cli/new/paths", test_paths);
+  g_test_add_func ("/cli/new/table", test_table);
   g_test_add_func ("/cli/new/weights", test_weights);
   g_test_add_func ("/cli/new/refused", test_refused);
   g_test_add_func ("/cli/new/lists", test_lists);
