@@ -166,6 +166,36 @@ walk (StudioWindow *self)
   g_assert_cmpuint (run, >, 35);
 }
 
+static GtkWidget *
+find_list (GtkWidget *widget)
+{
+  GtkWidget *found = GTK_IS_LIST_BOX (widget) ? widget : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_list (child);
+  return found;
+}
+
+/* What cannot be done now stands behind all that can. */
+static void
+check_order (StudioWindow *self)
+{
+  guint n_possible = 0, n_other = 0;
+
+  studio_document_select_only (self->page->document, 0);
+  studio_action_list_open (self->action_list);
+  for (GtkWidget *row = gtk_widget_get_first_child (find_list (GTK_WIDGET (self->action_list))); row != NULL;
+       row = gtk_widget_get_next_sibling (row))
+    {
+      gboolean possible = gtk_widget_get_sensitive (row);
+      g_assert_false (possible && n_other > 0);
+      *(possible ? &n_possible : &n_other) += 1;
+    }
+  g_assert_true (n_possible > 0 && n_other > 0);
+  studio_action_list_open (self->action_list);
+}
+
 /* ---- panes ---------------------------------------------------------------------------------- */
 
 static graphene_rect_t
@@ -287,6 +317,7 @@ activate_cb (GtkApplication *application, gpointer data)
   /* Windows are put away, not taken apart, which is for test-window: see leave(). */
   StudioWindow *self = new_window (application);
   look_at_panes (self, FALSE);
+  check_order (self);
   walk (self);
   studio_document_close (self->page->document);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);

@@ -76,11 +76,14 @@ filter_cb (GtkListBoxRow *row, gpointer data)
   return row_of (row)->rank > 0;
 }
 
-/* The best match first; without a search, in the order of the list. */
+/* What can be done now before what cannot, the best match first; without a search, in the order of the list. */
 static int
 sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
   Row *p = row_of (a), *q = row_of (b);
+  gboolean possible = gtk_widget_get_sensitive (GTK_WIDGET (a));
+  if (possible != gtk_widget_get_sensitive (GTK_WIDGET (b)))
+    return possible ? -1 : 1;
   if (p->rank != q->rank)
     return p->rank < q->rank ? 1 : -1;
   return p->order < q->order ? -1 : p->order > q->order;
@@ -268,7 +271,6 @@ make_list (StudioActionList *self)
   gtk_widget_add_css_class (self->list, "navigation-sidebar");
   gtk_widget_set_can_focus (self->list, FALSE);
   gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, NULL, NULL);
-  gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, NULL, NULL);
   gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, NULL, NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Actions"), -1);
   g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
