@@ -22,7 +22,8 @@ typedef enum
 typedef struct
 {
   LoomParamSpec spec;
-  gboolean is_cosmetic; /* no part of what the graph means */
+  gboolean is_cosmetic;  /* no part of what the graph means */
+  gboolean is_inherited; /* on a module's instance it says the same of every node within that does not say it itself */
   LoomReservedShown shown;
 } LoomReserved;
 

@@ -331,7 +331,6 @@ inner_bounds (const Ungrouping *u)
 static LoomElement *
 copy_member (Ungrouping *u, const LoomElement *e, const char *id)
 {
-  static const char *const inherited[] = { "device", "dtype", "frozen", "recompute" };
   LoomElement *copy = loom_element_copy (e);
 
   for (guint a = 0; a < loom_element_n_attributes (e); a++)
@@ -344,9 +343,10 @@ copy_member (Ungrouping *u, const LoomElement *e, const char *id)
       if (strcmp (filled, value) != 0)
         loom_element_set_detached (copy, name, filled);
     }
-  for (guint a = 0; a < G_N_ELEMENTS (inherited); a++)
-    if (loom_element_get (e, inherited[a]) == NULL && loom_element_get (u->instance, inherited[a]) != NULL)
-      loom_element_set_detached (copy, inherited[a], loom_element_get (u->instance, inherited[a]));
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
+    if (r->is_inherited && loom_element_get (e, r->spec.name) == NULL
+        && loom_element_get (u->instance, r->spec.name) != NULL)
+      loom_element_set_detached (copy, r->spec.name, loom_element_get (u->instance, r->spec.name));
   loom_element_set_detached (copy, "id", id);
   return copy;
 }

@@ -57,7 +57,6 @@ inspector_refresh_several (StudioInspector *self)
 gboolean
 inspector_build_several (StudioInspector *self)
 {
-  static const char *const shared[] = { "device", "frozen", "dtype", "recompute", "mute" };
   StudioScene *scene = studio_document_get_scene (self->document);
   const LoomOp *op;
   GtkWidget *group;
@@ -85,11 +84,11 @@ inspector_build_several (StudioInspector *self)
         inspector_add_param (self, group, spec);
     }
   group = add_group (self, op != NULL ? _ ("Nodes") : _ ("What all have"));
-  for (guint i = 0; i < G_N_ELEMENTS (shared); i++)
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
-      LoomParamSpec spec = loom_reserved_find (shared[i])->spec;
+      LoomParamSpec spec = r->spec;
 
-      if (op != NULL && loom_op_has_param (op, spec.name))
+      if ((!r->is_inherited && !g_str_equal (spec.name, "mute")) || (op != NULL && loom_op_has_param (op, spec.name)))
         continue;
       if (self->devices != NULL && strcmp (spec.name, "device") == 0)
         spec.choices = (const char *const *)self->devices;
