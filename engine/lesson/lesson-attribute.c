@@ -57,32 +57,6 @@ find_in_train (const LoomElement *root, const char *subject)
 
 /* ---- nodes -------------------------------------------------------------------------- */
 
-/* "block.0.conv": through modules, and past the numbers of copies, which all say the same. */
-static const LoomElement *
-find_node (const LoomGraph *graph, const char *path)
-{
-  g_auto (GStrv) id = g_strsplit (path, ".", -1);
-  const LoomElement *scope = loom_graph_root (graph), *node = NULL;
-
-  for (guint i = 0; id[i] != NULL; i++)
-    {
-      if (node != NULL && loom_element_get (node, "repeat") != NULL && id[i][0] != '\0'
-          && id[i][strspn (id[i], "0123456789")] == '\0' && id[i - 1] != NULL
-          && g_str_equal (loom_element_get (node, "id"), id[i - 1]))
-        continue;
-      if (node != NULL)
-        {
-          const char *module = loom_element_get (node, "module");
-
-          scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
-        }
-      node = scope != NULL ? loom_scope_find_node (scope, id[i]) : NULL;
-      if (node == NULL)
-        return NULL;
-    }
-  return node;
-}
-
 /* An operator's own parameters come before what any node has, a module's arguments where it is an instance. */
 static const char *
 default_of_node (const LoomGraph *graph, const LoomElement *node, const char *name)
@@ -109,7 +83,8 @@ const char *
 lesson_attribute (const LoomGraph *graph, const char *subject, const char *name)
 {
   const gboolean is_train = g_str_equal (subject, "train") || g_str_has_prefix (subject, "train.");
-  const LoomElement *element = is_train ? find_in_train (loom_graph_root (graph), subject) : find_node (graph, subject);
+  const LoomElement *element
+      = is_train ? find_in_train (loom_graph_root (graph), subject) : loom_graph_find_path (graph, subject, NULL);
   const char *value = element != NULL ? loom_element_get (element, name) : NULL;
 
   if (value != NULL || element == NULL)
