@@ -216,8 +216,7 @@ find_instances (const LoomGraph *graph, const LoomElement *scope, const char *pa
 
       if (name == NULL || loom_element_get (e, "id") == NULL || g_hash_table_contains (instances, name))
         continue;
-      here = g_strconcat (path, path[0] != '\0' ? "." : "", loom_element_get (e, "id"),
-                          loom_element_get (e, "repeat") != NULL ? ".0" : "", NULL);
+      here = loom_node_path (path, e);
       g_hash_table_insert (instances, (gpointer)name, here);
       inner = loom_graph_find_module (graph, name);
       if (inner != NULL)

@@ -303,6 +303,17 @@ loom_node_is_copy (const LoomElement *node, const char *part)
   return part[0] != '\0' && part[strspn (part, G_CSET_DIGITS)] == '\0' && loom_element_get (node, "repeat") != NULL;
 }
 
+char *
+loom_node_path (const char *scope_path, const LoomElement *node)
+{
+  const char *id = loom_element_get (node, "id");
+
+  g_return_val_if_fail (scope_path != NULL, NULL);
+
+  return g_strconcat (scope_path, scope_path[0] != '\0' ? "." : "", id != NULL ? id : "",
+                      loom_element_get (node, "repeat") != NULL ? ".0" : "", NULL);
+}
+
 LoomElement *
 loom_graph_find_path (const LoomGraph *graph, const char *path, LoomElement **inside)
 {

@@ -138,6 +138,9 @@ LoomElement *loom_graph_by_serial (const LoomGraph *graph, guint64 serial);
 
 /* A scope is the root or a module. Node by id: hashed, O(1). */
 LoomElement *loom_scope_find_node (const LoomElement *scope, const char *id);
+/* The path of a node of the scope at this path ("" is the root), "block.0" (transfer full). Of a node with repeat it is
+ * that of the first copy, which stands for all: "block.0.layer.0". */
+char *loom_node_path (const char *scope_path, const LoomElement *node);
 /* Whether the part of a path that stands behind a node is the number of one of its copies, as "0" in "block.0.conv"
  * where block has repeat. All copies are one element. */
 gboolean loom_node_is_copy (const LoomElement *node, const char *part);

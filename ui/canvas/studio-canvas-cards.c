@@ -62,7 +62,7 @@ studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds)
     return;
   g_clear_pointer (&self->times, g_hash_table_unref);
   self->times = seconds != NULL ? g_hash_table_ref (seconds) : NULL;
-  studio_measure_set_times (studio_canvas_scene (self), self->scope_path, self->times);
+  studio_measure_set_times (studio_canvas_scene (self), self->times);
   studio_canvas_restyle (self, FALSE);
 }
 

@@ -172,7 +172,7 @@ sync_scene (StudioCanvas *self)
   description = g_strdup_printf ("%s, %s", nodes, wires);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
   if (self->times != NULL)
-    studio_measure_set_times (scene, self->scope_path, self->times);
+    studio_measure_set_times (scene, self->times);
   studio_canvas_read_samples (self, scene);
   studio_canvas_update_actions (self);
   studio_canvas_light_wires (self);

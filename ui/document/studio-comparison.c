@@ -354,24 +354,25 @@ studio_comparison_find_ghost (StudioComparison *self, const char *id, double *x,
 
 /* ---- finding ----------------------------------------------------------------- */
 
-/* The path of a node within an instance of the module (NULL: the root), in front of which stands what leads there; NULL
+/* The path of a node within an instance of the module (NULL: the root) that stands in scope, at path, or deeper; NULL
  * where nothing uses it. */
 static char *
-path_within (LoomGraph *graph, const LoomElement *scope, const char *module, const char *id, guint depth)
+path_within (LoomGraph *graph, const LoomElement *scope, const char *path, const char *module,
+             const LoomElement *wanted, guint depth)
 {
   if (module == NULL
       || (loom_element_tag (scope) == LOOM_TAG_MODULE && g_strcmp0 (loom_element_get (scope, "name"), module) == 0))
-    return g_strdup (id);
+    return loom_node_path (path, wanted);
   for (guint i = 0; depth > 0 && i < loom_element_n_children (scope); i++)
     {
       const LoomElement *node = loom_element_child (scope, i);
       const char *used = loom_element_tag (node) == LOOM_TAG_NODE ? loom_element_get (node, "module") : NULL;
       const LoomElement *inner = used != NULL ? loom_graph_find_module (graph, used) : NULL;
-      g_autofree char *rest = inner != NULL ? path_within (graph, inner, module, id, depth - 1) : NULL;
+      g_autofree char *here = inner != NULL ? loom_node_path (path, node) : NULL;
+      char *found = inner != NULL ? path_within (graph, inner, here, module, wanted, depth - 1) : NULL;
 
-      if (rest != NULL)
-        return g_strdup_printf ("%s%s.%s", loom_element_get (node, "id"),
-                                loom_element_get (node, "repeat") != NULL ? ".0" : "", rest);
+      if (found != NULL)
+        return found;
     }
   return NULL;
 }
@@ -387,6 +388,7 @@ studio_comparison_reveal (StudioComparison *self, const LoomDifference *differen
   g_autofree char *id = NULL, *port = NULL, *path = NULL;
   LoomElement *scope
       = difference->scope != NULL ? loom_graph_find_module (graph, difference->scope) : loom_graph_root (graph);
+  const LoomElement *node;
   gboolean is_wire = strcmp (difference->what, "wire") == 0;
 
   if (scope == NULL || (!is_wire && strcmp (difference->what, "node") != 0))
@@ -395,16 +397,16 @@ studio_comparison_reveal (StudioComparison *self, const LoomDifference *differen
     loom_end_split (difference->name, &id, &port);
   else
     id = g_strdup (difference->name);
-  if (loom_scope_find_node (scope, id) != NULL)
+  node = loom_scope_find_node (scope, id);
+  if (node != NULL)
     {
-      path = path_within (graph, root, difference->scope, id, MAX_DEPTH);
+      path = path_within (graph, root, "", difference->scope, node, MAX_DEPTH);
       return path != NULL && studio_document_reveal (self->document, path);
     }
   /* A node that is gone is seen where it was: any node of its scope leads there. */
   for (guint i = 0; path == NULL && i < loom_element_n_children (scope); i++)
     if (loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE)
-      path = path_within (graph, root, difference->scope, loom_element_get (loom_element_child (scope, i), "id"),
-                          MAX_DEPTH);
+      path = path_within (graph, root, "", difference->scope, loom_element_child (scope, i), MAX_DEPTH);
   if (path == NULL || !studio_document_reveal (self->document, path))
     return FALSE;
   studio_document_select_only (self->document, 0);

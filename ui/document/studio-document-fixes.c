@@ -168,12 +168,6 @@ studio_document_begin_trials (StudioDocument *self)
   self->trials_until = g_get_monotonic_time () + TRIAL_BUDGET;
 }
 
-static gboolean
-fault_is_at (const LoomFault *fault, const StudioItem *item)
-{
-  return fault->node != NULL && studio_item_owns (item, fault->node);
-}
-
 /* Wires the input to what fed it before the nodes between were deleted. */
 static gboolean
 cross_bridge (StudioDocument *self, guint64 serial, const char *port)
@@ -293,7 +287,7 @@ shown_fault (StudioDocument *self, guint64 serial)
       const LoomFault *fault = loom_faults_get (faults, f);
       g_autofree char *label = NULL;
 
-      if (!fault_is_at (fault, &scene->item[i]))
+      if (fault->node == NULL || studio_scene_card_of (scene, fault->node) != i)
         continue;
       studio_document_begin_trials (self);
       label = studio_document_fix_for_fault (fault, serial, self);

@@ -238,24 +238,23 @@ studio_document_reveal (StudioDocument *self, const char *path)
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
   g_autoptr (GArray) wanted = g_array_new (FALSE, TRUE, sizeof (StudioScopeEntry));
   LoomElement *scope = loom_graph_root (self->graph), *node = NULL;
-  g_autoptr (GString) at = g_string_new (NULL);
+  g_autofree char *at = g_strdup ("");
   gboolean same;
 
   g_array_set_clear_func (wanted, (GDestroyNotify)studio_scope_entry_clear);
   for (guint i = 0; part[i] != NULL; i++)
     {
       const char *module;
+      char *here;
 
       node = loom_scope_find_node (scope, part[i]);
       if (node == NULL)
         return FALSE;
-      g_string_append_printf (at, "%s%s", at->len > 0 ? "." : "", part[i]);
-      if (loom_element_get (node, "repeat") != NULL)
-        {
-          if (part[i + 1] != NULL && loom_node_is_copy (node, part[i + 1]))
-            i++;
-          g_string_append (at, ".0");
-        }
+      here = loom_node_path (at, node);
+      g_free (at);
+      at = here;
+      if (part[i + 1] != NULL && loom_node_is_copy (node, part[i + 1]))
+        i++;
       module = loom_element_get (node, "module");
       if (part[i + 1] == NULL)
         break;
@@ -263,8 +262,7 @@ studio_document_reveal (StudioDocument *self, const char *path)
       if (scope == NULL)
         return FALSE;
       g_array_append_vals (
-          wanted, &(StudioScopeEntry){ loom_element_serial (scope), loom_element_serial (node), g_strdup (at->str) },
-          1);
+          wanted, &(StudioScopeEntry){ loom_element_serial (scope), loom_element_serial (node), g_strdup (at) }, 1);
     }
   if (node == NULL)
     return FALSE;

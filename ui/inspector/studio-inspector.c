@@ -97,27 +97,9 @@ clear_facts (GtkWidget *group, GPtrArray *rows)
   g_ptr_array_set_size (rows, 0);
 }
 
-/* Sums the cost of all nodes behind the card. */
-static void
-sum_cost (const LoomNet *net, const StudioItem *item, LoomCost *cost)
-{
-  *cost = (LoomCost){ 0 };
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      const LoomNetNode *node = loom_net_node (net, i);
-
-      if (!studio_item_owns (item, node->path))
-        continue;
-      cost->parameters += node->cost.parameters;
-      cost->flops += node->cost.flops;
-      cost->bytes += node->cost.bytes;
-    }
-}
-
 static void
 refresh_facts (StudioInspector *self, const StudioItem *item)
 {
-  LoomCost cost;
   g_autofree char *parameters = NULL, *flops = NULL, *bytes = NULL;
 
   clear_facts (self->output_group, self->output_rows);
@@ -132,10 +114,9 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
       add_fact (self->output_group, self->output_rows, item->output[p].name, value, item->output[p].doc);
     }
   gtk_widget_set_visible (self->output_group, item->n_outputs > 0);
-  sum_cost (studio_document_get_net (self->document), item, &cost);
-  parameters = studio_count_text (cost.parameters);
-  flops = studio_count_text (cost.flops);
-  bytes = loom_bytes_to_string (cost.bytes);
+  parameters = studio_count_text (item->costs.parameters);
+  flops = studio_count_text (item->costs.flops);
+  bytes = loom_bytes_to_string (item->costs.bytes);
   add_fact (self->cost_group, self->cost_rows, _ ("Parameters"), parameters, N_ ("Numbers that training changes"));
   add_fact (self->cost_group, self->cost_rows, _ ("FLOPs"), flops, N_ ("Operations forward, for one sample"));
   add_fact (self->cost_group, self->cost_rows, _ ("Output memory"), bytes, N_ ("For one sample"));

@@ -110,7 +110,7 @@ follow_document (StudioOutline *self)
       g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->filtered), i);
 
       /* A module's card stands for the first of its nodes. */
-      if (studio_item_owns (&scene->item[item], row->path))
+      if (studio_scene_card_of (scene, row->path) == item)
         {
           gtk_single_selection_set_selected (self->selection, i);
           break;

@@ -20,7 +20,7 @@ copy_of (const StudioScene *scene, const StudioLink *link, const LoomNet *net, c
       const LoomCopy *c = &g_array_index (copies, LoomCopy, i);
 
       if (c->source.node == source->node && c->source.output == source->output && (found == NULL || found->shared)
-          && studio_item_owns (&scene->item[link->to], loom_net_node (net, c->reader)->path))
+          && studio_scene_card_of (scene, loom_net_node (net, c->reader)->path) == link->to)
         found = c;
     }
   return found;

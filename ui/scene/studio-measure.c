@@ -79,35 +79,25 @@ studio_measure_share (const StudioScene *scene, const StudioItem *item, StudioMe
 }
 
 void
-studio_measure_set_times (StudioScene *scene, const char *scope_path, GHashTable *seconds)
+studio_measure_set_times (StudioScene *scene, GHashTable *seconds)
 {
-  g_autoptr (GHashTable) by_id = g_hash_table_new (g_str_hash, g_str_equal);
-  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
   GHashTableIter iter;
   gpointer path, value;
 
   scene->seconds = 0;
   for (guint i = 0; i < scene->n_items; i++)
-    {
-      scene->item[i].seconds = 0;
-      g_hash_table_insert (by_id, scene->item[i].id, &scene->item[i]);
-    }
+    scene->item[i].seconds = 0;
   if (seconds == NULL)
     return;
   g_hash_table_iter_init (&iter, seconds);
   while (g_hash_table_iter_next (&iter, &path, &value))
     {
-      g_autofree char *id = NULL;
-      StudioItem *item;
+      /* A node within a module, and all copies of a repeat, count for the card. */
+      const guint card = studio_scene_card_of (scene, path);
 
       scene->seconds += *(double *)value;
-      if (skip > 0 && (strncmp (path, scope_path, skip - 1) != 0 || ((char *)path)[skip - 1] != '.'))
-        continue;
-      /* A node within a module, and all copies of a repeat, count for the card. */
-      id = g_strndup ((char *)path + skip, strcspn ((char *)path + skip, "."));
-      item = g_hash_table_lookup (by_id, id);
-      if (item != NULL)
-        item->seconds += *(double *)value;
+      if (card != STUDIO_NO_ITEM)
+        scene->item[card].seconds += *(double *)value;
     }
 }
 

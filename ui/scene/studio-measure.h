@@ -20,8 +20,8 @@ const char *studio_measure_title (StudioMeasure measure); /* "Parameters" */
 StudioMeasure studio_measure_find (const char *name);     /* NONE where there is none of that name */
 double studio_measure_of (const StudioItem *item, StudioMeasure measure);
 double studio_measure_total (const StudioScene *scene, StudioMeasure measure);
-/* Gives cards their times: seconds (double *) by path of node. scope_path: of the scene. NULL: there are none. */
-void studio_measure_set_times (StudioScene *scene, const char *scope_path, GHashTable *seconds);
+/* Gives cards their times: seconds (double *) by path of node. NULL: there are none. */
+void studio_measure_set_times (StudioScene *scene, GHashTable *seconds);
 /* The part of the whole net that a card is, 0 … 1. */
 double studio_measure_share (const StudioScene *scene, const StudioItem *item, StudioMeasure measure);
 /* "61.7 k", "2.31 MFLOP", "1.2 MB", for a card; (transfer full) */

@@ -123,15 +123,18 @@ studio_item_tone (const StudioItem *item)
                                   : STUDIO_TONE_ERROR;
 }
 
-gboolean
-studio_item_owns (const StudioItem *item, const char *path)
+guint
+studio_scene_card_of (const StudioScene *scene, const char *path)
 {
-  gsize n = strlen (item->path);
+  gsize skip = scene->path[0] != '\0' ? strlen (scene->path) + 1 : 0;
+  g_autofree char *id = NULL;
+  gpointer found;
 
-  /* The path of a repeat is that of its first copy: "block.0". */
-  if (item->repeat != NULL)
-    n -= strlen (".0");
-  return strncmp (path, item->path, n) == 0 && (path[n] == '\0' || path[n] == '.');
+  if (skip > 0 && (strncmp (path, scene->path, skip - 1) != 0 || path[skip - 1] != '.'))
+    return STUDIO_NO_ITEM;
+  id = g_strndup (path + skip, strcspn (path + skip, "."));
+  found = g_hash_table_lookup (scene->by_id, id);
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
 }
 
 const char *

@@ -27,11 +27,10 @@ typedef struct
 {
   StudioScene *scene;
   GPtrArray *inputs, *outputs; /* of each item: GArray of StudioPort while it is built */
-  GHashTable *by_id;
-  gboolean plain;      /* without figures */
-  GHashTable *insides; /* module name → figure */
-  GPtrArray *axes;     /* of the net's outputs; NULL without a net */
-  GHashTable *wide;    /* of items with many inputs: a table of port names to indices + 1 */
+  gboolean plain;              /* without figures */
+  GHashTable *insides;         /* module name → figure */
+  GPtrArray *axes;             /* of the net's outputs; NULL without a net */
+  GHashTable *wide;            /* of items with many inputs: a table of port names to indices + 1 */
 } Build;
 
 static void
@@ -141,17 +140,6 @@ attributes_summary (const LoomElement *e, const LoomOp *op)
   return g_string_free (s, FALSE);
 }
 
-static char *
-scoped_path (const char *scope_path, const LoomElement *node, const char *id)
-{
-  g_autofree char *path = scope_path[0] != '\0' ? g_strdup_printf ("%s.%s", scope_path, id) : g_strdup (id);
-
-  /* The first copy stands for all: it is what the canvas can show of a repeat. */
-  if (loom_element_get (node, "repeat") != NULL)
-    return g_strdup_printf ("%s.0", path);
-  return g_steal_pointer (&path);
-}
-
 /* Gives an output what the net knows about it. */
 static void
 type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomNetSource *source)
@@ -163,8 +151,8 @@ type_port (const Build *build, const LoomNet *net, StudioPort *port, const LoomN
 }
 
 static void
-add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomElement *e,
-          const LoomNet *net, StudioItem *item)
+add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const LoomElement *e, const LoomNet *net,
+          StudioItem *item)
 {
   const char *op = loom_element_get (e, "op"), *module = loom_element_get (e, "module");
   const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
@@ -175,7 +163,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
 
   item->serial = loom_element_serial (e);
   item->id = g_strdup (id != NULL ? id : "");
-  item->path = scoped_path (scope_path, e, item->id);
+  item->path = loom_node_path (build->scene->path, e);
   item->is_module = module != NULL;
   item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
   item->op = op != NULL ? loom_op (op) : NULL;
@@ -229,8 +217,8 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
         StudioPort *port = &g_array_index (outputs, StudioPort, i);
         LoomNetSource source;
 
-        if (loom_net_type_of (net, scope_path, item->serial, port->name) != NULL
-            && loom_net_source_of (net, scope_path, item->serial, port->name, &source))
+        if (loom_net_type_of (net, build->scene->path, item->serial, port->name) != NULL
+            && loom_net_source_of (net, build->scene->path, item->serial, port->name, &source))
           type_port (build, net, port, &source);
       }
   /* Inference did not reach the node, so its formula is not known. */
@@ -291,7 +279,7 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
 
   if (end == NULL || !loom_end_split (end, &id, &name))
     return FALSE;
-  found = g_hash_table_lookup (build->by_id, id);
+  found = g_hash_table_lookup (build->scene->by_id, id);
   if (found == NULL)
     return FALSE;
   *item = GPOINTER_TO_UINT (found) - 1;
@@ -365,22 +353,6 @@ add_links (Build *build, const LoomElement *scope)
   scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
 }
 
-/* The card that stands for a node of the net: the node itself, or the module instance that it is in, as
- * studio_item_owns() has it, but by hash, since a net asks for thousands; NULL when the path leads elsewhere. */
-static StudioItem *
-item_of_path (const Build *build, const char *scope_path, const char *path)
-{
-  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
-  g_autofree char *id = NULL;
-  gpointer found;
-
-  if (skip > 0 && (strncmp (path, scope_path, skip - 1) != 0 || path[skip - 1] != '.'))
-    return NULL;
-  id = g_strndup (path + skip, strcspn (path + skip, "."));
-  found = g_hash_table_lookup (build->by_id, id);
-  return found != NULL ? &build->scene->item[GPOINTER_TO_UINT (found) - 1] : NULL;
-}
-
 /* Which of a card's faults is shown: what is wrong before what is missing, and advice last. */
 static int
 loudness (gboolean is_warning, gboolean is_todo)
@@ -399,14 +371,15 @@ fault_words (const StudioItem *item, const LoomFault *fault)
 }
 
 static void
-add_faults (const Build *build, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+add_faults (StudioScene *scene, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
 {
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
       const LoomFault *fault = loom_faults_get (faults, f);
-      StudioItem *item = fault->node != NULL ? item_of_path (build, scope_path, fault->node) : NULL;
+      const guint card = fault->node != NULL ? studio_scene_card_of (scene, fault->node) : STUDIO_NO_ITEM;
+      StudioItem *item = &scene->item[card];
 
-      if (item == NULL)
+      if (card == STUDIO_NO_ITEM)
         continue;
       if (item->fault == NULL
           || loudness (item->fault_is_warning, item->fault_is_todo) < loudness (fault->is_warning, fault->is_todo))
@@ -552,7 +525,7 @@ add_hanging (const Build *build, const LoomElement *scope)
       if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL)
         continue;
       id = g_strndup (tensor, strcspn (tensor, "."));
-      found = g_hash_table_lookup (build->by_id, id);
+      found = g_hash_table_lookup (build->scene->by_id, id);
       if (found != NULL && isfinite (height) && !build->scene->item[GPOINTER_TO_UINT (found) - 1].is_frame)
         build->scene->item[GPOINTER_TO_UINT (found) - 1].hanging += STUDIO_FAULT_GAP + CLAMP (height, 24, 600) + 24;
     }
@@ -570,18 +543,16 @@ add_cost (LoomCost *sum, const LoomCost *cost)
  * card.
  */
 static void
-add_costs (const Build *build, const char *scope_path, const LoomNet *net)
+add_costs (StudioScene *scene, const LoomNet *net)
 {
-  StudioScene *scene = build->scene;
-
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      StudioItem *item = item_of_path (build, scope_path, node->path);
+      const guint card = studio_scene_card_of (scene, node->path);
 
       add_cost (&scene->costs, &node->cost);
-      if (item != NULL)
-        add_cost (&item->costs, &node->cost);
+      if (card != STUDIO_NO_ITEM)
+        add_cost (&scene->item[card].costs, &node->cost);
     }
   for (guint i = 0; scene->costs.flops > 0 && i < scene->n_items; i++)
     scene->item[i].cost = scene->item[i].costs.flops / scene->costs.flops;
@@ -692,8 +663,8 @@ device_of (const LoomGraph *graph)
 
 /* Cards of nodes, then those of collapsed frames, and the nodes that these stand for. */
 static void
-add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
-           GPtrArray *frames, GHashTable *members)
+add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const LoomNet *net, GPtrArray *frames,
+           GHashTable *members)
 {
   StudioScene *scene = build->scene;
   guint k = 0;
@@ -708,11 +679,11 @@ add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const
           if (loom_element_tag (e) != LOOM_TAG_NODE
               || (id != NULL && g_hash_table_contains (members, id)) != (pass == 1))
             continue;
-          add_item (build, graph, scope, scope_path, e, net, &scene->item[k]);
+          add_item (build, graph, scope, e, net, &scene->item[k]);
           if (pass == 0)
             add_figure (build, graph, e, &scene->item[k]);
           k++;
-          g_hash_table_insert (build->by_id, scene->item[k - 1].id, GUINT_TO_POINTER (k));
+          g_hash_table_insert (build->scene->by_id, scene->item[k - 1].id, GUINT_TO_POINTER (k));
           if (pass == 0)
             g_hash_table_insert (scene->by_serial, &scene->item[k - 1].serial, GUINT_TO_POINTER (k));
         }
@@ -748,7 +719,7 @@ lead_links (Build *build, GHashTable *members)
 
       card[h] = first + GPOINTER_TO_UINT (g_hash_table_lookup (members, hidden->id)) - 1;
       scene->item[card[h]].order = MIN (scene->item[card[h]].order, hidden->order);
-      g_hash_table_insert (build->by_id, hidden->id, GUINT_TO_POINTER (card[h] + 1));
+      g_hash_table_insert (build->scene->by_id, hidden->id, GUINT_TO_POINTER (card[h] + 1));
     }
   if (scene->n_hidden > 0)
     scene->n_links = scene_frames_lead (scene, build->inputs, build->outputs, card, scene->link, scene->n_links);
@@ -762,7 +733,6 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   Build build = { .scene = scene,
                   .inputs = g_ptr_array_new (),
                   .outputs = g_ptr_array_new (),
-                  .by_id = g_hash_table_new (g_str_hash, g_str_equal),
                   .plain = plain,
                   .insides = g_hash_table_new (g_str_hash, g_str_equal),
                   .axes = net != NULL ? loom_net_axes_new (net) : NULL,
@@ -777,11 +747,13 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   scene->n_items -= scene->n_hidden;
   scene->item = g_new0 (StudioItem, scene->n_items + scene->n_hidden + 1);
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
+  scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
+  scene->path = g_strdup (scope_path);
   scene->routes = studio_routes_new ();
   scene->flow = studio_flow_of (scope, &scene->flow_stated);
   scene->batch = batch_of (graph);
   scene->device = g_strdup (device_of (graph));
-  add_items (&build, graph, scope, scope_path, net, frames, members);
+  add_items (&build, graph, scope, net, frames, members);
   add_links (&build, scope);
   lead_links (&build, members);
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
@@ -823,7 +795,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       studio_link_relabel (scene, link);
     }
   if (faults != NULL)
-    add_faults (&build, scope_path, faults, fix, data);
+    add_faults (scene, faults, fix, data);
   for (guint i = 0; i < scene->n_links; i++)
     {
       StudioLink *link = &scene->link[i];
@@ -843,12 +815,11 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   add_routes (scene, graph, scope);
   studio_geometry_place_faults (scene);
   if (net != NULL)
-    add_costs (&build, scope_path, net);
+    add_costs (scene, net);
 
   g_ptr_array_unref (build.inputs);
   g_ptr_array_unref (build.outputs);
   g_clear_pointer (&build.axes, g_ptr_array_unref);
-  g_hash_table_unref (build.by_id);
   g_hash_table_unref (build.wide);
   g_hash_table_unref (build.insides);
   return scene;
@@ -908,6 +879,8 @@ studio_scene_free (StudioScene *scene)
   g_free (scene->device);
   g_free (scene->item);
   g_free (scene->link);
+  g_free (scene->path);
+  g_hash_table_unref (scene->by_id);
   g_hash_table_unref (scene->by_serial);
   studio_routes_free (scene->routes);
   g_free (scene);

@@ -152,7 +152,9 @@ typedef struct
   LoomCost costs;               /* of the whole net */
   double seconds;               /* of the whole net, where it was measured */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
-  StudioRoutes *routes;         /* of the wires, as they were last asked for */
+  GHashTable *by_id;    /* id of a node → index + 1 of its card, which is its frame's where that is collapsed */
+  char *path;           /* of the scope from the root, "block.0"; "" */
+  StudioRoutes *routes; /* of the wires, as they were last asked for */
 } StudioScene;
 
 /* The label of the button that mends a fault of the node with this serial (transfer full); NULL where nothing does. */
@@ -184,8 +186,8 @@ void studio_scene_reach (const StudioScene *scene, guint item, gboolean against,
 const char *studio_item_title (const StudioItem *item);
 /* How loud a card speaks: only what is wrong by itself is an error. */
 StudioTone studio_item_tone (const StudioItem *item);
-/* Whether what a path names stands behind this card: the node itself or, of a module, a node within; of a repeat, in
- * any of its copies. */
-gboolean studio_item_owns (const StudioItem *item, const char *path);
+/* The card that stands for what a path from the root names: the node itself, the module's instance or the repeat that
+ * it is in, or the collapsed frame before it; STUDIO_NO_ITEM when the path leads elsewhere. Hashed. */
+guint studio_scene_card_of (const StudioScene *scene, const char *path);
 
 G_END_DECLS
