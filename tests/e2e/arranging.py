@@ -4,7 +4,7 @@ import time
 
 from studio import Report, Studio, inside, middle
 
-GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+NET = """<?xml version="1.0" encoding="UTF-8"?>
 <graph xmlns="urn:gradloom:graph" version="1">
   <node id="x" op="input" shape="B,8"/>
   <node id="fc" op="linear" out_features="4"/>
@@ -15,14 +15,15 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
   <wire from="fc" to="act"/>
   <wire from="act" to="sum.input"/>
   <wire from="w" to="sum.other"/>
-  <layout>
+%s</graph>
+"""
+PLACED = NET % """  <layout>
     <place node="x" x="500" y="300"/>
     <place node="fc" x="24" y="24"/>
     <place node="act" x="264" y="312"/>
     <place node="sum" x="24" y="192"/>
     <place node="w" x="500" y="72"/>
   </layout>
-</graph>
 """
 
 
@@ -74,7 +75,7 @@ def aligning(t, s, g):
 
 def body(t):
     with Studio("arranging") as s:
-        s.open("net.xml", GRAPH)
+        s.open("net.xml", PLACED)
         s.wait("graph", lambda g: len(g.cards) == 5 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
         for part in (snapping, arranging, aligning):
             part(t, s, s.look())

@@ -2,21 +2,8 @@
 import sys
 import time
 
+from arranging import NET
 from studio import Report, Studio, inside, middle
-
-GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
-<graph xmlns="urn:gradloom:graph" version="1">
-  <node id="x" op="input" shape="B,8"/>
-  <node id="fc" op="linear" out_features="4"/>
-  <node id="act" op="tanh"/>
-  <node id="sum" op="add"/>
-  <node id="w" op="parameter" shape="4"/>
-  <wire from="x" to="fc"/>
-  <wire from="fc" to="act"/>
-  <wire from="act" to="sum.input"/>
-  <wire from="w" to="sum.other"/>
-</graph>
-"""
 
 
 def command(s, words):
@@ -97,7 +84,7 @@ def folding(t, s, g):
 
 def body(t):
     with Studio("updown") as s:
-        s.open("net.xml", GRAPH)
+        s.open("net.xml", NET % "")
         s.wait("graph", lambda g: len(g.cards) == 5 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
         g = arranging(t, s)
         for part in (walking, adding, wiring, folding):

@@ -1,6 +1,5 @@
 /* Layouts of all example graphs and of random ones: what must hold of each, whatever it looks like. */
-#include "ui/layout/studio-layout.h"
-#include "ui/scene/studio-flow.h"
+#include "tests/layout/layout-test.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,25 +15,6 @@ scene_of (LoomGraph *graph, const LoomElement *scope, const char *path, const Lo
 
   studio_layout_fill (scene);
   return scene;
-}
-
-/* Brings a layout into the scene, as the file would. */
-static void
-take (StudioScene *scene, const StudioLayout *layout)
-{
-  studio_scene_set_flow (scene, layout->flow);
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      scene->item[i].x = layout->x[i];
-      scene->item[i].y = layout->y[i];
-    }
-  for (guint a = 0; a < scene->n_annotations; a++)
-    {
-      scene->annotation[a].x = layout->annotation[a].x;
-      scene->annotation[a].y = layout->annotation[a].y;
-      scene->annotation[a].width = layout->annotation[a].width;
-      scene->annotation[a].height = layout->annotation[a].height;
-    }
 }
 
 static double
@@ -207,7 +187,7 @@ check_direction (StudioScene *scene, const char *name, guint c, StudioLayoutDire
   g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, direction);
   g_autoptr (StudioLayout) again = NULL;
 
-  take (scene, layout);
+  scene_take_layout (scene, layout);
   scene->flow_stated = layout->stated;
   if (direction == STUDIO_LAYOUT_RIGHT || direction == STUDIO_LAYOUT_DOWN)
     g_assert_cmpint (scene->flow, ==, direction == STUDIO_LAYOUT_DOWN ? STUDIO_FLOW_DOWN : STUDIO_FLOW_RIGHT);
@@ -275,7 +255,7 @@ check_file (const char *path)
           {
             g_autoptr (StudioLayout) layout = studio_layout_new (scene, NULL, canvases[c].width, canvases[c].height, w);
 
-            take (scene, layout);
+            scene_take_layout (scene, layout);
             g_test_message ("%s %s, %s: zoom %.2f for %g × %g", path, i > 0 ? loom_element_get (scope, "name") : "",
                             w == STUDIO_LAYOUT_AUTOMATIC ? "automatic" : studio_flow_name (layout->flow),
                             zoom_of (scene, c), canvases[c].width, canvases[c].height);
@@ -448,7 +428,7 @@ example (const char *name)
   g_autoptr (StudioLayout) layout
       = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
 
-  take (scene, layout);
+  scene_take_layout (scene, layout);
   return scene;
 }
 
@@ -537,7 +517,7 @@ test_selection (void)
       if (chosen[i] && !chosen[j])
         g_assert_true (fabs (layout->x[i] - layout->x[j]) >= STUDIO_CARD_WIDTH
                        || fabs (layout->y[i] - layout->y[j]) >= STUDIO_CARD_HEIGHT);
-  take (scene, layout);
+  scene_take_layout (scene, layout);
   again = studio_layout_new (scene, chosen, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
   g_assert_cmpuint (count_changes (scene, again), ==, 0);
 }
@@ -560,7 +540,7 @@ test_time (void)
 
       g_test_message ("%s of 2,000 nodes: %.0f ms", i == 0 ? "a random graph" : "a chain",
                       (g_get_monotonic_time () - start) / 1000.0);
-      take (scene, layout);
+      scene_take_layout (scene, layout);
       assert_apart (scene, "2,000 nodes");
     }
 }

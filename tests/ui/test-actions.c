@@ -4,6 +4,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "tests/ui/find-widgets.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-page-private.h"
@@ -166,17 +167,6 @@ walk (StudioWindow *self)
   g_assert_cmpuint (run, >, 35);
 }
 
-static GtkWidget *
-find_list (GtkWidget *widget)
-{
-  GtkWidget *found = GTK_IS_LIST_BOX (widget) ? widget : NULL;
-
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
-       child = gtk_widget_get_next_sibling (child))
-    found = find_list (child);
-  return found;
-}
-
 /* What cannot be done now stands behind all that can. */
 static void
 check_order (StudioWindow *self)
@@ -185,8 +175,8 @@ check_order (StudioWindow *self)
 
   studio_document_select_only (self->page->document, 0);
   studio_action_list_open (self->action_list);
-  for (GtkWidget *row = gtk_widget_get_first_child (find_list (GTK_WIDGET (self->action_list))); row != NULL;
-       row = gtk_widget_get_next_sibling (row))
+  for (GtkWidget *row = gtk_widget_get_first_child (find_widget (GTK_WIDGET (self->action_list), GTK_TYPE_LIST_BOX));
+       row != NULL; row = gtk_widget_get_next_sibling (row))
     {
       gboolean possible = gtk_widget_get_sensitive (row);
       g_assert_false (possible && n_other > 0);

@@ -2,6 +2,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "tests/ui/find-widgets.h"
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/canvas/studio-node.h"
 #include "ui/canvas/studio-annotation.h"
@@ -243,17 +244,6 @@ test_popovers (Fixture *f, gconstpointer data)
   act (f, "canvas.connect");
 }
 
-static GtkWidget *
-find_list (GtkWidget *widget)
-{
-  GtkWidget *found = GTK_IS_LIST_BOX (widget) ? widget : NULL;
-
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
-       child = gtk_widget_get_next_sibling (child))
-    found = find_list (child);
-  return found;
-}
-
 /* How many layers the list offers for a wire of this card that was dropped beside all others. */
 static guint
 offered (Fixture *f, const StudioLoose *loose)
@@ -261,7 +251,9 @@ offered (Fixture *f, const StudioLoose *loose)
   guint n = 0;
 
   studio_quick_add_popup (f->canvas, "", 400, 300, loose);
-  for (; gtk_list_box_get_row_at_index (GTK_LIST_BOX (find_list (f->canvas->popover)), (int)n) != NULL; n++)
+  for (; gtk_list_box_get_row_at_index (GTK_LIST_BOX (find_widget (f->canvas->popover, GTK_TYPE_LIST_BOX)), (int)n)
+         != NULL;
+       n++)
     ;
   gtk_popover_popdown (GTK_POPOVER (f->canvas->popover));
   settle ();

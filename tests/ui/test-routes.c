@@ -4,9 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/layout/layout-test.h"
 #include "tests/ui/scene-test.h"
-#include "ui/layout/studio-layout.h"
-#include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 
 enum
@@ -163,19 +162,7 @@ turn_down (StudioScene *scene)
   g_autoptr (StudioLayout) layout
       = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_DOWN);
 
-  studio_scene_set_flow (scene, layout->flow);
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      scene->item[i].x = layout->x[i];
-      scene->item[i].y = layout->y[i];
-    }
-  for (guint a = 0; a < scene->n_annotations; a++)
-    {
-      scene->annotation[a].x = layout->annotation[a].x;
-      scene->annotation[a].y = layout->annotation[a].y;
-      scene->annotation[a].width = layout->annotation[a].width;
-      scene->annotation[a].height = layout->annotation[a].height;
-    }
+  scene_take_layout (scene, layout);
   studio_routes_set_right_angles (scene->routes, FALSE);
 }
 

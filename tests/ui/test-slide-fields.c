@@ -2,22 +2,12 @@
 #include <adwaita.h>
 
 #include "tests/ui/document-test.h"
+#include "tests/ui/find-widgets.h"
 #include "ui/present/studio-slide-fields.h"
 
 static const char lecture[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
                               "<node id=\"a\" op=\"input\" shape=\"B,4\"/><node id=\"b\" op=\"relu\"/>"
                               "<view><pin tensor=\"a\"/><pin tensor=\"b\"/><slide title=\"one\"/></view></graph>";
-
-/* The check buttons below a widget, in order. */
-static void
-find_checks (GtkWidget *widget, GPtrArray *found)
-{
-  if (GTK_IS_CHECK_BUTTON (widget))
-    g_ptr_array_add (found, widget);
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    find_checks (child, found);
-}
 
 /* A tick changes the slide, and the list of pins is what it was: whoever walks through it by keys goes on. */
 static void
@@ -33,14 +23,14 @@ test_pins (void)
   fields = studio_slide_fields_new (document, slides);
   gtk_window_set_child (window, GTK_WIDGET (fields));
   gtk_window_present (window);
-  find_checks (GTK_WIDGET (fields), before);
+  find_widgets (GTK_WIDGET (fields), GTK_TYPE_CHECK_BUTTON, before);
   g_assert_cmpuint (before->len, ==, 2);
   g_assert_true (gtk_check_button_get_active (before->pdata[0]));
   g_assert_true (gtk_widget_grab_focus (before->pdata[1]));
   gtk_check_button_set_active (before->pdata[0], FALSE);
   gtk_check_button_set_active (before->pdata[1], FALSE);
   g_assert_cmpstr (studio_slides_get (slides, 0)->pins[0], ==, NULL);
-  find_checks (GTK_WIDGET (fields), after);
+  find_widgets (GTK_WIDGET (fields), GTK_TYPE_CHECK_BUTTON, after);
   g_assert_cmpuint (after->len, ==, 2);
   g_assert_true (after->pdata[0] == before->pdata[0] && after->pdata[1] == before->pdata[1]);
   g_assert_true (gtk_widget_has_focus (after->pdata[1]));
@@ -55,7 +45,7 @@ test_pins (void)
                         loom_edit_insert (loom_element_find (studio_document_get_scope (document), LOOM_TAG_VIEW), 2,
                                           loom_element_new (LOOM_TAG_PIN, "tensor", "a.out", NULL)));
   studio_document_end (document);
-  find_checks (GTK_WIDGET (fields), more);
+  find_widgets (GTK_WIDGET (fields), GTK_TYPE_CHECK_BUTTON, more);
   g_assert_cmpuint (more->len, ==, 3);
   gtk_window_destroy (window);
   g_object_unref (window);

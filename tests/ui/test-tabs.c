@@ -4,6 +4,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "tests/ui/find-widgets.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
@@ -311,24 +312,13 @@ answer (GtkWindow *dialog, const char *response)
   gtk_window_destroy (dialog);
 }
 
-/* The check buttons below a widget, in order. */
-static void
-find_checks (GtkWidget *widget, GPtrArray *found)
-{
-  if (GTK_IS_CHECK_BUTTON (widget))
-    g_ptr_array_add (found, widget);
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    find_checks (child, found);
-}
-
 /* Two graphs stand in the dialog, each to be saved, and the button says how many will be. */
 static void
 expect_listed (AdwMessageDialog *dialog, const char *first, const char *second)
 {
   const char *const titles[] = { first, second };
   g_autoptr (GPtrArray) checks = g_ptr_array_new ();
-  find_checks (adw_message_dialog_get_extra_child (dialog), checks);
+  find_widgets (adw_message_dialog_get_extra_child (dialog), GTK_TYPE_CHECK_BUTTON, checks);
   g_assert_cmpuint (checks->len, ==, 2);
   for (guint i = 0; i < 2; i++)
     {
@@ -395,7 +385,8 @@ test_close_others (void)
   g_assert_cmpuint (studio_window_n_pages (window), ==, 3);
   act (window, "win.close-other-tabs");
   settle (60);
-  find_checks (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (window->question)), checks);
+  find_widgets (adw_message_dialog_get_extra_child (ADW_MESSAGE_DIALOG (window->question)), GTK_TYPE_CHECK_BUTTON,
+                checks);
   gtk_check_button_set_active (checks->pdata[0], FALSE);
   answer (window->question, "save");
   settle (300);
