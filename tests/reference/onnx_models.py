@@ -130,7 +130,8 @@ def main():
     wrong = 0
     if args.samples and os.path.exists(args.samples):
         with tempfile.TemporaryDirectory() as folder:
-            words = dict(os.environ, GRADLOOM_EXPORT_FOLDER=folder, GRADLOOM_EXPORT_ONLY=f"*{args.only}*")
+            words = dict(os.environ, GRADLOOM_EXPORT_FOLDER=folder, GRADLOOM_EXPORT_ONLY=f"*{args.only}*",
+                         GRADLOOM_SOURCE_ROOT=ROOT)
             subprocess.run([args.samples], env=words, check=True, stdout=subprocess.DEVNULL)
             groups = collections.defaultdict(list)
             for case in sorted(glob.glob(os.path.join(folder, "*"))):
