@@ -4,10 +4,11 @@
  * never is half updated is worth more than the rest of a millisecond. */
 #include "ui/scene/studio-scene.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "ui/scene/scene-faults.h"
 #include "ui/scene/scene-frames.h"
+#include "ui/scene/scene-places.h"
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
@@ -353,184 +354,6 @@ add_links (Build *build, const LoomElement *scope)
   scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
 }
 
-/* Which of a card's faults is shown: what is wrong before what is missing, and advice last. */
-static int
-loudness (gboolean is_warning, gboolean is_todo)
-{
-  return is_warning ? 0 : is_todo ? 1 : 2;
-}
-
-/* The sentence; on a module's card with the node within that it is about: "conv: A window …". */
-static char *
-fault_words (const StudioItem *item, const LoomFault *fault)
-{
-  const char *rest
-      = item->is_module && g_str_has_prefix (fault->node, item->path) ? fault->node + strlen (item->path) : "";
-
-  return rest[0] == '.' ? g_strdup_printf ("%s: %s", rest + 1, fault->message) : g_strdup (fault->message);
-}
-
-static void
-add_faults (StudioScene *scene, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
-{
-  for (guint f = 0; f < loom_faults_length (faults); f++)
-    {
-      const LoomFault *fault = loom_faults_get (faults, f);
-      const guint card = fault->node != NULL ? studio_scene_card_of (scene, fault->node) : STUDIO_NO_ITEM;
-      StudioItem *item = &scene->item[card];
-
-      if (card == STUDIO_NO_ITEM)
-        continue;
-      if (item->fault == NULL
-          || loudness (item->fault_is_warning, item->fault_is_todo) < loudness (fault->is_warning, fault->is_todo))
-        {
-          g_free (item->fault);
-          g_free (item->fault_port);
-          g_free (item->fix);
-          item->fault = fault_words (item, fault);
-          item->fault_port = g_strdup (fault->port);
-          item->fault_is_warning = fault->is_warning;
-          item->fault_is_todo = fault->is_todo;
-          item->fix = fix != NULL && !item->is_frame ? fix (fault, item->serial, data) : NULL;
-        }
-      else if (item->fix == NULL && !item->is_frame && fix != NULL && !fault->is_warning
-               && item->fault_is_todo == fault->is_todo)
-        item->fix = fix (fault, item->serial, data);
-    }
-}
-
-/* The first card with an error on the way to this one; NULL. */
-static const StudioItem *
-error_before (const StudioScene *scene, guint item)
-{
-  g_autofree gboolean *seen = g_new0 (gboolean, scene->n_items + 1);
-  const StudioItem *found = NULL;
-
-  studio_scene_reach (scene, item, TRUE, seen);
-  for (guint i = 0; i < scene->n_items; i++)
-    if (i != item && seen[i] && studio_item_tone (&scene->item[i]) == STUDIO_TONE_ERROR
-        && (found == NULL || scene->item[i].order < found->order))
-      found = &scene->item[i];
-  return found;
-}
-
-/* A card without a type and without a fault of its own follows from an error before it, though the wires between have
- * types: the engine has found the root there. */
-static void
-add_distant_waits (StudioScene *scene, guint errors)
-{
-  for (guint i = 0; errors > 0 && i < scene->n_items; i++)
-    {
-      StudioItem *item = &scene->item[i];
-      const StudioItem *root;
-
-      if (item->fault != NULL || item->waits_for != NULL || item->muted || item->n_outputs == 0 || item->output[0].typed
-          || item->order == G_MAXUINT)
-        continue;
-      root = error_before (scene, i);
-      if (root != NULL)
-        item->waits_for = g_strdup (root->id);
-    }
-}
-
-/* Tells consequences of a fault from the fault itself: cards behind it have no type, and wait. Walks along the wires
- * from each faulty card, the first to reach a card is what it waits for. */
-static void
-add_waits (StudioScene *scene)
-{
-  g_autofree guint *queue = g_new (guint, scene->n_items + 1);
-  guint n = 0, errors = 0;
-
-  for (guint i = 0; i < scene->n_items; i++)
-    if (studio_item_tone (&scene->item[i]) >= STUDIO_TONE_TODO
-        && studio_item_tone (&scene->item[i]) != STUDIO_TONE_ADVICE)
-      queue[n++] = i;
-  for (guint k = 0; k < n; k++)
-    {
-      const StudioItem *from = &scene->item[queue[k]];
-
-      for (guint p = 0; p < from->n_outputs; p++)
-        for (guint l = from->output[p].typed ? STUDIO_NO_ITEM : from->output[p].link; l != STUDIO_NO_ITEM;
-             l = scene->link[l].next_out)
-          {
-            StudioItem *to = &scene->item[scene->link[l].to];
-
-            if (to->fault != NULL || to->waits_for != NULL)
-              continue;
-            to->waits_for = g_strdup (from->waits_for != NULL ? from->waits_for : from->id);
-            queue[n++] = scene->link[l].to;
-          }
-    }
-  for (guint i = 0; i < scene->n_items; i++)
-    errors += studio_item_tone (&scene->item[i]) == STUDIO_TONE_ERROR;
-  add_distant_waits (scene, errors);
-}
-
-static const LoomElement *
-frame_of (const LoomElement *scope, const StudioItem *item)
-{
-  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
-
-  for (guint i = 0; i < loom_element_n_children (layout); i++)
-    if (loom_element_serial (loom_element_child (layout, i)) == item->serial)
-      return loom_element_child (layout, i);
-  return NULL;
-}
-
-static void
-add_places (StudioScene *scene, const LoomElement *scope)
-{
-  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
-    {
-      StudioItem *item = &scene->item[i];
-      const LoomElement *place = item->is_frame ? frame_of (scope, item) : loom_scope_find_place (scope, item->id);
-      const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
-      const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
-
-      if (place != NULL && !item->is_frame && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0)
-        {
-          item->folded = TRUE;
-          item->figure_height = 0;
-          studio_item_resize (item);
-        }
-      /* Until a layout says better: beside each other. */
-      item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
-      if (x == NULL || y == NULL)
-        continue;
-      item->x = g_ascii_strtod (x, NULL);
-      item->y = g_ascii_strtod (y, NULL);
-      item->is_placed = isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7;
-      if (!item->is_placed)
-        {
-          item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
-          item->y = 0;
-        }
-    }
-}
-
-/* Pins hang on their cards, one below the other, each with a line of words. */
-static void
-add_hanging (const Build *build, const LoomElement *scope)
-{
-  const LoomElement *view = loom_element_find (scope, LOOM_TAG_VIEW);
-
-  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
-    {
-      const LoomElement *e = loom_element_child (view, i);
-      const char *tensor = loom_element_get (e, "tensor"), *text = loom_element_get (e, "height");
-      double height = text != NULL ? g_ascii_strtod (text, NULL) : STUDIO_CARD_WIDTH;
-      g_autofree char *id = NULL;
-      gpointer found;
-
-      if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL)
-        continue;
-      id = g_strndup (tensor, strcspn (tensor, "."));
-      found = g_hash_table_lookup (build->scene->by_id, id);
-      if (found != NULL && isfinite (height) && !build->scene->item[GPOINTER_TO_UINT (found) - 1].is_frame)
-        build->scene->item[GPOINTER_TO_UINT (found) - 1].hanging += STUDIO_FAULT_GAP + CLAMP (height, 24, 600) + 24;
-    }
-}
-
 static void
 add_cost (LoomCost *sum, const LoomCost *cost)
 {
@@ -558,91 +381,6 @@ add_costs (StudioScene *scene, const LoomNet *net)
     scene->item[i].cost = scene->item[i].costs.flops / scene->costs.flops;
 }
 
-/* Routes name their wire by its ends, as the wire itself is written. */
-static void
-add_routes (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
-{
-  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
-  g_autoptr (GHashTable) by_ends = NULL;
-
-  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
-    {
-      const LoomElement *e = loom_element_child (layout, i);
-      const char *from = loom_element_get (e, "from"), *to = loom_element_get (e, "to");
-
-      if (loom_element_tag (e) != LOOM_TAG_ROUTE || from == NULL || to == NULL
-          || loom_element_get (e, "points") == NULL)
-        continue;
-      if (by_ends == NULL)
-        by_ends = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-      g_hash_table_insert (by_ends, g_strdup_printf ("%s→%s", from, to), (gpointer)loom_element_get (e, "points"));
-    }
-  for (guint l = 0; by_ends != NULL && l < scene->n_links; l++)
-    {
-      const LoomElement *wire = loom_graph_by_serial ((LoomGraph *)graph, scene->link[l].serial);
-      g_autofree char *ends = g_strdup_printf ("%s→%s", loom_element_get (wire, "from"), loom_element_get (wire, "to"));
-      const char *points = g_hash_table_lookup (by_ends, ends);
-
-      if (points != NULL)
-        scene->link[l].point = studio_points_parse (points, &scene->link[l].n_points);
-    }
-}
-
-static double
-number (const LoomElement *e, const char *name, double least)
-{
-  const char *text = loom_element_get (e, name);
-  double value = text != NULL ? g_ascii_strtod (text, NULL) : 0;
-
-  return isfinite (value) && fabs (value) < 1e7 ? MAX (value, least) : least;
-}
-
-/* A frame that is shown as a card, and what lies within it, are none. */
-static gboolean
-is_annotation (const StudioScene *scene, const LoomElement *e)
-{
-  LoomTag tag = loom_element_tag (e);
-
-  return (tag == LOOM_TAG_NOTE || tag == LOOM_TAG_FRAME) && loom_element_get (e, "hidden") == NULL
-         && studio_scene_find (scene, loom_element_serial (e)) == STUDIO_NO_ITEM;
-}
-
-static void
-add_annotations (StudioScene *scene, const LoomElement *scope)
-{
-  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
-  guint n = layout != NULL ? loom_element_n_children (layout) : 0;
-
-  for (guint i = 0; i < n; i++)
-    scene->n_annotations += is_annotation (scene, loom_element_child (layout, i));
-  scene->annotation = g_new0 (StudioAnnotation, scene->n_annotations);
-  for (guint pass = 0, k = 0; pass < 2; pass++)
-    for (guint i = 0; i < n; i++)
-      {
-        const LoomElement *e = loom_element_child (layout, i);
-        const char *text;
-        StudioAnnotation *annotation;
-
-        if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE) || !is_annotation (scene, e))
-          continue;
-        annotation = &scene->annotation[k++];
-        annotation->serial = loom_element_serial (e);
-        annotation->is_note = pass == 1;
-        text = loom_element_get (e, annotation->is_note ? "text" : "title");
-        annotation->text = g_strdup (text != NULL ? text : "");
-        annotation->color = g_strdup (loom_element_get (e, "color"));
-        annotation->x = number (e, "x", -1e7);
-        annotation->y = number (e, "y", -1e7);
-        if (annotation->is_note)
-          studio_geometry_note_size (annotation->text, &annotation->width, &annotation->height);
-        else
-          {
-            annotation->width = number (e, "width", 48);
-            annotation->height = number (e, "height", 48);
-          }
-      }
-}
-
 static gint64
 batch_of (const LoomGraph *graph)
 {
@@ -658,7 +396,7 @@ device_of (const LoomGraph *graph)
   const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
 
-  return device != NULL ? device : "cpu";
+  return device != NULL ? device : loom_attribute (LOOM_TAG_TRAIN, "device")->spec.def;
 }
 
 /* Cards of nodes, then those of collapsed frames, and the nodes that these stand for. */
@@ -795,7 +533,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       studio_link_relabel (scene, link);
     }
   if (faults != NULL)
-    add_faults (scene, faults, fix, data);
+    scene_faults_add (scene, faults, fix, data);
   for (guint i = 0; i < scene->n_links; i++)
     {
       StudioLink *link = &scene->link[i];
@@ -807,12 +545,9 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   if (net != NULL)
     {
       studio_scene_add_devices (scene, net);
-      add_waits (scene);
+      scene_faults_follow (scene);
     }
-  add_places (scene, scope);
-  add_hanging (&build, scope);
-  add_annotations (scene, scope);
-  add_routes (scene, graph, scope);
+  scene_places_read (scene, graph, scope);
   studio_geometry_place_faults (scene);
   if (net != NULL)
     add_costs (scene, net);
