@@ -5,9 +5,10 @@
  * the first cache, the weights are written at once, and the old ones go where the gradient was: memory that the call
  * reads anyway. A step whose gradients turn out not to be finite is undone from there, to the bit.
  *
- * `bench-optim sgd 1 1000000 1 written` takes 261 µs a step (median of 18), of which writing the gradients is half, and 335
- * as two calls; of 100,000 elements 20.0 and 25.1, of 16 million 14.3 ms and 17.6. A log of its own memory would be read and written beside the
- * gradients, and a step with momentum would need it: two states, and one gradient to give its place. */
+ * `bench-optim sgd 1 1000000 1 written` takes 261 µs a step (median of 18), of which writing the gradients is half, and
+ * 335 as two calls; of 100,000 elements 20.0 and 25.1, of 16 million 14.3 ms and 17.6. A log of its own memory would be
+ * read and written beside the gradients, and a step with momentum would need it: two states, and one gradient to give
+ * its place. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-multi.h"
 #include "kernels/cpu/cpu-squares.h"
