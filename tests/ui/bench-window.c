@@ -15,6 +15,11 @@ bench_window_open (int argc, char **argv)
       g_printerr ("%s GRAPH\n", argv[0]);
       exit (2);
     }
+  if (g_getenv ("GRADLOOM_WORKER") == NULL)
+    {
+      g_autofree char *worker = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+      g_setenv ("GRADLOOM_WORKER", worker, TRUE);
+    }
   g_set_application_name ("Gradloom Studio");
   adw_init ();
   gradloom_register_resource ();

@@ -473,42 +473,59 @@ scroll_to_top (GtkScrolledWindow *scroller)
   gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (scroller), 0);
 }
 
-static void
-selection_changed_cb (StudioInspector *self)
+/* Shows what is selected by other values in the rows that are there; FALSE where these are of something else. */
+static gboolean
+refresh_rows (StudioInspector *self, StudioScene *scene)
 {
-  StudioScene *scene;
-  guint n = studio_document_n_selected (self->document);
-  guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
-  guint item;
-  gboolean frame; /* a collapsed one, which is edited as an open one is */
+  const guint n = studio_document_n_selected (self->document);
+  const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
+  const guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
 
-  /* Text that was typed belongs to the node that was selected then. */
-  if (serial != self->serial)
-    inspector_settle (self);
-  scene = studio_document_get_scene (self->document);
-  item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
-  frame = item != STUDIO_NO_ITEM && scene->item[item].is_frame;
-  if (frame)
-    item = STUDIO_NO_ITEM;
-  if (item != STUDIO_NO_ITEM && serial == self->serial && g_strcmp0 (self->shown, scene->item[item].kind) == 0)
+  if (n > 1 && inspector_shows_several (self))
+    inspector_refresh_several (self);
+  else if (serial == 0 || serial != self->serial)
+    return FALSE;
+  else if (item != STUDIO_NO_ITEM && !scene->item[item].is_frame)
     {
+      if (g_strcmp0 (self->shown, scene->item[item].kind) != 0)
+        return FALSE;
       refresh (self);
-      return;
     }
-  if (serial != 0 && serial == self->serial
-      && (frame || studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM))
+  else if (item != STUDIO_NO_ITEM || studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM)
     {
       self->updating = TRUE;
       for (guint r = 0; r < self->rows->len; r++)
         inspector_refresh_row (self->rows->pdata[r]);
       self->updating = FALSE;
-      return;
     }
-  if (n > 1 && inspector_shows_several (self))
-    {
-      inspector_refresh_several (self);
-      return;
-    }
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static void
+stop_building (StudioInspector *self)
+{
+  if (self->tick != 0)
+    gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->tick);
+  self->tick = 0;
+  g_clear_handle_id (&self->building, g_source_remove);
+}
+
+/* Makes the rows of what is selected. */
+static void
+build (StudioInspector *self)
+{
+  const guint n = studio_document_n_selected (self->document);
+  const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
+  StudioScene *scene = studio_document_get_scene (self->document);
+  guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
+  /* A collapsed one is edited as an open one is. */
+  const gboolean frame = item != STUDIO_NO_ITEM && scene->item[item].is_frame;
+
+  stop_building (self);
+  if (frame)
+    item = STUDIO_NO_ITEM;
   clear (self);
   scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
   g_clear_pointer (&self->shown, g_free);
@@ -546,6 +563,51 @@ selection_changed_cb (StudioInspector *self)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "selection");
 }
 
+static gboolean
+build_cb (gpointer data)
+{
+  StudioInspector *self = data;
+
+  self->building = 0;
+  build (self);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+tick_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  StudioInspector *self = STUDIO_INSPECTOR (widget);
+
+  self->tick = 0;
+  self->building = g_idle_add_full (GDK_PRIORITY_REDRAW + 1, build_cb, self, NULL);
+  return G_SOURCE_REMOVE;
+}
+
+/* Rows of another node take some twenty milliseconds to make, as long as all else that a key does: first the canvas is
+ * painted, which is what the eye follows. */
+static void
+selection_changed_cb (StudioInspector *self)
+{
+  const guint n = studio_document_n_selected (self->document);
+
+  /* Text that was typed belongs to the node that was selected then. */
+  if ((n == 1 ? studio_document_get_selected (self->document, 0) : 0) != self->serial)
+    inspector_settle (self);
+  if (refresh_rows (self, studio_document_get_scene (self->document)))
+    {
+      stop_building (self);
+      return;
+    }
+  if (n == 0 || !gtk_widget_get_mapped (self->page))
+    {
+      build (self);
+      return;
+    }
+  inspector_end_preview (self);
+  if (self->tick == 0 && self->building == 0)
+    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), tick_cb, NULL, NULL);
+}
+
 static void
 net_changed_cb (StudioInspector *self)
 {
@@ -563,6 +625,7 @@ studio_inspector_dispose (GObject *object)
 
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
+  stop_building (self);
   self->updating = TRUE;
   self->serial = 0;
   self->fault = self->preview = NULL;
@@ -681,8 +744,11 @@ studio_inspector_settle (StudioInspector *self)
 void
 studio_inspector_focus (StudioInspector *self)
 {
-  GtkWidget *first = self->rows->len > 0 ? ((InspectorRow *)g_ptr_array_index (self->rows, 0))->editor : NULL;
+  GtkWidget *first;
 
+  if (self->tick != 0 || self->building != 0)
+    build (self);
+  first = self->rows->len > 0 ? ((InspectorRow *)g_ptr_array_index (self->rows, 0))->editor : NULL;
   if (first != NULL && STUDIO_IS_FORMULA_FIELD (first))
     studio_formula_field_focus (STUDIO_FORMULA_FIELD (first));
   else if (first != NULL)
