@@ -79,7 +79,7 @@ def body(t):
     with Studio("inspector", LESSON) as s:
         g = s.wait("graph", lambda g: len(g.cards) > 0 and g.find("Training", x0=pane(g)[0]), 2)
         wheel_over_fields(t, s, "Training")
-        end_of_pane(t, s, "Add metric")
+        end_of_pane(t, s, "Add Metric")
 
         card = "root_d"
         g = s.look()

@@ -16,9 +16,9 @@ def titles(g):
 def run_action(s, words):
     """By its name in the list of all actions."""
     s.key("ctrl+shift+p")
-    s.wait("list", lambda g: g.find("New graph"), 1)
+    s.wait("list", lambda g: g.find("New Graph"), 1)
     s.type(words)
-    s.wait("found", lambda g: not g.find("New graph", kind="Label"), 1)
+    s.wait("found", lambda g: not g.find("New Graph", kind="Label"), 1)
     s.key("Return")
 
 

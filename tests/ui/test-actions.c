@@ -18,6 +18,20 @@ settle (void)
       ;
 }
 
+/* Titles of commands are written as GNOME writes those of menus: all words begin with a capital but articles,
+ * conjunctions and prepositions of three letters or fewer within. */
+static void
+check_capitals (const char *title)
+{
+  static const char *const small[]
+      = { "a", "an", "the", "and", "or", "but", "at", "by", "for", "in", "of", "on", "to", "as", "up", "off", NULL };
+  g_auto (GStrv) words = g_strsplit (title, " ", -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (g_ascii_islower (words[i][0]) && (i == 0 || words[i + 1] == NULL || !g_strv_contains (small, words[i])))
+      g_error ("“%s” is no title: “%s” begins with a small letter", title, words[i]);
+}
+
 /* ---- the list ----------------------------------------------------------------------------- */
 
 static void
@@ -35,6 +49,12 @@ test_list (void)
       if (all[i].title == NULL)
         continue;
       g_assert_true (g_hash_table_add (titles, studio_command_dup_title (&all[i])));
+      /* An example's name is the graph's. */
+      if (!g_str_has_prefix (all[i].action, "win.example"))
+        {
+          g_autofree char *title = studio_command_dup_title (&all[i]);
+          check_capitals (title);
+        }
       for (guint k = 0; k < STUDIO_COMMAND_KEYS && all[i].keys[k] != NULL; k++)
         {
           guint key;

@@ -72,7 +72,7 @@ rebuild (Breadcrumb *self)
   add_label (self, text);
   if (uses > 1)
     {
-      GtkWidget *button = gtk_button_new_with_label (_ ("Make unique"));
+      GtkWidget *button = gtk_button_new_with_label (_ ("Make Unique"));
 
       gtk_widget_set_tooltip_text (button, _ ("Give this place a definition of its own"));
       gtk_widget_add_css_class (button, "flat");

@@ -300,7 +300,7 @@ studio_slide_fields_init (StudioSlideFields *self)
   gtk_box_append (GTK_BOX (self->box), self->title);
   append_text (self);
   self->light = append_label (self, "", "caption");
-  append_button (self, bar, _ ("Light the _selection"), G_CALLBACK (light_cb));
+  append_button (self, bar, _ ("Light the _Selection"), G_CALLBACK (light_cb));
   self->everything = append_button (self, bar, _ ("Light _everything"), G_CALLBACK (everything_cb));
   gtk_box_append (GTK_BOX (self->box), bar);
   self->pins = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);

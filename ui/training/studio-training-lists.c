@@ -99,7 +99,7 @@ training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimize
         }
       training_add_attribute (self, grid, place, "frozen", NULL, NULL);
     }
-  add_button (self, _ ("Add group"), G_CALLBACK (add_group_cb));
+  add_button (self, _ ("Add Group"), G_CALLBACK (add_group_cb));
 }
 
 /* ---- metrics ----------------------------------------------------------------------------------- */
@@ -148,5 +148,5 @@ training_add_metrics (StudioTrainingSettings *self)
       if (metric != NULL)
         add_options (self, grid, place, metric);
     }
-  add_button (self, _ ("Add metric"), G_CALLBACK (add_metric_cb));
+  add_button (self, _ ("Add Metric"), G_CALLBACK (add_metric_cb));
 }

@@ -100,7 +100,7 @@ studio_files_recent_menu (void)
       g_menu_append_item (menu, item);
     }
   if (items == NULL)
-    g_menu_append (menu, _ ("No recent graphs"), "win.none");
+    g_menu_append (menu, _ ("No Recent Graphs"), "win.none");
   g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
   return G_MENU_MODEL (menu);
 }

@@ -9,13 +9,13 @@ static const struct
 {
   const char *group, *title, *keys;
 } others[] = {
-  { N_ ("Go"), N_ ("Follow the wires"), "Left Right" },
-  { N_ ("Go"), N_ ("Go to the card above or below"), "Up Down" },
-  { N_ ("Arrange"), N_ ("Move the selected cards"), "<alt>Left <alt>Right" },
-  { N_ ("Presentation"), N_ ("Walk along the computation"), "Left Right" },
-  { N_ ("Presentation"), N_ ("Pause, or train one batch"), "space" },
-  { N_ ("Presentation"), N_ ("Change the learning rate"), "l" },
-  { N_ ("Presentation"), N_ ("Leave the presentation"), "Escape" },
+  { N_ ("Go"), N_ ("Follow the Wires"), "Left Right" },
+  { N_ ("Go"), N_ ("Go to the Card Above or Below"), "Up Down" },
+  { N_ ("Arrange"), N_ ("Move the Selected Cards"), "<alt>Left <alt>Right" },
+  { N_ ("Presentation"), N_ ("Walk Along the Computation"), "Left Right" },
+  { N_ ("Presentation"), N_ ("Pause, or Train One Batch"), "space" },
+  { N_ ("Presentation"), N_ ("Change the Learning Rate"), "l" },
+  { N_ ("Presentation"), N_ ("Leave the Presentation"), "Escape" },
 };
 
 static void

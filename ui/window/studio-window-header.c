@@ -126,7 +126,7 @@ prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
   static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
   g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_ROOM_TINY ? tiny : narrow);
   if (room == STUDIO_ROOM_TINY)
-    prepend_submenu (menu, _ ("Recent graphs"), adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
+    prepend_submenu (menu, _ ("Recent Graphs"), adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
   prepend_submenu (menu, _ ("Device"), gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
   g_menu_prepend_section (menu, NULL, commands);
 }
