@@ -125,7 +125,8 @@ lower_node (Probe *p, GArray *values, GError **error)
   for (guint i = 0; i < n->n_outputs; i++)
     wanted[i] = (LoomNetSource){ p->node, i };
   for (guint i = 0; i < n->n_inputs; i++)
-    if (n->input[i].node != G_MAXUINT && !loom_net_is_weight (p->net, &n->input[i]))
+    if (n->input[i].node != G_MAXUINT && !loom_net_is_weight (p->net, &n->input[i])
+        && !loom_net_is_from_body (p->net, p->node, i))
       given[options.n_given++] = n->input[i];
   g_array_set_size (values, n->n_outputs);
   p->program = loom_lower (p->net, &options, (LoomValue *)values->data, error);
@@ -423,7 +424,7 @@ check_gradients (const Command *command, const LoomNet *net, const char *only, c
       gboolean agrees, done;
 
       if ((only != NULL && !g_str_equal (n->path, only)) || n->op == NULL || n->op->lower == NULL || n->op->has_effect
-          || n->n_inputs == 0)
+          || n->n_inputs == 0 || n->loop != G_MAXUINT)
         continue;
       found = TRUE;
       done = check_node (net, i, points, FALSE, &worst, &error);

@@ -18,7 +18,7 @@ open_ends (const LoomNet *net)
         }
       const LoomNetNode *node = loom_net_node (net, i);
       /* The readers of a muted node read past it. */
-      if (used || node->n_outputs == 0 || node->muted)
+      if (used || node->n_outputs == 0 || node->muted || node->loop != G_MAXUINT)
         continue;
       LoomNetSource end = { i, 0 };
       g_array_append_val (ends, end);

@@ -202,6 +202,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->scopes = g_hash_table_new (g_str_hash, g_str_equal);
   net->compiling_modules = g_ptr_array_new ();
   net->nodes = g_ptr_array_new ();
+  net->loops = g_ptr_array_new ();
   net->weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
   g_array_set_clear_func (net->weights, clear_weight);
   net->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
@@ -234,6 +235,7 @@ loom_net_free (LoomNet *net)
   for (guint i = 0; i < net->nodes->len; i++)
     g_free (((NetNode *)net->nodes->pdata[i])->node.summary);
   g_ptr_array_unref (net->nodes);
+  g_ptr_array_unref (net->loops);
   g_hash_table_unref (net->weight_by_name);
   g_array_unref (net->weights);
   g_hash_table_unref (net->places);
@@ -322,6 +324,16 @@ local_of (const NetPlace *place)
   return place->instance->scope->locals + place->local;
 }
 
+/* TRUE if a single node stands there: an operator, a loop or an input of a loop's body. */
+static gboolean
+is_node (const NetPlace *place)
+{
+  const NetLocal *local = local_of (place);
+
+  return local->kind == NET_OP || (local->kind == NET_MODULE && local->op != NULL)
+         || (local->kind == NET_INPUT && place->instance->is_body);
+}
+
 int
 loom_net_find (const LoomNet *net, const char *path)
 {
@@ -331,7 +343,7 @@ loom_net_find (const LoomNet *net, const char *path)
   g_return_val_if_fail (net != NULL && path != NULL, -1);
 
   place = g_hash_table_lookup (net->places, path);
-  if (place == NULL || local_of (place)->kind != NET_OP || place->instance->slots[place->local].n == 0)
+  if (place == NULL || !is_node (place) || place->instance->slots[place->local].n == 0)
     return -1;
   if (!loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -2, NULL, &source))
     return -1;
@@ -362,6 +374,14 @@ gboolean
 loom_net_is_weight (const LoomNet *net, const LoomNetSource *source)
 {
   return source->node != G_MAXUINT && source->output >= loom_net_node (net, source->node)->n_outputs;
+}
+
+gboolean
+loom_net_is_from_body (const LoomNet *net, guint node, guint input)
+{
+  const NetNode *n = net->nodes->pdata[node];
+
+  return n->runs != NULL && input > n->runs->body->scope->n_inputs;
 }
 
 int
@@ -399,6 +419,11 @@ follow_place (const LoomNet *net, const NetPlace *place, const char *port, LoomN
 {
   const NetLocal *local = local_of (place);
 
+  if (local->kind == NET_OUTPUT && place->instance->is_body)
+    {
+      *source = (LoomNetSource){ place->instance->loop->node, local->port };
+      return port == NULL;
+    }
   if (local->kind == NET_OUTPUT)
     return port == NULL && local->wires[0] != NULL
            && loom_net_follow_wire ((LoomNet *)net, place->instance, local->wires[0], source);

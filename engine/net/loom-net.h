@@ -50,6 +50,7 @@ typedef struct
   gboolean muted;           /* it or a module around it: nothing reads it, as an input of its passes it by */
   gboolean typed;           /* inference reached it without a fault */
   LoomCost cost;            /* symbols bound as given, B = 1 where unbound */
+  guint loop;               /* the node that runs the loop it stands in: it has a value at each step; G_MAXUINT: none */
   char own_symbol;          /* stands for a size that only data decide, see LoomOp.count_size; 0: none */
   char *summary;            /* card's second row */
 } LoomNetNode;
@@ -72,6 +73,8 @@ guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
 /* TRUE if a source is a weight or buffer of its node and not an output. */
 gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
+/* TRUE if an input of a node that runs a loop is a result of the loop's body, which nobody outside of it can give. */
+gboolean loom_net_is_from_body (const LoomNet *net, guint node, guint input);
 /* The weight that a node's declared weight or buffer of this name is, or that such a source is: its index among the
  * net's, or -1 where a wire stands for it or nothing of that name was declared. */
 int loom_net_find_weight (const LoomNet *net, guint node, const char *name);

@@ -71,8 +71,31 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
 
 /* ---- operators -------------------------------------------------------------- */
 
+/* The inputs of a node, before wires are followed to them. */
 static void
-add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path)
+prepare_inputs (LoomNet *net, NetNode *n, const NetLocal *local)
+{
+  LoomInfer *infer = &n->infer;
+
+  infer->n_inputs = local->n_ports;
+  infer->input_spec = local->inputs;
+  if (n->border >= 0)
+    {
+      infer->n_inputs = 1;
+      infer->input_spec = local->op->inputs;
+    }
+  if (n->runs != NULL)
+    loom_net_prepare_loop (net, n);
+  infer->input = loom_net_alloc (&net->arena, sizeof (LoomType *) * (infer->n_inputs + 1));
+  n->node.n_inputs = infer->n_inputs;
+  n->node.input_spec = infer->input_spec;
+  n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (infer->n_inputs + 1));
+}
+
+/* runs: the loop that the node runs, or NULL. */
+static void
+add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path,
+          NetLoop *runs)
 {
   NetNode *n = loom_net_alloc (&net->arena, sizeof (NetNode));
   const char *device = loom_element_get (local->element, "device");
@@ -80,10 +103,15 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   guint n_readable;
 
   n->net = net;
+  n->loop = instance->loop;
+  n->runs = runs;
+  n->border = local->kind == NET_INPUT ? (int)local->port : -1;
   n->weight_path = weight_path;
   n->frozen = instance->frozen || is_true (local->element, "frozen");
-  n->bypassed = is_true (local->element, "mute");
-  n->node.muted = n->bypassed || instance->muted;
+  n->node.muted = instance->muted || is_true (local->element, "mute");
+  n->node.loop = G_MAXUINT;
+  /* What passes a loop by passes by its body, as with any module. */
+  n->bypassed = local->kind == NET_OP && is_true (local->element, "mute");
   n->arguments = &instance->arguments;
   infer->host = &loom_net_infer_host;
   infer->data = n;
@@ -92,11 +120,9 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   infer->element = local->element;
   infer->path = path;
   infer->binding = net->has_binding ? &net->binding : NULL;
-  infer->n_inputs = local->n_ports;
-  infer->input_spec = local->inputs;
-  infer->input = loom_net_alloc (&net->arena, sizeof (LoomType *) * (local->n_ports + 1));
   loom_net_parse_params (infer);
   infer->output_spec = local->op->outputs;
+  prepare_inputs (net, n, local);
   if (local->op->dynamic_outputs != NULL)
     infer->output_spec = infer->has_fault ? NULL : local->op->dynamic_outputs (infer);
   infer->n_outputs = loom_op_count_ports (infer->output_spec);
@@ -110,9 +136,6 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.serial = loom_element_serial (local->element);
   n->node.line = loom_element_line (local->element);
   n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
-  n->node.n_inputs = local->n_ports;
-  n->node.input_spec = local->inputs;
-  n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (local->n_ports + 1));
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
   n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
@@ -202,6 +225,8 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
       set_argument (net, arg, local->element, path, outer, inner);
       g_ptr_array_add (names, (gpointer)loom_element_get (arg, "name"));
     }
+  for (const LoomParamSpec *p = local->op != NULL ? local->op->params : NULL; p != NULL && p->name != NULL; p++)
+    g_ptr_array_add (names, (gpointer)p->name);
   g_ptr_array_add (names, NULL);
   for (guint i = 0; i < loom_element_n_attributes (local->element); i++)
     {
@@ -212,8 +237,11 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
       if (loom_is_reserved (name) || strchr (name, ':') != NULL
           || g_strv_contains ((const char *const *)names->pdata, name))
         continue;
-      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, name,
-                              "The module “%s” has no argument “%s”.", local->module->name, name);
+      fault = local->op == NULL ? loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, name,
+                                                  "The module “%s” has no argument “%s”.", local->module->name, name)
+                                : loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, name,
+                                                  "Neither “%s” nor its module “%s” has a parameter “%s”.",
+                                                  local->op->name, local->module->name, name);
       loom_fault_suggest_name (fault, local->element, name, loom_nearest (name, (const char *const *)names->pdata));
     }
 }
@@ -246,6 +274,23 @@ note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local,
       g_hash_table_insert (net->dtypes, (gpointer)path, GUINT_TO_POINTER (t + 1));
 }
 
+/* The body's nodes, and behind them the one that runs it. */
+static void
+expand_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance *body)
+{
+  NetLoop *loop = loom_net_alloc (&net->arena, sizeof (NetLoop));
+
+  loop->body = body;
+  loop->outer = instance->loop;
+  loop->steps = loom_dim_unknown ();
+  body->loop = loop;
+  body->is_body = TRUE;
+  g_ptr_array_add (net->loops, loop);
+  expand_scope (net, body);
+  loop->node = net->nodes->len;
+  add_node (net, instance, local, body->path, body->weight_path, loop);
+}
+
 static void
 expand_local (LoomNet *net, NetInstance *instance, guint k)
 {
@@ -260,6 +305,12 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
     return;
   path = loom_net_join (net, instance->path, local->id);
   add_place (net, path, instance, k, -1);
+  if (local->kind == NET_INPUT && instance->is_body)
+    {
+      slot->first = net->nodes->len;
+      slot->n = 1;
+      add_node (net, instance, local, path, path, NULL);
+    }
   if (local->kind == NET_INPUT || local->kind == NET_OUTPUT)
     return;
   n = count_copies (net, &instance->arguments, local, path, &repeated);
@@ -286,7 +337,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       note_requests (net, instance, local, own);
       if (local->kind == NET_OP)
         {
-          add_node (net, instance, local, own, weights);
+          add_node (net, instance, local, own, weights, NULL);
           continue;
         }
       inner = loom_net_alloc (&net->arena, sizeof (NetInstance));
@@ -302,8 +353,12 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       inner->frozen = instance->frozen || is_true (local->element, "frozen");
       inner->muted = instance->muted || is_true (local->element, "mute");
       inner->dtype = dtype_of (instance, local);
+      inner->loop = instance->loop;
       slot->copies[copy] = inner;
-      expand_scope (net, inner);
+      if (local->op != NULL)
+        expand_loop (net, instance, local, inner);
+      else
+        expand_scope (net, inner);
     }
 }
 
@@ -409,6 +464,55 @@ connect_local (LoomNet *net, NetInstance *instance, guint k)
     }
 }
 
+/* What feeds input i of a loop's copy; FALSE where a fault is on the way. */
+static gboolean
+connect_port (LoomNet *net, NetInstance *instance, const NetLocal *local, const NetInstance *body, guint i,
+              LoomNetSource *source)
+{
+  *source = (LoomNetSource){ .node = G_MAXUINT };
+  if (i == 0 && body->copy > 0)
+    *source = (LoomNetSource){ .node = body->siblings[body->copy - 1]->loop->node };
+  else if (local->wrong[i])
+    return FALSE;
+  else if (local->wires[i] != NULL && !loom_net_follow_wire (net, instance, local->wires[i], source))
+    {
+      source->node = G_MAXUINT;
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* The borders of a loop's body, and the node that runs it. */
+static void
+connect_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance *body)
+{
+  const NetScope *module = body->scope;
+  NetNode *n = net->nodes->pdata[body->loop->node];
+  LoomNetSource *input = (LoomNetSource *)n->node.input;
+
+  for (guint i = 0; i <= module->n_inputs; i++)
+    {
+      NetNode *border = i < module->n_inputs ? net->nodes->pdata[body->slots[module->inputs[i]].first] : NULL;
+      gboolean is_good = connect_port (net, instance, local, body, i, input + i);
+
+      n->broken |= !is_good;
+      if (border == NULL)
+        continue;
+      *(LoomNetSource *)border->node.input = input[i];
+      border->broken |= !is_good;
+    }
+  for (guint o = 0; o < module->n_outputs; o++)
+    {
+      const NetWire *wire = module->locals[module->outputs[o]].wires[0];
+      LoomNetSource *source = input + module->n_inputs + 1 + o;
+
+      if (wire != NULL && loom_net_follow_wire (net, body, wire, source))
+        continue;
+      source->node = G_MAXUINT;
+      n->broken = TRUE;
+    }
+}
+
 static void
 connect_scope (LoomNet *net, NetInstance *instance)
 {
@@ -426,7 +530,11 @@ connect_scope (LoomNet *net, NetInstance *instance)
             if (local->wires[i] != NULL)
               report_dynamic (net, instance, local->wires[i]);
           for (guint copy = 0; copy < instance->slots[k].n; copy++)
-            connect_scope (net, instance->slots[k].copies[copy]);
+            {
+              connect_scope (net, instance->slots[k].copies[copy]);
+              if (local->op != NULL)
+                connect_loop (net, instance, local, instance->slots[k].copies[copy]);
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define WHOLE_NODE -2 /* in the place of an output: the node is looked for */
+
 /* A step from an input towards the operator that feeds it. */
 typedef struct
 {
@@ -132,6 +134,30 @@ go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
   return TRUE;
 }
 
+/* Whether a wire ends here: at an output of a loop, whose node gives it, or at an input of its body. */
+static gboolean
+ends_at_loop (const NetLocal *l, const Step *step)
+{
+  if (l->kind == NET_INPUT)
+    return step->instance->is_body;
+  return l->kind == NET_MODULE && l->op != NULL && (step->output == WHOLE_NODE || (step->output >= 0 && !is_muted (l)));
+}
+
+static gboolean
+find_loop (const LoomNet *net, const NetSlot *slot, const Step *step, LoomNetSource *source)
+{
+  const NetLocal *l = step->instance->scope->locals + step->local;
+  guint which = step->copy >= 0 ? (guint)step->copy : slot->n - 1;
+
+  if (slot->n == 0 || which >= slot->n)
+    return FALSE;
+  if (l->kind == NET_MODULE)
+    *source = (LoomNetSource){ slot->copies[which]->loop->node, (guint)MAX (0, step->output) };
+  else
+    *source = (LoomNetSource){ net->order != NULL ? net->order[slot->first] : slot->first, 0 };
+  return TRUE;
+}
+
 gboolean
 loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
                  LoomNetSource *source)
@@ -156,6 +182,8 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
           if (!go_to_weight (net, &step, &weight, &done))
             return FALSE;
         }
+      if (done && ends_at_loop (l, &step))
+        return find_loop (net, slot, &step, source);
       if (done && l->kind == NET_OP)
         {
           const NetNode *n;
@@ -168,7 +196,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
           if (net->order != NULL)
             source->node = net->order[source->node];
           n = net->nodes->pdata[source->node];
-          if (step.output == -2)
+          if (step.output == WHOLE_NODE)
             {
               source->output = 0;
               return TRUE;
@@ -221,6 +249,11 @@ find_both (LoomNet *net, NetInstance *instance, guint local, guint output, LoomN
   const NetSlot *slot = instance->slots + local;
   Step step = { .instance = instance, .local = local };
 
+  if (slot->n > 0 && instance->scope->locals[local].op != NULL)
+    {
+      *within = (LoomNetSource){ slot->copies[slot->n - 1]->loop->node, output };
+      return loom_net_follow (net, instance, local, -1, (int)output, NULL, around);
+    }
   return slot->n > 0 && enter (slot->copies[slot->n - 1], output, &step)
          && loom_net_follow (net, step.instance, step.local, -1, step.output, step.port, within)
          && loom_net_follow (net, instance, local, -1, (int)output, NULL, around);

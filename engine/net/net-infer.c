@@ -441,8 +441,15 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
         infer, LOOM_ERROR_SHAPE, NULL,
         "There are more results whose size the data decides than there are letters for them. Compute some "
         "of them in a graph of their own.");
-  else
-    infer->op->infer (infer);
+  else if (n->loop == NULL || !loom_net_cannot_loop (net, n))
+    {
+      if (n->border >= 0)
+        loom_net_infer_border (net, n);
+      else if (n->runs != NULL)
+        loom_net_infer_loop (net, n);
+      else
+        infer->op->infer (infer);
+    }
   /* A warning is no fault: the operator says so after it reported one. */
   infer->has_fault = count_errors (net) > errors;
   n->node.typed = !infer->has_fault;
@@ -470,6 +477,14 @@ loom_net_infer_all (LoomNet *net)
     infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)
     check_ties (net, net->nodes->pdata[i]);
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      NetNode *n = net->nodes->pdata[i];
+      double runs = loom_net_count_runs (n, &ones);
+
+      n->node.cost.flops *= runs;
+      n->node.cost.bytes *= runs;
+    }
   if (net->root != NULL && net->root->slots != NULL)
     loom_net_check_muted (net, net->root);
 }

@@ -2,25 +2,9 @@
  *
  * Each node gets a LoomLower with its inputs' values; slots, ties and given ports are settled here. A node whose value
  * comes from outside is not lowered, and neither is what only it needs. */
-#include "engine/net/net-private.h"
-#include "engine/program/loom-prim.h"
+#include "engine/net/lower-private.h"
 
-typedef struct
-{
-  const LoomNet *net;
-  const LoomLowerOptions *options;
-  LoomProgram *program;
-  LoomValue **value; /* by node, by output; 0 where there is none (yet) */
-  gboolean *needed;  /* by node: has to be lowered */
-  GHashTable *wrt;   /* keys of sources that gradients are taken with respect to */
-  GError *error;
-} Lowering;
-
-static LoomDType
-program_dtype (const Lowering *l, LoomDType dtype)
-{
-  return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
-}
+typedef NetLowering Lowering;
 
 /* The slot of a declared weight that is not tied, or -1. */
 static int
@@ -44,9 +28,8 @@ set_origin (Lowering *l, const LoomNetNode *n)
   loom_program_set_origin (l->program, n->path, n->device);
 }
 
-/* The value of a weight that a wire reads, or that is wanted; FALSE where its node is at fault. */
-static gboolean
-read_weight (Lowering *l, const LoomNetSource *source)
+gboolean
+loom_net_read_weight (Lowering *l, const LoomNetSource *source)
 {
   const LoomNetNode *n = loom_net_node (l->net, source->node);
   LoomValue *value = &l->value[source->node][source->output];
@@ -60,8 +43,7 @@ read_weight (Lowering *l, const LoomNetSource *source)
                    n->path);
       return FALSE;
     }
-  if (*value != 0)
-    return TRUE;
+  /* A slot is read once in each program: what another one read of it, a loop's body, is of no use here. */
   set_origin (l, n);
   *value = loom_program_read (l->program, slot_of (l, declared));
   return TRUE;
@@ -279,8 +261,8 @@ call_op (Lowering *l, guint i, gboolean count_size)
   return counted;
 }
 
-static gboolean
-lower_node (Lowering *l, guint i)
+gboolean
+loom_net_lower_node (Lowering *l, guint i)
 {
   const LoomNetNode *n = loom_net_node (l->net, i);
 
@@ -294,11 +276,33 @@ lower_node (Lowering *l, guint i)
     return FALSE;
   for (guint k = 0; k < n->n_inputs; k++)
     {
-      if (loom_net_is_weight (l->net, &n->input[k]) && !read_weight (l, &n->input[k]))
+      if (loom_net_is_weight (l->net, &n->input[k]) && !loom_net_read_weight (l, &n->input[k]))
         return FALSE;
     }
+  if (((const NetNode *)l->net->nodes->pdata[i])->runs != NULL)
+    return loom_net_lower_loop (l, i);
   call_op (l, i, FALSE);
   return l->error == NULL;
+}
+
+/* A port within a loop has a value at each of its steps, and none of them is the one that is asked for. */
+static gboolean
+check_outside (Lowering *l, guint n, const LoomNetSource *source)
+{
+  for (guint k = 0; k < n; k++)
+    {
+      const LoomNetNode *node = loom_net_node (l->net, source[k].node);
+
+      if (node->loop == G_MAXUINT || loom_net_is_weight (l->net, &source[k]))
+        continue;
+      g_set_error (
+          &l->error, LOOM_ERROR, LOOM_ERROR_PORT,
+          "%s lies within the loop of %s and has a value at each step. A module_output that is wired to it gives "
+          "them all.",
+          node->path, loom_net_node (l->net, node->loop)->path);
+      return FALSE;
+    }
+  return TRUE;
 }
 
 /* A node may be lowered for one output while another is given: the given one is then read everywhere. */
@@ -307,7 +311,7 @@ lower_all (Lowering *l)
 {
   for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
     {
-      if (l->needed[i] && !lower_node (l, i))
+      if (l->needed[i] && loom_net_node (l->net, i)->loop == G_MAXUINT && !loom_net_lower_node (l, i))
         return FALSE;
       for (guint k = 0; l->needed[i] && k < l->options->n_given; k++)
         {
@@ -324,7 +328,7 @@ lower_all (Lowering *l)
     {
       const LoomNetSource *want = &l->options->wanted[k];
 
-      if (loom_net_is_weight (l->net, want) && !read_weight (l, want))
+      if (loom_net_is_weight (l->net, want) && !loom_net_read_weight (l, want))
         return FALSE;
       if (is_given (l, want->node, want->output) && !make_given (l, want->node, want->output))
         return FALSE;
@@ -337,7 +341,7 @@ static void
 note_ports (Lowering *l)
 {
   for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
-    for (guint k = 0; k < loom_net_node (l->net, i)->n_outputs; k++)
+    for (guint k = 0; loom_net_node (l->net, i)->loop == G_MAXUINT && k < loom_net_node (l->net, i)->n_outputs; k++)
       if (l->value[i][k] != 0)
         {
           g_autofree char *name = loom_net_port_name (l->net, i, k);
@@ -368,7 +372,8 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomVal
   loom_program_set_region (l.program, LOOM_REGION_FORWARD);
   mark_needed (&l);
   collect_wrt (&l);
-  ok = lower_all (&l);
+  ok = check_outside (&l, options->n_wanted, options->wanted) && check_outside (&l, options->n_given, options->given)
+       && lower_all (&l);
   if (ok && counted >= 0)
     *value_of = call_op (&l, (guint)counted, TRUE);
   loom_program_set_origin (l.program, NULL, NULL);

@@ -155,4 +155,5 @@ loom_net_sort (LoomNet *net)
     }
   g_ptr_array_unref (net->nodes);
   net->nodes = g_steal_pointer (&sorted);
+  loom_net_collect_members (net);
 }

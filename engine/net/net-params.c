@@ -241,7 +241,8 @@ loom_net_parse_params (LoomInfer *infer)
             loom_net_make_integer (node->net, &value);
           infer->params[k].text = value.text;
         }
-      else if (!loom_is_reserved (name) && strchr (name, ':') == NULL)
+      /* Others at a loop are its module's arguments. */
+      else if (!loom_is_reserved (name) && strchr (name, ':') == NULL && node->runs == NULL)
         report_unknown (infer, variant, name);
     }
   for (guint k = 0; k < n; k++)

@@ -3,7 +3,8 @@
  * Three steps share these structs. net-scope.c compiles each scope once: names become indexes, and whatever is wrong
  * with a wire is said once, however often a module is used. net-expand.c makes the instances, net-follow.c follows
  * wires across their borders. net-order.c orders the nodes and net-infer.c types them. Everything a net allocates lives
- * in one arena and goes at once. net-lower.c walks a finished net. */
+ * in one arena and goes at once. net-lower.c walks a finished net. The body of a loop stands in the net like a module,
+ * but wires end at its borders: net-loop.c. */
 #pragma once
 
 #include "engine/graph/loom-expr.h"
@@ -42,6 +43,7 @@ typedef struct
 /* ---- scopes ---- */
 typedef struct _NetScope NetScope;
 typedef struct _NetInstance NetInstance;
+typedef struct _NetLoop NetLoop;
 
 typedef enum
 {
@@ -66,7 +68,7 @@ typedef struct
   const char *id;
   const char *path; /* in the first instance: where a fault says it is */
   const LoomElement *element;
-  const LoomOp *op;
+  const LoomOp *op; /* of NET_MODULE: the loop whose body it is; NULL for a module that is used as it is */
   NetScope *module;
   const LoomPortSpec *inputs; /* of NET_OP */
   guint port;                 /* of NET_INPUT and NET_OUTPUT: which port of the module */
@@ -85,6 +87,7 @@ struct _NetScope
   NetLocal *locals;
   guint *inputs, *outputs; /* locals that are ports of the module */
   guint n_inputs, n_outputs;
+  int *carrier; /* by input: the output that carries it to a loop's next step; -1: none */
 };
 
 /* ---- instances ---- */
@@ -105,8 +108,31 @@ struct _NetInstance
   NetEnvironment arguments;
   const char *path, *weight_path, *device; /* paths are "" at the root */
   gboolean frozen, muted;
+  NetLoop *loop;     /* the innermost loop around its nodes, or NULL */
+  gboolean is_body;  /* of that loop; FALSE for a module within the body */
   const char *dtype; /* what its nodes compute in, as it is written; NULL: the graph's */
   NetSlot *slots;    /* by local */
+};
+
+/* ---- loops ---- */
+typedef enum
+{
+  NET_WHOLE,    /* the same at every step */
+  NET_SEQUENCE, /* a row at every step */
+  NET_CARRIED   /* from one step to the next */
+} NetBorderKind;
+
+/* A node that runs a module as the body of a loop. */
+struct _NetLoop
+{
+  NetInstance *body;
+  NetLoop *outer; /* the loop that this one stands in, or NULL */
+  guint node;
+  NetBorderKind *kind; /* by input of the module */
+  guint axis;
+  LoomDim steps; /* unknown until a sequence is typed */
+  guint n_members;
+  guint *members; /* nodes that stand in it and in no loop within it, once the net is ordered */
 };
 
 /* ---- nodes ---- */
@@ -120,6 +146,9 @@ typedef struct
   gboolean frozen;
   gboolean bypassed; /* muted itself, and not only with the module that it is in */
   const NetEnvironment *arguments;
+  NetLoop *loop;   /* that it stands in, or NULL */
+  NetLoop *runs;   /* that it runs, or NULL */
+  int border;      /* the input of its loop's body that it is; -1: it computes something */
   gboolean broken; /* a wire into it is at fault, so its type cannot be known */
 } NetNode;
 
@@ -146,6 +175,7 @@ struct _LoomNet
   GPtrArray *compiling_modules;
   NetInstance *root;
   GPtrArray *nodes; /* NetNode: in the order of the file, and topological once the net is made */
+  GPtrArray *loops; /* NetLoop */
   guint *order;     /* from the first of these orders to the second; NULL until then */
   GArray *weights;  /* LoomNetWeight */
   GHashTable *weight_by_name;
@@ -180,6 +210,26 @@ void loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of
 
 /* net-expand.c */
 void loom_net_expand (LoomNet *net);
+
+/* net-loop.c: bodies of loops. The node that runs one has the module's inputs, behind them the samples' lengths, and
+ * behind these the body's outputs, which it waits for. */
+#define LOOM_LOOP_LENGTHS "lengths"
+/* Finds which outputs of a module are carried, and says what is wrong with their names. */
+void loom_net_pair_carried (LoomNet *net, NetScope *scope);
+/* TRUE if an input of a loop needs no wire: it begins as zeros. */
+gboolean loom_net_begins_as_zeros (const NetLocal *local, guint input);
+/* The input that an output is carried to, or -1. */
+int loom_net_carried_input (const NetScope *module, guint output);
+/* Lists the ports of the node that runs a loop. */
+void loom_net_prepare_loop (LoomNet *net, NetNode *n);
+void loom_net_infer_border (LoomNet *net, NetNode *n);
+void loom_net_infer_loop (LoomNet *net, NetNode *n);
+/* Says why a node cannot stand in a loop's body; TRUE after a fault. */
+gboolean loom_net_cannot_loop (LoomNet *net, const NetNode *n);
+/* Once the net is ordered. */
+void loom_net_collect_members (LoomNet *net);
+/* How often a node is computed: the steps of all loops around it. */
+double loom_net_count_runs (const NetNode *n, const LoomBinding *ones);
 
 /* net-follow.c */
 /* Says of muted modules below the instance that what passes them by is not what they give, once all is typed. */

@@ -87,7 +87,7 @@ find_advice (LoomNet *net, const char *name)
 static void
 find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name)
 {
-  static const char *const later[] = { "scan", "recurse", "switch", NULL };
+  static const char *const later[] = { "recurse", "switch", NULL };
   const Advice *advice;
   LoomFault *fault;
 
@@ -110,9 +110,9 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
 }
 
 static void
-find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments, const char *text)
+find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments, const char *attribute)
 {
-  const char *name = text;
+  const char *text = loom_element_get (local->element, attribute), *name = text;
   const LoomElement *element;
   NetEnvironment inner = { 0 };
   LoomFault *fault;
@@ -121,7 +121,7 @@ find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
     {
       NetArgument value;
 
-      name = loom_net_evaluate (net, local->element, path, arguments, "module", text, &value);
+      name = loom_net_evaluate (net, local->element, path, arguments, attribute, text, &value);
       if (name == NULL)
         return;
     }
@@ -138,10 +138,10 @@ find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
           g_ptr_array_add (names, (gpointer)loom_element_get (loom_element_child (root, i), "name"));
       g_ptr_array_add (names, NULL);
       near = loom_nearest (name, (const char *const *)names->pdata);
-      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "module", "There is no module “%s”.",
+      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, attribute, "There is no module “%s”.",
                               name);
       if (fault != NULL && near != NULL)
-        loom_fault_set_fix (fault, "module", near, "Did you mean “%s”?", near);
+        loom_fault_set_fix (fault, attribute, near, "Did you mean “%s”?", near);
       return;
     }
 
@@ -188,6 +188,21 @@ report_check (gpointer data, const char *parameter, const char *message)
   return loom_net_fault (at->net, at->element, at->path, LOOM_ERROR_SCHEMA, parameter, "%s", message);
 }
 
+static void
+find_body (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments)
+{
+  LoomFault *fault;
+
+  if (loom_element_get (local->element, LOOM_BODY) != NULL)
+    {
+      find_module (net, local, path, arguments, LOOM_BODY);
+      return;
+    }
+  fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, LOOM_BODY,
+                          "“%s” needs the name of the module that it runs.", local->op->name);
+  fault->is_todo = TRUE;
+}
+
 static gboolean
 compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironment *arguments, const char *path)
 {
@@ -204,7 +219,13 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
         loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, NULL,
                         "A node is either an operator (op) or a module (module): one of the two.");
       else
-        find_module (net, local, path, arguments, module);
+        find_module (net, local, path, arguments, "module");
+      return TRUE;
+    }
+  if (role == LOOM_ROLE_LOOP)
+    {
+      local->op = known;
+      find_body (net, local, path, arguments);
       return TRUE;
     }
   if (role != LOOM_ROLE_MODULE_INPUT && role != LOOM_ROLE_MODULE_OUTPUT)
@@ -218,10 +239,6 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
                       "“%s” is a port of a module and stands only inside a <module>.", op);
       return TRUE;
     }
-  if (loom_element_get (local->element, "carry") != NULL)
-    loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "carry",
-                    "A carried value belongs to “scan”, which is part of the file format, but not in this version of "
-                    "Gradloom.");
   local->kind = role == LOOM_ROLE_MODULE_INPUT ? NET_INPUT : NET_OUTPUT;
   local->op = known;
   return TRUE;
@@ -272,13 +289,19 @@ check_inputs (LoomNet *net, NetLocal *local)
         continue;
       if (local->kind == NET_OP && specs[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT))
         continue;
+      if (local->kind == NET_MODULE && local->op != NULL && loom_net_begins_as_zeros (local, i))
+        continue;
       /* A chain of copies feeds its first input itself from the second copy on, but the first needs a wire too. */
       if (local->kind == NET_OP)
         name = specs[i].name;
       else if (local->kind == NET_MODULE)
         name = local->module->locals[local->module->inputs[i]].id;
       if (!local->faulty)
-        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired.", name)->is_todo
+        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired%s.", name,
+                        local->kind == NET_MODULE && local->op != NULL && local->module->carrier[i] >= 0
+                            ? ", and its module_input has no shape for zeros to begin with"
+                            : "")
+            ->is_todo
             = TRUE;
       local->wrong[i] = TRUE;
     }
@@ -310,7 +333,7 @@ prepare_ports (LoomNet *net, NetScope *scope)
           n = 1;
         }
       else if (local->kind == NET_MODULE)
-        n = local->module->n_inputs;
+        n = local->module->n_inputs + (local->op != NULL);
       else if (local->kind == NET_OP)
         {
           local->inputs = loom_op_inputs (local->op, local->element);
@@ -327,6 +350,7 @@ prepare_ports (LoomNet *net, NetScope *scope)
     }
   scope->n_inputs = n_inputs;
   scope->n_outputs = n_outputs;
+  loom_net_pair_carried (net, scope);
 }
 
 static void

@@ -83,6 +83,16 @@ port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const gu
 
 /* ---- wires ---------------------------------------------------------------- */
 
+/* TRUE if a wire that names no port means this input of a module: it is the only one that needs a wire. */
+static gboolean
+is_only_input (const NetLocal *local, guint input)
+{
+  for (guint i = 0; i < local->module->n_inputs; i++)
+    if ((i == input) == (local->op != NULL && loom_net_begins_as_zeros (local, i)))
+      return FALSE;
+  return TRUE;
+}
+
 /* The index of an input; -1 after a fault. Variadic inputs grow with the wires that name them. */
 static int
 input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *port)
@@ -98,13 +108,17 @@ input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomEl
     }
   else if (local->kind == NET_MODULE)
     {
+      static const LoomPortSpec lengths = { .name = LOOM_LOOP_LENGTHS };
       const NetScope *module = local->module;
+      gboolean is_loop = local->op != NULL;
 
       for (guint i = 0; i < module->n_inputs; i++)
-        if (port == NULL ? module->n_inputs == 1 : strcmp (module->locals[module->inputs[i]].id, port) == 0)
+        if (port == NULL ? is_only_input (local, i) : strcmp (module->locals[module->inputs[i]].id, port) == 0)
           return (int)i;
+      if (is_loop && g_strcmp0 (port, lengths.name) == 0)
+        return (int)module->n_inputs;
       add_port_fault (net, local, path, wire, "to", "input", port,
-                      port_names (NULL, 0, module, module->inputs, module->n_inputs));
+                      port_names (&lengths, is_loop, module, module->inputs, module->n_inputs));
       return -1;
     }
   else if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)

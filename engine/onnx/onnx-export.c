@@ -140,6 +140,14 @@ write_node (LoomOnnxWriter *self, guint i)
       = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
   const OnnxWriter *writer = find_writer (w.node->op->name);
 
+  /* The body of a loop would be a graph of its own. */
+  if (w.node->loop != G_MAXUINT)
+    return;
+  if (w.node->op->role == LOOM_ROLE_LOOP)
+    {
+      onnx_refuse (&w, "it is a loop, and loops are not written as ONNX yet.");
+      return;
+    }
   /* A node behind one that was refused is not at fault itself. */
   for (guint k = 0; k < w.node->n_inputs; k++)
     if (w.node->input[k].node != G_MAXUINT && source_var (all, &w.node->input[k]) == NULL)
@@ -246,7 +254,7 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
       const LoomNetNode *n = loom_net_node (self->net, i);
       source = (LoomNetSource){ i, 0 };
       if (n->op != NULL && n->op->lower != NULL && n->n_outputs > 0 && !n->op->has_effect && !n->muted
-          && !is_read (self->net, i))
+          && n->loop == G_MAXUINT && !is_read (self->net, i))
         g_array_append_val (sources, source);
     }
 }

@@ -42,8 +42,11 @@ typedef enum
   LOOM_ROLE_OUTPUT,       /* names a result of the graph */
   LOOM_ROLE_PARAMETER,    /* its output is a weight, which is named by the node's path alone */
   LOOM_ROLE_MODULE_INPUT, /* a port of the module that it stands in, named by the node */
-  LOOM_ROLE_MODULE_OUTPUT
+  LOOM_ROLE_MODULE_OUTPUT,
+  LOOM_ROLE_LOOP /* it runs the module that its attribute LOOM_BODY names */
 } LoomOpRole;
+
+#define LOOM_BODY "body"
 
 typedef enum
 {
@@ -203,7 +206,7 @@ struct _LoomOp
    * folder). */
   LoomDataset *(*open_dataset) (const LoomInfer *ctx, const char *folder, GError **error);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
-  const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
+  const LoomSample *samples; /* end with inputs and params all NULL; NULL only for data operators and loops */
   /* Nodes and wires of a small graph that shows it, as in a file, where loom_op_example() could not make one from the
    * first sample or that would show little. NULL: it can. */
   const char *example;

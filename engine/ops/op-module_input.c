@@ -3,6 +3,15 @@
 
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
 
+static const LoomParamSpec params[] = {
+  { .name = "shape",
+    .type = LOOM_PARAM_SHAPE,
+    .def = "",
+    .doc = "Of a value that scan carries: the shape of the zeros that it begins as, where nothing is wired." },
+  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of these zeros." },
+  { NULL },
+};
+
 const LoomOp loom_op_module_input = {
   .name = "module_input",
   .title = "Module input",
@@ -14,6 +23,7 @@ const LoomOp loom_op_module_input = {
   .formula = "y = x",
   .reference = "forward(self, x)",
   .inputs = loom_op_port_input,
+  .params = params,
   .outputs = loom_op_port_out,
   .example = LOOM_OP_MODULE_EXAMPLE,
   .infer = loom_op_infer_same,

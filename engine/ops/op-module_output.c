@@ -3,6 +3,14 @@
 
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
 
+static const LoomParamSpec params[] = {
+  { .name = "carry",
+    .type = LOOM_PARAM_STRING,
+    .def = "",
+    .doc = "Under scan: the module_input that this is at the next step." },
+  { NULL },
+};
+
 const LoomOp loom_op_module_output = {
   .name = "module_output",
   .title = "Module output",
@@ -14,6 +22,7 @@ const LoomOp loom_op_module_output = {
   .formula = "y = x",
   .reference = "return",
   .inputs = loom_op_port_input,
+  .params = params,
   .outputs = loom_op_port_out,
   .example = LOOM_OP_MODULE_EXAMPLE,
   .infer = loom_op_infer_same,

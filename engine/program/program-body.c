@@ -63,7 +63,6 @@ loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, 
   g_autofree LoomValue *map = g_new0 (LoomValue, loom_program_n_values (from) + 1);
   LoomProgram *to = loom_program_new ();
 
-  g_assert (loom_program_n_slots (from) == 0);
   loom_program_set_float (to, loom_program_get_float (from));
   loom_program_set_tf32 (to, loom_program_get_tf32 (from));
   for (guint i = 0; i < n_in; i++)

@@ -9,7 +9,8 @@
 G_BEGIN_DECLS
 
 /* A new program of the instructions that out[] need, in their order, with in[] as its inputs: these values are given
- * from outside, however `from` makes them. Float type, regions, nodes and devices stay. `from` has no slots. */
+ * from outside, however `from` makes them. Float type, regions, nodes and devices stay. What is needed of the slots of
+ * `from` is among in[]. */
 LoomProgram *
 loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out);
 

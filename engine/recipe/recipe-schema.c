@@ -161,7 +161,18 @@ put_op (LoomXml *out, const LoomOp *op)
 {
   const char *const *identity = loom_grammar (LOOM_TAG_NODE)->identity;
   const char *const selector[] = { op->variants != NULL ? op->params->name : NULL, NULL };
+  static const char *const body[] = { LOOM_BODY, NULL };
 
+  /* The others are parameters and arguments of the module that it runs. */
+  if (op->role == LOOM_ROLE_LOOP)
+    {
+      loom_xml_open (out, "group", NULL);
+      put_fixed (out, "op", op->name);
+      loom_xml_put (out, NULL, "attribute", "name", LOOM_BODY, NULL);
+      put_any_attribute (out, identity, body);
+      loom_xml_close (out);
+      return;
+    }
   if (op->variants == NULL)
     {
       put_group (out, op, op->params, NULL);

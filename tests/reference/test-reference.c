@@ -20,6 +20,7 @@ static const struct
   { "input", "every sample's tensors come through it" },
   { "module_input", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
   { "module_output", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
+  { "scan", "it computes what its module does; tests/net/test-scan.c compares it with rnn, which is compared here" },
 };
 
 /* Operators whose formula is not PyTorch's to the last digit, and how far that may show. */

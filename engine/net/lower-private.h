@@ -1,0 +1,33 @@
+/* Shared by the files that lower a net. */
+#pragma once
+
+#include "engine/net/net-private.h"
+#include "engine/program/loom-prim.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const LoomNet *net;
+  const LoomLowerOptions *options;
+  LoomProgram *program; /* what nodes are lowered to: inside a loop its body */
+  LoomValue **value;    /* by node, by output; 0 where there is none (yet) */
+  gboolean *needed;     /* by node: has to be lowered */
+  GHashTable *wrt;      /* keys of sources that gradients are taken with respect to */
+  GError *error;
+} NetLowering;
+
+/* FALSE with l->error. */
+gboolean loom_net_lower_node (NetLowering *l, guint i);
+/* Gives a weight that a wire reads its value. FALSE with l->error where its node is at fault. */
+gboolean loom_net_read_weight (NetLowering *l, const LoomNetSource *source);
+static inline LoomDType
+program_dtype (const NetLowering *l, LoomDType dtype)
+{
+  return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
+}
+
+/* net-lower-loop.c: the body of a loop, and the instruction that runs it. */
+gboolean loom_net_lower_loop (NetLowering *l, guint i);
+
+G_END_DECLS

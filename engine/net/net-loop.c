@@ -1,0 +1,406 @@
+/* Bodies of loops: their borders, and the node that runs one (scan).
+ *
+ * The body is a module whose nodes stand in the net once, with the shapes of one step. A wire ends at its borders: each
+ * input of the module is a node, typed with a row of a sequence, with a value that is carried, or with what comes as it
+ * is; and the node that runs the loop waits for the module's outputs, beside its own inputs. So the order of nodes,
+ * what a port needs and where weights are found are the same as for any other nodes. net-lower-loop.c makes the
+ * program. */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+/* ---- ports of the module ------------------------------------------------------ */
+
+static const NetLocal *
+port_of (const NetScope *module, guint input)
+{
+  return module->locals + module->inputs[input];
+}
+
+static const NetLocal *
+output_of (const NetScope *module, guint output)
+{
+  return module->locals + module->outputs[output];
+}
+
+/* The input of this name, or -1. */
+static int
+find_input (const NetScope *module, const char *name)
+{
+  for (guint i = 0; i < module->n_inputs; i++)
+    if (g_strcmp0 (port_of (module, i)->id, name) == 0)
+      return (int)i;
+  return -1;
+}
+
+static void
+report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const char *carry)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *near;
+  LoomFault *fault;
+
+  for (guint i = 0; i < scope->n_inputs; i++)
+    g_ptr_array_add (names, (gpointer)port_of (scope, i)->id);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (carry, (const char *const *)names->pdata);
+  fault = loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, "carry",
+                          "“%s” is carried to “%s” of the next step, but the module has no module_input of this name.",
+                          output->id, carry);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "carry", near, "Did you mean “%s”?", near);
+}
+
+void
+loom_net_pair_carried (LoomNet *net, NetScope *scope)
+{
+  scope->carrier = loom_net_alloc (&net->arena, sizeof (int) * (scope->n_inputs + 1));
+  for (guint i = 0; i < scope->n_inputs; i++)
+    scope->carrier[i] = -1;
+  for (guint o = 0; o < scope->n_outputs; o++)
+    {
+      const NetLocal *output = output_of (scope, o);
+      const char *carry = loom_element_get (output->element, "carry");
+      int input = carry != NULL ? find_input (scope, carry) : -1;
+
+      if (carry != NULL && input < 0)
+        report_carry (net, scope, output, carry);
+      else if (input >= 0 && scope->carrier[input] >= 0)
+        loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, "carry",
+                        "“%s” and “%s” are both carried to “%s”, which can be only one of them at the next step.",
+                        output_of (scope, (guint)scope->carrier[input])->id, output->id, carry);
+      else if (input >= 0)
+        scope->carrier[input] = (int)o;
+    }
+}
+
+gboolean
+loom_net_begins_as_zeros (const NetLocal *local, guint input)
+{
+  const NetScope *module = local->module;
+
+  if (input >= module->n_inputs)
+    return TRUE;
+  return module->carrier[input] >= 0 && loom_element_get (port_of (module, input)->element, "shape") != NULL;
+}
+
+/* ---- the node that runs a loop -------------------------------------------------- */
+
+int
+loom_net_carried_input (const NetScope *module, guint output)
+{
+  for (guint i = 0; i < module->n_inputs; i++)
+    if (module->carrier[i] == (int)output)
+      return (int)i;
+  return -1;
+}
+
+static void
+add_sequence (NetNode *n, const char *name)
+{
+  NetLoop *loop = n->runs;
+  int input = find_input (loop->body->scope, name);
+
+  if (input < 0)
+    loom_infer_fault (&n->infer, LOOM_ERROR_PORT, "sequence", "sequence names “%s”, but “%s” has no such input.", name,
+                      loop->body->scope->name);
+  else if (loop->kind[input] == NET_CARRIED)
+    loom_infer_fault (&n->infer, LOOM_ERROR_PORT, "sequence",
+                      "sequence names “%s”, which is carried from step to step and so is no sequence.", name);
+  else
+    loop->kind[input] = NET_SEQUENCE;
+}
+
+/* Which inputs are cut into steps: those that are named, else the first that is not carried. */
+static void
+find_sequences (NetNode *n)
+{
+  const NetScope *module = n->runs->body->scope;
+  const char *text = loom_infer_is_set (&n->infer, "sequence") ? loom_infer_string (&n->infer, "sequence") : NULL;
+  g_auto (GStrv) names = text != NULL ? g_strsplit (text, ",", -1) : NULL;
+
+  for (guint k = 0; names != NULL && names[k] != NULL; k++)
+    add_sequence (n, g_strstrip (names[k]));
+  for (guint i = 0; names == NULL && i < module->n_inputs; i++)
+    if (n->runs->kind[i] == NET_WHOLE)
+      {
+        n->runs->kind[i] = NET_SEQUENCE;
+        return;
+      }
+  if (names == NULL)
+    loom_infer_fault (&n->infer, LOOM_ERROR_PORT, NULL,
+                      "“%s” has no input but those that it carries, so nothing says how many steps there are.",
+                      module->name);
+}
+
+/* Inputs, lengths and the body's outputs, as ports of the node. */
+static LoomPortSpec *
+list_ports (LoomNet *net, const NetScope *module, gboolean outputs_only)
+{
+  guint n = module->n_inputs + 1 + module->n_outputs, k = 0;
+  LoomPortSpec *spec = loom_net_alloc (&net->arena, sizeof (LoomPortSpec) * (n + 1));
+
+  for (guint i = 0; !outputs_only && i < module->n_inputs; i++)
+    spec[k++].name = port_of (module, i)->id;
+  if (!outputs_only)
+    spec[k++] = (LoomPortSpec){ .name = LOOM_LOOP_LENGTHS, .flags = LOOM_PORT_OPTIONAL };
+  for (guint o = 0; o < module->n_outputs; o++)
+    spec[k++].name = output_of (module, o)->id;
+  return spec;
+}
+
+void
+loom_net_prepare_loop (LoomNet *net, NetNode *n)
+{
+  NetLoop *loop = n->runs;
+  const NetScope *module = loop->body->scope;
+
+  loop->kind = loom_net_alloc (&net->arena, sizeof (NetBorderKind) * (module->n_inputs + 1));
+  for (guint i = 0; i < module->n_inputs; i++)
+    loop->kind[i] = module->carrier[i] >= 0 ? NET_CARRIED : NET_WHOLE;
+  n->infer.n_inputs = module->n_inputs + 1 + module->n_outputs;
+  n->infer.input_spec = list_ports (net, module, FALSE);
+  n->infer.output_spec = list_ports (net, module, TRUE);
+  if (n->infer.has_fault)
+    return;
+  loop->axis = (guint)loom_infer_int (&n->infer, "axis");
+  find_sequences (n);
+}
+
+void
+loom_net_collect_members (LoomNet *net)
+{
+  for (guint i = 0; i < net->loops->len; i++)
+    {
+      NetLoop *loop = net->loops->pdata[i];
+
+      loop->node = net->order[loop->node];
+    }
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      NetNode *n = net->nodes->pdata[i];
+
+      if (n->loop == NULL)
+        continue;
+      n->node.loop = n->loop->node;
+      n->loop->n_members++;
+    }
+  for (guint i = 0; i < net->loops->len; i++)
+    {
+      NetLoop *loop = net->loops->pdata[i];
+
+      loop->members = loom_net_alloc (&net->arena, sizeof (guint) * (loop->n_members + 1));
+      loop->n_members = 0;
+    }
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      NetLoop *loop = ((NetNode *)net->nodes->pdata[i])->loop;
+
+      if (loop != NULL)
+        loop->members[loop->n_members++] = i;
+    }
+}
+
+double
+loom_net_count_runs (const NetNode *n, const LoomBinding *ones)
+{
+  double runs = 1;
+
+  for (const NetLoop *loop = n->loop; loop != NULL; loop = loop->outer)
+    runs *= (double)MAX (1, loom_dim_value (loop->steps, ones));
+  return runs;
+}
+
+/* ---- types ------------------------------------------------------------------------ */
+
+static NetNode *
+runner_of (const LoomNet *net, const NetLoop *loop)
+{
+  return net->nodes->pdata[loop->node];
+}
+
+/* The node that runs a loop is where its sequences are wired, so what is wrong with one is said there. */
+#define complain(net, n, code, port, ...)                                                                              \
+  loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
+
+/* A sequence without the axis of the steps. */
+static void
+infer_row (LoomNet *net, NetNode *n)
+{
+  NetLoop *loop = n->loop;
+  const NetNode *runner = runner_of (net, loop);
+  const LoomType *type = n->infer.input[0];
+  const char *name = port_of (loop->body->scope, (guint)n->border)->id;
+  LoomShape row = { .rank = type->shape.rank - 1 };
+  LoomDim steps;
+
+  if ((int)loop->axis >= type->shape.rank)
+    {
+      g_autofree char *shape = loom_shape_to_string (&type->shape);
+
+      complain (net, runner, LOOM_ERROR_SHAPE, name,
+                "“%s” is cut into steps along dimension %u, counted from 0, but what comes here is %s.", name,
+                loop->axis, shape);
+      return;
+    }
+  steps = type->shape.dim[loop->axis];
+  if (loom_dim_is_known (steps) && steps.coef == 0)
+    {
+      complain (net, runner, LOOM_ERROR_SHAPE, name, "“%s” needs at least one step.", name);
+      return;
+    }
+  for (int d = 0; d < row.rank; d++)
+    row.dim[d] = type->shape.dim[d < (int)loop->axis ? d : d + 1];
+  if (loom_dim_is_unknown (loop->steps))
+    loop->steps = steps;
+  else if (!loom_dim_compatible (loop->steps, steps))
+    {
+      g_autofree char *first = loom_shape_to_string (&(LoomShape){ .rank = 1, .dim = { loop->steps } });
+      g_autofree char *own = loom_shape_to_string (&(LoomShape){ .rank = 1, .dim = { steps } });
+
+      complain (net, runner, LOOM_ERROR_SHAPE, name,
+                "All sequences of a loop have the same number of steps, but “%s” has %s and another one %s.", name, own,
+                first);
+      return;
+    }
+  loom_infer_output (&n->infer, 0, type->dtype, &row);
+}
+
+void
+loom_net_infer_border (LoomNet *net, NetNode *n)
+{
+  const LoomType *type = n->infer.input[0];
+
+  /* Of carried values alone: the others were missed already. */
+  if (type == NULL)
+    {
+      LoomShape shape = loom_infer_shape (&n->infer, "shape");
+
+      loom_infer_output (&n->infer, 0, loom_infer_dtype (&n->infer, "dtype"), &shape);
+    }
+  else if (n->loop->kind[n->border] == NET_SEQUENCE)
+    infer_row (net, n);
+  else
+    loom_infer_output (&n->infer, 0, type->dtype, &type->shape);
+}
+
+static char *
+type_to_string (const LoomType *type)
+{
+  g_autofree char *shape = loom_shape_to_string (&type->shape);
+
+  return g_strdup_printf ("%s %s", loom_dtype_name (type->dtype), shape);
+}
+
+/* A carried value is what it was before the step, but for its numbers. */
+static gboolean
+check_carried (LoomNet *net, NetNode *n, guint output, guint input, const LoomType *after)
+{
+  const NetScope *module = n->runs->body->scope;
+  const NetNode *border = net->nodes->pdata[net->order[n->runs->body->slots[module->inputs[input]].first]];
+  const LoomType *before = border->node.output;
+  g_autofree char *was = NULL, *is = NULL;
+
+  if (before->dtype == after->dtype && loom_shape_compatible (&before->shape, &after->shape))
+    return TRUE;
+  was = type_to_string (before);
+  is = type_to_string (after);
+  complain (net, n, LOOM_ERROR_SHAPE, port_of (module, input)->id,
+            "“%s” begins as %s, but a step makes %s of it (“%s”). What is carried has the same type at every step.",
+            port_of (module, input)->id, was, is, output_of (module, output)->id);
+  return FALSE;
+}
+
+/* One number for each sample, which are the rows of all that a step makes. */
+static gboolean
+check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *name, const LoomType *made)
+{
+  g_autofree char *given = NULL, *type = NULL;
+
+  if (lengths == NULL)
+    return TRUE;
+  given = type_to_string (lengths);
+  if (lengths->dtype != LOOM_I64 || lengths->shape.rank != 1)
+    {
+      complain (net, n, LOOM_ERROR_SHAPE, LOOM_LOOP_LENGTHS,
+                "lengths is one whole number (i64) for each sample; here comes %s.", given);
+      return FALSE;
+    }
+  if (made->shape.rank > 0 && loom_dim_compatible (made->shape.dim[0], lengths->shape.dim[0]))
+    return TRUE;
+  type = type_to_string (made);
+  complain (net, n, LOOM_ERROR_SHAPE, LOOM_LOOP_LENGTHS,
+            "lengths is %s, one number for each sample, but “%s” is %s at each step and its first dimension are no "
+            "samples.",
+            given, name, type);
+  return FALSE;
+}
+
+/* FALSE after a fault. */
+static gboolean
+stack (LoomNet *net, NetNode *n, const char *name, const LoomType *row, LoomShape *stacked)
+{
+  int axis = (int)n->runs->axis;
+
+  if (axis > row->shape.rank || row->shape.rank == LOOM_SHAPE_MAX_RANK)
+    {
+      g_autofree char *type = type_to_string (row);
+
+      complain (net, n, LOOM_ERROR_SHAPE, name,
+                "“%s” is %s at each step, and cannot be stacked along dimension %d, counted from 0.", name, type, axis);
+      return FALSE;
+    }
+  stacked->rank = row->shape.rank + 1;
+  for (int d = 0; d < stacked->rank; d++)
+    stacked->dim[d] = d == axis ? n->runs->steps : row->shape.dim[d < axis ? d : d - 1];
+  return TRUE;
+}
+
+void
+loom_net_infer_loop (LoomNet *net, NetNode *n)
+{
+  const NetScope *module = n->runs->body->scope;
+  const LoomType *lengths = n->infer.input[module->n_inputs];
+
+  for (guint o = 0; o < module->n_outputs; o++)
+    {
+      const LoomType *row = n->infer.input[module->n_inputs + 1 + o];
+      const char *name = output_of (module, o)->id;
+      int input = loom_net_carried_input (module, o);
+      LoomShape shape = row->shape;
+
+      if (!check_lengths (net, n, lengths, name, row)
+          || (input >= 0 ? !check_carried (net, n, o, (guint)input, row) : !stack (net, n, name, row, &shape)))
+        return;
+      loom_infer_output (&n->infer, o, row->dtype, &shape);
+    }
+}
+
+/* ---- what a body cannot hold ---------------------------------------------------------- */
+
+gboolean
+loom_net_cannot_loop (LoomNet *net, const NetNode *n)
+{
+  const NetNode *runner = runner_of (net, n->loop);
+  const LoomOp *op = n->node.op;
+
+  if (n->border >= 0 || n->runs != NULL)
+    return FALSE;
+  if (op->lower == NULL)
+    complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
+              "“%s” cannot stand in the body of a loop: what comes from outside enters it through a module_input.",
+              op->name);
+  else if (op->has_effect)
+    complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
+              "“%s” cannot stand in the body of a loop: a state gets one new value in a training step, not one at each "
+              "step of the loop.",
+              op->name);
+  else if (op->count_size != NULL)
+    complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
+              "“%s” cannot stand in the body of a loop: its size would differ from step to step.", op->name);
+  else if (g_strcmp0 (n->node.device, runner->node.device) != 0)
+    complain (net, n, LOOM_ERROR_DEVICE, "device", "A loop runs on one device, that of “%s”.", runner->node.path);
+  else
+    return FALSE;
+  return TRUE;
+}

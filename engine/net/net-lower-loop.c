@@ -1,0 +1,336 @@
+/* Lowers a loop: its body to a program of its own, and the instruction that runs that program at each step.
+ *
+ * The body's nodes are lowered as any others, but to a scratch program. Bodies hold no state, so what the scratch
+ * program reads of it becomes a whole operand, and a buffer that it gives a new value (running statistics) is carried.
+ * Random numbers differ from step to step by the slot that counts training steps: the body is given that number with
+ * the loop's own step behind it, so that a step of the loop counts like a training step of its own. */
+#include "engine/net/lower-private.h"
+
+#include "engine/program/program-body.h"
+
+#define STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* a training step has room for so many steps of a loop */
+
+/* The operands of the instruction, beside the values of the body that they become. */
+typedef struct
+{
+  GArray *in, *operand; /* LoomValue of the body, and of the program around it */
+} Operands;
+
+typedef struct
+{
+  NetLowering *l;
+  guint node;
+  const NetLoop *loop;
+  const NetScope *module;
+  LoomProgram *outer, *body;
+  gint64 steps;
+  Operands in[3]; /* by NetBorderKind */
+  GArray *out[2]; /* LoomValue of the body: carried ones, and those that are stacked */
+  GArray *commit; /* int: the slot of the program around it that gets carried value k; -1 where none does */
+} Loop;
+
+static const LoomNetNode *
+runner_of (const Loop *p)
+{
+  return loom_net_node (p->l->net, p->node);
+}
+
+static void
+add_operand (Loop *p, NetBorderKind kind, LoomValue in, LoomValue operand)
+{
+  g_array_append_val (p->in[kind].in, in);
+  g_array_append_val (p->in[kind].operand, operand);
+}
+
+static const LoomTensorDesc *
+desc_of (const LoomProgram *p, LoomValue v)
+{
+  return &loom_value_info (p, v)->desc;
+}
+
+/* Moves the dimension `from` to the place `to`. */
+static LoomValue
+move_axis (LoomProgram *p, LoomValue v, int from, int to)
+{
+  int rank = desc_of (p, v)->rank, perm[LOOM_MAX_RANK], k = 0;
+
+  if (from == to)
+    return v;
+  for (int d = 0; d < rank; d++)
+    {
+      if (k == from)
+        k++;
+      perm[d] = d == to ? from : k++;
+    }
+  return loom_permute (p, v, perm);
+}
+
+/* 0, 1, 2 … by step, i64. */
+static LoomValue
+count_steps (Loop *p)
+{
+  LoomIotaTo attrs = { .kernel = { .axis = 0, .start = 0, .step = 1 }, .dtype = LOOM_I64, .to = { 1, { p->steps } } };
+
+  return loom_emit (p->outer, loom_prim ("iota"), &attrs, 0, NULL, NULL);
+}
+
+/* ---- operands ----------------------------------------------------------------- */
+
+static guint
+border_node (const Loop *p, guint input)
+{
+  return p->l->net->order[p->loop->body->slots[p->module->inputs[input]].first];
+}
+
+/* What comes into a loop, in the program around it. */
+static LoomValue
+operand_of (Loop *p, guint input)
+{
+  const LoomNetSource *source = &runner_of (p)->input[input];
+  const LoomNetNode *border = loom_net_node (p->l->net, border_node (p, input));
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  if (source->node != G_MAXUINT)
+    return p->l->value[source->node][source->output];
+  loom_shape_get (&border->output[0].shape, dims);
+  return loom_fill (p->outer, program_dtype (p->l, border->output[0].dtype), border->output[0].shape.rank, dims, 0);
+}
+
+static void
+add_inputs (Loop *p)
+{
+  for (guint i = 0; i < p->module->n_inputs; i++)
+    {
+      guint node = border_node (p, i);
+      LoomValue operand = operand_of (p, i);
+      const LoomTensorDesc *d;
+      gboolean is_sequence = p->loop->kind[i] == NET_SEQUENCE;
+
+      if (is_sequence)
+        operand = move_axis (p->outer, operand, (int)p->loop->axis, 0);
+      d = desc_of (p->outer, operand);
+      if (is_sequence)
+        p->steps = d->dim[0];
+      p->l->value[node][0] = loom_program_input (p->body, loom_net_node (p->l->net, node)->path, d->dtype,
+                                                 d->rank - is_sequence, d->dim + is_sequence);
+      add_operand (p, p->loop->kind[i], p->l->value[node][0], operand);
+    }
+}
+
+/* What the body reads of state: whole, but for the number of the step, and for what the body gives a new value. */
+static void
+add_slots (Loop *p)
+{
+  const char *step = p->l->options->rng_step != NULL ? p->l->options->rng_step : "step";
+
+  for (guint k = 0; k < loom_program_n_slots (p->body); k++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p->body, k);
+      int outer = loom_program_slot (p->outer, slot->name, slot->kind, slot->dtype, slot->rank, slot->dim, &slot->init,
+                                     slot->trainable);
+      LoomValue read = loom_program_read (p->body, (int)k), now = loom_program_read (p->outer, outer);
+
+      if (g_str_equal (slot->name, step))
+        add_operand (p, NET_SEQUENCE, read,
+                     loom_binary (p->outer, LOOM_SCALAR_ADD, count_steps (p),
+                                  loom_binary (p->outer, LOOM_SCALAR_MUL, now,
+                                               loom_const (p->outer, LOOM_I64, (double)STEPS_OF_LOOPS))));
+      else if (slot->commit != 0)
+        {
+          LoomValue next = slot->commit;
+
+          add_operand (p, NET_CARRIED, read, now);
+          g_array_append_val (p->out[0], next);
+          g_array_append_val (p->commit, outer);
+        }
+      else
+        add_operand (p, NET_WHOLE, read, now);
+    }
+}
+
+/* ---- results ------------------------------------------------------------------- */
+
+/* Behind a sample's end: `before` stays. counts is of [samples]. */
+static LoomValue
+while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
+{
+  const LoomTensorDesc *d = desc_of (p->body, now);
+  gint64 dims[LOOM_MAX_RANK] = { d->dim[0], 1, 1, 1, 1, 1, 1, 1 };
+
+  if (counts == 0)
+    return now;
+  return loom_ternary (p->body, LOOM_SCALAR_SELECT, loom_reshape (p->body, counts, d->rank, dims), now, before);
+}
+
+/* Of each sample whether this step is one of its own; 0 where all are. */
+static LoomValue
+count_samples (Loop *p)
+{
+  const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs];
+  LoomValue lengths, operand, index;
+
+  if (source->node == G_MAXUINT)
+    return 0;
+  operand = p->l->value[source->node][source->output];
+  lengths = loom_program_input (p->body, LOOM_LOOP_LENGTHS, LOOM_I64, 1, desc_of (p->outer, operand)->dim);
+  index = loom_program_input (p->body, "index", LOOM_I64, 0, NULL);
+  add_operand (p, NET_WHOLE, lengths, operand);
+  add_operand (p, NET_SEQUENCE, index, count_steps (p));
+  return loom_binary (p->body, LOOM_SCALAR_LT, index, lengths);
+}
+
+/* A value of its own: gradients count the uses of a result apart from those of what it is. */
+static LoomValue
+copy_value (LoomProgram *p, LoomValue v)
+{
+  const LoomTensorDesc *d = desc_of (p, v);
+  LoomDims to = { .rank = d->rank };
+
+  for (int i = 0; i < d->rank; i++)
+    to.dim[i] = d->dim[i];
+  return loom_emit (p, loom_prim ("reshape"), &to, 1, &v, NULL);
+}
+
+static void
+add_outputs (Loop *p)
+{
+  LoomValue counts = count_samples (p);
+
+  for (guint i = 0; i < p->module->n_inputs; i++)
+    if (p->loop->kind[i] == NET_CARRIED)
+      {
+        const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs + 1 + (guint)p->module->carrier[i]];
+        LoomValue before = p->l->value[border_node (p, i)][0];
+        LoomValue v = while_counting (p, counts, p->l->value[source->node][source->output], before);
+        int none = -1;
+
+        v = copy_value (p->body, v);
+        g_array_append_val (p->out[0], v);
+        g_array_append_val (p->commit, none);
+      }
+  for (guint o = 0; o < p->module->n_outputs; o++)
+    {
+      const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs + 1 + o];
+      LoomValue v = p->l->value[source->node][source->output];
+
+      if (loom_net_carried_input (p->module, o) >= 0)
+        continue;
+      v = while_counting (p, counts, v, loom_const (p->body, desc_of (p->body, v)->dtype, 0));
+      v = copy_value (p->body, v);
+      g_array_append_val (p->out[1], v);
+    }
+}
+
+/* ---- the instruction ------------------------------------------------------------- */
+
+static void
+take_results (Loop *p, const LoomValue *out)
+{
+  LoomValue *value = p->l->value[p->node];
+  guint n_stacked = 0, k = 0;
+
+  for (guint i = 0; i < p->module->n_inputs; i++)
+    if (p->loop->kind[i] == NET_CARRIED)
+      value[p->module->carrier[i]] = out[k++];
+  for (; k < p->out[0]->len; k++)
+    loom_program_commit (p->outer, g_array_index (p->commit, int, k), out[k]);
+  for (guint o = 0; o < p->module->n_outputs; o++)
+    if (loom_net_carried_input (p->module, o) < 0)
+      value[o] = move_axis (p->outer, out[k + n_stacked++], 0, (int)p->loop->axis);
+}
+
+static void
+emit (Loop *p)
+{
+  static const NetBorderKind order[] = { NET_CARRIED, NET_SEQUENCE, NET_WHOLE };
+  g_autoptr (GArray) in = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autoptr (GArray) operands = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autoptr (GArray) results = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autofree LoomValue *out = NULL;
+  LoomScanAttrs attrs = { .length = p->steps,
+                          .n_carried = p->in[NET_CARRIED].in->len,
+                          .n_sequences = p->in[NET_SEQUENCE].in->len,
+                          .n_stacked = p->out[1]->len,
+                          .reverse = loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse") };
+
+  for (guint k = 0; k < G_N_ELEMENTS (order); k++)
+    {
+      g_array_append_vals (in, p->in[order[k]].in->data, p->in[order[k]].in->len);
+      g_array_append_vals (operands, p->in[order[k]].operand->data, p->in[order[k]].operand->len);
+    }
+  for (guint k = 0; k < 2; k++)
+    g_array_append_vals (results, p->out[k]->data, p->out[k]->len);
+  out = g_new0 (LoomValue, results->len + 1);
+  attrs.body = loom_program_extract (p->body, in->len, (const LoomValue *)in->data, results->len,
+                                     (const LoomValue *)results->data);
+  loom_emit (p->outer, loom_prim ("scan"), &attrs, operands->len, (const LoomValue *)operands->data, out);
+  loom_program_unref (attrs.body);
+  take_results (p, out);
+}
+
+/* The body's nodes, in the order of computing, and the weights that its outputs are. */
+static gboolean
+lower_body (Loop *p)
+{
+  const LoomNetNode *n = runner_of (p);
+
+  for (guint k = 0; k < p->loop->n_members; k++)
+    {
+      guint m = p->loop->members[k];
+
+      if (p->l->needed[m] && ((NetNode *)p->l->net->nodes->pdata[m])->border < 0 && !loom_net_lower_node (p->l, m))
+        return FALSE;
+    }
+  for (guint o = 0; o < p->module->n_outputs; o++)
+    {
+      const LoomNetSource *source = &n->input[p->module->n_inputs + 1 + o];
+
+      if (loom_net_is_weight (p->l->net, source) && !loom_net_read_weight (p->l, source))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+loom_net_lower_loop (NetLowering *l, guint i)
+{
+  const NetNode *n = l->net->nodes->pdata[i];
+  Loop p = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
+  gboolean ok;
+
+  p.body = loom_program_new ();
+  loom_program_set_float (p.body, loom_program_get_float (p.outer));
+  loom_program_set_tf32 (p.body, loom_program_get_tf32 (p.outer));
+  loom_program_set_region (p.body, loom_program_get_region (p.outer));
+  for (guint k = 0; k < G_N_ELEMENTS (p.in); k++)
+    {
+      p.in[k].in = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+      p.in[k].operand = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+    }
+  for (guint k = 0; k < G_N_ELEMENTS (p.out); k++)
+    p.out[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  p.commit = g_array_new (FALSE, FALSE, sizeof (int));
+  loom_program_set_origin (p.outer, n->node.path, n->node.device);
+  add_inputs (&p);
+  l->program = p.body;
+  ok = lower_body (&p);
+  l->program = p.outer;
+  if (ok)
+    {
+      loom_program_set_origin (p.outer, n->node.path, n->node.device);
+      loom_program_set_origin (p.body, n->node.path, n->node.device);
+      add_outputs (&p);
+      add_slots (&p);
+      emit (&p);
+    }
+  for (guint k = 0; k < G_N_ELEMENTS (p.in); k++)
+    {
+      g_array_unref (p.in[k].in);
+      g_array_unref (p.in[k].operand);
+    }
+  for (guint k = 0; k < G_N_ELEMENTS (p.out); k++)
+    g_array_unref (p.out[k]);
+  g_array_unref (p.commit);
+  loom_program_unref (p.body);
+  return ok;
+}

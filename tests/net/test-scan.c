@@ -1,0 +1,705 @@
+/* Loops over modules: the same numbers and gradients as recurrent layers and unrolled graphs, and what is refused. */
+#include "engine/core/loom-hash.h"
+#include "engine/net/loom-net.h"
+#include "tests/program/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HEAD "<graph xmlns='urn:gradloom:graph' version='1' name='scan'>"
+/* Elman's cell, as rnn has it. */
+#define CELL                                                                                                           \
+  "<module name='cell'><node id='x' op='module_input'/><node id='h' op='module_input' shape='B,3'/>"                   \
+  "<node id='in' op='linear' out_features='3'/><node id='rec' op='linear' out_features='3'/>"                          \
+  "<node id='sum' op='add'/><node id='act' op='tanh'/>"                                                                \
+  "<node id='y' op='module_output'/><node id='h1' op='module_output' carry='h'/>"                                      \
+  "<wire from='x' to='in'/><wire from='h' to='rec'/><wire from='in' to='sum.input'/>"                                  \
+  "<wire from='rec' to='sum.other'/><wire from='sum' to='act'/><wire from='act' to='y'/>"                              \
+  "<wire from='act' to='h1'/></module>"
+#define SAMPLES 4
+#define STEPS   5
+
+/* A graph in f64, and what two of its ports give. */
+typedef struct
+{
+  LoomFaults *faults;
+  LoomGraph *graph;
+  LoomNet *net;
+  LoomProgram *p;
+  Eval *e;
+  LoomValue value[2];
+  guint n;
+} Made;
+
+static void
+made_clear (Made *m)
+{
+  g_clear_pointer (&m->e, eval_free);
+  g_clear_pointer (&m->p, loom_program_unref);
+  g_clear_pointer (&m->net, loom_net_free);
+  g_clear_pointer (&m->graph, loom_graph_unref);
+  g_clear_pointer (&m->faults, loom_faults_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Made, made_clear)
+
+static void
+read_graph (Made *m, const char *body, gint64 steps)
+{
+  g_autofree char *xml = g_strconcat (HEAD, body, "</graph>", NULL);
+  LoomBinding binding = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  binding.value['B' - 'A'] = SAMPLES;
+  binding.value['T' - 'A'] = steps;
+  binding.value['S' - 'A'] = 2;
+  m->faults = loom_faults_new ();
+  m->graph = loom_graph_read_data (xml, strlen (xml), "scan", m->faults, &error);
+  g_assert_no_error (error);
+  m->net = loom_net_new (m->graph, &binding, m->faults);
+}
+
+static void
+lower_ports (Made *m, const char *body, gint64 steps, gboolean training, guint n, const char *const *ports)
+{
+  LoomNetSource wanted[2];
+  LoomLowerOptions options
+      = { .training = training, .float_dtype = LOOM_F64, .n_wanted = n, .wanted = wanted, .seed = 5 };
+  g_autoptr (GError) error = NULL;
+
+  read_graph (m, body, steps);
+  for (guint i = 0; i < loom_faults_length (m->faults); i++)
+    g_test_message ("%s", loom_faults_get (m->faults, i)->message);
+  g_assert_cmpuint (loom_faults_count (m->faults), ==, 0);
+  m->n = n;
+  for (guint i = 0; i < n; i++)
+    {
+      wanted[i].node = (guint)loom_net_find_port (m->net, ports[i], &wanted[i].output, &error);
+      g_assert_no_error (error);
+    }
+  m->p = loom_lower (m->net, &options, m->value, &error);
+  g_assert_no_error (error);
+}
+
+/* Numbers that are the same for the same name. names: pairs, the second of which counts for the first; NULL-terminated.
+ */
+static void
+fill (Made *m, const char *name, LoomValue v, const char *const *names)
+{
+  LoomTensor *t = eval_tensor (m->e, v);
+
+  for (guint k = 0; names != NULL && names[k] != NULL; k += 2)
+    if (g_str_equal (names[k], name))
+      name = names[k + 1];
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      double number = 0.7 * sin ((double)(loom_hash_name (name) % 1000) + 1.7 * (double)i);
+
+      loom_tensor_set (t, i,
+                       loom_dtype_is_float (t->dtype) ? number
+                       : g_str_has_prefix (name, "l") ? (double)(i + 1)
+                                                      : 0);
+    }
+}
+
+static void
+compute (Made *m, const char *const *names)
+{
+  m->e = eval_new (m->p);
+  for (guint i = 0; i < loom_program_n_inputs (m->p); i++)
+    fill (m, loom_program_get_input (m->p, i)->name, loom_program_get_input (m->p, i)->value, names);
+  for (guint i = 0; i < loom_program_n_slots (m->p); i++)
+    if (loom_program_get_slot (m->p, i)->read != 0)
+      fill (m, loom_program_get_slot (m->p, i)->name, loom_program_get_slot (m->p, i)->read, names);
+  eval_run (m->e);
+}
+
+static void
+assert_same (Made *a, LoomValue va, Made *b, LoomValue vb, const char *what)
+{
+  const LoomTensor *x = eval_tensor (a->e, va), *y = eval_tensor (b->e, vb);
+
+  g_assert_cmpint (x->count, ==, y->count);
+  for (gint64 i = 0; i < x->count; i++)
+    if (!(fabs (loom_tensor_get (x, i) - loom_tensor_get (y, i)) <= 1e-12))
+      g_error ("%s differs at %d: %.17g and %.17g", what, (int)i, loom_tensor_get (x, i), loom_tensor_get (y, i));
+}
+
+/* ---- gradients -------------------------------------------------------------- */
+
+#define MOST 12
+
+/* Gradients of all outputs, and those of these gradients, with respect to inputs and weights in the order of `of`. */
+typedef struct
+{
+  LoomValue wrt[MOST], first[MOST], second[MOST];
+  guint n;
+} Gradients;
+
+/* Σ v² over some values: nothing is left out of it, and its second derivative is no constant. */
+static LoomValue
+contract (LoomProgram *p, guint n, const LoomValue *v)
+{
+  LoomValue sum = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (v[i] != 0)
+      {
+        LoomValue part = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, v[i], v[i]));
+
+        sum = sum != 0 ? loom_binary (p, LOOM_SCALAR_ADD, sum, part) : part;
+      }
+  return sum;
+}
+
+static void
+differentiate (Made *m, const char *const *of, Gradients *g)
+{
+  g_autoptr (GError) error = NULL;
+
+  g->n = 0;
+  for (; of[g->n] != NULL; g->n++)
+    {
+      int slot = loom_program_find_slot (m->p, of[g->n]);
+
+      g->wrt[g->n] = 0;
+      for (guint i = 0; i < loom_program_n_inputs (m->p); i++)
+        if (g_str_equal (loom_program_get_input (m->p, i)->name, of[g->n]))
+          g->wrt[g->n] = loom_program_get_input (m->p, i)->value;
+      if (slot >= 0)
+        g->wrt[g->n] = loom_program_read (m->p, slot);
+      if (g->wrt[g->n] == 0)
+        g_error ("there is no %s", of[g->n]);
+    }
+  loom_differentiate (m->p, contract (m->p, m->n, m->value), 0, g->n, g->wrt, g->first, &error);
+  g_assert_no_error (error);
+  loom_differentiate (m->p, contract (m->p, g->n, g->first), 0, g->n, g->wrt, g->second, &error);
+  g_assert_no_error (error);
+}
+
+/* Both graphs give the same at two ports, and so do gradients and second derivatives. names: pairs of a's names and b's
+ * names for the same; the tensors to differentiate by are all of them. */
+static void
+assert_equal (const char *a, const char *const *ports_a, const char *b, const char *const *ports_b,
+              const char *const *names)
+{
+  g_auto (Made) x = { 0 }, y = { 0 };
+  const char *of_a[MOST + 1] = { NULL }, *of_b[MOST + 1] = { NULL };
+  Gradients ga = { 0 }, gb = { 0 };
+  guint n = g_strv_length ((char **)ports_a);
+
+  for (guint k = 0; names[2 * k] != NULL; k++)
+    {
+      of_a[k] = names[2 * k];
+      of_b[k] = names[2 * k + 1];
+    }
+  lower_ports (&x, a, STEPS, FALSE, n, ports_a);
+  lower_ports (&y, b, STEPS, FALSE, n, ports_b);
+  differentiate (&x, of_a, &ga);
+  differentiate (&y, of_b, &gb);
+  compute (&x, names);
+  compute (&y, NULL);
+  for (guint k = 0; k < n; k++)
+    assert_same (&x, x.value[k], &y, y.value[k], ports_a[k]);
+  for (guint k = 0; k < ga.n; k++)
+    {
+      assert_same (&x, ga.first[k], &y, gb.first[k], of_a[k]);
+      assert_same (&x, ga.second[k], &y, gb.second[k], of_b[k]);
+    }
+}
+
+/* ---- against rnn -------------------------------------------------------------- */
+
+static const char *const as_rnn[] = { "loop.in.weight",
+                                      "rnn.weight_ih_l0",
+                                      "loop.rec.weight",
+                                      "rnn.weight_hh_l0",
+                                      "loop.in.bias",
+                                      "rnn.bias_ih_l0",
+                                      "loop.rec.bias",
+                                      "rnn.bias_hh_l0",
+                                      "x",
+                                      "x",
+                                      NULL };
+static const char *const as_reverse[] = { "loop.in.weight",
+                                          "rnn.weight_ih_l0_reverse",
+                                          "loop.rec.weight",
+                                          "rnn.weight_hh_l0_reverse",
+                                          "loop.in.bias",
+                                          "rnn.bias_ih_l0_reverse",
+                                          "loop.rec.bias",
+                                          "rnn.bias_hh_l0_reverse",
+                                          "x",
+                                          "x",
+                                          NULL };
+static const char *const loop_ports[] = { "loop.y", "last", NULL };
+static const char *const rnn_ports[] = { "rnn.output", "rnn.h_n", NULL };
+
+/* A loop over the cell; and the layer, whose state has a dimension for its one layer. */
+#define LOOP(attributes, shape, more)                                                                                  \
+  CELL "<node id='x' op='input' shape='" shape "'/><node id='loop' op='scan' body='cell' " attributes "/>"             \
+       "<node id='last' op='unsqueeze' dim='0'/><wire from='x' to='loop.x'/><wire from='loop.h1' to='last'/>" more
+#define LAYER(attributes, shape, more)                                                                                 \
+  "<node id='x' op='input' shape='" shape "'/><node id='rnn' op='rnn' hidden_size='3' " attributes "/>"                \
+  "<wire from='x' to='rnn.input'/>" more
+#define LENGTHS(to) "<node id='lengths' op='input' shape='B' dtype='i64'/><wire from='lengths' to='" to ".lengths'/>"
+
+static void
+test_layer (void)
+{
+  assert_equal (LOOP ("", "T,B,2", ""), loop_ports, LAYER ("", "T,B,2", ""), rnn_ports, as_rnn);
+  assert_equal (LOOP ("axis='1'", "B,T,2", ""), loop_ports, LAYER ("batch_first='true'", "B,T,2", ""), rnn_ports,
+                as_rnn);
+  assert_equal (LOOP ("", "T,B,2", LENGTHS ("loop")), loop_ports, LAYER ("", "T,B,2", LENGTHS ("rnn")), rnn_ports,
+                as_rnn);
+}
+
+static void
+test_first_state (void)
+{
+  const char *names[G_N_ELEMENTS (as_rnn) + 2];
+
+  memcpy (names, as_rnn, sizeof as_rnn);
+  names[10] = names[11] = "h";
+  names[12] = NULL;
+  assert_equal (LOOP ("", "T,B,2", "<node id='h' op='input' shape='B,3'/><wire from='h' to='loop.h'/>"), loop_ports,
+                LAYER ("", "T,B,2",
+                       "<node id='h' op='input' shape='B,3'/><node id='one' op='unsqueeze' dim='0'/>"
+                       "<wire from='h' to='one'/><wire from='one' to='rnn.h_0'/>"),
+                rnn_ports, names);
+}
+
+/* The other direction of a layer in both, by itself. */
+#define OTHER                                                                                                          \
+  "<node id='y' op='slice' dim='2' start='3'/><node id='h' op='slice' dim='0' start='1'/>"                             \
+  "<wire from='rnn.output' to='y'/><wire from='rnn.h_n' to='h'/>"
+
+static void
+test_reverse (void)
+{
+  static const char *const ports[] = { "y", "h", NULL };
+
+  assert_equal (LOOP ("reverse='true'", "T,B,2", ""), loop_ports, LAYER ("bidirectional='true'", "T,B,2", OTHER), ports,
+                as_reverse);
+  assert_equal (LOOP ("reverse='true'", "T,B,2", LENGTHS ("loop")), loop_ports,
+                LAYER ("bidirectional='true'", "T,B,2", OTHER LENGTHS ("rnn")), ports, as_reverse);
+}
+
+/* ---- against what is written out -------------------------------------------------- */
+
+/* The cell once for each step, all with the first one's weights. */
+static char *
+unroll (void)
+{
+  GString *s = g_string_new ("<node id='x' op='input' shape='T,B,2'/><node id='zero' op='zeros' shape='4,3'/>"
+                             "<node id='y' op='stack' dim='0'/><node id='last' op='unsqueeze' dim='0'/>");
+
+  for (int t = 0; t < STEPS; t++)
+    {
+      g_autofree char *before = t > 0 ? g_strdup_printf ("act%d", t - 1) : g_strdup ("zero");
+
+      g_string_append_printf (s,
+                              "<node id='x%d' op='select' dim='0' index='%d'/><node id='in%d' op='linear' "
+                              "out_features='3'/><node id='rec%d' op='linear' out_features='3'/><node id='sum%d' "
+                              "op='add'/><node id='act%d' op='tanh'/><wire from='x' to='x%d'/><wire from='x%d' "
+                              "to='in%d.input'/><wire from='%s' to='rec%d.input'/><wire from='in%d' to='sum%d.input'/>"
+                              "<wire from='rec%d' to='sum%d.other'/><wire from='sum%d' to='act%d'/>"
+                              "<wire from='act%d' to='y.%d'/>",
+                              t, t, t, t, t, t, t, t, t, before, t, t, t, t, t, t, t, t, t);
+      if (t > 0)
+        g_string_append_printf (s,
+                                "<wire from='in0.weight' to='in%d.weight'/><wire from='in0.bias' to='in%d.bias'/>"
+                                "<wire from='rec0.weight' to='rec%d.weight'/><wire from='rec0.bias' to='rec%d.bias'/>",
+                                t, t, t, t);
+    }
+  g_string_append_printf (s, "<wire from='act%d' to='last'/>", STEPS - 1);
+  return g_string_free (s, FALSE);
+}
+
+static void
+test_unrolled (void)
+{
+  static const char *const names[] = {
+    "loop.in.weight", "in0.weight", "loop.rec.weight", "rec0.weight", "loop.in.bias", "in0.bias", "x", "x", NULL
+  };
+  static const char *const same[] = { "loop.rec.bias", "rec0.bias", NULL };
+  static const char *const ports[] = { "y", "last", NULL };
+  g_autofree char *written = unroll ();
+  const char *all[12] = { NULL };
+
+  memcpy (all, names, sizeof names);
+  memcpy (all + 8, same, sizeof same);
+  assert_equal (LOOP ("", "T,B,2", ""), loop_ports, written, ports, all);
+}
+
+/* A loop in a loop, whose state goes from one to the other, against one loop over all steps. */
+static void
+test_nested (void)
+{
+  static const char *const names[] = { "outer.loop.in.weight",
+                                       "loop.in.weight",
+                                       "outer.loop.rec.weight",
+                                       "loop.rec.weight",
+                                       "outer.loop.in.bias",
+                                       "loop.in.bias",
+                                       "x",
+                                       "x",
+                                       "outer.loop.rec.bias",
+                                       "loop.rec.bias",
+                                       NULL };
+  static const char *const nested[] = { "flat", "last", NULL };
+
+  assert_equal (CELL "<module name='rows'><node id='x' op='module_input'/>"
+                     "<node id='h' op='module_input' shape='B,3'/><node id='loop' op='scan' body='cell'/>"
+                     "<node id='y' op='module_output'/><node id='h1' op='module_output' carry='h'/>"
+                     "<wire from='x' to='loop.x'/><wire from='h' to='loop.h'/><wire from='loop.y' to='y'/>"
+                     "<wire from='loop.h1' to='h1'/></module>"
+                     "<node id='x' op='input' shape='S,T,B,2'/><node id='outer' op='scan' body='rows'/>"
+                     "<node id='flat' op='flatten' start_dim='0' end_dim='1'/>"
+                     "<node id='last' op='unsqueeze' dim='0'/><wire from='x' to='outer.x'/>"
+                     "<wire from='outer.y' to='flat'/><wire from='outer.h1' to='last'/>",
+                nested,
+                CELL "<node id='x' op='input' shape='S,T,B,2'/><node id='flat' op='flatten' start_dim='0' end_dim='1'/>"
+                     "<node id='loop' op='scan' body='cell'/><node id='last' op='unsqueeze' dim='0'/>"
+                     "<wire from='x' to='flat'/><wire from='flat' to='loop.x'/><wire from='loop.h1' to='last'/>",
+                loop_ports, names);
+}
+
+/* Two sequences, something whole, and no state: a product with the same matrix at each step. */
+static void
+test_whole (void)
+{
+  static const char *const names[] = { "a", "a", "b", "b", "w", "w", NULL };
+  static const char *const loop[] = { "loop.y", NULL }, *const flat[] = { "p", NULL };
+
+#define INPUTS                                                                                                         \
+  "<node id='a' op='input' shape='T,B,2'/><node id='b' op='input' shape='T,B,2'/>"                                     \
+  "<node id='w' op='input' shape='2,3'/>"
+  assert_equal ("<module name='m'><node id='w' op='module_input'/><node id='a' op='module_input'/>"
+                "<node id='b' op='module_input'/><node id='s' op='mul'/><node id='p' op='matmul'/>"
+                "<node id='y' op='module_output'/><wire from='a' to='s.input'/><wire from='b' to='s.other'/>"
+                "<wire from='s' to='p.input'/><wire from='w' to='p.other'/><wire from='p' to='y'/></module>" INPUTS
+                "<node id='loop' op='scan' body='m' sequence='a, b'/><wire from='a' to='loop.a'/>"
+                "<wire from='b' to='loop.b'/><wire from='w' to='loop.w'/>",
+                loop,
+                INPUTS "<node id='s' op='mul'/><node id='p' op='matmul'/><wire from='a' to='s.input'/>"
+                       "<wire from='b' to='s.other'/><wire from='s' to='p.input'/><wire from='w' to='p.other'/>",
+                flat, names);
+}
+
+/* ---- weights and copies -------------------------------------------------------------- */
+
+static void
+check_weights (const char *body, const char *expected)
+{
+  g_auto (Made) m = { 0 };
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  read_graph (&m, body, STEPS);
+  g_assert_cmpuint (loom_faults_count (m.faults), ==, 0);
+  for (guint i = 0; i < loom_net_n_weights (m.net); i++)
+    if (g_str_has_suffix (loom_net_weight (m.net, i)->name, "rec.weight"))
+      g_string_append_printf (names, "%s ", loom_net_weight (m.net, i)->name);
+  g_assert_cmpstr (names->str, ==, expected);
+}
+
+static void
+test_copies (void)
+{
+  /* The first output of a copy is the first input of the next. */
+#define TWO(attributes)                                                                                                \
+  CELL "<node id='x' op='input' shape='T,B,3'/><node id='loop' op='scan' body='cell' repeat='2' " attributes "/>"      \
+       "<wire from='x' to='loop.x'/>"
+
+  check_weights (TWO (""), "loop.0.rec.weight loop.1.rec.weight ");
+  check_weights (TWO ("share='true'"), "loop.rec.weight ");
+  check_weights (CELL "<node id='x' op='input' shape='T,B,2'/><node id='a' op='scan' body='cell'/>"
+                      "<node id='b' op='scan' body='cell'/><wire from='x' to='a.x'/><wire from='x' to='b.x'/>",
+                 "a.rec.weight b.rec.weight ");
+}
+
+/* A stack of two by repeat is a layer of two. */
+static void
+test_repeat (void)
+{
+  static const char *const names[] = { "loop.0.in.weight",
+                                       "rnn.weight_ih_l0",
+                                       "loop.0.rec.weight",
+                                       "rnn.weight_hh_l0",
+                                       "loop.0.in.bias",
+                                       "rnn.bias_ih_l0",
+                                       "loop.1.in.weight",
+                                       "rnn.weight_ih_l1",
+                                       "loop.1.rec.weight",
+                                       "rnn.weight_hh_l1",
+                                       "loop.1.in.bias",
+                                       "rnn.bias_ih_l1",
+                                       "loop.0.rec.bias",
+                                       "rnn.bias_hh_l0",
+                                       "loop.1.rec.bias",
+                                       "rnn.bias_hh_l1",
+                                       "x",
+                                       "x",
+                                       NULL };
+  static const char *const loop[] = { "loop.y", NULL }, *const rnn[] = { "rnn.output", NULL };
+
+  assert_equal (TWO (""), loop, LAYER ("num_layers='2'", "T,B,3", ""), rnn, names);
+}
+
+/* A weight of the body can be read outside, and its gradient is the sum of both uses. */
+static void
+test_tied (void)
+{
+  static const char *const ports[] = { "loop.y", "read" };
+  static const char *const of[] = { "loop.rec.weight", NULL };
+  g_auto (Made) m = { 0 };
+  Gradients g = { 0 };
+
+  lower_ports (&m, LOOP ("", "T,B,2", "<node id='read' op='exp'/><wire from='loop.rec.weight' to='read'/>"), STEPS,
+               FALSE, 2, ports);
+  differentiate (&m, of, &g);
+  compute (&m, NULL);
+  m.e = (eval_free (m.e), eval_new (m.p));
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4);
+  eval_fill_all (m.e, NULL, rand);
+  g_assert_cmpint (loom_program_find_slot (m.p, "loop.rec.weight"), >=, 0);
+}
+
+/* ---- random numbers and running statistics ---------------------------------------------- */
+
+/* Each step, of a loop within a loop as well, drops others. */
+static void
+test_dropout (void)
+{
+  static const char *const ports[] = { "outer.y" };
+  g_auto (Made) m = { 0 };
+  const LoomTensor *t;
+
+  lower_ports (&m,
+               "<module name='drop'><node id='x' op='module_input'/><node id='d' op='dropout' p='0.5'/>"
+               "<node id='y' op='module_output'/><wire from='x' to='d'/><wire from='d.out' to='y'/></module>"
+               "<module name='rows'><node id='x' op='module_input'/><node id='loop' op='scan' body='drop'/>"
+               "<node id='y' op='module_output'/><wire from='x' to='loop'/><wire from='loop' to='y'/></module>"
+               "<node id='x' op='ones' shape='2,5,64'/><node id='outer' op='scan' body='rows'/>"
+               "<wire from='x' to='outer'/>",
+               STEPS, TRUE, 1, ports);
+  m.e = eval_new (m.p);
+  for (guint i = 0; i < loom_program_n_slots (m.p); i++)
+    if (loom_program_get_slot (m.p, i)->read != 0)
+      loom_tensor_set (eval_tensor (m.e, loom_program_get_slot (m.p, i)->read), 0,
+                       g_str_has_suffix (loom_program_get_slot (m.p, i)->name, ".p") ? 0.5 : 3);
+  eval_run (m.e);
+  t = eval_tensor (m.e, m.value[0]);
+  g_assert_cmpint (t->count, ==, 2 * 5 * 64);
+  for (int a = 0; a < 10; a++)
+    for (int b = 0; b < a; b++)
+      {
+        int same = 0;
+
+        for (int i = 0; i < 64; i++)
+          same += loom_tensor_get (t, a * 64 + i) == loom_tensor_get (t, b * 64 + i);
+        g_assert_cmpint (same, >, 8);
+        g_assert_cmpint (same, <, 56);
+      }
+}
+
+/* Each step of a batch norm moves its running statistics, which the loop gives their last value. */
+static void
+test_statistics (void)
+{
+  static const char *const ports[] = { "loop.y" };
+  g_auto (Made) m = { 0 };
+  const LoomSlot *mean, *count;
+  double expected = 0;
+
+  lower_ports (&m,
+               "<module name='norm'><node id='x' op='module_input'/><node id='bn' op='batch_norm1d'/>"
+               "<node id='y' op='module_output'/><wire from='x' to='bn'/><wire from='bn' to='y'/></module>"
+               "<node id='x' op='input' shape='T,B,1'/><node id='loop' op='scan' body='norm'/>"
+               "<wire from='x' to='loop.x'/>",
+               STEPS, TRUE, 1, ports);
+  mean = loom_program_get_slot (m.p, (guint)loom_program_find_slot (m.p, "loop.bn.running_mean"));
+  count = loom_program_get_slot (m.p, (guint)loom_program_find_slot (m.p, "loop.bn.num_batches_tracked"));
+  compute (&m, NULL);
+  loom_tensor_set (eval_tensor (m.e, mean->read), 0, 0);
+  loom_tensor_set (eval_tensor (m.e, count->read), 0, 2);
+  eval_run (m.e);
+  for (int t = 0; t < STEPS; t++)
+    {
+      const LoomTensor *x = eval_tensor (m.e, loom_program_get_input (m.p, 0)->value);
+      double sum = 0;
+
+      for (int b = 0; b < SAMPLES; b++)
+        sum += loom_tensor_get (x, t * SAMPLES + b);
+      expected = 0.9 * expected + 0.1 * sum / SAMPLES;
+    }
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (eval_tensor (m.e, mean->commit), 0), expected, 1e-12);
+  g_assert_cmpfloat (loom_tensor_get (eval_tensor (m.e, count->commit), 0), ==, 2 + STEPS);
+}
+
+/* ---- size and cost ------------------------------------------------------------------------ */
+
+static void
+test_size (void)
+{
+  static const char *const of[] = { "loop.rec.weight", "x", NULL };
+  guint n[2];
+
+  for (guint k = 0; k < 2; k++)
+    {
+      g_auto (Made) m = { 0 };
+      Gradients g = { 0 };
+
+      lower_ports (&m, LOOP ("", "T,B,2", ""), k == 0 ? 3 : 3000, FALSE, 2, loop_ports);
+      differentiate (&m, of, &g);
+      n[k] = loom_program_n_instrs (m.p);
+    }
+  g_assert_cmpuint (n[0], ==, n[1]);
+}
+
+/* What a node of the body costs counts for every step. */
+static void
+test_cost (void)
+{
+  g_auto (Made) m = { 0 };
+  int in, act;
+
+  read_graph (&m, LOOP ("", "T,B,2", ""), STEPS);
+  in = loom_net_find (m.net, "loop.in");
+  act = loom_net_find (m.net, "loop.act");
+  g_assert_cmpint (in, >=, 0);
+  g_assert_cmpuint (loom_net_node (m.net, (guint)in)->loop, ==, (guint)loom_net_find (m.net, "loop"));
+  g_assert_cmpfloat (loom_net_node (m.net, (guint)act)->cost.bytes, ==, STEPS * SAMPLES * 3 * 4);
+  g_assert_cmpfloat (loom_net_node (m.net, (guint)in)->cost.parameters, ==, 9);
+}
+
+/* ---- faults -------------------------------------------------------------------------------- */
+
+static void
+test_faults (void)
+{
+#define MODULE(nodes) "<module name='m'><node id='x' op='module_input'/>" nodes "</module>"
+#define USE(attributes)                                                                                                \
+  "<node id='x' op='input' shape='T,B,2'/><node id='s' op='scan' body='m' " attributes "/><wire from='x' to='s.x'/>"
+#define OUT(from) "<node id='y' op='module_output'/><wire from='" from "' to='y'/>"
+  static const struct
+  {
+    const char *body, *node, *port, *sentence;
+  } cases[] = {
+    { "<node id='s' op='scan'/>", "s", "body", "“scan” needs the name of the module that it runs." },
+    { "<node id='s' op='scan' body='none'/>", "s", "body", "There is no module “none”." },
+    { MODULE ("<node id='y' op='module_output' carry='g'/><wire from='x' to='y'/>") USE (""), "s.y", "carry",
+      "“y” is carried to “g” of the next step, but the module has no module_input of this name." },
+    { MODULE ("<node id='h' op='module_input' shape='B,2'/><node id='y' op='module_output' carry='h'/>"
+              "<node id='z' op='module_output' carry='h'/><wire from='x' to='y'/><wire from='x' to='z'/>") USE (""),
+      "s.z", "carry", "“y” and “z” are both carried to “h”, which can be only one of them at the next step." },
+    { MODULE ("<node id='h' op='module_input' shape='B,3'/><node id='y' op='module_output' carry='h'/>"
+              "<wire from='x' to='y'/>") USE (""),
+      "s", "h",
+      "“h” begins as f32 4 × 3, but a step makes f32 4 × 2 of it (“y”). What is carried has the same type at every "
+      "step." },
+    { MODULE ("<node id='h' op='module_input'/><node id='y' op='module_output' carry='h'/><wire from='x' to='y'/>")
+          USE (""),
+      "s", "h", "The input “h” is not wired, and its module_input has no shape for zeros to begin with." },
+    { MODULE (OUT ("x")) USE ("sequence='z'"), "s", "sequence", "sequence names “z”, but “m” has no such input." },
+    { MODULE (OUT ("x")) USE ("axis='3'"), "s", "x",
+      "“x” is cut into steps along dimension 3, counted from 0, but what comes here is 5 × 4 × 2." },
+    { MODULE (OUT ("x")) USE ("colour='red'"), "s", "colour",
+      "Neither “scan” nor its module “m” has a parameter “colour”." },
+    { MODULE ("<node id='z' op='module_input'/><node id='a' op='add'/><wire from='x' to='a.input'/>"
+              "<wire from='z' to='a.other'/>" OUT ("a"))
+          USE ("sequence='x,z'") "<node id='z' op='input' shape='7,B,2'/><wire from='z' to='s.z'/>",
+      "s", "z", "All sequences of a loop have the same number of steps, but “z” has 7 and another one 5." },
+    { MODULE (OUT ("x")) USE ("") "<node id='l' op='input' shape='B'/><wire from='l' to='s.lengths'/>", "s", "lengths",
+      "lengths is one whole number (i64) for each sample; here comes f32 4." },
+    { MODULE ("<node id='i' op='input' shape='B,2'/>" OUT ("i")) USE (""), "s.i", NULL,
+      "“input” cannot stand in the body of a loop: what comes from outside enters it through a module_input." },
+    { MODULE ("<node id='u' op='unique'/><wire from='x' to='u'/>" OUT ("u.out")) USE (""), "s.u", NULL,
+      "“unique” cannot stand in the body of a loop: its size would differ from step to step." },
+    { MODULE ("<node id='r' op='relu' device='ref'/><wire from='x' to='r'/>" OUT ("r")) USE (""), "s.r", "device",
+      "A loop runs on one device, that of “s”." },
+    { MODULE ("<node id='again' op='scan' body='m'/><wire from='x' to='again'/>" OUT ("again")) USE (""), "s.again",
+      "module", "A module cannot hold itself, for it would never end: “m” holds “m”." },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (Made) m = { 0 };
+      gboolean found = FALSE;
+
+      read_graph (&m, cases[i].body, STEPS);
+      for (guint k = 0; k < loom_faults_length (m.faults); k++)
+        {
+          const LoomFault *fault = loom_faults_get (m.faults, k);
+
+          g_test_message ("%s %s: %s", fault->node, fault->port, fault->message);
+          found |= g_strcmp0 (fault->node, cases[i].node) == 0 && g_strcmp0 (fault->port, cases[i].port) == 0
+                   && g_str_equal (fault->message, cases[i].sentence);
+        }
+      if (!found || loom_faults_count (m.faults) != 1)
+        g_error ("%s does not say “%s”, or more than that", cases[i].body, cases[i].sentence);
+    }
+}
+
+/* Arguments of the module stand at the loop's node. */
+static void
+test_arguments (void)
+{
+  g_auto (Made) m = { 0 };
+  static const char *const ports[] = { "s.y" };
+
+  lower_ports (&m,
+               "<module name='m'><arg name='width' type='int'/><arg name='cell' type='module'/>"
+               "<node id='x' op='module_input'/><node id='fc' op='linear' out_features='{width}'/>"
+               "<node id='in' op='scan' body='{cell}'/><node id='y' op='module_output'/><wire from='x' to='fc'/>"
+               "<wire from='fc' to='in'/><wire from='in' to='y'/></module>"
+               "<module name='act'><node id='x' op='module_input'/><node id='t' op='tanh'/>"
+               "<node id='y' op='module_output'/><wire from='x' to='t'/><wire from='t' to='y'/></module>"
+               "<node id='x' op='input' shape='T,B,2'/><node id='s' op='scan' body='m' width='6' cell='act'/>"
+               "<wire from='x' to='s'/>",
+               STEPS, FALSE, 1, ports);
+  g_assert_cmpint (loom_value_info (m.p, m.value[0])->desc.dim[2], ==, 6);
+}
+
+/* A port of the body has no one value. */
+static void
+test_within (void)
+{
+  g_auto (Made) m = { 0 };
+  LoomNetSource wanted = { 0 };
+  LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &wanted };
+  LoomValue value;
+  g_autoptr (GError) error = NULL;
+
+  read_graph (&m, LOOP ("", "T,B,2", ""), STEPS);
+  wanted.node = (guint)loom_net_find_port (m.net, "loop.act", &wanted.output, &error);
+  g_assert_no_error (error);
+  g_assert_null (loom_lower (m.net, &options, &value, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+  g_assert_cmpstr (
+      error->message, ==,
+      "loop.act lies within the loop of loop and has a value at each step. A module_output that is wired to "
+      "it gives them all.");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/scan/layer", test_layer);
+  g_test_add_func ("/scan/first-state", test_first_state);
+  g_test_add_func ("/scan/reverse", test_reverse);
+  g_test_add_func ("/scan/unrolled", test_unrolled);
+  g_test_add_func ("/scan/nested", test_nested);
+  g_test_add_func ("/scan/whole", test_whole);
+  g_test_add_func ("/scan/copies", test_copies);
+  g_test_add_func ("/scan/repeat", test_repeat);
+  g_test_add_func ("/scan/tied", test_tied);
+  g_test_add_func ("/scan/dropout", test_dropout);
+  g_test_add_func ("/scan/statistics", test_statistics);
+  g_test_add_func ("/scan/size", test_size);
+  g_test_add_func ("/scan/cost", test_cost);
+  g_test_add_func ("/scan/faults", test_faults);
+  g_test_add_func ("/scan/arguments", test_arguments);
+  g_test_add_func ("/scan/within", test_within);
+  return g_test_run ();
+}
