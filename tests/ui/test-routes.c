@@ -226,7 +226,9 @@ check_under (StudioScene *scene, const char *name)
   for (guint l = 0; l < scene->n_links; l++)
     for (guint i = 0; i < scene->n_items; i++)
       {
-        StudioRect card = studio_geometry_card (&scene->item[i]), bounds = route[l].bounds;
+        StudioRect card = scene->flow == STUDIO_FLOW_DOWN ? studio_geometry_card (&scene->item[i])
+                                                          : studio_geometry_room (&scene->item[i]),
+                   bounds = route[l].bounds;
         double x, y;
 
         bounds.width += 1;
@@ -285,6 +287,27 @@ check_apart (StudioScene *scene, const char *name)
                      p->at, MAX (p->a, q->a), MIN (p->b, q->b));
           }
       }
+}
+
+/* Pins hang on every third card, and a layout has made room for them. */
+static void
+check_hanging (StudioScene *scene, const char *name)
+{
+  g_autoptr (StudioLayout) layout = NULL;
+
+  if (scene->flow == STUDIO_FLOW_DOWN)
+    return;
+  for (guint i = 0; i < scene->n_items; i += 3)
+    scene->item[i].hanging = STUDIO_CARD_WIDTH + 34;
+  layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
+  scene_take_layout (scene, layout);
+  check_under (scene, name);
+}
+
+static void
+test_hanging (void)
+{
+  foreach_graph (check_hanging);
 }
 
 static void
@@ -646,6 +669,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/routes/ends", test_ends);
   g_test_add_func ("/routes/under-no-card", test_under);
+  g_test_add_func ("/routes/under-no-pin", test_hanging);
   g_test_add_func ("/routes/nets-apart", test_apart);
   g_test_add_func ("/routes/pills", test_pills);
   g_test_add_func ("/routes/pill-texts", test_pill_texts);

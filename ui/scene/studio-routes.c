@@ -6,6 +6,7 @@
 
 #include "ui/scene/studio-flow.h"
 
+#define PIN_GAP     24.0 /* between what hangs on a card and the next card: a wire passes there */
 #define ROUND       28.0 /* of corners, where wires are curved */
 #define ROUND_RIGHT 6.0
 #define MANY_DIRTY  400u /* changed places, from which on all is looked for again */
@@ -98,12 +99,25 @@ studio_routes_n_searched (const StudioRoutes *self)
 
 /* ---- what runs down is mirrored -------------------------------------------- */
 
+/* What wires go round: the card with what hangs below it, as far as that covers no other card. Where the graph runs
+ * down it hangs beside the card and reaches further down, where the card's own wires begin: there it is no obstacle. */
 static StudioRect
-card_of (const StudioScene *scene, guint i)
+obstacle_of (const StudioScene *scene, guint i)
 {
-  StudioRect card = studio_geometry_card (&scene->item[i]);
+  const StudioItem *item = &scene->item[i];
+  StudioRect card = studio_geometry_card (item), room = studio_geometry_room (item);
 
-  return scene->flow == STUDIO_FLOW_DOWN ? studio_rect_mirrored (card) : card;
+  if (scene->flow == STUDIO_FLOW_DOWN)
+    return studio_rect_mirrored (card);
+  for (guint j = 0; item->hanging > 0 && j < scene->n_items; j++)
+    {
+      const StudioRect other = studio_geometry_card (&scene->item[j]);
+
+      if (j != i && other.x < room.x + room.width + PIN_GAP && other.x + other.width + PIN_GAP > room.x
+          && other.y < room.y + room.height + PIN_GAP && other.y + other.height + PIN_GAP > room.y)
+        room.height = other.y - PIN_GAP - room.y;
+    }
+  return room.height > card.height ? room : card;
 }
 
 static StudioPoint
@@ -224,7 +238,7 @@ take_cards (StudioRoutes *self, const StudioScene *scene)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      card[i] = card_of (scene, i);
+      card[i] = obstacle_of (scene, i);
       serial[i] = scene->item[i].serial;
       aligned = aligned && serial[i] == self->card_serial[i];
     }
@@ -375,7 +389,7 @@ note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
-      StudioRect as_kept = card_of (scene, i);
+      StudioRect as_kept = obstacle_of (scene, i);
 
       for (guint k = 0; k < dirty->len; k++)
         if (same_rect (&as_kept, &g_array_index (dirty, StudioRect, k)))
