@@ -211,7 +211,7 @@ find_instances (const LoomGraph *graph, const LoomElement *scope, const char *pa
   for (guint i = 0; i < loom_element_n_children (scope); i++)
     {
       const LoomElement *e = loom_element_child (scope, i), *inner;
-      const char *name = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      const char *name = loom_node_module (e);
       char *here;
 
       if (name == NULL || loom_element_get (e, "id") == NULL || g_hash_table_contains (instances, name))

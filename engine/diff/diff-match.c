@@ -68,7 +68,7 @@ operator_port (const LoomElement *node, const char *port, gboolean is_input)
 static char *
 canonical_port (const DiffSide *side, const LoomElement *node, const char *way, gboolean is_input)
 {
-  const char *module_name = loom_element_get (node, "module");
+  const char *module_name = loom_node_module (node);
   LoomOpRole port = is_input ? LOOM_ROLE_MODULE_INPUT : LOOM_ROLE_MODULE_OUTPUT;
   const LoomElement *module, *inner;
   g_autofree char *rest = NULL;

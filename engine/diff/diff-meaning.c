@@ -125,7 +125,7 @@ of_argument (const LoomElement *arg)
 static gboolean
 of_module (const DiffSide *side, const LoomElement *node, const char *name, Meaning *m)
 {
-  const LoomElement *module = loom_graph_find_module (side->graph, loom_element_get (node, "module"));
+  const LoomElement *module = loom_graph_find_module (side->graph, loom_node_module (node));
 
   for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
     {
@@ -146,8 +146,12 @@ of_node (const DiffSide *side, const LoomElement *node, const char *name, Meanin
   const LoomOp *op = loom_op_of (node);
 
   if (op != NULL && of_operator (loom_op_params (op, node), name, m))
-    return TRUE;
-  if (loom_element_get (node, "module") != NULL && of_module (side, node, name, m))
+    {
+      if (op->role == LOOM_ROLE_LOOP && strcmp (name, LOOM_BODY) == 0)
+        m->means = MEANS_MODULE;
+      return TRUE;
+    }
+  if (loom_node_module (node) != NULL && of_module (side, node, name, m))
     return TRUE;
   return of_reserved (name, m);
 }

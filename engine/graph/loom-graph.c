@@ -314,6 +314,26 @@ loom_node_path (const char *scope_path, const LoomElement *node)
                       loom_element_get (node, "repeat") != NULL ? ".0" : "", NULL);
 }
 
+const char *
+loom_node_module_attribute (const LoomElement *node)
+{
+  g_return_val_if_fail (node != NULL, NULL);
+
+  if (loom_element_tag (node) != LOOM_TAG_NODE)
+    return NULL;
+  if (loom_element_get (node, "module") != NULL)
+    return "module";
+  return loom_element_get (node, "op") != NULL && loom_element_get (node, "body") != NULL ? "body" : NULL;
+}
+
+const char *
+loom_node_module (const LoomElement *node)
+{
+  const char *attribute = loom_node_module_attribute (node);
+
+  return attribute != NULL ? loom_element_get (node, attribute) : NULL;
+}
+
 LoomElement *
 loom_graph_find_path (const LoomGraph *graph, const char *path, LoomElement **inside)
 {
@@ -327,7 +347,7 @@ loom_graph_find_path (const LoomGraph *graph, const char *path, LoomElement **in
       if (node != NULL && loom_node_is_copy (node, part[i]))
         continue;
       node = scope != NULL ? loom_scope_find_node (scope, part[i]) : NULL;
-      module = node != NULL ? loom_element_get (node, "module") : NULL;
+      module = node != NULL ? loom_node_module (node) : NULL;
       scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
       if (node == NULL)
         break;

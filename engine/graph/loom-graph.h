@@ -138,6 +138,10 @@ LoomElement *loom_graph_by_serial (const LoomGraph *graph, guint64 serial);
 
 /* A scope is the root or a module. Node by id: hashed, O(1). */
 LoomElement *loom_scope_find_node (const LoomElement *scope, const char *id);
+/* The name of the module that a node is an instance of, or that it runs as a loop's body; NULL where there is none. */
+const char *loom_node_module (const LoomElement *node);
+/* The attribute that says it; NULL likewise. */
+const char *loom_node_module_attribute (const LoomElement *node);
 /* The path of a node of the scope at this path ("" is the root), "block.0" (transfer full). Of a node with repeat it is
  * that of the first copy, which stands for all: "block.0.layer.0". */
 char *loom_node_path (const char *scope_path, const LoomElement *node);

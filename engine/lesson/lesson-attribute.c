@@ -62,7 +62,7 @@ static const char *
 default_of_node (const LoomGraph *graph, const LoomElement *node, const char *name)
 {
   const LoomOp *op = loom_op_of (node);
-  const char *module = loom_element_get (node, "module");
+  const char *module = loom_node_module (node);
   const LoomElement *scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
   const LoomReserved *reserved = loom_reserved_find (name);
 

@@ -79,7 +79,7 @@ find_target (LoomGraph *graph, const char *path)
         {
           if (loom_node_is_copy (element, part[i]))
             continue;
-          const char *module = loom_element_get (element, "module");
+          const char *module = loom_node_module (element);
           scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
           if (scope == NULL)
             return NULL;

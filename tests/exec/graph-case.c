@@ -64,7 +64,7 @@ wanted_of (const LoomNet *net, guint32 seed)
       {
         LoomNetSource s = { i, o };
 
-        if (strcmp (loom_net_node (net, i)->op->name, "input") != 0
+        if (strcmp (loom_net_node (net, i)->op->name, "input") != 0 && loom_net_node (net, i)->loop == G_MAXUINT
             && (!g_hash_table_contains (read, GUINT_TO_POINTER (i * 64 + o)) || g_rand_double (rand) < 0.2))
           g_array_append_val (wanted, s);
       }

@@ -128,7 +128,9 @@ note_outputs (RandomGraph *self, const char *id, guint depth, guint growth)
           v.dims[r] = loom_dim_is_known (type->shape.dim[r]) ? type->shape.dim[r].coef : -1;
           v.count = v.dims[r] < 0 || v.count < 0 ? -1 : v.count * v.dims[r];
         }
-      v.end = strcmp (node->path, id) == 0 ? g_strdup_printf ("%s.%s", id, node->output_spec[o].name) : g_strdup (id);
+      v.end = strcmp (node->path, id) == 0 || node->op->role == LOOM_ROLE_LOOP
+                  ? g_strdup_printf ("%s.%s", id, node->output_spec[o].name)
+                  : g_strdup (id);
       self->depth = MAX (self->depth, v.depth);
       g_array_append_val (self->values, v);
     }
@@ -588,7 +590,7 @@ append_cholesky (RandomGraph *self)
 }
 
 /* A module of a few layers that keep the shape, placed once or repeated, sometimes with weights that all copies share
- * and sometimes computed again for the backward pass. */
+ * and sometimes computed again for the backward pass; or run as a loop over the rows, with a state. */
 static void
 append_module (RandomGraph *self)
 {
@@ -601,6 +603,7 @@ append_module (RandomGraph *self)
   int v = pick (self, LOOM_F32);
   guint at, n = (guint)g_rand_int_range (self->rand, 1, 5), module = self->next++;
   g_autofree char *id = NULL;
+  gboolean is_loop;
   GString *wires;
 
   if (v < 0)
@@ -611,6 +614,7 @@ append_module (RandomGraph *self)
   if (self->fault != NULL)
     return;
   wires = g_string_new ("    <wire from=\"x\" to=\"l0\"/>\n");
+  is_loop = chance (self, 0.4);
   g_string_append_printf (self->modules, "  <module name=\"m%u\">\n    <node id=\"x\" op=\"module_input\"/>\n", module);
   for (guint i = 0; i < n; i++)
     {
@@ -619,13 +623,29 @@ append_module (RandomGraph *self)
       if (i > 0)
         g_string_append_printf (wires, "    <wire from=\"l%u\" to=\"l%u\"/>\n", i - 1, i);
     }
-  g_string_append_printf (self->modules,
-                          "    <node id=\"y\" op=\"module_output\"/>\n%s    <wire from=\"l%u\" to=\"y\"/>\n"
-                          "  </module>\n",
-                          wires->str, n - 1);
+  /* Its first output is what copies hand on. */
+  g_string_append (self->modules, "    <node id=\"y\" op=\"module_output\"/>\n");
+  if (is_loop)
+    {
+      g_string_append (self->modules, "    <node id=\"h\" op=\"module_input\" shape=\"3\"/>\n"
+                                      "    <node id=\"next\" op=\"expression\" formula=\"0.5 * h + v\"/>\n"
+                                      "    <node id=\"h1\" op=\"module_output\" carry=\"h\"/>\n");
+      g_string_append_printf (wires,
+                              "    <wire from=\"l%u\" to=\"next.v\"/>\n    <wire from=\"h\" to=\"next.h\"/>\n"
+                              "    <wire from=\"next\" to=\"h1\"/>\n",
+                              n - 1);
+    }
+  g_string_append (self->modules, wires->str);
+  if (is_loop)
+    g_string_append (self->modules, "    <wire from=\"next\" to=\"y\"/>\n  </module>\n");
+  else
+    g_string_append_printf (self->modules, "    <wire from=\"l%u\" to=\"y\"/>\n  </module>\n", n - 1);
   g_string_free (wires, TRUE);
   id = g_strdup_printf ("n%u", self->next++);
-  g_string_append_printf (self->nodes, "  <node id=\"%s\" module=\"m%u\"", id, module);
+  g_string_append_printf (self->nodes, "  <node id=\"%s\" %s=\"m%u\"", id, is_loop ? "op=\"scan\" body" : "module",
+                          module);
+  if (is_loop && chance (self, 0.4))
+    g_string_append (self->nodes, " reverse=\"true\"");
   if (chance (self, 0.6))
     {
       int times = g_rand_int_range (self->rand, 2, 4);

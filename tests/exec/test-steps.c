@@ -73,7 +73,7 @@ lower_all (const LoomNet *net, LoomDType dtype, GError **error)
   LoomValue sum = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    for (guint o = 0; o < loom_net_node (net, i)->n_outputs; o++)
+    for (guint o = 0; loom_net_node (net, i)->loop == G_MAXUINT && o < loom_net_node (net, i)->n_outputs; o++)
       {
         LoomNetSource s = { i, o };
 

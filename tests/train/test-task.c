@@ -41,6 +41,7 @@ static const struct
   { "lessons/newton.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
   { "lessons/optimisers.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
   { "lessons/overfitting.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/recurrent-cell.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "lessons/rosenbrock.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
   { "lessons/self-attention.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "lessons/spirals.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },

@@ -222,6 +222,87 @@ test_rename (void)
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
 }
 
+/* A loop over a module that is one step. */
+static const char loop[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"loop\">\n"
+                           "  <module name=\"cell\">\n"
+                           "    <node id=\"x\" op=\"module_input\"/>\n"
+                           "    <node id=\"h\" op=\"module_input\" shape=\"B,3\"/>\n"
+                           "    <node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n"
+                           "    <node id=\"sum\" op=\"add\"/>\n"
+                           "    <node id=\"y\" op=\"module_output\"/>\n"
+                           "    <node id=\"h1\" op=\"module_output\" carry=\"h\"/>\n"
+                           "    <wire from=\"x\" to=\"fc\"/>\n"
+                           "    <wire from=\"fc\" to=\"sum.input\"/>\n"
+                           "    <wire from=\"h\" to=\"sum.other\"/>\n"
+                           "    <wire from=\"sum\" to=\"y\"/>\n"
+                           "    <wire from=\"sum\" to=\"h1\"/>\n"
+                           "  </module>\n"
+                           "  <node id=\"x\" op=\"input\" shape=\"T,B,2\"/>\n"
+                           "  <node id=\"a\" op=\"scan\" body=\"cell\" sequence=\"x\"/>\n"
+                           "  <node id=\"b\" op=\"scan\" body=\"cell\"/>\n"
+                           "  <node id=\"act\" op=\"relu\"/>\n"
+                           "  <wire from=\"x\" to=\"a.x\"/>\n"
+                           "  <wire from=\"a.y\" to=\"b.x\"/>\n"
+                           "  <wire from=\"b.h1\" to=\"act\"/>\n"
+                           "</graph>\n";
+
+/* A loop's card is that of its module: it has its ports, is entered, and follows what is done inside. */
+static void
+test_loop (void)
+{
+  g_autoptr (StudioDocument) document = document_load (loop);
+  LoomGraph *graph = studio_document_get_graph (document);
+  LoomElement *root = loom_graph_root (graph), *cell;
+  StudioScene *scene;
+  const StudioItem *item;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL, *alone = NULL;
+
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  item = &scene->item[studio_scene_find_id (scene, "a")];
+  g_assert_true (item->is_module);
+  g_assert_null (item->fault);
+  g_assert_cmpstr (item->kind, ==, "cell");
+  g_assert_cmpuint (item->n_inputs, ==, 3);
+  g_assert_true (item->input[0].required);
+  g_assert_false (item->input[1].required);
+  g_assert_cmpstr (item->input[2].name, ==, "lengths");
+  g_assert_cmpstr (scene->link[1].label, ==, "T × B × 3");
+  g_assert_cmpstr (scene->link[2].label, ==, "B × 3");
+  g_assert_cmpuint (studio_document_module_uses (document, "cell"), ==, 2);
+
+  studio_document_select_only (document, document_serial (document, "a"));
+  alone = studio_clipboard_copy (document);
+  g_assert_nonnull (strstr (alone, "<module name=\"cell\""));
+  g_assert_false (studio_document_ungroup_selection (document, &error));
+  g_clear_error (&error);
+
+  /* Inside there are the shapes of one step. */
+  g_assert_true (studio_document_enter (document, document_serial (document, "a")));
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  g_assert_cmpstr (scene->link[0].label, ==, "B × 2");
+  g_assert_cmpstr (scene->link[3].label, ==, "B × 3");
+  g_assert_false (studio_clipboard_paste (document, alone, 0, 0, &error));
+  g_clear_error (&error);
+
+  g_assert_true (studio_document_rename (document, document_serial (document, "h"), "state", &error));
+  g_assert_true (studio_document_rename (document, document_serial (document, "x"), "row", &error));
+  g_assert_no_error (error);
+  cell = loom_graph_find_module (graph, "cell");
+  g_assert_cmpstr (loom_element_get (loom_scope_find_node (cell, "h1"), "carry"), ==, "state");
+  g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "a"), "sequence"), ==, "row");
+  text = document_text (document);
+  g_assert_nonnull (strstr (text, "to=\"a.row\""));
+  g_assert_nonnull (strstr (text, "to=\"b.row\""));
+
+  g_assert_true (studio_document_make_unique (document));
+  g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "a"), "body"), ==, "cell_2");
+  g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "b"), "body"), ==, "cell");
+}
+
 static void
 test_paste (void)
 {
@@ -776,6 +857,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/connect-rules", test_connect_rules);
   g_test_add_func ("/ui/document/variadic", test_variadic);
   g_test_add_func ("/ui/document/rename", test_rename);
+  g_test_add_func ("/ui/document/loop", test_loop);
   g_test_add_func ("/ui/document/paste", test_paste);
   g_test_add_func ("/ui/document/scopes", test_scopes);
   g_test_add_func ("/ui/document/run", test_run);

@@ -193,7 +193,7 @@ mend_try_modules (const MendPatient *patient, guint at, GHashTable *read)
   for (guint i = loom_element_n_children (scope); i-- > 0;)
     {
       const LoomElement *e = loom_element_child (scope, i);
-      const char *name = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      const char *name = loom_node_module (e);
       const LoomElement *module = name != NULL ? loom_graph_find_module (patient->document->graph, name) : NULL;
 
       for (guint k = 0; module != NULL && k < loom_element_n_children (module); k++)

@@ -20,8 +20,8 @@ collect_module (const LoomGraph *graph, const char *name, GHashTable *seen, GPtr
     {
       const LoomElement *e = loom_element_child (module, i);
 
-      if (loom_element_tag (e) == LOOM_TAG_NODE && loom_element_get (e, "module") != NULL)
-        collect_module (graph, loom_element_get (e, "module"), seen, modules);
+      if (loom_node_module (e) != NULL)
+        collect_module (graph, loom_node_module (e), seen, modules);
     }
   g_ptr_array_add (modules, module);
 }
@@ -151,11 +151,11 @@ same_tree (const LoomElement *a, const LoomElement *b, gboolean is_top)
 static void
 rename_modules (LoomElement *e, GHashTable *names)
 {
-  const char *module = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+  const char *module = loom_node_module (e);
   const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
 
   if (now != NULL)
-    loom_element_set_detached (e, "module", now);
+    loom_element_set_detached (e, loom_node_module_attribute (e), now);
   for (guint i = 0; i < loom_element_n_children (e); i++)
     rename_modules (loom_element_child (e, i), names);
 }
@@ -205,7 +205,7 @@ module_reaches (const LoomGraph *graph, const char *module, const char *wanted, 
   for (guint i = 0; m != NULL && depth < 64 && i < loom_element_n_children (m); i++)
     {
       const LoomElement *e = loom_element_child (m, i);
-      const char *inner = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      const char *inner = loom_node_module (e);
 
       if (inner != NULL && module_reaches (graph, inner, wanted, depth + 1))
         return TRUE;
@@ -412,7 +412,7 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
       const LoomElement *e = loom_element_child (root, i);
-      const char *module = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      const char *module = loom_node_module (e);
       const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
 
       if (module == NULL || may_stand_here (document, now != NULL ? now : module, module, error))

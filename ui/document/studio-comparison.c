@@ -144,7 +144,7 @@ changed_modules (StudioComparison *self)
           for (guint c = 0; name != NULL && c < loom_element_n_children (module); c++)
             {
               const LoomElement *node = loom_element_child (module, c);
-              const char *used = loom_element_tag (node) == LOOM_TAG_NODE ? loom_element_get (node, "module") : NULL;
+              const char *used = loom_node_module (node);
 
               if (used != NULL && g_hash_table_contains (changed, used) && g_hash_table_add (changed, (gpointer)name))
                 more = TRUE;
@@ -366,7 +366,7 @@ path_within (LoomGraph *graph, const LoomElement *scope, const char *path, const
   for (guint i = 0; depth > 0 && i < loom_element_n_children (scope); i++)
     {
       const LoomElement *node = loom_element_child (scope, i);
-      const char *used = loom_element_tag (node) == LOOM_TAG_NODE ? loom_element_get (node, "module") : NULL;
+      const char *used = loom_node_module (node);
       const LoomElement *inner = used != NULL ? loom_graph_find_module (graph, used) : NULL;
       g_autofree char *here = inner != NULL ? loom_node_path (path, node) : NULL;
       char *found = inner != NULL ? path_within (graph, inner, here, module, wanted, depth - 1) : NULL;

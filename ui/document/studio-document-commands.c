@@ -391,6 +391,28 @@ rename_name (const LoomElement *node, gpointer data)
   return node == renaming->node ? g_strdup (renaming->id) : NULL;
 }
 
+/* An attribute that lists names, with commas between: one of them is another now. */
+static void
+rename_in_list (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
+{
+  const char *text = loom_op_of (e) != NULL ? loom_element_get (e, attribute) : NULL;
+  g_auto (GStrv) names = text != NULL ? g_strsplit (text, ",", -1) : NULL;
+  g_autofree char *now = NULL;
+  gboolean is_listed = FALSE;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (g_str_equal (g_strstrip (names[i]), old))
+      {
+        g_free (names[i]);
+        names[i] = g_strdup (id);
+        is_listed = TRUE;
+      }
+  if (!is_listed)
+    return;
+  now = g_strjoinv (",", names);
+  studio_document_edit (self, loom_edit_set (e, attribute, now));
+}
+
 /* A module's port has another name now: wires at its instances follow. */
 static void
 rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *module, const char *old, const char *id,
@@ -402,7 +424,7 @@ rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *mod
 
       if (loom_element_tag (e) == LOOM_TAG_MODULE)
         rename_instance_ports (self, e, module, old, id, is_output);
-      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "module"), module) == 0)
+      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_node_module (e), module) == 0)
         {
           g_autofree char *end = g_strdup_printf ("%s.%s", loom_element_get (e, "id"), old);
           g_autofree char *now = g_strdup_printf ("%s.%s", loom_element_get (e, "id"), id);
@@ -410,7 +432,22 @@ rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *mod
           for (guint k = 0; k < loom_element_n_children (scope); k++)
             if (loom_element_tag (loom_element_child (scope, k)) == LOOM_TAG_WIRE)
               rename_end (self, loom_element_child (scope, k), is_output ? "from" : "to", end, now);
+          if (!is_output)
+            rename_in_list (self, e, "sequence", old, id);
         }
+    }
+}
+
+/* An input of a loop's body has another name now: what is carried to it follows. */
+static void
+rename_carried (StudioDocument *self, LoomElement *module, const char *old, const char *id)
+{
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    {
+      LoomElement *e = loom_element_child (module, i);
+
+      if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT) && g_strcmp0 (loom_element_get (e, "carry"), old) == 0)
+        studio_document_edit (self, loom_edit_set (e, "carry", id));
     }
 }
 
@@ -445,8 +482,12 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
   rename_in (self, scope, old, id);
   if (loom_element_tag (scope) == LOOM_TAG_MODULE
       && (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT) || loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT)))
-    rename_instance_ports (self, loom_graph_root (self->graph), loom_element_get (scope, "name"), old, id,
-                           loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT));
+    {
+      rename_instance_ports (self, loom_graph_root (self->graph), loom_element_get (scope, "name"), old, id,
+                             loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT));
+      if (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT))
+        rename_carried (self, scope, old, id);
+    }
   studio_document_edit (self, loom_edit_set (node, "id", id));
   studio_document_end (self);
   return TRUE;

@@ -79,12 +79,12 @@ find_instance (StudioDocument *self, const char *path)
           if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "id"), part[i]) == 0)
             found = e;
         }
-      if (found == NULL || loom_element_get (found, "module") == NULL)
+      if (found == NULL || loom_node_module (found) == NULL)
         return NULL;
       /* The number of a copy. */
       if (loom_element_get (found, "repeat") != NULL && part[i + 1] != NULL)
         i++;
-      scope = loom_graph_find_module (self->graph, loom_element_get (found, "module"));
+      scope = loom_graph_find_module (self->graph, loom_node_module (found));
     }
   return found;
 }

@@ -53,7 +53,7 @@ is_weight_way (const StudioDocument *document, const StudioItem *item, guint por
   const char *name = item->output[port].name;
   const LoomElement *module = item->is_module ? loom_graph_find_module (document->graph, item->kind) : NULL;
 
-  if (item->op != NULL)
+  if (item->op != NULL && !item->is_module)
     return loom_op_weight_index (item->op, name) >= 0;
   return module != NULL && strchr (name, '.') != NULL && loom_scope_find_node (module, name) == NULL;
 }

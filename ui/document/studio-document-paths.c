@@ -45,7 +45,7 @@ walk_path (StudioDocument *self, const char *path, const LoomElement *scope, Stu
   for (guint i = 0; part[i] != NULL; i++)
     {
       const LoomElement *node = at != NULL ? loom_scope_find_node (at, part[i]) : NULL;
-      const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
+      const char *module = node != NULL ? loom_node_module (node) : NULL;
       guint used = 1;
 
       if (s->len > 0)
@@ -123,7 +123,7 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
       else
         {
           const LoomElement *node = loom_scope_find_node (found->scope, part[i]);
-          const char *module = node != NULL ? loom_element_get (node, "module") : NULL;
+          const char *module = node != NULL ? loom_node_module (node) : NULL;
 
           found->instance = node;
           found->copy = 0;

@@ -61,7 +61,7 @@ gboolean
 studio_document_enter (StudioDocument *self, guint64 serial)
 {
   LoomElement *e = studio_document_node (self, serial), *module;
-  const char *name = e != NULL ? loom_element_get (e, "module") : NULL;
+  const char *name = e != NULL ? loom_node_module (e) : NULL;
   StudioScopeEntry entry;
 
   module = name != NULL ? loom_graph_find_module (self->graph, name) : NULL;
@@ -123,7 +123,7 @@ count_uses (const LoomElement *scope, const char *module)
 
       if (loom_element_tag (e) == LOOM_TAG_MODULE)
         uses += count_uses (e, module);
-      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "module"), module) == 0)
+      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_node_module (e), module) == 0)
         uses++;
     }
   return uses;
@@ -166,7 +166,7 @@ studio_document_make_unique (StudioDocument *self)
   studio_document_edit (self, loom_edit_insert (loom_graph_root (self->graph), loom_element_index (module) + 1, copy));
   /* The place to stand on is exchanged before anybody is told. */
   entry->module = loom_element_serial (loom_graph_find_module (self->graph, name));
-  studio_document_edit (self, loom_edit_set (instance, "module", name));
+  studio_document_edit (self, loom_edit_set (instance, loom_node_module_attribute (instance), name));
   studio_document_end (self);
   g_signal_emit_by_name (self, "scope-changed");
   g_signal_emit_by_name (self, "selection-changed");
@@ -255,7 +255,7 @@ studio_document_reveal (StudioDocument *self, const char *path)
       at = here;
       if (part[i + 1] != NULL && loom_node_is_copy (node, part[i + 1]))
         i++;
-      module = loom_element_get (node, "module");
+      module = loom_node_module (node);
       if (part[i + 1] == NULL)
         break;
       scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;

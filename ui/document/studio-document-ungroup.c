@@ -589,7 +589,9 @@ studio_document_ungroup_selection (StudioDocument *self, GError **error)
   gboolean ok = TRUE;
 
   for (guint i = 0; i < scene->n_items; i++)
-    if (scene->item[i].is_module && studio_document_is_selected (self, scene->item[i].serial)
+    /* A loop's body has no one place: it stands for all steps. */
+    if (scene->item[i].is_module && scene->item[i].op == NULL
+        && studio_document_is_selected (self, scene->item[i].serial)
         && loom_graph_find_module (self->graph, scene->item[i].kind) != NULL)
       {
         g_array_append_val (wanted, scene->item[i].serial);

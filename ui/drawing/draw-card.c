@@ -86,7 +86,7 @@ draw_ports (cairo_t *cr, const StudioItem *item, gboolean is_output, const Studi
 static void
 draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameLook *look)
 {
-  const char *name = item->is_module ? "view-grid-symbolic" : item->op != NULL ? item->op->icon : NULL;
+  const char *name = item->op != NULL ? item->op->icon : item->is_module ? "view-grid-symbolic" : NULL;
   const StudioColor *color = studio_theme_category (theme, item);
 
   if (name == NULL || look->icon == NULL || !look->icon (cr, name, color, look->icon_data))

@@ -49,7 +49,7 @@ static void
 draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width, double height,
            PangoLayout *text, const StudioFrameLook *look)
 {
-  const char *icon = item->is_module ? "view-grid-symbolic" : item->op != NULL ? item->op->icon : NULL;
+  const char *icon = item->op != NULL ? item->op->icon : item->is_module ? "view-grid-symbolic" : NULL;
   double size = text_size (pango_layout_get_context (text), zoom, height), left = 5, side = CLAMP (16 * zoom, 10, 16);
   gboolean above = icon != NULL && look->icon != NULL && height >= side + 1.3 * size + 4, beside = FALSE;
   double top = 0;

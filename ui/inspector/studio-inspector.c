@@ -401,7 +401,7 @@ build_node (StudioInspector *self, const StudioItem *item)
   add_name (self, group, item);
   if (item->op != NULL)
     add_operator_params (self, group, item->op);
-  else if (item->is_module)
+  if (item->is_module)
     add_module_params (self, group, item->kind);
   if (item->op != NULL && item->op->variants != NULL)
     {

@@ -95,9 +95,21 @@ port_default (GArray *ports)
   return ports->len > 0 ? 0 : STUDIO_NO_ITEM;
 }
 
-/* Ports of a module instance are its module_input and module_output nodes. */
+/* TRUE if an output of the module carries a value to this input, and its first value may be left out. */
+static gboolean
+begins_as_zeros (const LoomElement *module, const LoomElement *input)
+{
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    if (loom_op_has_role (loom_element_child (module, i), LOOM_ROLE_MODULE_OUTPUT)
+        && g_strcmp0 (loom_element_get (loom_element_child (module, i), "carry"), loom_element_get (input, "id")) == 0)
+      return loom_element_get (input, "shape") != NULL;
+  return FALSE;
+}
+
+/* Ports of a module instance are its module_input and module_output nodes; a loop has one more for how long samples
+ * are. */
 static void
-module_ports (const LoomElement *module, GArray *inputs, GArray *outputs)
+module_ports (const LoomElement *module, gboolean is_loop, GArray *inputs, GArray *outputs)
 {
   for (guint i = 0; i < loom_element_n_children (module); i++)
     {
@@ -107,10 +119,12 @@ module_ports (const LoomElement *module, GArray *inputs, GArray *outputs)
       if (id == NULL)
         continue;
       if (loom_op_has_role (e, LOOM_ROLE_MODULE_INPUT))
-        port_add (inputs, id, NULL, TRUE, FALSE);
+        port_add (inputs, id, NULL, !is_loop || !begins_as_zeros (module, e), FALSE);
       else if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT))
         port_add (outputs, id, NULL, TRUE, FALSE);
     }
+  if (is_loop && port_find (inputs, "lengths") == STUDIO_NO_ITEM)
+    port_add (inputs, "lengths", "How many steps of each sample count.", FALSE, FALSE);
 }
 
 /* The summary of a node that inference did not reach: its attributes as written. */
@@ -155,7 +169,7 @@ static void
 add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const LoomElement *e, const LoomNet *net,
           StudioItem *item)
 {
-  const char *op = loom_element_get (e, "op"), *module = loom_element_get (e, "module");
+  const char *op = loom_element_get (e, "op"), *module = loom_node_module (e);
   const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
   const char *repeat = loom_element_get (e, "repeat"), *title = loom_element_get (e, "title");
   GArray *inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
@@ -191,7 +205,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
       const LoomElement *definition = loom_graph_find_module (graph, module);
 
       if (definition != NULL)
-        module_ports (definition, inputs, outputs);
+        module_ports (definition, item->op != NULL, inputs, outputs);
     }
   else if (item->op != NULL)
     {
