@@ -244,6 +244,22 @@ test_reveal (void)
   assert_undone (document, 3);
 }
 
+/* The card of a frame offers what mends a fault behind it. */
+static void
+test_fix (void)
+{
+  g_autoptr (StudioDocument) document = load_collapsed ();
+  const LoomElement *fc = loom_scope_find_node (studio_document_get_scope (document), "fc");
+
+  studio_document_set_attribute (document, loom_element_serial (fc), "op", "linaer");
+  studio_document_get_net (document);
+  g_assert_nonnull (card (document)->fault);
+  g_assert_nonnull (card (document)->fix);
+  g_assert_true (studio_document_apply_fix (document, card (document)->serial));
+  g_assert_cmpuint (loom_faults_length (studio_document_get_faults (document)), ==, 0);
+  assert_text (document, "linaer", FALSE);
+}
+
 /* A frame within a frame stays what it was. */
 static void
 test_nested (void)
@@ -313,6 +329,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/ui/frames/arrange", test_arrange);
   g_test_add_func ("/ui/frames/commands", test_commands);
   g_test_add_func ("/ui/frames/reveal", test_reveal);
+  g_test_add_func ("/ui/frames/fix", test_fix);
   g_test_add_func ("/ui/frames/nested", test_nested);
   g_test_add_func ("/ui/frames/arrow", test_arrow);
   return g_test_run ();

@@ -114,7 +114,7 @@ enum
 };
 
 /* Dims the card of an item of the scene, or does not. */
-void studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id);
+void studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const StudioScene *scene, guint item);
 /* Dims wires with their cards, and draws all of them anew. */
 void studio_canvas_light_wires (StudioCanvas *self);
 

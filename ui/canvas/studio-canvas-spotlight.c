@@ -3,18 +3,22 @@
 
 #define DIMMED 0.3
 
+/* A collapsed frame is lit with any node behind it. */
 static gboolean
-is_lit (StudioCanvas *self, const char *id)
+is_lit (StudioCanvas *self, const StudioScene *scene, guint item)
 {
-  return self->spotlight == NULL
-         || !g_str_equal (self->spotlight_scope, studio_document_get_scope_path (self->document))
-         || g_strv_contains ((const char *const *)self->spotlight, id);
+  if (self->spotlight == NULL || !g_str_equal (self->spotlight_scope, studio_document_get_scope_path (self->document)))
+    return TRUE;
+  for (char **id = self->spotlight; *id != NULL; id++)
+    if (GPOINTER_TO_UINT (g_hash_table_lookup (scene->by_id, *id)) == item + 1)
+      return TRUE;
+  return FALSE;
 }
 
 void
-studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id)
+studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const StudioScene *scene, guint item)
 {
-  gtk_widget_set_opacity (node, is_lit (self, id) ? 1 : DIMMED);
+  gtk_widget_set_opacity (node, is_lit (self, scene, item) ? 1 : DIMMED);
 }
 
 void
@@ -26,7 +30,7 @@ studio_canvas_light_wires (StudioCanvas *self)
     {
       StudioLink *link = &scene->link[i];
 
-      link->n_dark = !is_lit (self, scene->item[link->from].id) + !is_lit (self, scene->item[link->to].id);
+      link->n_dark = !is_lit (self, scene, link->from) + !is_lit (self, scene, link->to);
     }
   studio_canvas_redraw_wires (self);
 }
@@ -48,7 +52,7 @@ studio_canvas_set_spotlight (StudioCanvas *self, const char *scope, const char *
       StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
 
       if (node != NULL)
-        studio_canvas_light_card (self, GTK_WIDGET (node), scene->item[i].id);
+        studio_canvas_light_card (self, GTK_WIDGET (node), scene, i);
     }
   studio_canvas_light_wires (self);
 }

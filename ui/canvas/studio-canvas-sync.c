@@ -134,7 +134,7 @@ make_nodes (StudioCanvas *self, const StudioScene *scene)
         }
       next = GTK_WIDGET (node);
       studio_node_update (node, scene, i, studio_document_is_selected (self->document, scene->item[i].serial));
-      studio_canvas_light_card (self, GTK_WIDGET (node), scene->item[i].id);
+      studio_canvas_light_card (self, GTK_WIDGET (node), scene, i);
     }
 }
 

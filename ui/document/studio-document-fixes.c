@@ -272,9 +272,9 @@ studio_document_dup_fix_label (StudioDocument *self, guint64 serial)
   return i != STUDIO_NO_ITEM ? g_strdup (scene->item[i].fix) : NULL;
 }
 
-/* The fault that the card's button is about. */
+/* The fault that the card's button is about, and the node with it, which may stand behind a frame's card. */
 static const LoomFault *
-shown_fault (StudioDocument *self, guint64 serial)
+shown_fault (StudioDocument *self, guint64 serial, guint64 *node)
 {
   LoomFaults *faults = studio_document_get_faults (self);
   StudioScene *scene = studio_document_get_scene (self);
@@ -290,7 +290,8 @@ shown_fault (StudioDocument *self, guint64 serial)
       if (fault->node == NULL || studio_scene_card_of (scene, fault->node) != i)
         continue;
       studio_document_begin_trials (self);
-      label = studio_document_fix_for_fault (fault, serial, self);
+      *node = studio_scene_node_of (scene, fault->node);
+      label = studio_document_fix_for_fault (fault, *node, self);
       if (g_strcmp0 (label, scene->item[i].fix) == 0)
         return fault;
     }
@@ -300,8 +301,9 @@ shown_fault (StudioDocument *self, guint64 serial)
 StudioMend *
 studio_document_first_mend (StudioDocument *self, guint64 serial)
 {
-  const LoomFault *fault = shown_fault (self, serial);
-  g_autoptr (GPtrArray) mends = fault != NULL ? studio_document_mends (self, fault, serial) : NULL;
+  guint64 node = 0;
+  const LoomFault *fault = shown_fault (self, serial, &node);
+  g_autoptr (GPtrArray) mends = fault != NULL ? studio_document_mends (self, fault, node) : NULL;
 
   return mends != NULL && mends->len > 0 ? g_ptr_array_steal_index (mends, 0) : NULL;
 }
@@ -309,20 +311,21 @@ studio_document_first_mend (StudioDocument *self, guint64 serial)
 gboolean
 studio_document_apply_fix (StudioDocument *self, guint64 serial)
 {
-  const LoomFault *fault = shown_fault (self, serial);
+  guint64 node = 0;
+  const LoomFault *fault = shown_fault (self, serial, &node);
   g_autoptr (GPtrArray) mends = NULL;
   const StudioMend *mend;
 
   if (fault == NULL)
     return FALSE;
-  mends = studio_document_mends (self, fault, serial);
+  mends = studio_document_mends (self, fault, node);
   mend = mends->len > 0 ? mends->pdata[0] : NULL;
   if (mend == NULL)
     return FALSE;
   if (mend->kind != STUDIO_MEND_FIX)
     return studio_document_apply_mend (self, mend);
   /* A module's missing input is told of a node inside; the wire is missing here. */
-  if (fault->fix_attribute == NULL && cross_bridge (self, serial, fault->port))
+  if (fault->fix_attribute == NULL && cross_bridge (self, node, fault->port))
     return TRUE;
   return studio_document_apply_fault_fix (self, fault);
 }

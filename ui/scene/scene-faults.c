@@ -40,11 +40,10 @@ scene_faults_add (StudioScene *scene, const LoomFaults *faults, StudioSceneFix f
           item->fault_port = g_strdup (fault->port);
           item->fault_is_warning = fault->is_warning;
           item->fault_is_todo = fault->is_todo;
-          item->fix = fix != NULL && !item->is_frame ? fix (fault, item->serial, data) : NULL;
+          item->fix = fix != NULL ? fix (fault, studio_scene_node_of (scene, fault->node), data) : NULL;
         }
-      else if (item->fix == NULL && !item->is_frame && fix != NULL && !fault->is_warning
-               && item->fault_is_todo == fault->is_todo)
-        item->fix = fix (fault, item->serial, data);
+      else if (item->fix == NULL && fix != NULL && !fault->is_warning && item->fault_is_todo == fault->is_todo)
+        item->fix = fix (fault, studio_scene_node_of (scene, fault->node), data);
     }
 }
 

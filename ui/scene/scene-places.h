@@ -1,5 +1,5 @@
-/* What <layout> and <view> say of a scene: places of cards, room for what hangs on them, frames and notes, and points
- * that wires are led through. For studio-scene.c. */
+/* Reads what <layout> and <view> say of a scene: places of cards, room for what hangs on them, frames and notes, and
+ * points that wires are led through. For studio-scene.c. */
 #pragma once
 
 #include "ui/scene/studio-scene.h"

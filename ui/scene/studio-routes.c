@@ -99,7 +99,7 @@ studio_routes_n_searched (const StudioRoutes *self)
 
 /* ---- what runs down is mirrored -------------------------------------------- */
 
-/* What wires go round: the card with what hangs below it, as far as that covers no other card. Where the graph runs
+/* Wires go round the card and what hangs below it, as far as that covers no other card. Where the graph runs
  * down it hangs beside the card and reaches further down, where the card's own wires begin: there it is no obstacle. */
 static StudioRect
 obstacle_of (const StudioScene *scene, guint i)

@@ -123,18 +123,43 @@ studio_item_tone (const StudioItem *item)
                                   : STUDIO_TONE_ERROR;
 }
 
-guint
-studio_scene_card_of (const StudioScene *scene, const char *path)
+/* The id of the scope's node that a path leads to or into (transfer full), and its card; NULL: it leads elsewhere. */
+static char *
+find_in_scope (const StudioScene *scene, const char *path, guint *card)
 {
   gsize skip = scene->path[0] != '\0' ? strlen (scene->path) + 1 : 0;
   g_autofree char *id = NULL;
   gpointer found;
 
   if (skip > 0 && (strncmp (path, scene->path, skip - 1) != 0 || path[skip - 1] != '.'))
-    return STUDIO_NO_ITEM;
+    return NULL;
   id = g_strndup (path + skip, strcspn (path + skip, "."));
   found = g_hash_table_lookup (scene->by_id, id);
-  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
+  *card = GPOINTER_TO_UINT (found) - 1;
+  return found != NULL ? g_steal_pointer (&id) : NULL;
+}
+
+guint
+studio_scene_card_of (const StudioScene *scene, const char *path)
+{
+  guint card;
+  g_autofree char *id = find_in_scope (scene, path, &card);
+
+  return id != NULL ? card : STUDIO_NO_ITEM;
+}
+
+guint64
+studio_scene_node_of (const StudioScene *scene, const char *path)
+{
+  guint card;
+  g_autofree char *id = find_in_scope (scene, path, &card);
+
+  if (id == NULL)
+    return 0;
+  for (guint h = scene->n_items; scene->item[card].is_frame && h < scene->n_items + scene->n_hidden; h++)
+    if (g_str_equal (scene->item[h].id, id))
+      return scene->item[h].serial;
+  return scene->item[card].serial;
 }
 
 const char *

@@ -189,5 +189,8 @@ StudioTone studio_item_tone (const StudioItem *item);
 /* The card that stands for what a path from the root names: the node itself, the module's instance or the repeat that
  * it is in, or the collapsed frame before it; STUDIO_NO_ITEM when the path leads elsewhere. Hashed. */
 guint studio_scene_card_of (const StudioScene *scene, const char *path);
+/* The serial of the scope's node that the path leads to or into: that of the card, or of a node behind a collapsed
+ * frame; 0 when the path leads elsewhere. */
+guint64 studio_scene_node_of (const StudioScene *scene, const char *path);
 
 G_END_DECLS

@@ -76,7 +76,7 @@ filter_cb (GtkListBoxRow *row, gpointer data)
   return row_of (row)->rank > 0;
 }
 
-/* What can be done now before what cannot, the best match first; without a search, in the order of the list. */
+/* Commands that can be run now come before others, the best match first; without a search, in the order of the list. */
 static int
 sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
