@@ -238,6 +238,13 @@ ungroup (StudioCanvas *self)
 }
 
 static void
+loop (StudioCanvas *self)
+{
+  if (!studio_document_loop_selection (self->document))
+    studio_canvas_say (self, _ ("Select a module first: each step of a sequence goes through it."));
+}
+
+static void
 mute (StudioCanvas *self)
 {
   if (!studio_document_mute_selection (self->document))
@@ -456,6 +463,7 @@ static const struct
   { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Group Into a Module") },
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
     N_ ("Ungroup the Module") },
+  { "canvas.loop", loop, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Over a Sequence, or Once") },
   { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, N_ ("Add"),
     N_ ("Add a Module From the Library") },
   { "canvas.save-to-library", studio_canvas_save_to_library, 0, 0, 0, N_ ("Edit"),
@@ -566,6 +574,7 @@ studio_canvas_update_actions (StudioCanvas *self)
   enable (self, "canvas.mute", any);
   enable (self, "canvas.fold", any);
   enable (self, "canvas.ungroup", any);
+  enable (self, "canvas.loop", any);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (g_str_has_prefix (commands[i].name, "canvas.align-"))
       enable (self, commands[i].name, n > 1);

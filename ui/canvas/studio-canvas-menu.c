@@ -38,6 +38,22 @@ is_module (StudioCanvas *self)
 }
 
 static gboolean
+is_plain_module (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->is_module && item->op == NULL;
+}
+
+static gboolean
+is_loop (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->is_module && item->op != NULL;
+}
+
+static gboolean
 is_layer (StudioCanvas *self)
 {
   const StudioItem *item = menu_item (self);
@@ -191,7 +207,9 @@ static const Entry card_entries[] = {
   { N_ ("Swap For…"), "canvas.swap", "<Alt>s", is_layer },
   { SECTION },
   { N_ ("Group Into a Module"), "canvas.group", "<Control>g" },
-  { N_ ("Ungroup"), "canvas.ungroup", "<Control><Shift>g", is_module },
+  { N_ ("Ungroup"), "canvas.ungroup", "<Control><Shift>g", is_plain_module },
+  { N_ ("Run Over a Sequence"), "canvas.loop", NULL, is_plain_module },
+  { N_ ("Run Once"), "canvas.loop", NULL, is_loop },
   { N_ ("Save to My Library"), "canvas.save-to-library", NULL, is_module },
   { N_ ("Arrange Selection"), "canvas.auto-layout", "<Control><Shift>l", are_several },
   { N_ ("Align"), NULL, NULL, are_several, align_entries },

@@ -44,6 +44,75 @@ studio_document_mute_selection (StudioDocument *self)
   return TRUE;
 }
 
+/* ---- loops ------------------------------------------------------------------- */
+
+static const LoomOp *
+find_loop_operator (void)
+{
+  const LoomOp *const *op = loom_ops ();
+
+  while (*op != NULL && (*op)->role != LOOM_ROLE_LOOP)
+    op++;
+  return *op;
+}
+
+static gboolean
+is_loop_attribute (const LoomOp *op, const char *name)
+{
+  return g_str_equal (name, "op") || g_str_equal (name, "module") || loom_op_has_param (op, name);
+}
+
+/* The node runs its module in a loop, or is it. What says so stands behind the id, as in files. */
+static void
+set_loop (StudioDocument *self, LoomElement *node, gboolean is_loop)
+{
+  const LoomOp *op = find_loop_operator ();
+  g_autofree char *module = g_strdup (loom_node_module (node));
+  g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func (g_free);
+  const char *name, *value;
+
+  for (guint i = loom_element_n_attributes (node); i-- > 0;)
+    {
+      loom_element_attribute (node, i, &name, &value);
+      if (g_str_equal (name, "id"))
+        continue;
+      if (!is_loop_attribute (op, name))
+        {
+          g_ptr_array_insert (kept, 0, g_strdup (value));
+          g_ptr_array_insert (kept, 0, g_strdup (name));
+        }
+      studio_document_put (self, node, name, NULL);
+    }
+  if (is_loop)
+    studio_document_put (self, node, "op", op->name);
+  studio_document_put (self, node, is_loop ? LOOM_BODY : "module", module);
+  for (guint i = 0; i < kept->len; i += 2)
+    studio_document_put (self, node, kept->pdata[i], kept->pdata[i + 1]);
+}
+
+gboolean
+studio_document_loop_selection (StudioDocument *self)
+{
+  g_autoptr (GPtrArray) nodes = studio_document_selected_nodes (self);
+  g_autofree char *name = NULL;
+  gboolean all = TRUE;
+
+  for (guint i = nodes->len; i-- > 0;)
+    if (loom_node_module (nodes->pdata[i]) == NULL)
+      g_ptr_array_remove_index (nodes, i);
+    else
+      all = all && loom_op_has_role (nodes->pdata[i], LOOM_ROLE_LOOP);
+  if (nodes->len == 0)
+    return FALSE;
+  name = g_strdup_printf (all ? _ ("Run %s once") : _ ("Run %s over a sequence"),
+                          loom_element_get (nodes->pdata[0], "id"));
+  studio_document_begin (self, name);
+  for (guint i = 0; i < nodes->len; i++)
+    set_loop (self, nodes->pdata[i], !all);
+  studio_document_end (self);
+  return TRUE;
+}
+
 /* ---- another operator -------------------------------------------------------- */
 
 static gboolean

@@ -211,6 +211,9 @@ gboolean studio_document_ungroup_selection (StudioDocument *self, GError **error
 /* Mutes the selected nodes, which are then left out of what is computed, or unmutes them where all are muted. FALSE:
  * there is none. */
 gboolean studio_document_mute_selection (StudioDocument *self);
+/* The selected modules become bodies of loops, which run them once for each step of a sequence; where all of them are,
+ * modules again. FALSE where none is selected. */
+gboolean studio_document_loop_selection (StudioDocument *self);
 /* Gives a node another operator: it keeps those wires and parameters that the new one has a place for, and its name
  * unless that was the operator's. FALSE where there is no such operator, or the node is a module. */
 gboolean studio_document_swap (StudioDocument *self, guint64 serial, const char *op);
