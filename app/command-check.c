@@ -32,7 +32,7 @@ print_faults (const LoomFaults *faults, const char *path, gboolean json)
     }
 }
 
-/* "B × 10", or "x B × 1 × 28 × 28, y B" where there are several. */
+/* "B × 10", or "x B × 1 × 28 × 28, y B" where there are several; within a loop those of one step. */
 static char *
 shapes_of (const LoomNetNode *node)
 {
@@ -46,6 +46,8 @@ shapes_of (const LoomNetNode *node)
         g_string_append_printf (s, "%s ", node->output_spec[o].name);
       g_string_append (s, shape);
     }
+  if (node->loop != G_MAXUINT)
+    g_string_append (s, " a step");
   return g_string_free (s, FALSE);
 }
 
@@ -143,6 +145,8 @@ print_json (const LoomNet *net, const LoomNet *bound, const char *device)
       json = command_event_new ("node");
       loom_json_string (json, "node", node->path);
       loom_json_string (json, "op", node->op->name);
+      if (node->loop != G_MAXUINT)
+        loom_json_string (json, "loop", loom_net_node (net, node->loop)->path);
       loom_json_string (json, "device", node->device != NULL ? node->device : device);
       loom_json_begin_array (json, "outputs");
       for (guint o = 0; o < node->n_outputs; o++)

@@ -14,9 +14,12 @@ typedef struct
   LoomValue **value;    /* by node, by output; 0 where there is none (yet) */
   gboolean *needed;     /* by node: has to be lowered */
   GHashTable *wrt;      /* keys of sources that gradients are taken with respect to */
+  GHashTable *read;     /* keys of sources that a needed node reads */
   GError *error;
 } NetLowering;
 
+/* Whether somebody asks for an output. */
+gboolean loom_net_is_asked (const NetLowering *l, guint node, guint output);
 /* FALSE with l->error. */
 gboolean loom_net_lower_node (NetLowering *l, guint i);
 /* Gives a weight that a wire reads its value. FALSE with l->error where its node is at fault. */

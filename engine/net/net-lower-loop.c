@@ -150,6 +150,13 @@ add_slots (Loop *p)
 
 /* ---- results ------------------------------------------------------------------- */
 
+/* Whether an output is stacked: of the others one is carried, and one that nobody reads takes no memory. */
+static gboolean
+is_stacked (const Loop *p, guint output)
+{
+  return loom_net_carried_input (p->module, output) < 0 && loom_net_is_asked (p->l, p->node, output);
+}
+
 /* Behind a sample's end: `before` stays. counts is of [samples]. */
 static LoomValue
 while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
@@ -213,7 +220,7 @@ add_outputs (Loop *p)
       const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs + 1 + o];
       LoomValue v = p->l->value[source->node][source->output];
 
-      if (loom_net_carried_input (p->module, o) >= 0)
+      if (!is_stacked (p, o))
         continue;
       v = while_counting (p, counts, v, loom_const (p->body, desc_of (p->body, v)->dtype, 0));
       v = copy_value (p->body, v);
@@ -235,7 +242,7 @@ take_results (Loop *p, const LoomValue *out)
   for (; k < p->out[0]->len; k++)
     loom_program_commit (p->outer, g_array_index (p->commit, int, k), out[k]);
   for (guint o = 0; o < p->module->n_outputs; o++)
-    if (loom_net_carried_input (p->module, o) < 0)
+    if (is_stacked (p, o))
       value[o] = move_axis (p->outer, out[k + n_stacked++], 0, (int)p->loop->axis);
 }
 

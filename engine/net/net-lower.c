@@ -57,12 +57,15 @@ source_key (guint node, guint output)
 
 /* A source that gradients are taken with respect to must be a value of its own, as a wanted one. */
 static void
-collect_wrt (Lowering *l)
+collect_reads (Lowering *l)
 {
   for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
     {
       const LoomNetNode *n = loom_net_node (l->net, i);
 
+      for (guint k = 0; l->needed[i] && l->net->loops->len > 0 && k < n->n_inputs; k++)
+        if (n->input[k].node != G_MAXUINT)
+          g_hash_table_add (l->read, source_key (n->input[k].node, n->input[k].output));
       for (guint k = 0; l->needed[i] && k < n->n_inputs && !(n->input_spec[0].flags & LOOM_PORT_VARIADIC); k++)
         if (n->input_spec[k].flags & LOOM_PORT_WRT && n->input[k].node != G_MAXUINT)
           g_hash_table_add (l->wrt, source_key (n->input[k].node, n->input[k].output));
@@ -78,6 +81,12 @@ is_wanted (const Lowering *l, guint node, guint output)
     if (l->options->wanted[k].node == node && l->options->wanted[k].output == output)
       return TRUE;
   return FALSE;
+}
+
+gboolean
+loom_net_is_asked (const Lowering *l, guint node, guint output)
+{
+  return is_wanted (l, node, output) || g_hash_table_contains (l->read, source_key (node, output));
 }
 
 /* ---- the walk --------------------------------------------------------- */
@@ -354,11 +363,11 @@ note_ports (Lowering *l)
 static LoomProgram *
 lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomValue *value_of, GError **error)
 {
-  g_autoptr (GHashTable) wrt = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) wrt = g_hash_table_new (NULL, NULL), read = g_hash_table_new (NULL, NULL);
   guint n = loom_net_n_nodes (net);
   g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
   g_autofree LoomValue **value = g_new0 (LoomValue *, n + 1);
-  Lowering l = { net, options, loom_program_new (), value, needed, wrt, NULL };
+  Lowering l = { net, options, loom_program_new (), value, needed, wrt, read, NULL };
   gboolean ok;
 
   for (guint i = 0; i < n; i++)
@@ -371,7 +380,7 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomVal
   loom_program_set_tf32 (l.program, options->tf32);
   loom_program_set_region (l.program, LOOM_REGION_FORWARD);
   mark_needed (&l);
-  collect_wrt (&l);
+  collect_reads (&l);
   ok = check_outside (&l, options->n_wanted, options->wanted) && check_outside (&l, options->n_given, options->given)
        && lower_all (&l);
   if (ok && counted >= 0)

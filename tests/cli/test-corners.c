@@ -204,6 +204,41 @@ test_names (void)
   cli_expect (1, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "a.2.fc=p.npy");
 }
 
+/* A running sum as a loop over a module: its numbers, its shapes, and what cannot be asked of it. */
+static void
+test_loop (void)
+{
+  static const double lengths[] = { 3, 1 };
+  double rows[6];
+
+  cli_write (
+      "g.xml", HEAD
+      "<module name=\"sum\">\n<node id=\"x\" op=\"module_input\"/>\n"
+      "<node id=\"h\" op=\"module_input\" shape=\"2\"/>\n<node id=\"add\" op=\"add\"/>\n"
+      "<node id=\"y\" op=\"module_output\"/>\n<node id=\"h1\" op=\"module_output\" carry=\"h\"/>\n"
+      "<wire from=\"x\" to=\"add.input\"/>\n<wire from=\"h\" to=\"add.other\"/>\n"
+      "<wire from=\"add\" to=\"y\"/>\n<wire from=\"add\" to=\"h1\"/>\n</module>\n"
+      "<node id=\"x\" op=\"input\" shape=\"T,2\"/>\n<node id=\"n\" op=\"input\" shape=\"2\" dtype=\"i64\"/>\n"
+      "<node id=\"s\" op=\"scan\" body=\"sum\"/>\n<node id=\"short\" op=\"scan\" body=\"sum\"/>\n"
+      "<wire from=\"x\" to=\"s\"/>\n<wire from=\"x\" to=\"short.x\"/>\n<wire from=\"n\" to=\"short.lengths\"/>\n" TAIL);
+  for (guint i = 0; i < 6; i++)
+    rows[i] = i + 1;
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (3, 2), rows);
+  cli_save ("n.npy", LOOM_I64, 1, DIMS (2), lengths);
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--in", "n=n.npy", "--out", "s.y=y.npy", "--out",
+              "short.y=z.npy", "--out", "short.h1=h.npy");
+  g_autoptr (LoomTensor) y = cli_load ("y.npy"), z = cli_load ("z.npy"), h = cli_load ("h.npy");
+  g_assert_cmpfloat (loom_tensor_get (y, 4), ==, 1 + 3 + 5);
+  g_assert_cmpfloat (loom_tensor_get (z, 4), ==, 1 + 3 + 5);
+  g_assert_cmpfloat (loom_tensor_get (z, 3), ==, 0);
+  g_assert_cmpfloat (loom_tensor_get (h, 1), ==, 2);
+  g_auto (CliResult) table = cli ("check", "g.xml", NULL), lines = cli ("check", "g.xml", "--json", NULL);
+  g_assert_nonnull (strstr (table.out, "2 a step"));
+  g_assert_nonnull (strstr (lines.out, "\"loop\":\"s\""));
+  cli_expect (1, "has a value at each step", "run", "g.xml", "--in", "x=x.npy", "--out", "s.add=o.npy");
+  cli_expect (1, "loops are not written as ONNX yet", "export", "g.xml", "--to", "onnx", "-o", "m.onnx");
+}
+
 /* A head that reads its embedding's own weight is the same network as both with one parameter. */
 static void
 test_tied_layers (void)
@@ -619,6 +654,7 @@ main (int argc, char **argv)
   g_test_add_func ("/corners/passing-on", test_passing_on);
   g_test_add_func ("/corners/double", test_double);
   g_test_add_func ("/corners/names", test_names);
+  g_test_add_func ("/corners/loop", test_loop);
   g_test_add_func ("/corners/tied-layers", test_tied_layers);
   g_test_add_func ("/corners/as-pytorch", test_as_pytorch);
   g_test_add_func ("/corners/not-finite", test_not_finite);

@@ -85,7 +85,9 @@ mutate (GByteArray *bytes, GPtrArray *corpus, GRand *rand)
                                        "xmlns=\"\"",
                                        "xmlns:q=\"urn:q\"",
                                        "\xff",
-                                       "share=\"true\"" };
+                                       "share=\"true\"",
+                                       "carry=\"x\"",
+                                       "op=\"scan\" body=\"block\"" };
   guint at = bytes->len > 0 ? (guint)g_rand_int_range (rand, 0, (gint32)bytes->len) : 0;
   const char *word;
   guint n;

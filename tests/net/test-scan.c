@@ -556,6 +556,27 @@ test_size (void)
   g_assert_cmpuint (n[0], ==, n[1]);
 }
 
+/* An output that nobody reads is not stacked. */
+static void
+test_unread (void)
+{
+  static const char *const last[] = { "last" };
+  guint n[2];
+
+  for (guint k = 0; k < 2; k++)
+    {
+      g_auto (Made) m = { 0 };
+
+      lower_ports (&m, LOOP ("", "T,B,2", ""), STEPS, FALSE, 1, k == 0 ? loop_ports : last);
+      n[k] = 0;
+      for (guint i = 0; i < loom_program_n_instrs (m.p); i++)
+        if (loom_program_instr (m.p, i)->prim->bodies != NULL)
+          n[k] = ((const LoomScanAttrs *)loom_program_instr (m.p, i)->attrs)->n_stacked;
+    }
+  g_assert_cmpuint (n[0], ==, 1);
+  g_assert_cmpuint (n[1], ==, 0);
+}
+
 /* What a node of the body costs counts for every step. */
 static void
 test_cost (void)
@@ -697,6 +718,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/dropout", test_dropout);
   g_test_add_func ("/scan/statistics", test_statistics);
   g_test_add_func ("/scan/size", test_size);
+  g_test_add_func ("/scan/unread", test_unread);
   g_test_add_func ("/scan/cost", test_cost);
   g_test_add_func ("/scan/faults", test_faults);
   g_test_add_func ("/scan/arguments", test_arguments);
