@@ -24,7 +24,8 @@ typedef enum
   MEANS_WORDS, /* texts with commas */
   MEANS_PORT,
   MEANS_METRIC, /* a metric's type, which may be an alias */
-  MEANS_MODULE  /* a module's name */
+  MEANS_MODULE, /* a module's name */
+  MEANS_NODE    /* the id of a node beside it */
 } Means;
 
 typedef struct
@@ -149,6 +150,8 @@ of_node (const DiffSide *side, const LoomElement *node, const char *name, Meanin
     {
       if (op->role == LOOM_ROLE_LOOP && strcmp (name, LOOM_BODY) == 0)
         m->means = MEANS_MODULE;
+      if (op->role == LOOM_ROLE_MODULE_OUTPUT && strcmp (name, LOOM_CARRY) == 0)
+        m->means = MEANS_NODE;
       return TRUE;
     }
   if (loom_node_module (node) != NULL && of_module (side, node, name, m))
@@ -290,7 +293,7 @@ module_name (const DiffSide *side, const char *name)
 }
 
 static char *
-value_key (const DiffSide *side, const Meaning *m, const char *text)
+value_key (const DiffSide *side, const LoomElement *e, const Meaning *m, const char *text)
 {
   if (loom_expr_is (text))
     return expression_key (text);
@@ -310,6 +313,8 @@ value_key (const DiffSide *side, const Meaning *m, const char *text)
       return g_strdup (loom_metric (text) != NULL ? loom_metric (text)->name : text);
     case MEANS_MODULE:
       return g_strdup (module_name (side, text));
+    case MEANS_NODE:
+      return side->names != NULL ? diff_end (side, loom_element_parent (e), text, FALSE) : g_strdup (text);
     default:
       return g_strdup (text);
     }
@@ -331,8 +336,8 @@ static void
 add_attribute (const DiffSide *side, const LoomElement *e, const char *name, const char *text, GPtrArray *attributes)
 {
   Meaning m = meaning_of (side, e, name);
-  g_autofree char *key = value_key (side, &m, text);
-  g_autofree char *def = m.def != NULL ? value_key (side, &m, m.def) : NULL;
+  g_autofree char *key = value_key (side, e, &m, text);
+  g_autofree char *def = m.def != NULL ? value_key (side, e, &m, m.def) : NULL;
   DiffAttribute *attribute;
 
   if (g_strcmp0 (key, def) == 0)

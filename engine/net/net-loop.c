@@ -44,11 +44,11 @@ report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const
     g_ptr_array_add (names, (gpointer)port_of (scope, i)->id);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (carry, (const char *const *)names->pdata);
-  fault = loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, "carry",
+  fault = loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
                           "“%s” is carried to “%s” of the next step, but the module has no module_input of this name.",
                           output->id, carry);
   if (near != NULL)
-    loom_fault_set_fix (fault, "carry", near, "Did you mean “%s”?", near);
+    loom_fault_set_fix (fault, LOOM_CARRY, near, "Did you mean “%s”?", near);
 }
 
 void
@@ -60,13 +60,13 @@ loom_net_pair_carried (LoomNet *net, NetScope *scope)
   for (guint o = 0; o < scope->n_outputs; o++)
     {
       const NetLocal *output = output_of (scope, o);
-      const char *carry = loom_element_get (output->element, "carry");
+      const char *carry = loom_element_get (output->element, LOOM_CARRY);
       int input = carry != NULL ? find_input (scope, carry) : -1;
 
       if (carry != NULL && input < 0)
         report_carry (net, scope, output, carry);
       else if (input >= 0 && scope->carrier[input] >= 0)
-        loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, "carry",
+        loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
                         "“%s” and “%s” are both carried to “%s”, which can be only one of them at the next step.",
                         output_of (scope, (guint)scope->carrier[input])->id, output->id, carry);
       else if (input >= 0)

@@ -47,6 +47,8 @@ typedef enum
 } LoomOpRole;
 
 #define LOOM_BODY "body"
+/* Of a module's output: the input that it is at the next step of such a loop. */
+#define LOOM_CARRY "carry"
 
 typedef enum
 {

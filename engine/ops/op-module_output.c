@@ -4,7 +4,7 @@
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
 
 static const LoomParamSpec params[] = {
-  { .name = "carry",
+  { .name = LOOM_CARRY,
     .type = LOOM_PARAM_STRING,
     .def = "",
     .doc = "Under scan: the module_input that this is at the next step." },

@@ -330,11 +330,42 @@ test_git (void)
   g_assert_cmpint (g_chdir (home), ==, 0);
 }
 
+/* A loop's body is a module, and what is carried names a node. */
+static void
+test_loop (void)
+{
+#define LOOP(state, scan)                                                                                              \
+  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"loop\">\n"     \
+  "  <module name=\"sum\">\n    <node id=\"x\" op=\"module_input\"/>\n"                                                \
+  "    <node id=\"" state "\" op=\"module_input\" shape=\"2\"/>\n    <node id=\"add\" op=\"add\"/>\n"                  \
+  "    <node id=\"h1\" op=\"module_output\" carry=\"" state "\"/>\n    <wire from=\"x\" to=\"add.input\"/>\n"          \
+  "    <wire from=\"" state "\" to=\"add.other\"/>\n    <wire from=\"add\" to=\"h1\"/>\n  </module>\n"                 \
+  "  <node id=\"x\" op=\"input\" shape=\"T,2\"/>\n  <node id=\"s\" op=\"scan\" body=\"sum\"" scan "/>\n"               \
+  "  <wire from=\"x\" to=\"s.x\"/>\n</graph>\n"
+  static const struct
+  {
+    const char *other, *says;
+  } pairs[] = {
+    { LOOP ("h", " axis=\"0\" reverse=\"false\""), "" },
+    { LOOP ("h", " reverse=\"true\""), "graph\n  ~ node s (scan): reverse false (default) → true\n" },
+    { LOOP ("state", ""), "module sum\n  > node h → state (module_input)\n" },
+  };
+
+  cli_write ("a.xml", LOOP ("h", ""));
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    {
+      cli_write ("b.xml", pairs[i].other);
+      g_auto (CliResult) r = cli ("diff", "a.xml", "b.xml", NULL);
+      g_assert_cmpstr (r.out, ==, pairs[i].says);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
+  g_test_add_func ("/cli/diff/loop", test_loop);
   g_test_add_func ("/cli/diff/cases", test_cases);
   g_test_add_func ("/cli/diff/ambiguous", test_ambiguous);
   g_test_add_func ("/cli/diff/all", test_all);

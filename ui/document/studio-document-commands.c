@@ -446,8 +446,8 @@ rename_carried (StudioDocument *self, LoomElement *module, const char *old, cons
     {
       LoomElement *e = loom_element_child (module, i);
 
-      if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT) && g_strcmp0 (loom_element_get (e, "carry"), old) == 0)
-        studio_document_edit (self, loom_edit_set (e, "carry", id));
+      if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT) && g_strcmp0 (loom_element_get (e, LOOM_CARRY), old) == 0)
+        studio_document_edit (self, loom_edit_set (e, LOOM_CARRY, id));
     }
 }
 

@@ -101,7 +101,8 @@ begins_as_zeros (const LoomElement *module, const LoomElement *input)
 {
   for (guint i = 0; i < loom_element_n_children (module); i++)
     if (loom_op_has_role (loom_element_child (module, i), LOOM_ROLE_MODULE_OUTPUT)
-        && g_strcmp0 (loom_element_get (loom_element_child (module, i), "carry"), loom_element_get (input, "id")) == 0)
+        && g_strcmp0 (loom_element_get (loom_element_child (module, i), LOOM_CARRY), loom_element_get (input, "id"))
+               == 0)
       return loom_element_get (input, "shape") != NULL;
   return FALSE;
 }
