@@ -171,8 +171,18 @@ measure (StudioWindow *window, const char *path, double *times)
 static StudioWindow *window;
 static char *folder;
 
+/* A step that costs less than a frame's share has no growth to speak of. */
+static double
+growth_of (const double *small, const double *large, guint step)
+{
+  return large[step] / MAX (small[step], 5e-3);
+}
+
+/* Opens the graph up to `tries` times and keeps each step's least time. With `small`, stops as soon as every step has
+ * kept to the bound: a large graph is slow to open, and a second look is only worth it where another program stood in
+ * the way. */
 static void
-measure_kind (Kind kind, guint n, guint tries, double *times)
+measure_kind (Kind kind, guint n, guint tries, double *times, const double *small)
 {
   g_autofree char *text = new_graph (kind, n), *path = g_build_filename (folder, "graph.xml", NULL);
 
@@ -180,7 +190,15 @@ measure_kind (Kind kind, guint n, guint tries, double *times)
   for (guint i = 0; i < N_STEPS; i++)
     times[i] = G_MAXDOUBLE;
   for (guint i = 0; i < tries; i++)
-    measure (window, path, times);
+    {
+      gboolean is_within = small != NULL;
+
+      measure (window, path, times);
+      for (guint step = 0; is_within && step < N_STEPS; step++)
+        is_within = growth_of (small, times, step) < BOUND;
+      if (is_within)
+        break;
+    }
 }
 
 static void
@@ -189,12 +207,11 @@ test_growth (gconstpointer data)
   Kind kind = GPOINTER_TO_UINT (data);
   double small[N_STEPS], large[N_STEPS];
 
-  measure_kind (kind, SMALL, TRIES, small);
-  measure_kind (kind, SMALL * FACTOR, 1, large);
+  measure_kind (kind, SMALL, TRIES, small, NULL);
+  measure_kind (kind, SMALL * FACTOR, TRIES, large, small);
   for (guint step = 0; step < N_STEPS; step++)
     {
-      /* A step that costs less than a frame's share has no growth to speak of. */
-      double growth = large[step] / MAX (small[step], 5e-3);
+      double growth = growth_of (small, large, step);
 
       g_test_message ("%s: %s: %.1f times the time of %d nodes for %d times as many", kind_names[kind],
                       step_names[step], growth, SMALL, FACTOR);
@@ -212,7 +229,7 @@ print_times (guint n)
     {
       double times[N_STEPS];
 
-      measure_kind (kind, n, 1, times);
+      measure_kind (kind, n, 1, times, NULL);
       g_print ("\n%16s", kind_names[kind]);
       for (guint step = 0; step < N_STEPS; step++)
         g_print (" %12.0f", times[step] * 1e3);
