@@ -139,6 +139,29 @@ def resnet18():
                                if key.startswith("blocks.") else key for key in model.state_dict()}
 
 
+# ---- sequences of characters: the next one is to be said at every place ----
+
+
+class CharLstm(nn.Module):
+    def __init__(self, characters, width, hidden):
+        super().__init__()
+        self.embed = nn.Embedding(characters, width)
+        self.lstm = nn.LSTM(width, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, characters)
+
+    def forward(self, x):
+        return self.head(self.lstm(self.embed(x))[0]).transpose(1, 2)
+
+
+def char_lstm(characters=65, width=128, hidden=128):
+    model = CharLstm(characters, width, hidden)
+    text = node("embed", "embedding", num_embeddings=characters, embedding_dim=width) + wire("data.x", "embed")
+    text += node("lstm", "lstm", hidden_size=hidden, batch_first="true") + wire("embed", "lstm.input")
+    text += node("head", "linear", out_features=characters) + wire("lstm.output", "head")
+    text += node("classes", "transpose", dim0=1, dim1=2) + wire("head", "classes")
+    return text, "classes", model, {key: key for key in model.state_dict()}
+
+
 # ---- the table ----
 
 WORKLOADS = {
@@ -159,6 +182,9 @@ WORKLOADS = {
                                       conv(64, 128, 3, 1), norm(128), RELU, POOL, FLAT, linear(2048, 10)]),
     "resnet18-b128": dict(x=(3, 32, 32), classes=10, batch=128, optimizer="sgd", lr=0.01, target=1.6, compiled=1.5, steps=4,
                           batches=2, losses=4, loose=5e-3, build=resnet18),
+    # x: whole numbers below `tokens`, a class for each.
+    "char-lstm-h128-t64-b32": dict(x=(64,), tokens=65, classes=65, batch=32, optimizer="adam", lr=0.001, target=2.0,
+                                   compiled=1.2, steps=60, build=char_lstm),
     "vgg16-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="sgd", lr=0.01, target=2.0, compiled=1.8, steps=8,
                       batches=4, losses=20, layers=vgg16()),
 }
@@ -167,8 +193,12 @@ WORKLOADS = {
 def make_case(name, work, folder, precision="f32"):
     rng = np.random.default_rng(1)
     n = work["batch"] * work.get("batches", 16)
-    x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
-    y = rng.integers(0, work["classes"], n, dtype=np.int64)
+    if "tokens" in work:
+        x = rng.integers(0, work["tokens"], (n, *work["x"]), dtype=np.int64)
+        y = rng.integers(0, work["classes"], (n, *work["x"]), dtype=np.int64)
+    else:
+        x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
+        y = rng.integers(0, work["classes"], n, dtype=np.int64)
     np.save(os.path.join(folder, "x.npy"), x)
     np.save(os.path.join(folder, "y.npy"), y)
     torch.manual_seed(1)
