@@ -26,6 +26,9 @@ struct _LoomDatasetClass
 /* Adds a sample (its tensor is taken) to a list of LoomSampleItem, which must free them. */
 LoomSampleItem *loom_sample_item_add (GPtrArray *items, LoomTensor *tensor, gint64 row);
 
+/* A target that cross-entropy leaves out (torch.nn.CrossEntropyLoss's ignore_index). */
+#define LOOM_TARGET_IGNORED (-100)
+
 /* klass->describe, or what it said before when no file has changed since. May be called from several threads at once.
  */
 gboolean loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
@@ -37,6 +40,8 @@ struct _LoomDataset
   const LoomDatasetClass *klass;
   LoomDatasetInfo info;
   char **class_names;
+  char **token_names;    /* of x, where it has others than the classes; else NULL */
+  const char *separator; /* between tokens that are shown as a text; NULL: nothing */
   /* Of tables as text: what stands between fields, and the columns of x. */
   char delimiter;
   char **feature_names;

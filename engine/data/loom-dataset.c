@@ -136,6 +136,7 @@ loom_dataset_free (LoomDataset *self)
   if (self == NULL)
     return;
   g_clear_pointer (&self->class_names, g_strfreev);
+  g_clear_pointer (&self->token_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
   g_clear_pointer (&self->feature_fill, g_free);
   g_clear_pointer (&self->feature_shift, g_free);
@@ -161,6 +162,18 @@ const char *const *
 loom_dataset_class_names (const LoomDataset *self)
 {
   return (const char *const *)self->class_names;
+}
+
+const char *const *
+loom_dataset_token_names (const LoomDataset *self)
+{
+  return (const char *const *)(self->token_names != NULL ? self->token_names : self->class_names);
+}
+
+const char *
+loom_dataset_separator (const LoomDataset *self)
+{
+  return self->separator != NULL ? self->separator : "";
 }
 
 const char *const *

@@ -99,6 +99,11 @@ const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n â
 gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
 /* Names of the classes (or characters), NULL-terminated; NULL when they have no names. */
 const char *const *loom_dataset_class_names (const LoomDataset *self);
+/* Names of the whole numbers in x, which most often are the classes' too; NULL when they have none. */
+const char *const *loom_dataset_token_names (const LoomDataset *self);
+#define LOOM_PADDING_NAME "<pad>" /* of what fills a short sequence up */
+/* What stands between names where a sequence of them is read as a text: " " between words, "" between characters. */
+const char *loom_dataset_separator (const LoomDataset *self);
 /* Names of the columns of x, NULL-terminated; NULL where they have none. */
 const char *const *loom_dataset_feature_names (const LoomDataset *self);
 

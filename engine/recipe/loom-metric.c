@@ -86,12 +86,38 @@ loom_metric_decide (LoomProgram *p, const LoomMetricOptions *options, LoomValue 
   *own = loom_reshape (p, loom_cast (p, target, LOOM_I64), 2, rows);
 }
 
+/* Whole numbers may be below 0: then they do not count, as in cross-entropy. */
+static guint
+size_accuracy (const LoomTensorDesc *input, const LoomTensorDesc *target)
+{
+  return loom_dtype_is_float (target->dtype) || target->dtype == LOOM_BOOL ? 1 : 2;
+}
+
+/* How many are right, and of how many. */
 static LoomValue
 emit_accuracy (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
-  LoomValue given, own;
+  const LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
+  const LoomDType f = loom_program_get_float (p);
+  const gint64 one = 1;
+  LoomValue given, own, part[2];
+
   loom_metric_decide (p, options, input, target, &given, &own);
-  return loom_sum_all (p, loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, given, own), loom_program_get_float (p)));
+  part[0] = loom_sum_all (p, loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, given, own), f));
+  if (size_accuracy (&x, &t) == 1)
+    return part[0];
+  part[1] = loom_binary (p, LOOM_SCALAR_GE, own, loom_const (p, LOOM_I64, 0));
+  part[1] = loom_reshape (p, loom_sum_all (p, loom_cast (p, part[1], f)), 1, &one);
+  part[0] = loom_reshape (p, part[0], 1, &one);
+  return loom_concat (p, 2, part, 0);
+}
+
+static double
+finish_accuracy (const LoomMetricOptions *options, const double *total, guint size, double weight)
+{
+  const double all = size == 2 ? total[1] : weight;
+
+  return all > 0 ? total[0] / all : 0;
 }
 
 static gboolean
@@ -297,13 +323,15 @@ finish_r2 (const LoomMetricOptions *options, const double *total, guint size, do
 
 static const LoomMetric accuracy = {
   .name = "accuracy",
-  .doc = "Share of samples whose largest score is the right class's.",
+  .doc = "Share of samples whose largest score is the right class's; targets below 0 are left out.",
   .higher_is_better = TRUE,
   .of_scores = TRUE,
   .takes = LOOM_METRIC_THRESHOLD,
   .check = loom_metric_check_classes,
+  .size = size_accuracy,
   .emit = emit_accuracy,
   .count = loom_metric_count_target,
+  .finish = finish_accuracy,
 };
 
 static const LoomMetric top_k_accuracy = {

@@ -41,12 +41,39 @@ is_class (LoomTask task)
   return task == LOOM_TASK_CLASSES || task == LOOM_TASK_POSITIONS;
 }
 
+/* Sequences of tokens for an encoder and a decoder stay apart. */
+static gboolean
+is_joined (const LoomDatasetInfo *info)
+{
+  return info->n_ports > 2 && loom_template_task (info) != LOOM_TASK_POSITIONS;
+}
+
+/* With several inputs the network gets them side by side, as one row. */
+static void
+join_inputs (const LoomDatasetInfo *info, LoomType *joined)
+{
+  gint64 count = 0;
+
+  for (guint p = 0; p + 1 < info->n_ports; p++)
+    count += loom_template_count (&info->port[p].type);
+  joined->dtype = LOOM_F32;
+  joined->shape.rank = 2;
+  joined->shape.dim[0] = loom_dim_symbol ('B');
+  joined->shape.dim[1] = loom_dim (count);
+}
+
+/* joined has room for the input's type. */
 static LoomTemplateShape
-shape_of (const LoomDatasetInfo *info)
+shape_of (const LoomDatasetInfo *info, LoomType *joined)
 {
   LoomTemplateShape shape = { .info = info, .task = loom_template_task (info) };
 
   shape.x = &info->port[0].type;
+  if (is_joined (info))
+    {
+      join_inputs (info, joined);
+      shape.x = joined;
+    }
   shape.y = target_of (info);
   shape.n_out = shape.task == LOOM_TASK_NONE      ? loom_template_count (shape.x)
                 : shape.task == LOOM_TASK_NUMBERS ? loom_template_count (shape.y)
@@ -59,10 +86,11 @@ loom_template_kinds (const LoomDatasetInfo *info)
 {
   GPtrArray *list = g_ptr_array_new ();
   LoomTemplateShape shape;
+  LoomType joined = { 0 };
 
   if (info->n_ports > 0)
     {
-      shape = shape_of (info);
+      shape = shape_of (info, &joined);
       for (const LoomTemplateBuilder *b = loom_template_builders; b->kind.name != NULL; b++)
         if (b->suits (&shape))
           g_ptr_array_add (list, (gpointer)&b->kind);
@@ -139,13 +167,13 @@ static gboolean
 complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, LoomDatasetInfo *info,
                gint64 *n_symbols, GError **error)
 {
-  const LoomDatasetClass *klass = loom_dataset_class (data->source);
   g_autoptr (GError) failure = NULL;
   const LoomType *y = target_of (info);
   const gboolean has_symbols
       = y != NULL && info->port[0].type.dtype == LOOM_I64 && y->dtype == LOOM_I64 && y->shape.rank == 2;
   const gboolean lacks_classes = y != NULL && !loom_dtype_is_float (y->dtype) && info->n_classes < 0;
   g_autoptr (LoomDataset) dataset = NULL;
+  const char *const *names;
 
   if (!lacks_classes && !has_symbols && info->n[LOOM_SPLIT_TRAIN] >= 0)
     return TRUE;
@@ -153,8 +181,9 @@ complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, 
   if (dataset == NULL)
     return FALSE;
   *info = *loom_dataset_info (dataset);
+  names = loom_dataset_token_names (dataset);
   if (has_symbols)
-    *n_symbols = loom_dataset_class_is_text (klass) ? info->n_classes : count_symbols (dataset, &failure);
+    *n_symbols = names != NULL ? (gint64)g_strv_length ((char **)names) : count_symbols (dataset, &failure);
   if (failure == NULL)
     return TRUE;
   g_propagate_error (error, g_steal_pointer (&failure));
@@ -244,7 +273,7 @@ add_data (LoomTemplateMaker *maker, const LoomTemplateData *data, const LoomData
   for (const char *const *o = data->options; o != NULL && o[0] != NULL; o += 2)
     loom_element_set_detached (node, o[0], o[1]);
   loom_template_insert (maker, node);
-  if (info->n_ports < 3)
+  if (!is_joined (info))
     {
       g_autofree char *end = g_strdup_printf ("data.%s", info->port[0].name);
 
@@ -343,20 +372,6 @@ check_options (const LoomTemplateData *data, GError **error)
   return TRUE;
 }
 
-/* With several inputs the network gets them side by side, as one row. */
-static void
-join_inputs (const LoomDatasetInfo *info, LoomType *joined)
-{
-  gint64 count = 0;
-
-  for (guint p = 0; p + 1 < info->n_ports; p++)
-    count += loom_template_count (&info->port[p].type);
-  joined->dtype = LOOM_F32;
-  joined->shape.rank = 2;
-  joined->shape.dim[0] = loom_dim_symbol ('B');
-  joined->shape.dim[1] = loom_dim (count);
-}
-
 LoomGraph *
 loom_template_from_data (const LoomTemplateData *data, GError **error)
 {
@@ -382,13 +397,8 @@ loom_template_from_data (const LoomTemplateData *data, GError **error)
     }
   if (!complete_info (data, &options, &info, &n_symbols, error))
     return NULL;
-  shape = shape_of (&info);
+  shape = shape_of (&info, &joined);
   shape.n_symbols = n_symbols;
-  if (info.n_ports > 2)
-    {
-      join_inputs (&info, &joined);
-      shape.x = &joined;
-    }
   builder = choose (data, &shape, error);
   if (builder == NULL)
     return NULL;

@@ -131,8 +131,8 @@ build_attention (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 static gboolean
 suits_text (const LoomTemplateShape *shape)
 {
-  return shape->task == LOOM_TASK_POSITIONS && !loom_dtype_is_float (shape->x->dtype) && shape->x->shape.rank == 2
-         && loom_dim_equal (shape->x->shape.dim[1], shape->y->shape.dim[1]);
+  return shape->info->n_ports == 2 && shape->task == LOOM_TASK_POSITIONS && !loom_dtype_is_float (shape->x->dtype)
+         && shape->x->shape.rank == 2 && loom_dim_equal (shape->x->shape.dim[1], shape->y->shape.dim[1]);
 }
 
 /* Causal convolutions (van den Oord et al., "WaveNet", 2016, section 2.1): what is padded on the left alone sees
@@ -154,6 +154,62 @@ build_characters (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
       loom_template_chain (maker, "act", "relu", NULL);
     }
   loom_template_chain (maker, "scores", "conv1d", "out_channels", classes, "kernel_size", "1", NULL);
+}
+
+/* A gated recurrent unit (Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014) reads the
+ * sequence place by place and answers at each. */
+static void
+build_recurrent (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  g_autofree char *symbols = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_symbols);
+
+  loom_template_chain (maker, "symbols", "embedding", "num_embeddings", symbols, "embedding_dim", "32", NULL);
+  loom_template_chain (maker, "memory", "gru", "hidden_size", "128", "batch_first", "true", NULL);
+  chain_linear (maker, "head", shape->n_out);
+  loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
+}
+
+/* Ports of a translation: source tokens, their number, target tokens one place late, and those that are to be said. */
+enum
+{
+  SOURCE,
+  LENGTH,
+  SHIFTED,
+  TARGET,
+  N_TRANSLATION
+};
+
+static gboolean
+suits_translation (const LoomTemplateShape *shape)
+{
+  const LoomDatasetPort *port = shape->info->port;
+
+  return shape->task == LOOM_TASK_POSITIONS && shape->info->n_ports == N_TRANSLATION
+         && port[SOURCE].type.dtype == LOOM_I64 && port[SOURCE].type.shape.rank == 2
+         && port[LENGTH].type.dtype == LOOM_I64 && port[LENGTH].type.shape.rank == 1
+         && port[SHIFTED].type.dtype == LOOM_I64 && port[SHIFTED].type.shape.rank == 2
+         && loom_dim_equal (port[SHIFTED].type.shape.dim[1], port[TARGET].type.shape.dim[1]);
+}
+
+/* The encoder's last state is all that the decoder knows of the source (Sutskever, Vinyals and Le, "Sequence to
+ * sequence learning with neural networks", 2014). */
+static void
+build_translation (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  const LoomDatasetPort *port = shape->info->port;
+  g_autofree char *symbols = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_symbols);
+  g_autofree char *lengths = g_strdup_printf ("data.%s", port[LENGTH].name);
+  g_autofree char *shifted = g_strdup_printf ("data.%s", port[SHIFTED].name);
+
+  loom_template_chain (maker, "source", "embedding", "num_embeddings", symbols, "embedding_dim", "32", NULL);
+  loom_template_chain (maker, "encoder", "gru", "hidden_size", "128", "batch_first", "true", NULL);
+  loom_template_wire (maker, lengths, "encoder.lengths");
+  loom_template_set_end (maker, shifted);
+  loom_template_chain (maker, "target", "embedding", "num_embeddings", symbols, "embedding_dim", "32", NULL);
+  loom_template_chain (maker, "decoder", "gru", "hidden_size", "128", "batch_first", "true", NULL);
+  loom_template_wire (maker, "encoder.h_n", "decoder.h_0");
+  chain_linear (maker, "head", shape->n_out);
+  loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
 }
 
 static gboolean
@@ -198,6 +254,14 @@ const LoomTemplateBuilder loom_template_builders[] = {
     = { "characters", "Causal convolutions", "Sees the fifteen symbols before each place and says what comes next." },
     .suits = suits_text,
     .build = build_characters,
+    .lr = 0.003 },
+  { .kind = { "recurrent", "Recurrent", "A GRU reads place by place, keeps in its state what matters, and answers." },
+    .suits = suits_text,
+    .build = build_recurrent,
+    .lr = 0.003 },
+  { .kind = { "translation", "Encoder and decoder", "One GRU reads the source, the other one says it from its state." },
+    .suits = suits_translation,
+    .build = build_translation,
     .lr = 0.003 },
   { .kind = { "alone", "Each position alone", "Sees one symbol at a time: what a network with a memory must beat." },
     .suits = suits_positions,

@@ -78,7 +78,8 @@ test_registry (void)
 static void
 test_generated (void)
 {
-  static const char *const sources[] = { "spirals", "xor", "linear", "random", "tokens" };
+  static const char *const sources[]
+      = { "spirals", "xor", "linear", "random", "tokens", "copy", "adding", "dates", "arithmetic-trees" };
   static const char *const other_seed[] = { "seed", "1", NULL };
 
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
@@ -93,12 +94,14 @@ test_generated (void)
       g_test_message ("%s", sources[i]);
       g_assert_no_error (error);
       g_assert_true (loom_dataset_describe (sources[i], NULL, &info, &error));
-      g_assert_cmpuint (info.n_ports, ==, 2);
-      for (guint p = 0; p < 2; p++)
+      g_assert_cmpuint (info.n_ports, ==, loom_dataset_info (a)->n_ports);
+      for (guint p = 0; p < info.n_ports; p++)
         {
           const LoomType *type = &loom_dataset_info (a)->port[p].type;
 
-          g_assert_cmpstr (info.port[p].name, ==, p == 0 ? "x" : "y");
+          g_assert_cmpstr (info.port[p].name, ==, loom_dataset_info (a)->port[p].name);
+          if (p == 0 || p + 1 == info.n_ports)
+            g_assert_cmpstr (info.port[p].name, ==, p == 0 ? "x" : "y");
           g_assert_cmpint (info.port[p].type.dtype, ==, type->dtype);
           g_assert_true (loom_shape_equal (&info.port[p].type.shape, &type->shape));
         }
@@ -110,8 +113,8 @@ test_generated (void)
       read_first (b, LOOM_SPLIT_TRAIN, 8, tb);
       read_first (c, LOOM_SPLIT_TRAIN, 8, tc);
       read_first (a, LOOM_SPLIT_TEST, 8, test);
-      g_assert_true (loom_tensor_equal_bits (ta[0], tb[0]));
-      g_assert_true (loom_tensor_equal_bits (ta[1], tb[1]));
+      for (guint p = 0; p < info.n_ports; p++)
+        g_assert_true (loom_tensor_equal_bits (ta[p], tb[p]));
       g_assert_false (loom_tensor_equal_bits (ta[0], tc[0]));
       g_assert_false (loom_tensor_equal_bits (ta[0], test[0]));
       free_batch (a, ta);

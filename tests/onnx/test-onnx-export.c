@@ -409,12 +409,19 @@ make_weights (const LoomNet *net, Values *v, GRand *rand)
     }
 }
 
+/* A module that is repeated, or a recurrent layer. */
 static gboolean
 has_loop (const LoomNet *net)
 {
+  static const char *const recurrent[] = { "rnn", "lstm", "gru", NULL };
+
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    if (loom_net_node (net, i)->op != NULL && loom_net_node (net, i)->op->role == LOOM_ROLE_LOOP)
-      return TRUE;
+    {
+      const LoomOp *op = loom_net_node (net, i)->op;
+
+      if (op != NULL && (op->role == LOOM_ROLE_LOOP || g_strv_contains (recurrent, op->name)))
+        return TRUE;
+    }
   return FALSE;
 }
 

@@ -182,12 +182,12 @@ test_classes (void)
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), exp (nll / N), 1e-4);
 }
 
-/* A class below 0 is nobody's: no hit, no count in the matrix, and left out of perplexity. */
+/* A class below 0 is nobody's: no hit, no count in the matrix, and left out of accuracy and perplexity. */
 static void
 test_ignored (void)
 {
   gint64 old = classes[4];
-  double got[C * C], sum = 0, nll = 0;
+  double got[C * C], sum = 0, nll = 0, right = 0;
   Case c = of_classes ("confusion_matrix");
 
   classes[4] = -100;
@@ -207,6 +207,10 @@ test_ignored (void)
     }
   c = of_classes ("perplexity");
   g_assert_cmpfloat_with_epsilon (compute (&c, NULL), exp (nll / (N - 1)), 1e-4);
+  c = of_classes ("accuracy");
+  for (int i = 0; i < N; i++)
+    right += i != 4 && best (i) == classes[i];
+  g_assert_cmpfloat_with_epsilon (compute (&c, NULL), right / (N - 1), 1e-12);
   classes[4] = old;
 }
 

@@ -200,11 +200,11 @@ points_of (const LoomTensor *x, const LoomTensor *y)
   return figure;
 }
 
-/* Characters where classes are such, else numbers. */
+/* Words or characters where tokens have names, else numbers. What fills a short sequence up is left out. */
 static char *
 words_of (const LoomDataset *dataset, const LoomTensor *x)
 {
-  const char *const *names = loom_dataset_class_names (dataset);
+  const char *const *names = loom_dataset_token_names (dataset);
   gint64 n_names = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
   GString *text = g_string_new (NULL);
 
@@ -212,8 +212,11 @@ words_of (const LoomDataset *dataset, const LoomTensor *x)
     if (!is_float (x->dtype) && names != NULL)
       {
         gint64 k = (gint64)loom_tensor_get (x, i);
+        const char *name = k >= 0 && k < n_names ? names[k] : "?";
 
-        g_string_append (text, k >= 0 && k < n_names ? names[k] : "?");
+        if (g_str_equal (name, LOOM_PADDING_NAME))
+          continue;
+        g_string_append_printf (text, "%s%s", text->len > 0 ? loom_dataset_separator (dataset) : "", name);
       }
     else
       g_string_append_printf (text, "%s%.2g", i > 0 ? "  " : "", loom_tensor_get (x, i));

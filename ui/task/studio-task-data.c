@@ -13,6 +13,8 @@ studio_task_data_free (StudioTaskData *data)
   g_free (data->x);
   g_free (data->y);
   g_strfreev (data->class_names);
+  g_strfreev (data->token_names);
+  g_free (data->separator);
   g_strfreev (data->feature_names);
   g_free (data);
 }
@@ -85,6 +87,8 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   data->y = y != NULL ? numbers_of (y) : NULL;
   data->y_size = y != NULL ? (guint)(y->count / n) : 0;
   data->class_names = g_strdupv ((char **)loom_dataset_class_names (dataset));
+  data->token_names = g_strdupv ((char **)loom_dataset_token_names (dataset));
+  data->separator = g_strdup (loom_dataset_separator (dataset));
   data->feature_names = g_strdupv ((char **)loom_dataset_feature_names (dataset));
   data->n_classes = count_classes (data, info);
   return data;

@@ -31,6 +31,8 @@ typedef struct
   gboolean symbols;     /* x is whole numbers that mean something else */
   float *x, *y;         /* n × x_size, n × y_size */
   char **class_names;   /* NULL where they have none */
+  char **token_names;   /* of the whole numbers in x, likewise */
+  char *separator;      /* between names in a row */
   char **feature_names; /* of the columns of x; NULL where they have none */
   guint n_classes;      /* 0: y is no class */
 } StudioTaskData;

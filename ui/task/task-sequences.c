@@ -10,12 +10,6 @@
 #define LINES 3 /* of a sample: x, y, answer */
 #define MAP   3 /* lines that vectors take in the place of one of x */
 
-static gsize
-n_names (const StudioTaskData *data)
-{
-  return data->class_names != NULL ? g_strv_length (data->class_names) : 0;
-}
-
 /* The symbol at a place of x: a whole number, or which of a vector's numbers is the only one that is not 0; -1:
  * neither. */
 static int
@@ -36,12 +30,16 @@ symbol_at (const StudioTaskData *data, guint sample, guint place, guint width)
   return found;
 }
 
+/* names: of tokens or of classes, or NULL. What fills a short sequence up is left out. */
 static void
-append_symbol (GString *text, const StudioTaskData *data, int symbol)
+append_symbol (GString *text, const StudioTaskData *data, char *const *names, int symbol)
 {
-  if (symbol >= 0 && (gsize)symbol < n_names (data))
-    g_string_append (text, g_str_equal (data->class_names[symbol], "\n") ? "↵" : data->class_names[symbol]);
-  else if (symbol >= 0)
+  const gsize n_names = names != NULL ? g_strv_length ((char **)names) : 0;
+
+  if (symbol >= 0 && (gsize)symbol < n_names && !g_str_equal (names[symbol], LOOM_PADDING_NAME))
+    g_string_append_printf (text, "%s%s", text->len > 0 ? data->separator : "",
+                            g_str_equal (names[symbol], "\n") ? "↵" : names[symbol]);
+  else if (symbol >= 0 && (gsize)symbol >= n_names)
     g_string_append_printf (text, "%s%d", text->len > 0 ? " " : "", symbol);
 }
 
@@ -73,7 +71,7 @@ words_of_x (const StudioTaskData *data, guint sample)
     return g_strdup_printf (_ ("%1$u × %2$u numbers"), n, width);
   text = g_string_new (NULL);
   for (guint i = 0; i < n; i++)
-    append_symbol (text, data, symbol_at (data, sample, i, width));
+    append_symbol (text, data, data->token_names, symbol_at (data, sample, i, width));
   return g_string_free (text, FALSE);
 }
 
@@ -87,7 +85,7 @@ words_of_y (const StudioTaskData *data, guint sample)
       const float y = data->y[(gsize)sample * data->y_size + i];
       g_autofree char *number = data->classes ? NULL : studio_format_number (y);
       if (data->classes)
-        append_symbol (text, data, (int)y);
+        append_symbol (text, data, data->class_names, (int)y);
       else
         g_string_append_printf (text, "%s%s", i > 0 ? "  " : "", number);
     }
@@ -108,7 +106,7 @@ words_of_answer (const StudioTaskPicture *p, guint sample, guint *n_right)
   for (guint i = 0; i < p->n_positions; i++)
     {
       const guint best = task_best (p, answer, i), last = p->data->y_size - p->n_positions;
-      append_symbol (text, p->data, (int)best);
+      append_symbol (text, p->data, p->data->class_names, (int)best);
       if (p->data->y_size >= p->n_positions && p->data->y[(gsize)sample * p->data->y_size + last + i] == (float)best)
         ++*n_right;
     }

@@ -1,0 +1,69 @@
+/* Examples with generated sequences and texts learn: within a small part of their steps the loss falls below what a
+ * network without a memory could reach. */
+#include "tests/train/train-test.h"
+
+#define LAST 20 /* steps whose losses are averaged */
+
+typedef struct
+{
+  const char *name;
+  gint64 steps;
+  double bound;
+} Example;
+
+static const Example examples[] = {
+  { "copy-gru", 400, 1.0 },     /* a guess among eight symbols: ln 8 = 2.08 */
+  { "adding-lstm", 800, 0.02 }, /* the mean as answer: 1/6 */
+  { "char-lstm", 150, 2.6 },    /* each letter by its frequency: 3.1; by the letter before: 2.5 */
+};
+
+typedef struct
+{
+  gint64 steps;
+  double sum;
+} Losses;
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  Losses *losses = data;
+
+  if (step->step > losses->steps - LAST)
+    losses->sum += step->loss;
+}
+
+static void
+test_learns (gconstpointer data)
+{
+  const Example *e = data;
+  g_autofree char *name = g_strconcat (e->name, ".xml", NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "models", name, NULL);
+  const LoomTrainerObserver observer = { .step = step_cb };
+  const LoomTrainerOptions options = { .threads = 1, .steps = e->steps, .lr = NAN, .seed = -1 };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+  Losses losses = { .steps = e->steps };
+
+  g_assert_no_error (error);
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+  g_assert_no_error (error);
+  loom_trainer_set_observer (trainer, &observer, &losses);
+  loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+  g_test_message ("%s: %g after %d steps", e->name, losses.sum / LAST, (int)e->steps);
+  g_assert_cmpfloat (losses.sum / LAST, <, e->bound);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (examples); i++)
+    {
+      g_autofree char *test = g_strdup_printf ("/learns/%s", examples[i].name);
+
+      g_test_add_data_func (test, &examples[i], test_learns);
+    }
+  return g_test_run ();
+}
