@@ -1,13 +1,13 @@
-/* Text as characters: given T of them, predict the next at every place (the task of
+/* Text as characters, bytes, words or pairs of bytes: given T of them, predict the next at every place (the task of
  * Karpathy's "The unreasonable effectiveness of recurrent neural networks", 2015).
  *
- * The vocabulary is the sorted list of the characters that occur. The end of the text
- * is kept for validation, so that no window of it overlaps one that was trained on. */
-#include <stdlib.h>
+ * The vocabulary of characters is the sorted list of those that occur, that of words begins with the most frequent. The
+ * end of the text is kept for validation, so that no window of it overlaps one that was trained on. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-vocabulary.h"
 
 /* On every Debian machine: 264 KB of English. */
 #define DEFAULT_PATH "/usr/share/common-licenses"
@@ -22,13 +22,30 @@ static const LoomDatasetParam params[] = {
     .def = "64",
     .minimum = 1,
     .maximum = 65536,
-    .doc = "T, the characters of a sample." },
+    .doc = "T, the tokens of a sample: characters, or what unit says." },
   { .name = "stride",
     .type = LOOM_DATASET_INT,
     .def = "0",
     .minimum = 0,
     .maximum = 65536,
-    .doc = "Characters from the start of one sample to that of the next; 0: as many as context." },
+    .doc = "Tokens from the start of one sample to that of the next; 0: as many as context." },
+  { .name = "unit",
+    .type = LOOM_DATASET_ENUM,
+    .def = "character",
+    .choices = loom_text_units,
+    .doc
+    = "What a token is: a character, a byte, a word, or by bpe what GPT-2's byte-pair encoding makes of the text." },
+  { .name = "vocabulary",
+    .type = LOOM_DATASET_INT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 10000000,
+    .doc = "How many characters or words there are at most, the most frequent ones, with one token for all others; 0: "
+           "all that occur." },
+  { .name = "merges",
+    .type = LOOM_DATASET_PATH,
+    .def = "",
+    .doc = "The file of pairs for unit=\"bpe\", in the form of GPT-2's merges.txt." },
   { .name = "val_fraction",
     .type = LOOM_DATASET_FLOAT,
     .def = "0.1",
@@ -42,9 +59,43 @@ typedef struct
 {
   LoomDataset base;
   gint64 context, stride;
-  guint16 *ids; /* the text as places in the vocabulary */
+  LoomTextUnit unit;
+  LoomVocabulary *vocabulary;
+  guint32 *ids; /* the text as places in the vocabulary */
   gint64 first[LOOM_N_SPLITS];
 } Text;
+
+static const char *const unit_words[] = { [LOOM_TEXT_CHARACTER] = "characters",
+                                          [LOOM_TEXT_BYTE] = "bytes",
+                                          [LOOM_TEXT_WORD] = "words",
+                                          [LOOM_TEXT_BPE] = "tokens" };
+
+static LoomTextUnit
+unit_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  const char *name = loom_option_string (klass, options, "unit");
+  guint unit = 0;
+
+  while (!g_str_equal (loom_text_units[unit], name))
+    unit++;
+  return (LoomTextUnit)unit;
+}
+
+/* A file of pairs is for their encoding alone. */
+static gboolean
+check_merges (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  const gboolean wanted = unit_of (klass, options) == LOOM_TEXT_BPE;
+  g_autofree char *merges = loom_option_path (klass, options, "merges");
+
+  if (wanted == (merges != NULL))
+    return merges == NULL || loom_dataset_check_file (merges, "merges=\"FILE\" is a merges.txt as of GPT-2", error);
+  g_set_error_literal (
+      error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+      wanted ? "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt as of GPT-2."
+             : "The data set text has merges=\"…\", which is for unit=\"bpe\" alone.");
+  return FALSE;
+}
 
 static gboolean
 describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
@@ -54,11 +105,12 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 
   loom_info_add_port (info, "x", LOOM_I64, 1, &context);
   loom_info_add_port (info, "y", LOOM_I64, 1, &context);
-  return loom_dataset_check_file (path, "say path=\"FILE\", a UTF-8 text", error);
+  return loom_dataset_check_file (path, "say path=\"FILE\", a UTF-8 text", error)
+         && check_merges (klass, options, error);
 }
 
 static gboolean
-append_file (const char *path, GString *text, GError **error)
+append_file (const char *path, gboolean any_bytes, GString *text, GError **error)
 {
   g_autofree char *content = NULL;
   g_autoptr (GError) cause = NULL;
@@ -69,7 +121,7 @@ append_file (const char *path, GString *text, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return FALSE;
     }
-  if (!g_utf8_validate (content, length, NULL))
+  if (!any_bytes && !g_utf8_validate (content, (gssize)length, NULL))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
       return FALSE;
@@ -86,7 +138,7 @@ compare_texts (gconstpointer a, gconstpointer b)
 
 /* Links are left out: the licences' folder names several files twice. */
 static gboolean
-append_folder (const char *path, GString *text, GError **error)
+append_folder (const char *path, gboolean any_bytes, GString *text, GError **error)
 {
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) cause = NULL;
@@ -111,53 +163,48 @@ append_folder (const char *path, GString *text, GError **error)
   g_ptr_array_sort (files, compare_texts);
   for (guint i = 0; i < files->len; i++)
     {
-      if (!append_file (g_ptr_array_index (files, i), text, error))
+      if (!append_file (g_ptr_array_index (files, i), any_bytes, text, error))
         return FALSE;
     }
   return TRUE;
 }
 
-static int
-compare_characters (gconstpointer a, gconstpointer b)
+/* The vocabulary of a text; NULL with an error where that of a file is wrong. */
+static LoomVocabulary *
+make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
-  gunichar x = *(const gunichar *)a, y = *(const gunichar *)b;
+  const gint64 most = loom_option_int (self->base.klass, options, "vocabulary");
+  g_autofree char *merges = loom_option_path (self->base.klass, options, "merges");
+  LoomVocabulary *vocabulary;
 
-  return x < y ? -1 : x > y;
+  if (self->unit == LOOM_TEXT_BPE)
+    return loom_vocabulary_new_bpe (merges, error);
+  /* Of all characters that occur none is unknown; words are never all. */
+  vocabulary = loom_vocabulary_new (self->unit, &loom_token_names[LOOM_TOKEN_UNKNOWN],
+                                    self->unit == LOOM_TEXT_WORD || (self->unit == LOOM_TEXT_CHARACTER && most > 0));
+  loom_vocabulary_count (vocabulary, text->str, text->len);
+  loom_vocabulary_settle (vocabulary, (gsize)most);
+  return vocabulary;
 }
 
-/* Replaces the text by places in the vocabulary and names the classes. */
-static gboolean
-encode (Text *self, const gunichar *characters, glong n, const char *path, GError **error)
+/* Replaces the text by places in the vocabulary and names the classes; -1: it could not be done. */
+static gint64
+encode (Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
-  g_autoptr (GHashTable) places = g_hash_table_new (NULL, NULL);
-  g_autoptr (GArray) vocabulary = g_array_new (FALSE, FALSE, sizeof (gunichar));
+  GArray *ids;
+  gint64 n;
 
-  for (glong i = 0; i < n; i++)
-    {
-      if (g_hash_table_add (places, GUINT_TO_POINTER (characters[i])))
-        g_array_append_val (vocabulary, characters[i]);
-    }
-  if (vocabulary->len > G_MAXUINT16)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has more than %d different characters.", path,
-                   G_MAXUINT16);
-      return FALSE;
-    }
-  g_array_sort (vocabulary, compare_characters);
-  self->base.class_names = g_new0 (char *, vocabulary->len + 1);
-  g_hash_table_remove_all (places);
-  for (guint i = 0; i < vocabulary->len; i++)
-    {
-      gunichar c = g_array_index (vocabulary, gunichar, i);
-
-      g_hash_table_insert (places, GUINT_TO_POINTER (c), GUINT_TO_POINTER (i));
-      self->base.class_names[i] = g_ucs4_to_utf8 (&c, 1, NULL, NULL, NULL);
-    }
-  self->ids = g_new (guint16, MAX (n, 1));
-  for (glong i = 0; i < n; i++)
-    self->ids[i] = (guint16)GPOINTER_TO_UINT (g_hash_table_lookup (places, GUINT_TO_POINTER (characters[i])));
-  self->base.info.n_classes = vocabulary->len;
-  return TRUE;
+  self->vocabulary = make_vocabulary (self, options, text, error);
+  if (self->vocabulary == NULL)
+    return -1;
+  ids = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_free (loom_vocabulary_encode (self->vocabulary, text->str, text->len, ids));
+  n = ids->len;
+  self->ids = (guint32 *)(void *)g_array_free (ids, FALSE);
+  self->base.class_names = loom_vocabulary_dup_names (self->vocabulary);
+  self->base.separator = loom_vocabulary_separator (self->vocabulary);
+  self->base.info.n_classes = loom_vocabulary_size (self->vocabulary);
+  return n;
 }
 
 /* Windows of a stretch of the text; each needs one character more for its last target. */
@@ -173,15 +220,16 @@ load (Text *self, const LoomDatasetOptions *options, GError **error)
   const LoomDatasetClass *klass = self->base.klass;
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree gunichar *characters = NULL;
-  glong n, n_val;
+  gint64 n, n_val;
 
-  if (!(g_file_test (path, G_FILE_TEST_IS_DIR) ? append_folder : append_file) (path, text, error))
+  self->unit = unit_of (klass, options);
+  if (!(g_file_test (path, G_FILE_TEST_IS_DIR) ? append_folder : append_file) (path, self->unit == LOOM_TEXT_BYTE, text,
+                                                                               error))
     return FALSE;
-  characters = g_utf8_to_ucs4_fast (text->str, text->len, &n);
-  if (!encode (self, characters, n, path, error))
+  n = encode (self, options, text, error);
+  if (n < 0)
     return FALSE;
-  n_val = (glong)(n * loom_option_float (klass, options, "val_fraction"));
+  n_val = (gint64)((double)n * loom_option_float (klass, options, "val_fraction"));
   self->base.info.n[LOOM_SPLIT_TRAIN] = count_windows (self, n - n_val);
   self->base.info.n[LOOM_SPLIT_VAL] = count_windows (self, n_val);
   self->base.info.n[LOOM_SPLIT_TEST] = 0;
@@ -189,8 +237,8 @@ load (Text *self, const LoomDatasetOptions *options, GError **error)
   if (self->base.info.n[LOOM_SPLIT_TRAIN] == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %ld characters to train on, too few for context=\"%" G_GINT64_FORMAT "\".", path,
-                   n - n_val, self->context);
+                   "“%s” has %" G_GINT64_FORMAT " %s to train on, too few for context=\"%" G_GINT64_FORMAT "\".", path,
+                   n - n_val, unit_words[self->unit], self->context);
       return FALSE;
     }
   return TRUE;
@@ -224,7 +272,7 @@ read_windows (const LoomDataset *base, LoomSplit split, const gint64 *indices, g
 
   for (guint i = 0; i < n; i++)
     {
-      const guint16 *from = self->ids + self->first[split] + indices[i] * self->stride;
+      const guint32 *from = self->ids + self->first[split] + indices[i] * self->stride;
       gint64 *x = (gint64 *)out[0]->data + i * self->context, *y = (gint64 *)out[1]->data + i * self->context;
 
       for (gint64 t = 0; t < self->context; t++)
@@ -241,59 +289,49 @@ free_text (LoomDataset *base)
 {
   Text *self = (Text *)base;
 
+  g_clear_pointer (&self->vocabulary, loom_vocabulary_free);
   g_free (self->ids);
   g_free (self);
 }
 
-static int
-compare_to_character (gconstpointer wanted, gconstpointer name)
+static gboolean
+complain_of_unknown (const char *name, const char *token, GError **error)
 {
-  gunichar x = *(const gunichar *)wanted, y = g_utf8_get_char (*(char *const *)name);
+  const gunichar c = g_utf8_get_char (token);
+  char letter[16] = { 0 };
 
-  return x < y ? -1 : x > y;
+  if (g_unichar_isgraph (c))
+    g_unichar_to_utf8 (c, letter);
+  else
+    g_snprintf (letter, sizeof letter, "U+%04X", c);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” has the character “%s”, which the text that the net was trained on never has.", name, letter);
+  return FALSE;
 }
 
-/* The last characters of a text, at most as many as the context. The newline that ends a file is none of them. */
+/* The last tokens of a text, at most as many as the context. The newline that ends a file is none of them. */
 static gboolean
 parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtrArray *items, GError **error)
 {
   const Text *self = (const Text *)base;
-  g_autofree gunichar *characters = NULL;
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autofree char *unknown = NULL;
   LoomTensor *t;
-  glong n;
   gint64 used;
 
   if (length > 0 && text[length - 1] == '\n')
     length--;
-  characters = g_utf8_to_ucs4_fast (text, (glong)length, &n);
-  used = MIN (n, self->context);
+  unknown = loom_vocabulary_encode (self->vocabulary, text, length, ids);
+  if (unknown != NULL)
+    return complain_of_unknown (name, unknown, error);
+  used = MIN (ids->len, self->context);
   if (used == 0)
     return TRUE;
   t = loom_tensor_new (LOOM_I64, 1, &used, error);
   if (t == NULL)
     return FALSE;
   for (gint64 i = 0; i < used; i++)
-    {
-      const gunichar c = characters[n - used + i];
-      char **found
-          = bsearch (&c, base->class_names, (gsize)base->info.n_classes, sizeof (char *), compare_to_character);
-
-      if (found == NULL)
-        {
-          char letter[16] = { 0 };
-
-          if (g_unichar_isgraph (c))
-            g_unichar_to_utf8 (c, letter);
-          else
-            g_snprintf (letter, sizeof letter, "U+%04X", c);
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” has the character “%s”, which the text that the net was trained on never has.", name,
-                       letter);
-          loom_tensor_unref (t);
-          return FALSE;
-        }
-      ((gint64 *)t->data)[i] = found - base->class_names;
-    }
+    ((gint64 *)t->data)[i] = g_array_index (ids, guint32, ids->len - used + i);
   loom_sample_item_add (items, t, 0);
   return TRUE;
 }
@@ -301,7 +339,7 @@ parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtr
 const LoomDatasetClass loom_dataset_text = {
   .name = "text",
   .title = "Text",
-  .doc = "Characters of a text; the target of each is the one after it.",
+  .doc = "Characters, bytes or words of a text; the target of each is the one after it.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -366,6 +366,111 @@ test_text (Fixture *f, gconstpointer data)
   assert_refused (f, "text", strv, "“@/t.txt” has 2 characters to train on, too few for context=\"3\".");
 }
 
+/* The numbers of a window of x in a row. */
+static char *
+window (const LoomDataset *dataset, LoomSplit split, gint64 sample)
+{
+  g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, split, &sample, 1, NULL);
+  const LoomTensor *x = read->pdata[0];
+  GString *text = g_string_new (NULL);
+
+  for (gint64 t = 0; t < x->count; t++)
+    g_string_append_printf (text, "%s%d", t > 0 ? " " : "", (int)loom_tensor_get (x, t));
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_text_words (Fixture *f, gconstpointer data)
+{
+  static const char *const all[] = { "path", "t.txt", "context", "13", "unit", "word", "val_fraction", "0", NULL };
+  static const char *const few[]
+      = { "path", "t.txt", "context", "13", "unit", "word", "val_fraction", "0", "vocabulary", "4", NULL };
+  static const char *const most[] = { "path", "t.txt", "context", "5", "val_fraction", "0", "vocabulary", "3", NULL };
+  static const char *const long_context[] = { "path", "t.txt", "context", "99", "unit", "word", NULL };
+  static const char *const words[] = { "<unknown>", "the", "\n", ".", "cat", "4", "Don't", "l’homme", "saw" };
+  g_autoptr (LoomDataset) dataset = NULL, some = NULL, characters = NULL;
+  g_autofree char *ids = NULL, *others = NULL, *letters = NULL;
+
+  write_file (f, "t.txt", "the cat  saw the\tl’homme.\nDon't the 4 cat.\nthe", -1);
+  dataset = open_source (f, "text", all);
+  g_assert_no_error (f->error);
+  /* By frequency: four times “the”; then twice each newline, full stop and cat; then what occurs once, by its bytes. */
+  g_assert_cmpuint (g_strv_length ((char **)loom_dataset_class_names (dataset)), ==, 9);
+  for (int i = 0; i < 9; i++)
+    g_assert_cmpstr (loom_dataset_class_names (dataset)[i], ==, words[i]);
+  g_assert_cmpstr (loom_dataset_separator (dataset), ==, " ");
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 1);
+  ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
+  g_assert_cmpstr (ids, ==, "1 4 8 1 7 3 2 6 1 5 4 3 2");
+  some = open_source (f, "text", few);
+  g_assert_cmpint (loom_dataset_info (some)->n_classes, ==, 4);
+  others = window (some, LOOM_SPLIT_TRAIN, 0);
+  g_assert_cmpstr (others, ==, "1 0 0 1 0 3 2 0 1 0 0 3 2");
+  /* The two most frequent characters, blank and “t”, behind the token for all others. */
+  characters = open_source (f, "text", most);
+  g_assert_cmpint (loom_dataset_info (characters)->n_classes, ==, 3);
+  g_assert_cmpstr (loom_dataset_class_names (characters)[1], ==, " ");
+  letters = window (characters, LOOM_SPLIT_TRAIN, 0);
+  g_assert_cmpstr (letters, ==, "2 0 0 1 0");
+  assert_refused (f, "text", long_context, "“@/t.txt” has 13 words to train on, too few for context=\"99\".");
+}
+
+static void
+test_text_bytes (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "t.bin", "context", "4", "unit", "byte", "val_fraction", "0", NULL };
+  static const char *const as_text[] = { "path", "t.bin", "context", "4", NULL };
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autofree char *ids = NULL;
+
+  write_file (f, "t.bin", "\xff\0a\n\xc3z", 6);
+  dataset = open_source (f, "text", strv);
+  g_assert_no_error (f->error);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 256);
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[255], ==, "\\xff");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)['a'], ==, "a");
+  ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
+  g_assert_cmpstr (ids, ==, "255 0 97 10");
+  assert_refused (f, "text", as_text, "“@/t.bin” is no UTF-8 text.");
+}
+
+/* GPT-2's numbers of bytes are those of its vocabulary: "!" is 0, "a" 64, " " 220, newline 198. */
+static void
+test_text_bpe (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[]
+      = { "path", "t.txt", "context", "9", "unit", "bpe", "merges", "merges.txt", "val_fraction", "0", NULL };
+  static const char *const without[] = { "path", "t.txt", "unit", "bpe", NULL };
+  static const char *const needless[] = { "path", "t.txt", "merges", "merges.txt", NULL };
+  static const char *const missing[] = { "path", "t.txt", "unit", "bpe", "merges", "none.txt", NULL };
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autofree char *ids = NULL;
+
+  write_file (f, "t.txt", "a bab!\n  baba ba's é", -1);
+  /* 256 is "ba", 257 " ba" and 258 "bab", 259 "Ã©", the two bytes of é. */
+  write_file (f, "merges.txt", "#version: 0.2\nb a\nĠ ba\nba b\nÃ ©\n", -1);
+  dataset = open_source (f, "text", strv);
+  g_assert_no_error (f->error);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 261);
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[0], ==, "!");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[220], ==, " ");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[257], ==, " ba");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[259], ==, "é");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[260], ==, "<|endoftext|>");
+  /* a| bab|!|\n | baba| ba|'s| é: " bab" is " ba" and "b", since that pair stands before "ba b". Of the two blanks
+   * the second belongs to the word. */
+  ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
+  g_assert_cmpstr (ids, ==, "64 257 65 0 198 220 257 256 257");
+  assert_refused (f, "text", without,
+                  "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt as of GPT-2.");
+  assert_refused (f, "text", needless, "The data set text has merges=\"…\", which is for unit=\"bpe\" alone.");
+  assert_refused (f, "text", missing, "There is no file “@/none.txt”; merges=\"FILE\" is a merges.txt as of GPT-2.");
+  write_file (f, "merges.txt", "b a\nx\n", -1);
+  assert_refused (f, "text", strv, "“@/merges.txt” line 2 is no pair of tokens with a blank between them.");
+  write_file (f, "merges.txt", "b a\nbaba b\n", -1);
+  assert_refused (f, "text", strv, "“@/merges.txt” line 2: “baba” is no byte and no pair of an earlier line.");
+}
+
 static void
 test_fashion_mnist_missing (Fixture *f, gconstpointer data)
 {
@@ -480,6 +585,9 @@ main (int argc, char **argv)
   ADD ("/files/describe-twice", test_describe_twice);
   ADD ("/files/npy", test_npy);
   ADD ("/files/text", test_text);
+  ADD ("/files/text-words", test_text_words);
+  ADD ("/files/text-bytes", test_text_bytes);
+  ADD ("/files/text-bpe", test_text_bpe);
   ADD ("/files/fashion-mnist-missing", test_fashion_mnist_missing);
   ADD ("/files/fashion-mnist", test_fashion_mnist);
   return g_test_run ();

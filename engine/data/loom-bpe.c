@@ -1,0 +1,247 @@
+/* Byte-pair encoding over bytes.
+ *
+ * A merges file writes each byte as a character that can be seen (" " is Ġ), two tokens a line, the pair that is merged
+ * first in the first line. Tokens are numbered as in GPT-2's vocabulary: bytes in the order of those characters' table,
+ * then pairs by their lines, then <|endoftext|>. A text is first cut by GPT-2's pattern, so that no token goes across
+ * words; within a piece the pair of the lowest line is merged until there is none. */
+#include "engine/data/loom-bpe.h"
+
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+#define END_OF_TEXT "<|endoftext|>"
+#define N_BYTES     256
+
+static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+struct _LoomBpe
+{
+  GRegex *pieces;
+  GPtrArray *bytes;   /* GBytes of each token */
+  GHashTable *pairs;  /* left << 32 | right → token + 1 */
+  GHashTable *tokens; /* GBytes → token + 1, while it is read */
+  guint32 of_byte[N_BYTES];
+  gunichar character[N_BYTES];
+};
+
+static gboolean
+is_shown (guint byte)
+{
+  return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+}
+
+static guint32
+add_token (LoomBpe *self, gconstpointer data, gsize length)
+{
+  GBytes *bytes = g_bytes_new (data, length);
+
+  g_ptr_array_add (self->bytes, bytes);
+  g_hash_table_insert (self->tokens, bytes, GUINT_TO_POINTER (self->bytes->len));
+  return self->bytes->len - 1;
+}
+
+/* Bytes that can be seen are themselves, the others are the characters from U+0100 on. */
+static void
+add_bytes (LoomBpe *self)
+{
+  gunichar next = 0x100;
+
+  for (int shown = 1; shown >= 0; shown--)
+    for (guint byte = 0; byte < N_BYTES; byte++)
+      if (is_shown (byte) == shown)
+        {
+          const guint8 one = (guint8)byte;
+
+          self->of_byte[byte] = add_token (self, &one, 1);
+          self->character[byte] = shown ? byte : next++;
+        }
+}
+
+/* The token that a word of the file stands for; -1: none that was made before. */
+static gint64
+find_token (const LoomBpe *self, const char *word)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  g_autoptr (GBytes) key = NULL;
+
+  for (const char *p = word; *p != '\0'; p = g_utf8_next_char (p))
+    {
+      const gunichar c = g_utf8_get_char (p);
+      guint byte = 0;
+      guint8 one;
+
+      while (byte < N_BYTES && self->character[byte] != c)
+        byte++;
+      if (byte == N_BYTES)
+        return -1;
+      one = (guint8)byte;
+      g_byte_array_append (bytes, &one, 1);
+    }
+  key = g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
+  return (gint64)GPOINTER_TO_UINT (g_hash_table_lookup (self->tokens, key)) - 1;
+}
+
+static gpointer
+key_of (guint32 left, guint32 right)
+{
+  return GSIZE_TO_POINTER ((gsize)left << 32 | right);
+}
+
+static gboolean
+add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError **error)
+{
+  g_auto (GStrv) word = g_strsplit (text, " ", -1);
+  gint64 token[2];
+  g_autofree guint8 *joined = NULL;
+  gsize n[2];
+
+  if (g_strv_length (word) != 2)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %u is no pair of tokens with a blank between them.",
+                   path, line);
+      return FALSE;
+    }
+  for (int i = 0; i < 2; i++)
+    {
+      token[i] = find_token (self, word[i]);
+      if (token[i] < 0)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” line %u: “%s” is no byte and no pair of an earlier line.", path, line, word[i]);
+          return FALSE;
+        }
+      n[i] = g_bytes_get_size (self->bytes->pdata[token[i]]);
+    }
+  joined = g_malloc (n[0] + n[1]);
+  memcpy (joined, g_bytes_get_data (self->bytes->pdata[token[0]], NULL), n[0]);
+  memcpy (joined + n[0], g_bytes_get_data (self->bytes->pdata[token[1]], NULL), n[1]);
+  g_hash_table_insert (self->pairs, key_of ((guint32)token[0], (guint32)token[1]),
+                       GUINT_TO_POINTER (add_token (self, joined, n[0] + n[1]) + 1));
+  return TRUE;
+}
+
+LoomBpe *
+loom_bpe_load (const char *path, GError **error)
+{
+  g_autoptr (LoomBpe) self = NULL;
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *content = NULL;
+  g_auto (GStrv) lines = NULL;
+  gsize length;
+
+  if (!g_file_get_contents (path, &content, &length, &cause))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+      return NULL;
+    }
+  if (!g_utf8_validate (content, (gssize)length, NULL))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
+      return NULL;
+    }
+  self = g_new0 (LoomBpe, 1);
+  self->pieces = g_regex_new (pattern, G_REGEX_OPTIMIZE, 0, NULL);
+  self->bytes = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
+  self->pairs = g_hash_table_new (NULL, NULL);
+  self->tokens = g_hash_table_new (g_bytes_hash, g_bytes_equal);
+  add_bytes (self);
+  lines = g_strsplit (content, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      g_strchomp (lines[i]);
+      if (*lines[i] == '\0' || (i == 0 && g_str_has_prefix (lines[i], "#version")))
+        continue;
+      if (!add_pair (self, path, i + 1, lines[i], error))
+        return NULL;
+    }
+  add_token (self, END_OF_TEXT, strlen (END_OF_TEXT));
+  return g_steal_pointer (&self);
+}
+
+void
+loom_bpe_free (LoomBpe *self)
+{
+  if (self == NULL)
+    return;
+  g_regex_unref (self->pieces);
+  g_hash_table_unref (self->pairs);
+  g_hash_table_unref (self->tokens);
+  g_ptr_array_unref (self->bytes);
+  g_free (self);
+}
+
+guint
+loom_bpe_size (const LoomBpe *self)
+{
+  return self->bytes->len;
+}
+
+char *
+loom_bpe_dup_name (const LoomBpe *self, guint id)
+{
+  gsize length;
+  const char *data = g_bytes_get_data (self->bytes->pdata[id], &length);
+  GString *name;
+
+  if (g_utf8_validate (data, (gssize)length, NULL))
+    return g_strndup (data, length);
+  name = g_string_new (NULL);
+  for (gsize i = 0; i < length; i++)
+    g_string_append_printf (name, g_ascii_isprint (data[i]) ? "%c" : "\\x%02x", (guint8)data[i]);
+  return g_string_free (name, FALSE);
+}
+
+/* Merges the pairs of one piece, from its bytes on, and appends what is left. */
+static void
+encode_piece (const LoomBpe *self, const char *text, gsize n, GArray *ids)
+{
+  g_autofree guint32 *token = g_new (guint32, n);
+
+  for (gsize i = 0; i < n; i++)
+    token[i] = self->of_byte[(guint8)text[i]];
+  for (;;)
+    {
+      guint best = G_MAXUINT;
+      gsize kept = 0;
+      guint32 left = 0, right = 0;
+
+      for (gsize i = 0; i + 1 < n; i++)
+        {
+          const guint found = GPOINTER_TO_UINT (g_hash_table_lookup (self->pairs, key_of (token[i], token[i + 1])));
+
+          if (found != 0 && found - 1 < best)
+            {
+              best = found - 1;
+              left = token[i];
+              right = token[i + 1];
+            }
+        }
+      if (best == G_MAXUINT)
+        break;
+      for (gsize i = 0; i < n; i++)
+        {
+          const gboolean merges = i + 1 < n && token[i] == left && token[i + 1] == right;
+
+          token[kept++] = merges ? best : token[i];
+          i += merges;
+        }
+      n = kept;
+    }
+  g_array_append_vals (ids, token, (guint)n);
+}
+
+void
+loom_bpe_encode (const LoomBpe *self, const char *text, gsize length, GArray *ids)
+{
+  g_autoptr (GMatchInfo) match = NULL;
+
+  g_regex_match_full (self->pieces, text, (gssize)length, 0, 0, &match, NULL);
+  for (; g_match_info_matches (match); g_match_info_next (match, NULL))
+    {
+      int start, end;
+
+      g_match_info_fetch_pos (match, 0, &start, &end);
+      encode_piece (self, text + start, (gsize)(end - start), ids);
+    }
+}

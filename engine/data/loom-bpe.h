@@ -1,0 +1,19 @@
+/* Byte-pair encoding as GPT-2 has it. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LoomBpe LoomBpe;
+
+LoomBpe *loom_bpe_load (const char *path, GError **error);
+void loom_bpe_free (LoomBpe *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomBpe, loom_bpe_free)
+
+guint loom_bpe_size (const LoomBpe *self);               /* bytes, pairs, and the end of a text */
+char *loom_bpe_dup_name (const LoomBpe *self, guint id); /* the text of a token; bytes that are none as \xNN */
+/* Appends the tokens (guint32) of a UTF-8 text. */
+void loom_bpe_encode (const LoomBpe *self, const char *text, gsize length, GArray *ids);
+
+G_END_DECLS
