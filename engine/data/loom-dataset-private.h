@@ -71,6 +71,9 @@ void loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtyp
 LoomDataset *loom_table_new (const LoomDatasetClass *klass, const LoomDatasetInfo *info);
 /* rows picks n of the tensors' rows (transfer full); NULL: the first n. References are taken. */
 void loom_table_set_split (LoomDataset *self, LoomSplit split, LoomTensor *const data[], guint32 *rows, gint64 n);
+/* Deals n rows to the splits, at random by seed, each split's in ascending order: n_of of them, to be freed. */
+void loom_deal_rows (guint32 n, guint64 seed, double val_fraction, double test_fraction, guint32 *rows[LOOM_N_SPLITS],
+                     gint64 n_of[LOOM_N_SPLITS]);
 /* Deals rows of one table to the three splits, at random by seed, each in file order. */
 void loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
                               double test_fraction);

@@ -57,12 +57,11 @@ compare_rows (gconstpointer a, gconstpointer b, gpointer unused)
 }
 
 void
-loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
-                         double test_fraction)
+loom_deal_rows (guint32 n, guint64 seed, double val_fraction, double test_fraction, guint32 *rows[LOOM_N_SPLITS],
+                gint64 n_of[LOOM_N_SPLITS])
 {
-  guint32 n = (guint32)data[0]->dim[0];
   g_autofree guint32 *order = g_new (guint32, MAX (n, 1));
-  guint32 n_of[LOOM_N_SPLITS] = { 0 }, first = 0;
+  guint32 first = 0;
 
   n_of[LOOM_SPLIT_VAL] = (guint32)(n * val_fraction + 0.5);
   n_of[LOOM_SPLIT_TEST] = MIN ((guint32)(n * test_fraction + 0.5), n - n_of[LOOM_SPLIT_VAL]);
@@ -70,12 +69,22 @@ loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 se
   loom_dataset_permutation (seed, 0, n, order);
   for (int s = 0; s < LOOM_N_SPLITS; s++)
     {
-      guint32 *rows = g_memdup2 (order + first, n_of[s] * sizeof *rows);
-
-      g_qsort_with_data (rows, (gint)n_of[s], sizeof *rows, compare_rows, NULL);
-      loom_table_set_split (self, s, data, rows, n_of[s]);
-      first += n_of[s];
+      rows[s] = g_memdup2 (order + first, (gsize)n_of[s] * sizeof **rows);
+      g_qsort_with_data (rows[s], (gint)n_of[s], sizeof **rows, compare_rows, NULL);
+      first += (guint32)n_of[s];
     }
+}
+
+void
+loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
+                         double test_fraction)
+{
+  guint32 *rows[LOOM_N_SPLITS];
+  gint64 n[LOOM_N_SPLITS];
+
+  loom_deal_rows ((guint32)data[0]->dim[0], seed, val_fraction, test_fraction, rows, n);
+  for (int s = 0; s < LOOM_N_SPLITS; s++)
+    loom_table_set_split (self, s, data, rows[s], n[s]);
 }
 
 const guint32 *

@@ -18,6 +18,7 @@ static const struct
   const char *source, *options[9];
 } given[] = {
   { "idx", { "images", "images.idx", "labels", "labels.idx" } },
+  { "image-folder", { "path", "pictures", "size", "16", "color", "grey" } },
   { "csv", { "path", "flowers.csv", "target", "kind" } },
   { "csv", { "path", "flowers.csv", "target", "width", "features", "length", "target_type", "float" } },
   { "npy", { "x", "rows.npy", "y", "classes.npy" } },
@@ -38,6 +39,27 @@ write_file (const char *name, gconstpointer data, gssize length)
   g_autofree char *path = g_build_filename (folder, name, NULL);
 
   g_assert_true (g_file_set_contents (path, data, length, NULL));
+}
+
+/* Two classes of BMP files of 16 × 16 pixels. */
+static void
+write_pictures (void)
+{
+  static const guint8 head[54]
+      = { 'B', 'M', 54, 3, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 16, 0, 0, 0, 16, 0, 0, 0, 1, 0, 24 };
+  guint8 bytes[54 + 3 * 256];
+
+  for (guint i = 0; i < 8; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("pictures/%s/%u.bmp", i % 2 ? "dark" : "bright", i);
+      g_autofree char *path = g_build_filename (folder, name, NULL), *parent = g_path_get_dirname (path);
+
+      memcpy (bytes, head, sizeof head);
+      for (guint k = 0; k < 3 * 256; k++)
+        bytes[sizeof head + k] = (guint8)((i % 2 ? 40 : 160) + k % 50);
+      g_mkdir_with_parents (parent, 0755);
+      write_file (name, bytes, sizeof bytes);
+    }
 }
 
 static void
@@ -74,6 +96,7 @@ make_files (void)
   for (guint i = 0; i < 200; i++)
     g_string_append (text, "to be or not to be. ");
   write_file ("text.txt", text->str, (gssize)text->len);
+  write_pictures ();
   write_npy ("rows.npy", LOOM_F32, 2, (gint64[]){ 20, 5 });
   write_npy ("cubes.npy", LOOM_F32, 4, (gint64[]){ 20, 2, 8, 9 });
   write_npy ("column.npy", LOOM_F32, 1, (gint64[]){ 20 });
@@ -82,18 +105,18 @@ make_files (void)
 }
 
 static void
-remove_files (void)
+remove_all (const char *path)
 {
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
   const char *name;
 
-  while ((name = g_dir_read_name (dir)) != NULL)
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
+      g_autofree char *inner = g_build_filename (path, name, NULL);
 
-      g_unlink (path);
+      remove_all (inner);
     }
-  g_rmdir (folder);
+  g_remove (path);
 }
 
 static void
@@ -278,7 +301,7 @@ main (int argc, char **argv)
   g_test_add_func ("/template/units", test_units);
   g_test_add_func ("/template/refused", test_refused);
   status = g_test_run ();
-  remove_files ();
+  remove_all (folder);
   g_free (folder);
   return status;
 }

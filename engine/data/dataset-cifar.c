@@ -1,0 +1,247 @@
+/* CIFAR-10 and CIFAR-100: 60,000 coloured pictures of things and animals, 32 × 32 (Krizhevsky, "Learning multiple
+ * layers of features from tiny images", 2009), in their binary form.
+ *
+ * A record is its label's byte (with CIFAR-100 two, the coarse one first) and 3 × 1024 bytes, red, green and blue. The
+ * types are known without the files, so that a graph can be drawn before they are there. */
+#include <string.h>
+
+#include "engine/core/loom-env.h"
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-dataset-private.h"
+
+#define SIDE   32
+#define PIXELS (3 * SIDE * SIDE)
+
+static const char *const kinds[] = { "10", "100", "100-coarse", NULL };
+
+static const LoomDatasetParam params[] = {
+  { .name = "path",
+    .type = LOOM_DATASET_PATH,
+    .def = "",
+    .doc
+    = "Folder of the unpacked binary version; without it cifar-10-batches-bin or cifar-100-binary in GRADLOOM_DATA." },
+  { .name = "classes",
+    .type = LOOM_DATASET_ENUM,
+    .def = "10",
+    .choices = kinds,
+    .doc = "Which of the two sets; 100-coarse has the twenty groups of CIFAR-100 for classes." },
+  { .name = "val_fraction",
+    .type = LOOM_DATASET_FLOAT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 0.9,
+    .doc = "Share of the training pictures for validation." },
+  { .name = "seed",
+    .type = LOOM_DATASET_INT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 4294967295.0,
+    .doc = "Another seed deals the pictures differently." },
+  { .name = NULL },
+};
+
+/* What the two sets differ in. */
+typedef struct
+{
+  const char *name, *folder, *names, *train[6], *test;
+  int n_labels, label; /* bytes before the pixels, and which of them counts */
+  gint64 n_train, n_classes;
+} Variant;
+
+static const Variant variants[] = {
+  { "CIFAR-10",
+    "cifar-10-batches-bin",
+    "batches.meta.txt",
+    { "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin" },
+    "test_batch.bin",
+    1,
+    0,
+    50000,
+    10 },
+  { "CIFAR-100", "cifar-100-binary", "fine_label_names.txt", { "train.bin" }, "test.bin", 2, 1, 50000, 100 },
+  { "CIFAR-100", "cifar-100-binary", "coarse_label_names.txt", { "train.bin" }, "test.bin", 2, 0, 50000, 20 },
+};
+
+static const Variant *
+variant_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  const char *name = loom_option_string (klass, options, "classes");
+  guint i = 0;
+
+  while (!g_str_equal (kinds[i], name))
+    i++;
+  return &variants[i];
+}
+
+static gboolean
+has_files (const char *folder, const Variant *v)
+{
+  g_autofree char *first = g_build_filename (folder, v->train[0], NULL);
+
+  return g_file_test (first, G_FILE_TEST_IS_REGULAR);
+}
+
+/* The folder that is given, or the set's own in it or in GRADLOOM_DATA; NULL with a sentence. */
+static char *
+find_folder (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  const Variant *v = variant_of (klass, options);
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  const char *root = path != NULL ? path : loom_env ("GRADLOOM_DATA");
+  g_autofree char *inner = root != NULL ? g_build_filename (root, v->folder, NULL) : NULL;
+
+  if (root != NULL && has_files (root, v))
+    return g_strdup (root);
+  if (inner != NULL && has_files (inner, v))
+    return g_steal_pointer (&inner);
+  if (root != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was not found: there is no %s in “%s”, nor in %s there.",
+                 v->name, v->train[0], root, v->folder);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "%s was not found: unpack its binary version and say path=\"FOLDER\", where %s lies.", v->name,
+                 v->train[0]);
+  return NULL;
+}
+
+static gboolean
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
+{
+  const Variant *v = variant_of (klass, options);
+  const gint64 dims[] = { 3, SIDE, SIDE };
+  const gint64 n_val = (gint64)((double)v->n_train * loom_option_float (klass, options, "val_fraction") + 0.5);
+  g_autofree char *folder = NULL;
+
+  loom_info_add_port (info, "x", LOOM_F32, 3, dims);
+  loom_info_add_port (info, "y", LOOM_I64, 0, NULL);
+  info->n[LOOM_SPLIT_TRAIN] = v->n_train - n_val;
+  info->n[LOOM_SPLIT_VAL] = n_val;
+  info->n[LOOM_SPLIT_TEST] = 10000;
+  info->n_classes = v->n_classes;
+  folder = find_folder (klass, options, error);
+  return folder != NULL;
+}
+
+/* Appends the records of one file to pixels and labels. */
+static gboolean
+append_file (const char *folder, const char *name, const Variant *v, GByteArray *pixels, GByteArray *labels,
+             GError **error)
+{
+  const gsize record = (gsize)v->n_labels + PIXELS;
+  g_autofree char *path = g_build_filename (folder, name, NULL), *content = NULL;
+  g_autoptr (GError) cause = NULL;
+  gsize length;
+
+  if (!loom_dataset_check_file (path, "a part of the data set is missing", error))
+    return FALSE;
+  if (!g_file_get_contents (path, &content, &length, &cause))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+      return FALSE;
+    }
+  if (length == 0 || length % record != 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” has %" G_GSIZE_FORMAT " bytes, which is no whole number of records of %" G_GSIZE_FORMAT
+                   " bytes: it is no file of %s, or is cut off.",
+                   path, length, record, v->name);
+      return FALSE;
+    }
+  for (gsize at = 0; at < length; at += record)
+    {
+      const guint8 *bytes = (const guint8 *)content + at;
+
+      if (bytes[v->label] >= v->n_classes)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” has a picture of class %d, but %s has %d classes: it is no file of it.", path,
+                       bytes[v->label], v->name, (int)v->n_classes);
+          return FALSE;
+        }
+      g_byte_array_append (labels, bytes + v->label, 1);
+      g_byte_array_append (pixels, bytes + v->n_labels, PIXELS);
+    }
+  return TRUE;
+}
+
+/* x u8 [n,3,32,32] and y u8 [n] of these files. */
+static gboolean
+load (const char *folder, const char *const *names, const Variant *v, LoomTensor *data[2], GError **error)
+{
+  g_autoptr (GByteArray) pixels = g_byte_array_new (), labels = g_byte_array_new ();
+  gint64 dims[] = { 0, 3, SIDE, SIDE };
+
+  for (guint i = 0; names[i] != NULL; i++)
+    if (!append_file (folder, names[i], v, pixels, labels, error))
+      return FALSE;
+  dims[0] = labels->len;
+  data[0] = loom_tensor_new (LOOM_U8, 4, dims, error);
+  data[1] = data[0] != NULL ? loom_tensor_new (LOOM_U8, 1, dims, error) : NULL;
+  if (data[1] == NULL)
+    return FALSE;
+  memcpy (data[0]->data, pixels->data, pixels->len);
+  memcpy (data[1]->data, labels->data, labels->len);
+  return TRUE;
+}
+
+/* The lines of the file of names, where it is there and has enough of them. */
+static char **
+read_names (const char *folder, const Variant *v)
+{
+  g_autofree char *path = g_build_filename (folder, v->names, NULL), *content = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  if (!g_file_get_contents (path, &content, NULL, NULL) || !g_utf8_validate (content, -1, NULL))
+    return NULL;
+  lines = g_strsplit (g_strstrip (content), "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    g_strstrip (lines[i]);
+  return g_strv_length (lines) == (guint)v->n_classes ? g_steal_pointer (&lines) : NULL;
+}
+
+static gboolean
+fill (LoomDataset *self, const LoomDatasetOptions *options, const char *folder, GError **error)
+{
+  const Variant *v = variant_of (self->klass, options);
+  const char *const test_names[] = { v->test, NULL };
+  LoomTensor *train[2] = { NULL }, *test[2] = { NULL };
+  const gboolean good = load (folder, v->train, v, train, error) && load (folder, test_names, v, test, error);
+
+  if (good)
+    {
+      loom_table_random_split (self, train, (guint64)loom_option_int (self->klass, options, "seed"),
+                               loom_option_float (self->klass, options, "val_fraction"), 0);
+      loom_table_set_split (self, LOOM_SPLIT_TEST, test, NULL, test[0]->dim[0]);
+      self->class_names = read_names (folder, v);
+    }
+  for (int p = 0; p < 2; p++)
+    {
+      loom_tensor_unref (train[p]);
+      loom_tensor_unref (test[p]);
+    }
+  return good;
+}
+
+static LoomDataset *
+open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  g_autofree char *folder = find_folder (klass, options, error);
+  g_autoptr (LoomDataset) self = NULL;
+  LoomDatasetInfo info = { 0 };
+
+  if (folder == NULL || !describe (klass, options, &info, error))
+    return NULL;
+  self = loom_table_new (klass, &info);
+  return fill (self, options, folder, error) ? g_steal_pointer (&self) : NULL;
+}
+
+const LoomDatasetClass loom_dataset_cifar = {
+  .name = "cifar",
+  .title = "CIFAR-10 and CIFAR-100",
+  .doc = "60,000 coloured pictures of things and animals, 32 × 32, in ten, a hundred or twenty classes.",
+  .params = params,
+  .describe = describe,
+  .open = open_dataset,
+  .read = loom_table_read,
+  .free = loom_table_free,
+};

@@ -1,0 +1,421 @@
+/* Pictures in folders: a class is a folder, and its pictures are the files in it (torchvision's ImageFolder).
+ *
+ * Every picture is brought to one size. Where they all fit into memory they are decoded once, by all processors, and
+ * kept as bytes; else each is decoded when it is read, which the loader's thread does ahead of the steps. Both ways
+ * give the same numbers. */
+#include <gio/gio.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-picture.h"
+
+#define MEMORY ((gint64)1 << 30) /* bytes that are kept by themselves */
+
+static const char *const colors[] = { "rgb", "grey", NULL };
+static const char *const keeps[] = { "auto", "memory", "files", NULL };
+static const char *const endings[]
+    = { ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", NULL };
+
+static const LoomDatasetParam params[] = {
+  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "A folder with a folder of pictures for each class." },
+  { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "Another one with pictures to test on." },
+  { .name = "size",
+    .type = LOOM_DATASET_INT,
+    .def = "64",
+    .minimum = 1,
+    .maximum = 2048,
+    .doc = "Height and width to which every picture is brought." },
+  { .name = "fit",
+    .type = LOOM_DATASET_ENUM,
+    .def = "crop",
+    .choices = loom_picture_fits,
+    .doc = "How a picture that is no square becomes one: stretched, cut at two sides, or padded at two." },
+  { .name = "color",
+    .type = LOOM_DATASET_ENUM,
+    .def = "rgb",
+    .choices = colors,
+    .doc = "Three channels, or one of grey." },
+  { .name = "keep",
+    .type = LOOM_DATASET_ENUM,
+    .def = "auto",
+    .choices = keeps,
+    .doc
+    = "memory: all pictures are decoded at once and kept; files: each whenever it is read; auto: memory where that "
+      "takes less than 1 GiB." },
+  LOOM_DEALT_PARAMS ("pictures", "0", ", where there is no test_path"),
+  { .name = NULL },
+};
+
+typedef struct
+{
+  LoomDataset base;
+  gint64 channels, size;
+  LoomPictureFit fit;
+  GPtrArray *files; /* paths */
+  GArray *classes;  /* guint32 of each file */
+  guint32 *rows[LOOM_N_SPLITS];
+  guint8 *pixels;  /* (files, C, H, W); NULL: none is kept */
+  guint8 *is_kept; /* of each file; written under the lock, as pixels are */
+  GMutex lock;
+  GThreadPool *pool; /* of Decoding */
+} Folder;
+
+static gint64
+picture_bytes (const Folder *self)
+{
+  return self->channels * self->size * self->size;
+}
+
+/* ---- folders --------------------------------------------------------------- */
+
+static int
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+static gboolean
+is_picture (const char *name)
+{
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+
+  for (guint i = 0; endings[i] != NULL; i++)
+    if (g_str_has_suffix (lower, endings[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* The names of a folder's folders, or of the pictures in it, sorted and NULL-terminated. */
+static char **
+list (const char *path, gboolean folders, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GError) cause = NULL;
+  GDir *dir = g_dir_open (path, 0, &cause);
+  const char *name;
+
+  if (dir == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+      return NULL;
+    }
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *inner = g_build_filename (path, name, NULL);
+
+      if (*name != '.'
+          && (folders ? g_file_test (inner, G_FILE_TEST_IS_DIR)
+                      : is_picture (name) && g_file_test (inner, G_FILE_TEST_IS_REGULAR)))
+        g_ptr_array_add (names, g_strdup (name));
+    }
+  g_dir_close (dir);
+  g_ptr_array_sort (names, compare_texts);
+  g_ptr_array_add (names, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}
+
+static char **
+list_classes (const char *path, GError **error)
+{
+  g_auto (GStrv) names = NULL;
+
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "There is no folder “%s”; it should hold a folder of pictures for each class.", path);
+      return NULL;
+    }
+  names = list (path, TRUE, error);
+  if (names == NULL || names[0] != NULL)
+    return g_steal_pointer (&names);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” holds no folder; there should be one for each class, with its pictures in it.", path);
+  return NULL;
+}
+
+/* Adds the pictures of one class. */
+static gboolean
+add_class (Folder *self, const char *path, const char *name, guint32 which, GError **error)
+{
+  g_autofree char *folder = g_build_filename (path, name, NULL);
+  g_auto (GStrv) names = list (folder, FALSE, error);
+
+  if (names == NULL)
+    return FALSE;
+  if (names[0] == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no picture (%s and others).", folder, endings[0]);
+      return FALSE;
+    }
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_ptr_array_add (self->files, g_build_filename (folder, names[i], NULL));
+      g_array_append_val (self->classes, which);
+    }
+  return TRUE;
+}
+
+/* Adds all classes that lie in a folder; each must be one of names. */
+static gboolean
+add_classes (Folder *self, const char *path, char *const *names, const char *path_of_names, GError **error)
+{
+  g_auto (GStrv) here = list_classes (path, error);
+
+  for (guint i = 0; here != NULL && here[i] != NULL; i++)
+    {
+      guint which = 0;
+
+      while (names[which] != NULL && !g_str_equal (names[which], here[i]))
+        which++;
+      if (names[which] == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a class “%s”, which “%s” does not have.", path,
+                       here[i], path_of_names);
+          return FALSE;
+        }
+      if (!add_class (self, path, here[i], which, error))
+        return FALSE;
+    }
+  return here != NULL;
+}
+
+/* ---- pictures -------------------------------------------------------------- */
+
+static gboolean
+decode (const Folder *self, guint file, guint8 *to, GError **error)
+{
+  const LoomPictureOptions options = { .fit = self->fit, .low = 0, .high = 1 };
+  const char *path = self->files->pdata[file];
+  g_autofree float *values = g_new (float, picture_bytes (self));
+  g_autofree char *note = NULL, *content = NULL;
+  g_autoptr (GError) cause = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  double border;
+  gsize length;
+
+  if (!g_file_get_contents (path, &content, &length, &cause))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+      return FALSE;
+    }
+  bytes = g_bytes_new_take (g_steal_pointer (&content), length);
+  if (!loom_picture_read (bytes, path, &options, self->channels, self->size, self->size, values, &border, &note, error))
+    return FALSE;
+  for (gint64 i = 0; i < picture_bytes (self); i++)
+    to[i] = (guint8)lrintf (values[i] * 255);
+  return TRUE;
+}
+
+/* The pictures of one batch that are not kept yet. */
+typedef struct
+{
+  GMutex lock;
+  GCond done;
+  guint n_left;
+} Batch;
+
+typedef struct
+{
+  Batch *batch;
+  Folder *folder;
+  guint file;
+  guint8 *pixels; /* NULL: it was kept already */
+  GError *error;
+} Decoding;
+
+static void
+decode_cb (gpointer data, gpointer user_data)
+{
+  Decoding *d = data;
+  Folder *self = d->folder;
+
+  if (decode (self, d->file, d->pixels, &d->error) && self->pixels != NULL)
+    {
+      g_mutex_lock (&self->lock);
+      if (!self->is_kept[d->file])
+        memcpy (self->pixels + d->file * picture_bytes (self), d->pixels, (gsize)picture_bytes (self));
+      self->is_kept[d->file] = TRUE;
+      g_mutex_unlock (&self->lock);
+    }
+  g_mutex_lock (&d->batch->lock);
+  if (--d->batch->n_left == 0)
+    g_cond_signal (&d->batch->done);
+  g_mutex_unlock (&d->batch->lock);
+}
+
+/* Decodes what the batch still needs, in as many threads as there are processors. */
+static void
+decode_batch (Folder *self, Decoding *list, guint n)
+{
+  Batch batch = { .n_left = 0 };
+
+  g_mutex_init (&batch.lock);
+  g_cond_init (&batch.done);
+  g_mutex_lock (&self->lock);
+  for (guint i = 0; i < n; i++)
+    if (self->pixels == NULL || !self->is_kept[list[i].file])
+      {
+        list[i].batch = &batch;
+        list[i].pixels = g_malloc ((gsize)picture_bytes (self));
+        batch.n_left++;
+      }
+  g_mutex_unlock (&self->lock);
+  for (guint i = 0; i < n; i++)
+    if (list[i].batch != NULL)
+      g_thread_pool_push (self->pool, &list[i], NULL);
+  g_mutex_lock (&batch.lock);
+  while (batch.n_left > 0)
+    g_cond_wait (&batch.done, &batch.lock);
+  g_mutex_unlock (&batch.lock);
+  g_mutex_clear (&batch.lock);
+  g_cond_clear (&batch.done);
+}
+
+static gboolean
+keep_pictures (Folder *self, GError **error)
+{
+  self->pixels = g_try_malloc ((gsize)self->files->len * (gsize)picture_bytes (self));
+  self->is_kept = g_new0 (guint8, self->files->len);
+  if (self->pixels != NULL)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+               "%u pictures do not fit into memory; say keep=\"files\" and they are read one by one.",
+               self->files->len);
+  return FALSE;
+}
+
+/* ---- the data set ----------------------------------------------------------- */
+
+static gboolean
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
+{
+  const gint64 size = loom_option_int (klass, options, "size");
+  const gint64 dims[] = { g_str_equal (loom_option_string (klass, options, "color"), "rgb") ? 3 : 1, size, size };
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_auto (GStrv) names = NULL;
+
+  loom_info_add_port (info, "x", LOOM_F32, 3, dims);
+  loom_info_add_port (info, "y", LOOM_I64, 0, NULL);
+  names = list_classes (path, error);
+  if (names == NULL)
+    return FALSE;
+  info->n_classes = (gint64)g_strv_length (names);
+  return TRUE;
+}
+
+static gboolean
+load (Folder *self, const LoomDatasetOptions *options, GError **error)
+{
+  const LoomDatasetClass *klass = self->base.klass;
+  const char *keep = loom_option_string (klass, options, "keep");
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_autofree char *test_path = loom_option_path (klass, options, "test_path");
+  gint64 *n = self->base.info.n;
+  guint n_dealt;
+
+  self->base.class_names = list_classes (path, error);
+  if (self->base.class_names == NULL || !add_classes (self, path, self->base.class_names, path, error))
+    return FALSE;
+  n_dealt = self->files->len;
+  if (test_path != NULL && !add_classes (self, test_path, self->base.class_names, path, error))
+    return FALSE;
+  loom_deal_rows (n_dealt, (guint64)loom_option_int (klass, options, "seed"),
+                  loom_option_float (klass, options, "val_fraction"),
+                  test_path != NULL ? 0 : loom_option_float (klass, options, "test_fraction"), self->rows, n);
+  if (test_path != NULL)
+    {
+      n[LOOM_SPLIT_TEST] = self->files->len - n_dealt;
+      g_free (self->rows[LOOM_SPLIT_TEST]);
+      self->rows[LOOM_SPLIT_TEST] = g_new (guint32, n[LOOM_SPLIT_TEST]);
+      for (gint64 i = 0; i < n[LOOM_SPLIT_TEST]; i++)
+        self->rows[LOOM_SPLIT_TEST][i] = n_dealt + (guint32)i;
+    }
+  if (g_str_equal (keep, "files") || (g_str_equal (keep, "auto") && self->files->len * picture_bytes (self) > MEMORY))
+    return TRUE;
+  return keep_pictures (self, error);
+}
+
+static LoomDataset *
+open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  g_autoptr (LoomDataset) base = NULL;
+  Folder *self = g_new0 (Folder, 1);
+
+  base = &self->base;
+  base->klass = klass;
+  g_mutex_init (&self->lock);
+  self->pool = g_thread_pool_new (decode_cb, NULL, (int)g_get_num_processors (), FALSE, NULL);
+  self->files = g_ptr_array_new_with_free_func (g_free);
+  self->classes = g_array_new (FALSE, FALSE, sizeof (guint32));
+  self->size = loom_option_int (klass, options, "size");
+  self->channels = g_str_equal (loom_option_string (klass, options, "color"), "rgb") ? 3 : 1;
+  while (!g_str_equal (loom_picture_fits[self->fit], loom_option_string (klass, options, "fit")))
+    self->fit++;
+  if (!describe (klass, options, &base->info, error) || !load (self, options, error))
+    return NULL;
+  return g_steal_pointer (&base);
+}
+
+/* The first file of a batch that could not be read, in the order of its samples, says why. */
+static gboolean
+read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
+               GError **error)
+{
+  Folder *self = (Folder *)base;
+  const gint64 count = picture_bytes (self);
+  g_autofree Decoding *list = g_new0 (Decoding, n);
+  gboolean good = TRUE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      list[i].folder = self;
+      list[i].file = self->rows[split][indices[i]];
+    }
+  decode_batch (self, list, n);
+  for (guint i = 0; i < n; i++)
+    {
+      const guint8 *from = list[i].pixels != NULL ? list[i].pixels : self->pixels + list[i].file * count;
+      float *to = (float *)out[0]->data + i * count;
+
+      if (list[i].error != NULL && good)
+        {
+          g_propagate_error (error, g_steal_pointer (&list[i].error));
+          good = FALSE;
+        }
+      for (gint64 k = 0; k < count && good; k++)
+        to[k] = (float)from[k] / 255.0f;
+      ((gint64 *)out[1]->data)[i] = g_array_index (self->classes, guint32, list[i].file);
+      g_clear_error (&list[i].error);
+      g_free (list[i].pixels);
+    }
+  return good;
+}
+
+static void
+free_folder (LoomDataset *base)
+{
+  Folder *self = (Folder *)base;
+
+  g_thread_pool_free (self->pool, FALSE, TRUE);
+  g_mutex_clear (&self->lock);
+  g_ptr_array_unref (self->files);
+  g_array_unref (self->classes);
+  for (int s = 0; s < LOOM_N_SPLITS; s++)
+    g_free (self->rows[s]);
+  g_free (self->pixels);
+  g_free (self->is_kept);
+  g_free (self);
+}
+
+const LoomDatasetClass loom_dataset_image_folder = {
+  .name = "image-folder",
+  .title = "Folders of pictures",
+  .doc = "Pictures from files, a folder for each class.",
+  .params = params,
+  .describe = describe,
+  .open = open_dataset,
+  .read = read_pictures,
+  .free = free_folder,
+};

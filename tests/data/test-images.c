@@ -1,0 +1,324 @@
+/* Pictures from CIFAR's binary files and from folders; good ones and bad ones. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-dataset.h"
+
+static char *folder;
+
+static void
+write_file (const char *name, gconstpointer data, gsize length)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL), *parent = g_path_get_dirname (path);
+
+  g_assert_cmpint (g_mkdir_with_parents (parent, 0755), ==, 0);
+  g_assert_true (g_file_set_contents (path, data, (gssize)length, NULL));
+}
+
+static void
+remove_all (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *inner = g_build_filename (path, name, NULL);
+
+      remove_all (inner);
+    }
+  g_remove (path);
+}
+
+static LoomDatasetOptions
+options (const char *const *strv)
+{
+  return (LoomDatasetOptions){ .get = loom_dataset_options_from_strv, .data = strv, .folder = folder };
+}
+
+static LoomDataset *
+open_source (const char *source, const char *const *strv)
+{
+  const LoomDatasetOptions o = options (strv);
+  g_autoptr (GError) error = NULL;
+  LoomDataset *dataset = loom_dataset_open (source, &o, &error);
+
+  g_assert_no_error (error);
+  return dataset;
+}
+
+/* "@" in the message is the folder. */
+static void
+assert_refused (const char *source, const char *const *strv, const char *message)
+{
+  const LoomDatasetOptions o = options (strv);
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) parts = g_strsplit (message, "@", -1);
+  g_autofree char *expected = g_strjoinv (folder, parts);
+  g_autoptr (LoomDataset) dataset = loom_dataset_open (source, &o, &error);
+
+  g_assert_null (dataset);
+  g_assert_nonnull (error);
+  g_assert_cmpstr (error->message, ==, expected);
+}
+
+static GPtrArray *
+read_split (const LoomDataset *dataset, LoomSplit split)
+{
+  const gint64 n = loom_dataset_count (dataset, split);
+  g_autofree gint64 *index = g_new (gint64, n);
+  g_autoptr (GError) error = NULL;
+  GPtrArray *read;
+
+  for (gint64 i = 0; i < n; i++)
+    index[i] = i;
+  read = loom_dataset_read_new (dataset, split, index, (guint)n, &error);
+  g_assert_no_error (error);
+  return read;
+}
+
+/* ---- CIFAR ----------------------------------------------------------------- */
+
+#define PIXELS 3072
+
+/* n records whose labels are first, first + 1, …, behind as many bytes as the set has before its own; pixels count up.
+ */
+static void
+write_records (const char *name, int n, int n_labels, int first)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+
+  for (int i = 0; i < n; i++)
+    {
+      guint8 record[2 + PIXELS] = { (guint8)(first + i), (guint8)(first + i) };
+
+      if (n_labels == 2)
+        record[0] = (guint8)((first + i) / 5);
+      for (int k = 0; k < PIXELS; k++)
+        record[n_labels + k] = (guint8)(first + i + k * 7);
+      g_byte_array_append (bytes, record, (guint)n_labels + PIXELS);
+    }
+  write_file (name, bytes->data, bytes->len);
+}
+
+static void
+test_cifar (void)
+{
+  static const char *const strv[] = { "path", ".", "val_fraction", "0.2", NULL };
+  static const char *const hundred[] = { "path", "cifar-100-binary", "classes", "100", NULL };
+  static const char *const coarse[] = { "path", "cifar-100-binary", "classes", "100-coarse", NULL };
+  g_autoptr (LoomDataset) ten = NULL, fine = NULL, groups = NULL;
+  g_autoptr (GPtrArray) train = NULL, test = NULL, of_fine = NULL, of_groups = NULL;
+  gboolean seen[10] = { FALSE };
+
+  for (int i = 1; i <= 5; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("cifar-10-batches-bin/data_batch_%d.bin", i);
+
+      write_records (name, 2, 1, 2 * (i - 1));
+    }
+  write_records ("cifar-10-batches-bin/test_batch.bin", 3, 1, 7);
+  write_file ("cifar-10-batches-bin/batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n", 21);
+  ten = open_source ("cifar", strv);
+  g_assert_cmpint (loom_dataset_count (ten, LOOM_SPLIT_TRAIN), ==, 8);
+  g_assert_cmpint (loom_dataset_count (ten, LOOM_SPLIT_VAL), ==, 2);
+  g_assert_cmpstr (loom_dataset_class_names (ten)[9], ==, "j");
+  train = read_split (ten, LOOM_SPLIT_TRAIN);
+  test = read_split (ten, LOOM_SPLIT_TEST);
+  for (int i = 0; i < 8; i++)
+    {
+      const gint64 label = ((const gint64 *)((LoomTensor *)train->pdata[1])->data)[i];
+
+      g_assert_false (seen[label]);
+      seen[label] = TRUE;
+      for (int k = 0; k < PIXELS; k += 101)
+        g_assert_cmpfloat (loom_tensor_get (train->pdata[0], i * PIXELS + k), ==,
+                           (double)((float)(guint8)(label + k * 7) / 255.0f));
+    }
+  g_assert_cmpfloat (loom_tensor_get (test->pdata[1], 2), ==, 9);
+
+  write_records ("cifar-100-binary/train.bin", 4, 2, 96);
+  write_records ("cifar-100-binary/test.bin", 1, 2, 11);
+  fine = open_source ("cifar", hundred);
+  groups = open_source ("cifar", coarse);
+  of_fine = read_split (fine, LOOM_SPLIT_TRAIN);
+  of_groups = read_split (groups, LOOM_SPLIT_TEST);
+  g_assert_cmpint (loom_dataset_info (fine)->n_classes, ==, 100);
+  g_assert_null (loom_dataset_class_names (fine));
+  g_assert_cmpfloat (loom_tensor_get (of_fine->pdata[1], 3), ==, 99);
+  g_assert_cmpfloat (loom_tensor_get (of_fine->pdata[0], 0), ==, (double)(96 / 255.0f));
+  g_assert_cmpfloat (loom_tensor_get (of_groups->pdata[1], 0), ==, 2);
+}
+
+static void
+test_cifar_bad (void)
+{
+  static const char *const strv[] = { "path", "ten", NULL };
+  static const char *const none[] = { "path", "nowhere", NULL };
+  const LoomDatasetOptions o = options (none);
+  LoomDatasetInfo info;
+
+  g_assert_false (loom_dataset_describe ("cifar", &o, &info, NULL));
+  g_assert_cmpuint (info.n_ports, ==, 2);
+  assert_refused (
+      "cifar", none,
+      "CIFAR-10 was not found: there is no data_batch_1.bin in “@/nowhere”, nor in cifar-10-batches-bin there.");
+  g_unsetenv ("GRADLOOM_DATA");
+  assert_refused (
+      "cifar", NULL,
+      "CIFAR-10 was not found: unpack its binary version and say path=\"FOLDER\", where data_batch_1.bin lies.");
+  write_records ("ten/data_batch_1.bin", 2, 1, 0);
+  assert_refused ("cifar", strv, "There is no file “@/ten/data_batch_2.bin”; a part of the data set is missing.");
+  write_file ("ten/data_batch_1.bin", "too short", 9);
+  assert_refused (
+      "cifar", strv,
+      "“@/ten/data_batch_1.bin” has 9 bytes, which is no whole number of records of 3073 bytes: it is no file "
+      "of CIFAR-10, or is cut off.");
+  write_records ("ten/data_batch_1.bin", 2, 1, 9);
+  assert_refused (
+      "cifar", strv,
+      "“@/ten/data_batch_1.bin” has a picture of class 10, but CIFAR-10 has 10 classes: it is no file of it.");
+}
+
+/* ---- folders of pictures --------------------------------------------------- */
+
+/* A BMP file, whose lines go from the bottom up, blue first, filled up to four bytes. rgb has three bytes a pixel. */
+static void
+write_bmp (const char *name, int width, int height, const guint8 *rgb)
+{
+  const int line = (3 * width + 3) / 4 * 4, length = 54 + line * height;
+  g_autofree guint8 *bytes = g_malloc0 ((gsize)length);
+
+  memcpy (bytes, "BM", 2);
+  for (int i = 0; i < 4; i++)
+    bytes[2 + i] = (guint8)(length >> 8 * i);
+  bytes[10] = 54;
+  bytes[14] = 40;
+  bytes[18] = (guint8)width;
+  bytes[22] = (guint8)height;
+  bytes[26] = 1;
+  bytes[28] = 24;
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      for (int c = 0; c < 3; c++)
+        bytes[54 + line * (height - 1 - y) + 3 * x + 2 - c] = rgb[3 * (y * width + x) + c];
+  write_file (name, bytes, (gsize)length);
+}
+
+/* All pixels of one colour. */
+static void
+write_flat (const char *name, int width, int height, guint8 red, guint8 green, guint8 blue)
+{
+  guint8 rgb[3 * 64];
+
+  for (int i = 0; i < width * height; i++)
+    {
+      rgb[3 * i] = red;
+      rgb[3 * i + 1] = green;
+      rgb[3 * i + 2] = blue;
+    }
+  write_bmp (name, width, height, rgb);
+}
+
+static void
+test_folder (void)
+{
+  static const char *const strv[] = { "path", "train", "test_path", "test", "size", "2", NULL };
+  static const char *const files[] = { "path", "train", "test_path", "test", "size", "2", "keep", "files", NULL };
+  static const char *const grey[] = { "path", "train", "size", "2", "color", "grey", "test_fraction", "0.5", NULL };
+  static const guint8 rgb[] = { 255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30 };
+  g_autoptr (LoomDataset) kept = NULL, read = NULL, bright = NULL;
+  g_autoptr (GPtrArray) a = NULL, b = NULL, test = NULL, of_grey = NULL;
+  const LoomDatasetOptions o = options (strv);
+  LoomDatasetInfo info;
+
+  write_bmp ("train/apple/2.bmp", 2, 2, rgb);
+  write_flat ("train/apple/1.bmp", 2, 2, 51, 102, 153);
+  write_file ("train/apple/notes.txt", "no picture", 10);
+  write_flat ("train/pear/x.BMP", 4, 2, 200, 200, 200);
+  write_flat ("train/pear/y.bmp", 2, 6, 100, 0, 50);
+  write_flat ("test/pear/z.bmp", 2, 2, 1, 2, 3);
+  g_assert_true (loom_dataset_describe ("image-folder", &o, &info, NULL));
+  g_assert_cmpint (info.n_classes, ==, 2);
+  kept = open_source ("image-folder", strv);
+  read = open_source ("image-folder", files);
+  a = read_split (kept, LOOM_SPLIT_TRAIN);
+  b = read_split (read, LOOM_SPLIT_TRAIN);
+  g_autoptr (GPtrArray) again = read_split (kept, LOOM_SPLIT_TRAIN);
+  g_assert_true (loom_tensor_equal_bits (a->pdata[0], again->pdata[0]));
+  g_assert_true (loom_tensor_equal_bits (a->pdata[0], b->pdata[0]));
+  g_assert_true (loom_tensor_equal_bits (a->pdata[1], b->pdata[1]));
+  g_assert_cmpstr (loom_dataset_class_names (kept)[1], ==, "pear");
+  g_assert_cmpint (loom_dataset_count (kept, LOOM_SPLIT_TRAIN), ==, 4);
+  /* In the order of names: apple/1, apple/2, pear/x, pear/y; x is (C, H, W). */
+  for (int i = 0; i < 4; i++)
+    g_assert_cmpfloat (loom_tensor_get (a->pdata[1], i), ==, i / 2);
+  for (int c = 0; c < 3; c++)
+    for (int k = 0; k < 4; k++)
+      {
+        g_assert_cmpfloat (loom_tensor_get (a->pdata[0], c * 4 + k), ==, (double)(51.0f * (float)(c + 1) / 255.0f));
+        g_assert_cmpfloat (loom_tensor_get (a->pdata[0], 12 + c * 4 + k), ==, (double)((float)rgb[3 * k + c] / 255.0f));
+        g_assert_cmpfloat (loom_tensor_get (a->pdata[0], 24 + c * 4 + k), ==, (double)(200 / 255.0f));
+      }
+  test = read_split (kept, LOOM_SPLIT_TEST);
+  g_assert_cmpfloat (loom_tensor_get (test->pdata[1], 0), ==, 1);
+  g_assert_cmpfloat (loom_tensor_get (test->pdata[0], 8), ==, (double)(3 / 255.0f));
+  bright = open_source ("image-folder", grey);
+  g_assert_cmpint (loom_dataset_count (bright, LOOM_SPLIT_TRAIN), ==, 2);
+  g_assert_cmpint (loom_dataset_count (bright, LOOM_SPLIT_TEST), ==, 2);
+  of_grey = read_split (bright, LOOM_SPLIT_TRAIN);
+  g_assert_cmpint (((LoomTensor *)of_grey->pdata[0])->dim[1], ==, 1);
+}
+
+static void
+test_folder_bad (void)
+{
+  static const char *const none[] = { "path", "absent", NULL };
+  static const char *const flat[] = { "path", "bad/cat", NULL };
+  static const char *const empty[] = { "path", "bad", NULL };
+  static const char *const other[] = { "path", "good", "test_path", "bad", NULL };
+  static const char *const files[] = { "path", "broken", "keep", "files", NULL };
+  static const char *const memory[] = { "path", "broken", "keep", "memory", NULL };
+  const gint64 first[] = { 0, 1 };
+
+  write_file ("bad/cat/readme", "", 0);
+  write_flat ("good/dog/1.bmp", 2, 2, 0, 0, 0);
+  write_file ("broken/dog/1.png", "none", 4);
+  write_file ("broken/dog/2.png", "neither", 7);
+  assert_refused ("image-folder", none,
+                  "There is no folder “@/absent”; it should hold a folder of pictures for each class.");
+  assert_refused ("image-folder", flat,
+                  "“@/bad/cat” holds no folder; there should be one for each class, with its pictures in it.");
+  assert_refused ("image-folder", empty, "“@/bad/cat” holds no picture (.png and others).");
+  assert_refused ("image-folder", other, "“@/bad” has a class “cat”, which “@/good” does not have.");
+  /* Opening looks at no picture; what is wrong is said when it is that one's turn. */
+  for (int i = 0; i < 2; i++)
+    {
+      g_autoptr (LoomDataset) dataset = open_source ("image-folder", i == 0 ? files : memory);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, first, 2, &error);
+      g_autofree char *expected = g_strdup_printf ("“%s/broken/dog/1.png” is no picture that can be read", folder);
+
+      g_assert_null (read);
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+      g_assert_true (g_str_has_prefix (error->message, expected));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  folder = g_dir_make_tmp ("loom-images-XXXXXX", NULL);
+  g_test_add_func ("/images/cifar", test_cifar);
+  g_test_add_func ("/images/cifar-bad", test_cifar_bad);
+  g_test_add_func ("/images/folder", test_folder);
+  g_test_add_func ("/images/folder-bad", test_folder_bad);
+  status = g_test_run ();
+  remove_all (folder);
+  g_free (folder);
+  return status;
+}
