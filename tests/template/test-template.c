@@ -30,6 +30,7 @@ static const struct
   { "npy", { "x", "symbols.npy", "y", "classes.npy" } },
   { "npy", { "x", "column.npy", "y", "column.npy" } },
   { "text", { "path", "text.txt", "context", "16" } },
+  { "pairs", { "path", "pairs.tsv" } },
   { "spirals", { "target_type", "float" } },
 };
 
@@ -96,6 +97,7 @@ make_files (void)
   for (guint i = 0; i < 200; i++)
     g_string_append (text, "to be or not to be. ");
   write_file ("text.txt", text->str, (gssize)text->len);
+  write_file ("pairs.tsv", "one\teins\ntwo three\tzwei drei\nfour\tvier\nfive\tfünf\n", -1);
   write_pictures ();
   write_npy ("rows.npy", LOOM_F32, 2, (gint64[]){ 20, 5 });
   write_npy ("cubes.npy", LOOM_F32, 4, (gint64[]){ 20, 2, 8, 9 });
