@@ -100,6 +100,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  avg_pool2d_grad    g → dx                    LoomPool2dAttrs
  *  softmax            x → y                     LoomSoftmaxAttrs
  *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
+ *  attention          q, k, v, [mask] → y, lse  LoomAttentionAttrs
+ *  attention_grad     g, q, k, v, lse, delta, [mask] → dq, dk, dv
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
  *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs
@@ -244,6 +246,18 @@ typedef struct
   int axis;
   bool log; /* log_softmax */
 } LoomSoftmaxAttrs;
+
+/* Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) without a matrix of all scores in memory (Dao et
+ * al. 2022): q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] → y [N,H,T,D] and lse [N,H,T], log Σ exp of each query's scores. y =
+ * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
+ * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
+ * that keeps no key gives 0, and its lse is -∞.
+ * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. */
+typedef struct
+{
+  double scale;
+  bool causal, has_mask;
+} LoomAttentionAttrs;
 
 /* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…].
  * Where the target is ignore_index the loss is 0 and so is the gradient. Any

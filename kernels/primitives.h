@@ -17,6 +17,8 @@
   X (avg_pool2d_grad)                                                                                                  \
   X (softmax)                                                                                                          \
   X (softmax_grad)                                                                                                     \
+  X (attention)                                                                                                        \
+  X (attention_grad)                                                                                                   \
   X (cross_entropy)                                                                                                    \
   X (cross_entropy_grad)                                                                                               \
   X (batch_norm)                                                                                                       \

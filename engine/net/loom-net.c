@@ -440,6 +440,25 @@ follow_place (const LoomNet *net, const NetPlace *place, const char *port, LoomN
   return loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -1, port, source);
 }
 
+/* A weight whose name has a dot of its own (“heads.out_proj.weight”): FALSE where there is none. */
+static gboolean
+find_dotted (const LoomNet *net, const char *port, LoomNetSource *source)
+{
+  g_autofree char *path = g_strdup (port);
+  char *name = strrchr (path, '.'), *dot;
+  const NetPlace *place;
+
+  *name = 0;
+  dot = strrchr (path, '.');
+  *name = '.';
+  if (dot == NULL)
+    return FALSE;
+  *dot = 0;
+  place = g_hash_table_lookup (net->places, path);
+  return place != NULL && follow_place (net, place, dot + 1, source) && is_there (net, source)
+         && loom_net_pass_by ((LoomNet *)net, source);
+}
+
 int
 loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error)
 {
@@ -460,6 +479,12 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
       *dot = 0;
       rest = dot + 1;
       place = g_hash_table_lookup (net->places, path);
+      if (place == NULL && find_dotted (net, port, &source))
+        {
+          if (output != NULL)
+            *output = source.output;
+          return (int)source.node;
+        }
     }
   names = g_ptr_array_new ();
   if (place == NULL)

@@ -24,6 +24,8 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "avg_pool2d_grad", .make = cuda_avg_pool2d_grad_new },
   { .name = "softmax", .make = cuda_softmax_new },
   { .name = "softmax_grad", .make = cuda_softmax_grad_new },
+  { .name = "attention", .make = cuda_attention_new },
+  { .name = "attention_grad", .make = cuda_attention_grad_new },
   { .name = "cross_entropy", .make = cuda_cross_entropy_new },
   { .name = "cross_entropy_grad", .make = cuda_cross_entropy_grad_new },
   { .name = "batch_norm", .make = cuda_batch_norm_new },

@@ -43,6 +43,7 @@ typedef union
   LoomConv2dAttrs conv;
   LoomPool2dAttrs pool;
   LoomSoftmaxAttrs softmax;
+  LoomAttentionAttrs attention;
   LoomCrossEntropyAttrs entropy;
   LoomNormAttrs norm;
   LoomGatherAttrs gather;
@@ -115,6 +116,7 @@ void sample_out (Sample *s, LoomTensorDesc d);
 void samples_elementwise (GPtrArray *all);
 void samples_products (GPtrArray *all);
 void samples_norms (GPtrArray *all);
+void samples_attention (GPtrArray *all);
 void samples_move (GPtrArray *all);
 void samples_optim (GPtrArray *all);
 void samples_index (GPtrArray *all);

@@ -6,7 +6,8 @@
 
 /* One line a file. */
 static void (*const families[]) (GPtrArray *all) = {
-  samples_elementwise, samples_products, samples_norms, samples_move, samples_optim, samples_index, samples_linalg,
+  samples_elementwise, samples_products, samples_norms, samples_attention,
+  samples_move,        samples_optim,    samples_index, samples_linalg,
 };
 
 Sample *

@@ -36,6 +36,7 @@ static Refusal sized[] = {
   { "* shape=B*", "no input of the model tells" },
   { "chunk *", "" },
   { "unflatten *", "does not hold for every size" },
+  { "positional_encoding kind=learned*", "does not hold for every size" },
 };
 
 static guint n_models, n_dynamic;

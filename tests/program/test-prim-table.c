@@ -43,6 +43,7 @@ test_equality (void)
   static const char *const norms[]
       = { "batch_norm", "batch_norm_grad", "batch_norm_apply", "layer_norm", "layer_norm_grad" };
   static const char *const pairs[] = { "softmax", "softmax_grad" };
+  static const char *const attentions[] = { "attention", "attention_grad" };
 
   DIFFERS ("scan", LoomScanAttrs, length, 2);
   DIFFERS ("scan", LoomScanAttrs, n_carried, 1);
@@ -85,6 +86,12 @@ test_equality (void)
     {
       DIFFERS (pairs[i], LoomSoftmaxAttrs, axis, 1);
       DIFFERS (pairs[i], LoomSoftmaxAttrs, log, TRUE);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (attentions); i++)
+    {
+      DIFFERS (attentions[i], LoomAttentionAttrs, scale, 2);
+      DIFFERS (attentions[i], LoomAttentionAttrs, causal, TRUE);
+      DIFFERS (attentions[i], LoomAttentionAttrs, has_mask, TRUE);
     }
   DIFFERS ("cross_entropy", LoomCrossEntropyAttrs, ignore_index, 1);
   DIFFERS ("cross_entropy_grad", LoomCrossEntropyAttrs, ignore_index, 1);

@@ -190,6 +190,64 @@ BUILD (log_softmax_grad)
   return 1;
 }
 
+/* q [2,4,3,2], k [2,2,4,2], v [2,2,4,3]: two heads share keys. */
+static guint
+attention_of (LoomProgram *p, const LoomValue *x, LoomValue *y, gboolean causal)
+{
+  LoomAttentionAttrs attrs = { .scale = 0.7, .causal = causal };
+  LoomValue in[4] = { x[0], x[1], x[2] };
+
+  loom_emit (p, loom_prim ("attention"), &attrs, 4, in, y);
+  return 2;
+}
+
+BUILD (attention)
+{
+  return attention_of (p, x, y, FALSE);
+}
+
+BUILD (attention_causal)
+{
+  return attention_of (p, x, y, TRUE);
+}
+
+BUILD (attention_bias)
+{
+  LoomAttentionAttrs attrs = { .scale = 0.7, .has_mask = true };
+
+  EMIT ("attention", &attrs, 4);
+  return 2;
+}
+
+/* The mask comes from a table of 0 and 1; the first query keeps no key. */
+BUILD (attention_mask)
+{
+  LoomAttentionAttrs attrs = { .scale = 0.7, .has_mask = true };
+  LoomIotaTo row = { .kernel = { .axis = 2, .step = 1 }, .dtype = LOOM_I64, .to = { 4, { 1, 1, 3, 1 } } };
+  LoomIotaTo column = { .kernel = { .axis = 3, .step = 1 }, .dtype = LOOM_I64, .to = { 4, { 1, 1, 1, 4 } } };
+  LoomValue mask = loom_binary (p, LOOM_SCALAR_GT, loom_emit (p, loom_prim ("iota"), &row, 0, NULL, NULL),
+                                loom_emit (p, loom_prim ("iota"), &column, 0, NULL, NULL));
+  LoomValue in[4] = { x[0], x[1], x[2], mask };
+  LoomValue out[2];
+
+  loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
+  y[0] = out[0];
+  return 1;
+}
+
+/* The fourth is the gradient of y; delta follows from it. */
+BUILD (attention_grad)
+{
+  LoomAttentionAttrs attrs = { .scale = 0.7, .causal = true };
+  LoomValue in[4] = { x[0], x[1], x[2] }, out[2], grad[7] = { x[3], x[0], x[1], x[2] };
+
+  loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
+  grad[4] = out[1];
+  grad[5] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, x[3], out[0]), 1u << 3, FALSE);
+  loom_emit (p, loom_prim ("attention_grad"), &attrs, 7, grad, y);
+  return 3;
+}
+
 BUILD (cross_entropy)
 {
   LoomCrossEntropyAttrs attrs = { 1 };
@@ -365,6 +423,19 @@ static const Case cases[] = {
   { "log_softmax", NULL, 1, { F (2, 4, 2) }, log_softmax },
   { "softmax_grad", NULL, 2, { F (2, 2, 4), F (2, 2, 4) }, softmax_grad },
   { "log_softmax_grad", NULL, 2, { F (2, 2, 4), F (2, 2, 4) }, log_softmax_grad },
+  { "attention", NULL, 3, { F (4, 2, 4, 3, 2), F (4, 2, 2, 4, 2), F (4, 2, 2, 4, 3) }, attention },
+  { "attention causal", NULL, 3, { F (4, 2, 4, 3, 2), F (4, 2, 2, 4, 2), F (4, 2, 2, 4, 3) }, attention_causal },
+  { "attention bias",
+    NULL,
+    4,
+    { F (4, 2, 2, 3, 2), F (4, 2, 2, 4, 2), F (4, 2, 2, 4, 3), F (4, 1, 2, 3, 4) },
+    attention_bias },
+  { "attention mask", NULL, 3, { F (4, 2, 2, 3, 2), F (4, 2, 1, 4, 2), F (4, 2, 1, 4, 3) }, attention_mask },
+  { "attention_grad",
+    NULL,
+    4,
+    { F (4, 1, 2, 3, 2), F (4, 1, 1, 4, 2), F (4, 1, 1, 4, 3), F (4, 1, 2, 3, 3) },
+    attention_grad },
   { "cross_entropy", "class:3", 2, { F (3, 4, 3, 2), N (2, 4, 2) }, cross_entropy },
   { "cross_entropy_grad", "class:3", 4, { F (2, 4, 3), N (1, 4), F (1, 4), F (1, 4) }, cross_entropy_grad },
   { "batch_norm", NULL, 3, { F (4, 3, 2, 2, 2), F (1, 2), F (1, 2) }, batch_norm },

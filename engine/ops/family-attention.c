@@ -1,0 +1,122 @@
+/* Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
+#include "engine/ops/family-attention.h"
+
+#include <math.h>
+
+/* Heads up to this size go through the primitive, which keeps no scores; every back end has it for them. */
+#define MOST_FEATURES 256
+
+/* The operands' sizes, and v in the shape of scores: [N, K, H/K, T, S]. */
+typedef struct
+{
+  LoomProgram *p;
+  LoomDType dtype;
+  gint64 n, heads, groups, share, queries, keys, width, depth;
+} Sizes;
+
+static Sizes
+sizes_of (LoomLower *ctx, const LoomAttention *a)
+{
+  LoomTensorDesc q = loom_op_desc (ctx, a->q), k = loom_op_desc (ctx, a->k), v = loom_op_desc (ctx, a->v);
+
+  return (Sizes){ .p = loom_lower_program (ctx),
+                  .dtype = q.dtype,
+                  .n = q.dim[0],
+                  .heads = q.dim[1],
+                  .groups = k.dim[1],
+                  .share = k.dim[1] > 0 ? q.dim[1] / k.dim[1] : 1,
+                  .queries = q.dim[2],
+                  .keys = k.dim[2],
+                  .width = q.dim[3],
+                  .depth = v.dim[3] };
+}
+
+/* [N or 1, H or 1, T or 1, …] beside [N, K, H/K, T, S]. */
+static LoomValue
+beside_scores (LoomLower *ctx, const Sizes *s, LoomValue v)
+{
+  LoomTensorDesc d = loom_op_desc (ctx, v);
+  gboolean each = d.dim[1] == s->heads;
+
+  return loom_reshape (s->p, v, 5,
+                       (gint64[]){ d.dim[0], each ? s->groups : 1, each ? s->share : 1, d.dim[2], d.dim[3] });
+}
+
+static LoomValue
+kept (Sizes *s, LoomValue where, LoomValue v, double otherwise)
+{
+  return loom_ternary (s->p, LOOM_SCALAR_SELECT, where, v, loom_const (s->p, s->dtype, otherwise));
+}
+
+/* The shares [N, K, H/K, T, S] that the values are weighted with. A query that keeps no key has scores of 0 instead, so
+ * that no NaN comes back to it, and then shares of 0. */
+static LoomValue
+shares_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
+{
+  LoomProgram *p = s->p;
+  LoomSoftmaxAttrs last = { .axis = 4 };
+  LoomValue q = loom_reshape (p, a->q, 5, (gint64[]){ s->n, s->groups, s->share, s->queries, s->width });
+  LoomValue k = loom_reshape (p, a->k, 5, (gint64[]){ s->n, s->groups, 1, s->keys, s->width });
+  LoomValue v
+      = loom_binary (p, LOOM_SCALAR_MUL, loom_matmul (p, q, k, FALSE, TRUE), loom_const (p, s->dtype, a->scale));
+  LoomValue some = 0;
+
+  if (a->mask != 0)
+    {
+      LoomValue mask = beside_scores (ctx, s, a->mask);
+
+      if (loom_op_desc (ctx, mask).dtype == LOOM_BOOL)
+        v = kept (s, mask, v, -INFINITY);
+      else
+        v = loom_binary (p, LOOM_SCALAR_ADD, v, mask);
+    }
+  if (a->causal)
+    v = kept (s, loom_op_band (p, s->queries, s->keys, 0, LOOM_SCALAR_GE), v, -INFINITY);
+  if (a->mask != 0)
+    {
+      some = loom_binary (p, LOOM_SCALAR_GT, loom_detach (p, loom_reduce (p, LOOM_REDUCE_MAX, v, 1u << 4, TRUE)),
+                          loom_const (p, s->dtype, -INFINITY));
+      v = kept (s, some, v, 0);
+    }
+  v = loom_emit (p, loom_prim ("softmax"), &last, 1, &v, NULL);
+  return some != 0 ? kept (s, some, v, 0) : v;
+}
+
+LoomValue
+loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
+{
+  Sizes s = sizes_of (ctx, a);
+  LoomProgram *p = s.p;
+  gboolean drops = a->dropout > 0 && loom_lower_is_training (ctx);
+  gboolean whole = !drops && s.width <= MOST_FEATURES && s.depth <= MOST_FEATURES;
+  LoomValue shares = weights != NULL || !whole ? shares_of (ctx, a, &s) : 0, y;
+
+  if (drops)
+    {
+      gint64 dims[5] = { s.n, s.groups, s.share, s.queries, s.keys };
+      LoomValue keep = loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, LOOM_RANDOM_UNIFORM, 0, 5, dims),
+                                    loom_const (p, s.dtype, a->dropout));
+
+      shares = loom_binary (p, LOOM_SCALAR_MUL, kept (&s, keep, shares, 0),
+                            loom_const (p, s.dtype, a->dropout < 1 ? 1 / (1 - a->dropout) : 0));
+    }
+  if (weights != NULL)
+    *weights = loom_reshape (p, shares, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys });
+  if (whole)
+    {
+      LoomAttentionAttrs attrs = { .scale = a->scale, .causal = a->causal, .has_mask = a->mask != 0 };
+      LoomValue in[4] = { a->q, a->k, a->v, a->mask }, out[2];
+
+      loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
+      return out[0];
+    }
+  y = loom_matmul (p, shares, loom_reshape (p, a->v, 5, (gint64[]){ s.n, s.groups, 1, s.keys, s.depth }), FALSE, FALSE);
+  return loom_reshape (p, y, 4, (gint64[]){ s.n, s.heads, s.queries, s.depth });
+}
+
+/* A product for the scores and one for the values, and five operations for each share. */
+double
+loom_op_attention_flops (double rows, double keys, double width, double depth)
+{
+  return rows * keys * (2 * width + 2 * depth + 5);
+}

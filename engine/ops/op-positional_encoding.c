@@ -1,0 +1,207 @@
+/* Positional encodings: sinusoidal (Vaswani et al. 2017, section 3.5), learnt, and rotary (Su et al., "RoFormer",
+ * 2021).
+ */
+#include "engine/ops/op-private.h"
+
+#include <math.h>
+
+static const char *const kinds[] = { "sinusoidal", "learned", "rotary", NULL };
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Places with features [ …, T, E ]." },
+  { "weight", "Ties the learnt encodings to another tensor [max_len, E].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "kind",
+    .type = LOOM_PARAM_ENUM,
+    .def = "sinusoidal",
+    .choices = kinds,
+    .doc = "Sines that are added, learnt numbers that are added, or pairs of features that are turned." },
+  { .name = "max_len",
+    .type = LOOM_PARAM_INT,
+    .def = "1024",
+    .minimum = 1,
+    .maximum = 1e7,
+    .unit = "places",
+    .doc = "How many places have learnt encodings." },
+  { .name = "base",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "10000",
+    .minimum = 1,
+    .maximum = 1e9,
+    .doc = "The slowest wave is about 2π·base places long.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static gboolean
+has_kind (const LoomInfer *ctx, const char *kind)
+{
+  return g_strcmp0 (loom_infer_string (ctx, "kind"), kind) == 0;
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 features, longest = loom_infer_int (ctx, "max_len");
+  LoomDim places;
+
+  if (!loom_op_needs_float (ctx, 0, "input", "adds to its input")
+      || !loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "places with features in the last two dimensions",
+                        "Put an unsqueeze before it."))
+    return;
+  places = x->shape.dim[x->shape.rank - 2];
+  if (!loom_op_plain_dim (ctx, x->shape.dim[x->shape.rank - 1], "each place", &features))
+    return;
+  if (has_kind (ctx, "rotary") && features % 2 != 0)
+    {
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "input",
+          "A rotary encoding turns pairs of features, so their number must be even; here are %" G_GINT64_FORMAT ".",
+          features);
+      return;
+    }
+  if (has_kind (ctx, "learned"))
+    {
+      if (!loom_op_needs_weight_type (ctx, 0, "input"))
+        return;
+      if (loom_dim_is_known (places) && places.coef > longest)
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "max_len",
+                            "Here come %" G_GINT64_FORMAT " places, and encodings are learnt of %" G_GINT64_FORMAT
+                            ". Give max_len.",
+                            places.coef, longest);
+          return;
+        }
+      loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
+                                                 .shape = loom_shape (2, (gint64[]){ longest, features }),
+                                                 .init = { LOOM_INIT_NORMAL, 0, 0.02 },
+                                                 .dtype = LOOM_F32 });
+    }
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
+/* The angles place·base^(-2i/E) of each place and pair i of features: [T, pairs]. */
+static LoomValue
+angles (LoomProgram *p, LoomDType dtype, gint64 places, gint64 pairs, gint64 features, double base)
+{
+  LoomValue place = loom_op_count_along (p, dtype, 2, 0, places, 0, 1);
+  LoomValue pair = loom_op_count_along (p, dtype, 2, 1, pairs, 0, -2 * log (base) / (double)features);
+
+  return loom_binary (p, LOOM_SCALAR_MUL, place, loom_unary (p, LOOM_SCALAR_EXP, pair));
+}
+
+/* a and b [ …, n ] as the even and the odd elements of [ …, 2n ]. */
+static LoomValue
+interleaved (LoomProgram *p, LoomValue a, LoomValue b, int rank, const gint64 *dims)
+{
+  gint64 column[LOOM_MAX_RANK], wide[LOOM_MAX_RANK];
+
+  for (int i = 0; i < rank; i++)
+    column[i] = wide[i] = dims[i];
+  column[rank] = 1;
+  wide[rank - 1] = 2 * dims[rank - 1];
+  a = loom_reshape (p, a, rank + 1, column);
+  b = loom_reshape (p, b, rank + 1, column);
+  return loom_reshape (p, loom_concat (p, 2, (LoomValue[]){ a, b }, rank), rank, wide);
+}
+
+/* Each pair of features (2i, 2i + 1) turned by its angle. */
+static LoomValue
+rotated (LoomProgram *p, LoomValue x, LoomValue sine, LoomValue cosine, int rank, const gint64 *dims)
+{
+  gint64 half[LOOM_MAX_RANK];
+  int axis = rank - 1;
+  LoomValue even = loom_op_cut (p, x, axis, 0, dims[axis] / 2, 2), odd = loom_op_cut (p, x, axis, 1, dims[axis] / 2, 2);
+  LoomValue first = loom_binary (p, LOOM_SCALAR_SUB, loom_binary (p, LOOM_SCALAR_MUL, even, cosine),
+                                 loom_binary (p, LOOM_SCALAR_MUL, odd, sine));
+  LoomValue second = loom_binary (p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_MUL, even, sine),
+                                  loom_binary (p, LOOM_SCALAR_MUL, odd, cosine));
+
+  for (int i = 0; i < rank; i++)
+    half[i] = i == axis ? dims[i] / 2 : dims[i];
+  return interleaved (p, first, second, rank, half);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), turn, sine, cosine, added;
+  LoomDType dtype = loom_op_desc (ctx, x).dtype;
+  gint64 dims[LOOM_MAX_RANK], places, features, pairs;
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  places = dims[rank - 2];
+  features = dims[rank - 1];
+  if (has_kind (infer, "learned"))
+    {
+      if (places > loom_infer_int (infer, "max_len"))
+        {
+          loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_SHAPE,
+                                             "Here come %" G_GINT64_FORMAT
+                                             " places, and encodings are learnt of %" G_GINT64_FORMAT ". Give max_len.",
+                                             places, loom_infer_int (infer, "max_len")));
+          return;
+        }
+      added = loom_op_cut (p, loom_lower_weight (ctx, "weight"), 0, 0, places, 1);
+      loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_ADD, x, added));
+      return;
+    }
+  pairs = (features + 1) / 2;
+  turn = angles (p, dtype, places, pairs, features, loom_infer_float (infer, "base"));
+  sine = loom_unary (p, LOOM_SCALAR_SIN, turn);
+  cosine = loom_unary (p, LOOM_SCALAR_COS, turn);
+  if (has_kind (infer, "rotary"))
+    {
+      loom_lower_output (ctx, 0, rotated (p, x, sine, cosine, rank, dims));
+      return;
+    }
+  added = interleaved (p, sine, cosine, 2, (gint64[]){ places, pairs });
+  if (2 * pairs > features)
+    added = loom_op_cut (p, added, 1, 0, features, 1);
+  loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_ADD, x, added));
+}
+
+static char *
+summary (const LoomInfer *ctx)
+{
+  return g_strdup (loom_infer_string (ctx, "kind"));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,T,6" } },
+  { .inputs = { "f32:T,5" } },
+  { .inputs = { "f32:B,T,4" }, .params = "kind=learned max_len=8" },
+  { .inputs = { "f32:B,2,T,6" }, .params = "kind=rotary base=100" },
+  { .inputs = { "f32:0,3,4" }, .params = "kind=rotary" },
+  { NULL },
+};
+
+const LoomOp loom_op_positional_encoding = {
+  .name = "positional_encoding",
+  .title = "Positional encoding",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-positional-encoding-symbolic",
+  .synonyms = "position embedding rope rotary sinusoidal transformer",
+  .doc = "Tells each place of a sequence where it stands.",
+  .details
+  = "Attention treats its keys as a heap: without this it could not tell first from last. Sinusoidal adds waves "
+    "of growing length, learned adds a vector for each place that is trained along, and rotary turns pairs of "
+    "features of queries and keys, so that their products depend on how far apart they stand.",
+  .formula = "y₂ᵢ = x₂ᵢ + sin(t / base^(2i/E)),  y₂ᵢ₊₁ = x₂ᵢ₊₁ + cos(t / base^(2i/E))",
+  .reference = "torchtune.modules.RotaryPositionalEmbeddings, for rotary",
+  .source = "Vaswani et al., “Attention Is All You Need”, NeurIPS 2017, section 3.5; Su et al., “RoFormer: Enhanced "
+            "Transformer with Rotary Position Embedding”, 2021",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+  .summary = summary,
+};

@@ -1,0 +1,230 @@
+/* Scaled dot-product attention, as torch.nn.functional.scaled_dot_product_attention. */
+#include "engine/ops/family-attention.h"
+
+#include <math.h>
+
+enum
+{
+  QUERY,
+  KEY,
+  VALUE,
+  MASK
+};
+
+static const LoomPortSpec inputs[] = {
+  { "query", "What is looked for [ …, T, E ]; the dimension before the last two is that of the heads." },
+  { "key", "By what it is found [ …, S, E ]." },
+  { "value", "What is handed over [ …, S, D ]." },
+  { "attn_mask",
+    "Which keys a query may look at: bool that is true where it may, or numbers that are added to the scores; any "
+    "shape "
+    "that broadcasts to [ …, T, S ].",
+    LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomPortSpec outputs[] = {
+  { "out", "For each query the values, weighted [ …, T, D ]." },
+  { "weights", "How much of each value went into it [ …, T, S ]; computed where something reads it.",
+    LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "is_causal",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Query i may look at keys 0 to i alone: nobody sees what comes later." },
+  { .name = "dropout_p",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "The share of the weights that is dropped while training." },
+  { .name = "scale",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "What the scores are multiplied with; left out, 1/√E.",
+    .advanced = TRUE },
+  { .name = "enable_gqa",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Heads of queries may share those of keys and values, whose number then divides theirs.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+/* The dimensions before the last two of a key or a value are the query's; FALSE after a fault. */
+static gboolean
+check_leading (LoomInfer *ctx, guint i, const char *port)
+{
+  const LoomShape *q = &loom_infer_input (ctx, QUERY)->shape, *x = &loom_infer_input (ctx, i)->shape;
+  gboolean shares = loom_infer_bool (ctx, "enable_gqa");
+  g_autofree char *one = loom_shape_to_string (q), *two = loom_shape_to_string (x);
+  gboolean fits = x->rank == q->rank;
+  LoomDim quotient;
+
+  for (int d = 0; fits && d + 2 < q->rank; d++)
+    fits = shares && d == q->rank - 3 ? loom_dim_div (q->dim[d], x->dim[d], &quotient)
+                                      : loom_dim_compatible (q->dim[d], x->dim[d]);
+  if (!fits)
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
+                      "Attention pairs queries %s with %s %s: the sizes before the last two must be equal%s.", one,
+                      i == KEY ? "keys" : "values", two, shares ? ", but for heads that share keys" : "");
+  return fits;
+}
+
+static gboolean
+check_equal (LoomInfer *ctx, guint i, guint k, int from_end, const char *port, const char *what)
+{
+  const LoomShape *a = &loom_infer_input (ctx, i)->shape, *b = &loom_infer_input (ctx, k)->shape;
+  g_autofree char *one = NULL, *two = NULL;
+
+  if (loom_dim_compatible (a->dim[a->rank - from_end], b->dim[b->rank - from_end]))
+    return TRUE;
+  one = loom_shape_to_string (a);
+  two = loom_shape_to_string (b);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s; here come %s and %s.", what, one, two);
+  return FALSE;
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  static const char *const names[] = { "query", "key", "value" };
+  const LoomType *q = loom_infer_input (ctx, QUERY), *k = loom_infer_input (ctx, KEY);
+  const LoomType *v = loom_infer_input (ctx, VALUE), *mask = loom_infer_input (ctx, MASK);
+  LoomShape weights = q->shape, out = q->shape, both;
+
+  for (guint i = QUERY; i <= VALUE; i++)
+    if (!loom_op_needs_float (ctx, i, names[i], "multiplies its inputs")
+        || !loom_op_rank (ctx, i, names[i], 2, LOOM_SHAPE_MAX_RANK, "places with features in the last two dimensions",
+                          "Put an unsqueeze before it.")
+        || (i > QUERY && !loom_op_same_dtype (ctx, QUERY, i, names[i])))
+      return;
+  if (!check_leading (ctx, KEY, "key") || !check_leading (ctx, VALUE, "value")
+      || !check_equal (ctx, QUERY, KEY, 1, "key", "Queries and keys are multiplied, so both have equally many features")
+      || !check_equal (ctx, KEY, VALUE, 2, "value", "Each key has one value")
+      || (k->shape.rank > 2 && !check_equal (ctx, KEY, VALUE, 3, "value", "Keys and values have equally many heads")))
+    return;
+  weights.dim[weights.rank - 1] = k->shape.dim[k->shape.rank - 2];
+  out.dim[out.rank - 1] = v->shape.dim[v->shape.rank - 1];
+  if (mask != NULL
+      && ((mask->dtype != LOOM_BOOL && mask->dtype != q->dtype) || !loom_shape_broadcast (&mask->shape, &weights, &both)
+          || both.rank != weights.rank || !loom_shape_compatible (&both, &weights)))
+    {
+      g_autofree char *have = loom_shape_to_string (&mask->shape), *want = loom_shape_to_string (&weights);
+
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "attn_mask",
+          "A mask says of every query and key, %s, whether they may meet (bool) or what is added to their "
+          "score (%s); here comes %s %s.",
+          want, loom_dtype_name (q->dtype), loom_dtype_name (mask->dtype), have);
+      return;
+    }
+  loom_infer_output (ctx, 0, q->dtype, &out);
+  loom_infer_output (ctx, 1, q->dtype, &weights);
+}
+
+/* [ …, heads, rows, columns ] as rank 4. */
+static LoomValue
+as_heads (LoomLower *ctx, LoomValue v)
+{
+  LoomTensorDesc d = loom_op_desc (ctx, v);
+  gint64 n = 1;
+
+  for (int i = 0; i + 3 < d.rank; i++)
+    n *= d.dim[i];
+  return loom_reshape (loom_lower_program (ctx), v, 4,
+                       (gint64[]){ n, d.rank > 2 ? d.dim[d.rank - 3] : 1, d.dim[d.rank - 2], d.dim[d.rank - 1] });
+}
+
+/* A mask in the form that LoomAttention wants: repeated along the keys, and along the samples if along some of their
+ * dimensions. */
+static LoomValue
+mask_of (LoomLower *ctx, LoomValue mask, int rank, const gint64 *scores)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomTensorDesc d = loom_op_desc (ctx, mask);
+  gint64 dims[LOOM_MAX_RANK];
+  gboolean each = FALSE;
+
+  for (int i = 0; i < rank; i++)
+    dims[i] = i < rank - d.rank ? 1 : d.dim[i - (rank - d.rank)];
+  mask = loom_reshape (p, mask, rank, dims);
+  for (int i = 0; i + 3 < rank; i++)
+    each = each || dims[i] != 1;
+  for (int i = 0; i + 3 < rank; i++)
+    dims[i] = each ? scores[i] : dims[i];
+  dims[rank - 1] = scores[rank - 1];
+  return as_heads (ctx, loom_expand_to (p, mask, rank, dims));
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  gint64 dims[LOOM_MAX_RANK], scores[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+  LoomAttention a = { .q = as_heads (ctx, loom_lower_input (ctx, QUERY)),
+                      .k = as_heads (ctx, loom_lower_input (ctx, KEY)),
+                      .v = as_heads (ctx, loom_lower_input (ctx, VALUE)),
+                      .causal = loom_infer_bool (infer, "is_causal"),
+                      .dropout = loom_infer_float (infer, "dropout_p") };
+  LoomValue weights, y;
+
+  loom_op_output_dims (ctx, 1, scores);
+  a.scale = loom_infer_is_set (infer, "scale") ? loom_infer_float (infer, "scale")
+                                               : 1 / sqrt ((double)loom_op_desc (ctx, a.q).dim[3]);
+  if (loom_lower_input (ctx, MASK) != 0)
+    a.mask = mask_of (ctx, loom_lower_input (ctx, MASK), rank, scores);
+  y = loom_op_attend (ctx, &a, &weights);
+  loom_lower_output (ctx, 0, loom_reshape (p, y, rank, dims));
+  loom_lower_output (ctx, 1, loom_reshape (p, weights, rank, scores));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  const LoomShape *q = &loom_infer_input (ctx, QUERY)->shape, *v = &loom_infer_input (ctx, VALUE)->shape;
+  double width = (double)q->dim[q->rank - 1].coef;
+
+  return loom_op_attention_flops (loom_op_input_count (ctx, QUERY) / MAX (width, 1), (double)v->dim[v->rank - 2].coef,
+                                  width, (double)v->dim[v->rank - 1].coef);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,2,T,3", "f32:B,2,T,3", "f32:B,2,T,3" }, .params = "is_causal=true" },
+  { .inputs = { "f32:B,T,3", "f32:B,6,3", "f32:B,6,2" } },
+  { .inputs = { "f32:T,3", "f32:6,3", "f32:6,2", "f32:T,6" }, .params = "scale=0.5" },
+  { .inputs = { "f32:B,4,T,2", "f32:B,2,6,2", "f32:B,2,6,3", "f32:B,1,1,6" }, .params = "enable_gqa=true" },
+  { .inputs = { "f32:B,2,T,3", "f32:B,2,T,3", "f32:B,2,T,3" }, .params = "dropout_p=0.25" },
+  { .inputs = { "f32:2,1,2,3,4", "f32:2,1,2,5,4", "f32:2,1,2,5,4", "bool:1,2,3,1" }, .params = "is_causal=true" },
+  { .inputs = { "f32:0,2,3,4", "f32:0,2,3,4", "f32:0,2,3,4" } },
+  { NULL },
+};
+
+const LoomOp loom_op_scaled_dot_product_attention = {
+  .name = "scaled_dot_product_attention",
+  .title = "Attention",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-attention-symbolic",
+  .synonyms = "sdpa self-attention cross-attention flash transformer",
+  .doc = "Each query looks at all keys and takes the values of those that fit.",
+  .details
+  = "The product of a query with a key says how well the two fit. Softmax makes shares of these scores, and the "
+    "result is the values, averaged by them. It has no weights of its own: those are in the layers that make "
+    "queries, keys and values, as multihead_attention has them. Memory grows with the number of places and not "
+    "with its square, unless the weights are looked at.",
+  .formula = "y = softmax(q kᵀ / √E) v",
+  .reference = "torch.nn.functional.scaled_dot_product_attention",
+  .source = "Vaswani et al., “Attention Is All You Need”, NeurIPS 2017, section 3.2.1",
+  .inputs = inputs,
+  .outputs = outputs,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

@@ -1,0 +1,311 @@
+/* Scaled dot-product attention, whole, so that back ends need no matrix of all scores; expand() says the same in core
+ * primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
+#include "engine/program/prim-private.h"
+
+#include <math.h>
+
+#define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
+#define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
+#define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
+
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions the heads that share keys have an axis of their own: queries are
+ * [N, K, H/K, T, E], keys [N, K, 1, S, E]. */
+typedef struct
+{
+  LoomDType dtype;
+  gint64 n, heads, groups, share, queries, keys, width, depth; /* N, H, K, H/K, T, S, E, D */
+} Sizes;
+
+static Sizes
+sizes_of (const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc *v)
+{
+  return (Sizes){ .dtype = q->dtype,
+                  .n = q->dim[0],
+                  .heads = q->dim[1],
+                  .groups = k->dim[1],
+                  .share = k->dim[1] > 0 ? q->dim[1] / k->dim[1] : 1,
+                  .queries = q->dim[2],
+                  .keys = k->dim[2],
+                  .width = q->dim[3],
+                  .depth = v->dim[3] };
+}
+
+/* in: q, k, v and, behind `between` other operands, the mask. */
+static gboolean
+check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint between, char **why)
+{
+  const LoomTensorDesc *q = &in[0], *k = &in[1], *v = &in[2], *mask = &in[3 + between];
+
+  if (!loom_dtype_is_float (q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype)
+    return loom_prim_refuse (why, "queries, keys and values must be floats of one type");
+  if (q->rank != 4 || k->rank != 4 || v->rank != 4 || k->dim[0] != q->dim[0] || v->dim[0] != q->dim[0]
+      || k->dim[3] != q->dim[3] || v->dim[1] != k->dim[1] || v->dim[2] != k->dim[2])
+    return loom_prim_refuse (why, "queries, keys and values do not fit");
+  if (k->dim[1] == 0 ? q->dim[1] != 0 : q->dim[1] % k->dim[1] != 0)
+    return loom_prim_refuse (why, "the heads of queries must be a multiple of those of keys");
+  if (n_in < 4 + between)
+    return !a->has_mask || loom_prim_refuse (why, "the mask is missing");
+  if (a->has_mask == desc_is_absent (mask))
+    return loom_prim_refuse (why, "there is a mask where none was said to be, or none where one was");
+  if (!a->has_mask)
+    return TRUE;
+  if (mask->dtype != LOOM_BOOL && mask->dtype != q->dtype)
+    return loom_prim_refuse (why, "the mask must be bool, or of the queries' type");
+  for (int i = 0; i < 3; i++)
+    if (mask->rank != 4 || (mask->dim[i] != 1 && mask->dim[i] != q->dim[i]) || mask->dim[3] != k->dim[2])
+      return loom_prim_refuse (why, "the mask does not fit");
+  return TRUE;
+}
+
+static gboolean
+infer_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 4, why) || !check (attrs, n_in, in, 0, why))
+    return FALSE;
+  out[0] = in[0];
+  out[0].dim[3] = in[2].dim[3];
+  out[1] = loom_desc_make (dtype_wide (in[0].dtype), 3, in[0].dim);
+  *n_out = 2;
+  return TRUE;
+}
+
+/* g, q, k, v, lse, delta, [mask] → dq, dk, dv */
+static gboolean
+infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                      char **why)
+{
+  LoomTensorDesc y;
+
+  if (!loom_prim_arity (n_in, 7, why) || !check (attrs, n_in - 1, in + 1, 2, why))
+    return FALSE;
+  y = in[1];
+  y.dim[3] = in[3].dim[3];
+  if (!loom_desc_same_shape (&in[0], &y) || in[4].rank != 3 || !loom_desc_same_shape (&in[4], &in[5])
+      || loom_desc_count (&in[4]) != in[1].dim[0] * in[1].dim[1] * in[1].dim[2])
+    return loom_prim_refuse (why, "g, lse and delta do not fit");
+  for (int i = 0; i < 3; i++)
+    out[i] = in[1 + i];
+  *n_out = 3;
+  return TRUE;
+}
+
+/* ---- expansions ------------------------------------------------------- */
+
+static LoomValue
+wide_queries (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
+{
+  return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, s->share, s->queries, columns });
+}
+
+static LoomValue
+wide_keys (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
+{
+  return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, 1, s->keys, columns });
+}
+
+/* [N or 1, H or 1, T or 1, S] beside scores [N, K, H/K, T, S]. */
+static LoomValue
+wide_mask (LoomProgram *p, const Sizes *s, LoomValue mask)
+{
+  LoomTensorDesc d = *value_desc (p, mask);
+  gboolean each = d.dim[1] == s->heads;
+
+  return loom_reshape (p, mask, 5,
+                       (gint64[]){ d.dim[0], each ? s->groups : 1, each ? s->share : 1, d.dim[2], d.dim[3] });
+}
+
+static LoomValue
+count_along (LoomProgram *p, gint64 rows, gint64 columns)
+{
+  LoomIotaTo attrs
+      = { .kernel = { .axis = columns == 1 ? 0 : 1, .step = 1 }, .dtype = LOOM_I64, .to = { 2, { rows, columns } } };
+
+  return loom_emit (p, loom_prim ("iota"), &attrs, 0, NULL, NULL);
+}
+
+/* The scores [N, K, H/K, T, S], -∞ where a key is not kept; *kept is where all keys of a mask are kept, or 0. */
+static LoomValue
+scores (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q, LoomValue k, LoomValue mask)
+{
+  LoomValue low = loom_const (p, s->dtype, -INFINITY);
+  LoomValue v = MUL (loom_matmul (p, wide_queries (p, s, q, s->width), wide_keys (p, s, k, s->width), FALSE, TRUE),
+                     loom_const (p, s->dtype, a->scale));
+
+  if (a->has_mask && value_desc (p, mask)->dtype == LOOM_BOOL)
+    v = loom_ternary (p, LOOM_SCALAR_SELECT, wide_mask (p, s, mask), v, low);
+  else if (a->has_mask)
+    v = ADD (v, wide_mask (p, s, mask));
+  if (a->causal)
+    v = loom_ternary (p, LOOM_SCALAR_SELECT,
+                      loom_binary (p, LOOM_SCALAR_GE, count_along (p, s->queries, 1), count_along (p, 1, s->keys)), v,
+                      low);
+  return v;
+}
+
+/* x, or 0 where x is -∞: what may be taken off such a score without giving NaN. */
+static LoomValue
+finite_or_zero (LoomProgram *p, const Sizes *s, LoomValue x)
+{
+  return loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, x, loom_const (p, s->dtype, -INFINITY)),
+                       x, loom_const (p, s->dtype, 0));
+}
+
+static void
+expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomAttentionAttrs *a = instr->attrs;
+  Sizes s = sizes_of (value_desc (p, in[0]), value_desc (p, in[1]), value_desc (p, in[2]));
+  LoomValue score = scores (p, a, &s, in[0], in[1], a->has_mask ? in[3] : 0), top, e, sum, some;
+
+  top = loom_detach (p, finite_or_zero (p, &s, loom_reduce (p, LOOM_REDUCE_MAX, score, 1u << 4, TRUE)));
+  e = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, top));
+  sum = loom_reduce (p, LOOM_REDUCE_SUM, e, 1u << 4, TRUE);
+  /* The sum is 0 where no key is kept, and then so is e. */
+  some = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, sum, loom_const (p, s.dtype, 0)), sum,
+                       loom_const (p, s.dtype, 1));
+  out[0] = loom_matmul (p, loom_binary (p, LOOM_SCALAR_DIV, e, some), wide_keys (p, &s, in[2], s.depth), FALSE, FALSE);
+  out[0] = loom_reshape (p, out[0], 4, (gint64[]){ s.n, s.heads, s.queries, s.depth });
+  out[1] = loom_reshape (p, ADD (loom_unary (p, LOOM_SCALAR_LOG, sum), top), 3, (gint64[]){ s.n, s.heads, s.queries });
+}
+
+/* The shares P of the softmax and the gradient P·(g·vᵀ - delta) of the scores, both [N, K, H/K, T, S]. in: g, q, k, v,
+ * lse, delta, [mask]. */
+static LoomValue
+score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in, LoomValue *shares)
+{
+  LoomValue score = scores (p, a, s, in[1], in[2], a->has_mask ? in[6] : 0);
+  LoomValue dp = loom_matmul (p, wide_queries (p, s, in[0], s->depth), wide_keys (p, s, in[3], s->depth), FALSE, TRUE);
+
+  *shares = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, finite_or_zero (p, s, wide_queries (p, s, in[4], 1))));
+  return MUL (*shares, SUB (dp, wide_queries (p, s, in[5], 1)));
+}
+
+/* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads that share keys. */
+static void
+expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomAttentionAttrs *a = instr->attrs;
+  LoomTensorDesc q = *value_desc (p, in[1]), k = *value_desc (p, in[2]), v = *value_desc (p, in[3]);
+  Sizes s = sizes_of (&q, &k, &v);
+  LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
+
+  ds = MUL (ds, loom_const (p, s.dtype, a->scale));
+  out[0] = loom_matmul (p, ds, wide_keys (p, &s, in[2], s.width), FALSE, FALSE);
+  out[1] = loom_matmul (p, ds, wide_queries (p, &s, in[1], s.width), TRUE, FALSE);
+  out[2] = loom_matmul (p, shares, wide_queries (p, &s, in[0], s.depth), TRUE, FALSE);
+  out[0] = loom_reshape (p, out[0], 4, q.dim);
+  out[1] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[1], 1u << 2, FALSE), 4, k.dim);
+  out[2] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[2], 1u << 2, FALSE), 4, v.dim);
+}
+
+/* ---- gradient --------------------------------------------------------- */
+
+/* A mask that is learnt is small beside the scores as a rule, but its gradient needs all of them. */
+static LoomValue
+mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *in)
+{
+  LoomTensorDesc d = *value_desc (p, in[6]);
+  Sizes s = sizes_of (value_desc (p, in[1]), value_desc (p, in[2]), value_desc (p, in[3]));
+  LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
+
+  return loom_sum_to (p, loom_reshape (p, ds, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys }), 4, d.dim);
+}
+
+static gboolean
+gradient_attention (const LoomGradCall *call)
+{
+  const LoomInstr *instr = call->instr;
+  const LoomAttentionAttrs *a = instr->attrs;
+  LoomProgram *p = call->p;
+  LoomTensorDesc y = *value_desc (p, instr->out[0]), rows = *value_desc (p, instr->out[1]);
+  LoomValue g = call->grad[0], delta, out[3];
+
+  if (g == 0)
+    g = loom_fill (p, y.dtype, 4, y.dim, 0);
+  delta = loom_reduce (p, LOOM_REDUCE_SUM, MUL (loom_cast (p, g, rows.dtype), loom_cast (p, instr->out[0], rows.dtype)),
+                       1u << 3, FALSE);
+  if (call->grad[1] != 0)
+    delta = SUB (delta, call->grad[1]);
+  {
+    LoomValue in[7]
+        = { g, instr->in[0], instr->in[1], instr->in[2], instr->out[1], delta, a->has_mask ? instr->in[3] : 0 };
+
+    if (call->needed[0] || call->needed[1] || call->needed[2])
+      {
+        loom_emit (p, loom_prim ("attention_grad"), a, 7, in, out);
+        for (int i = 0; i < 3; i++)
+          call->in_grad[i] = out[i];
+      }
+    if (a->has_mask && call->needed[3])
+      call->in_grad[3] = mask_gradient (p, a, in);
+  }
+  return TRUE;
+}
+
+/* ---- listings --------------------------------------------------------- */
+
+static char *
+describe_attention (const void *attrs)
+{
+  const LoomAttentionAttrs *a = attrs;
+
+  return g_strdup_printf ("scale=%g%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "");
+}
+
+/* Two products of all queries with all keys, or five, and five operations a score. */
+static double
+flops_of (const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc *v, double products_q,
+          double products_v, gboolean causal)
+{
+  double pairs = (double)(q->dim[0] * q->dim[1] * q->dim[2]) * (double)k->dim[2] * (causal ? 0.5 : 1.0);
+
+  return pairs * (2.0 * products_q * (double)q->dim[3] + 2.0 * products_v * (double)v->dim[3] + 5.0);
+}
+
+static double
+flops_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  return flops_of (&in[0], &in[1], &in[2], 1, 1, ((const LoomAttentionAttrs *)attrs)->causal);
+}
+
+static double
+flops_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  return flops_of (&in[1], &in[2], &in[3], 3, 2, ((const LoomAttentionAttrs *)attrs)->causal);
+}
+
+static gboolean
+equal_attention (const void *a, const void *b)
+{
+  const LoomAttentionAttrs *x = a, *y = b;
+
+  return loom_same_number (x->scale, y->scale) && x->causal == y->causal && x->has_mask == y->has_mask;
+}
+
+static const LoomPrim attention
+    = { .name = "attention",
+        .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
+        .tier = LOOM_TIER_COMPOSITE,
+        .attrs_size = sizeof (LoomAttentionAttrs),
+        .max_out = 2,
+        .infer = infer_attention,
+        .gradient = gradient_attention,
+        .expand = expand_attention,
+        .describe = describe_attention,
+        .flops = flops_attention,
+        .precision = LOOM_PRECISION_F32,
+        .equal = equal_attention };
+
+static const LoomPrim attention_grad = { .name = "attention_grad",
+                                         .doc = "The gradient of attention, which works the shares out again.",
+                                         .tier = LOOM_TIER_COMPOSITE,
+                                         .attrs_size = sizeof (LoomAttentionAttrs),
+                                         .max_out = 3,
+                                         .infer = infer_attention_grad,
+                                         .expand = expand_attention_grad,
+                                         .describe = describe_attention,
+                                         .flops = flops_attention_grad,
+                                         .precision = LOOM_PRECISION_F32,
+                                         .equal = equal_attention };
+
+const LoomPrim *const loom_prims_attention[] = { &attention, &attention_grad, NULL };

@@ -1,0 +1,74 @@
+/* The samples of attention and its gradient. */
+#include "tests/kernels/kernel-harness.h"
+
+typedef struct
+{
+  const char *q, *k, *v, *mask; /* mask: NULL for none */
+  gboolean causal, is_bool;
+  double scale;
+} Setting;
+
+static const Setting settings[] = {
+  { "2,3,5,4", "2,3,7,4", "2,3,7,6", NULL, FALSE, FALSE, 0.5 },
+  { "1,2,9,8", "1,2,9,8", "1,2,9,8", NULL, TRUE, FALSE, 0.35 },
+  { "2,4,6,3", "2,2,5,3", "2,2,5,3", NULL, TRUE, FALSE, 0.6 },                /* heads that share keys, fewer keys */
+  { "2,6,3,5", "2,1,9,5", "2,1,9,2", NULL, TRUE, FALSE, 0.4 },                /* fewer queries than keys */
+  { "2,3,5,4", "2,3,7,4", "2,3,7,6", "2,1,1,7", FALSE, TRUE, 0.5 },           /* padding; a query may keep no key */
+  { "2,3,5,4", "2,3,7,4", "2,3,7,6", "1,1,5,7", TRUE, FALSE, 0.5 },           /* a bias of places */
+  { "2,4,5,4", "2,2,7,4", "2,2,7,4", "2,4,5,7", FALSE, TRUE, 0.5 },           /* one for every head and query */
+  { "1,1,1,1", "1,1,1,1", "1,1,1,1", NULL, FALSE, FALSE, 1 },                 /* */
+  { "0,2,3,4", "0,2,3,4", "0,2,3,4", NULL, FALSE, FALSE, 1 },                 /* */
+  { "1,2,130,64", "1,2,130,64", "1,2,130,64", NULL, TRUE, FALSE, 0.125 },     /* several blocks */
+  { "1,2,50,33", "1,1,300,33", "1,1,300,70", "1,1,1,300", FALSE, TRUE, 0.2 }, /* remainders everywhere */
+  { "3,4,97,17", "3,4,140,17", "3,4,140,40", NULL, TRUE, FALSE, 0.25 },       /* many threads */
+};
+
+void
+samples_attention (GPtrArray *all)
+{
+  for (int i = 0; i < (int)G_N_ELEMENTS (settings); i++)
+    {
+      const Setting *set = &settings[i];
+      LoomTensorDesc q = desc (F, set->q), k = desc (F, set->k), v = desc (F, set->v), y = q, rows = q, mask = { 0 };
+      Fill fill = set->is_bool ? FILL_CLASS : FILL_NORMAL;
+
+      y.dim[3] = v.dim[3];
+      rows.rank = 3;
+      if (set->mask != NULL)
+        mask = desc (set->is_bool ? LOOM_BOOL : F, set->mask);
+      for (int grad = 0; grad < 2; grad++)
+        {
+          Sample *s = sample_add (all, grad ? "attention_grad" : "attention", grad ? 2e-5 : 1e-5, "%s of %s%s%s",
+                                  set->q, set->k, set->causal ? " causal" : "",
+                                  set->mask == NULL ? ""
+                                  : set->is_bool    ? " mask"
+                                                    : " bias");
+
+          if (grad)
+            sample_in (s, y, FILL_NORMAL, 0);
+          sample_in (s, q, FILL_NORMAL, 0);
+          sample_in (s, k, FILL_NORMAL, 0);
+          sample_in (s, v, FILL_NORMAL, 0);
+          if (grad)
+            {
+              /* About log Σ exp of the scores, so that the shares are neither tiny nor huge. */
+              sample_in (s, rows, FILL_VALUE, 3);
+              sample_in (s, rows, FILL_NORMAL, 0);
+            }
+          if (set->mask != NULL)
+            sample_in (s, mask, fill, 2);
+          if (grad)
+            {
+              sample_out (s, q);
+              sample_out (s, k);
+              sample_out (s, v);
+            }
+          else
+            {
+              sample_out (s, y);
+              sample_out (s, rows);
+            }
+          s->attrs.attention = (LoomAttentionAttrs){ set->scale, set->causal, set->mask != NULL };
+        }
+    }
+}
