@@ -7,7 +7,7 @@
 
 #include "engine/core/loom-env.h"
 #include "engine/core/loom-error.h"
-#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-augment.h"
 
 #define SIDE   32
 #define PIXELS (3 * SIDE * SIDE)
@@ -37,6 +37,7 @@ static const LoomDatasetParam params[] = {
     .minimum = 0,
     .maximum = 4294967295.0,
     .doc = "Another seed deals the pictures differently." },
+  LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
 
@@ -244,4 +245,5 @@ const LoomDatasetClass loom_dataset_cifar = {
   .open = open_dataset,
   .read = loom_table_read,
   .free = loom_table_free,
+  .has_pictures = TRUE,
 };

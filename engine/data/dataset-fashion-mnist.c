@@ -6,6 +6,7 @@
  * installed; only training needs it. */
 #include "engine/core/loom-env.h"
 #include "engine/core/loom-error.h"
+#include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"
 
 #define PACKAGE_FOLDER "/usr/share/datasets/fashion-mnist"
@@ -15,6 +16,7 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_PATH,
     .def = "",
     .doc = "Folder of the four IDX files, if they are not where the package puts them." },
+  LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
 
@@ -140,4 +142,5 @@ const LoomDatasetClass loom_dataset_fashion_mnist = {
   .open = open_dataset,
   .read = loom_table_read,
   .free = loom_table_free,
+  .has_pictures = TRUE,
 };

@@ -1,5 +1,6 @@
 /* Any pair of IDX files: MNIST, EMNIST, or what one wrote oneself. */
 #include "engine/core/loom-error.h"
+#include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"
 
 static const LoomDatasetParam params[] = {
@@ -7,6 +8,7 @@ static const LoomDatasetParam params[] = {
   { .name = "labels", .type = LOOM_DATASET_PATH, .doc = "IDX file of their classes." },
   { .name = "test_images", .type = LOOM_DATASET_PATH, .def = "", .doc = "IDX file of test images." },
   { .name = "test_labels", .type = LOOM_DATASET_PATH, .def = "", .doc = "IDX file of their classes." },
+  LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
 
@@ -72,4 +74,5 @@ const LoomDatasetClass loom_dataset_idx = {
   .open = open_dataset,
   .read = loom_table_read,
   .free = loom_table_free,
+  .has_pictures = TRUE,
 };

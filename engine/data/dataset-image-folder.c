@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
-#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-augment.h"
 #include "engine/data/loom-picture.h"
 
 #define MEMORY ((gint64)1 << 30) /* bytes that are kept by themselves */
@@ -45,6 +45,7 @@ static const LoomDatasetParam params[] = {
     = "memory: all pictures are decoded at once and kept; files: each whenever it is read; auto: memory where that "
       "takes less than 1 GiB." },
   LOOM_DEALT_PARAMS ("pictures", "0", ", where there is no test_path"),
+  LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
 
@@ -418,4 +419,5 @@ const LoomDatasetClass loom_dataset_image_folder = {
   .open = open_dataset,
   .read = read_pictures,
   .free = free_folder,
+  .has_pictures = TRUE,
 };

@@ -20,7 +20,8 @@ struct _LoomDatasetClass
    * be written. NULL: rows of numbers. */
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
                      GError **error);
-  gboolean is_text; /* a sample is a piece of a text, as long as its option `context` says */
+  gboolean has_pictures; /* x is pictures of 0 to 1, and the options are those of loom-augment.h, too */
+  gboolean is_text;      /* a sample is a piece of a text, as long as its option `context` says */
 };
 
 /* Adds a sample (its tensor is taken) to a list of LoomSampleItem, which must free them. */
@@ -40,8 +41,9 @@ struct _LoomDataset
   const LoomDatasetClass *klass;
   LoomDatasetInfo info;
   char **class_names;
-  char **token_names;    /* of x, where it has others than the classes; else NULL */
-  const char *separator; /* between tokens that are shown as a text; NULL: nothing */
+  char **token_names;           /* of x, where it has others than the classes; else NULL */
+  struct _LoomAugment *augment; /* NULL: pictures stay as they are */
+  const char *separator;        /* between tokens that are shown as a text; NULL: nothing */
   /* Of tables as text: what stands between fields, and the columns of x. */
   char delimiter;
   char **feature_names;

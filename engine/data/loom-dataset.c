@@ -5,6 +5,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/dataset-list.h"
+#include "engine/data/loom-augment.h"
 #include "engine/data/loom-option.h"
 
 #define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
@@ -100,6 +101,20 @@ find_class (const char *source, const LoomDatasetOptions *options, GError **erro
   return loom_options_check (klass, options, error) ? klass : NULL;
 }
 
+/* FALSE where pictures are to be changed in a way in which they cannot. */
+static gboolean
+check_augment (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const LoomDatasetInfo *info,
+               GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (LoomAugment) augment = klass->has_pictures ? loom_augment_new (klass, options, info, &local) : NULL;
+
+  if (local == NULL)
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
 gboolean
 loom_dataset_describe (const char *source, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
 {
@@ -113,13 +128,16 @@ loom_dataset_describe (const char *source, const LoomDatasetOptions *options, Lo
   if (options == NULL)
     options = &none;
   klass = find_class (source, options, error);
-  return klass != NULL && loom_describe_cached (klass, options, info, error);
+  return klass != NULL && loom_describe_cached (klass, options, info, error)
+         && check_augment (klass, options, info, error);
 }
 
 LoomDataset *
 loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError **error)
 {
   static const LoomDatasetOptions none = { NULL };
+  g_autoptr (LoomDataset) self = NULL;
+  g_autoptr (GError) local = NULL;
   const LoomDatasetClass *klass;
 
   g_return_val_if_fail (source != NULL, NULL);
@@ -127,7 +145,14 @@ loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError
   if (options == NULL)
     options = &none;
   klass = find_class (source, options, error);
-  return klass != NULL ? klass->open (klass, options, error) : NULL;
+  self = klass != NULL ? klass->open (klass, options, error) : NULL;
+  if (self == NULL || !klass->has_pictures)
+    return g_steal_pointer (&self);
+  self->augment = loom_augment_new (klass, options, &self->info, &local);
+  if (local == NULL)
+    return g_steal_pointer (&self);
+  g_propagate_error (error, g_steal_pointer (&local));
+  return NULL;
 }
 
 void
@@ -135,6 +160,7 @@ loom_dataset_free (LoomDataset *self)
 {
   if (self == NULL)
     return;
+  g_clear_pointer (&self->augment, loom_augment_free);
   g_clear_pointer (&self->class_names, g_strfreev);
   g_clear_pointer (&self->token_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
@@ -182,15 +208,41 @@ loom_dataset_feature_names (const LoomDataset *self)
   return (const char *const *)self->feature_names;
 }
 
-gboolean
-loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
-                   GError **error)
+/* Reads and normalises; at random where epoch is told. */
+static gboolean
+read_samples (const LoomDataset *self, LoomSplit split, guint64 seed, const guint64 *epoch, const gint64 *indices,
+              guint n, LoomTensor *const out[], GError **error)
 {
   g_return_val_if_fail (split < LOOM_N_SPLITS, FALSE);
 
   for (guint i = 0; i < n; i++)
     g_return_val_if_fail (indices[i] >= 0 && indices[i] < self->info.n[split], FALSE);
-  return self->klass->read (self, split, indices, n, out, error);
+  if (!self->klass->read (self, split, indices, n, out, error))
+    return FALSE;
+  for (guint i = 0; i < n && self->augment != NULL; i++)
+    {
+      float *picture = (float *)out[0]->data + i * (out[0]->count / out[0]->dim[0]);
+
+      if (epoch != NULL && split == LOOM_SPLIT_TRAIN)
+        loom_augment_train (self->augment, seed, *epoch, indices[i], picture);
+      else
+        loom_augment_normalize (self->augment, picture);
+    }
+  return TRUE;
+}
+
+gboolean
+loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
+                   GError **error)
+{
+  return read_samples (self, split, 0, NULL, indices, n, out, error);
+}
+
+gboolean
+loom_dataset_read_augmented (const LoomDataset *self, LoomSplit split, guint64 seed, guint64 epoch,
+                             const gint64 *indices, guint n, LoomTensor *const out[], GError **error)
+{
+  return read_samples (self, split, seed, &epoch, indices, n, out, error);
 }
 
 void
@@ -207,8 +259,9 @@ loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, in
     port->type.shape.dim[d + 1] = loom_dim (dims[d]);
 }
 
-GPtrArray *
-loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error)
+static GPtrArray *
+read_new (const LoomDataset *self, LoomSplit split, const guint64 *epoch, const gint64 *indices, guint n,
+          GError **error)
 {
   const LoomDatasetInfo *info = loom_dataset_info (self);
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
@@ -231,7 +284,22 @@ loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *i
         return NULL;
       g_ptr_array_add (tensors, tensor);
     }
-  if (!loom_dataset_read (self, split, indices, n, (LoomTensor *const *)tensors->pdata, error))
+  if (!read_samples (self, split, 0, epoch, indices, n, (LoomTensor *const *)tensors->pdata, error))
     return NULL;
   return g_steal_pointer (&tensors);
+}
+
+GPtrArray *
+loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error)
+{
+  return read_new (self, split, NULL, indices, n, error);
+}
+
+GPtrArray *
+loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
+                                 GError **error)
+{
+  const guint64 first = 0;
+
+  return read_new (self, split, &first, indices, n, error);
 }

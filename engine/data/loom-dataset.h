@@ -113,10 +113,19 @@ const char *const *loom_dataset_feature_names (const LoomDataset *self);
 gboolean loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
                             LoomTensor *const out[], GError **error);
 
-/* The same into tensors of its own, one a port, each (transfer full) an array's element. SHAPE where a port's shape has
- * more than the number of samples open. */
+/* The same of the training split, with what the data set changes at random while training (flip, crop, …): a function
+ * of seed, epoch and index. Of data sets and splits that change nothing it is loom_dataset_read(). */
+gboolean loom_dataset_read_augmented (const LoomDataset *self, LoomSplit split, guint64 seed, guint64 epoch,
+                                      const gint64 *indices, guint n, LoomTensor *const out[], GError **error);
+
+/* loom_dataset_read() into tensors of its own, one a port, each (transfer full) an array's element. SHAPE where a
+ * port's shape has more than the number of samples open. */
 GPtrArray *
 loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, GError **error);
+/* loom_dataset_read_augmented() likewise, as the first epoch of a run with seed 0 has the samples: for pictures of
+ * them. */
+GPtrArray *loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
+                                            GError **error);
 
 /* A permutation of 0 … n-1 that depends on nothing but its arguments: Fisher and
  * Yates's shuffle fed by Philox. Loaders order an epoch by it. */

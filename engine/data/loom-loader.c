@@ -77,7 +77,11 @@ fill_slot (LoomLoader *self, Slot *slot, gint64 index)
   for (gint64 i = 0; i < n; i++)
     slot->samples[i] = self->order != NULL ? (gint64)self->order[first + i] : first + i;
   g_clear_error (&slot->error);
-  loom_dataset_read (self->dataset, self->split, slot->samples, (guint)n, slot->batch.tensors, &slot->error);
+  if (self->shuffle)
+    loom_dataset_read_augmented (self->dataset, self->split, self->seed, (guint64)self->epoch, slot->samples, (guint)n,
+                                 slot->batch.tensors, &slot->error);
+  else
+    loom_dataset_read (self->dataset, self->split, slot->samples, (guint)n, slot->batch.tensors, &slot->error);
 }
 
 static gboolean

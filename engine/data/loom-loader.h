@@ -27,8 +27,8 @@ typedef enum
 
 typedef struct _LoomLoader LoomLoader;
 
-/* dataset must outlive the loader. Errors: DATA when the split is empty;
- * OUT_OF_MEMORY. */
+/* Where the order is shuffled, samples are read as for training (loom_dataset_read_augmented()). dataset must outlive
+ * the loader. Errors: DATA when the split is empty; OUT_OF_MEMORY. */
 LoomLoader *loom_loader_new (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
                              guint64 seed, GError **error);
 LoomLoader *loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,

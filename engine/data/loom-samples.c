@@ -5,7 +5,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
-#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-augment.h"
 #include "engine/interop/loom-npy.h"
 
 #define MEASURED 64 /* samples of the data set that say what its pictures are like */
@@ -117,6 +117,14 @@ to_type (const LoomSampleReader *self, const LoomTensor *raw, const char *name, 
   return t;
 }
 
+/* What the data set does to each of its pictures. */
+static void
+normalize (const LoomSampleReader *self, LoomTensor *t)
+{
+  if (self->dataset != NULL && self->dataset->augment != NULL)
+    loom_augment_normalize (self->dataset->augment, t->data);
+}
+
 static gboolean
 is_npy (GBytes *bytes)
 {
@@ -157,6 +165,8 @@ read_array (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrA
       if (t == NULL)
         return FALSE;
       memcpy (t->data, (const char *)all->data + i * row_bytes, row_bytes);
+      if (raw->dtype == LOOM_U8)
+        normalize (self, t);
       loom_sample_item_add (items, t, n == 1 ? 0 : i + 1);
     }
   return TRUE;
@@ -206,7 +216,8 @@ some_pictures (const LoomDataset *dataset)
         return NULL;
       g_ptr_array_add (tensors, t);
     }
-  if (!loom_dataset_read (dataset, split, index, (guint)n, (LoomTensor *const *)tensors->pdata, NULL))
+  /* As they are before normalisation, since that is done to the file's picture as well. */
+  if (!dataset->klass->read (dataset, split, index, (guint)n, (LoomTensor *const *)tensors->pdata, NULL))
     return NULL;
   return loom_tensor_ref (tensors->pdata[0]);
 }
@@ -274,6 +285,7 @@ read_picture (LoomSampleReader *self, GBytes *bytes, const char *name, const gin
   t = loom_tensor_new (LOOM_F32, self->rank, self->dim, error);
   if (t == NULL || !loom_picture_read (bytes, name, &options, chw[0], chw[1], chw[2], t->data, &border, &note, error))
     return FALSE;
+  normalize (self, t);
   g_string_append (notes, note != NULL ? note : "");
   if (!isnan (self->border) && fabs (border - self->border) > 0.6)
     g_string_append_printf (notes, "%sits border is %s and that of the data set's pictures %s: --invert may help",

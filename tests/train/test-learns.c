@@ -14,6 +14,7 @@ typedef struct
 static const Example examples[] = {
   { "copy-gru", 400, 1.0 },     /* a guess among eight symbols: ln 8 = 2.08 */
   { "adding-lstm", 800, 0.02 }, /* the mean as answer: 1/6 */
+  { "dates-gru", 250, 1.2 },    /* a guess among ten digits: ln 10 = 2.3 */
   { "char-lstm", 150, 2.6 },    /* each letter by its frequency: 3.1; by the letter before: 2.5 */
 };
 

@@ -53,6 +53,7 @@ static const struct
   { "models/adding-lstm.xml", LOOM_TASK_VIEW_IMAGES, FALSE, TRUE },
   { "models/char-lstm.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/copy-gru.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
+  { "models/dates-gru.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, FALSE },
   { "models/fashion-cnn-bn.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-lenet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-mlp.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },

@@ -126,7 +126,7 @@ read_samples (const LoomDataset *dataset, LoomSplit split, guint n)
 
   for (guint i = 0; i < n; i++)
     index[i] = n > 1 ? (gint64)((double)i * (double)loom_dataset_count (dataset, split) / n) : 0;
-  return loom_dataset_read_new (dataset, split, index, n, NULL);
+  return loom_dataset_read_new_augmented (dataset, split, index, n, NULL);
 }
 
 /* The class of the first sample by its name, or the number; NULL where y is neither. */

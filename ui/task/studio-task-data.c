@@ -68,7 +68,7 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   g_autofree gint64 *index = g_new (gint64, n);
   for (guint i = 0; i < n; i++)
     index[i] = query->spread ? (gint64)((double)i * (double)info->n[split] / n) : first + i;
-  g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, split, index, n, error);
+  g_autoptr (GPtrArray) read = loom_dataset_read_new_augmented (dataset, split, index, n, error);
   if (read == NULL)
     return NULL;
   const LoomTensor *x = read->pdata[query->x], *y = query->y < read->len ? read->pdata[query->y] : NULL;

@@ -1,0 +1,243 @@
+/* Augmentation, in torchvision's order of a usual recipe: geometry, colours, normalisation, cutout (DeVries and Taylor,
+ * "Improved regularization of convolutional neural networks with cutout", 2017).
+ *
+ * All numbers of a sample are drawn in one order whatever is switched on, so that one option does not change what
+ * another one does. A place beyond the picture is black. */
+#include "engine/data/loom-augment.h"
+
+#include <math.h>
+
+#include "engine/core/loom-error.h"
+
+#define STREAM           10
+#define BLOCKS_PER_EPOCH 16 /* of four random words each; more than a sample draws */
+
+struct _LoomAugment
+{
+  gint64 channels, height, width;
+  double flip, rotate, zoom, brightness, contrast, saturation;
+  gint64 crop, cutout;
+  gboolean changes, normalizes;
+  double *mean, *std; /* a number a channel */
+};
+
+/* What is drawn for one sample. */
+typedef struct
+{
+  gboolean flip;
+  gint64 dx, dy;
+  double angle, scale;
+  double brightness, contrast, saturation; /* factors */
+  gint64 cut_x, cut_y;                     /* the middle of the square */
+} Draw;
+
+LoomAugment *
+loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const LoomDatasetInfo *info,
+                  GError **error)
+{
+  g_autoptr (LoomAugment) self = g_new0 (LoomAugment, 1);
+  const LoomType *x = &info->port[0].type;
+  const gboolean has_mean = *loom_option_string (klass, options, "mean") != '\0';
+  const gboolean has_std = *loom_option_string (klass, options, "std") != '\0';
+
+  self->flip = loom_option_float (klass, options, "flip");
+  self->crop = loom_option_int (klass, options, "crop");
+  self->rotate = loom_option_float (klass, options, "rotate");
+  self->zoom = loom_option_float (klass, options, "zoom");
+  self->brightness = loom_option_float (klass, options, "brightness");
+  self->contrast = loom_option_float (klass, options, "contrast");
+  self->saturation = loom_option_float (klass, options, "saturation");
+  self->cutout = loom_option_int (klass, options, "cutout");
+  self->changes = self->flip > 0 || self->crop > 0 || self->rotate > 0 || self->zoom > 0 || self->brightness > 0
+                  || self->contrast > 0 || self->saturation > 0 || self->cutout > 0;
+  self->normalizes = has_mean || has_std;
+  if (!self->changes && !self->normalizes)
+    return NULL;
+  if (x->shape.rank != 4)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set %s changes or normalises pictures, but its samples are none.", klass->name);
+      return NULL;
+    }
+  self->channels = x->shape.dim[1].coef;
+  self->height = x->shape.dim[2].coef;
+  self->width = x->shape.dim[3].coef;
+  if (has_mean)
+    self->mean = loom_option_floats (klass, options, "mean", (gsize)self->channels, error);
+  if (has_std && (self->mean != NULL || !has_mean))
+    self->std = loom_option_floats (klass, options, "std", (gsize)self->channels, error);
+  if ((has_mean && self->mean == NULL) || (has_std && self->std == NULL))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+void
+loom_augment_free (LoomAugment *self)
+{
+  if (self == NULL)
+    return;
+  g_free (self->mean);
+  g_free (self->std);
+  g_free (self);
+}
+
+/* ---- drawing -------------------------------------------------------------- */
+
+/* From -1 to 1. */
+static double
+draw_signed (LoomSampleRandom *random)
+{
+  return 2 * loom_sample_uniform (random) - 1;
+}
+
+static gint64
+draw_shift (LoomSampleRandom *random, gint64 most)
+{
+  return (gint64)loom_sample_below (random, (guint32)(2 * most + 1)) - most;
+}
+
+static Draw
+draw (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample)
+{
+  LoomSampleRandom random = loom_sample_random (seed, STREAM, LOOM_SPLIT_TRAIN, sample);
+  Draw d;
+
+  random.block = epoch * BLOCKS_PER_EPOCH;
+  d.flip = loom_sample_uniform (&random) < self->flip;
+  d.dx = draw_shift (&random, self->crop);
+  d.dy = draw_shift (&random, self->crop);
+  d.angle = draw_signed (&random) * self->rotate * G_PI / 180;
+  d.scale = 1 + draw_signed (&random) * self->zoom;
+  d.brightness = 1 + draw_signed (&random) * self->brightness;
+  d.contrast = 1 + draw_signed (&random) * self->contrast;
+  d.saturation = 1 + draw_signed (&random) * self->saturation;
+  d.cut_x = loom_sample_below (&random, (guint32)self->width);
+  d.cut_y = loom_sample_below (&random, (guint32)self->height);
+  return d;
+}
+
+/* ---- geometry ------------------------------------------------------------- */
+
+static float
+pixel (const LoomAugment *self, const float *plane, gint64 x, gint64 y)
+{
+  return x >= 0 && y >= 0 && x < self->width && y < self->height ? plane[y * self->width + x] : 0;
+}
+
+/* Between four pixels. */
+static float
+sample_at (const LoomAugment *self, const float *plane, double x, double y)
+{
+  const gint64 x0 = (gint64)floor (x), y0 = (gint64)floor (y);
+  const double u = x - (double)x0, v = y - (double)y0;
+
+  return (float)((1 - v) * ((1 - u) * pixel (self, plane, x0, y0) + u * pixel (self, plane, x0 + 1, y0))
+                 + v * ((1 - u) * pixel (self, plane, x0, y0 + 1) + u * pixel (self, plane, x0 + 1, y0 + 1)));
+}
+
+/* Each pixel of the new picture is looked up in the old one: turned back and shrunk back around the middle, then moved.
+ * Without turning and zooming pixels stay what they are. */
+static void
+move (const LoomAugment *self, const Draw *d, float *picture)
+{
+  const gint64 count = self->channels * self->height * self->width;
+  const gboolean exact = self->rotate == 0 && self->zoom == 0;
+  const double cx = (double)(self->width - 1) / 2, cy = (double)(self->height - 1) / 2;
+  const double c = cos (d->angle) / d->scale, s = sin (d->angle) / d->scale;
+  g_autofree float *old = NULL;
+
+  if (exact && !d->flip && d->dx == 0 && d->dy == 0)
+    return;
+  old = g_memdup2 (picture, (gsize)count * sizeof *picture);
+  for (gint64 k = 0; k < self->channels; k++)
+    for (gint64 y = 0; y < self->height; y++)
+      for (gint64 x = 0; x < self->width; x++)
+        {
+          const float *plane = old + k * self->height * self->width;
+          const gint64 from = d->flip ? self->width - 1 - x : x;
+          const double u = (double)from - cx, v = (double)y - cy;
+
+          picture[(k * self->height + y) * self->width + x]
+              = exact ? pixel (self, plane, from + d->dx, y + d->dy)
+                      : sample_at (self, plane, c * u + s * v + cx + (double)d->dx, c * v - s * u + cy + (double)d->dy);
+        }
+}
+
+/* ---- colours --------------------------------------------------------------- */
+
+static float
+grey_at (const LoomAugment *self, const float *picture, gint64 i)
+{
+  const gint64 n = self->height * self->width;
+
+  return self->channels >= 3 ? 0.299f * picture[i] + 0.587f * picture[n + i] + 0.114f * picture[2 * n + i] : picture[i];
+}
+
+static float
+blend (float value, float with, double factor)
+{
+  return CLAMP ((float)(with + factor * (value - with)), 0, 1);
+}
+
+/* As torchvision's ColorJitter, always in this order; a fourth channel, the alpha, stays. */
+static void
+recolor (const LoomAugment *self, const Draw *d, float *picture)
+{
+  const gint64 n = self->height * self->width, count = MIN (self->channels, 3) * n;
+  double mean = 0;
+
+  for (gint64 i = 0; self->brightness > 0 && i < count; i++)
+    picture[i] = blend (picture[i], 0, d->brightness);
+  for (gint64 i = 0; self->contrast > 0 && i < n; i++)
+    mean += grey_at (self, picture, i) / (double)n;
+  for (gint64 i = 0; self->contrast > 0 && i < count; i++)
+    picture[i] = blend (picture[i], (float)mean, d->contrast);
+  for (gint64 i = 0; self->saturation > 0 && self->channels >= 3 && i < n; i++)
+    {
+      const float grey = grey_at (self, picture, i);
+
+      for (gint64 k = 0; k < 3; k++)
+        picture[k * n + i] = blend (picture[k * n + i], grey, d->saturation);
+    }
+}
+
+/* ---- all -------------------------------------------------------------------- */
+
+void
+loom_augment_normalize (const LoomAugment *self, float *picture)
+{
+  const gint64 n = self->height * self->width;
+
+  for (gint64 k = 0; k < self->channels && self->normalizes; k++)
+    for (gint64 i = 0; i < n; i++)
+      picture[k * n + i] = (float)((picture[k * n + i] - (self->mean != NULL ? self->mean[k] : 0))
+                                   / (self->std != NULL ? self->std[k] : 1));
+}
+
+/* A part of the square may lie beyond the picture, as in the paper. */
+static void
+cut_out (const LoomAugment *self, const Draw *d, float *picture)
+{
+  const gint64 x0 = d->cut_x - self->cutout / 2, y0 = d->cut_y - self->cutout / 2;
+
+  for (gint64 k = 0; k < self->channels; k++)
+    for (gint64 y = MAX (y0, 0); y < MIN (y0 + self->cutout, self->height); y++)
+      for (gint64 x = MAX (x0, 0); x < MIN (x0 + self->cutout, self->width); x++)
+        picture[(k * self->height + y) * self->width + x] = 0;
+}
+
+void
+loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture)
+{
+  if (self->changes)
+    {
+      const Draw d = draw (self, seed, epoch, sample);
+
+      move (self, &d, picture);
+      recolor (self, &d, picture);
+      loom_augment_normalize (self, picture);
+      cut_out (self, &d, picture);
+      return;
+    }
+  loom_augment_normalize (self, picture);
+}

@@ -1,0 +1,48 @@
+/* What is done to pictures between a source and a batch: changes at random while training, and normalisation. */
+#pragma once
+
+#include "engine/data/loom-dataset-private.h"
+
+G_BEGIN_DECLS
+
+/* clang-format off */
+/* The options of every source of pictures. */
+#define LOOM_AUGMENT_PARAMS                                                                                    \
+  { .name = "flip", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                        \
+    .doc = "Share of the training pictures that are mirrored, left to right." },                               \
+  { .name = "crop", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                       \
+    .doc = "Pixels by which training pictures are moved at most, as if padded with black and cut at random." },\
+  { .name = "rotate", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 180,                    \
+    .doc = "Degrees by which training pictures are turned at most." },                                         \
+  { .name = "zoom", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,                      \
+    .doc = "Share by which training pictures become larger or smaller at most." },                             \
+  { .name = "brightness", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
+    .doc = "Share by which training pictures become brighter or darker at most." },                            \
+  { .name = "contrast", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                    \
+    .doc = "Share by which the contrast of training pictures grows or falls at most." },                       \
+  { .name = "saturation", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
+    .doc = "Share by which the colours of training pictures become stronger or paler at most." },              \
+  { .name = "cutout", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                     \
+    .doc = "Side of a square in training pictures, at a random place, that becomes 0." },                      \
+  { .name = "mean", .type = LOOM_DATASET_FLOATS, .def = "",                                                    \
+    .doc = "What is subtracted from all pictures, which come as 0 to 1: a number for each channel, or one." }, \
+  { .name = "std", .type = LOOM_DATASET_FLOATS, .def = "", .minimum = 1e-6, .maximum = 1e6,                    \
+    .doc = "What all pictures are divided by after that, likewise." }
+/* clang-format on */
+
+typedef struct _LoomAugment LoomAugment;
+
+/* NULL without an error where no option asks for anything. SCHEMA where x is no picture, or has other channels than
+ * mean or std have numbers. */
+LoomAugment *loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+                               const LoomDatasetInfo *info, GError **error);
+void loom_augment_free (LoomAugment *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAugment, loom_augment_free)
+
+/* Changes one picture (C, H, W) of 0 to 1 by random numbers that depend on nothing but seed, epoch and sample, and
+ * normalises it. */
+void loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture);
+/* Normalises one picture. */
+void loom_augment_normalize (const LoomAugment *self, float *picture);
+
+G_END_DECLS

@@ -1,0 +1,383 @@
+/* Pictures that are changed while training: each option by a property that follows from what it says. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-loader.h"
+#include "engine/data/loom-samples.h"
+#include "engine/interop/loom-npy.h"
+
+#define N      40
+#define SIDE   9
+#define PIXELS (SIDE * SIDE)
+
+static char *folder;
+
+static void
+write_file (const char *name, const guint8 *head, gsize n_head, const guint8 *data, gsize n)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+
+  g_byte_array_append (bytes, head, (guint)n_head);
+  g_byte_array_append (bytes, data, (guint)n);
+  g_assert_true (g_file_set_contents (path, (const char *)bytes->data, (gssize)bytes->len, NULL));
+}
+
+/* A plane that rises to the right and downwards, in three colours; all samples are alike. */
+static guint8
+pixel (int c, int y, int x)
+{
+  return (guint8)(40 + 10 * x + 4 * y + 20 * c);
+}
+
+static void
+write_files (void)
+{
+  static const guint8 head[] = { 0, 0, 8, 4, 0, 0, 0, N, 0, 0, 0, 3, 0, 0, 0, SIDE, 0, 0, 0, SIDE };
+  static const guint8 rows_head[] = { 0, 0, 8, 2, 0, 0, 0, N, 0, 0, 0, 4 };
+  static const guint8 labels_head[] = { 0, 0, 8, 1, 0, 0, 0, N };
+  guint8 images[N * 3 * PIXELS], labels[N] = { 0 };
+
+  for (int i = 0; i < (int)sizeof images; i++)
+    images[i] = pixel (i / PIXELS % 3, i / SIDE % SIDE, i % SIDE);
+  write_file ("x", head, sizeof head, images, sizeof images);
+  write_file ("rows", rows_head, sizeof rows_head, images, N * 4);
+  write_file ("y", labels_head, sizeof labels_head, labels, sizeof labels);
+}
+
+#define FILES "images", "x", "labels", "y", "test_images", "x", "test_labels", "y"
+
+static LoomDataset *
+open_with (const char *const *strv, GError **error)
+{
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv, .folder = folder };
+
+  return loom_dataset_open ("idx", &o, error);
+}
+
+/* Samples of an epoch as training has them: N pictures (3, SIDE, SIDE). */
+static LoomTensor *
+read_epoch (const char *const *strv, LoomSplit split, guint64 epoch)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = open_with (strv, &error);
+  g_autoptr (LoomTensor) y = loom_tensor_new (LOOM_I64, 1, (const gint64[]){ N }, NULL);
+  LoomTensor *x = loom_tensor_new (LOOM_F32, 4, (const gint64[]){ N, 3, SIDE, SIDE }, NULL);
+  LoomTensor *out[] = { x, y };
+  gint64 index[N];
+
+  g_assert_no_error (error);
+  for (gint64 i = 0; i < N; i++)
+    index[i] = i;
+  g_assert_true (loom_dataset_read_augmented (dataset, split, 5, epoch, index, N, out, &error));
+  return x;
+}
+
+static float
+at (const LoomTensor *t, int i, int c, int y, int x)
+{
+  return ((const float *)t->data)[((i * 3 + c) * SIDE + y) * SIDE + x];
+}
+
+static float
+original (int c, int y, int x)
+{
+  return x >= 0 && y >= 0 && x < SIDE && y < SIDE ? (float)pixel (c, y, x) / 255.0f : 0;
+}
+
+static void
+test_flip (void)
+{
+  static const char *const all[] = { FILES, "flip", "1", NULL }, *const half[] = { FILES, "flip", "0.5", NULL };
+  g_autoptr (LoomTensor) a = read_epoch (all, LOOM_SPLIT_TRAIN, 0), h = read_epoch (half, LOOM_SPLIT_TRAIN, 0);
+  g_autoptr (LoomTensor) test = read_epoch (all, LOOM_SPLIT_TEST, 0);
+  int n_flipped = 0;
+
+  for (int i = 0; i < N; i++)
+    {
+      n_flipped += at (h, i, 0, 0, 0) == original (0, 0, SIDE - 1);
+      for (int k = 0; k < 3 * PIXELS; k++)
+        {
+          const int c = k / PIXELS, y = k / SIDE % SIDE, x = k % SIDE;
+
+          g_assert_cmpfloat (at (a, i, c, y, x), ==, original (c, y, SIDE - 1 - x));
+          g_assert_cmpfloat (at (test, i, c, y, x), ==, original (c, y, x));
+        }
+    }
+  g_assert_cmpint (n_flipped, >, 8);
+  g_assert_cmpint (n_flipped, <, 32);
+}
+
+static void
+test_crop (void)
+{
+  static const char *const strv[] = { FILES, "crop", "2", NULL };
+  g_autoptr (LoomTensor) a = read_epoch (strv, LOOM_SPLIT_TRAIN, 0), again = read_epoch (strv, LOOM_SPLIT_TRAIN, 0),
+                         later = read_epoch (strv, LOOM_SPLIT_TRAIN, 1);
+  gboolean seen[25] = { FALSE };
+  int n_seen = 0;
+
+  g_assert_true (loom_tensor_equal_bits (a, again));
+  g_assert_false (loom_tensor_equal_bits (a, later));
+  for (int i = 0; i < N; i++)
+    {
+      int found = -1;
+
+      for (int shift = 0; shift < 25 && found < 0; shift++)
+        {
+          gboolean fits = TRUE;
+
+          for (int k = 0; k < 3 * PIXELS && fits; k++)
+            fits = at (a, i, k / PIXELS, k / SIDE % SIDE, k % SIDE)
+                   == original (k / PIXELS, k / SIDE % SIDE + shift / 5 - 2, k % SIDE + shift % 5 - 2);
+          found = fits ? shift : -1;
+        }
+      g_assert_cmpint (found, >=, 0);
+      n_seen += !seen[found];
+      seen[found] = TRUE;
+    }
+  /* Of 25 moves some 20 are met in 40 samples. */
+  g_assert_cmpint (n_seen, >, 12);
+}
+
+/* Turned, a plane is a plane as steep as before and as high in the middle; zoomed, its slope changes. */
+static void
+test_geometry (void)
+{
+  static const char *const turned[] = { FILES, "rotate", "30", NULL }, *const zoomed[] = { FILES, "zoom", "0.5", NULL };
+  g_autoptr (LoomTensor) t = read_epoch (turned, LOOM_SPLIT_TRAIN, 3), z = read_epoch (zoomed, LOOM_SPLIT_TRAIN, 3);
+  const double slope = hypot (10, 4) / 255, direction = atan2 (4, 10);
+  double most = 0, largest = 0, smallest = 10;
+
+  for (int i = 0; i < N; i++)
+    {
+      const double dx = at (t, i, 1, 4, 5) - at (t, i, 1, 4, 4), dy = at (t, i, 1, 5, 4) - at (t, i, 1, 4, 4);
+      const double zx = at (z, i, 1, 4, 5) - at (z, i, 1, 4, 4), zy = at (z, i, 1, 5, 4) - at (z, i, 1, 4, 4);
+
+      g_assert_cmpfloat_with_epsilon (at (t, i, 1, 4, 4), original (1, 4, 4), 1e-6);
+      g_assert_cmpfloat_with_epsilon (hypot (dx, dy), slope, 1e-6);
+      most = MAX (most, fabs (atan2 (dy, dx) - direction));
+      g_assert_cmpfloat_with_epsilon (atan2 (zy, zx), direction, 1e-4);
+      largest = MAX (largest, slope / hypot (zx, zy));
+      smallest = MIN (smallest, slope / hypot (zx, zy));
+    }
+  g_assert_cmpfloat (most, <=, 30 * G_PI / 180 + 1e-5);
+  g_assert_cmpfloat (most, >, 20 * G_PI / 180);
+  g_assert_cmpfloat (largest, <=, 1.5001);
+  g_assert_cmpfloat (largest, >, 1.3);
+  g_assert_cmpfloat (smallest, >=, 0.4999);
+  g_assert_cmpfloat (smallest, <, 0.7);
+}
+
+static void
+test_colors (void)
+{
+  static const char *const bright[] = { FILES, "brightness", "0.4", NULL };
+  static const char *const sharp[] = { FILES, "contrast", "0.3", NULL };
+  static const char *const vivid[] = { FILES, "saturation", "0.5", NULL };
+  g_autoptr (LoomTensor) b = read_epoch (bright, LOOM_SPLIT_TRAIN, 0), s = read_epoch (sharp, LOOM_SPLIT_TRAIN, 0),
+                         v = read_epoch (vivid, LOOM_SPLIT_TRAIN, 0);
+  /* The mean of the grey plane is that of its middle. */
+  const double mean = 0.299 * original (0, 4, 4) + 0.587 * original (1, 4, 4) + 0.114 * original (2, 4, 4);
+
+  for (int i = 0; i < N; i++)
+    {
+      const double factor = at (b, i, 0, 0, 0) / original (0, 0, 0);
+      const double stretch = (at (s, i, 0, 0, 0) - mean) / (original (0, 0, 0) - mean);
+      const double strength = (at (v, i, 2, 3, 3) - at (v, i, 0, 3, 3)) / (original (2, 3, 3) - original (0, 3, 3));
+
+      g_assert_true (factor > 0.5999 && factor < 1.4001 && stretch > 0.6999 && stretch < 1.3001 && strength > 0.4999
+                     && strength < 1.5001);
+      for (int k = 0; k < 3 * PIXELS; k += 5)
+        {
+          const int c = k / PIXELS, y = k / SIDE % SIDE, x = k % SIDE;
+          const double grey = 0.299 * original (0, y, x) + 0.587 * original (1, y, x) + 0.114 * original (2, y, x);
+
+          g_assert_cmpfloat_with_epsilon (at (b, i, c, y, x), MIN (factor * original (c, y, x), 1), 1e-5);
+          g_assert_cmpfloat_with_epsilon (at (s, i, c, y, x), mean + stretch * (original (c, y, x) - mean), 1e-5);
+          g_assert_cmpfloat_with_epsilon (at (v, i, c, y, x), grey + strength * (original (c, y, x) - grey), 1e-5);
+        }
+    }
+}
+
+/* A square of zeros, as large as it fits, and nothing else; and what one option draws is not changed by another. */
+static void
+test_cutout (void)
+{
+  static const char *const strv[] = { FILES, "cutout", "3", NULL };
+  static const char *const both[] = { FILES, "cutout", "3", "mean", "0.1,0.2,0.3", "std", "2", NULL };
+  g_autoptr (LoomTensor) a = read_epoch (strv, LOOM_SPLIT_TRAIN, 0), b = read_epoch (both, LOOM_SPLIT_TRAIN, 0);
+
+  for (int i = 0; i < N; i++)
+    {
+      int x0 = SIDE, y0 = SIDE, x1 = -1, y1 = -1, n = 0;
+
+      for (int k = 0; k < PIXELS; k++)
+        if (at (a, i, 0, k / SIDE, k % SIDE) == 0)
+          {
+            x0 = MIN (x0, k % SIDE);
+            x1 = MAX (x1, k % SIDE);
+            y0 = MIN (y0, k / SIDE);
+            y1 = MAX (y1, k / SIDE);
+            n++;
+          }
+        else
+          g_assert_cmpfloat (at (a, i, 0, k / SIDE, k % SIDE), ==, original (0, k / SIDE, k % SIDE));
+      g_assert_true (x1 - x0 <= 2 && y1 - y0 <= 2 && n == (x1 - x0 + 1) * (y1 - y0 + 1));
+      g_assert_true (x1 - x0 == 2 || x0 == 0 || x1 == SIDE - 1);
+      for (int c = 0; c < 3; c++)
+        {
+          g_assert_cmpfloat (at (a, i, c, y0, x0), ==, 0);
+          g_assert_cmpfloat (at (b, i, c, y0, x0), ==, 0);
+        }
+    }
+}
+
+static void
+test_normalize (void)
+{
+  static const char *const strv[] = { FILES, "mean", "0.1,0.2,0.3", "std", "0.5", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = open_with (strv, &error);
+  g_autoptr (LoomTensor) train = read_epoch (strv, LOOM_SPLIT_TRAIN, 0), test = read_epoch (strv, LOOM_SPLIT_TEST, 0);
+  const gint64 third = 3;
+  g_autoptr (GPtrArray) plain = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, &third, 1, NULL);
+
+  for (int k = 0; k < 3 * PIXELS; k++)
+    {
+      const int c = k / PIXELS, y = k / SIDE % SIDE, x = k % SIDE;
+      const double expected = (original (c, y, x) - 0.1 * (c + 1)) / 0.5;
+
+      g_assert_cmpfloat_with_epsilon (at (train, 7, c, y, x), expected, 1e-6);
+      g_assert_cmpfloat_with_epsilon (at (test, 7, c, y, x), expected, 1e-6);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (plain->pdata[0], k), expected, 1e-6);
+    }
+}
+
+/* A file's picture is normalised as those of the data set are: bytes of an array, not its floats. */
+static void
+test_own_picture (void)
+{
+  static const char *const strv[] = { FILES, "mean", "0.1,0.2,0.3", "std", "0.5", NULL };
+  const LoomSampleOptions how = { .low = NAN, .high = NAN };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = open_with (strv, &error);
+  g_autoptr (LoomSampleReader) reader
+      = loom_sample_reader_new (&loom_dataset_info (dataset)->port[0].type, dataset, &how);
+  g_autofree char *path = g_build_filename (folder, "own.npy", NULL);
+
+  for (int mode = 0; mode < 2; mode++)
+    {
+      g_autoptr (LoomTensor) own
+          = loom_tensor_new (mode == 0 ? LOOM_U8 : LOOM_F32, 3, (const gint64[]){ 3, SIDE, SIDE }, NULL);
+      g_autofree char *content = NULL;
+      gsize length;
+
+      for (int k = 0; k < 3 * PIXELS; k++)
+        loom_tensor_set (own, k, 51);
+      g_assert_true (loom_npy_save (path, own, NULL));
+      g_assert_true (g_file_get_contents (path, &content, &length, NULL));
+      g_autoptr (GBytes) bytes = g_bytes_new (content, length);
+      g_autoptr (GPtrArray) items = loom_sample_reader_read (reader, bytes, "own.npy", &error);
+      g_assert_no_error (error);
+      for (int c = 0; c < 3; c++)
+        g_assert_cmpfloat_with_epsilon (loom_tensor_get (((LoomSampleItem *)items->pdata[0])->tensor, c * PIXELS),
+                                        mode == 0 ? (0.2 - 0.1 * (c + 1)) / 0.5 : 51, 1e-6);
+    }
+  g_remove (path);
+}
+
+/* The loader of a run: an epoch again has the same pictures, the next others, and without shuffling none is changed. */
+static void
+test_loader (void)
+{
+  static const char *const strv[] = { FILES, "crop", "3", "rotate", "20", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = open_with (strv, &error);
+  float first[3][3 * PIXELS];
+
+  for (int mode = 0; mode < 2; mode++)
+    {
+      g_autoptr (LoomLoader) loader = loom_loader_new_with_mode (
+          dataset, LOOM_SPLIT_TRAIN, 8, TRUE, 5, mode == 0 ? LOOM_LOADER_DIRECT : LOOM_LOADER_THREAD, &error);
+
+      for (int e = 0; e < 3; e++)
+        {
+          const LoomBatch *batch;
+          g_autoptr (LoomTensor) whole = read_epoch (strv, LOOM_SPLIT_TRAIN, (guint64)(e == 2 ? 0 : e));
+
+          loom_loader_start (loader, e == 2 ? 0 : e, 0);
+          batch = loom_loader_next (loader, &error);
+          g_assert_no_error (error);
+          memcpy (first[e], batch->tensors[0]->data, sizeof first[e]);
+          g_assert_cmpint (
+              memcmp (first[e], (const float *)whole->data + batch->samples[0] * 3 * PIXELS, sizeof first[e]), ==, 0);
+        }
+      g_assert_cmpint (memcmp (first[0], first[2], sizeof first[0]), ==, 0);
+      g_assert_cmpint (memcmp (first[0], first[1], sizeof first[0]), !=, 0);
+    }
+  g_autoptr (LoomLoader) plain = loom_loader_new (dataset, LOOM_SPLIT_TRAIN, 8, FALSE, 5, &error);
+  loom_loader_start (plain, 0, 0);
+  g_assert_cmpfloat (at (loom_loader_next (plain, &error)->tensors[0], 1, 2, 3, 4), ==, original (2, 3, 4));
+}
+
+static void
+test_refused (void)
+{
+  static const char *const rows[] = { "images", "rows", "labels", "y", "flip", "0.5", NULL };
+  static const char *const means[] = { FILES, "mean", "1,2", NULL };
+  static const char *const zero[] = { FILES, "std", "0", NULL };
+  static const struct
+  {
+    const char *const *strv, *message;
+  } cases[] = {
+    { rows, "The data set idx changes or normalises pictures, but its samples are none." },
+    { means, "The data set idx has mean=\"1,2\" with 2 numbers; it takes one, or 3." },
+    { zero, "The data set idx has std=\"0\", which must lie between 1e-06 and 1000000." },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = cases[i].strv, .folder = folder };
+      g_autoptr (GError) error = NULL, other = NULL;
+      LoomDatasetInfo info;
+
+      g_assert_null (open_with (cases[i].strv, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
+      g_assert_cmpstr (error->message, ==, cases[i].message);
+      g_assert_false (loom_dataset_describe ("idx", &o, &info, &other));
+      g_assert_cmpstr (other->message, ==, cases[i].message);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const names[] = { "x", "y", "rows" };
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  folder = g_dir_make_tmp ("loom-augment-XXXXXX", NULL);
+  write_files ();
+  g_test_add_func ("/augment/flip", test_flip);
+  g_test_add_func ("/augment/crop", test_crop);
+  g_test_add_func ("/augment/geometry", test_geometry);
+  g_test_add_func ("/augment/colors", test_colors);
+  g_test_add_func ("/augment/cutout", test_cutout);
+  g_test_add_func ("/augment/normalize", test_normalize);
+  g_test_add_func ("/augment/own-picture", test_own_picture);
+  g_test_add_func ("/augment/loader", test_loader);
+  g_test_add_func ("/augment/refused", test_refused);
+  status = g_test_run ();
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = g_build_filename (folder, names[i], NULL);
+
+      g_remove (path);
+    }
+  g_rmdir (folder);
+  g_free (folder);
+  return status;
+}
