@@ -68,7 +68,7 @@ map_conv_transpose (OnnxCtx *c)
         return;
       }
   const char *mode = onnx_attr_string (c, "auto_pad", "NOTSET");
-  gboolean same = g_str_has_prefix (mode, "SAME"), fits = TRUE;
+  gboolean same = g_str_has_prefix (mode, "SAME"), fits = TRUE, known = TRUE;
   for (int i = 0; i < n; i++)
     {
       gboolean sized = n_shape >= (guint)n;
@@ -92,8 +92,9 @@ map_conv_transpose (OnnxCtx *c)
           window.end[i] = total - window.begin[i];
         }
       fits = fits && window.begin[i] == window.end[i];
+      known = known && loom_dim_is_known (x->type.shape.dim[i + 2]);
     }
-  if (!fits && !loom_shape_is_concrete (&x->type.shape))
+  if (!fits && !known)
     {
       onnx_fail (c, "unequal padding needs an input of known size.");
       return;
