@@ -406,7 +406,7 @@ run_predict (const Command *command, int argc, char **argv)
                                    .output = output,
                                    .device = device,
                                    .threads = threads,
-                                   .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
+                                   .run = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
   p.predictor = loom_predictor_new (graph, &options, &error);
   if (p.predictor == NULL)
     return command_fail (command, g_steal_pointer (&error));

@@ -264,6 +264,20 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return load (self, options, error) ? g_steal_pointer (&base) : NULL;
 }
 
+/* Pairs of bytes come from their own file, which is no part of the text. */
+static void
+restored (LoomDataset *base)
+{
+  Text *self = (Text *)base;
+
+  if (self->unit == LOOM_TEXT_BPE || base->class_names == NULL)
+    return;
+  g_clear_pointer (&self->vocabulary, loom_vocabulary_free);
+  self->vocabulary = loom_vocabulary_new_named (self->unit, (const char *const *)base->class_names);
+  base->separator = loom_vocabulary_separator (self->vocabulary);
+  base->info.n_classes = loom_vocabulary_size (self->vocabulary);
+}
+
 static gboolean
 read_windows (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
               GError **error)
@@ -346,5 +360,6 @@ const LoomDatasetClass loom_dataset_text = {
   .read = read_windows,
   .free = free_text,
   .parse = parse,
+  .restored = restored,
   .is_text = TRUE,
 };

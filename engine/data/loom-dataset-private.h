@@ -20,8 +20,9 @@ struct _LoomDatasetClass
    * be written. NULL: rows of numbers. */
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
                      GError **error);
-  gboolean has_pictures; /* x is pictures of 0 to 1, and the options are those of loom-augment.h, too */
-  gboolean is_text;      /* a sample is a piece of a text, as long as its option `context` says */
+  void (*restored) (LoomDataset *self); /* after loom_dataset_restore() took over other names; optional */
+  gboolean has_pictures;                /* x is pictures of 0 to 1, and the options are those of loom-augment.h, too */
+  gboolean is_text;                     /* a sample is a piece of a text, as long as its option `context` says */
 };
 
 /* Adds a sample (its tensor is taken) to a list of LoomSampleItem, which must free them. */

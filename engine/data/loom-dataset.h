@@ -107,6 +107,11 @@ const char *loom_dataset_separator (const LoomDataset *self);
 /* Names of the columns of x, NULL-terminated; NULL where they have none. */
 const char *const *loom_dataset_feature_names (const LoomDataset *self);
 
+/* What a run must keep to read other samples as it read these: names of classes, tokens and columns, and the numbers by
+ * which columns are filled and normalised. NULL where there is nothing of that. (transfer full) */
+char *loom_dataset_save (const LoomDataset *self);
+/* Takes that over; name is what sentences call it. DATA where it is something else. */
+gboolean loom_dataset_restore (LoomDataset *self, const char *saved, const char *name, GError **error);
 /* Fills the first n places of out[0 … n_ports-1] (batches of at least n samples, of the
  * ports' types) with these samples of the split, each index below the split's count.
  * May be called from several threads at once. */

@@ -80,6 +80,24 @@ loom_vocabulary_new (LoomTextUnit unit, const char *const *special, guint n_spec
 }
 
 LoomVocabulary *
+loom_vocabulary_new_named (LoomTextUnit unit, const char *const *names)
+{
+  LoomVocabulary *self = loom_vocabulary_new (unit, NULL, 0);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      char *name = g_strdup (names[i]);
+
+      g_ptr_array_add (self->names, name);
+      if (g_str_equal (name, loom_token_names[LOOM_TOKEN_UNKNOWN]))
+        self->unknown = i;
+      else
+        g_hash_table_insert (self->ids, name, GUINT_TO_POINTER (i));
+    }
+  return self;
+}
+
+LoomVocabulary *
 loom_vocabulary_new_bpe (const char *path, GError **error)
 {
   LoomBpe *bpe = loom_bpe_load (path, error);

@@ -32,6 +32,8 @@ typedef struct _LoomVocabulary LoomVocabulary;
 /* Of a text that is still to be seen: n_special names come first. Where the last of them is the unknown token's, it
  * stands for what is not in the vocabulary. Not for LOOM_TEXT_BPE. */
 LoomVocabulary *loom_vocabulary_new (LoomTextUnit unit, const char *const *special, guint n_special);
+/* Of these names, in this order. Not for LOOM_TEXT_BPE. */
+LoomVocabulary *loom_vocabulary_new_named (LoomTextUnit unit, const char *const *names);
 /* Sennrich, Haddow and Birch, "Neural machine translation of rare words with subword units" (2016), over bytes as in
  * Radford et al., "Language models are unsupervised multitask learners" (2019): a file of pairs, each of which becomes
  * a token, in the form of GPT-2's merges.txt. Numbers are those of GPT-2. IO or DATA where it is none. */

@@ -62,8 +62,19 @@ loom_predictor_free (LoomPredictor *self)
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* The data set's vocabulary and normalisation become those that the run learnt with. */
 static gboolean
-open_reading (LoomPredictor *self, GError **error)
+take_saved (LoomPredictor *self, const char *run, GError **error)
+{
+  g_autofree char *path = run != NULL ? g_build_filename (run, LOOM_RUN_DATA, NULL) : NULL, *saved = NULL;
+
+  if (path == NULL || self->dataset == NULL || !g_file_get_contents (path, &saved, NULL, NULL))
+    return TRUE;
+  return loom_dataset_restore (self->dataset, saved, path, error);
+}
+
+static gboolean
+open_reading (LoomPredictor *self, const char *run, GError **error)
 {
   const LoomNetNode *node = loom_net_node (self->net, self->input.node);
   const LoomType *type = &node->output[self->input.output];
@@ -94,7 +105,7 @@ open_reading (LoomPredictor *self, GError **error)
   self->dataset = loom_net_open_dataset (self->net, (int)self->input.node, loom_graph_get_folder (self->graph), &local);
   if (self->dataset == NULL)
     self->no_dataset = g_strdup (local->message);
-  return TRUE;
+  return take_saved (self, run, error);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -162,10 +173,10 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!predictor_find_reading (self->net, &self->output, &self->input, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
-  if (!open_reading (self, error))
+  if (!open_reading (self, options->run, error))
     return NULL;
   self->devices = loom_devices_new (options->threads);
-  take_costs (self, options->costs_of);
+  take_costs (self, options->run);
   self->device = g_strdup (options->device != NULL ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
   self->seed = spec != NULL ? spec->seed : 0;

@@ -31,11 +31,12 @@ typedef struct
 
 typedef struct
 {
-  const char *weights;  /* safetensors; NULL: those that training begins with */
-  const char *output;   /* a port; NULL: what the loss judges */
-  const char *device;   /* NULL: "cpu" */
-  int threads;          /* 0: all */
-  const char *costs_of; /* a run folder whose cost table is taken; NULL: the user's */
+  const char *weights; /* safetensors; NULL: those that training begins with */
+  const char *output;  /* a port; NULL: what the loss judges */
+  const char *device;  /* NULL: "cpu" */
+  int threads;         /* 0: all */
+  const char *run;     /* a run folder whose cost table, vocabulary and normalisation are taken; NULL: the user's table,
+                        * and what the data set's files say now */
 } LoomPredictorOptions;
 
 typedef struct _LoomPredictor LoomPredictor;

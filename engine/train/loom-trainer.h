@@ -106,6 +106,9 @@ typedef struct
 /* graph may be NULL when options->resume is set. Opens devices and data, plans, initialises or restores. Errors as
  * their domain says; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
+
+#define LOOM_RUN_DATA "data.ini" /* in a run's folder: what loom_dataset_save() says */
+
 /* The folder that data paths of this graph file are relative to: its own, but for a run's graph.xml the folder of the
  * graph that was trained, which run.json keeps. */
 char *loom_run_data_folder (const char *graph_path);

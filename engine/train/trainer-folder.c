@@ -226,6 +226,16 @@ write_settings (LoomTrainer *t, GError **error)
   return loom_file_replace (path, text, strlen (text), error);
 }
 
+/* What other samples need to be read as these were, where there is something. */
+static gboolean
+write_data (LoomTrainer *t, GError **error)
+{
+  g_autofree char *path = g_build_filename (t->folder, LOOM_RUN_DATA, NULL);
+  g_autofree char *text = loom_dataset_save (t->dataset);
+
+  return text == NULL || loom_file_replace (path, text, strlen (text), error);
+}
+
 gboolean
 trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
 {
@@ -238,8 +248,8 @@ trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
 
   /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
   g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
-  return events_open (t, error) && write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)
-         && loom_folder_sync (folder, error);
+  return events_open (t, error) && write_settings (t, error) && write_data (t, error)
+         && loom_graph_write_file (t->graph, graph, error) && loom_folder_sync (folder, error);
 }
 
 gboolean

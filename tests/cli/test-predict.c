@@ -412,6 +412,43 @@ test_texts (void)
   g_assert_true (g_str_has_prefix (lines[2], "p2.txt  “ ” "));
   cli_write ("bad.txt", "übel");
   cli_expect (1, "has the character “l”", "predict", "text", "bad.txt");
+  /* A text with other letters in its place: the run's own vocabulary counts. */
+  cli_write ("text.txt", "zyxwvutsrqponmlkjihgfedcbaäöü zyxwvutsrqponmlkjihgfedcba");
+  g_auto (CliResult) changed = cli ("predict", "text", "--top", "1", "p0.txt", "p1.txt", "p2.txt", NULL);
+  g_assert_cmpstr (changed.out, ==, r.out);
+  cli_expect (1, "has the character “l”", "predict", "text", "bad.txt");
+  cli_write ("text/data.ini", "[data]\n");
+  cli_expect (1, "does not hold what a run keeps", "predict", "text", "p0.txt");
+}
+
+/* Columns are normalised as the run did it, whatever the table says now. */
+static void
+test_normalised (void)
+{
+  GString *table = g_string_new ("size,kind\n");
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (table, "%d,%s\n", i % 2 ? 100 : 300, i % 2 ? "small" : "large");
+  cli_write ("sizes.csv", table->str);
+  cli_write ("sizes.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                          "  <node id=\"data\" op=\"dataset\" source=\"csv\" path=\"sizes.csv\" target=\"kind\" "
+                          "normalize=\"standard\"/>\n"
+                          "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+                          "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                          "  <wire from=\"data.x\" to=\"fc\"/>\n"
+                          "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                          "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                          "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"10\" batch_size=\"8\"/>\n"
+                          "</graph>\n");
+  cli_expect (0, NULL, "train", "sizes.xml", "--out", "sizes");
+  cli_write ("size.csv", "size\n100\n300\n");
+  g_auto (CliResult) before = cli ("predict", "sizes", "size.csv", NULL);
+  g_assert_nonnull (strstr (before.out, "size.csv:1  small"));
+  g_string_append (table, "900000,large\n-900000,small\n");
+  cli_write ("sizes.csv", table->str);
+  g_string_free (table, TRUE);
+  g_auto (CliResult) after = cli ("predict", "sizes", "size.csv", NULL);
+  g_assert_cmpstr (after.out, ==, before.out);
 }
 
 int
@@ -427,6 +464,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/predict/class-names", test_class_names);
   g_test_add_func ("/cli/predict/values", test_values);
   g_test_add_func ("/cli/predict/texts", test_texts);
+  g_test_add_func ("/cli/predict/normalised", test_normalised);
   int status = g_test_run ();
   cli_leave ();
   return status;
