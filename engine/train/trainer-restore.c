@@ -54,6 +54,18 @@ read_progress (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError 
   return TRUE;
 }
 
+/* Accuracy was one sum, over all that its weight counts, before it left out targets that losses ignore. */
+static gboolean
+read_statistics (const TrainerJson *one, guint size, double *total, GError **error)
+{
+  if (size == 1)
+    return trainer_json_double (one, "sum", TRUE, total, error);
+  if (size == 2 && json_object_has_member (one->object, "sum"))
+    return trainer_json_double (one, "sum", TRUE, &total[0], error)
+           && trainer_json_double (one, "weight", FALSE, &total[1], error);
+  return trainer_json_doubles (one, "statistics", size, total, error);
+}
+
 static gboolean
 read_metrics (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
 {
@@ -66,9 +78,7 @@ read_metrics (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError *
   for (guint i = 0; i < m->n; i++)
     {
       TrainerJson one = { json->path, json_array_get_object_element (list, i) };
-      double *total = m->total + m->at[i];
-      if (!(m->size[i] == 1 ? trainer_json_double (&one, "sum", TRUE, total, error)
-                            : trainer_json_doubles (&one, "statistics", m->size[i], total, error))
+      if (!read_statistics (&one, m->size[i], m->total + m->at[i], error)
           || !trainer_json_double (&one, "weight", FALSE, &m->weight[i], error))
         return FALSE;
     }

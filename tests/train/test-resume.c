@@ -179,7 +179,7 @@ static const struct
   { "loss_sum", "true", "“loss_sum” is no number" },
   { "sample_sum", "1e999", "“sample_sum”" },
   { "base_lr", "\"fast\"", "“base_lr” is no number" },
-  { "sum", "[1]", "“sum” is no number" },
+  { "weight", "[1]", "“weight” is no number" },
   { "version", "2", "another version" },
 };
 
@@ -223,6 +223,29 @@ test_damaged (Fixture *f, gconstpointer data)
   g_autofree char *events_after = read_text (f, "events.jsonl");
   g_assert_cmpstr (whole, ==, after);
   g_assert_nonnull (strstr (events_after, "\"step\":22"));
+}
+
+/* A checkpoint of a version for which accuracy was one sum. */
+static void
+test_older_accuracy (Fixture *f, gconstpointer data)
+{
+  static const char *const newest = "checkpoints/22/state.json";
+  g_autofree char *whole = read_text (f, newest), *older = NULL, *damaged = NULL;
+  g_autoptr (GRegex) statistics = g_regex_new ("\"statistics\" : \\[\\s*([^,]+),[^\\]]*\\]", 0, 0, NULL);
+  LoomTrainerOptions o = again (f);
+
+  older = g_regex_replace (statistics, whole, -1, 0, "\"sum\" : \\1", 0, NULL);
+  g_assert_cmpstr (older, !=, whole);
+  write_text (f, newest, older);
+  g_autoptr (LoomTrainer) trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 22);
+  g_assert_null (loom_trainer_notes (trainer));
+  g_clear_pointer (&trainer, loom_trainer_free);
+  damaged = with_member (older, "sum", "[1]");
+  write_text (f, newest, damaged);
+  trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
+  g_assert_nonnull (strstr (loom_trainer_notes (trainer), "“sum” is no number"));
 }
 
 static void
@@ -492,6 +515,7 @@ main (int argc, char **argv)
   ADD ("/resume/refused", test_refused);
   ADD ("/resume/allowed", test_allowed);
   ADD ("/resume/damaged", test_damaged);
+  ADD ("/resume/older-accuracy", test_older_accuracy);
   ADD ("/resume/damaged-settings", test_damaged_settings);
   ADD ("/resume/accumulate-changed", test_accumulate_changed);
   ADD ("/resume/later-notes", test_later_notes);
