@@ -102,6 +102,7 @@ const char *const *loom_dataset_class_names (const LoomDataset *self);
 /* Names of the whole numbers in x, which most often are the classes' too; NULL when they have none. */
 const char *const *loom_dataset_token_names (const LoomDataset *self);
 #define LOOM_PADDING_NAME "<pad>" /* of what fills a short sequence up */
+#define LOOM_END_NAME     "<end>" /* of what ends a sequence */
 /* What stands between names where a sequence of them is read as a text: " " between words, "" between characters. */
 const char *loom_dataset_separator (const LoomDataset *self);
 /* Names of the columns of x, NULL-terminated; NULL where they have none. */

@@ -6,7 +6,7 @@
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-bpe.h"
 
-const char *const loom_token_names[LOOM_N_TOKENS] = { LOOM_PADDING_NAME, "<start>", "<end>", "<unknown>" };
+const char *const loom_token_names[LOOM_N_TOKENS] = { LOOM_PADDING_NAME, "<start>", LOOM_END_NAME, "<unknown>" };
 const char *const loom_text_units[] = { "character", "byte", "word", "bpe", NULL };
 
 struct _LoomVocabulary

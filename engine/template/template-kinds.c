@@ -212,6 +212,44 @@ build_translation (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
   loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
 }
 
+/* A picture and a sentence about it: pictures, target tokens one place late, and those that are to be said. */
+static gboolean
+suits_captions (const LoomTemplateShape *shape)
+{
+  const LoomDatasetPort *port = shape->info->port;
+
+  return shape->task == LOOM_TASK_POSITIONS && shape->info->n_ports == 3 && loom_dtype_is_float (port[0].type.dtype)
+         && port[0].type.shape.rank == 4 && size_of (&port[0].type, 2) >= 8 && size_of (&port[0].type, 3) >= 8
+         && port[1].type.dtype == LOOM_I64 && port[1].type.shape.rank == 2
+         && loom_dim_equal (port[1].type.shape.dim[1], port[2].type.shape.dim[1]);
+}
+
+/* What convolutions see is the state that the decoder begins with (Vinyals et al., "Show and tell", 2015). */
+static void
+build_captions (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
+{
+  static const char *const channels[] = { "16", "32" };
+  g_autofree char *symbols = g_strdup_printf ("%" G_GINT64_FORMAT, shape->n_out);
+  g_autofree char *shifted = g_strdup_printf ("data.%s", shape->info->port[1].name);
+
+  for (guint i = 0; i < G_N_ELEMENTS (channels); i++)
+    {
+      loom_template_chain (maker, "conv", "conv2d", "out_channels", channels[i], "kernel_size", "3", "padding", "1",
+                           NULL);
+      loom_template_chain (maker, "act", "relu", NULL);
+      loom_template_chain (maker, "pool", "max_pool2d", "kernel_size", "2", NULL);
+    }
+  loom_template_chain (maker, "flat", "flatten", NULL);
+  chain_linear (maker, "seen", 128);
+  loom_template_chain (maker, "state", "unsqueeze", "dim", "0", NULL);
+  loom_template_set_end (maker, shifted);
+  loom_template_chain (maker, "words", "embedding", "num_embeddings", symbols, "embedding_dim", "32", NULL);
+  loom_template_chain (maker, "decoder", "gru", "hidden_size", "128", "batch_first", "true", NULL);
+  loom_template_wire (maker, "state", "decoder.h_0");
+  chain_linear (maker, "head", shape->n_out);
+  loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
+}
+
 static gboolean
 suits_positions (const LoomTemplateShape *shape)
 {
@@ -263,6 +301,10 @@ const LoomTemplateBuilder loom_template_builders[] = {
     .suits = suits_translation,
     .build = build_translation,
     .lr = 0.003 },
+  { .kind = { "captions", "Pictures to words", "Convolutions look, and a GRU says word by word what they saw." },
+    .suits = suits_captions,
+    .build = build_captions,
+    .lr = 0.002 },
   { .kind = { "alone", "Each position alone", "Sees one symbol at a time: what a network with a memory must beat." },
     .suits = suits_positions,
     .build = build_alone,

@@ -1,4 +1,4 @@
-/* Generated sequences and trees: what is asked for follows from x alone, by a way of this test's own. */
+/* Generated sequences, trees and pictures: what is asked for follows from x alone, by a way of this test's own. */
 #include <string.h>
 #include <time.h>
 
@@ -372,13 +372,116 @@ test_trees (void)
     g_assert_cmpuint (n_of_size[n], >, 15);
 }
 
+/* ---- shapes ---------------------------------------------------------------- */
+
+/* What is seen in one half of a picture. */
+typedef struct
+{
+  double area, sum[3]; /* pixels that a shape covers, and their colours */
+  int left, right, top, bottom;
+} Seen;
+
+static Seen
+look (const float *x, int size, int x0, int x1, int y0, int y1)
+{
+  Seen seen = { 0, { 0 }, size, -1, size, -1 };
+
+  for (int line = y0; line < y1; line++)
+    for (int column = x0; column < x1; column++)
+      {
+        const float *p = x + line * size + column;
+        const float most = MAX (p[0], MAX (p[size * size], p[2 * size * size]));
+
+        if (most <= 0.4f)
+          continue;
+        seen.area++;
+        for (int c = 0; c < 3; c++)
+          seen.sum[c] += p[c * size * size];
+        seen.left = MIN (seen.left, column);
+        seen.right = MAX (seen.right, column);
+        seen.top = MIN (seen.top, line);
+        seen.bottom = MAX (seen.bottom, line);
+      }
+  return seen;
+}
+
+static void
+assert_seen (const Seen *seen, int size, char **words)
+{
+  const double width = seen->right - seen->left + 1, height = seen->bottom - seen->top + 1;
+  const double share = seen->area / (width * height), red = seen->sum[0] / seen->area,
+               green = seen->sum[1] / seen->area, blue = seen->sum[2] / seen->area;
+
+  g_assert_cmpstr (words[0], ==, "a");
+  g_assert_cmpstr (words[1], ==, height > 0.3 * size ? "large" : "small");
+  g_assert_cmpstr (words[2], ==, blue > 0.5 ? "blue" : red < 0.5 ? "green" : green > 0.5 ? "yellow" : "red");
+  g_assert_cmpstr (words[3], ==, share > 0.92 ? "square" : share > 0.65 ? "circle" : "triangle");
+}
+
+static void
+test_shapes (void)
+{
+  static const char *const strv[] = { "size", "64", "n", "200", NULL };
+  static const char *const alone[] = { "size", "16", "n", "200", "shapes", "1", "noise", "0.1", NULL };
+  enum
+  {
+    SIZE = 64
+  };
+  g_autoptr (LoomDataset) dataset = open_with ("shapes", strv), single = open_with ("shapes", alone);
+  g_autoptr (GPtrArray) read = read_all (dataset), of_single = read_all (single);
+  guint n_two = 0;
+
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 18);
+  for (gint64 i = 0; i < N; i++)
+    {
+      const float *x = (const float *)((LoomTensor *)read->pdata[0])->data + i * 3 * SIZE * SIZE;
+      const gint64 *y_in = row (read, 1, i), *y = row (read, 2, i);
+      gint64 n = 0;
+
+      while (y[n] > 2)
+        n++;
+      g_assert_cmpint (y[n], ==, 2);
+      g_assert_cmpint (y_in[0], ==, 1);
+      for (gint64 t = 1; t < 11; t++)
+        {
+          g_assert_cmpint (y_in[t], ==, t <= n ? y[t - 1] : 0);
+          g_assert_true (t <= n || y[t] == -100);
+        }
+      g_autofree char *text = text_of (dataset, y, n);
+      g_auto (GStrv) words = g_strsplit (text, " ", -1);
+      if (n == 4)
+        {
+          const Seen seen = look (x, SIZE, 0, SIZE, 0, SIZE);
+
+          assert_seen (&seen, SIZE, words);
+          continue;
+        }
+      const gboolean lies = strcmp (words[4], "above") == 0 || strcmp (words[4], "below") == 0;
+      const gboolean before = strcmp (words[4], "above") == 0 || strcmp (words[4], "left") == 0;
+      Seen half[2];
+
+      g_assert_cmpint (n, ==, lies ? 9 : 10);
+      if (!lies)
+        g_assert_cmpstr (words[5], ==, "of");
+      for (int k = 0; k < 2; k++)
+        half[k] = look (x, SIZE, lies ? 0 : k * SIZE / 2, lies ? SIZE : (k + 1) * SIZE / 2, lies ? k * SIZE / 2 : 0,
+                        lies ? (k + 1) * SIZE / 2 : SIZE);
+      assert_seen (&half[before ? 0 : 1], SIZE, words);
+      assert_seen (&half[before ? 1 : 0], SIZE, words + (lies ? 5 : 6));
+      n_two++;
+      g_assert_cmpint (row (of_single, 2, i)[4], ==, 2);
+    }
+  g_assert_cmpuint (n_two, >, 65);
+  g_assert_cmpuint (n_two, <, 135);
+}
+
 /* ---- all ------------------------------------------------------------------ */
 
 /* A sample depends on its place and the seed, not on how many there are. */
 static void
 test_places (void)
 {
-  static const char *const sources[] = { "copy", "adding", "dates", "arithmetic-trees" };
+  static const char *const sources[] = { "copy", "adding", "dates", "arithmetic-trees", "shapes" };
   static const char *const few[] = { "n", "5", NULL };
   const gint64 fourth = 4;
 
@@ -436,6 +539,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sequences/adding", test_adding);
   g_test_add_func ("/sequences/dates", test_dates);
   g_test_add_func ("/sequences/trees", test_trees);
+  g_test_add_func ("/sequences/shapes", test_shapes);
   g_test_add_func ("/sequences/places", test_places);
   g_test_add_func ("/sequences/refused", test_refused);
   return g_test_run ();

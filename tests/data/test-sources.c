@@ -79,7 +79,7 @@ static void
 test_generated (void)
 {
   static const char *const sources[]
-      = { "spirals", "xor", "linear", "random", "tokens", "copy", "adding", "dates", "arithmetic-trees" };
+      = { "spirals", "xor", "linear", "random", "tokens", "copy", "adding", "dates", "arithmetic-trees", "shapes" };
   static const char *const other_seed[] = { "seed", "1", NULL };
 
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)

@@ -62,6 +62,7 @@ static const struct
   { "models/fashion-lenet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-mlp.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-resnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
 };
 
 static guint

@@ -187,6 +187,24 @@ test_samples (void)
   g_assert_null (gone);
 }
 
+/* Tokens are read as a text, without what fills them up, and below a picture stands its sentence. */
+static void
+test_sentences (void)
+{
+  g_autoptr (StudioFigure) date = sample_of ("source=\"dates\""), picture = sample_of ("source=\"shapes\" n=\"20\"");
+  g_autoptr (StudioFigure) tree = sample_of ("source=\"arithmetic-trees\" leaves=\"2\" operators=\"*\" n=\"5\"");
+
+  g_assert_cmpint (date->kind, ==, STUDIO_FIGURE_WORDS);
+  g_assert_null (strchr (date->label, '<'));
+  g_assert_true (g_regex_match_simple ("^[a-z]+( [a-z]+)+$", date->label, 0, 0));
+  g_assert_cmpint (picture->kind, ==, STUDIO_FIGURE_IMAGE);
+  g_assert_cmpuint (picture->width, ==, 32);
+  g_assert_true (
+      g_regex_match_simple ("^a (small|large) [a-z]+ (circle|square|triangle)( .*)?$", picture->label, 0, 0));
+  g_assert_null (strchr (picture->label, '<'));
+  g_assert_true (g_regex_match_simple ("^[0-9]( [0-9] ×)?$", tree->label, 0, 0));
+}
+
 /* A file that is not there yet is found as soon as it is; and however many data sets are looked at, few are kept. */
 static void
 test_late_samples (void)
@@ -249,6 +267,7 @@ main (int argc, char **argv)
   g_test_add_func ("/figures/inside", test_inside);
   g_test_add_func ("/figures/inside-follows-edits", test_inside_follows_edits);
   g_test_add_func ("/figures/samples", test_samples);
+  g_test_add_func ("/figures/sentences", test_sentences);
   g_test_add_func ("/figures/late-samples", test_late_samples);
   g_test_add_func ("/figures/heights", test_heights);
   return g_test_run ();

@@ -202,9 +202,8 @@ points_of (const LoomTensor *x, const LoomTensor *y)
 
 /* Words or characters where tokens have names, else numbers. What fills a short sequence up is left out. */
 static char *
-words_of (const LoomDataset *dataset, const LoomTensor *x)
+words_of (const LoomDataset *dataset, const char *const *names, const LoomTensor *x)
 {
-  const char *const *names = loom_dataset_token_names (dataset);
   gint64 n_names = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
   GString *text = g_string_new (NULL);
 
@@ -214,7 +213,7 @@ words_of (const LoomDataset *dataset, const LoomTensor *x)
         gint64 k = (gint64)loom_tensor_get (x, i);
         const char *name = k >= 0 && k < n_names ? names[k] : "?";
 
-        if (g_str_equal (name, LOOM_PADDING_NAME))
+        if (k < 0 || g_str_equal (name, LOOM_PADDING_NAME) || g_str_equal (name, LOOM_END_NAME))
           continue;
         g_string_append_printf (text, "%s%s", text->len > 0 ? loom_dataset_separator (dataset) : "", name);
       }
@@ -222,6 +221,12 @@ words_of (const LoomDataset *dataset, const LoomTensor *x)
       g_string_append_printf (text, "%s%.2g", i > 0 ? "  " : "", loom_tensor_get (x, i));
   g_strdelimit (text->str, "\n\r\t", ' ');
   return g_string_free (text, FALSE);
+}
+
+static gboolean
+is_sentence (const LoomDataset *dataset, const LoomTensor *t)
+{
+  return t->rank == 2 && !is_float (t->dtype) && loom_dataset_class_names (dataset) != NULL;
 }
 
 static gboolean
@@ -257,7 +262,7 @@ figure_of (const LoomDataset *dataset)
       = read_samples (dataset, split, is_plane (info) ? (guint)MIN (info->n[split], MAX_POINTS) : 1);
   if (read == NULL)
     return NULL;
-  const LoomTensor *x = read->pdata[0], *y = read->len > 1 ? read->pdata[1] : NULL;
+  const LoomTensor *x = read->pdata[0], *y = read->len > 1 ? read->pdata[1] : NULL, *last = read->pdata[read->len - 1];
   if (is_plane (info))
     figure = points_of (x, y);
   else if (is_image (x))
@@ -265,9 +270,10 @@ figure_of (const LoomDataset *dataset)
   else
     figure = studio_figure_new (STUDIO_FIGURE_WORDS);
   if (figure->kind == STUDIO_FIGURE_WORDS)
-    figure->label = words_of (dataset, x);
+    figure->label = words_of (dataset, loom_dataset_token_names (dataset), x);
   else if (figure->kind == STUDIO_FIGURE_IMAGE)
-    figure->label = label_of (dataset, y);
+    figure->label = is_sentence (dataset, last) ? words_of (dataset, loom_dataset_class_names (dataset), last)
+                                                : label_of (dataset, y);
   else if (figure->n_groups > 0)
     figure->label = g_strdup_printf (ngettext ("%u class", "%u classes", figure->n_groups), figure->n_groups);
   return figure;

@@ -92,23 +92,36 @@ words_of_y (const StudioTaskData *data, guint sample)
   return g_string_free (text, FALSE);
 }
 
-/* NULL where nothing is answered; *n_right of the places. */
+/* The target at place i of an answer; below 0 where it does not count. */
+static float
+target_at (const StudioTaskPicture *p, guint sample, guint i)
+{
+  const guint y_size = p->data->y_size, last = y_size - p->n_positions;
+
+  return y_size >= p->n_positions ? p->data->y[(gsize)sample * y_size + last + i] : 0;
+}
+
+/* NULL where nothing is answered; *n_right of *n places. Places whose target does not count are left out, as in y. */
 static char *
-words_of_answer (const StudioTaskPicture *p, guint sample, guint *n_right)
+words_of_answer (const StudioTaskPicture *p, guint sample, guint *n_right, guint *n)
 {
   const float *answer = task_answer_of_sample (p, sample);
   GString *text;
 
-  *n_right = 0;
+  *n_right = *n = 0;
   if (answer == NULL || (p->kind != LOOM_ANSWER_PROBABILITIES && p->kind != LOOM_ANSWER_SCORES))
     return NULL;
   text = g_string_new (NULL);
   for (guint i = 0; i < p->n_positions; i++)
     {
-      const guint best = task_best (p, answer, i), last = p->data->y_size - p->n_positions;
+      const float target = target_at (p, sample, i);
+      const guint best = task_best (p, answer, i);
+
+      if (target < 0)
+        continue;
       append_symbol (text, p->data, p->data->class_names, (int)best);
-      if (p->data->y_size >= p->n_positions && p->data->y[(gsize)sample * p->data->y_size + last + i] == (float)best)
-        ++*n_right;
+      ++*n;
+      *n_right += p->data->y_size >= p->n_positions && target == (float)best;
     }
   return g_string_free (text, FALSE);
 }
@@ -174,17 +187,16 @@ sequences_draw (const TaskDrawing *d)
   for (guint i = 0; i < p->data->n; i++)
     {
       double y = d->room.y + i * block + task_line_height (d->scale) / 2;
-      guint right;
+      guint right, n;
       g_autofree char *x_words = words_of_x (p->data, i), *y_words = words_of_y (p->data, i);
-      g_autofree char *answer = words_of_answer (p, i, &right);
+      g_autofree char *answer = words_of_answer (p, i, &right, &n);
       if (y + block > d->room.y + d->room.height + task_line_height (d->scale))
         return;
       y = vectors ? map_of (d, i, y) : line_of (d, "x", x_words, y);
       y = line_of (d, "y", y_words, y);
       if (answer != NULL)
         {
-          g_autofree char *marked
-              = g_strdup_printf ("%s  %s %u/%u", answer, right == p->n_positions ? "✓" : "✗", right, p->n_positions);
+          g_autofree char *marked = g_strdup_printf ("%s  %s %u/%u", answer, right == n ? "✓" : "✗", right, n);
           line_of (d, "ŷ", marked, y);
         }
     }
@@ -200,9 +212,9 @@ sequences_sample_at (const TaskDrawing *d, double x, double y)
 static char *
 sequences_describe_sample (const StudioTaskPicture *picture, guint sample)
 {
-  guint right;
+  guint right, n;
   g_autofree char *x = words_of_x (picture->data, sample), *y = words_of_y (picture->data, sample);
-  g_autofree char *answer = words_of_answer (picture, sample, &right);
+  g_autofree char *answer = words_of_answer (picture, sample, &right, &n);
 
   if (answer == NULL)
     return g_strdup_printf (_ ("%1$s, to be answered by %2$s"), x, y);
