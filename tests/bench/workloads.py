@@ -162,6 +162,70 @@ def char_lstm(characters=65, width=128, hidden=128):
     return text, "classes", model, {key: key for key in model.state_dict()}
 
 
+class GptBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.c_attn, self.attn_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.c_fc, self.c_proj = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.heads = heads
+
+    def forward(self, x):
+        n, t, c = x.shape
+        q, k, v = (part.view(n, t, self.heads, c // self.heads).transpose(1, 2)
+                   for part in self.c_attn(self.ln_1(x)).split(c, 2))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.attn_proj(y.transpose(1, 2).reshape(n, t, c))
+        return x + self.c_proj(nn.functional.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class CharGpt(nn.Module):
+    def __init__(self, characters, context, width, heads, layers):
+        super().__init__()
+        self.letters, self.places = nn.Embedding(characters, width), nn.Parameter(0.02 * torch.randn(context, width))
+        self.blocks = nn.ModuleList(GptBlock(width, heads) for _ in range(layers))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, characters, bias=False)
+
+    def forward(self, x):
+        x = self.letters(x) + self.places
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x)).transpose(1, 2)
+
+
+def char_gpt(characters=65, context=256, width=384, heads=6, layers=6):
+    model = CharGpt(characters, context, width, heads, layers)
+    text = node("letters", "embedding", num_embeddings=characters, embedding_dim=width) + wire("data.x", "letters")
+    text += node("places", "positional_encoding", kind="learned", max_len=context) + wire("letters", "places")
+    last, names = "places", {"places": "places.weight", "letters.weight": "letters.weight"}
+    for i in range(layers):
+        b = f"b{i}_"
+        for op, ident, attributes, source in (
+                ("layer_norm", "ln_1", {}, last),
+                ("multihead_attention", "attn", {"num_heads": heads, "batch_first": "true", "is_causal": "true"}, b + "ln_1"),
+                ("add", "sum1", {}, None), ("layer_norm", "ln_2", {}, b + "sum1"),
+                ("linear", "c_fc", {"out_features": 4 * width}, b + "ln_2"),
+                ("gelu", "act", {"approximate": "tanh"}, b + "c_fc"),
+                ("linear", "c_proj", {"out_features": width}, b + "act"), ("add", "sum2", {}, None)):
+            text += node(b + ident, op, **attributes)
+            if source is not None:
+                text += wire(source, b + ident + (".query" if ident == "attn" else ""))
+        text += wire(last, b + "sum1.input") + wire(b + "attn", b + "sum1.other")
+        text += wire(b + "sum1", b + "sum2.input") + wire(b + "c_proj", b + "sum2.other")
+        last = b + "sum2"
+        for own, ours in (("c_attn.weight", "attn.in_proj_weight"), ("c_attn.bias", "attn.in_proj_bias"),
+                          ("attn_proj.weight", "attn.out_proj.weight"), ("attn_proj.bias", "attn.out_proj.bias")):
+            names[f"blocks.{i}.{own}"] = b + ours
+        for layer in ("ln_1", "ln_2", "c_fc", "c_proj"):
+            for kind in ("weight", "bias"):
+                names[f"blocks.{i}.{layer}.{kind}"] = f"{b}{layer}.{kind}"
+    text += node("norm", "layer_norm") + wire(last, "norm")
+    text += node("head", "linear", out_features=characters, bias="false") + wire("norm", "head")
+    text += node("classes", "transpose", dim0=1, dim1=2) + wire("head", "classes")
+    names.update({key: key for key in ("norm.weight", "norm.bias", "head.weight")})
+    return text, "classes", model, names
+
+
 # ---- the table ----
 
 WORKLOADS = {
@@ -185,6 +249,8 @@ WORKLOADS = {
     # x: whole numbers below `tokens`, a class for each.
     "char-lstm-h128-t64-b32": dict(x=(64,), tokens=65, classes=65, batch=32, optimizer="adam", lr=0.001, target=2.0,
                                    compiled=1.2, steps=60, build=char_lstm),
+    "char-gpt-l6-c384-t256-b12": dict(x=(256,), tokens=65, classes=65, batch=12, optimizer="adam", lr=0.0003, target=1.4,
+                                      compiled=1.2, steps=3, batches=2, losses=4, loose=1e-4, build=char_gpt),
     "vgg16-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="sgd", lr=0.01, target=2.0, compiled=1.8, steps=8,
                       batches=4, losses=20, layers=vgg16()),
 }
