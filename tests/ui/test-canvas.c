@@ -319,6 +319,27 @@ test_hangs (Fixture *f, gconstpointer data)
   settle ();
 }
 
+/* A pin of a node inside a module stands at the module's card, unless that has one of its own. */
+static void
+test_hangs_inside (Fixture *f, gconstpointer data)
+{
+  GtkWidget *inner = gtk_label_new ("inside"), *own = gtk_label_new ("outside");
+
+  act (f, "canvas.zoom-to-fit");
+  act (f, "canvas.zoom-normal");
+  studio_canvas_set_pin_widget (f->canvas, "block.fc", inner);
+  g_assert_true (studio_canvas_focus_path (f->canvas, "block"));
+  settle ();
+  g_assert_true (gtk_widget_get_child_visible (inner));
+  studio_canvas_set_pin_widget (f->canvas, "block", own);
+  settle ();
+  g_assert_false (gtk_widget_get_child_visible (inner));
+  g_assert_true (gtk_widget_get_child_visible (own));
+  studio_canvas_set_pin_widget (f->canvas, "block", NULL);
+  studio_canvas_set_pin_widget (f->canvas, "block.fc", NULL);
+  settle ();
+}
+
 static GtkWidget *
 find_labelled (GtkWidget *parent, GType type, const char *placeholder)
 {
@@ -490,6 +511,7 @@ main (int argc, char **argv)
   ADD ("popovers", test_popovers);
   ADD ("dropped-wire", test_dropped_wire);
   ADD ("hangs", test_hangs);
+  ADD ("hangs-inside", test_hangs_inside);
   ADD ("inspector", test_inspector);
   ADD ("zooms", test_zooms);
   ADD ("frames", test_frames);

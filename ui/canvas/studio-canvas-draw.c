@@ -246,6 +246,38 @@ allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const 
   gtk_widget_allocate (pin, width, height, -1, transform);
 }
 
+/* A pin stands at the card of its node or, where that is inside a module, at the module's card, if that has none of its
+ * own: of several the first by name. */
+static void
+allocate_pins (StudioCanvas *self, const StudioScene *scene, const StudioRect *seen)
+{
+  g_autoptr (GHashTable) inner = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer path, pin, card;
+
+  g_hash_table_iter_init (&iter, self->pins);
+  while (g_hash_table_iter_next (&iter, &path, &pin))
+    {
+      guint i = studio_scene_card_of (scene, path);
+      const char *other;
+
+      gtk_widget_set_child_visible (pin, FALSE);
+      if (i == STUDIO_NO_ITEM)
+        continue;
+      if (strcmp (scene->item[i].path, path) == 0)
+        allocate_pin (self, pin, &scene->item[i], seen);
+      else if (!g_hash_table_contains (self->pins, scene->item[i].path))
+        {
+          other = g_hash_table_lookup (inner, GUINT_TO_POINTER (i));
+          if (other == NULL || strcmp (path, other) < 0)
+            g_hash_table_replace (inner, GUINT_TO_POINTER (i), path);
+        }
+    }
+  g_hash_table_iter_init (&iter, inner);
+  while (g_hash_table_iter_next (&iter, &card, &path))
+    allocate_pin (self, g_hash_table_lookup (self->pins, path), &scene->item[GPOINTER_TO_UINT (card)], seen);
+}
+
 /* The widget that a drag began on has the pointer until the button is released. GTK would take the pointer from one
  * that is no longer shown, and the drag would never end. */
 static gboolean
@@ -267,8 +299,6 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
   StudioCanvas *self = STUDIO_CANVAS (widget);
   StudioScene *scene;
   StudioRect seen;
-  GHashTableIter iter;
-  gpointer pin;
 
   if (self->view.width != width || self->view.height != height)
     {
@@ -287,9 +317,7 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
     studio_canvas_fit_again (self);
   self->allocating = FALSE;
   seen = studio_view_visible (&self->view);
-  g_hash_table_iter_init (&iter, self->pins);
-  while (g_hash_table_iter_next (&iter, NULL, &pin))
-    gtk_widget_set_child_visible (pin, FALSE);
+  allocate_pins (self, scene, &seen);
   for (guint i = 0; i < scene->n_items; i++)
     {
       const StudioItem *item = &scene->item[i];
@@ -297,8 +325,6 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
       StudioRect extent = studio_geometry_extent (item);
       double x, y;
 
-      if (g_hash_table_size (self->pins) > 0 && (pin = g_hash_table_lookup (self->pins, item->path)) != NULL)
-        allocate_pin (self, pin, item, &seen);
       /* The focused card keeps the focus where it is out of sight. */
       if (!studio_rect_intersects (&extent, &seen) && !gtk_widget_has_focus (node)
           && !is_held (self, scene, item->serial))
