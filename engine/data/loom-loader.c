@@ -1,9 +1,13 @@
 /* Batches of an epoch, read directly or prepared ahead.
  *
- * A ring of DEPTH slots is allocated once. The thread fills slot (index mod DEPTH)
- * while the caller works on another; two counters under one lock say how far each
- * has come. The caller holds one slot between two calls of next(), so the thread is
- * at most DEPTH - 1 batches ahead. Nothing is allocated per batch.
+ * A ring of slots is allocated once. Each thread takes the next batch that nobody has
+ * taken and fills slot (index mod slots) while the caller works on another; counters
+ * under one lock say how far all have come. The caller holds one slot between two calls
+ * of next(), and there are AHEAD more than threads. Nothing is allocated per batch, and
+ * what a batch holds does not depend on the thread that fills it.
+ *
+ * Where there are many processors one thread may not keep up with the steps, if it has
+ * to decode or turn pictures; there are up to MAX_THREADS, one for four processors.
  *
  * Handing a batch from thread to thread costs some ten microseconds and takes the
  * processor from the computation when all cores are at work; DIRECT_BYTES is about
@@ -17,7 +21,9 @@
 
 #include "engine/core/loom-error.h"
 
-#define DEPTH        4
+#define MAX_THREADS  4
+#define AHEAD        3
+#define MAX_SLOTS    (MAX_THREADS + AHEAD)
 #define DIRECT_BYTES (256 * 1024)
 
 typedef struct
@@ -25,6 +31,7 @@ typedef struct
   LoomBatch batch;
   gint64 *samples;
   GError *error;
+  gint64 filled; /* the batch that it holds; -1: none */
 } Slot;
 
 struct _LoomLoader
@@ -40,15 +47,17 @@ struct _LoomLoader
   guint32 *order; /* NULL: in file order */
   gint64 next_batch;
   gboolean started;
-  Slot slot[DEPTH];
+  Slot slot[MAX_SLOTS];
   guint n_slots;
 
-  GThread *thread; /* NULL: reads directly */
+  GThread *thread[MAX_THREADS];
+  guint n_threads; /* 0: reads directly */
   GMutex lock;
-  GCond work, done; /* something to fill or to quit for; a slot filled or the thread at rest */
-  gint64 filled;    /* batches below this are in the ring */
+  GCond work, done; /* something to fill or to quit for; a slot filled or a thread at rest */
+  gint64 taken;     /* batches below this are filled or being filled */
   gint64 held;      /* batches below this are given back */
-  gboolean running, busy, quit;
+  guint n_busy;     /* threads that fill a slot */
+  gboolean running, quit;
 };
 
 static void
@@ -87,7 +96,7 @@ fill_slot (LoomLoader *self, Slot *slot, gint64 index)
 static gboolean
 may_fill (const LoomLoader *self)
 {
-  return self->running && self->filled < self->n_batches && self->filled - self->held < DEPTH;
+  return self->running && self->taken < self->n_batches && self->taken - self->held < self->n_slots;
 }
 
 static gpointer
@@ -98,19 +107,21 @@ prepare (gpointer data)
   g_mutex_lock (&self->lock);
   while (!self->quit)
     {
-      gint64 index = self->filled;
+      const gint64 index = self->taken;
+      Slot *slot = &self->slot[index % self->n_slots];
 
       if (!may_fill (self))
         {
           g_cond_wait (&self->work, &self->lock);
           continue;
         }
-      self->busy = TRUE;
+      self->taken = index + 1;
+      self->n_busy++;
       g_mutex_unlock (&self->lock);
-      fill_slot (self, &self->slot[index % DEPTH], index);
+      fill_slot (self, slot, index);
       g_mutex_lock (&self->lock);
-      self->busy = FALSE;
-      self->filled = index + 1;
+      self->n_busy--;
+      slot->filled = index;
       g_cond_signal (&self->done);
     }
   g_mutex_unlock (&self->lock);
@@ -193,9 +204,13 @@ loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 b
   self->shuffle = shuffle;
   self->seed = seed;
   self->epoch = -1;
-  threaded
-      = mode == LOOM_LOADER_THREAD || (mode == LOOM_LOADER_AUTO && batch_bytes (info, self->batch_size) > DIRECT_BYTES);
-  self->n_slots = threaded ? DEPTH : 1;
+  threaded = mode == LOOM_LOADER_THREADS || mode == LOOM_LOADER_THREAD
+             || (mode == LOOM_LOADER_AUTO && batch_bytes (info, self->batch_size) > DIRECT_BYTES);
+  if (threaded)
+    self->n_threads = mode == LOOM_LOADER_THREAD    ? 1
+                      : mode == LOOM_LOADER_THREADS ? MAX_THREADS
+                                                    : CLAMP (g_get_num_processors () / 4, 1, MAX_THREADS);
+  self->n_slots = threaded ? self->n_threads + AHEAD : 1;
   for (guint i = 0; i < self->n_slots; i++)
     {
       if (!init_slot (&self->slot[i], info, self->batch_size, error))
@@ -203,8 +218,8 @@ loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 b
     }
   if (shuffle)
     self->order = g_new (guint32, self->n_samples);
-  if (threaded)
-    self->thread = g_thread_new ("loom-loader", prepare, self);
+  for (guint i = 0; i < self->n_threads; i++)
+    self->thread[i] = g_thread_new ("loom-loader", prepare, self);
   return g_steal_pointer (&self);
 }
 
@@ -213,15 +228,13 @@ loom_loader_free (LoomLoader *self)
 {
   if (self == NULL)
     return;
-  if (self->thread != NULL)
-    {
-      g_mutex_lock (&self->lock);
-      self->quit = TRUE;
-      g_cond_signal (&self->work);
-      g_mutex_unlock (&self->lock);
-      g_thread_join (self->thread);
-    }
-  for (guint i = 0; i < DEPTH; i++)
+  g_mutex_lock (&self->lock);
+  self->quit = TRUE;
+  g_cond_broadcast (&self->work);
+  g_mutex_unlock (&self->lock);
+  for (guint i = 0; i < self->n_threads && self->thread[i] != NULL; i++)
+    g_thread_join (self->thread[i]);
+  for (guint i = 0; i < MAX_SLOTS; i++)
     {
       for (guint p = 0; p < LOOM_DATASET_MAX_PORTS; p++)
         loom_tensor_unref (self->slot[i].batch.tensors[p]);
@@ -260,11 +273,11 @@ void
 loom_loader_reset (LoomLoader *self)
 {
   self->started = FALSE;
-  if (self->thread == NULL)
+  if (self->n_threads == 0)
     return;
   g_mutex_lock (&self->lock);
   self->running = FALSE;
-  while (self->busy)
+  while (self->n_busy > 0)
     g_cond_wait (&self->done, &self->lock);
   g_mutex_unlock (&self->lock);
 }
@@ -274,20 +287,22 @@ loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch)
 {
   g_return_if_fail (self != NULL && epoch >= 0 && first_batch >= 0);
 
-  /* The thread must be at rest, because it reads the order. */
+  /* The threads must be at rest, because they read the order. */
   loom_loader_reset (self);
   if (self->shuffle && self->epoch != epoch)
     loom_dataset_permutation (self->seed, (guint64)epoch, (guint32)self->n_split, self->order);
   self->epoch = epoch;
   self->next_batch = first_batch;
   self->started = TRUE;
-  if (self->thread == NULL)
+  if (self->n_threads == 0)
     return;
   g_mutex_lock (&self->lock);
-  self->filled = first_batch;
+  for (guint i = 0; i < self->n_slots; i++)
+    self->slot[i].filled = -1;
+  self->taken = first_batch;
   self->held = first_batch;
   self->running = TRUE;
-  g_cond_signal (&self->work);
+  g_cond_broadcast (&self->work);
   g_mutex_unlock (&self->lock);
 }
 
@@ -302,7 +317,7 @@ loom_loader_next (LoomLoader *self, GError **error)
   if (index >= self->n_batches)
     return NULL;
   slot = &self->slot[index % self->n_slots];
-  if (self->thread == NULL)
+  if (self->n_threads == 0)
     fill_slot (self, slot, index);
   else
     {
@@ -313,7 +328,7 @@ loom_loader_next (LoomLoader *self, GError **error)
           self->held = index;
           g_cond_signal (&self->work);
         }
-      while (self->filled <= index)
+      while (slot->filled != index)
         g_cond_wait (&self->done, &self->lock);
       g_mutex_unlock (&self->lock);
     }

@@ -1,7 +1,7 @@
 /* A loader turns a split into the batches of an epoch, in an order that depends on
  * seed and epoch alone, so that a run can be resumed from any batch.
  *
- * Large batches are prepared ahead by a thread in a ring of buffers allocated once;
+ * Large batches are prepared ahead by threads in a ring of buffers allocated once;
  * for small ones handing over costs more than reading, and they are read in next(). */
 #pragma once
 
@@ -20,9 +20,10 @@ typedef struct
 
 typedef enum
 {
-  LOOM_LOADER_AUTO, /* by the size of a batch */
+  LOOM_LOADER_AUTO, /* by the size of a batch and the number of processors */
   LOOM_LOADER_DIRECT,
-  LOOM_LOADER_THREAD
+  LOOM_LOADER_THREAD,
+  LOOM_LOADER_THREADS /* as many as there are ever */
 } LoomLoaderMode;
 
 typedef struct _LoomLoader LoomLoader;

@@ -10,8 +10,8 @@
 typedef struct
 {
   LoomDataset base;
-  gboolean broken;
-  int reads; /* atomic */
+  gboolean broken, uneven; /* uneven: batches take each another time, so that threads overtake each other */
+  int reads;               /* atomic */
 } Counting;
 
 static gboolean
@@ -21,6 +21,8 @@ read_counting (const LoomDataset *base, LoomSplit split, const gint64 *indices, 
   Counting *self = (Counting *)base;
 
   g_atomic_int_inc (&self->reads);
+  if (self->uneven)
+    g_usleep ((gulong)(indices[0] * 7919 % 5) * 200);
   g_assert_cmpint (out[0]->dim[0], ==, n);
   for (guint i = 0; i < n; i++)
     {
@@ -169,22 +171,44 @@ test_restart (gconstpointer data)
     }
 }
 
-/* The thread prepares ahead, but never more than the ring holds. */
+/* Batches come in order, whichever thread is ready first. */
 static void
-test_ahead (void)
+test_uneven (void)
 {
+  Counting counting;
+  g_autoptr (LoomLoader) loader = NULL;
+
+  init_counting (&counting, 1000);
+  counting.uneven = TRUE;
+  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, LOOM_LOADER_THREADS, NULL);
+  for (int epoch = 0; epoch < 3; epoch++)
+    {
+      g_autoptr (GArray) all = collect (loader, epoch, 0);
+
+      g_assert_cmpuint (all->len, ==, 1000);
+      for (gint64 i = 0; i < 1000; i++)
+        g_assert_cmpint (g_array_index (all, gint64, i), ==, i);
+    }
+}
+
+/* Threads prepare ahead, but never more than the ring holds: three batches more than there are threads. */
+static void
+test_ahead (gconstpointer data)
+{
+  const LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  const int most = mode == LOOM_LOADER_THREAD ? 4 : 7;
   Counting counting;
   g_autoptr (LoomLoader) loader = NULL;
   gint64 deadline = g_get_monotonic_time () + 10 * G_USEC_PER_SEC;
 
   init_counting (&counting, 1000);
-  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, LOOM_LOADER_THREAD, NULL);
+  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, mode, NULL);
   loom_loader_start (loader, 0, 50);
   g_assert_nonnull (loom_loader_next (loader, NULL));
-  while (g_atomic_int_get (&counting.reads) < 4 && g_get_monotonic_time () < deadline)
+  while (g_atomic_int_get (&counting.reads) < most && g_get_monotonic_time () < deadline)
     g_usleep (1000);
   g_usleep (20000);
-  g_assert_cmpint (g_atomic_int_get (&counting.reads), ==, 4);
+  g_assert_cmpint (g_atomic_int_get (&counting.reads), ==, most);
 }
 
 static void
@@ -250,9 +274,14 @@ main (int argc, char **argv)
   g_test_add_data_func ("/loader/order/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_order);
   g_test_add_data_func ("/loader/restart/direct", GINT_TO_POINTER (LOOM_LOADER_DIRECT), test_restart);
   g_test_add_data_func ("/loader/restart/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_restart);
-  g_test_add_func ("/loader/ahead", test_ahead);
+  g_test_add_data_func ("/loader/order/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_order);
+  g_test_add_data_func ("/loader/restart/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_restart);
+  g_test_add_func ("/loader/uneven", test_uneven);
+  g_test_add_data_func ("/loader/ahead/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_ahead);
+  g_test_add_data_func ("/loader/ahead/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_ahead);
   g_test_add_data_func ("/loader/error/direct", GINT_TO_POINTER (LOOM_LOADER_DIRECT), test_error);
   g_test_add_data_func ("/loader/error/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_error);
+  g_test_add_data_func ("/loader/error/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_error);
   g_test_add_func ("/loader/empty-split", test_empty_split);
   return g_test_run ();
 }
