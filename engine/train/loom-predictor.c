@@ -199,6 +199,12 @@ loom_predictor_dataset (const LoomPredictor *self, const char **why)
   return self->dataset;
 }
 
+gboolean
+loom_predictor_reads_text (const LoomPredictor *self)
+{
+  return self->is_text;
+}
+
 const char *const *
 loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 {

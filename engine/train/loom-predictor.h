@@ -51,6 +51,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPredictor, loom_predictor_free)
 const LoomType *loom_predictor_input (const LoomPredictor *self);
 /* NULL where it reads from an input node, or where the data are not there; *why then says why not, or is NULL. */
 const LoomDataset *loom_predictor_dataset (const LoomPredictor *self, const char **why);
+/* TRUE where its samples are pieces of a text. */
+gboolean loom_predictor_reads_text (const LoomPredictor *self);
 /* Names of the classes; NULL where they have none. */
 const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
 
