@@ -757,6 +757,41 @@ test_primitives_by_name (void)
   g_assert_cmpuint (wrong, ==, 0);
 }
 
+/* Studio carries the examples and the library inside itself, and its list names each file: one that was forgotten there
+ * would be offered neither on the start page nor in the palette. */
+static void
+test_resources (void)
+{
+  static const char *const suffixes[] = { ".xml", NULL };
+  static const char *const folders[] = { "graphs/lessons", "graphs/library", "graphs/models" };
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"),
+                  *list = g_build_filename (root, "ui/gradloom.gresource.xml", NULL);
+  g_autofree char *text = NULL;
+  guint missing = 0;
+
+  g_assert_true (g_file_get_contents (list, &text, NULL, NULL));
+  for (guint f = 0; f < G_N_ELEMENTS (folders); f++)
+    {
+      g_autofree char *folder = g_build_filename (root, folders[f], NULL);
+      g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+
+      collect (folder, files, suffixes);
+      g_assert_cmpuint (files->len, >, 4);
+      for (guint i = 0; i < files->len; i++)
+        {
+          const char *path = (const char *)files->pdata[i] + strlen (root) + 1;
+          g_autofree char *entry = g_strdup_printf (">%s</file>", path);
+
+          if (strstr (text, entry) == NULL)
+            {
+              g_test_message ("%s is not in ui/gradloom.gresource.xml: add it", path);
+              missing++;
+            }
+        }
+    }
+  g_assert_cmpuint (missing, ==, 0);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -771,5 +806,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/arch/operators-by-name", test_operators_by_name);
   g_test_add_func ("/arch/environment", test_environment);
   g_test_add_func ("/arch/primitives-by-name", test_primitives_by_name);
+  g_test_add_func ("/arch/resources", test_resources);
   return g_test_run ();
 }
