@@ -153,6 +153,8 @@ port_name (OnnxCtx *c, const OnnxNode *node, guint i)
 {
   const LoomPortSpec *spec = node->op->inputs;
 
+  if (node->ports != NULL)
+    return node->ports[i];
   if (spec != NULL && spec[0].flags & LOOM_PORT_VARIADIC)
     return onnx_text (c, "%u", i);
   for (guint k = 0; k < i && spec != NULL && spec->name != NULL; k++)
@@ -194,13 +196,17 @@ check_weights (OnnxCtx *c, const OnnxNode *node, const LoomNet *net)
     }
 }
 
-static void
-infer (OnnxCtx *c, OnnxNode *node)
+void
+onnx_infer (OnnxCtx *c, OnnxNode *node)
 {
   g_autoptr (LoomGraph) graph = loom_graph_new ("node");
   g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GHashTable) done = g_hash_table_new (NULL, NULL);
   LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", "n", "op", node->op->name, NULL);
   char next = 'Z';
+
+  for (guint i = 0; i < G_N_ELEMENTS (node->body) && node->body[i] != NULL; i++)
+    onnx_write_module (node->body[i], graph, done);
 
   for (guint i = 0; i + 1 < node->attributes->len; i += 2)
     loom_element_set_detached (element, node->attributes->pdata[i], node->attributes->pdata[i + 1]);
@@ -255,7 +261,7 @@ take_own (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
 static const char *
 wanted_id (OnnxCtx *c, const LoomOp *op)
 {
-  return c->node != NULL && c->node->name != NULL && *c->node->name ? c->node->name : op->name;
+  return !c->drawn && c->node != NULL && c->node->name != NULL && *c->node->name ? c->node->name : op->name;
 }
 
 const OnnxWire *
@@ -298,7 +304,7 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
     }
   node->n_in = n_in;
   if (!c->failed)
-    infer (c, node);
+    onnx_infer (c, node);
   return c->failed ? &placeholder : &node->out[0];
 }
 
@@ -382,7 +388,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
   onnx_node_set (node, "init", "zeros");
   if (!is_weight)
     onnx_node_set (node, "frozen", "true");
-  infer (c, node);
+  onnx_infer (c, node);
   if (c->failed)
     return &placeholder;
   onnx_own (c, &node->out[0], "out", t);

@@ -162,7 +162,7 @@ fold_constant_of_shape (const Fold *f)
 static gboolean
 shape_of (const Fold *f, LoomShape *shape)
 {
-  const OnnxValue *value = f->node->n_input > 0 ? g_hash_table_lookup (f->all->values, f->node->input[0]) : NULL;
+  const OnnxValue *value = f->node->n_input > 0 ? onnx_value_of (f->all, f->node->input[0]) : NULL;
 
   if (value == NULL || value->failed)
     return FALSE;
@@ -289,6 +289,11 @@ n_neg (double a, double b)
   return -a;
 }
 static double
+n_relu (double a, double b)
+{
+  return MAX (a, 0);
+}
+static double
 n_sqrt (double a, double b)
 {
   return sqrt (a);
@@ -355,6 +360,11 @@ static gint64
 i_neg (gint64 a, gint64 b)
 {
   return i_sub (0, a);
+}
+static gint64
+i_relu (gint64 a, gint64 b)
+{
+  return MAX (a, 0);
 }
 static gint64
 i_same (gint64 a, gint64 b)
@@ -433,6 +443,7 @@ static const FoldRow rows[] = {
   { "Neg", NULL, n_neg, i_neg },
   { "Floor", NULL, n_floor, i_same },
   { "Ceil", NULL, n_ceil, i_same },
+  { "Relu", NULL, n_relu, i_relu },
   { "Sqrt", NULL, n_sqrt, NULL },
   { "Equal", NULL, n_equal, NULL, d_equal, TRUE },
   { "Less", NULL, n_less, NULL, NULL, TRUE },
@@ -458,7 +469,7 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
   f.n = (guint)node->n_input;
   for (guint i = 0; i < f.n && !shape; i++)
     {
-      const OnnxValue *value = *node->input[i] ? g_hash_table_lookup (all->values, node->input[i]) : NULL;
+      const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;
       f.in[i] = value != NULL ? onnx_known (all, node->input[i], given, depth) : NULL;
       if (*node->input[i] && f.in[i] == NULL)
         return NULL;

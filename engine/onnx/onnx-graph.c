@@ -58,7 +58,8 @@ mark_live (OnnxImport *all)
   for (guint i = all->nodes->len; i-- > 0;)
     {
       OnnxNode *node = all->nodes->pdata[i];
-      node->live = node->live || node->op->role == LOOM_ROLE_OUTPUT;
+      node->live = node->live || node->op->role == LOOM_ROLE_OUTPUT || node->op->role == LOOM_ROLE_MODULE_INPUT
+                   || node->op->role == LOOM_ROLE_MODULE_OUTPUT;
       for (guint k = 0; node->live && k < node->n_in; k++)
         if (node->in[k] != NULL)
           node->in[k]->node->live = TRUE;
@@ -96,8 +97,8 @@ append (LoomGraph *graph, LoomElement *element)
   loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
 }
 
-static void
-append_layout (OnnxImport *all, LoomGraph *graph)
+static LoomElement *
+layout_of (OnnxImport *all)
 {
   LoomElement *layout = loom_element_new (LOOM_TAG_LAYOUT, NULL);
   g_autoptr (GHashTable) used = g_hash_table_new (NULL, NULL);
@@ -130,7 +131,7 @@ append_layout (OnnxImport *all, LoomGraph *graph)
       g_autofree char *y = g_strdup_printf ("%d", MARGIN + ROW_HEIGHT * above);
       loom_element_append_detached (layout, loom_element_new (LOOM_TAG_PLACE, "node", node->id, "x", x, "y", y, NULL));
     }
-  append (graph, layout);
+  return layout;
 }
 
 /* The port may be left out where it is the only one that must be wired. */
@@ -152,7 +153,9 @@ wire_element (const OnnxNode *node, guint i)
   g_autofree char *port = NULL, *source = NULL, *to = NULL;
   gboolean single = from->node->n_out == 1 && g_str_equal (from->port, from->node->out[0].port);
 
-  if (spec[0].flags & LOOM_PORT_VARIADIC)
+  if (node->ports != NULL)
+    port = g_strdup (node->ports[i]);
+  else if (spec[0].flags & LOOM_PORT_VARIADIC)
     port = g_strdup_printf ("%u", i);
   else
     port = g_strdup (spec[i].name);
@@ -161,28 +164,42 @@ wire_element (const OnnxNode *node, guint i)
   return loom_element_new (LOOM_TAG_WIRE, "from", source, "to", to, NULL);
 }
 
+/* Bodies' weights are named by the node that runs them, and then as in a module. */
 static void
-add_weights (const OnnxNode *node, GPtrArray *weights)
+add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
 {
+  g_autofree char *path = g_strconcat (prefix, node->id, NULL), *inner = g_strconcat (path, ".", NULL);
+
   for (guint i = 0; i < node->weights->len; i++)
     {
       const OnnxWeight *own = node->weights->pdata[i];
       gboolean bare = node->op->role == LOOM_ROLE_PARAMETER;
-      g_autofree char *name = bare ? g_strdup (node->id) : g_strdup_printf ("%s.%s", node->id, own->port);
+      g_autofree char *name = bare ? g_strdup (path) : g_strconcat (inner, own->port, NULL);
       g_ptr_array_add (weights, loom_named_tensor_new (name, own->tensor));
     }
+  for (guint b = 0; b < G_N_ELEMENTS (node->body) && node->body[b] != NULL; b++)
+    for (guint i = 0; i < node->body[b]->scope->nodes->len; i++)
+      {
+        const OnnxNode *within = node->body[b]->scope->nodes->pdata[i];
+        if (within->live)
+          add_weights (within, inner, weights);
+      }
 }
 
-LoomGraph *
-onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
+/* Appends to a module in the making, or to the graph itself. */
+static void
+put (LoomGraph *graph, LoomElement *module, LoomElement *element)
 {
-  g_autofree char *title = g_utf8_make_valid (name != NULL && *name ? name : "model", -1);
-  /* XML has no control characters. */
-  for (char *p = title; *p; p++)
-    if (g_ascii_iscntrl (*p))
-      *p = ' ';
-  LoomGraph *graph = loom_graph_new (title);
+  if (module != NULL)
+    loom_element_append_detached (module, element);
+  else
+    append (graph, element);
+}
 
+/* Nodes and wires of a module, or of the graph where that is NULL, and where they stand. */
+static void
+fill (OnnxImport *all, LoomGraph *graph, LoomElement *module)
+{
   mark_live (all);
   place (all);
   for (guint i = 0; i < all->nodes->len; i++)
@@ -193,16 +210,59 @@ onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
       LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", node->id, "op", node->op->name, NULL);
       for (guint k = 0; k + 1 < node->attributes->len; k += 2)
         loom_element_set_detached (element, node->attributes->pdata[k], node->attributes->pdata[k + 1]);
-      append (graph, element);
-      add_weights (node, weights);
+      put (graph, module, element);
     }
   for (guint i = 0; i < all->nodes->len; i++)
     {
       const OnnxNode *node = all->nodes->pdata[i];
       for (guint k = 0; node->live && k < node->n_in; k++)
         if (node->in[k] != NULL)
-          append (graph, wire_element (node, k));
+          put (graph, module, wire_element (node, k));
     }
-  append_layout (all, graph);
+  put (graph, module, layout_of (all));
+}
+
+/* The modules that live nodes run. */
+static void
+write_modules (const OnnxImport *all, LoomGraph *graph, GHashTable *done)
+{
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      const OnnxNode *node = all->nodes->pdata[i];
+      for (guint b = 0; node->live && b < G_N_ELEMENTS (node->body) && node->body[b] != NULL; b++)
+        onnx_write_module (node->body[b], graph, done);
+    }
+}
+
+void
+onnx_write_module (const OnnxModule *module, LoomGraph *graph, GHashTable *done)
+{
+  LoomElement *element;
+
+  if (!g_hash_table_add (done, (gpointer)module))
+    return;
+  element = loom_element_new (LOOM_TAG_MODULE, "name", module->name, NULL);
+  fill (module->scope, graph, element);
+  write_modules (module->scope, graph, done);
+  append (graph, element);
+}
+
+LoomGraph *
+onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
+{
+  g_autofree char *title = g_utf8_make_valid (name != NULL && *name ? name : "model", -1);
+  g_autoptr (GHashTable) done = g_hash_table_new (NULL, NULL);
+  /* XML has no control characters. */
+  for (char *p = title; *p; p++)
+    if (g_ascii_iscntrl (*p))
+      *p = ' ';
+  LoomGraph *graph = loom_graph_new (title);
+
+  mark_live (all);
+  write_modules (all, graph, done);
+  fill (all, graph, NULL);
+  for (guint i = 0; i < all->nodes->len; i++)
+    if (((OnnxNode *)all->nodes->pdata[i])->live)
+      add_weights (all->nodes->pdata[i], "", weights);
   return graph;
 }

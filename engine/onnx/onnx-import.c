@@ -37,7 +37,7 @@ map_same (OnnxCtx *c)
 }
 
 static void
-count_mapped (OnnxImport *all, const OnnxCtx *c)
+note_mapped (OnnxImport *all, const OnnxCtx *c)
 {
   g_autoptr (GString) s = g_string_new (c->node->op_type);
 
@@ -48,12 +48,8 @@ count_mapped (OnnxImport *all, const OnnxCtx *c)
       if (!g_str_equal (name, "constant") && node->op->role != LOOM_ROLE_PARAMETER)
         g_string_append_printf (s, "%s%s", strchr (s->str, ' ') != NULL ? " + " : " → ", name);
     }
-  if (strchr (s->str, ' ') == NULL)
-    return;
-  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->mapped, s->str));
-  if (n == 0)
-    g_ptr_array_add (all->mapped_order, g_strdup (s->str));
-  g_hash_table_insert (all->mapped, g_strdup (s->str), GUINT_TO_POINTER (n + 1));
+  if (strchr (s->str, ' ') != NULL)
+    g_ptr_array_add (all->mapped, g_strdup (s->str));
 }
 
 static gboolean
@@ -63,7 +59,7 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
 
   if (t == NULL)
     return FALSE;
-  if (onnx_value_of (all, node->output[0]) == NULL)
+  if (onnx_own_value (all, node->output[0]) == NULL)
     onnx_declare (all, node->output[0])->constant = g_steal_pointer (&t);
   return TRUE;
 }
@@ -99,7 +95,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
         map_same (&c);
     }
   for (gsize i = 0; i < node->n_output; i++)
-    if (*node->output[i] && onnx_value_of (all, node->output[i]) == NULL)
+    if (*node->output[i] && onnx_own_value (all, node->output[i]) == NULL)
       {
         OnnxValue *value = onnx_declare (all, node->output[i]);
         value->producer = node;
@@ -108,7 +104,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
           onnx_fail (&c, "its output number %d is not computed here.", (int)i + 1), c.failed = FALSE;
       }
   if (!c.failed)
-    count_mapped (all, &c);
+    note_mapped (all, &c);
 }
 
 /* ---- the model's ends ------------------------------------------------- */
@@ -235,7 +231,7 @@ add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
   g_autofree char *what = g_strdup_printf ("The tensor “%s”", proto->name != NULL ? proto->name : "");
   OnnxValue *value;
 
-  if (proto->name == NULL || onnx_value_of (all, proto->name) != NULL)
+  if (proto->name == NULL || onnx_own_value (all, proto->name) != NULL)
     return TRUE;
   value = onnx_declare (all, proto->name);
   value->constant = onnx_tensor_read (all->external, proto, what, &error);
@@ -290,25 +286,31 @@ find_opset (OnnxImport *all, GError **error)
   return FALSE;
 }
 
+/* A name within may be one of its own, and then is counted once too often, which costs no more than a tie. */
 static void
-count_use (OnnxImport *all, const char *name)
+count_uses (GHashTable *uses, const Onnx__GraphProto *graph)
 {
-  g_hash_table_insert (all->uses, (gpointer)name,
-                       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, name)) + 1));
-}
-
-static gboolean
-import_graph (OnnxImport *all, LoomOnnx *result)
-{
-  const Onnx__GraphProto *graph = all->model->graph;
-  gboolean failed = FALSE;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
   for (gsize i = 0; i < graph->n_node; i++)
-    for (gsize k = 0; k < graph->node[i]->n_input; k++)
-      count_use (all, graph->node[i]->input[k]);
+    {
+      for (gsize k = 0; k < graph->node[i]->n_input; k++)
+        g_ptr_array_add (names, graph->node[i]->input[k]);
+      for (gsize k = 0; k < graph->node[i]->n_attribute; k++)
+        if (graph->node[i]->attribute[k]->g != NULL)
+          count_uses (uses, graph->node[i]->attribute[k]->g);
+    }
   for (gsize i = 0; i < graph->n_output; i++)
     if (graph->output[i]->name != NULL)
-      count_use (all, graph->output[i]->name);
+      g_ptr_array_add (names, graph->output[i]->name);
+  for (guint i = 0; i < names->len; i++)
+    g_hash_table_insert (uses, names->pdata[i],
+                         GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (uses, names->pdata[i])) + 1));
+}
+
+void
+onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph)
+{
   for (gsize i = 0; i < graph->n_initializer; i++)
     add_initializer (all, graph->initializer[i]);
   for (gsize i = 0; i < graph->n_sparse_initializer; i++)
@@ -319,12 +321,28 @@ import_graph (OnnxImport *all, LoomOnnx *result)
       loom_faults_add (all->faults, LOOM_ERROR_DTYPE, 0, NULL, NULL,
                        "The tensor “%s” is sparse; graphs carry dense tensors only.", name);
     }
-  for (gsize i = 0; i < graph->n_input; i++)
-    if (graph->input[i]->name != NULL)
-      add_input (all, result, graph->input[i]);
+}
+
+void
+onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph)
+{
+  count_uses (all->uses, graph);
   for (gsize i = 0; i < graph->n_node; i++)
     if (graph->node[i]->op_type != NULL)
       map_node (all, graph->node[i]);
+}
+
+static gboolean
+import_graph (OnnxImport *all, LoomOnnx *result)
+{
+  const Onnx__GraphProto *graph = all->model->graph;
+  gboolean failed = FALSE;
+
+  onnx_add_tensors (all, graph);
+  for (gsize i = 0; i < graph->n_input; i++)
+    if (graph->input[i]->name != NULL)
+      add_input (all, result, graph->input[i]);
+  onnx_map_nodes (all, graph);
   for (gsize i = 0; i < graph->n_output; i++)
     if (graph->output[i]->name != NULL)
       {
@@ -335,17 +353,33 @@ import_graph (OnnxImport *all, LoomOnnx *result)
   return !failed;
 }
 
+/* Each pair once, with how often it was. */
+static void
+count_mapped (const OnnxImport *all, GPtrArray *to)
+{
+  g_autoptr (GHashTable) counts = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < all->mapped->len; i++)
+    {
+      gpointer pair = all->mapped->pdata[i];
+      g_hash_table_insert (counts, pair, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, pair)) + 1));
+    }
+  for (guint i = 0; i < all->mapped->len; i++)
+    {
+      const char *pair = all->mapped->pdata[i];
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, pair));
+      if (n > 0)
+        g_ptr_array_add (to, n > 1 ? g_strdup_printf ("%s (%u times)", pair, n) : g_strdup (pair));
+      g_hash_table_remove (counts, pair);
+    }
+}
+
 static void
 finish (OnnxImport *all, LoomOnnx *result)
 {
   result->opset = all->opset;
   result->graph = onnx_write_graph (all, all->model->graph->name, result->weights);
-  for (guint i = 0; i < all->mapped_order->len; i++)
-    {
-      const char *pair = all->mapped_order->pdata[i];
-      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->mapped, pair));
-      g_ptr_array_add (result->mapped, n > 1 ? g_strdup_printf ("%s (%u times)", pair, n) : g_strdup (pair));
-    }
+  count_mapped (all, result->mapped);
   for (guint i = 0; i < result->inputs->len; i++)
     {
       LoomOnnxPort *port = result->inputs->pdata[i];
@@ -391,11 +425,14 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   all.nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
   all.wires = g_ptr_array_new_with_free_func (g_free);
   all.pool = g_string_chunk_new (4096);
+  all.memory = g_ptr_array_new_with_free_func (g_free);
   all.symbols = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_set_size (all.symbols, 26);
   all.dynamic = g_array_new (FALSE, FALSE, sizeof (LoomDim));
-  all.mapped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  all.mapped_order = g_ptr_array_new_with_free_func (g_free);
+  all.mapped = g_ptr_array_new_with_free_func (g_free);
+  all.scopes = g_ptr_array_new_with_free_func (onnx_scope_free);
+  all.modules = g_ptr_array_new_with_free_func (onnx_module_free);
+  all.module_names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   result = g_new0 (LoomOnnx, 1);
   result->weights = loom_named_tensors_new ();
   result->inputs = g_ptr_array_new_with_free_func (port_free);
@@ -410,11 +447,14 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
       else
         copy_faults (own, faults);
     }
-  g_ptr_array_unref (all.mapped_order);
-  g_hash_table_unref (all.mapped);
+  g_ptr_array_unref (all.scopes);
+  g_ptr_array_unref (all.modules);
+  g_hash_table_unref (all.module_names);
+  g_ptr_array_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
   g_array_unref (all.dynamic);
   g_string_chunk_free (all.pool);
+  g_ptr_array_unref (all.memory);
   g_ptr_array_unref (all.nodes);
   g_ptr_array_unref (all.wires);
   g_hash_table_unref (all.ids);

@@ -169,6 +169,18 @@ map_hard_swish (OnnxCtx *c)
   onnx_out (c, 0, onnx_unary (c, "hardswish", onnx_in (c, 0)));
 }
 
+/* x · sigmoid(alpha · x) */
+static void
+map_swish (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  double alpha = onnx_attr_float (c, "alpha", 1);
+
+  onnx_out (c, 0,
+            alpha == 1 ? onnx_unary (c, "silu", x)
+                       : onnx_binary (c, "mul", x, onnx_unary (c, "sigmoid", onnx_with_number (c, "mul", x, alpha))));
+}
+
 const OnnxMap onnx_map_activation[] = {
   { "Relu", "relu" },
   { "Sigmoid", "sigmoid" },
@@ -179,6 +191,7 @@ const OnnxMap onnx_map_activation[] = {
   { "Elu", "elu", .attributes = "alpha=alpha=1" },
   { "Gelu", "gelu", map_gelu },
   { "HardSwish", "hardswish", map_hard_swish },
+  { "Swish", "silu", map_swish },
   { "Selu", "selu", map_selu },
   { "Celu", "elu", map_celu },
   { "HardSigmoid", "clamp", map_hard_sigmoid },

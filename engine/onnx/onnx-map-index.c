@@ -28,7 +28,7 @@ from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
 static void
 map_gather (OnnxCtx *c)
 {
-  const OnnxValue *table = onnx_has (c, 0) ? g_hash_table_lookup (c->all->values, c->node->input[0]) : NULL;
+  const OnnxValue *table = onnx_has (c, 0) ? onnx_reach (c, c->node->input[0]) : NULL;
   gint64 axis = onnx_attr_int (c, "axis", 0);
 
   if (table != NULL && table->constant != NULL && table->is_weight && table->constant->rank == 2 && axis == 0

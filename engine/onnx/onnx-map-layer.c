@@ -116,24 +116,20 @@ static const OnnxWire *
 turned_weight (OnnxCtx *c, guint i)
 {
   g_autofree char *name = g_strconcat (c->node->input[i], "\ntransposed", NULL);
-  OnnxValue *value = g_hash_table_lookup (c->all->values, name);
+  OnnxImport *home = onnx_reach (c, c->node->input[i])->home;
+  OnnxValue *value = onnx_own_value (home, name);
   const LoomTensor *t = onnx_const (c, i, "B");
 
   if (value == NULL && t != NULL)
     {
-      value = g_new0 (OnnxValue, 1);
-      value->name = g_steal_pointer (&name);
-      value->constant = loom_tensor_new (t->dtype, 2, (gint64[]){ t->dim[1], t->dim[0] }, NULL);
-      if (value->constant == NULL)
-        {
-          g_free (value->name);
-          g_free (value);
-          return onnx_in (c, i);
-        }
+      g_autoptr (LoomTensor) turned = loom_tensor_new (t->dtype, 2, (gint64[]){ t->dim[1], t->dim[0] }, NULL);
+      if (turned == NULL)
+        return onnx_in (c, i);
       for (gint64 r = 0; r < t->dim[0]; r++)
         for (gint64 k = 0; k < t->dim[1]; k++)
-          loom_tensor_set (value->constant, k * t->dim[0] + r, loom_tensor_get (t, r * t->dim[1] + k));
-      g_hash_table_insert (c->all->values, value->name, value);
+          loom_tensor_set (turned, k * t->dim[0] + r, loom_tensor_get (t, r * t->dim[1] + k));
+      value = onnx_declare (home, name);
+      value->constant = g_steal_pointer (&turned);
     }
   if (value == NULL || value->wire != NULL)
     return value != NULL ? value->wire : onnx_in (c, i);
@@ -146,7 +142,7 @@ turned_weight (OnnxCtx *c, guint i)
 static gboolean
 is_free_weight (OnnxCtx *c, guint i, int rank)
 {
-  const OnnxValue *value = onnx_has (c, i) ? g_hash_table_lookup (c->all->values, c->node->input[i]) : NULL;
+  const OnnxValue *value = onnx_has (c, i) ? onnx_reach (c, c->node->input[i]) : NULL;
 
   return value != NULL && value->constant != NULL && value->wire == NULL && value->is_weight
          && loom_dtype_is_float (value->constant->dtype) && value->constant->rank == rank;
@@ -241,13 +237,13 @@ onnx_map_bias (OnnxCtx *c)
   for (guint k = 0; k < 2 && onnx_n_inputs (c) == 2 && !c->failed; k++)
     {
       const char *name = c->node->input[k];
-      const OnnxValue *product = g_hash_table_lookup (c->all->values, name);
+      const OnnxValue *product = onnx_own_value (c->all, name);
       OnnxNode *node = product != NULL && product->wire != NULL ? product->wire->node : NULL;
       if (node == NULL || !g_str_equal (node->op->name, "linear") || !g_str_equal (product->wire->port, "out")
           || find_no_bias (node) < 0 || GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, name)) != 1
           || !is_free_weight (c, 1 - k, 1))
         continue;
-      OnnxValue *bias = g_hash_table_lookup (c->all->values, c->node->input[1 - k]);
+      OnnxValue *bias = onnx_reach (c, c->node->input[1 - k]);
       const LoomShape *shape = &node->out[0].type.shape;
       if (!loom_dim_equal (shape->dim[shape->rank - 1], loom_dim (bias->constant->count)))
         continue;

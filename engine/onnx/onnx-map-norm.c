@@ -141,6 +141,20 @@ map_layer_norm (OnnxCtx *c)
     }
 }
 
+static void
+map_rms_norm (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1);
+  int rank = x->type.shape.rank, axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), MAX (rank, 1));
+  LoomShape tail = { .rank = rank - axis };
+
+  for (int i = axis; i < rank; i++)
+    tail.dim[i - axis] = x->type.shape.dim[i];
+  onnx_out (c, 0,
+            onnx_emit (c, "rms_norm", ONNX_IN (x, w), "normalized_shape", onnx_dims (c, &tail), "eps",
+                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
+}
+
 /* x / (bias + alpha/size Σ x²)^beta, the sum over neighbouring channels (AlexNet, section 3.3). Channels become the
  * rows of an image, over which an average is pooled. */
 static void
@@ -236,6 +250,7 @@ const OnnxMap onnx_map_norm[] = {
   { "InstanceNormalization", "group_norm", map_instance_norm },
   { "GroupNormalization", "group_norm", map_group_norm },
   { "LayerNormalization", "layer_norm", map_layer_norm },
+  { "RMSNormalization", "rms_norm", map_rms_norm },
   { "LRN", "avg_pool2d", map_lrn },
   { "MeanVarianceNormalization", "mean", map_mean_variance },
   { "LpNormalization", "sum", map_lp_norm },

@@ -104,7 +104,7 @@ map_momentum (OnnxCtx *c)
 static void
 map_gradient (OnnxCtx *c)
 {
-  const OnnxValue *y = g_hash_table_lookup (c->all->values, onnx_attr_string (c, "y", ""));
+  const OnnxValue *y = onnx_reach (c, onnx_attr_string (c, "y", ""));
   const OnnxWire *seed = NULL;
 
   if (y == NULL || y->wire == NULL || y->failed)

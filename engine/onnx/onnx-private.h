@@ -1,9 +1,10 @@
 /* Shared by the files of the ONNX reader.
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
- * beside the model), onnx-import.c walks the model's nodes, onnx-value.c keeps its values, onnx-attribute.c reads
- * attributes, onnx-emit.c makes nodes of ours, onnx-graph.c writes them down as a graph, onnx-fold.c computes what
- * depends on no data, and onnx-map-*.c are tables: one const descriptor for each operator of ONNX. */
+ * beside the model), onnx-import.c walks the model's nodes, onnx-value.c keeps its values, onnx-scope.c has the graphs
+ * within its graph, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours, onnx-graph.c writes them down
+ * as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables: one const descriptor for each
+ * operator of ONNX. */
 #pragma once
 
 #include "engine/onnx/loom-onnx.h"
@@ -13,14 +14,15 @@
 
 G_BEGIN_DECLS
 
-/* ONNX has named its axes differently over the years; 21 is the newest set of operators whose changes are known here.
+/* ONNX has named its axes differently over the years; 25 is the newest set of operators whose changes are known here.
  */
-#define ONNX_NEWEST_OPSET 21
+#define ONNX_NEWEST_OPSET 25
 
 typedef struct _OnnxNode OnnxNode;
 typedef struct _OnnxImport OnnxImport;
 typedef struct _OnnxCtx OnnxCtx;
 typedef struct _OnnxExternal OnnxExternal;
+typedef struct _OnnxModule OnnxModule;
 
 /* A port of one of our nodes. It lives as long as the import. */
 typedef struct
@@ -45,7 +47,9 @@ struct _OnnxNode
   char *id;
   GPtrArray *attributes; /* name, value, … */
   guint n_in;
-  const OnnxWire **in; /* by port; NULL: not wired */
+  const OnnxWire **in;       /* by port; NULL: not wired */
+  const char *const *ports;  /* interned names of these; NULL: the operator's */
+  const OnnxModule *body[2]; /* the modules that it runs; NULL behind the last one */
   guint n_out;
   OnnxWire *out;
   GPtrArray *weights; /* OnnxWeight */
@@ -57,6 +61,7 @@ struct _OnnxNode
 typedef struct _OnnxValue
 {
   char *name;
+  OnnxImport *home;     /* whose it is */
   LoomTensor *constant; /* known while importing */
   LoomTensor *given;    /* what the caller says an input will be: good for attributes only */
   gboolean is_weight;   /* an initialiser that training may change */
@@ -77,14 +82,27 @@ typedef struct
   int since;
 } OnnxMap;
 
+/* A module in the making. */
+struct _OnnxModule
+{
+  char *name;
+  OnnxImport *scope;
+  GPtrArray *inputs, *outputs; /* OnnxNode: its module_input and module_output nodes */
+  GPtrArray *captured;         /* by input: the wire outside that it brings in whole, or NULL (OnnxWire) */
+};
+
+/* A model, or a graph within its graph. The latter is drawn into the same graph as what is around it, whose nodes and
+ * ids it then shares, or into a module. */
 struct _OnnxImport
 {
   const char *file;
   Onnx__ModelProto *model;
+  OnnxImport *outer;      /* where names are looked up that are none here; NULL: this is the model's graph */
+  OnnxModule *module;     /* that it is drawn into; NULL: what outer is drawn into */
   OnnxExternal *external; /* the files that hold numbers of it */
   gint64 opset;
   GHashTable *values; /* name → OnnxValue */
-  GHashTable *uses;   /* name → how many nodes and outputs read it */
+  GHashTable *uses;   /* name → how many nodes and outputs read it, those of graphs within this one among them */
   GHashTable *ids;    /* taken */
   GPtrArray *nodes;   /* OnnxNode */
   GPtrArray *wires;   /* OnnxWire that are not a node's output */
@@ -92,10 +110,13 @@ struct _OnnxImport
   LoomFaults *faults;
   char *last_error; /* of an initialiser */
   GStringChunk *pool;
+  GPtrArray *memory;  /* what else lives as long as the import */
   GArray *dynamic;    /* LoomDim of dynamic sizes that folding met, see onnx_dynamic_dim() */
   GPtrArray *symbols; /* dim_param of 'A' + … ; NULL where free */
-  GHashTable *mapped; /* "Conv → conv2d" → count */
-  GPtrArray *mapped_order;
+  GPtrArray *mapped;  /* "Conv → conv2d" of every node */
+  GPtrArray *scopes;  /* OnnxImport: graphs within the model's */
+  GPtrArray *modules; /* OnnxModule */
+  GHashTable *module_names;
 };
 
 /* The node of the model that is being translated. */
@@ -104,6 +125,7 @@ struct _OnnxCtx
   OnnxImport *all;
   const Onnx__NodeProto *node;
   const OnnxMap *map;
+  gboolean drawn;   /* nodes are called as their operators, since the node stands for many */
   gboolean failed;  /* a fault was added, or an input's node had one */
   guint first_node; /* of ours that belongs to it */
 };
@@ -154,7 +176,47 @@ const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given,
 gboolean onnx_dynamic_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
 gboolean onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t);
 
+/* ---- onnx-import.c ---------------------------------------------------- */
+/* Declares the numbers that a graph has with it, and maps its nodes; inputs are declared before that. */
+void onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph);
+void onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph);
+
+/* ---- onnx-scope.c ----------------------------------------------------- */
+/* A scope for a graph within the graph, drawn into a module of about this name, or into what `outer` is drawn into
+ * where that is NULL. (transfer none) */
+OnnxImport *onnx_scope_new (OnnxImport *outer, const char *module);
+void onnx_scope_free (gpointer scope);
+void onnx_module_free (gpointer module);
+/* A context to draw by hand in a scope, for the node of c. */
+OnnxCtx onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope);
+/* An input of the scope's module of about this name, and one that stands for a wire outside of it. */
+const OnnxWire *onnx_scope_input (OnnxImport *scope, const char *name, const LoomType *type);
+const OnnxWire *onnx_scope_capture (OnnxImport *scope, const char *name, const OnnxWire *outside);
+/* An output, carried to the input `carry` where that is not NULL; its name is returned. */
+const char *onnx_scope_output (OnnxCtx *c, const char *name, const OnnxWire *wire, const OnnxWire *carry);
+/* The value of this name where c's nodes can be wired to it: that of a scope drawn elsewhere comes in as a constant of
+ * its own, or through an input of the module. NULL where there is none. */
+OnnxValue *onnx_reach (OnnxCtx *c, const char *name);
+/* Its wire; a constant becomes a node. */
+const OnnxWire *onnx_reach_wire (OnnxCtx *c, const char *name);
+/* The same value under a name of another scope that is drawn into the same. */
+void onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value);
+/* A scan over a module: for each of its inputs the wire outside (NULL: it begins as zeros), and lengths (may be NULL).
+ * sequences: a flag for each input. The node's outputs have the names of the module's. */
+typedef struct
+{
+  const OnnxWire **in;
+  const gboolean *is_sequence;
+  const OnnxWire *lengths;
+  int axis;
+  gboolean reverse;
+} OnnxLoop;
+
+const OnnxNode *onnx_emit_loop (OnnxCtx *c, const OnnxImport *scope, const OnnxLoop *loop);
+
 /* ---- onnx-emit.c ------------------------------------------------------ */
+/* Types the node by its operator, its attributes and what is wired to it. */
+void onnx_infer (OnnxCtx *c, OnnxNode *node);
 OnnxNode *onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id);
 void onnx_node_free (OnnxNode *node);
 void onnx_node_set (OnnxNode *node, const char *name, const char *value);
@@ -197,8 +259,10 @@ const OnnxWire *
 onnx_reduce (OnnxCtx *c, const char *op, const OnnxWire *x, guint n_axes, const gint64 *axes, gboolean keep);
 
 /* ---- onnx-value.c ----------------------------------------------------- */
-/* By name; NULL where nothing made it yet. */
+/* By name, in this scope or around it; NULL where nothing made it yet. */
 OnnxValue *onnx_value_of (OnnxImport *all, const char *name);
+/* In this scope alone. */
+OnnxValue *onnx_own_value (OnnxImport *all, const char *name);
 /* A name that is made twice keeps its first maker. */
 OnnxValue *onnx_declare (OnnxImport *all, const char *name);
 void onnx_value_free (gpointer value);
@@ -243,7 +307,8 @@ extern const OnnxMap *const onnx_map_tables[]; /* NULL-terminated */
 const OnnxMap *onnx_map_find (const char *domain, const char *name);
 extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
-    onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[];
+    onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_control[],
+    onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
 gboolean onnx_map_bias (OnnxCtx *c);
@@ -251,5 +316,7 @@ gboolean onnx_map_bias (OnnxCtx *c);
 /* ---- onnx-graph.c ----------------------------------------------------- */
 char *onnx_free_id (OnnxImport *all, const char *wanted);
 LoomGraph *onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights);
+/* Appends a module, and before it those that its nodes run. done: OnnxModule, a set of those that are there. */
+void onnx_write_module (const OnnxModule *module, LoomGraph *graph, GHashTable *done);
 
 G_END_DECLS

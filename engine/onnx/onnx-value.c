@@ -5,9 +5,19 @@
 #define MAX_FOLD_DEPTH 64
 
 OnnxValue *
-onnx_value_of (OnnxImport *all, const char *name)
+onnx_own_value (OnnxImport *all, const char *name)
 {
   return g_hash_table_lookup (all->values, name);
+}
+
+OnnxValue *
+onnx_value_of (OnnxImport *all, const char *name)
+{
+  OnnxValue *value = NULL;
+
+  for (; all != NULL && value == NULL; all = all->outer)
+    value = onnx_own_value (all, name);
+  return value;
 }
 
 void
@@ -24,11 +34,12 @@ onnx_value_free (gpointer data)
 OnnxValue *
 onnx_declare (OnnxImport *all, const char *name)
 {
-  OnnxValue *value = onnx_value_of (all, name);
+  OnnxValue *value = onnx_own_value (all, name);
 
   if (value == NULL)
     {
       value = g_new0 (OnnxValue, 1);
+      value->home = all;
       value->name = g_strdup (name);
       g_hash_table_insert (all->values, value->name, value);
     }
@@ -66,7 +77,7 @@ input_value (OnnxCtx *c, guint i)
       onnx_fail (c, "its input number %u is missing.", i + 1);
       return NULL;
     }
-  value = onnx_value_of (c->all, c->node->input[i]);
+  value = onnx_reach (c, c->node->input[i]);
   if (value == NULL)
     onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
   else if (value->failed)
@@ -74,18 +85,34 @@ input_value (OnnxCtx *c, guint i)
   return c->failed ? NULL : value;
 }
 
-const OnnxWire *
-onnx_in (OnnxCtx *c, guint i)
+static const OnnxWire *
+value_wire (OnnxCtx *c, OnnxValue *value)
 {
-  OnnxValue *value = c->failed ? NULL : input_value (c, i);
-
-  if (value == NULL)
-    return &failed_wire;
   if (value->wire == NULL && value->constant != NULL)
     value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
   if (value->wire == NULL && !c->failed)
     onnx_fail (c, "its input “%s” has no value.", value->name);
   return c->failed ? &failed_wire : value->wire;
+}
+
+const OnnxWire *
+onnx_reach_wire (OnnxCtx *c, const char *name)
+{
+  OnnxValue *value = c->failed ? NULL : onnx_reach (c, name);
+
+  if (value == NULL)
+    onnx_fail (c, "nothing makes “%s”.", name);
+  else if (value->failed)
+    c->failed = TRUE; /* reported where it failed first */
+  return c->failed ? &failed_wire : value_wire (c, value);
+}
+
+const OnnxWire *
+onnx_in (OnnxCtx *c, guint i)
+{
+  OnnxValue *value = c->failed ? NULL : input_value (c, i);
+
+  return value != NULL ? value_wire (c, value) : &failed_wire;
 }
 
 const OnnxWire *
@@ -156,7 +183,7 @@ onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire)
 void
 onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t)
 {
-  if (!c->failed && onnx_has_output (c, i) && onnx_value_of (c->all, c->node->output[i]) == NULL)
+  if (!c->failed && onnx_has_output (c, i) && onnx_own_value (c->all, c->node->output[i]) == NULL)
     onnx_declare (c->all, c->node->output[i])->constant = t;
   else
     loom_tensor_unref (t);

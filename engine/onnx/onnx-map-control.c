@@ -1,0 +1,557 @@
+/* ONNX's control flow: If, Loop and Scan.
+ *
+ * A loop becomes a scan over a module, whose number of steps is known before it runs. Its body is tried as a module
+ * first; where that cannot be, because sizes differ from step to step or a slice is cut where the step's number says,
+ * and there are few steps, they are drawn one behind the other. A branch that is known while importing is drawn in
+ * place. */
+#include "engine/onnx/onnx-private.h"
+
+#include <string.h>
+
+/* Steps and nodes that are drawn one behind the other where a body cannot be a module. */
+#define MAX_UNROLLED_STEPS 256
+#define MAX_UNROLLED_NODES 4096
+
+static const Onnx__GraphProto *
+graph_of (OnnxCtx *c, const char *name)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  if (a == NULL || a->g == NULL)
+    onnx_fail (c, "its “%s” is missing.", name);
+  for (gsize i = 0; !c->failed && i < a->g->n_input + a->g->n_output; i++)
+    {
+      const Onnx__ValueInfoProto *port = i < a->g->n_input ? a->g->input[i] : a->g->output[i - a->g->n_input];
+      const Onnx__TypeProto *type = port->type;
+
+      if (port->name == NULL || !*port->name)
+        onnx_fail (c, "an input or output of its “%s” has no name.", name);
+      else if (type != NULL && type->value_case != ONNX__TYPE_PROTO__VALUE__NOT_SET
+               && type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+        onnx_fail (c, "“%s” of its “%s” is a sequence or an optional value, and graphs carry tensors only.", port->name,
+                   name);
+    }
+  return c->failed ? NULL : a->g;
+}
+
+static LoomTensor *
+scalar (LoomDType dtype, gint64 value)
+{
+  LoomTensor *t = loom_tensor_new (dtype, 0, NULL, NULL);
+
+  if (dtype == LOOM_I64)
+    *(gint64 *)t->data = value;
+  else
+    loom_tensor_set (t, 0, (double)value);
+  return t;
+}
+
+static void
+declare_constant (OnnxImport *scope, const char *name, LoomTensor *t /* transfer full */)
+{
+  OnnxValue *value = onnx_declare (scope, name);
+
+  g_clear_pointer (&value->constant, loom_tensor_unref);
+  value->constant = t;
+}
+
+static void
+declare_wire (OnnxImport *scope, const char *name, const OnnxWire *wire)
+{
+  onnx_declare (scope, name)->wire = wire;
+}
+
+/* What a graph gives under this name, as one of the node's outputs. */
+static void
+give (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
+{
+  OnnxCtx within = onnx_scope_ctx (c, scope);
+  OnnxValue *value = onnx_reach (&within, name);
+
+  if (value == NULL)
+    onnx_fail (c, "nothing makes “%s”.", name);
+  else if (value->failed || within.failed)
+    c->failed = TRUE;
+  else if (onnx_has_output (c, output))
+    onnx_alias (c->all, c->node->output[output], value);
+}
+
+/* ---- If ------------------------------------------------------------------ */
+
+static void
+map_if (OnnxCtx *c)
+{
+  const LoomTensor *condition = onnx_const_or_null (c, 0);
+  const Onnx__GraphProto *branch;
+  OnnxImport *scope;
+
+  if (condition == NULL)
+    {
+      onnx_fail (c, "what it asks is computed while the model runs; a branch is chosen here while the model is read.");
+      return;
+    }
+  if (condition->count != 1)
+    {
+      onnx_fail (c, "its condition has %" G_GINT64_FORMAT " elements, not one.", condition->count);
+      return;
+    }
+  branch = graph_of (c, loom_tensor_get (condition, 0) != 0 ? "then_branch" : "else_branch");
+  if (branch == NULL)
+    return;
+  scope = onnx_scope_new (c->all, NULL);
+  onnx_add_tensors (scope, branch);
+  onnx_map_nodes (scope, branch);
+  for (guint i = 0; i < branch->n_output && !c->failed; i++)
+    give (c, scope, branch->output[i]->name, i);
+  c->first_node = c->all->nodes->len; /* which were noted one by one */
+}
+
+/* ---- Loop ------------------------------------------------------------------ */
+
+typedef struct
+{
+  const Onnx__GraphProto *body;
+  gboolean has_trip; /* else only its body says when it ends */
+  LoomDim steps;
+  guint n_carried, n_stacked;
+} Loop;
+
+/* A tensor's size says how often; a number that is known says it as well. */
+static gboolean
+read_loop (OnnxCtx *c, Loop *l)
+{
+  const LoomTensor *trip = onnx_const_or_null (c, 0), *condition = onnx_const_or_null (c, 1);
+  LoomDim dim;
+
+  l->body = graph_of (c, "body");
+  if (l->body == NULL)
+    return FALSE;
+  l->n_carried = onnx_n_inputs (c) > 2 ? onnx_n_inputs (c) - 2 : 0;
+  if (l->body->n_input != l->n_carried + 2 || l->body->n_output < l->n_carried + 1)
+    {
+      onnx_fail (c, "its body has %u inputs and %u outputs, which does not fit %u carried values.",
+                 (guint)l->body->n_input, (guint)l->body->n_output, l->n_carried);
+      return FALSE;
+    }
+  l->n_stacked = (guint)l->body->n_output - l->n_carried - 1;
+  l->has_trip = onnx_has (c, 0);
+  if (l->has_trip && (trip == NULL || trip->count != 1))
+    {
+      onnx_fail (c, "how many steps it takes is computed while the model runs; here it has to be known when the model "
+                    "is read, as a number or as a size of an input.");
+      return FALSE;
+    }
+  if (onnx_has (c, 1) && (condition == NULL || condition->count != 1))
+    {
+      onnx_fail (c,
+                 "whether it runs at all is computed while the model runs; here it has to be known when the model is "
+                 "read.");
+      return FALSE;
+    }
+  if (trip != NULL && onnx_dynamic_dim (c->all, onnx_tensor_int (trip, 0), &dim))
+    l->steps = dim;
+  else if (trip != NULL)
+    l->steps = loom_dim (CLAMP (onnx_tensor_int (trip, 0), 0, G_MAXINT32));
+  if (condition != NULL && loom_tensor_get (condition, 0) == 0)
+    {
+      l->has_trip = TRUE;
+      l->steps = loom_dim (0);
+    }
+  return TRUE;
+}
+
+/* Whether there is another step has to be known; FALSE after a fault. */
+static gboolean
+goes_on (OnnxCtx *c, OnnxImport *scope, const Loop *l, gboolean *another)
+{
+  const char *name = l->body->output[0]->name;
+  const OnnxValue *value = onnx_value_of (scope, name);
+  const LoomTensor *t = onnx_known (scope, name, FALSE, 0);
+
+  if (value != NULL && value->failed)
+    c->failed = TRUE;
+  else if (t == NULL || t->count != 1)
+    onnx_fail (c,
+               "whether it takes another step is computed while the model runs (“%s”), and here the number of steps "
+               "is known before the first.",
+               name);
+  *another = !c->failed && loom_tensor_get (t, 0) != 0;
+  if (*another && !l->has_trip)
+    onnx_fail (c, "nothing ends it: it has no number of steps, and its body always asks for another one.");
+  return !c->failed;
+}
+
+/* The first value of one that is carried. */
+static const OnnxValue *
+first_value (OnnxCtx *c, const Loop *l, guint i)
+{
+  const OnnxValue *value = onnx_has (c, i + 2) ? onnx_reach (c, c->node->input[i + 2]) : NULL;
+
+  if (value == NULL)
+    onnx_fail (c, "its carried value “%s” has no first value.", l->body->input[i + 2]->name);
+  else if (value->failed)
+    c->failed = TRUE;
+  return c->failed ? NULL : value;
+}
+
+/* 0, 1, 2 … as many as there are steps. A size that is dynamic is counted along something that has it. */
+static const OnnxWire *
+count_steps (OnnxCtx *c, LoomDim steps)
+{
+  if (loom_dim_is_known (steps))
+    return onnx_emit (c, "arange", 0, NULL, "end", onnx_text (c, "%" G_GINT64_FORMAT, steps.coef), NULL);
+  for (guint i = 0; i < c->all->nodes->len && !c->failed; i++)
+    {
+      const OnnxNode *node = c->all->nodes->pdata[i];
+      for (guint k = 0; k < node->n_out; k++)
+        for (int d = 0; d < node->out[k].type.shape.rank; d++)
+          if (loom_dim_equal (node->out[k].type.shape.dim[d], steps))
+            return onnx_emit (c, "arange", ONNX_IN (&node->out[k]), "dim", onnx_text (c, "%d", d), "dtype", "i64",
+                              NULL);
+    }
+  onnx_fail (c, "nothing before it has as many places as it takes steps.");
+  return NULL;
+}
+
+static void
+loop_as_scan (OnnxCtx *c, const Loop *l)
+{
+  OnnxImport *scope = onnx_scope_new (c->all, c->node->name != NULL && *c->node->name ? c->node->name : "loop");
+  OnnxCtx within = onnx_scope_ctx (c, scope);
+  guint n = l->n_carried + 1;
+  g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, n), **carried = g_new0 (const OnnxWire *, n);
+  g_autofree gboolean *is_sequence = g_new0 (gboolean, n);
+  g_autofree const char **name = g_new0 (const char *, l->body->n_output);
+  const LoomType step = { .dtype = LOOM_I64 };
+  gboolean another;
+
+  in[0] = count_steps (c, l->steps);
+  is_sequence[0] = TRUE;
+  declare_wire (scope, l->body->input[0]->name, onnx_scope_input (scope, l->body->input[0]->name, &step));
+  declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
+  for (guint i = 0; i < l->n_carried && !c->failed; i++)
+    {
+      in[i + 1] = onnx_in (c, i + 2);
+      carried[i] = onnx_scope_input (scope, l->body->input[i + 2]->name, &in[i + 1]->type);
+      declare_wire (scope, l->body->input[i + 2]->name, carried[i]);
+    }
+  if (c->failed)
+    return;
+  onnx_add_tensors (scope, l->body);
+  onnx_map_nodes (scope, l->body);
+  if (!goes_on (&within, scope, l, &another))
+    {
+      c->failed = TRUE;
+      return;
+    }
+  if (!another && !loom_dim_equal (l->steps, loom_dim (1)))
+    in[0] = count_steps (c, loom_dim (1));
+  for (guint i = 1; i < l->body->n_output; i++)
+    name[i] = onnx_scope_output (&within, l->body->output[i]->name, onnx_reach_wire (&within, l->body->output[i]->name),
+                                 i <= l->n_carried ? carried[i - 1] : NULL);
+  c->failed = c->failed || within.failed;
+  const OnnxNode *node = onnx_emit_loop (c, scope, &(OnnxLoop){ .in = in, .is_sequence = is_sequence });
+  for (guint i = 0; node != NULL && i < node->n_out; i++)
+    onnx_out (c, i, &node->out[i]);
+}
+
+static gsize
+count_nodes (const Onnx__GraphProto *graph)
+{
+  gsize n = graph->n_node;
+
+  for (gsize i = 0; i < graph->n_node; i++)
+    for (gsize k = 0; k < graph->node[i]->n_attribute; k++)
+      if (graph->node[i]->attribute[k]->g != NULL)
+        n += count_nodes (graph->node[i]->attribute[k]->g);
+  return n;
+}
+
+/* Each step drawn behind the one before, whose number is then known. */
+static void
+loop_unrolled (OnnxCtx *c, const Loop *l)
+{
+  OnnxImport *tensors = onnx_scope_new (c->all, NULL), *scope = NULL;
+  g_autofree const OnnxValue **carried = g_new0 (const OnnxValue *, l->n_carried + 1);
+  g_autoptr (GPtrArray) rows = g_ptr_array_new ();
+  gboolean another = TRUE;
+  gint64 t = 0;
+
+  for (guint i = 0; i < l->n_carried && !c->failed; i++)
+    carried[i] = first_value (c, l, i);
+  onnx_add_tensors (tensors, l->body);
+  for (; t < l->steps.coef && another && !c->failed; t++)
+    {
+      scope = onnx_scope_new (tensors, NULL);
+      OnnxCtx within = onnx_scope_ctx (c, scope);
+
+      declare_constant (scope, l->body->input[0]->name, scalar (LOOM_I64, t));
+      declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
+      for (guint i = 0; i < l->n_carried; i++)
+        onnx_alias (scope, l->body->input[i + 2]->name, carried[i]);
+      onnx_map_nodes (scope, l->body);
+      goes_on (&within, scope, l, &another);
+      for (guint i = 0; i < l->n_carried && !within.failed; i++)
+        {
+          carried[i] = onnx_reach (&within, l->body->output[i + 1]->name);
+          if (carried[i] == NULL)
+            onnx_fail (&within, "nothing makes “%s”.", l->body->output[i + 1]->name);
+          else
+            within.failed = within.failed || carried[i]->failed;
+        }
+      for (guint i = 0; i < l->n_stacked && !within.failed; i++)
+        g_ptr_array_add (rows, (gpointer)onnx_reach_wire (&within, l->body->output[l->n_carried + 1 + i]->name));
+      c->failed = within.failed;
+    }
+  for (guint i = 0; i < l->n_carried && !c->failed; i++)
+    if (onnx_has_output (c, i))
+      onnx_alias (c->all, c->node->output[i], carried[i]);
+  for (guint i = 0; i < l->n_stacked && !c->failed; i++)
+    {
+      g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, t + 1);
+      for (gint64 k = 0; k < t; k++)
+        in[k] = rows->pdata[k * l->n_stacked + i];
+      if (t == 0 && onnx_has_output (c, l->n_carried + i))
+        onnx_fail (c, "it takes no step, so that there is nothing to stack.");
+      else if (t > 0)
+        onnx_out (c, l->n_carried + i, onnx_emit (c, "stack", (guint)t, in, "dim", "0", NULL));
+    }
+}
+
+static gboolean
+is_short (const Loop *l)
+{
+  return loom_dim_is_known (l->steps) && l->steps.coef <= MAX_UNROLLED_STEPS
+         && (gsize)l->steps.coef * count_nodes (l->body) <= MAX_UNROLLED_NODES;
+}
+
+static void
+map_loop (OnnxCtx *c)
+{
+  g_autoptr (LoomFaults) tried = loom_faults_new ();
+  LoomFaults *faults = c->all->faults;
+  guint n_mapped = c->all->mapped->len;
+  Loop l = { 0 };
+
+  if (!read_loop (c, &l))
+    return;
+  if (!l.has_trip)
+    l.steps = loom_dim (1); /* which the body may say */
+  if (loom_dim_is_known (l.steps) && l.steps.coef == 0)
+    {
+      loop_unrolled (c, &l);
+      return;
+    }
+  c->all->faults = is_short (&l) ? tried : faults;
+  loop_as_scan (c, &l);
+  c->all->faults = faults;
+  if (!c->failed || !is_short (&l))
+    return;
+  c->failed = FALSE;
+  c->first_node = c->all->nodes->len;
+  g_ptr_array_set_size (c->all->mapped, (int)n_mapped);
+  loop_unrolled (c, &l);
+  c->first_node = c->all->nodes->len;
+}
+
+/* ---- Scan ------------------------------------------------------------------ */
+
+static gint64
+list_at (const gint64 *list, guint n, guint i)
+{
+  return i < n ? list[i] : 0;
+}
+
+static const OnnxWire *
+flipped (OnnxCtx *c, const OnnxWire *x, int axis)
+{
+  return onnx_emit (c, "flip", ONNX_IN (x), "dims", onnx_text (c, "%d", axis), NULL);
+}
+
+/* Moves the dimension `from` to the place `to`. */
+static const OnnxWire *
+moved (OnnxCtx *c, const OnnxWire *x, int from, int to)
+{
+  return from == to ? x
+                    : onnx_emit (c, "movedim", ONNX_IN (x), "source", onnx_text (c, "%d", from), "destination",
+                                 onnx_text (c, "%d", to), NULL);
+}
+
+typedef struct
+{
+  const Onnx__GraphProto *body;
+  guint n_states, n_sequences, n_stacked;
+  gint64 in_axis[64], in_dir[64], out_axis[64], out_dir[64];
+  guint n_in_axis, n_in_dir, n_out_axis, n_out_dir;
+} Scan;
+
+static gboolean
+read_scan (OnnxCtx *c, Scan *s)
+{
+  guint first = onnx_opset (c) < 9 ? 1 : 0, n = onnx_n_inputs (c) - MIN (first, onnx_n_inputs (c));
+  gint64 sequences = onnx_attr_int (c, "num_scan_inputs", 0);
+
+  s->body = graph_of (c, "body");
+  if (s->body == NULL)
+    return FALSE;
+  if (first && onnx_has (c, 0))
+    onnx_fail (c, "the lengths of its sequences (“sequence_lens”, of operator set 8) are not taken over.");
+  if (sequences < 1 || sequences > n || s->body->n_input != n || s->body->n_output < n - (guint)sequences)
+    onnx_fail (c, "its body has %u inputs and %u outputs, which does not fit %u inputs of which %d are sequences.",
+               (guint)s->body->n_input, (guint)s->body->n_output, n, (int)CLAMP (sequences, -1, 9999));
+  if (c->failed)
+    return FALSE;
+  s->n_sequences = (guint)sequences;
+  s->n_states = n - s->n_sequences;
+  s->n_stacked = (guint)s->body->n_output - s->n_states;
+  s->n_in_axis = onnx_attr_ints (c, "scan_input_axes", s->in_axis, 64);
+  s->n_in_dir = onnx_attr_ints (c, first ? "directions" : "scan_input_directions", s->in_dir, 64);
+  s->n_out_axis = onnx_attr_ints (c, "scan_output_axes", s->out_axis, 64);
+  s->n_out_dir = onnx_attr_ints (c, "scan_output_directions", s->out_dir, 64);
+  return !c->failed;
+}
+
+static gboolean
+all_reversed (const Scan *s)
+{
+  for (guint i = 0; i < s->n_sequences; i++)
+    if (list_at (s->in_dir, s->n_in_dir, i) != 1)
+      return FALSE;
+  return TRUE;
+}
+
+/* A row: the type without one of its dimensions. */
+static LoomType
+row_of (const LoomType *type, int axis)
+{
+  LoomType row = *type;
+
+  row.shape.rank--;
+  for (int d = axis; d < row.shape.rank; d++)
+    row.shape.dim[d] = type->shape.dim[d + 1];
+  return row;
+}
+
+/* in[]: first states, then sequences with time at axis 0; out[] receives what the node gives. */
+static void
+scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
+{
+  OnnxImport *scope = onnx_scope_new (c->all, c->node->name != NULL && *c->node->name ? c->node->name : "scan");
+  OnnxCtx within = onnx_scope_ctx (c, scope);
+  guint n = s->n_states + s->n_sequences;
+  g_autofree gboolean *is_sequence = g_new0 (gboolean, n + 1);
+  g_autofree const OnnxWire **inside = g_new0 (const OnnxWire *, n + 1);
+
+  for (guint i = 0; i < n && !c->failed; i++)
+    {
+      LoomType type = in[i]->type;
+
+      is_sequence[i] = i >= s->n_states;
+      if (is_sequence[i] && type.shape.rank == 0)
+        onnx_fail (c, "its sequence “%s” is a single number.", s->body->input[i]->name);
+      else if (is_sequence[i])
+        type = row_of (&type, 0);
+      inside[i] = onnx_scope_input (scope, s->body->input[i]->name, &type);
+      declare_wire (scope, s->body->input[i]->name, inside[i]);
+    }
+  if (c->failed)
+    return;
+  onnx_add_tensors (scope, s->body);
+  onnx_map_nodes (scope, s->body);
+  for (guint i = 0; i < s->body->n_output; i++)
+    onnx_scope_output (&within, s->body->output[i]->name, onnx_reach_wire (&within, s->body->output[i]->name),
+                       i < s->n_states ? inside[i] : NULL);
+  c->failed = c->failed || within.failed;
+  const OnnxNode *node
+      = onnx_emit_loop (c, scope, &(OnnxLoop){ .in = in, .is_sequence = is_sequence, .reverse = all_reversed (s) });
+  for (guint i = 0; node != NULL && i < node->n_out; i++)
+    out[i] = &node->out[i];
+}
+
+/* ONNX turns each sequence around by itself; a scan here turns around all, and lays what it makes beside what that was
+ * made from. So sequences and results that differ from the loop are turned around outside of it. */
+static void
+scan_turned (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
+{
+  gboolean reverse = all_reversed (s);
+
+  for (guint i = 0; i < s->n_sequences && !c->failed; i++)
+    {
+      const OnnxWire **x = &in[s->n_states + i];
+      int axis = onnx_axis (c, list_at (s->in_axis, s->n_in_axis, i), (*x)->type.shape.rank);
+
+      *x = moved (c, *x, axis, 0);
+      if ((list_at (s->in_dir, s->n_in_dir, i) == 1) != reverse)
+        *x = flipped (c, *x, 0);
+    }
+  scan_steps (c, s, in, out);
+  for (guint i = 0; i < s->n_stacked && !c->failed; i++)
+    {
+      const OnnxWire **y = &out[s->n_states + i];
+
+      if ((list_at (s->out_dir, s->n_out_dir, i) == 1) != reverse)
+        *y = flipped (c, *y, 0);
+      *y = moved (c, *y, 0, onnx_axis (c, list_at (s->out_axis, s->n_out_axis, i), (*y)->type.shape.rank));
+    }
+}
+
+/* Operator set 8 has a batch before everything, and the body sees one sample: a loop over samples around that over
+ * steps. */
+static void
+scan_batch (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
+{
+  OnnxImport *scope = onnx_scope_new (c->all, "samples");
+  OnnxCtx within = onnx_scope_ctx (c, scope);
+  guint n = s->n_states + s->n_sequences;
+  g_autofree gboolean *is_sequence = g_new0 (gboolean, n + 1);
+  g_autofree const OnnxWire **inside = g_new0 (const OnnxWire *, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      LoomType row;
+
+      if (in[i]->type.shape.rank == 0)
+        onnx_fail (c, "its input “%s” has no batch.", s->body->input[i]->name);
+      if (c->failed)
+        return;
+      row = row_of (&in[i]->type, 0);
+      is_sequence[i] = TRUE;
+      inside[i] = onnx_scope_input (scope, s->body->input[i]->name, &row);
+    }
+  scan_turned (&within, s, inside, out);
+  for (guint i = 0; i < s->body->n_output && !within.failed; i++)
+    onnx_scope_output (&within, s->body->output[i]->name, out[i], NULL);
+  c->failed = c->failed || within.failed;
+  const OnnxNode *node = onnx_emit_loop (c, scope, &(OnnxLoop){ .in = in, .is_sequence = is_sequence });
+  for (guint i = 0; node != NULL && i < node->n_out; i++)
+    out[i] = &node->out[i];
+}
+
+static void
+map_scan (OnnxCtx *c)
+{
+  Scan s = { 0 };
+  gboolean has_batch = onnx_opset (c) < 9;
+
+  if (!read_scan (c, &s))
+    return;
+  g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, s.body->n_input + 1);
+  g_autofree const OnnxWire **out = g_new0 (const OnnxWire *, s.body->n_output + 1);
+  for (guint i = 0; i < s.body->n_input; i++)
+    in[i] = onnx_in (c, i + has_batch);
+  if (c->failed)
+    return;
+  if (has_batch)
+    scan_batch (c, &s, in, out);
+  else
+    scan_turned (c, &s, in, out);
+  for (guint i = 0; i < s.body->n_output && !c->failed; i++)
+    onnx_out (c, i, out[i]);
+}
+
+const OnnxMap onnx_map_control[] = {
+  { "If", NULL, map_if },
+  { "Loop", NULL, map_loop },
+  { "Scan", NULL, map_scan },
+  { NULL },
+};

@@ -1,0 +1,385 @@
+/* ONNX's RNN, GRU and LSTM.
+ *
+ * What has PyTorch's form becomes its layer: the same activations, nothing clipped, the reset gate behind the product.
+ * The gates are then put in PyTorch's order. All else is drawn by onnx-map-cell.c as a loop over a cell. */
+#include "engine/onnx/onnx-recurrent.h"
+
+#include <string.h>
+
+#define MAX_HIDDEN 1000000
+
+/* ---- attributes ------------------------------------------------------------ */
+
+/* ONNX's activations with their defaults, which are those of the operators of these names. */
+static const struct
+{
+  const char *name;
+  gboolean has_alpha, has_beta;
+  double alpha, beta;
+} activations[] = {
+  { "Sigmoid" },
+  { "Tanh" },
+  { "Relu" },
+  { "Softsign" },
+  { "Softplus" },
+  { "Affine", TRUE, TRUE, 1, 0 },
+  { "LeakyRelu", TRUE, FALSE, 0.01 },
+  { "ThresholdedRelu", TRUE, FALSE, 1 },
+  { "ScaledTanh", TRUE, TRUE, 1, 1 },
+  { "HardSigmoid", TRUE, TRUE, 0.2, 0.5 },
+  { "Elu", TRUE, FALSE, 1 },
+};
+
+/* The next number of activation_alpha or activation_beta, which those activations take in order that have one. */
+static double
+next_number (OnnxCtx *c, const char *attribute, gsize *at, gboolean takes, double def)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, attribute);
+
+  if (!takes || a == NULL || *at >= a->n_floats)
+    return def;
+  return a->floats[(*at)++];
+}
+
+static void
+read_activations (OnnxCtx *c, OnnxRecurrent *r)
+{
+  static const char *const defaults[] = { "Sigmoid", "Tanh", "Tanh" };
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, "activations");
+  guint n = r->gates == 4 ? 3 : r->gates == 3 ? 2 : 1;
+  gsize alpha = 0, beta = 0;
+
+  if (a != NULL && a->n_strings != 0 && a->n_strings != n * r->directions)
+    {
+      onnx_fail (c, "it names %u activations, and needs %u.", (guint)a->n_strings, n * r->directions);
+      return;
+    }
+  for (guint i = 0; i < n * r->directions; i++)
+    {
+      g_autofree char *name = a != NULL && a->n_strings > 0
+                                  ? g_strndup ((const char *)a->strings[i].data, a->strings[i].len)
+                                  : g_strdup (r->gates == 1 ? "Tanh" : defaults[i % n]);
+      OnnxActivation *act = &r->act[i / n][i % n];
+
+      for (guint k = 0; k < G_N_ELEMENTS (activations); k++)
+        if (g_ascii_strcasecmp (activations[k].name, name) == 0)
+          {
+            act->name = activations[k].name;
+            act->alpha = next_number (c, "activation_alpha", &alpha, activations[k].has_alpha, activations[k].alpha);
+            act->beta = next_number (c, "activation_beta", &beta, activations[k].has_beta, activations[k].beta);
+          }
+      if (act->name == NULL)
+        {
+          onnx_fail (c, "there is no activation “%s” here.", name);
+          return;
+        }
+    }
+}
+
+/* FALSE after a fault: [directions, blocks · hidden] and what is behind. */
+static gboolean
+check_shape (OnnxCtx *c, const OnnxRecurrent *r, guint i, const char *name, guint blocks, int rank)
+{
+  const LoomTensor *t = onnx_const_or_null (c, i);
+  LoomShape shape = t != NULL ? loom_tensor_shape (t) : onnx_has (c, i) ? onnx_in (c, i)->type.shape : (LoomShape){ 0 };
+  g_autofree char *have = loom_shape_to_string (&shape);
+
+  if (c->failed || !onnx_has (c, i))
+    return !c->failed;
+  if (shape.rank == rank && loom_dim_compatible (shape.dim[0], loom_dim (r->directions))
+      && loom_dim_compatible (shape.dim[1], loom_dim ((gint64)blocks * r->hidden)))
+    return TRUE;
+  onnx_fail (c, "its “%s” is %s, which does not fit %u directions and hidden_size %" G_GINT64_FORMAT ".", name, have,
+             r->directions, r->hidden);
+  return FALSE;
+}
+
+static void
+read_direction (OnnxCtx *c, OnnxRecurrent *r)
+{
+  const char *direction = onnx_attr_string (c, "direction", "forward");
+
+  r->directions = g_str_equal (direction, "bidirectional") ? 2 : 1;
+  r->reverse = g_str_equal (direction, "reverse");
+  if (r->directions == 1 && !r->reverse && !g_str_equal (direction, "forward"))
+    onnx_fail (c, "there is no direction “%s”.", direction);
+}
+
+/* Lengths that are all the whole length say nothing. */
+static void
+read_lengths (OnnxCtx *c, OnnxRecurrent *r)
+{
+  const LoomTensor *t = onnx_is_constant (c, ONNX_RNN_LENGTHS) ? onnx_const_or_null (c, ONNX_RNN_LENGTHS) : NULL;
+  LoomDim steps = r->x->type.shape.dim[r->batch_first ? 1 : 0];
+  gboolean whole = t != NULL && loom_dim_is_known (steps);
+
+  if (!onnx_has (c, ONNX_RNN_LENGTHS))
+    return;
+  for (gint64 i = 0; whole && i < t->count; i++)
+    whole = onnx_tensor_int (t, i) == steps.coef;
+  if (!whole)
+    r->lengths = onnx_cast (c, onnx_in (c, ONNX_RNN_LENGTHS), LOOM_I64);
+}
+
+static gboolean
+read_layer (OnnxCtx *c, OnnxRecurrent *r)
+{
+  const LoomTensor *w = onnx_const_or_null (c, ONNX_RNN_R);
+
+  r->x = onnx_in (c, ONNX_RNN_X);
+  if (c->failed)
+    return FALSE;
+  r->hidden = onnx_attr_int (c, "hidden_size", 0);
+  if (r->hidden == 0 && onnx_has (c, ONNX_RNN_R))
+    r->hidden = w != NULL && w->rank == 3 ? w->dim[2] : onnx_dim (c, onnx_in (c, ONNX_RNN_R), 2);
+  if (r->hidden < 1 || r->hidden > MAX_HIDDEN)
+    onnx_fail (c, "its hidden_size is %" G_GINT64_FORMAT ".", r->hidden);
+  if (r->x->type.shape.rank != 3)
+    onnx_fail (c, "its input has %d dimensions, not the three of steps, samples and features.", r->x->type.shape.rank);
+  r->batch_first = onnx_attr_int (c, "layout", 0) != 0;
+  r->has_clip = onnx_has_attr (c, "clip");
+  r->clip = onnx_attr_float (c, "clip", 0);
+  r->after = onnx_attr_int (c, "linear_before_reset", 0) != 0;
+  r->couples = onnx_attr_int (c, "input_forget", 0) != 0;
+  read_direction (c, r);
+  if (c->failed)
+    return FALSE;
+  read_activations (c, r);
+  read_lengths (c, r);
+  return !c->failed && check_shape (c, r, ONNX_RNN_W, "W", r->gates, 3)
+         && check_shape (c, r, ONNX_RNN_R, "R", r->gates, 3) && check_shape (c, r, ONNX_RNN_B, "B", 2 * r->gates, 2)
+         && check_shape (c, r, ONNX_RNN_P, "P", 3, 2);
+}
+
+/* ---- weights ------------------------------------------------------------------ */
+
+/* Rows of numbers of the model: block by block, of one direction. */
+static LoomTensor *
+cut (const LoomTensor *t, guint direction, gint64 hidden, guint n, const guint *order)
+{
+  gint64 columns = t->rank == 3 ? t->dim[2] : 1, dims[2] = { n * hidden, columns };
+  LoomTensor *part = loom_tensor_new (t->dtype, t->rank - 1, dims, NULL);
+  gsize row = (gsize)columns * loom_dtype_size (t->dtype);
+
+  for (guint k = 0; part != NULL && k < n; k++)
+    memcpy ((char *)part->data + k * (gsize)hidden * row,
+            (const char *)t->data + ((gsize)direction * (gsize)t->dim[1] + order[k] * (gsize)hidden) * row,
+            (gsize)hidden * row);
+  return part;
+}
+
+OnnxPart
+onnx_recurrent_part (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint direction, guint n, const guint *order)
+{
+  const LoomTensor *t = onnx_is_constant (c, i) ? onnx_const_or_null (c, i) : NULL;
+  const OnnxWire *pieces[8], *wire;
+  gboolean in_order = TRUE;
+
+  if (!onnx_has (c, i) || c->failed)
+    return (OnnxPart){ 0 };
+  if (t != NULL && loom_dtype_is_float (t->dtype))
+    return (OnnxPart){ .tensor = cut (t, direction, r->hidden, n, order) };
+  wire = onnx_emit (c, "select", ONNX_IN (onnx_in (c, i)), "dim", "0", "index", onnx_text (c, "%u", direction), NULL);
+  for (guint k = 1; k < n; k++)
+    in_order = in_order && order[k] == order[0] + k;
+  if (in_order && order[0] == 0 && loom_dim_equal (wire->type.shape.dim[0], loom_dim (n * r->hidden)))
+    return (OnnxPart){ .wire = wire };
+  for (guint k = 0; k < n && !in_order; k++)
+    pieces[k] = onnx_slice (c, wire, 0, order[k] * r->hidden, (order[k] + 1) * r->hidden, 1);
+  if (in_order)
+    wire = onnx_slice (c, wire, 0, order[0] * r->hidden, (order[0] + n) * r->hidden, 1);
+  else
+    wire = onnx_emit (c, "concat", n, pieces, "dim", "0", NULL);
+  return (OnnxPart){ .wire = wire };
+}
+
+void
+onnx_recurrent_clear (OnnxPart *part)
+{
+  g_clear_pointer (&part->tensor, loom_tensor_unref);
+}
+
+const OnnxWire *
+onnx_recurrent_state (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint direction)
+{
+  if (!onnx_has (c, i))
+    return NULL;
+  return onnx_emit (c, "select", ONNX_IN (onnx_in (c, i)), "dim", r->batch_first ? "1" : "0", "index",
+                    onnx_text (c, "%u", direction), NULL);
+}
+
+/* ---- PyTorch's layer -------------------------------------------------------------- */
+
+static guint
+port_of (const LoomOp *op, const char *name)
+{
+  guint i = 0;
+
+  while (op->inputs[i].name != NULL && !g_str_equal (op->inputs[i].name, name))
+    i++;
+  return i;
+}
+
+static gboolean
+acts_as (const OnnxRecurrent *r, guint place, const char *name)
+{
+  for (guint d = 0; d < r->directions; d++)
+    if (!g_str_equal (r->act[d][place].name, name))
+      return FALSE;
+  return TRUE;
+}
+
+/* A sequence that is read backwards from each sample's own end is more than one that is turned around. */
+static gboolean
+is_layer (OnnxCtx *c, const OnnxRecurrent *r)
+{
+  if (r->has_clip || r->couples || onnx_has (c, ONNX_RNN_P) || (r->reverse && r->lengths != NULL))
+    return FALSE;
+  if (r->gates == 1)
+    return acts_as (r, 0, "Tanh") || acts_as (r, 0, "Relu");
+  return acts_as (r, 0, "Sigmoid") && acts_as (r, 1, "Tanh") && (r->gates == 3 ? r->after : acts_as (r, 2, "Tanh"));
+}
+
+/* ONNX's gates in PyTorch's order: i o f c → i f c o, z r h → r z h. */
+static const guint *
+order_of (const OnnxRecurrent *r)
+{
+  static const guint lstm[] = { 0, 2, 3, 1, 4, 6, 7, 5 }, gru[] = { 1, 0, 2, 4, 3, 5 }, rnn[] = { 0, 1 };
+
+  return r->gates == 4 ? lstm : r->gates == 3 ? gru : rnn;
+}
+
+static const OnnxWire *
+turned (OnnxCtx *c, const OnnxRecurrent *r, const OnnxWire *x)
+{
+  return r->reverse ? onnx_emit (c, "flip", ONNX_IN (x), "dims", r->batch_first ? "1" : "0", NULL) : x;
+}
+
+/* [B, directions, hidden] ↔ [directions, B, hidden], where the layout has samples first. */
+static const OnnxWire *
+swapped (OnnxCtx *c, const OnnxRecurrent *r, const OnnxWire *x)
+{
+  return r->batch_first ? onnx_permute (c, x, (gint64[]){ 1, 0, 2 }) : x;
+}
+
+static void
+put_layer (OnnxCtx *c, const OnnxRecurrent *r)
+{
+  const LoomOp *op = loom_op (r->op);
+  guint n = port_of (op, "bias_hh_l0_reverse") + 1;
+  g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, n + 1);
+  struct
+  {
+    const char *port;
+    OnnxPart part;
+  } parts[8];
+  guint n_parts = 0;
+
+  in[0] = turned (c, r, r->x);
+  if (onnx_has (c, ONNX_RNN_H))
+    in[1] = swapped (c, r, onnx_in (c, ONNX_RNN_H));
+  if (r->gates == 4 && onnx_has (c, ONNX_RNN_C))
+    in[2] = swapped (c, r, onnx_in (c, ONNX_RNN_C));
+  in[port_of (op, "lengths")] = r->lengths;
+  for (guint d = 0; d < r->directions; d++)
+    for (guint k = 0; k < 4; k++)
+      {
+        static const char *const names[] = { "weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0" };
+        const char *port = onnx_text (c, "%s%s", names[k], d > 0 ? "_reverse" : "");
+        OnnxPart part
+            = onnx_recurrent_part (c, r, ONNX_RNN_W + MIN (k, 2), d, r->gates, order_of (r) + (k == 3 ? r->gates : 0));
+
+        if (part.wire != NULL)
+          in[port_of (op, port)] = part.wire;
+        parts[n_parts].port = port;
+        parts[n_parts++].part = part;
+      }
+  const OnnxWire *y
+      = onnx_emit (c, r->op, n, in, "hidden_size", onnx_text (c, "%" G_GINT64_FORMAT, r->hidden), "bias",
+                   onnx_has (c, ONNX_RNN_B) ? NULL : "false", "batch_first", r->batch_first ? "true" : NULL,
+                   "bidirectional", r->directions > 1 ? "true" : NULL, r->gates == 1 ? "nonlinearity" : "bias",
+                   r->gates == 1 && acts_as (r, 0, "Relu") ? "relu" : NULL, NULL);
+  for (guint k = 0; k < n_parts; k++)
+    {
+      if (parts[k].part.tensor != NULL)
+        onnx_own (c, y, parts[k].port, parts[k].part.tensor);
+      onnx_recurrent_clear (&parts[k].part);
+    }
+  if (c->failed)
+    return;
+  if (onnx_has_output (c, 1))
+    onnx_out (c, 1, swapped (c, r, onnx_sibling (c, y, "h_n")));
+  if (r->gates == 4 && onnx_has_output (c, 2))
+    onnx_out (c, 2, swapped (c, r, onnx_sibling (c, y, "c_n")));
+  if (!onnx_has_output (c, 0))
+    return;
+  /* Both directions lie side by side here, and above one another there. */
+  y = turned (c, r, y);
+  if (r->directions == 1)
+    y = onnx_emit (c, "unsqueeze", ONNX_IN (y), "dim", r->batch_first ? "2" : "1", NULL);
+  else
+    {
+      y = onnx_emit (c, "unflatten", ONNX_IN (y), "dim", "2", "sizes", onnx_text (c, "2,%" G_GINT64_FORMAT, r->hidden),
+                     NULL);
+      if (!r->batch_first)
+        y = onnx_permute (c, y, (gint64[]){ 0, 2, 1, 3 });
+    }
+  onnx_out (c, 0, y);
+}
+
+/* ---- a loop over a cell ------------------------------------------------------------ */
+
+static void
+put_cells (OnnxCtx *c, const OnnxRecurrent *r)
+{
+  const OnnxWire *out[2][3] = { 0 };
+
+  for (guint d = 0; d < r->directions && !c->failed; d++)
+    onnx_draw_cell (c, r, d, out[d]);
+  for (guint k = 0; k < (r->gates == 4 ? 3 : 2) && !c->failed; k++)
+    if (onnx_has_output (c, k))
+      {
+        const OnnxWire *both[2] = { out[0][k], out[1][k] };
+        const char *dim = r->batch_first ? (k == 0 ? "2" : "1") : k == 0 ? "1" : "0";
+
+        onnx_out (c, k,
+                  r->directions == 1 ? onnx_emit (c, "unsqueeze", ONNX_IN (both[0]), "dim", dim, NULL)
+                                     : onnx_emit (c, "stack", 2, both, "dim", dim, NULL));
+      }
+}
+
+static void
+map_layer (OnnxCtx *c, OnnxRecurrent r)
+{
+  if (!read_layer (c, &r))
+    return;
+  if (is_layer (c, &r))
+    put_layer (c, &r);
+  else
+    put_cells (c, &r);
+}
+
+static void
+map_rnn (OnnxCtx *c)
+{
+  map_layer (c, (OnnxRecurrent){ .gates = 1, .op = "rnn" });
+}
+
+static void
+map_gru (OnnxCtx *c)
+{
+  map_layer (c, (OnnxRecurrent){ .gates = 3, .op = "gru" });
+}
+
+static void
+map_lstm (OnnxCtx *c)
+{
+  map_layer (c, (OnnxRecurrent){ .gates = 4, .op = "lstm" });
+}
+
+const OnnxMap onnx_map_recurrent[] = {
+  { "RNN", NULL, map_rnn },
+  { "GRU", NULL, map_gru },
+  { "LSTM", NULL, map_lstm },
+  { NULL },
+};

@@ -1,0 +1,234 @@
+/* Graphs within a model's graph: bodies of loops and branches.
+ *
+ * A graph within sees the names of what is around it. Where it is drawn into the same graph as that (a branch that is
+ * chosen while importing) nothing more is to be done. Where it becomes a module of its own, what it reads of outside
+ * has to come in: numbers of the model are copied, so that a layer of the body owns its weights, and all else is an
+ * input of the module that is the same at every step. */
+#include "engine/onnx/onnx-private.h"
+
+OnnxImport *
+onnx_scope_new (OnnxImport *outer, const char *module)
+{
+  OnnxImport *scope = g_new (OnnxImport, 1);
+
+  *scope = *outer;
+  scope->outer = outer;
+  scope->last_error = NULL;
+  scope->given = NULL;
+  scope->values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
+  scope->uses = g_hash_table_new (g_str_hash, g_str_equal);
+  scope->module = NULL;
+  if (module != NULL)
+    {
+      g_autofree char *name = NULL;
+
+      scope->ids = scope->module_names;
+      name = onnx_free_id (scope, module);
+      scope->module = g_new0 (OnnxModule, 1);
+      scope->module->name = g_steal_pointer (&name);
+      scope->module->scope = scope;
+      scope->module->inputs = g_ptr_array_new ();
+      scope->module->outputs = g_ptr_array_new ();
+      scope->module->captured = g_ptr_array_new ();
+      scope->ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      scope->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
+      g_ptr_array_add (outer->modules, scope->module);
+    }
+  g_ptr_array_add (outer->scopes, scope);
+  return scope;
+}
+
+void
+onnx_scope_free (gpointer data)
+{
+  OnnxImport *scope = data;
+
+  if (scope->module != NULL)
+    {
+      g_hash_table_unref (scope->ids);
+      g_ptr_array_unref (scope->nodes);
+    }
+  g_hash_table_unref (scope->values);
+  g_hash_table_unref (scope->uses);
+  g_free (scope->last_error);
+  g_free (scope);
+}
+
+void
+onnx_module_free (gpointer data)
+{
+  OnnxModule *module = data;
+
+  g_ptr_array_unref (module->inputs);
+  g_ptr_array_unref (module->outputs);
+  g_ptr_array_unref (module->captured);
+  g_free (module->name);
+  g_free (module);
+}
+
+OnnxCtx
+onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope)
+{
+  OnnxCtx within = *c;
+
+  within.all = scope;
+  within.first_node = scope->nodes->len;
+  within.drawn = TRUE;
+  return within;
+}
+
+/* ---- the module's ends -------------------------------------------------- */
+
+const OnnxWire *
+onnx_scope_input (OnnxImport *scope, const char *name, const LoomType *type)
+{
+  OnnxNode *node = onnx_node_new (scope, loom_op ("module_input"), name);
+
+  node->n_out = 1;
+  node->out = g_new0 (OnnxWire, 1);
+  node->out[0] = (OnnxWire){ .node = node, .port = g_intern_static_string ("out"), .type = *type };
+  g_ptr_array_add (scope->module->inputs, node);
+  g_ptr_array_add (scope->module->captured, NULL);
+  return node->out;
+}
+
+const OnnxWire *
+onnx_scope_capture (OnnxImport *scope, const char *name, const OnnxWire *outside)
+{
+  const OnnxWire *within;
+
+  for (guint i = 0; i < scope->module->captured->len; i++)
+    if (scope->module->captured->pdata[i] == outside)
+      return ((OnnxNode *)scope->module->inputs->pdata[i])->out;
+  within = onnx_scope_input (scope, name, &outside->type);
+  scope->module->captured->pdata[scope->module->captured->len - 1] = (gpointer)outside;
+  return within;
+}
+
+const char *
+onnx_scope_output (OnnxCtx *c, const char *name, const OnnxWire *wire, const OnnxWire *carry)
+{
+  OnnxNode *node;
+
+  if (c->failed || wire->node == NULL)
+    return NULL;
+  node = onnx_node_new (c->all, loom_op ("module_output"), name);
+  if (carry != NULL)
+    onnx_node_set (node, "carry", carry->node->id);
+  node->n_in = 1;
+  node->in = g_new0 (const OnnxWire *, 1);
+  node->in[0] = wire;
+  node->n_out = 1;
+  node->out = g_new0 (OnnxWire, 1);
+  node->out[0] = (OnnxWire){ .node = node, .port = g_intern_static_string ("out"), .type = wire->type };
+  g_ptr_array_add (c->all->module->outputs, node);
+  return node->id;
+}
+
+/* ---- names of outside ---------------------------------------------------- */
+
+/* The scope that opened the module that a scope is drawn into; the model's own graph where it is in none. */
+static OnnxImport *
+drawing_of (OnnxImport *scope)
+{
+  while (scope->module == NULL && scope->outer != NULL)
+    scope = scope->outer;
+  return scope;
+}
+
+/* Numbers are copied into the module, but for a weight that something else reads, too: that has to stay one. */
+static gboolean
+is_copied (const OnnxValue *value)
+{
+  const LoomTensor *t = value->constant;
+
+  if (t == NULL || !value->is_weight || t->count == 1 || !loom_dtype_is_float (t->dtype))
+    return t != NULL;
+  return value->wire == NULL && GPOINTER_TO_UINT (g_hash_table_lookup (value->home->uses, value->name)) == 1;
+}
+
+OnnxValue *
+onnx_reach (OnnxCtx *c, const char *name)
+{
+  OnnxValue *value = onnx_value_of (c->all, name), *local;
+  OnnxImport *drawing = drawing_of (c->all);
+
+  if (value == NULL || value->failed || value->home->nodes == c->all->nodes)
+    return value;
+  if (is_copied (value))
+    {
+      local = onnx_declare (drawing, name);
+      local->constant = loom_tensor_ref (value->constant);
+      local->is_weight = value->is_weight;
+      return local;
+    }
+  OnnxCtx outside = *c;
+  outside.all = drawing->outer;
+  const OnnxWire *wire = onnx_reach_wire (&outside, name);
+  c->failed = c->failed || outside.failed;
+  if (c->failed)
+    return value;
+  wire = onnx_scope_capture (drawing, name, wire);
+  local = onnx_declare (drawing, name);
+  local->wire = wire;
+  local->given = value->given != NULL ? loom_tensor_ref (value->given) : NULL;
+  local->producer = value->producer;
+  return local;
+}
+
+void
+onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
+{
+  OnnxValue *other = onnx_declare (scope, name);
+
+  if (other == value)
+    return;
+  g_clear_pointer (&other->constant, loom_tensor_unref);
+  other->constant = value->constant != NULL ? loom_tensor_ref (value->constant) : NULL;
+  g_clear_pointer (&other->given, loom_tensor_unref);
+  other->given = value->given != NULL ? loom_tensor_ref (value->given) : NULL;
+  other->is_weight = value->is_weight;
+  other->wire = value->wire;
+  other->failed = value->failed;
+  other->producer = value->producer;
+}
+
+/* ---- loops ----------------------------------------------------------------- */
+
+const OnnxNode *
+onnx_emit_loop (OnnxCtx *c, const OnnxImport *scope, const OnnxLoop *loop)
+{
+  const OnnxModule *module = scope->module;
+  g_autoptr (GString) sequence = g_string_new (NULL);
+  guint n = module->inputs->len;
+  const char **ports;
+  OnnxNode *node;
+
+  if (c->failed)
+    return NULL;
+  node = onnx_node_new (c->all, loom_op ("scan"),
+                        c->node->name != NULL && *c->node->name ? c->node->name : module->name);
+  ports = g_new0 (const char *, n + 1);
+  g_ptr_array_add (c->all->memory, ports);
+  node->ports = ports;
+  node->in = g_new0 (const OnnxWire *, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const char *id = ((OnnxNode *)module->inputs->pdata[i])->id;
+
+      ports[i] = g_intern_string (id);
+      node->in[i] = module->captured->pdata[i] != NULL ? module->captured->pdata[i] : loop->in[i];
+      if (module->captured->pdata[i] == NULL && loop->is_sequence[i])
+        g_string_append_printf (sequence, "%s%s", sequence->len > 0 ? "," : "", id);
+    }
+  ports[n] = g_intern_static_string ("lengths");
+  node->in[n] = loop->lengths;
+  node->n_in = n + 1;
+  node->body[0] = module;
+  onnx_node_set (node, "body", module->name);
+  onnx_node_set (node, "axis", onnx_text (c, "%d", loop->axis));
+  onnx_node_set (node, "reverse", loop->reverse ? "true" : "false");
+  onnx_node_set (node, "sequence", sequence->str);
+  onnx_infer (c, node);
+  return c->failed ? NULL : node;
+}
