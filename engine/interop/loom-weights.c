@@ -30,12 +30,22 @@ loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *
   return same_kind && loom_shape_equal (&type.shape, &want->shape) ? LOOM_WEIGHT_FITS : LOOM_WEIGHT_DIFFERS;
 }
 
+/* TRUE where one is "2 × 3" and the other "3 × 2". */
+static gboolean
+is_turned (const char *here, const char *there)
+{
+  g_auto (GStrv) a = g_strsplit (here, " × ", -1), b = g_strsplit (there, " × ", -1);
+
+  return g_strv_length (a) == 2 && g_strv_length (b) == 2 && g_str_equal (a[0], b[1]) && g_str_equal (a[1], b[0]);
+}
+
 char *
 loom_weight_mismatch (const char *name, const char *here, const char *there)
 {
   if (there == NULL)
     return g_strdup_printf ("%s is missing (%s)", name, here);
-  return g_strdup_printf ("%s is %s here, %s in the file", name, here, there);
+  return g_strdup_printf ("%s is %s here, %s in the file%s", name, here, there,
+                          is_turned (here, there) ? "; a linear node takes it so by another weight_layout" : "");
 }
 
 void

@@ -76,7 +76,8 @@ loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path, c
   inside = text + 1;
   inside += strspn (inside, " ");
   n = strspn (inside, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
-  whole = inside[n + strspn (inside + n, " ")] == '}' && n > 0 ? find_argument (arguments, inside, n) : NULL;
+  whole
+      = n > 0 && g_str_equal (inside + n + strspn (inside + n, " "), "}") ? find_argument (arguments, inside, n) : NULL;
   if (whole != NULL)
     {
       value->text = whole->text;

@@ -7,16 +7,17 @@ static gboolean
 write_linear (OnnxWrite *w)
 {
   int rank = onnx_write_type (w, 0)->shape.rank;
+  gboolean turned = g_str_equal (loom_infer_string (w->infer, "weight_layout"), "out_in");
   OnnxVar *x = onnx_write_in (w, 0), *weight = onnx_write_weight (w, "weight"), *bias = onnx_write_weight (w, "bias");
 
   if (rank == 2)
     {
       OnnxOutNode *node = onnx_add_node (w->all, "Gemm", ONNX_VARS (x, weight, bias));
-      onnx_node_set_int (w->all, node, "transB", 1);
+      onnx_node_set_int (w->all, node, "transB", turned ? 1 : 0);
       onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
       return TRUE;
     }
-  OnnxVar *y = CALL ("MatMul", x, onnx_transpose (w->all, weight, 2, (gint64[]){ 1, 0 }));
+  OnnxVar *y = CALL ("MatMul", x, turned ? onnx_transpose (w->all, weight, 2, (gint64[]){ 1, 0 }) : weight);
   onnx_write_out (w, 0, bias != NULL ? CALL ("Add", y, bias) : y);
   return TRUE;
 }

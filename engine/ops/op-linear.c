@@ -3,10 +3,13 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Features in the last dimension." },
-  { "weight", "Ties the weights to another tensor [out_features, in_features].", LOOM_PORT_WEIGHT },
+  { "weight", "Ties the weights to another tensor [out_features, in_features], or as weight_layout says.",
+    LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_features].", LOOM_PORT_WEIGHT },
   { NULL },
 };
+
+static const char *const layouts[] = { "out_in", "in_out", NULL };
 
 static const LoomParamSpec params[] = {
   { .name = "out_features",
@@ -17,8 +20,20 @@ static const LoomParamSpec params[] = {
     .unit = "features",
     .doc = "How many numbers each sample becomes." },
   { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds a learnt number to each output." },
+  { .name = "weight_layout",
+    .type = LOOM_PARAM_ENUM,
+    .def = "out_in",
+    .choices = layouts,
+    .doc = "How the weights lie, in files too: [out_features, in_features] as in torch.nn.Linear, or [in_features, "
+           "out_features] as in GPT-2, whose published weights then fit as they are." },
   { NULL },
 };
+
+static gboolean
+is_in_out (const LoomInfer *ctx)
+{
+  return g_str_equal (loom_infer_string (ctx, "weight_layout"), "in_out");
+}
 
 /* Four dimensions are images, where a flatten is most likely what is missing; but a row of pixels may be meant. */
 static void
@@ -47,7 +62,8 @@ infer (LoomInfer *ctx)
   if (!loom_op_plain_dim (ctx, x->shape.dim[x->shape.rank - 1], "each input feature", &in))
     return;
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
-                                             .shape = loom_shape (2, (gint64[]){ out, in }),
+                                             .shape = is_in_out (ctx) ? loom_shape (2, (gint64[]){ in, out })
+                                                                      : loom_shape (2, (gint64[]){ out, in }),
                                              .init = loom_init_fan_in (in),
                                              .dtype = LOOM_F32 });
   if (loom_infer_bool (ctx, "bias"))
@@ -67,7 +83,8 @@ lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue in[3] = { loom_lower_input (ctx, 0), loom_lower_weight (ctx, "weight"), loom_lower_weight (ctx, "bias") };
-  LoomMatmulAttrs attrs = { .trans_b = true, .has_bias = in[2] != 0, .act = LOOM_SCALAR_ID };
+  LoomMatmulAttrs attrs
+      = { .trans_b = !is_in_out (loom_lower_infer (ctx)), .has_bias = in[2] != 0, .act = LOOM_SCALAR_ID };
   LoomTensorDesc x = loom_op_desc (ctx, in[0]);
   gint64 features = x.dim[x.rank - 1], rows = 1, dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
@@ -96,6 +113,8 @@ summary (const LoomInfer *ctx)
 static const LoomSample samples[] = {
   { .params = "out_features=5", .inputs = { "f32:B,3" } },
   { .params = "out_features=5 bias=false", .inputs = { "f32:B,3" } },
+  { .params = "out_features=5 weight_layout=in_out", .inputs = { "f32:B,3" } },
+  { .params = "out_features=2 weight_layout=in_out bias=false", .inputs = { "f32:B,T,3" } },
   { .params = "out_features=2", .inputs = { "f32:B,T,3" } },
   { .params = "out_features=2", .inputs = { "f32:2,1,B,2,3" } },
   { .params = "out_features=1", .inputs = { "f32:1" } },

@@ -176,7 +176,9 @@ ask_all (StudioHover *self, LoomBusWorker1 *proxy, const LoomNet *net, guint nod
   gboolean variadic = n->n_inputs > 0 && (n->input_spec[0].flags & LOOM_PORT_VARIADIC) != 0;
 
   self->op = n->op;
-  self->along_last = dim == NULL || strcmp (dim, "-1") == 0;
+  /* The worked formula of a linear layer reads its weights by rows. */
+  self->along_last = (dim == NULL || strcmp (dim, "-1") == 0)
+                     && g_strcmp0 (loom_element_get (n->element, "weight_layout"), "in_out") != 0;
   self->n_inputs = variadic ? 0 : MIN (n->n_inputs, STUDIO_WORKED_MAX - 1);
   for (guint i = 0; i < self->n_inputs; i++)
     {

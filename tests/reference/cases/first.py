@@ -295,3 +295,10 @@ case("constant", {"value": 3, "shape": 2, "dtype": "i64"}, [], lambda x, w: torc
 for shape in ((), (3,), (0, 2), (2, 3, 4)):
     case("output", {}, [normal(*shape)], lambda x, w: x[0] * 1)
 case("output", {}, [whole(9, 3)], lambda x, w: x[0] * 1)
+
+# ---- weights that lie as in GPT-2 ----
+
+for shape, out in (((4, 3), 5), ((4, 5, 3), 2), ((33, 65), 17)):
+    case("linear", {"out_features": out, "weight_layout": "in_out"}, [normal(*shape)], lambda x, w: x[0] @ w["weight"] + w["bias"],
+         weights={"weight": normal(shape[-1], out), "bias": normal(out)})
+case("linear", {"out_features": 2, "weight_layout": "in_out"}, [normal(4, 3), normal(3, 2), normal(2)], lambda x, w: torch.addmm(x[2], x[0], x[1]))
