@@ -193,14 +193,24 @@ is_catalogue (const char *path)
   return g_str_has_suffix (path, ".mo") || g_file_test (path, G_FILE_TEST_IS_DIR);
 }
 
+/* What helps where a file is missing: translations of programs come with their packages. */
+static const char *
+hint_for (const char *path)
+{
+  return strstr (path, "/LC_MESSAGES") != NULL
+             ? "Debian's packages bring such catalogues, as git, coreutils and iso-codes do; where a container's image "
+               "leaves them out, delete the path-exclude in /etc/dpkg/dpkg.cfg.d and install the package again"
+             : "it should be a table of sentences or a catalogue (.mo)";
+}
+
 static gboolean
 check_paths (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autofree char *target_path = loom_option_path (klass, options, "target_path");
 
-  if (!loom_dataset_check_file (path, "it should be a table of sentences or a catalogue (.mo)", error)
-      || (target_path != NULL && !loom_dataset_check_file (target_path, "it should be a catalogue (.mo)", error)))
+  if (!loom_dataset_check_file (path, hint_for (path), error)
+      || (target_path != NULL && !loom_dataset_check_file (target_path, hint_for (target_path), error)))
     return FALSE;
   if (target_path == NULL || (is_catalogue (path) && is_catalogue (target_path)))
     return TRUE;

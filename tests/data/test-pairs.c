@@ -266,6 +266,7 @@ test_bad (void)
   static const char *const mixed[] = { "path", "long.tsv", "target_path", "good.mo", NULL };
   static const char *const empty[] = { "path", "empty", NULL };
   static const char *const apart[] = { "path", "good.mo", "target_path", "other.mo", NULL };
+  static const char *const untranslated[] = { "path", "fr/LC_MESSAGES/git.mo", NULL };
   static const char *const too_long[] = { "path", "long.tsv", "source_length", "1", NULL };
   g_autofree char *content = NULL, *path = g_build_filename (folder, "bad.mo", NULL);
   gsize length;
@@ -277,6 +278,10 @@ test_bad (void)
   write_file ("long.tsv", "a b\tc\n", -1);
   assert_refused (too_long, "None of the 1 pairs in “@/long.tsv” is as short as source_length and target_length ask.");
   assert_refused (none, "There is no file “@/none.mo”; it should be a table of sentences or a catalogue (.mo).");
+  assert_refused (untranslated,
+                  "There is no file “@/fr/LC_MESSAGES/git.mo”; Debian's packages bring such catalogues, as git, "
+                  "coreutils and iso-codes do; where a container's image leaves them out, delete the path-exclude in "
+                  "/etc/dpkg/dpkg.cfg.d and install the package again.");
   write_file ("bad.mo", "not a catalogue of texts", -1);
   assert_refused (mo, "“@/bad.mo” is no catalogue of gettext's.");
   write_mo ("good.mo", texts, 1, FALSE);
