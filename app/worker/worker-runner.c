@@ -490,12 +490,24 @@ downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_i
   return g_variant_new ("(xaxax@ay)", step, &shape, &full, bytes);
 }
 
+/* Text, as it is. */
+static GVariant *
+as_bytes (const LoomTensor *value, gint64 step)
+{
+  GVariant *shape = g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, value->dim, 1, sizeof (gint64));
+  GVariant *bytes = g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, value->data, (gsize)value->count, 1);
+
+  return g_variant_new ("(x@ax@ax@ay)", step, shape, shape, bytes);
+}
+
 static GVariant *
 snapshot (LoomTrainer *trainer, const ViewJob *job, GError **error)
 {
   gint64 step = 0;
   g_autoptr (LoomTensor) value = loom_trainer_snapshot (trainer, job->port, &step, error);
 
+  if (value != NULL && g_str_has_prefix (job->port, "words:"))
+    return as_bytes (value, step);
   return value ? downsample (value, step, job->index, job->n_index, job->max_bytes) : NULL;
 }
 

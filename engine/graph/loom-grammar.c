@@ -82,7 +82,7 @@ static const GrammarRule rules[LOOM_N_TAGS] = {
   [LOOM_TAG_VIEW] = { .name = "view", .parents = SCOPES, .order = 8, .once = TRUE },
   [LOOM_TAG_PIN] = { .name = "pin",
                      .required = NAMES ("tensor"),
-                     .optional = NAMES ("kind", "width", "height"),
+                     .optional = NAMES ("kind", "width", "height", "rows", "columns"),
                      .parents = BIT (LOOM_TAG_VIEW) },
   [LOOM_TAG_CHART] = { .name = "chart", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_VIEW) },
   [LOOM_TAG_SLIDE] = { .name = "slide",

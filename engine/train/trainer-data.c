@@ -1,6 +1,8 @@
 /* Which samples of a data set are looked at beside training, and which an epoch leaves out. */
 #include "engine/train/trainer-private.h"
 
+#include <string.h>
+
 GPtrArray *
 trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error)
 {
@@ -72,4 +74,66 @@ trainer_check_classes (LoomTrainer *t, GError **error)
   loom_faults_set_file (faults, loom_graph_get_file (t->graph));
   loom_net_check_classes (t->net, &t->spec->loss, t->spec->dataset_node, t->dataset, faults);
   return loom_faults_to_error (faults, NULL, error);
+}
+
+LoomSplit
+trainer_dataset_watched (const LoomDataset *dataset)
+{
+  LoomSplit split = trainer_dataset_validation (dataset);
+
+  return split == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : split;
+}
+
+/* The data set's output of this name that has whole numbers in a row for each sample; -1 with PORT. */
+static int
+find_sequence (const LoomTrainer *t, const char *name, GError **error)
+{
+  guint output = 0;
+  int node = loom_net_find_port (t->net, name, &output, error);
+
+  if (node < 0)
+    return -1;
+  if (node == t->spec->dataset_node)
+    {
+      const LoomType *type = &loom_dataset_info (t->dataset)->port[output].type;
+
+      if (type->dtype == LOOM_I64 && type->shape.rank == 2)
+        return (int)output;
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+               "“%s” has no words: rows and columns of a pin name a port of the data set with whole numbers, B × T.",
+               name);
+  return -1;
+}
+
+LoomTensor *
+trainer_sample_words (const LoomTrainer *t, const char *port, GError **error)
+{
+  int output = find_sequence (t, port, error);
+  g_autoptr (GPtrArray) sample
+      = output >= 0 ? trainer_dataset_sample (t->dataset, trainer_dataset_watched (t->dataset), 1, error) : NULL;
+
+  if (sample == NULL)
+    return NULL;
+  const LoomTensor *tokens = sample->pdata[output];
+  const char *const *names
+      = output == 0 ? loom_dataset_token_names (t->dataset) : loom_dataset_class_names (t->dataset);
+  const gint64 n_names = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (gsize i = 0; i < (gsize)tokens->count; i++)
+    {
+      const gint64 token = ((const gint64 *)tokens->data)[i];
+
+      if (token >= n_names)
+        g_string_append_printf (text, "%" G_GINT64_FORMAT, token);
+      else if (token >= 0)
+        g_string_append (text, names[token]);
+      g_string_append_c (text, '\0');
+    }
+  const gint64 size = (gint64)text->len;
+  LoomTensor *words = loom_tensor_new (LOOM_U8, 1, &size, error);
+  if (words != NULL)
+    memcpy (words->data, text->str, text->len);
+  return words;
 }

@@ -35,6 +35,13 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
 /* The split that evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
+/* The split whose first samples observers see: that of evaluation, else the training samples. */
+LoomSplit trainer_dataset_watched (const LoomDataset *dataset);
+#define TRAINER_WORDS "words:"
+/* The words of the first sample that observers see, at a port of the data set with whole numbers [B, T]: UTF-8, u8,
+ * each ended by a 0; numbers where the data set has no names, nothing where a target does not count. PORT for other
+ * ports. loom_trainer_snapshot() gives it for the port "words:data.x". */
+LoomTensor *trainer_sample_words (const LoomTrainer *t, const char *port, GError **error);
 /* FALSE with DATA where the data name more classes than a loss has scores. */
 gboolean trainer_check_classes (LoomTrainer *t, GError **error);
 /* Applies drop_last to an epoch's short last batch: sets t->left_out and the loader, with a note where it is auto. A

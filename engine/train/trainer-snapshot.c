@@ -69,9 +69,8 @@ get_snapshots (LoomTrainer *t, GError **error)
 {
   if (t->snapshots != NULL)
     return t->snapshots;
-  LoomSplit split = trainer_dataset_validation (t->dataset);
   g_autoptr (GPtrArray) sample
-      = trainer_dataset_sample (t->dataset, split == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : split, SAMPLE, error);
+      = trainer_dataset_sample (t->dataset, trainer_dataset_watched (t->dataset), SAMPLE, error);
   if (sample == NULL)
     return NULL;
   for (guint i = 0; t->spec->precision == LOOM_F64 && i < sample->len; i++)
@@ -289,6 +288,8 @@ answer (LoomTrainer *t, const char *name, GError **error)
     return NULL;
   if (g_str_equal (name, LOOM_SNAPSHOT_TIMES))
     return trainer_measure_times (t, self->net, self->sample, error);
+  if (g_str_has_prefix (name, TRAINER_WORDS))
+    return trainer_sample_words (t, name + strlen (TRAINER_WORDS), error);
   Port *port = find_port (self, name);
   if (port == NULL)
     port = add_port (t, self, name, error);

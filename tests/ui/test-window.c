@@ -5,6 +5,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "ui/charts/heat-map-words.h"
 #include "ui/charts/studio-chart.h"
 #include "ui/charts/studio-heat-map.h"
 #include "ui/charts/studio-memory-bar.h"
@@ -59,6 +60,17 @@ test_heat_map (void)
   gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "2 rows, 2 columns, from 0 to 1.000");
   g_autofree char *path = g_build_filename (g_get_tmp_dir (), "gradloom-test-map.csv", NULL);
   g_autofree char *text = NULL;
+  g_assert_true (studio_heat_map_export (map, path, NULL));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
+  g_clear_pointer (&text, g_free);
+  /* Words of the axes stand in the file; where there are not as many as rows, none do. */
+  studio_heat_map_set_words (map, (const char *const[]){ "1", "\"", NULL }, (const char *const[]){ "one", " ", NULL });
+  g_assert_true (studio_heat_map_export (map, path, NULL));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, ",\"one\",\"␣\"\n\"1\",0,0.25\n\"\"\"\",0.5,1\n");
+  g_clear_pointer (&text, g_free);
+  studio_heat_map_set_words (map, (const char *const[]){ "1", NULL }, NULL);
   g_assert_true (studio_heat_map_export (map, path, NULL));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");

@@ -466,6 +466,62 @@ test_commands (Fixture *f, gconstpointer data)
   CALL (f, stop);
 }
 
+#define SEQUENCES                                                                                                      \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"copy\" "                \
+  "length=\"2\" values=\"3\" n=\"8\" n_test=\"4\"/><node id=\"e\" op=\"embedding\" num_embeddings=\"5\" "              \
+  "embedding_dim=\"5\"/><node id=\"t\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/><node id=\"l\" op=\"cross_entropy\"/>"  \
+  "<wire from=\"data.x\" to=\"e\"/><wire from=\"e\" to=\"t\"/><wire from=\"t\" to=\"l.input\"/>"                       \
+  "<wire from=\"data.y\" to=\"l.target\"/><train loss=\"l\" optimizer=\"sgd\" batch_size=\"4\"/></graph>"
+
+/* The words at a port, with commas behind them; NULL with an error. */
+static char *
+words_at (Fixture *f, const char *port, GError **error)
+{
+  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
+  gint64 step;
+  gsize n;
+
+  if (!loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 4096,
+                                                &step, &dims, &full, &bytes, NULL, error))
+    return NULL;
+  const char *sent = g_variant_get_fixed_array (bytes, &n, 1);
+  char *text = g_malloc (n + 1);
+  memcpy (text, sent, n);
+  for (gsize i = 0; i < n; i++)
+    text[i] = text[i] == '\0' ? ',' : text[i];
+  text[n] = '\0';
+  return text;
+}
+
+/* What rows and columns of a map stand for: the first test sample, whatever the run does; and ports without words. */
+static void
+test_words (Fixture *f, gconstpointer data)
+{
+  static const char *const without[] = { "e", "nothing.x" };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *read = NULL, *said = NULL, *expected = NULL;
+
+  load (f, SEQUENCES, 0);
+  start_ok (f, 1, TRUE);
+  WAIT_UNTIL (state_is (f, "paused"));
+  read = words_at (f, "words:data.x", &error);
+  g_assert_no_error (error);
+  said = words_at (f, "words:data.y", &error);
+  g_assert_no_error (error);
+  /* Two symbols, the mark, a blank; an answer of the same two, before which nothing counts. */
+  g_assert_true (g_regex_match_simple ("^[abc],[abc],\\?,·,$", read, 0, 0));
+  expected = g_strdup_printf (",,%.4s", read);
+  g_assert_cmpstr (said, ==, expected);
+  for (guint i = 0; i < G_N_ELEMENTS (without); i++)
+    {
+      g_autofree char *port = g_strconcat ("words:", without[i], NULL);
+
+      g_assert_null (words_at (f, port, &error));
+      g_assert_nonnull (strstr (error->message, without[i]));
+      g_clear_error (&error);
+    }
+}
+
 static void
 start_paced (Fixture *f, const char *folder, gint64 epochs, double at_least)
 {
@@ -857,6 +913,7 @@ main (int argc, char **argv)
   g_test_add ("/worker/whole-run", Fixture, NULL, set_up, test_whole_run, tear_down);
   g_test_add ("/worker/faults", Fixture, NULL, set_up, test_faults, tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, set_up, test_commands, tear_down);
+  g_test_add ("/worker/words", Fixture, NULL, set_up, test_words, tear_down);
   g_test_add ("/worker/pace", Fixture, NULL, set_up, test_pace, tear_down);
   g_test_add ("/worker/early-pause", Fixture, NULL, set_up, test_early_pause, tear_down);
   g_test_add ("/worker/options", Fixture, NULL, set_up, test_options, tear_down);

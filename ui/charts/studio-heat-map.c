@@ -11,6 +11,8 @@
 
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
+#include "ui/charts/heat-map-words.h"
+#include "ui/charts/heat-map-words.h"
 #include "ui/charts/studio-colormap.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/drawing/studio-export.h"
@@ -33,6 +35,7 @@ struct _StudioHeatMap
   char *caption; /* both lines, for a screen reader */
   char *what, *when;
   char *step_words; /* the end of when: what is left of it on a narrow card */
+  HeatMapWords words;
   cairo_surface_t *image;
   int map_height;
   double scale;
@@ -157,6 +160,17 @@ draw_legend (const Drawing *d, cairo_t *cr, double width, double y)
     }
 }
 
+/* Where the cells are in a picture of this size. */
+static HeatMapCells
+fit_cells (const Drawing *d, double width, double height)
+{
+  const StudioHeatMap *self = d->self;
+  const double top = 2 * CAPTION_LINE * d->scale;
+
+  return heat_map_words_fit (&self->words, d->context, d->scale, self->rows, self->columns, width,
+                             height - top - LEGEND_HEIGHT * d->scale);
+}
+
 static void
 draw_map (cairo_t *cr, double width, double height, gpointer data)
 {
@@ -174,14 +188,29 @@ draw_map (cairo_t *cr, double width, double height, gpointer data)
       draw_words (d, cr, _ ("no values yet"), width / 2, (top + bottom) / 2, 0.5, width - 12, 0.72);
       return;
     }
+  HeatMapCells cells = fit_cells (d, width, height);
   cairo_save (cr);
   cairo_translate (cr, 0, top);
+  cairo_set_source_rgba (cr, ink, ink, ink, 0.8);
+  heat_map_words_draw (&self->words, d->context, &cells, self->rows, self->columns, cr);
+  cairo_translate (cr, cells.x, cells.y);
   if (d->vector && (gsize)self->rows * self->columns <= MAX_VECTOR_CELLS)
-    draw_cells (self, cr, width, bottom - top);
+    draw_cells (self, cr, cells.width, cells.height);
   else
-    draw_image (self, cr, width, bottom - top);
+    draw_image (self, cr, cells.width, cells.height);
   cairo_restore (cr);
   draw_legend (d, cr, width, bottom + LEGEND_HEIGHT * s / 2 + 1);
+}
+
+static Drawing
+drawing_of (StudioHeatMap *self)
+{
+  GtkWidget *widget = GTK_WIDGET (self);
+
+  return (Drawing){ .self = self,
+                    .context = gtk_widget_get_pango_context (widget),
+                    .scale = self->scale * studio_text_scale (widget),
+                    .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()) };
 }
 
 static void
@@ -191,10 +220,7 @@ heat_map_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   if (width <= 0 || height <= 0)
     return;
-  Drawing d = { .self = self,
-                .context = gtk_widget_get_pango_context (widget),
-                .scale = self->scale * studio_text_scale (widget),
-                .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()) };
+  Drawing d = drawing_of (self);
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
   draw_map (cr, width, height, &d);
   cairo_destroy (cr);
@@ -223,6 +249,37 @@ heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, i
   *natural = (int)(self->map_height * shrink + words);
   /* Where there is no room for all of it, the map is lower: it is not cut. */
   *minimum = MIN (*natural, (int)(LEAST_HEIGHT + words));
+}
+
+static char *
+name_of (char *const *words, guint n, guint i, const char *number)
+{
+  const char *word = heat_map_word (words, n, i);
+
+  return word != NULL && *word != '\0' ? g_strdup_printf (_ ("“%s”"), word) : g_strdup_printf (number, i + 1);
+}
+
+static gboolean
+heat_map_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  StudioHeatMap *self = STUDIO_HEAT_MAP (widget);
+  Drawing d = drawing_of (self);
+
+  if (keyboard || self->values == NULL)
+    return FALSE;
+  HeatMapCells cells = fit_cells (&d, gtk_widget_get_width (widget), gtk_widget_get_height (widget));
+  double column = (x - cells.x) / cells.width * self->columns;
+  double row = (y - 2 * CAPTION_LINE * d.scale - cells.y) / cells.height * self->rows;
+  if (!(row >= 0 && row < self->rows && column >= 0 && column < self->columns))
+    return FALSE;
+  const guint r = (guint)row, c = (guint)column;
+  g_autofree char *row_name = name_of (self->words.rows, self->rows, r, _ ("row %u"));
+  g_autofree char *column_name = name_of (self->words.columns, self->columns, c, _ ("column %u"));
+  g_autofree char *number = studio_format_number (self->values[(gsize)r * self->columns + c]);
+  /* Translators: a cell of a map: its row, its column and its number. */
+  g_autofree char *text = g_strdup_printf (_ ("%1$s, %2$s: %3$s"), row_name, column_name, number);
+  gtk_tooltip_set_text (tooltip, text);
+  return TRUE;
 }
 
 static void
@@ -254,6 +311,7 @@ heat_map_dispose (GObject *object)
   StudioHeatMap *self = STUDIO_HEAT_MAP (object);
   g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   clear_values (self);
+  heat_map_words_clear (&self->words);
   g_clear_pointer (&self->caption, g_free);
   g_clear_pointer (&self->what, g_free);
   g_clear_pointer (&self->when, g_free);
@@ -268,6 +326,7 @@ studio_heat_map_class_init (StudioHeatMapClass *klass)
   G_OBJECT_CLASS (klass)->dispose = heat_map_dispose;
   widget_class->snapshot = heat_map_snapshot;
   widget_class->measure = heat_map_measure;
+  widget_class->query_tooltip = heat_map_query_tooltip;
   widget_class->get_request_mode = heat_map_request_mode;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "heatmap");
@@ -279,6 +338,7 @@ studio_heat_map_init (StudioHeatMap *self)
   self->map_height = NATURAL_WIDTH;
   self->scale = 1;
   self->step = -1;
+  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   set_words (self, "", g_strdup (""), g_strdup (""));
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
 }
@@ -349,6 +409,13 @@ studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, g
 }
 
 void
+studio_heat_map_set_words (StudioHeatMap *self, const char *const *rows, const char *const *columns)
+{
+  heat_map_words_set (&self->words, rows, columns);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
 studio_heat_map_clear (StudioHeatMap *self, const char *what)
 {
   clear_values (self);
@@ -393,6 +460,43 @@ studio_heat_map_set_text_scale (StudioHeatMap *self, double scale)
   gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
+static void
+append_field (GString *text, const char *word)
+{
+  g_autoptr (GString) field = g_string_new (word);
+
+  g_string_replace (field, "\"", "\"\"", 0);
+  g_string_append_printf (text, "\"%s\"", field->str);
+}
+
+/* One row a line. Words of the columns are a header, those of the rows a first field. */
+static GString *
+csv_of (const StudioHeatMap *self)
+{
+  GString *text = g_string_new (NULL);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  const gboolean named = heat_map_word (self->words.rows, self->rows, 0) != NULL;
+
+  if (heat_map_word (self->words.columns, self->columns, 0) != NULL)
+    for (guint c = 0; c < self->columns; c++)
+      {
+        g_string_append (text, c > 0 || named ? "," : "");
+        append_field (text, self->words.columns[c]);
+      }
+  g_string_append (text, text->len > 0 ? "\n" : "");
+  for (gsize i = 0; i < (gsize)self->rows * self->columns; i++)
+    {
+      if (named && i % self->columns == 0)
+        {
+          append_field (text, self->words.rows[i / self->columns]);
+          g_string_append_c (text, ',');
+        }
+      g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", self->values[i]));
+      g_string_append_c (text, (i + 1) % self->columns == 0 ? '\n' : ',');
+    }
+  return text;
+}
+
 gboolean
 studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
 {
@@ -404,13 +508,7 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
     }
   if (g_str_has_suffix (path, ".csv"))
     {
-      g_autoptr (GString) text = g_string_new (NULL);
-      char number[G_ASCII_DTOSTR_BUF_SIZE];
-      for (gsize i = 0; i < (gsize)self->rows * self->columns; i++)
-        {
-          g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", self->values[i]));
-          g_string_append_c (text, (i + 1) % self->columns == 0 ? '\n' : ',');
-        }
+      g_autoptr (GString) text = csv_of (self);
       return loom_file_replace (path, text->str, text->len, error);
     }
   PangoContext *context = studio_export_context_new ();

@@ -21,6 +21,8 @@ typedef struct
   gsize full_rank;    /* of the tensor itself: leading dimensions that were sent as their first element are gone */
   const float *values;
   gsize n_values; /* the product of dims */
+  /* (optional) What the rows and the columns of the last two dimensions stand for. */
+  const char *const *row_words, *const *column_words;
 } StudioPinValue;
 
 typedef struct

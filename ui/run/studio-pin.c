@@ -11,6 +11,7 @@
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-pin-kind.h"
+#include "ui/run/studio-pin-words.h"
 #include "ui/training/studio-training-settings.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)
@@ -24,6 +25,7 @@ typedef struct
   char *tensor, *node_path;
   char *title; /* the tensor for people: "gradient of x" */
   const StudioPinKind *kind;
+  StudioPinWords *words;
   GtkWidget *frame, *content; /* content: what the kind made, a child of frame */
   gboolean in_flight, wanted, gone;
   gint64 last_request;
@@ -60,6 +62,7 @@ pin_unref (Pin *pin)
   if (!g_atomic_ref_count_dec (&pin->refs))
     return;
   g_clear_object (&pin->frame);
+  g_clear_pointer (&pin->words, studio_pin_words_free);
   g_free (pin->tensor);
   g_free (pin->title);
   g_free (pin->node_path);
@@ -113,6 +116,7 @@ pin_remove (gpointer data)
   Pin *pin = data;
   pin->gone = TRUE;
   g_clear_handle_id (&pin->timer, g_source_remove);
+  g_clear_pointer (&pin->words, studio_pin_words_free);
   take_away (pin);
   pin_unref (pin);
 }
@@ -142,7 +146,11 @@ count_values (const gint64 *dims, gsize rank, gsize max)
 static void
 show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
-  StudioPinValue value = { .tensor = pin->title, .step = step, .full_rank = g_variant_n_children (full_shape) };
+  StudioPinValue value = { .tensor = pin->title,
+                           .step = step,
+                           .full_rank = g_variant_n_children (full_shape),
+                           .row_words = studio_pin_words_rows (pin->words),
+                           .column_words = studio_pin_words_columns (pin->words) };
   gsize bytes;
   value.dims = g_variant_get_fixed_array (shape, &value.rank, sizeof (gint64));
   value.values = g_variant_get_fixed_array (data, &bytes, 1);
@@ -166,7 +174,10 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (!pin->gone)
     {
       if (done)
-        show_values (pin, step, shape, full_shape, values);
+        {
+          studio_pin_words_ask (pin->words, LOOM_BUS_WORKER1 (source));
+          show_values (pin, step, shape, full_shape, values);
+        }
       else
         {
           g_dbus_error_strip_remote_error (error);
@@ -215,6 +226,15 @@ pull (Pin *pin)
                                       MAX_BYTES, NULL, snapshot_cb, pin_ref (pin));
 }
 
+/* Words are shown with the next value, also while the run pauses. */
+static void
+words_changed_cb (gpointer words, gpointer data)
+{
+  Pin *pin = data;
+  gtk_widget_set_tooltip_text (pin->frame, studio_pin_words_problem (words));
+  pull (pin);
+}
+
 static void
 pull_all (StudioPins *self)
 {
@@ -252,8 +272,9 @@ node_of (StudioPins *self, const char *tensor)
 }
 
 static Pin *
-pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int height)
+pin_new (StudioPins *self, const LoomElement *element, const StudioPinKind *kind, int height)
 {
+  const char *tensor = loom_element_get (element, "tensor");
   Pin *pin = g_new0 (Pin, 1);
   g_atomic_ref_count_init (&pin->refs);
   pin->pins = self;
@@ -262,6 +283,8 @@ pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int he
   pin->title = is_gradient (tensor) ? g_strdup_printf (_ ("gradient of %s"), tensor + strlen (STUDIO_PIN_GRADIENT))
                                     : g_strdup (tensor);
   pin->kind = kind;
+  pin->words = studio_pin_words_new (loom_element_get (element, "rows"), loom_element_get (element, "columns"),
+                                     words_changed_cb, pin);
   pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
   gtk_widget_add_css_class (pin->frame, "pin");
   pin->content = kind->create (height);
@@ -274,12 +297,15 @@ pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int he
 }
 
 static Pin *
-find_pin (StudioPins *self, const char *tensor, const StudioPinKind *kind)
+find_pin (StudioPins *self, const LoomElement *element, const StudioPinKind *kind)
 {
+  const char *tensor = loom_element_get (element, "tensor");
   for (guint i = 0; i < self->pins->len; i++)
     {
       Pin *pin = g_ptr_array_index (self->pins, i);
-      if (pin->kind == kind && g_str_equal (pin->tensor, tensor))
+      if (pin->kind == kind && g_str_equal (pin->tensor, tensor)
+          && studio_pin_words_are (pin->words, loom_element_get (element, "rows"),
+                                   loom_element_get (element, "columns")))
         return pin;
     }
   return NULL;
@@ -308,13 +334,13 @@ sync_pins (StudioPins *self)
       LoomElement *e = loom_element_child (view, i);
       if (!element_is_pin (e))
         continue;
-      const char *tensor = loom_element_get (e, "tensor"), *height = loom_element_get (e, "height");
+      const char *height = loom_element_get (e, "height");
       const StudioPinKind *kind = studio_pin_kind_find (loom_element_get (e, "kind"));
-      Pin *pin = find_pin (self, tensor, kind);
+      Pin *pin = find_pin (self, e, kind);
       if (pin == NULL)
         {
           double pixels = height != NULL ? g_ascii_strtod (height, NULL) : PIN_WIDTH;
-          pin = pin_new (self, tensor, kind, (int)CLAMP (pixels, 40, 1200));
+          pin = pin_new (self, e, kind, (int)CLAMP (pixels, 40, 1200));
           g_ptr_array_add (self->pins, pin);
           pull (pin);
         }
