@@ -56,6 +56,7 @@ static const struct
   { "lessons/vae.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "lessons/xyz-sum.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
   { "models/adding-lstm.xml", LOOM_TASK_VIEW_IMAGES, FALSE, TRUE },
+  { "models/char-bert.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-gpt.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-rnn.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-lstm.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
