@@ -42,6 +42,78 @@ refuse_folder (const Command *command, const char *folder)
                         folder, folder, graph);
 }
 
+/* MPI's processes end together: one that leaves alone ends the others by its status. */
+typedef LoomComm RankComm;
+
+static void
+leave_ranks (RankComm *comm)
+{
+  if (comm != NULL)
+    comm->free (comm);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
+
+/* The same command in each rank; words begin with the command's name. */
+static int
+launch (char **words, int ranks, GError **error)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+
+  g_ptr_array_add (argv, (gpointer) "gradloom");
+  for (guint i = 0; words[i] != NULL; i++)
+    g_ptr_array_add (argv, words[i]);
+  g_ptr_array_add (argv, NULL);
+  return loom_dist_launch (ranks, (char *const *)argv->pdata, error);
+}
+
+/* Ranks on one machine have its processors between them. */
+static void
+share_machine (LoomComm *comm, LoomTrainerOptions *options)
+{
+  options->comm = comm;
+  if (options->threads == 0)
+    options->threads = MAX (1, loom_processors () / comm->local_size);
+}
+
+/* FALSE where a rank cannot begin; the error is NULL where another rank says why. */
+static gboolean
+agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
+{
+  guint64 what = trainer != NULL ? loom_trainer_fingerprint (trainer) : 0;
+  g_autoptr (GError) failure = NULL;
+  gboolean speaks, ok = loom_dist_agree (comm, trainer != NULL, what, &speaks, &failure);
+
+  if (ok)
+    return TRUE;
+  if (!speaks)
+    g_clear_error (error);
+  else if (*error == NULL)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
+/* A rank that is not the first: it trains, and says nothing but what ends it alone. */
+static int
+follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSignals *signals)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTrainerEnd end;
+  int interrupted_by;
+
+  train_signals_begin (signals, trainer, NULL);
+  end = loom_trainer_run (trainer, &error);
+  interrupted_by = train_signals_end (signals);
+  if (error != NULL && !loom_dist_is_shared (error))
+    {
+      g_prefix_error (&error, "Rank %d: ", comm->rank);
+      command_fail (command, g_steal_pointer (&error));
+      comm->abort (comm, "");
+    }
+  return end == LOOM_TRAINER_INTERRUPTED ? 128 + MAX (interrupted_by, SIGINT)
+         : error != NULL                 ? loom_error_exit_status (error)
+                                         : 0;
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
@@ -49,7 +121,7 @@ run_train (const Command *command, int argc, char **argv)
   g_autofree char *weights = NULL, *match = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
-  int threads = 0, ranks = 1;
+  int threads = 0, ranks = 0;
   gboolean tf32 = FALSE;
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
@@ -72,10 +144,11 @@ run_train (const Command *command, int argc, char **argv)
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Ranks: 1 in this version", "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Events on standard output, one object a line", NULL },
     { NULL },
   };
+  g_auto (GStrv) words = g_strdupv (argv);
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
 
@@ -99,8 +172,8 @@ run_train (const Command *command, int argc, char **argv)
   };
   if (lr != NULL && (!command_float (lr, &options.lr) || options.lr < 0))
     return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
-  if (ranks != 1)
-    return command_usage (command, "Several ranks come in a later version; --ranks can be 1 only.");
+  if (ranks < 0 || ranks > 4096)
+    return command_usage (command, "--ranks takes a number of processes from 1 to 4096, not %d.", ranks);
   if (resume != NULL && (argc != 1 || out != NULL))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
@@ -124,16 +197,29 @@ run_train (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
   TrainSignals signals = { 0 };
-  train_signals_block (&signals);
-  if (resume == NULL)
+  if (ranks > 1 && !loom_dist_is_rank ())
     {
-      graph = command_read_graph (argv[1], &error);
-      if (graph == NULL)
-        return command_fail (command, g_steal_pointer (&error));
+      int status = launch (words, ranks, &error);
+
+      return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
     }
-  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+  train_signals_block (&signals);
+  g_autoptr (RankComm) comm = loom_dist_is_rank () ? loom_dist_join (&error) : NULL;
+  if (error != NULL)
+    return command_fail (command, g_steal_pointer (&error));
+  if (comm != NULL && ranks > 0 && ranks != comm->size)
+    return command_usage (command, "--ranks says %d, but there are %d ranks.", ranks, comm->size);
+  if (comm != NULL)
+    share_machine (comm, &options);
+  if (resume == NULL)
+    graph = command_read_graph (argv[1], &error);
+  g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;
+  if (comm != NULL && !agree (comm, trainer, &error))
+    return error != NULL ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
   if (trainer == NULL)
     return command_fail (command, g_steal_pointer (&error));
+  if (comm != NULL && comm->rank > 0)
+    return follow (command, comm, trainer, &signals);
 
   train_view_begin (&view, command, trainer);
   if (loom_trainer_notes (trainer) != NULL)
@@ -158,7 +244,10 @@ run_train (const Command *command, int argc, char **argv)
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
+  gboolean alone = comm != NULL && !loom_dist_is_shared (error);
   int status = command_fail (command, g_steal_pointer (&error));
+  if (alone)
+    comm->abort (comm, "");
   if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)
     return 0; /* command_finish() knows better */
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + interrupted_by : status;

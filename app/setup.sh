@@ -4,8 +4,8 @@
 # missing is listed, because guessing another distribution's names would fail later and less clearly.
 
 packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libgdk-pixbuf-2.0-dev libdnnl-dev
- libgtk-4-dev libadwaita-1-dev libcmark-dev librsvg2-dev libpango1.0-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev gettext shared-mime-info"
-packages_use="dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
+ libopenmpi-dev libgtk-4-dev libadwaita-1-dev libcmark-dev librsvg2-dev libpango1.0-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev gettext shared-mime-info"
+packages_use="openmpi-bin dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
 packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev
  python3-gi gir1.2-atspi-2.0 libonnx-testdata git patchelf"
 

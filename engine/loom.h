@@ -13,6 +13,7 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"
+#include "engine/dist/loom-dist.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/interop/loom-npy.h"

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "kernels/comm.h"
 
 #define MAX_THREADS  4
 #define AHEAD        3
@@ -42,6 +43,7 @@ struct _LoomLoader
   gint64 n_samples, n_split; /* of an epoch; of the split, which has those left out as well */
   gboolean shuffle;
   guint64 seed;
+  int rank, ranks;
 
   gint64 epoch;   /* of order; -1 before the first */
   guint32 *order; /* NULL: in file order */
@@ -63,9 +65,9 @@ struct _LoomLoader
 static void
 set_batch_size (LoomBatch *batch, gint64 n)
 {
-  if (batch->n == n)
+  if (batch->n_own == n)
     return;
-  batch->n = n;
+  batch->n_own = n;
   for (guint p = 0; p < batch->n_tensors; p++)
     {
       LoomTensor *t = batch->tensors[p];
@@ -79,9 +81,17 @@ set_batch_size (LoomBatch *batch, gint64 n)
 static void
 fill_slot (LoomLoader *self, Slot *slot, gint64 index)
 {
-  gint64 first = index * self->batch_size, n = MIN (self->batch_size, self->n_samples - first);
+  gint64 first = index * self->batch_size, all = MIN (self->batch_size, self->n_samples - first), n = all;
 
+  if (all >= self->ranks)
+    {
+      LoomCommPart own = loom_comm_part (all, self->rank, self->ranks);
+
+      first += own.first;
+      n = own.count;
+    }
   set_batch_size (&slot->batch, n);
+  slot->batch.n = all;
   slot->batch.index = index;
   for (gint64 i = 0; i < n; i++)
     slot->samples[i] = self->order != NULL ? (gint64)self->order[first + i] : first + i;
@@ -153,7 +163,7 @@ init_slot (Slot *slot, const LoomDatasetInfo *info, gint64 batch_size, GError **
   binding.value['B' - 'A'] = batch_size;
   slot->samples = g_new0 (gint64, batch_size);
   slot->batch.samples = slot->samples;
-  slot->batch.n = batch_size;
+  slot->batch.n = slot->batch.n_own = batch_size;
   slot->batch.n_tensors = info->n_ports;
   for (guint p = 0; p < info->n_ports; p++)
     {
@@ -204,6 +214,7 @@ loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 b
   self->shuffle = shuffle;
   self->seed = seed;
   self->epoch = -1;
+  self->ranks = 1;
   threaded = mode == LOOM_LOADER_THREADS || mode == LOOM_LOADER_THREAD
              || (mode == LOOM_LOADER_AUTO && batch_bytes (info, self->batch_size) > DIRECT_BYTES);
   if (threaded)
@@ -255,6 +266,15 @@ loom_loader_leave_out (LoomLoader *self, gint64 n)
 
   self->n_samples = self->n_split - n;
   self->n_batches = (self->n_samples + self->batch_size - 1) / self->batch_size;
+}
+
+void
+loom_loader_share (LoomLoader *self, int rank, int ranks)
+{
+  g_return_if_fail (!self->started && rank >= 0 && rank < ranks);
+
+  self->rank = rank;
+  self->ranks = ranks;
 }
 
 gint64

@@ -11,11 +11,12 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomTensor *tensors[LOOM_DATASET_MAX_PORTS]; /* in port order; the first dimension is n */
+  LoomTensor *tensors[LOOM_DATASET_MAX_PORTS]; /* in port order; the first dimension is n_own */
   guint n_tensors;
   gint64 n;              /* samples: the batch size, less in the last batch */
+  gint64 n_own;          /* of these in the tensors: all, but for a loader that is shared among ranks */
   gint64 index;          /* of the batch in its epoch */
-  const gint64 *samples; /* their indices in the split */
+  const gint64 *samples; /* indices of the own ones in the split */
 } LoomBatch;
 
 typedef enum
@@ -39,6 +40,10 @@ void loom_loader_free (LoomLoader *self);
 /* Leaves the last n samples of each epoch's order out, fewer than there are. Before start() only. Where the order is
  * shuffled these are others in each epoch. */
 void loom_loader_leave_out (LoomLoader *self, gint64 n);
+
+/* Batches are those of all ranks together, and this loader reads the part of one (loom_comm_part()). A batch of fewer
+ * samples than ranks is read whole by every rank. Before start() only. */
+void loom_loader_share (LoomLoader *self, int rank, int ranks);
 
 gint64 loom_loader_n_batches (const LoomLoader *self); /* of an epoch, the short one included */
 gint64 loom_loader_n_samples (const LoomLoader *self); /* of an epoch, without those left out */

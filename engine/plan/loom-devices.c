@@ -3,11 +3,10 @@
  * ref and cpu are linked in; other back ends are modules, looked for when a device of theirs is asked for, so that a
  * program on a machine without CUDA starts as fast as ever and says one sentence when it is asked for a GPU. */
 #include "engine/core/loom-bytes.h"
-#include "engine/core/loom-env.h"
+#include "engine/core/loom-module.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/plan/loom-plan.h"
 
-#include <gmodule.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,38 +89,6 @@ loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs)
   g_mutex_unlock (&devices->lock);
 }
 
-/* Where a module may lie: GRADLOOM_MODULES, beside the program in a build tree, the installed folder. */
-static GModule *
-open_module (const char *name, char **why)
-{
-  g_autofree char *file = g_strdup_printf ("loom-%s.so", name);
-  g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL);
-  g_autofree char *exe_dir = exe != NULL ? g_path_get_dirname (exe) : g_strdup (".");
-  g_autoptr (GPtrArray) tried = g_ptr_array_new_with_free_func (g_free);
-  const char *modules = loom_env ("GRADLOOM_MODULES");
-
-  if (modules != NULL)
-    g_ptr_array_add (tried, g_build_filename (modules, file, NULL));
-  g_ptr_array_add (tried, g_build_filename (exe_dir, "..", "kernels", name, file, NULL));
-  g_ptr_array_add (tried, g_build_filename (exe_dir, "..", "..", "kernels", name, file, NULL));
-  g_ptr_array_add (tried, g_build_filename (LOOM_MODULE_DIR, file, NULL));
-  for (guint i = 0; i < tried->len; i++)
-    {
-      const char *path = g_ptr_array_index (tried, i);
-      GModule *module;
-
-      if (!g_file_test (path, G_FILE_TEST_EXISTS))
-        continue;
-      module = g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
-      if (module != NULL)
-        return module;
-      *why = g_strdup_printf ("the %s module could not be loaded: %s", name, g_module_error ());
-      return NULL;
-    }
-  *why = g_strdup_printf ("this build has no %s module", name);
-  return NULL;
-}
-
 static const LoomBackend *
 find_backend (LoomDevices *devices, const char *name, const char **why)
 {
@@ -144,7 +111,7 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
       *why = g_hash_table_lookup (devices->why_not, name);
       return g_hash_table_lookup (devices->modules, name);
     }
-  module = open_module (name, &sentence);
+  module = loom_module_open (name, name, &sentence);
   if (module != NULL)
     {
       if (!g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry))
@@ -159,8 +126,6 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
               backend = NULL;
             }
         }
-      /* CUDA's libraries keep threads and exit handlers, so a module stays once it was opened. */
-      g_module_make_resident (module);
     }
   name = g_intern_string (name);
   g_hash_table_insert (devices->modules, (gpointer)name, (gpointer)backend);

@@ -384,6 +384,14 @@ work_make_kernels (Work *w)
           continue;
         }
       work_call_of (w, &call, instr);
+      if (instr->prim->flags & LOOM_PRIM_COLLECTIVE)
+        {
+          instr->kernel = work_collective_new (w->options.comm, work_device (w, instr->device), instr->prim, &call.spec,
+                                               &message);
+          if (instr->kernel == NULL)
+            refuse_kernel (w, instr, &message, LOOM_STATUS_UNSUPPORTED);
+          continue;
+        }
       call.spec.algorithm = instr->algorithm;
       status = loom_plan_kernel_new (work_device (w, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
                                      &message);

@@ -158,6 +158,12 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
       return;
     }
+  if (node->instr->prim->flags & LOOM_PRIM_COLLECTIVE)
+    {
+      node->option[node->n++] = (LoomKernelOption){ .algorithm = "exchange" };
+      g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
+      return;
+    }
   work_call_of (self->w, &call, node->instr);
   node->n = work_options (self->w, device, node->instr, &call.spec, node->option);
   weigh_node (self, node, &call.spec, words);

@@ -239,6 +239,10 @@ guint work_n_instrs (const Work *w);
 /* Of all that instructions make, views apart, as if nothing shared a place. */
 gsize work_bytes (Work *w);
 
+/* plan-collective.c: the kernel of a collective; NULL with a message. */
+LoomKernel *work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPrim *prim,
+                                 const LoomKernelSpec *spec, LoomMessage *message);
+
 /* plan-check.c: whether the form agrees with itself (uses with operands, producers with results, the order with both);
  * FALSE with a sentence, to be freed, where it does not. For tests. */
 gboolean work_check (Work *w, char **why);

@@ -12,7 +12,7 @@ expand_body (LoomProgram *body, gpointer unused)
 LoomProgram *
 loom_program_expand (const LoomProgram *p, GError **error)
 {
-  LoomRewrite r;
+  LoomRewrite r = { 0 };
 
   loom_rewrite_begin (&r, p, "expansion", "Composites become core primitives.");
   for (guint i = 0; i < loom_program_n_instrs (p); i++)

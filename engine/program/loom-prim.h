@@ -22,7 +22,9 @@ typedef enum
   LOOM_PRIM_RANDOM = 1 << 1,
   LOOM_PRIM_CONVERTS = 1 << 2,   /* the result is operand 0 in the result's type, and nothing else happens */
   LOOM_PRIM_REARRANGES = 1 << 3, /* each element of the result is one of operand 0 */
-  LOOM_PRIM_GATE = 1 << 4,   /* it lets a step write: on several devices all must have reported their faults before */
+  LOOM_PRIM_GATE = 1 << 4, /* it lets a step write: on several devices all must have reported their faults before */
+  LOOM_PRIM_COLLECTIVE
+  = 1 << 6,                  /* all ranks call it together, in one order: never shared, moved or dropped by one alone */
   LOOM_PRIM_PRODUCT = 1 << 5 /* sums of products of its operands, which TF32 may round where the program allows it */
 } LoomPrimFlags;
 
@@ -56,6 +58,8 @@ typedef struct
   LoomValue *in_grad;
   GError **error; /* for a sentence of its own where it returns FALSE; the caller has a general one */
 } LoomGradCall;
+
+typedef struct _LoomShareCall LoomShareCall;
 
 struct _LoomPrim
 {
@@ -97,6 +101,11 @@ struct _LoomPrim
    * reshaped to it). FALSE where there is no such call; with p NULL it only says so. */
   gboolean (*sum_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
                         LoomValue *sum);
+  /* Which parts of its operands each rank needs, where values are divided among ranks (loom-partition.h). NULL: all
+   * of them, and every rank computes all of the results. */
+  void (*share) (LoomShareCall *call);
+  /* The offset in the attributes, plus 1, of the LoomDims that are the first result's shape; 0: there are none. */
+  gsize dims_at;
   /* The programs inside the attributes, n places in them, each of which holds a reference. NULL: it has none. What
    * walks through programs walks into these (program-body.h). */
   LoomProgram **(*bodies) (gpointer attrs, guint *n);
@@ -209,6 +218,21 @@ typedef struct
   gboolean reverse;   /* from the last row to the first; stacked rows lie beside those they were made from */
   gboolean recompute; /* the backward pass runs the body again in place of reading what it kept of each run */
 } LoomScanAttrs;
+
+/* all_reduce: in… → out…, of one type; each result is the reduction of its operand over all ranks. */
+typedef struct
+{
+  guint n;
+  LoomReduceOp op;
+} LoomAllReduceAttrs;
+
+/* all_gather: part → whole. Along the first axis `to` counts samples, each of equally many rows, of which every rank
+ * has a part (loom_comm_part() in kernels/comm.h). */
+typedef struct
+{
+  gint64 samples;
+  LoomDims to;
+} LoomAllGatherTo;
 
 /* custom_gradient: y, x…, saved… → y, the first operand under a gradient of the user's own. `backward` takes the
  * cotangent of y, the n_inputs x, the saved values in their order and y itself last, and gives the cotangent of each

@@ -1,6 +1,6 @@
 /* Scaled dot-product attention, whole, so that back ends need no matrix of all scores; expand() says the same in core
  * primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 #include <math.h>
 
@@ -284,6 +284,7 @@ equal_attention (const void *a, const void *b)
 
 static const LoomPrim attention
     = { .name = "attention",
+        .share = loom_share_samples,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
         .tier = LOOM_TIER_COMPOSITE,
         .attrs_size = sizeof (LoomAttentionAttrs),
@@ -297,6 +298,7 @@ static const LoomPrim attention
         .equal = equal_attention };
 
 static const LoomPrim attention_grad = { .name = "attention_grad",
+                                         .share = loom_share_samples,
                                          .doc = "The gradient of attention, which works the shares out again.",
                                          .tier = LOOM_TIER_COMPOSITE,
                                          .attrs_size = sizeof (LoomAttentionAttrs),

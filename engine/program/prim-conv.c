@@ -1,6 +1,7 @@
 /* Two-dimensional convolution and its two gradients, whole for the back ends; expansions are matrix products over
  * the windows' elements, with columns [N, groups, C/groups·R·S, P·Q] that are shared by all three. */
 #include "engine/program/prim-window.h"
+#include "engine/program/partition-private.h"
 
 static gboolean
 infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -336,6 +337,7 @@ equal_conv2d (const void *a, const void *b)
 }
 
 static const LoomPrim conv2d = { .name = "conv2d",
+                                 .share = loom_share_conv,
                                  .doc = "Cross-correlation of images with kernels, with an optional bias.",
                                  .flags = LOOM_PRIM_PRODUCT,
                                  .tier = LOOM_TIER_COMPOSITE,
@@ -350,6 +352,7 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .equal = equal_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
+                                     .share = loom_share_conv,
                                      .doc = "The gradient of a convolution's input.",
                                      .flags = LOOM_PRIM_PRODUCT,
                                      .tier = LOOM_TIER_COMPOSITE,
@@ -364,6 +367,7 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .equal = equal_conv2d };
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
+                                      .share = loom_share_conv_weight_grad,
                                       .doc = "The gradients of a convolution's kernel and bias.",
                                       .flags = LOOM_PRIM_PRODUCT,
                                       .tier = LOOM_TIER_COMPOSITE,

@@ -3,7 +3,7 @@
  * custom_gradient passes its first operand on unchanged, so it costs nothing once a program is differentiated; the
  * other operands are only there for the rule. The rule emits the backward formula as plain primitives, which therefore
  * has derivatives itself. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 gboolean
 loom_formula_is_bool (const LoomFormula *formula, guint reg)
@@ -117,6 +117,7 @@ equal_custom_gradient (const void *a, const void *b)
 }
 
 static const LoomPrim custom_gradient = { .name = "custom_gradient",
+                                          .share = loom_share_same,
                                           .doc = "The first operand, whose gradient is a formula of the user's.",
                                           .tier = LOOM_TIER_CORE,
                                           .attrs_size = sizeof (LoomCustomGradientAttrs),

@@ -1,5 +1,5 @@
 /* Rows of a table by index, and their gradient: embeddings. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 /* table [V, d…], index [i…] → y [i…, d…] */
 static gboolean
@@ -34,6 +34,7 @@ flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
 }
 
 static const LoomPrim gather = { .name = "gather_rows",
+                                 .share = loom_share_gather_rows,
                                  .doc = "Rows of a table by index.",
                                  .tier = LOOM_TIER_CORE,
                                  .max_out = 1,
@@ -91,6 +92,7 @@ equal_scatter (const void *a, const void *b)
 }
 
 static const LoomPrim scatter = { .name = "scatter_add_rows",
+                                  .share = loom_share_scatter_add_rows,
                                   .doc = "Adds rows into a table of zeros by index.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomScatterTo),

@@ -1,5 +1,5 @@
 /* Work along one axis by position: gather and scatter, sort, running sums. Their gradients are one another. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 static gboolean
 check_axis (int axis, const LoomTensorDesc *x, char **why)
@@ -337,6 +337,7 @@ equal_cumsum (const void *a, const void *b)
 }
 
 static const LoomPrim cumsum = { .name = "cumsum",
+                                 .share = loom_share_cumsum,
                                  .doc = "Running sums along an axis.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomCumsumAttrs),

@@ -2,7 +2,7 @@
  *
  * A gradient is again one multiplication: flags say how operands lie, so that nothing is ever transposed in memory.
  * For y = x·Wᵀ that gives dW = gᵀ·x and dx = g·W. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 static gboolean
 infer_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -120,6 +120,7 @@ equal_matmul (const void *a, const void *b)
 }
 
 static const LoomPrim matmul = { .name = "matmul",
+                                 .share = loom_share_matmul,
                                  .doc = "Matrix product over the last two axes, with an optional bias.",
                                  .flags = LOOM_PRIM_PRODUCT,
                                  .tier = LOOM_TIER_CORE,

@@ -2,7 +2,7 @@
  *
  * Both are x̂ = (x - mean)·rstd, scaled and shifted; they differ in the axes that share statistics and in the shape
  * of the scale, so one description of those two serves all four expansions. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
@@ -338,7 +338,7 @@ equal_norm (const void *a, const void *b)
   return loom_same_number (x->eps, y->eps) && x->axes == y->axes && x->affine == y->affine && x->act == y->act;
 }
 
-#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type)                                    \
+#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, division)                          \
   static const LoomPrim variable = { .name = id,                                                                       \
                                      .doc = text,                                                                      \
                                      .tier = LOOM_TIER_COMPOSITE,                                                      \
@@ -350,18 +350,19 @@ equal_norm (const void *a, const void *b)
                                      .describe = describe_norm,                                                        \
                                      .flops = flops_norm,                                                              \
                                      .precision = LOOM_PRECISION_##rule_of_type,                                       \
+                                     .share = loom_share_##division,                                                   \
                                      .equal = equal_norm };
 
 PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the batch; also mean and variance.", 3,
-      infer_batch, gradient_batch, expand_batch, NORM)
+      infer_batch, gradient_batch, expand_batch, NORM, batch_norm)
 PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
-      FOLLOW)
+      FOLLOW, batch_norm_grad)
 PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with statistics that are given.", 1, infer_batch_apply, NULL,
-      expand_batch_apply, NORM)
+      expand_batch_apply, NORM, batch_norm_apply)
 PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
-      3, infer_layer, gradient_layer, expand_layer, NORM)
+      3, infer_layer, gradient_layer, expand_layer, NORM, layer_norm)
 PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
-      FOLLOW)
+      FOLLOW, layer_norm_grad)
 
 const LoomPrim *const loom_prims_norm[]
     = { &batch_norm, &batch_norm_grad, &batch_norm_apply, &layer_norm, &layer_norm_grad, NULL };

@@ -2,6 +2,7 @@
  *
  * Output sizes are attributes, because ceil mode is decided by the operator and a window may hang over the edge. */
 #include "engine/program/prim-window.h"
+#include "engine/program/partition-private.h"
 
 #include <math.h>
 
@@ -243,6 +244,7 @@ equal_pool (const void *a, const void *b)
 }
 
 static const LoomPrim max_pool = { .name = "max_pool2d",
+                                   .share = loom_share_samples,
                                    .doc = "The largest element of each window, and where it was.",
                                    .tier = LOOM_TIER_COMPOSITE,
                                    .attrs_size = sizeof (LoomPool2dTo),
@@ -255,6 +257,7 @@ static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .equal = equal_pool };
 
 static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
+                                        .share = loom_share_samples,
                                         .doc = "Gives each window's gradient to its winner.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomPool2dTo),
@@ -266,6 +269,7 @@ static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .equal = equal_pool };
 
 static const LoomPrim avg_pool = { .name = "avg_pool2d",
+                                   .share = loom_share_samples,
                                    .doc = "The mean of each window.",
                                    .tier = LOOM_TIER_COMPOSITE,
                                    .attrs_size = sizeof (LoomPool2dTo),
@@ -278,6 +282,7 @@ static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .equal = equal_pool };
 
 static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
+                                        .share = loom_share_samples,
                                         .doc = "Shares each window's gradient among its places.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomPool2dTo),

@@ -25,6 +25,7 @@ extern const LoomPrim *const loom_prims_update[];
 extern const LoomPrim *const loom_prims_custom[];
 extern const LoomPrim *const loom_prims_linalg[];
 extern const LoomPrim *const loom_prims_control[];
+extern const LoomPrim *const loom_prims_collective[];
 
 static inline const LoomTensorDesc *
 value_desc (const LoomProgram *p, LoomValue v)
@@ -70,13 +71,16 @@ void loom_program_add_pass (LoomProgram *p, const LoomProgramPass *pass);
 
 /* ---- program-rewrite.c: passes from program to program --------------------- */
 
-typedef struct
+typedef struct _LoomRewrite LoomRewrite;
+struct _LoomRewrite
 {
   const LoomProgram *from;
   LoomProgram *to;
   GArray *map; /* LoomValue of `to` by value of `from` */
   LoomProgramPass pass;
-} LoomRewrite;
+  void (*localise) (LoomRewrite *r,
+                    LoomTensorDesc *desc); /* set before begin: what an input of `from` is in `to`; or NULL */
+};
 
 /* A new program with the same slots and inputs. name and doc are literals, for listings. */
 void loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, const char *doc);

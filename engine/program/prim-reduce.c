@@ -1,6 +1,6 @@
 /* Reductions along axes. The result keeps the rank with 1 in each reduced place, so it broadcasts back against the
  * operand without a reshape: gradients are plain elementwise work. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 static gboolean
 infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -118,6 +118,7 @@ equal_reduce (const void *a, const void *b)
 }
 
 static const LoomPrim reduce = { .name = "reduce",
+                                 .share = loom_share_reduce,
                                  .doc = "Sum, largest, smallest or product along axes.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomReduceAttrs),
@@ -165,6 +166,7 @@ equal_argreduce (const void *a, const void *b)
 }
 
 static const LoomPrim argreduce = { .name = "argreduce",
+                                    .share = loom_share_argreduce,
                                     .doc = "First position of the largest or smallest element along an axis.",
                                     .tier = LOOM_TIER_CORE,
                                     .attrs_size = sizeof (LoomArgReduceAttrs),

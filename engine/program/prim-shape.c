@@ -1,5 +1,5 @@
 /* Primitives that move elements without computing: their gradients are one another. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 #include <string.h>
 
@@ -51,6 +51,8 @@ equal_dims (const void *a, const void *b)
 }
 
 static const LoomPrim reshape = { .name = "reshape",
+                                  .share = loom_share_reshape,
+                                  .dims_at = 1,
                                   .doc = "The same elements in the same order under another shape.",
                                   .tier = LOOM_TIER_CORE,
                                   .flags = LOOM_PRIM_REARRANGES,
@@ -75,6 +77,7 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 }
 
 static const LoomPrim detach = { .name = "detach",
+                                 .share = loom_share_same,
                                  .doc = "The same value, which no gradient passes.",
                                  .tier = LOOM_TIER_CORE,
                                  .max_out = 1,
@@ -112,6 +115,8 @@ gradient_expand (const LoomGradCall *call)
 }
 
 static const LoomPrim expand = { .name = "expand",
+                                 .share = loom_share_expand,
+                                 .dims_at = 1,
                                  .doc = "Repeats along axes of size 1, as broadcasting does.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomDims),
@@ -187,6 +192,7 @@ equal_permute (const void *a, const void *b)
 }
 
 static const LoomPrim permute = { .name = "permute",
+                                  .share = loom_share_permute,
                                   .doc = "Axes in another order.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomPermuteAttrs),
@@ -269,6 +275,8 @@ hash_slice (const void *attrs)
 }
 
 static const LoomPrim slice = { .name = "slice",
+                                .share = loom_share_slice,
+                                .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
                                 .doc = "A regular part of a tensor.",
                                 .tier = LOOM_TIER_CORE,
                                 .attrs_size = sizeof (LoomSliceTo),
@@ -329,6 +337,8 @@ equal_pad (const void *a, const void *b)
 }
 
 static const LoomPrim pad = { .name = "pad",
+                              .share = loom_share_pad,
+                              .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
                               .doc = "A tensor placed into a larger one.",
                               .tier = LOOM_TIER_CORE,
                               .attrs_size = sizeof (LoomPadTo),
@@ -400,6 +410,7 @@ equal_concat (const void *a, const void *b)
 }
 
 static const LoomPrim concat = { .name = "concat",
+                                 .share = loom_share_concat,
                                  .doc = "Tensors one after the other along an axis.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomConcatAttrs),
@@ -444,6 +455,7 @@ equal_copy (const void *a, const void *b)
 }
 
 static const LoomPrim copy = { .name = "copy",
+                               .share = loom_share_same,
                                .doc = "The same values in another element type.",
                                .tier = LOOM_TIER_CORE,
                                .attrs_size = sizeof (LoomCopyTo),

@@ -41,6 +41,7 @@ hash_fill (const void *attrs)
 }
 
 static const LoomPrim fill = { .name = "fill",
+                               .dims_at = G_STRUCT_OFFSET (LoomFillTo, to) + 1,
                                .doc = "One constant everywhere.",
                                .tier = LOOM_TIER_CORE,
                                .attrs_size = sizeof (LoomFillTo),

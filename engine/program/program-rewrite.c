@@ -7,8 +7,12 @@
 
 /* Values from outside, in the order in which they were made, so that listings of the two forms read alike. */
 static void
-copy_sources (LoomProgram *to, const LoomProgram *p, GArray *map)
+copy_sources (LoomRewrite *r)
 {
+  const LoomProgram *p = r->from;
+  LoomProgram *to = r->to;
+  GArray *map = r->map;
+
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
@@ -24,8 +28,14 @@ copy_sources (LoomProgram *to, const LoomProgram *p, GArray *map)
       if (info->slot >= 0)
         g_array_index (map, LoomValue, v) = loom_program_read (to, info->slot);
       else if (info->input >= 0)
-        g_array_index (map, LoomValue, v) = loom_program_input (to, loom_program_get_input (p, info->input)->name,
-                                                                info->desc.dtype, info->desc.rank, info->desc.dim);
+        {
+          LoomTensorDesc desc = info->desc;
+
+          if (r->localise != NULL)
+            r->localise (r, &desc);
+          g_array_index (map, LoomValue, v)
+              = loom_program_input (to, loom_program_get_input (p, info->input)->name, desc.dtype, desc.rank, desc.dim);
+        }
     }
 }
 
@@ -39,7 +49,7 @@ loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, c
   g_array_set_size (r->map, loom_program_n_values (from) + 1);
   loom_program_set_float (r->to, loom_program_get_float (from));
   loom_program_set_tf32 (r->to, loom_program_get_tf32 (from));
-  copy_sources (r->to, from, r->map);
+  copy_sources (r);
 }
 
 LoomValue

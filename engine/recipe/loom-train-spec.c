@@ -433,6 +433,44 @@ read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
+/* Strategies and sizes of the file format that there are no ranks for yet. */
+static gboolean
+check_strategy (RecipeReading *r, const LoomElement *e)
+{
+  static const char *const later[] = { "tensor", "pipeline", "microbatches", "schedule", "staleness", "min_ranks" };
+  const char *strategy = loom_element_get (e, "strategy");
+
+  if (strategy != NULL && strcmp (strategy, "data") != 0)
+    {
+      loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
+                                           "strategy is “%s”; this version of Gradloom divides the data alone.",
+                                           strategy),
+                          "strategy", "data", "Set it to data.");
+      return FALSE;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
+    if (loom_element_get (e, later[i]) != NULL)
+      {
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, later[i],
+                         "“%s” is part of the file format, but not in this version of Gradloom.", later[i]);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static void
+read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
+{
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_PARALLEL, 0);
+
+  if (!check_strategy (r, e))
+    return;
+  recipe_check_names (r, e, known, NULL);
+  spec->parallel.data = (gint64)recipe_number (r, e, "data");
+  spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
+  spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");
+}
+
 static void
 read_children (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -450,8 +488,7 @@ read_children (RecipeReading *r, LoomTrainSpec *spec)
       else if (tag == LOOM_TAG_GROUP)
         recipe_read_group (r, e, spec);
       else if (tag == LOOM_TAG_PARALLEL)
-        recipe_complain (r, e, LOOM_ERROR_SCHEMA, NULL,
-                         "this is part of the file format, but not in this version of Gradloom.");
+        read_parallel (r, e, spec);
     }
 }
 
@@ -527,6 +564,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
     return NULL;
   r.partial = is_partial (net, faults);
   spec = g_new0 (LoomTrainSpec, 1);
+  spec->parallel.bucket_mb = 25;
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
   spec->epochs = (gint64)recipe_number (&r, r.element, "epochs");

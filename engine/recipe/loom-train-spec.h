@@ -34,6 +34,14 @@ typedef enum
   LOOM_DROP_LAST_FALSE
 } LoomDropLast;
 
+/* <parallel>: how a step is divided among ranks. */
+typedef struct
+{
+  gint64 data;              /* ranks that have parts of a batch; 0: as many as there are */
+  double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
+  gboolean sync_batch_norm; /* statistics of batch norms over all ranks */
+} LoomParallel;
+
 typedef struct
 {
   LoomNetSource loss;
@@ -59,6 +67,7 @@ typedef struct
   gint64 patience;    /* epochs without a better one after which it ends; 0: never */
   double min_delta;   /* what a better one must be better by */
   int monitor;        /* the metric that says which is better; -1: the loss */
+  LoomParallel parallel;
   char *weights;      /* a file to begin from; NULL: none. Relative to the graph's folder */
   char *match;        /* patterns of the weights that are taken from it, with commas; NULL: all */
 } LoomTrainSpec;

@@ -195,6 +195,31 @@ static const LoomAttribute of_clip[] = {
   { { NULL } },
 };
 
+static const LoomAttribute of_parallel[] = {
+  { .spec = { .name = "strategy",
+              .type = LOOM_PARAM_ENUM,
+              .def = "data",
+              .choices = WORDS ("data"),
+              .doc = "What ranks share: data gives each a part of the batch and all of the weights" } },
+  { .spec = { .name = "data",
+              .type = LOOM_PARAM_INT,
+              .def = "0",
+              .minimum = 0,
+              .maximum = 4096,
+              .doc = "Ranks that have parts of a batch; 0: as many as there are" } },
+  { .spec = { .name = "bucket_mb",
+              .type = LOOM_PARAM_FLOAT,
+              .def = "25",
+              .minimum = 0,
+              .maximum = 1e6,
+              .doc = "Megabytes of gradients that are exchanged in one call; 0: each tensor alone" } },
+  { .spec = { .name = "sync_batch_norm",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "Batch norms take the statistics of the whole batch, not of a rank's part" } },
+  { { NULL } },
+};
+
 /* Ranges of lr and weight_decay are those of the optimiser. */
 static const LoomAttribute of_group[] = {
   { .spec = { .name = "match",
@@ -244,11 +269,9 @@ const LoomAttribute *
 loom_attributes (LoomTag tag)
 {
   static const LoomAttribute none[] = { { { NULL } } };
-  static const LoomAttribute *const tables[LOOM_N_TAGS] = { [LOOM_TAG_TRAIN] = of_train,
-                                                            [LOOM_TAG_SCHEDULE] = of_schedule,
-                                                            [LOOM_TAG_CLIP] = of_clip,
-                                                            [LOOM_TAG_GROUP] = of_group,
-                                                            [LOOM_TAG_METRIC] = of_metric };
+  static const LoomAttribute *const tables[LOOM_N_TAGS]
+      = { [LOOM_TAG_TRAIN] = of_train, [LOOM_TAG_SCHEDULE] = of_schedule, [LOOM_TAG_CLIP] = of_clip,
+          [LOOM_TAG_GROUP] = of_group, [LOOM_TAG_PARALLEL] = of_parallel, [LOOM_TAG_METRIC] = of_metric };
 
   g_return_val_if_fail (tag < LOOM_N_TAGS, none);
 

@@ -102,6 +102,16 @@ find_rates (LoomTrainer *t)
     t->rates.momentum_slot = loom_state_find (t->state, momenta[i]);
 }
 
+LoomLoader *
+trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **error)
+{
+  LoomLoader *loader = loom_loader_new (t->dataset, split, t->spec->batch_size, shuffle, t->spec->seed, error);
+
+  if (loader != NULL && t->comm != NULL)
+    loom_loader_share (loader, t->comm->rank, t->comm->size);
+  return loader;
+}
+
 static gboolean
 open_data (LoomTrainer *t, GError **error)
 {
@@ -118,7 +128,7 @@ open_data (LoomTrainer *t, GError **error)
     }
   if (!trainer_check_classes (t, error))
     return FALSE;
-  t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);
+  t->loader = trainer_loader_new (t, LOOM_SPLIT_TRAIN, TRUE, error);
   if (t->loader == NULL || !trainer_drop_last (t, error))
     return FALSE;
   t->steps_per_epoch = (loom_loader_n_batches (t->loader) + t->spec->accumulate - 1) / t->spec->accumulate;
@@ -182,6 +192,12 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   return TRUE;
 }
 
+static gboolean
+is_writer (const LoomTrainer *t)
+{
+  return t->comm == NULL || t->comm->rank == 0;
+}
+
 LoomTrainer *
 loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
 {
@@ -205,7 +221,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->notes = g_string_new (NULL);
   if (options->resume != NULL)
     {
-      read = loom_trainer_read_run (options->resume, &device, &t->threads, error);
+      read = trainer_read_run (options->resume, &device, &t->threads, &t->ranks, error);
       if (read == NULL)
         return NULL;
       graph = read;
@@ -232,6 +248,18 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     t->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
   if (!check_graph (t, graph, given, error) || (options->resume != NULL && !check_resume (t->spec, options, error)))
     return NULL;
+  t->comm = options->comm;
+  if (t->comm != NULL && t->spec->parallel.data > 0 && t->spec->parallel.data != t->comm->size)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                   "<parallel> divides a batch among %" G_GINT64_FORMAT " ranks, but there are %d. Start so many with "
+                   "--ranks %" G_GINT64_FORMAT ", or leave data=\"…\" out.",
+                   t->spec->parallel.data, t->comm->size, t->spec->parallel.data);
+      return NULL;
+    }
+  if (t->ranks == 0)
+    t->ranks = t->comm != NULL ? t->comm->size : 1;
+  t->spec->batch_size *= t->ranks;
   t->device = g_strdup (options->device != NULL ? options->device : device != NULL ? device : t->spec->device);
   t->place.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->place.base_lr = spec_lr (t->spec);
@@ -241,7 +269,9 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (options->resume != NULL)
     {
       gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device != NULL || options->threads > 0;
-      if (!trainer_restore (t, options->resume, error) || !trainer_folder_open (t, options->resume, again, error))
+      if (!trainer_restore (t, options->resume, error))
+        return NULL;
+      if (is_writer (t) && !trainer_folder_open (t, options->resume, again, error))
         return NULL;
       if (!isnan (options->lr))
         t->place.base_lr = spec_lr (t->spec);
@@ -251,7 +281,8 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   /* A run that was killed before its first checkpoint begins anew, weights and all. */
   if (t->place.events_length == 0 && t->place.step == 0 && !trainer_transfer (t, error))
     return NULL;
-  if (options->resume == NULL && options->out != NULL && !trainer_folder_create (t, options->out, error))
+  if (options->resume == NULL && options->out != NULL && is_writer (t)
+      && !trainer_folder_create (t, options->out, error))
     return NULL;
   if (t->transfer != NULL)
     {
@@ -299,6 +330,7 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);
+  g_clear_pointer (&t->set_since, g_array_unref);
   g_free (t->failed_node);
   g_free (t->failed_port);
   if (t->notes != NULL)

@@ -34,6 +34,8 @@ typedef struct
   const char *resume;     /* a run folder: graph, options and place come from its newest whole checkpoint.
                            * a change of batch_size or seed, any set, and weights are then a USAGE error */
   const char *costs_of;   /* a run folder whose cost table is taken; NULL: resume's, else the user's */
+  LoomComm *comm;         /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
+                           * Must outlive the trainer. Rank 0 writes what is written. */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -197,6 +199,8 @@ gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
 gboolean loom_trainer_is_over (const LoomTrainer *trainer);
 /* NULL where it began from no file, or is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
+/* A hash of what is trained, with which options, data and version: equal for the ranks of one run. */
+guint64 loom_trainer_fingerprint (const LoomTrainer *trainer);
 /* Adds the members "file", "loaded", "missing", "unused" and "mismatched" to the object that is being written. */
 void loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json);
 /* Adds metric i under its name: a number, null, or rows of numbers in brackets. */

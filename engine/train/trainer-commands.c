@@ -16,8 +16,8 @@ find_group (const LoomTrainer *t, const char *name)
   return -1;
 }
 
-static gboolean
-set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
+gboolean
+trainer_set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 {
   int group = find_group (t, name);
   LoomJson *json;
@@ -34,6 +34,7 @@ set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
     }
   else if (!loom_state_set_scalar (t->state, name, value))
     return TRUE; /* the sender calls loom_trainer_has_hyper() first */
+  trainer_note_hyper (t, name, value);
   json = trainer_event_new ("hyper");
   loom_json_int (json, "step", t->place.step);
   loom_json_string (json, "name", name);
@@ -64,7 +65,7 @@ run_command (LoomTrainer *t, const TrainerCommand *command, TrainerAction *actio
     case LOOM_COMMAND_CHECKPOINT:
       return trainer_checkpoint_write (t, NULL, error);
     case LOOM_COMMAND_SET_HYPER:
-      return set_hyper (t, command->name, command->value, error);
+      return trainer_set_hyper (t, command->name, command->value, error);
     }
   g_return_val_if_reached (TRUE);
 }

@@ -24,8 +24,8 @@ poll_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
   TrainerAction action = TRAINER_CONTINUE;
 
   *gave_way = FALSE;
-  if (!g_atomic_int_get (&t->inbox.pending))
-    return TRUE;
+  if (t->comm != NULL || !g_atomic_int_get (&t->inbox.pending))
+    return TRUE; /* ranks agree between steps alone */
   if (!t->inbox.active || t->inbox.single)
     {
       *gave_way = trainer_must_end (t);
@@ -50,7 +50,7 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
 
   *gave_way = FALSE;
   if (t->eval_loader[split] == NULL)
-    t->eval_loader[split] = loom_loader_new (t->dataset, split, t->spec->batch_size, FALSE, t->spec->seed, error);
+    t->eval_loader[split] = trainer_loader_new (t, split, FALSE, error);
   if (t->eval_loader[split] == NULL)
     return FALSE;
   loom_loader_start (t->eval_loader[split], 0, 0);

@@ -212,6 +212,8 @@ write_settings (LoomTrainer *t, GError **error)
   json_builder_add_string_value (b, t->device);
   json_builder_set_member_name (b, "threads");
   json_builder_add_int_value (b, t->threads);
+  json_builder_set_member_name (b, "ranks");
+  json_builder_add_int_value (b, t->ranks);
   json_builder_set_member_name (b, "cost_table");
   json_builder_add_string_value (b, loom_cost_table_hash (loom_devices_costs (t->devices)));
   json_builder_set_member_name (b, "data_folder");
@@ -322,13 +324,21 @@ loom_run_newest_weights (const char *folder, GError **error)
 LoomGraph *
 loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error)
 {
+  int ranks;
+
+  return trainer_read_run (folder, device, threads, &ranks, error);
+}
+
+LoomGraph *
+trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error)
+{
   g_autofree char *graph_path = g_build_filename (folder, "graph.xml", NULL);
   g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (JsonParser) parser = json_parser_new ();
   TrainerJson json;
   const char *device_name, *data_folder;
-  gint64 n_threads;
+  gint64 n_threads, n_ranks = 1;
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
     {
@@ -341,11 +351,14 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
   if (!trainer_json_root (parser, settings_path, &json, error)
       || !trainer_json_string (&json, "device", &device_name, error)
       || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error)
+      || (json_object_has_member (json.object, "ranks")
+          && !trainer_json_int (&json, "ranks", 1, G_MAXINT, &n_ranks, error))
       || (json_object_has_member (json.object, "data_folder")
           && !json_object_get_null_member (json.object, "data_folder")
           && !trainer_json_string (&json, "data_folder", &data_folder, error)))
     return NULL;
   *device = g_strdup (device_name);
   *threads = (int)n_threads;
+  *ranks = (int)n_ranks;
   return g_steal_pointer (&graph);
 }

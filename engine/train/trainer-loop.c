@@ -390,9 +390,9 @@ run (LoomTrainer *t, GError **error)
         loom_loader_start (t->loader, t->place.epoch, t->place.batch * t->spec->accumulate);
       while (t->place.batch < t->steps_per_epoch)
         {
-          if (g_atomic_int_get (&t->inbox.pending))
+          if (t->comm != NULL || g_atomic_int_get (&t->inbox.pending))
             {
-              if (!trainer_poll (t, FALSE, &action, error))
+              if (!(t->comm != NULL ? trainer_agree (t, &action, error) : trainer_poll (t, FALSE, &action, error)))
                 return LOOM_TRAINER_FAILED;
               if (action != TRAINER_CONTINUE)
                 return end_run (t, action, error);
@@ -411,7 +411,8 @@ run (LoomTrainer *t, GError **error)
       /* The time that the end of an epoch takes belongs to no step. The steps since the clock was read last still
        * count: an epoch may be shorter than the time between two readings. */
       t->clock.last_time += g_get_monotonic_time () - before;
-      if (g_atomic_int_get (&t->inbox.pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
+      if (t->comm == NULL && g_atomic_int_get (&t->inbox.pending)
+          && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {
           if (!trainer_poll (t, FALSE, &action, error))
             return LOOM_TRAINER_FAILED;

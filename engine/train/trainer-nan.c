@@ -10,6 +10,8 @@
 
 typedef struct
 {
+  const LoomProgram *program;
+  LoomStep *own; /* which has the program, where it is not the plan's; else NULL */
   const LoomInstr *instr;
   double value;
 } FirstNonFinite;
@@ -29,7 +31,8 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
           double x = loom_tensor_get (t, i);
           if (!isfinite (x))
             {
-              *first = (FirstNonFinite){ instr, x };
+              first->instr = instr;
+              first->value = x;
               return FALSE;
             }
         }
@@ -60,17 +63,27 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
           return g_strdup_printf (
               "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
               " of the training split",
-              t->port_name[p], batch->samples[i / MAX (1, batch->tensors[p]->count / batch->n)]);
+              t->port_name[p], batch->samples[i / MAX (1, batch->tensors[p]->count / MAX (1, batch->n_own))]);
         }
   return NULL;
 }
 
-/* The step once more, an instruction at a time, up to the first value that is not finite. */
+/* The step once more, an instruction at a time, up to the first value that is not finite: of the plan's batch or, where
+ * several ranks have a part each, of this rank's samples alone. */
 static void
 walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *device, FirstNonFinite *first,
       GError **error)
 {
-  g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, device, error);
+  g_autoptr (LoomEager) eager = NULL;
+
+  if (batch->n_own != batch->n && first->own == NULL)
+    {
+      first->own = loom_step_new (t->graph, t->spec, batch->n_own, TRUE, error);
+      if (first->own == NULL)
+        return;
+    }
+  first->program = first->own != NULL ? first->own->program : plan->step->program;
+  eager = loom_eager_new ((LoomProgram *)first->program, t->state, t->devices, device, error);
 
   if (eager == NULL)
     return;
@@ -82,13 +95,14 @@ walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *dev
 
 /* "node fc", or for what belongs to none "the update of fc.weight". (transfer full) */
 static char *
-name_of (const TrainerPlan *plan, const LoomInstr *instr)
+name_of (const FirstNonFinite *first)
 {
+  const LoomInstr *instr = first->instr;
   char *name;
 
   if (instr->origin != NULL)
     return g_strdup_printf ("node %s", instr->origin);
-  name = loom_program_purpose (plan->step->program, instr->prim, instr->region, instr->n_out, instr->out);
+  name = loom_program_purpose (first->program, instr->prim, instr->region, instr->n_out, instr->out);
   name[0] = g_ascii_tolower (name[0]);
   return name;
 }
@@ -101,22 +115,28 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
   FirstNonFinite first = { 0 };
   g_autoptr (GError) error = NULL;
   g_autofree char *name = NULL;
+  char *sentence;
 
   walk (t, plan, batch, t->device, &first, &error);
   /* Every value of the walk stays, which may be more than a card has beside the run. */
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     walk (t, plan, batch, "cpu", &first, NULL);
   if (first.instr == NULL)
-    return g_strdup ("Repeating the batch a step at a time did not show where");
+    {
+      loom_step_free (first.own);
+      return g_strdup ("Repeating the batch a step at a time did not show where");
+    }
   if (first.instr->origin != NULL)
     set_failed_node (t, first.instr->origin, NULL);
   t->weights_overflow = first.instr->region != LOOM_REGION_UPDATE;
-  name = name_of (plan, first.instr);
-  return g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, first.instr->prim->name,
-                          region[first.instr->region],
-                          isnan (first.value) ? "NaN"
-                          : first.value > 0   ? "infinity"
-                                              : "minus infinity");
+  name = name_of (&first);
+  sentence = g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, first.instr->prim->name,
+                              region[first.instr->region],
+                              isnan (first.value) ? "NaN"
+                              : first.value > 0   ? "infinity"
+                                                  : "minus infinity");
+  loom_step_free (first.own);
+  return sentence;
 }
 
 /* From the newest checkpoint, as the weights of now would fail again. */

@@ -105,7 +105,8 @@ static TrainerPlan *
 plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GError **error)
 {
   TrainerPlan *plan = g_new0 (TrainerPlan, 1);
-  LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
+  LoomPlanOptions options
+      = { .device = t->device, .comm = t->comm, .strict_devices = loom_graph_strict_devices (t->graph) };
 
   plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
   if (plan->step == NULL)
@@ -113,6 +114,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
   plan->averaged = averaged;
   if (averaged)
     trainer_use_averages (t, plan->step->program);
+  trainer_divide_step (t, plan->step);
   LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
   if (p == NULL)
     goto fail;

@@ -33,6 +33,8 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
 
 /* The first n samples of a split in file order: an array of LoomTensor, one a port. */
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
+/* Of the run's batches, a rank's part of each. */
+LoomLoader *trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **error);
 /* The split that evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
 /* The split whose first samples observers see: that of evaluation, else the training samples. */
@@ -149,6 +151,8 @@ typedef struct
   TrainerPoint point[TRAINER_POINTS];
 } TrainerEvents;
 
+/* loom_trainer_read_run(), and how many ranks the run began with. */
+LoomGraph *trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error);
 /* The folder of a new run: refuses one that holds a run already. */
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
 /* The folder of a resumed run; events are cut to the length that the checkpoint knew (t->place). Where options
@@ -304,6 +308,9 @@ struct _LoomTrainer
   int threads;
   char *data_folder;
   char *folder; /* the run's; NULL: nothing is written */
+  LoomComm *comm;    /* NULL: it is the only rank */
+  GArray *set_since; /* of rank 0: what the others have not heard of */
+  int ranks;         /* of the run when it began: its batch size is so many times that of <train> */
 
   LoomDataset *dataset;
   char *port_name[LOOM_DATASET_MAX_PORTS]; /* "data.x": what the program calls it */
@@ -367,6 +374,19 @@ void trainer_answer_requests (LoomTrainer *t);
 /* trainer-evaluate.c. *gave_way is set where an ending command came before the last batch; nothing is reported then. */
 gboolean trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error);
 void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
+
+/* ---- ranks ---- */
+
+/* The step's program becomes this rank's part of it, where there are several ranks. */
+void trainer_divide_step (LoomTrainer *t, LoomStep *step);
+/* In the place of trainer_poll() where there are ranks: rank 0 does what it was asked for, and all do the same. DIST
+ * where a rank is gone. */
+gboolean trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error);
+/* The other ranks will be told of a value that was set on this one. */
+void trainer_note_hyper (LoomTrainer *t, const char *name, double value);
+
+/* trainer-commands.c */
+gboolean trainer_set_hyper (LoomTrainer *t, const char *name, double value, GError **error);
 
 void trainer_set_state (LoomTrainer *t, const char *state);
 void trainer_note (LoomTrainer *t, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -1,0 +1,31 @@
+/* Ranks as processes: joining those that a launcher has started, and starting them. */
+#pragma once
+
+#include <glib.h>
+
+#include "engine/core/loom-error.h"
+#include "kernels/comm.h"
+
+G_BEGIN_DECLS
+
+/* TRUE if a launcher of MPI (mpirun, srun) has started this process as one of its ranks. */
+gboolean loom_dist_is_rank (void);
+
+/* The communicator of this process among them, for all of the process's life; freed by its free(). DIST where there is
+ * no MPI. */
+LoomComm *loom_dist_join (GError **error);
+
+/* Before the first step: whether every rank is ready, and about to do the same. `what` is a number that says what this
+ * one would do. FALSE where one is not ready, with DIST on those that are; *speaks says whether this rank is the one to
+ * say why. */
+gboolean loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean *speaks, GError **error);
+
+/* TRUE if all ranks fail with this error alike, so that none has to end the others. */
+gboolean loom_dist_is_shared (const GError *error);
+
+/* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 where a rank was lost, 128 and the signal where this
+ * process was asked to end, which then reaches every rank; rank 0 has half a minute to write its checkpoint. DIST where
+ * there is no mpirun. */
+int loom_dist_launch (int ranks, char *const *argv, GError **error);
+
+G_END_DECLS

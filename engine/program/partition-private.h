@@ -1,0 +1,63 @@
+/* Rules by which primitives are divided among ranks. */
+#pragma once
+
+#include "engine/program/loom-partition.h"
+#include "engine/program/prim-private.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_SHARE_WHOLE,
+  LOOM_SHARE_SPLIT,   /* along `axis`, which counts samples, each with equally many places */
+  LOOM_SHARE_PENDING, /* the value is the sum of what the ranks have */
+  LOOM_SHARE_LOCAL    /* statistics of a rank's own samples; elsewhere the mean over ranks, weighed by samples */
+} LoomShareKind;
+
+typedef struct
+{
+  LoomShareKind kind;
+  int axis;
+} LoomShare;
+
+/* An instruction of the undivided program. share() may change `want` and sets `out`; without a word, results
+ * are whole and operands wanted so. */
+struct _LoomShareCall
+{
+  const void *attrs;
+  guint n_in, n_out;
+  const LoomTensorDesc *in, *out; /* an absent operand has dtype LOOM_N_DTYPES, and so has an unwanted result */
+  const LoomShare *have;          /* of the operands */
+  gint64 samples;                 /* of the whole batch: an axis can be split where its size is a multiple of it */
+  LoomShare *want;                /* of the operands */
+  LoomShare *result;
+};
+
+/* ---- partition-rules.c: how families of primitives are divided ---------- */
+
+void loom_share_elementwise (LoomShareCall *call, LoomScalarOp op);
+void loom_share_same (LoomShareCall *call); /* the result is operand 0, under another type or barrier */
+void loom_share_reduce (LoomShareCall *call);
+void loom_share_argreduce (LoomShareCall *call);
+void loom_share_matmul (LoomShareCall *call);
+void loom_share_conv (LoomShareCall *call);
+void loom_share_conv_weight_grad (LoomShareCall *call);
+void loom_share_samples (LoomShareCall *call); /* everything that has samples in front, like the first operand */
+void loom_share_softmax (LoomShareCall *call);
+void loom_share_cross_entropy (LoomShareCall *call);
+void loom_share_batch_norm (LoomShareCall *call);
+void loom_share_batch_norm_grad (LoomShareCall *call);
+void loom_share_batch_norm_apply (LoomShareCall *call);
+void loom_share_layer_norm (LoomShareCall *call);
+void loom_share_layer_norm_grad (LoomShareCall *call);
+void loom_share_gather_rows (LoomShareCall *call);
+void loom_share_scatter_add_rows (LoomShareCall *call);
+void loom_share_permute (LoomShareCall *call);
+void loom_share_reshape (LoomShareCall *call);
+void loom_share_expand (LoomShareCall *call);
+void loom_share_slice (LoomShareCall *call);
+void loom_share_pad (LoomShareCall *call);
+void loom_share_concat (LoomShareCall *call);
+void loom_share_cumsum (LoomShareCall *call);
+
+G_END_DECLS

@@ -1,0 +1,487 @@
+/* How primitives are divided among ranks. A rule looks at the forms that its operands have and picks a form for each in
+ * which a rank can work on its own; what it leaves alone is wanted whole. */
+#include "engine/program/partition-private.h"
+
+static const LoomShare pending = { LOOM_SHARE_PENDING, 0 };
+
+static LoomShare
+split (int axis)
+{
+  return (LoomShare){ LOOM_SHARE_SPLIT, axis };
+}
+
+static gboolean
+is_split (const LoomShareCall *call, guint k)
+{
+  return k < call->n_in && call->have[k].kind == LOOM_SHARE_SPLIT;
+}
+
+static gboolean
+is_split_at (const LoomShareCall *call, guint k, int axis)
+{
+  return is_split (call, k) && call->have[k].axis == axis;
+}
+
+static gboolean
+is_pending (const LoomShareCall *call, guint k)
+{
+  return k < call->n_in && call->have[k].kind == LOOM_SHARE_PENDING;
+}
+
+static gboolean
+is_present (const LoomTensorDesc *d)
+{
+  return d->dtype != LOOM_N_DTYPES;
+}
+
+static void
+set_results (LoomShareCall *call, LoomShare share)
+{
+  for (guint o = 0; o < call->n_out; o++)
+    call->result[o] = share;
+}
+
+/* ---- element by element ------------------------------------------------------ */
+
+/* The axis of the result that operand k is split along, counted from the last one, as broadcasting does; 0: none. */
+static int
+axis_from_end (const LoomShareCall *call, guint k)
+{
+  return is_split (call, k) ? call->in[k].rank - call->have[k].axis : 0;
+}
+
+/* Sums pass what is linear in them: a sum of pending values, or the product of one with a number that all have. */
+static gboolean
+passes_sums (const LoomShareCall *call, LoomScalarOp op)
+{
+  switch (op)
+    {
+    case LOOM_SCALAR_ID:
+    case LOOM_SCALAR_NEG:
+      return is_pending (call, 0);
+    case LOOM_SCALAR_ADD:
+    case LOOM_SCALAR_SUB:
+      return is_pending (call, 0) && is_pending (call, 1);
+    case LOOM_SCALAR_MUL:
+      return (is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE)
+             || (is_pending (call, 1) && call->have[0].kind == LOOM_SHARE_WHOLE);
+    case LOOM_SCALAR_DIV:
+      return is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE;
+    default:
+      return FALSE;
+    }
+}
+
+void
+loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
+{
+  int from_end = 0;
+
+  if (loom_dtype_is_float (call->out[0].dtype) && passes_sums (call, op))
+    {
+      for (guint k = 0; k < call->n_in; k++)
+        call->want[k] = call->have[k];
+      call->result[0] = pending;
+      return;
+    }
+  for (guint k = 0; k < call->n_in && from_end == 0; k++)
+    from_end = axis_from_end (call, k);
+  if (from_end == 0)
+    return;
+  for (guint k = 0; k < call->n_in; k++)
+    {
+      int axis = call->in[k].rank - from_end;
+
+      if (axis >= 0 && call->in[k].dim[axis] != 1)
+        call->want[k] = split (axis);
+    }
+  call->result[0] = split (call->out[0].rank - from_end);
+}
+
+void
+loom_share_same (LoomShareCall *call)
+{
+  gboolean stays = is_split (call, 0)
+                   || (is_pending (call, 0) && loom_dtype_is_float (call->in[0].dtype)
+                       && loom_dtype_is_float (call->out[0].dtype));
+
+  if (!stays)
+    return;
+  for (guint k = 0; k < call->n_in; k++)
+    call->want[k] = call->have[k];
+  set_results (call, call->have[0]);
+}
+
+/* ---- reductions ---------------------------------------------------------------- */
+
+void
+loom_share_reduce (LoomShareCall *call)
+{
+  const LoomReduceAttrs *a = call->attrs;
+
+  if (a->op == LOOM_REDUCE_SUM && is_pending (call, 0))
+    {
+      call->want[0] = pending;
+      call->result[0] = pending;
+    }
+  if (!is_split (call, 0))
+    return;
+  if ((a->axes >> call->have[0].axis & 1) == 0)
+    {
+      call->want[0] = call->have[0];
+      call->result[0] = call->have[0];
+    }
+  else if (a->op == LOOM_REDUCE_SUM)
+    {
+      call->want[0] = call->have[0];
+      call->result[0] = pending;
+    }
+}
+
+/* Along one axis, that of the operation, every rank needs all. */
+static void
+share_but_axis (LoomShareCall *call, int axis)
+{
+  if (!is_split (call, 0) || call->have[0].axis == axis)
+    return;
+  for (guint k = 0; k < call->n_in; k++)
+    if (is_present (&call->in[k]))
+      call->want[k] = call->have[0];
+  set_results (call, call->have[0]);
+}
+
+void
+loom_share_argreduce (LoomShareCall *call)
+{
+  share_but_axis (call, ((const LoomArgReduceAttrs *)call->attrs)->axis);
+}
+
+void
+loom_share_cumsum (LoomShareCall *call)
+{
+  share_but_axis (call, ((const LoomCumsumAttrs *)call->attrs)->axis);
+}
+
+void
+loom_share_softmax (LoomShareCall *call)
+{
+  share_but_axis (call, ((const LoomSoftmaxAttrs *)call->attrs)->axis);
+}
+
+/* ---- products ------------------------------------------------------------------- */
+
+/* The axis that is summed over. */
+static int
+summed_axis (const LoomTensorDesc *d, gboolean second, gboolean transposed)
+{
+  return d->rank - (second != transposed ? 2 : 1);
+}
+
+static void
+share_lead (LoomShareCall *call, int from_end)
+{
+  for (guint k = 0; k < 2; k++)
+    {
+      int axis = call->in[k].rank - from_end;
+
+      if (axis >= 0 && call->in[k].dim[axis] != 1)
+        call->want[k] = split (axis);
+    }
+  call->result[0] = split (call->out[0].rank - from_end);
+}
+
+void
+loom_share_matmul (LoomShareCall *call)
+{
+  const LoomMatmulAttrs *a = call->attrs;
+  const gboolean trans[2] = { a->trans_a, a->trans_b };
+
+  for (guint k = 0; k < 2; k++)
+    {
+      const LoomTensorDesc *d = &call->in[k];
+      int axis = call->have[k].axis;
+
+      if (!is_split (call, k))
+        continue;
+      if (axis < d->rank - 2)
+        {
+          share_lead (call, d->rank - axis);
+          return;
+        }
+      if (axis == summed_axis (d, k == 1, trans[k]))
+        {
+          guint other = 1 - k;
+
+          /* A bias would be added by every rank; linear layers have it behind the product. */
+          if (a->has_bias || a->act != LOOM_SCALAR_ID)
+            return;
+          call->want[k] = call->have[k];
+          call->want[other] = split (summed_axis (&call->in[other], other == 1, trans[other]));
+          call->result[0] = pending;
+          return;
+        }
+      /* Columns of the second operand are also the bias's, which every rank has whole. */
+      if (k == 1 && a->has_bias)
+        return;
+      call->want[k] = call->have[k];
+      call->result[0] = split (call->out[0].rank - (k == 0 ? 2 : 1));
+      return;
+    }
+  if (is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE && !a->has_bias && a->act == LOOM_SCALAR_ID)
+    {
+      call->want[0] = pending;
+      call->result[0] = pending;
+    }
+}
+
+/* x or g, w, [bias] → y or dx */
+void
+loom_share_conv (LoomShareCall *call)
+{
+  if (!is_split_at (call, 0, 0))
+    return;
+  call->want[0] = split (0);
+  call->result[0] = split (0);
+}
+
+/* g, x → dw, [dbias] */
+void
+loom_share_conv_weight_grad (LoomShareCall *call)
+{
+  if (!is_split_at (call, 0, 0) && !is_split_at (call, 1, 0))
+    return;
+  call->want[0] = call->want[1] = split (0);
+  set_results (call, pending);
+}
+
+/* ---- what has samples in front ------------------------------------------------- */
+
+void
+loom_share_samples (LoomShareCall *call)
+{
+  gint64 n = call->in[0].rank > 0 ? call->in[0].dim[0] : 0;
+  gboolean any = FALSE;
+
+  for (guint k = 0; k < call->n_in; k++)
+    any = any || is_split_at (call, k, 0);
+  if (!any || n == 0)
+    return;
+  for (guint k = 0; k < call->n_in; k++)
+    if (is_present (&call->in[k]) && call->in[k].rank > 0 && call->in[k].dim[0] == n)
+      call->want[k] = split (0);
+  set_results (call, split (0));
+}
+
+/* logits [N, C, d…], target [N, d…], [lse, g of the targets' shape] */
+void
+loom_share_cross_entropy (LoomShareCall *call)
+{
+  int axis = is_split (call, 0) ? call->have[0].axis : -1;
+  int of_samples;
+
+  for (guint k = 1; k < call->n_in && axis < 0; k++)
+    if (is_split (call, k))
+      axis = call->have[k].axis == 0 ? 0 : call->have[k].axis + 1;
+  if (axis < 0 || axis == 1)
+    return;
+  of_samples = axis == 0 ? 0 : axis - 1;
+  for (guint k = 0; k < call->n_in; k++)
+    call->want[k] = split (k == 0 ? axis : of_samples);
+  for (guint o = 0; o < call->n_out; o++)
+    call->result[o] = split (call->out[o].rank == call->in[0].rank ? axis : of_samples);
+}
+
+/* ---- normalisation -------------------------------------------------------------- */
+
+/* x, [weight, bias] → y, mean, var: statistics of the samples that a rank has, as torch.nn.BatchNorm2d under
+ * DistributedDataParallel. */
+void
+loom_share_batch_norm (LoomShareCall *call)
+{
+  if (!is_split_at (call, 0, 0))
+    return;
+  call->want[0] = split (0);
+  call->result[0] = split (0);
+  call->result[1] = call->result[2] = (LoomShare){ LOOM_SHARE_LOCAL, 0 };
+}
+
+/* g, x, mean, var, [weight], [bias] → dx, [dweight, dbias] */
+void
+loom_share_batch_norm_grad (LoomShareCall *call)
+{
+  if (!is_split_at (call, 1, 0))
+    return;
+  call->want[0] = call->want[1] = split (0);
+  for (guint k = 2; k < 4; k++)
+    if (call->have[k].kind == LOOM_SHARE_LOCAL)
+      call->want[k] = call->have[k];
+  call->result[0] = split (0);
+  for (guint o = 1; o < call->n_out; o++)
+    call->result[o] = pending;
+}
+
+/* x, mean, var, [weight, bias] → y */
+void
+loom_share_batch_norm_apply (LoomShareCall *call)
+{
+  if (!is_split_at (call, 0, 0))
+    return;
+  call->want[0] = split (0);
+  for (guint k = 1; k < 3; k++)
+    if (call->have[k].kind == LOOM_SHARE_LOCAL)
+      call->want[k] = call->have[k];
+  call->result[0] = split (0);
+}
+
+static gboolean
+is_leading (const LoomShareCall *call, guint k)
+{
+  const LoomNormAttrs *a = call->attrs;
+
+  return is_split (call, k) && call->have[k].axis < call->in[k].rank - a->axes;
+}
+
+/* x, [weight, bias] → y, mean, rstd, which have the leading axes of x */
+void
+loom_share_layer_norm (LoomShareCall *call)
+{
+  if (!is_leading (call, 0))
+    return;
+  call->want[0] = call->have[0];
+  set_results (call, call->have[0]);
+}
+
+/* g, x, mean, rstd, [weight] → dx, [dweight, dbias] */
+void
+loom_share_layer_norm_grad (LoomShareCall *call)
+{
+  guint k = is_leading (call, 1) ? 1 : 0;
+
+  if (!is_leading (call, k))
+    return;
+  for (guint i = 0; i < 4; i++)
+    call->want[i] = call->have[k];
+  call->result[0] = call->have[k];
+  for (guint o = 1; o < call->n_out; o++)
+    call->result[o] = pending;
+}
+
+/* ---- rows by index ---------------------------------------------------------------- */
+
+/* table [R, …], index → y [index…, …] */
+void
+loom_share_gather_rows (LoomShareCall *call)
+{
+  if (!is_split (call, 1))
+    return;
+  call->want[1] = call->have[1];
+  call->result[0] = call->have[1];
+}
+
+/* index, g [index…, …] → table */
+void
+loom_share_scatter_add_rows (LoomShareCall *call)
+{
+  guint k = is_split (call, 0) ? 0 : 1;
+
+  if (!is_split (call, k) || call->have[k].axis >= call->in[0].rank)
+    return;
+  call->want[0] = call->want[1] = call->have[k];
+  call->result[0] = pending;
+}
+
+/* ---- shapes ------------------------------------------------------------------------- */
+
+void
+loom_share_permute (LoomShareCall *call)
+{
+  const LoomPermuteAttrs *a = call->attrs;
+
+  loom_share_same (call);
+  for (int i = 0; is_split (call, 0) && i < call->out[0].rank; i++)
+    if (a->perm[i] == call->have[0].axis)
+      call->result[0] = split (i);
+}
+
+/* The axis of the result that begins where the operand's does and counts samples, or -1. */
+static int
+find_axis (const LoomShareCall *call)
+{
+  const LoomTensorDesc *x = &call->in[0], *y = &call->out[0];
+  gint64 before = 1, at = 1;
+
+  for (int i = 0; i < call->have[0].axis; i++)
+    before *= x->dim[i];
+  for (int i = 0; i < y->rank && at <= before; at *= y->dim[i++])
+    if (at == before && y->dim[i] != 1 && y->dim[i] % call->samples == 0)
+      return i;
+  return -1;
+}
+
+void
+loom_share_reshape (LoomShareCall *call)
+{
+  int axis;
+
+  if (!is_split (call, 0))
+    {
+      loom_share_same (call);
+      return;
+    }
+  axis = find_axis (call);
+  if (axis < 0)
+    return;
+  call->want[0] = call->have[0];
+  call->result[0] = split (axis);
+}
+
+void
+loom_share_expand (LoomShareCall *call)
+{
+  loom_share_same (call);
+  if (is_split (call, 0))
+    call->result[0] = split (call->have[0].axis + call->out[0].rank - call->in[0].rank);
+}
+
+static gboolean
+is_left_alone (const LoomTensorDesc *x, const LoomTensorDesc *y, int axis, const int64_t *start, const int64_t *step)
+{
+  return x->dim[axis] == y->dim[axis] && start[axis] == 0 && (step[axis] == 1 || step[axis] == 0);
+}
+
+void
+loom_share_slice (LoomShareCall *call)
+{
+  const LoomSliceTo *a = call->attrs;
+
+  if (!is_split (call, 0)
+      || is_left_alone (&call->in[0], &call->out[0], call->have[0].axis, a->kernel.start, a->kernel.step))
+    loom_share_same (call);
+}
+
+void
+loom_share_pad (LoomShareCall *call)
+{
+  const LoomPadTo *a = call->attrs;
+
+  if (is_split (call, 0)
+          ? is_left_alone (&call->in[0], &call->out[0], call->have[0].axis, a->kernel.start, a->kernel.step)
+          : a->kernel.value == 0)
+    loom_share_same (call);
+}
+
+void
+loom_share_concat (LoomShareCall *call)
+{
+  const LoomConcatAttrs *a = call->attrs;
+  int axis = -1;
+
+  for (guint k = 0; k < call->n_in && axis < 0; k++)
+    if (is_split (call, k))
+      axis = call->have[k].axis;
+  if (axis < 0 || axis == a->axis)
+    return;
+  for (guint k = 0; k < call->n_in; k++)
+    call->want[k] = split (axis);
+  call->result[0] = split (axis);
+}

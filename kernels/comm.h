@@ -1,0 +1,66 @@
+/* Communicators: how the ranks of a run exchange numbers. Plan and run see this interface as they see back ends.
+ *
+ * A rank is one of `size` runs of the same program on parts of the same batch, named as MPI names it. Every rank calls
+ * the same collectives in the same order, from one thread at a time. Buffers lie in host memory. Sums are made in the
+ * order of ranks, each element by one rank (a reduce-scatter and an all-gather over the same parts), so their bits
+ * depend neither on the transport nor on which rank comes first.
+ *
+ * A call fails on all ranks once one of them has called abort(), with that rank's sentence; it never waits for a rank
+ * that will not come. */
+#ifndef LOOM_COMM_H
+#define LOOM_COMM_H
+
+#include "kernels/backend.h"
+
+/* The part [first, first + count) of `total` things that is a rank's. Parts differ by one thing at most. */
+typedef struct
+{
+  int64_t first, count;
+} LoomCommPart;
+
+static inline LoomCommPart
+loom_comm_part (int64_t total, int rank, int size)
+{
+  int64_t first = total / size * rank + total % size * rank / size;
+  int64_t end = total / size * (rank + 1) + total % size * (rank + 1) / size;
+
+  return (LoomCommPart){ first, end - first };
+}
+
+typedef struct LoomComm LoomComm;
+struct LoomComm
+{
+  int rank, size;
+  int local_rank, local_size; /* among those on this machine */
+  const char *name;           /* "threads", "mpi" */
+
+  /* to[i] = op over all ranks of from[i]; to may be from. Types are f64, f32, f16, bf16, i64 and i32; 16-bit floats are
+   * reduced in f32 and rounded once. */
+  LoomStatus (*all_reduce) (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op,
+                            LoomMessage *message);
+  /* to receives the ranks' parts one behind the other; bytes[rank] is the size of each rank's, the same list on every
+   * rank. from may be the rank's own part of to. */
+  LoomStatus (*all_gather) (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message);
+  /* What `root` has reaches all. */
+  LoomStatus (*broadcast) (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message);
+  /* Returns when every rank has called it. */
+  LoomStatus (*barrier) (LoomComm *self, LoomMessage *message);
+  /* Ends every call of every rank, those that wait already among them, with this sentence. May be called from any
+   * thread. */
+  void (*abort) (LoomComm *self, const char *why);
+  void (*free) (LoomComm *self);
+};
+
+/* The one symbol of the module that has MPI: the ranks that mpirun or srun has started, of which this process is one.
+ */
+typedef LoomStatus (*LoomCommEntry) (LoomComm **comm, LoomMessage *message);
+#define LOOM_COMM_ENTRY "loom_comm_mpi_new"
+
+/* The ranks of one process, a thread each: fills comm[0 … size-1], which belong to the threads that use them. The last
+ * one that is freed frees what they share. */
+LoomStatus loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message);
+
+/* to[i] = op over k of from[k][i], in the order of k. to may be one of from. For communicators. */
+void loom_comm_reduce (void *to, const void *const *from, int n, int64_t count, LoomDType dtype, LoomReduceOp op);
+
+#endif

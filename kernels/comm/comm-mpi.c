@@ -1,0 +1,254 @@
+/* The communicator of ranks that are processes, on one machine or several, over MPI. A module that is opened at run
+ * time, so that a machine without MPI runs everything else.
+ *
+ * Sums go by MPI's transport and by arithmetic of our own: each rank receives the others' values of its part and
+ * reduces them in the order of ranks, so that the bits are those of ranks that are threads. MPI_Allreduce may take any
+ * order. */
+#include "kernels/comm.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL 4096 /* bytes up to which every rank receives all and reduces for itself, in one exchange */
+
+typedef struct
+{
+  LoomComm base;
+  MPI_Comm comm;
+  char *room; /* what is received */
+  size_t room_bytes;
+  const void **part;                        /* by rank */
+  int *n_send, *at_send, *n_take, *at_take; /* by rank */
+} Mpi;
+
+static LoomStatus
+failed (int code, LoomMessage *message)
+{
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+
+  MPI_Error_string (code, text, &length);
+  snprintf (message->text, sizeof message->text, "The exchange between ranks has failed: %.400s", text);
+  return LOOM_STATUS_DEVICE;
+}
+
+#define TRY(call)                                                                                                      \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      int code_ = (call);                                                                                              \
+      if (code_ != MPI_SUCCESS)                                                                                        \
+        return failed (code_, message);                                                                                \
+    }                                                                                                                  \
+  while (0)
+
+static LoomStatus
+make_room (Mpi *m, size_t bytes, LoomMessage *message)
+{
+  void *room;
+
+  if (bytes <= m->room_bytes)
+    return LOOM_STATUS_OK;
+  room = realloc (m->room, bytes);
+  if (room == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "there is no memory for %zu bytes from other ranks", bytes);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  m->room = room;
+  m->room_bytes = bytes;
+  return LOOM_STATUS_OK;
+}
+
+/* The rank's own values stay where they are. */
+static const void **
+parts (Mpi *m, const void *own, size_t stride)
+{
+  for (int k = 0; k < m->base.size; k++)
+    m->part[k] = k == m->base.rank ? own : m->room + (size_t)k * stride;
+  return m->part;
+}
+
+static LoomStatus
+reduce_small (Mpi *m, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
+{
+  size_t bytes = (size_t)count * loom_dtype_size (dtype);
+  LoomStatus status = make_room (m, bytes * (size_t)m->base.size, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  TRY (MPI_Allgather (from, (int)bytes, MPI_BYTE, m->room, (int)bytes, MPI_BYTE, m->comm));
+  loom_comm_reduce (to, parts (m, m->room + (size_t)m->base.rank * bytes, bytes), m->base.size, count, dtype, op);
+  return LOOM_STATUS_OK;
+}
+
+/* At most so many elements that bytes fit an int, which MPI counts by. */
+static LoomStatus
+reduce_block (Mpi *m, const char *from, char *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
+{
+  size_t element = loom_dtype_size (dtype);
+  LoomCommPart own = loom_comm_part (count, m->base.rank, m->base.size);
+  size_t own_bytes = (size_t)own.count * element;
+  LoomStatus status = make_room (m, own_bytes * (size_t)m->base.size, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  for (int k = 0; k < m->base.size; k++)
+    {
+      LoomCommPart part = loom_comm_part (count, k, m->base.size);
+
+      m->n_send[k] = k == m->base.rank ? 0 : (int)((size_t)part.count * element);
+      m->at_send[k] = (int)((size_t)part.first * element);
+      m->n_take[k] = k == m->base.rank ? 0 : (int)own_bytes;
+      m->at_take[k] = (int)((size_t)k * own_bytes);
+    }
+  TRY (MPI_Alltoallv (from, m->n_send, m->at_send, MPI_BYTE, m->room, m->n_take, m->at_take, MPI_BYTE, m->comm));
+  loom_comm_reduce (to + (size_t)own.first * element, parts (m, from + (size_t)own.first * element, own_bytes),
+                    m->base.size, own.count, dtype, op);
+  for (int k = 0; k < m->base.size; k++)
+    {
+      LoomCommPart part = loom_comm_part (count, k, m->base.size);
+
+      m->n_take[k] = (int)((size_t)part.count * element);
+      m->at_take[k] = (int)((size_t)part.first * element);
+    }
+  TRY (MPI_Allgatherv (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, m->n_take, m->at_take, MPI_BYTE, m->comm));
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op,
+            LoomMessage *message)
+{
+  const int64_t most = INT64_C (1) << 27;
+  size_t element = loom_dtype_size (dtype);
+
+  if ((size_t)count * element <= SMALL)
+    return reduce_small ((Mpi *)self, from, to, count, dtype, op, message);
+  for (int64_t first = 0; first < count; first += most)
+    {
+      int64_t n = count - first < most ? count - first : most;
+      LoomStatus status = reduce_block ((Mpi *)self, (const char *)from + (size_t)first * element,
+                                        (char *)to + (size_t)first * element, n, dtype, op, message);
+
+      if (status != LOOM_STATUS_OK)
+        return status;
+    }
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message)
+{
+  Mpi *m = (Mpi *)self;
+  int64_t at = 0;
+
+  for (int k = 0; k < self->size; at += bytes[k++])
+    {
+      m->n_take[k] = (int)bytes[k];
+      m->at_take[k] = (int)at;
+    }
+  if (at > INT32_MAX)
+    {
+      snprintf (message->text, sizeof message->text, "ranks exchange at most 2 GiB of a value at a time");
+      return LOOM_STATUS_UNSUPPORTED;
+    }
+  TRY (MPI_Allgatherv (from, (int)bytes[self->rank], MPI_BYTE, to, m->n_take, m->at_take, MPI_BYTE, m->comm));
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message)
+{
+  TRY (MPI_Bcast (data, (int)bytes, MPI_BYTE, root, ((Mpi *)self)->comm));
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+barrier (LoomComm *self, LoomMessage *message)
+{
+  TRY (MPI_Barrier (((Mpi *)self)->comm));
+  return LOOM_STATUS_OK;
+}
+
+/* Ends the processes of all ranks; the caller has said why. */
+static void
+comm_abort (LoomComm *self, const char *why)
+{
+  MPI_Abort (((Mpi *)self)->comm, 3);
+}
+
+static void
+mpi_free (Mpi *m)
+{
+  free (m->room);
+  free (m->part);
+  free (m->n_send);
+  free (m);
+}
+
+static void
+comm_free (LoomComm *self)
+{
+  mpi_free ((Mpi *)self);
+  MPI_Finalize ();
+}
+
+static int
+count_local (int *rank)
+{
+  MPI_Comm local;
+  int size = 1;
+
+  *rank = 0;
+  if (MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) != MPI_SUCCESS)
+    return 1;
+  MPI_Comm_size (local, &size);
+  MPI_Comm_rank (local, rank);
+  MPI_Comm_free (&local);
+  return size;
+}
+
+LoomStatus loom_comm_mpi_new (LoomComm **comm, LoomMessage *message);
+
+LoomStatus
+loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
+{
+  Mpi *m = calloc (1, sizeof *m);
+  int granted;
+
+  if (m == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  if (MPI_Init_thread (NULL, NULL, MPI_THREAD_SERIALIZED, &granted) != MPI_SUCCESS)
+    {
+      free (m);
+      snprintf (message->text, sizeof message->text, "MPI could not be started");
+      return LOOM_STATUS_DEVICE;
+    }
+  m->comm = MPI_COMM_WORLD;
+  MPI_Comm_set_errhandler (m->comm, MPI_ERRORS_RETURN);
+  MPI_Comm_rank (m->comm, &m->base.rank);
+  MPI_Comm_size (m->comm, &m->base.size);
+  m->base.local_size = count_local (&m->base.local_rank);
+  m->base.name = "mpi";
+  m->base.all_reduce = all_reduce;
+  m->base.all_gather = all_gather;
+  m->base.broadcast = broadcast;
+  m->base.barrier = barrier;
+  m->base.abort = comm_abort;
+  m->base.free = comm_free;
+  m->part = calloc ((size_t)m->base.size, sizeof *m->part);
+  m->n_send = calloc (4 * (size_t)m->base.size, sizeof *m->n_send);
+  if (m->part == NULL || m->n_send == NULL)
+    {
+      mpi_free (m);
+      MPI_Finalize ();
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  m->at_send = m->n_send + m->base.size;
+  m->n_take = m->at_send + m->base.size;
+  m->at_take = m->n_take + m->base.size;
+  *comm = &m->base;
+  return LOOM_STATUS_OK;
+}

@@ -1,0 +1,228 @@
+/* `gradloom train --ranks N`: the numbers of one rank with the whole batch, written once, resumed with any number of
+ * ranks, and ended whole. Skipped where there is no mpirun or the build has no MPI. */
+#include "tests/cli/cli.h"
+
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static gboolean
+can_run (void)
+{
+  g_autofree char *mpirun = g_find_program_in_path ("mpirun");
+  g_autofree char *module = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "kernels", "comm", "loom-mpi.so", NULL);
+
+  if (mpirun == NULL || !g_file_test (module, G_FILE_TEST_EXISTS))
+    g_test_skip (mpirun == NULL ? "there is no mpirun" : "this build has no MPI");
+  return mpirun != NULL && g_file_test (module, G_FILE_TEST_EXISTS);
+}
+
+/* The losses of all events, in their order. */
+static GArray *
+losses (const char *out)
+{
+  g_auto (GStrv) line = g_strsplit (out, "\n", -1);
+  GArray *loss = g_array_new (FALSE, FALSE, sizeof (double));
+
+  for (guint i = 0; line[i] != NULL && line[i][0] != '\0'; i++)
+    {
+      g_autoptr (JsonParser) parser = json_parser_new ();
+      JsonObject *event;
+      double x;
+
+      g_assert_true (json_parser_load_from_data (parser, line[i], -1, NULL));
+      event = json_node_get_object (json_parser_get_root (parser));
+      if (!json_object_has_member (event, "loss"))
+        continue;
+      x = json_object_get_double_member (event, "loss");
+      g_array_append_val (loss, x);
+    }
+  return loss;
+}
+
+#define F64 "--device", "ref", "--precision", "f64"
+
+static void
+compare_losses (const char *one, const char *several)
+{
+  g_autoptr (GArray) a = losses (one), b = losses (several);
+
+  g_assert_cmpuint (a->len, >, 4);
+  g_assert_cmpuint (a->len, ==, b->len);
+  for (guint i = 0; i < a->len; i++)
+    g_assert_cmpfloat (fabs (g_array_index (a, double, i) - g_array_index (b, double, i)), <=, 1e-10);
+}
+
+/* 30 samples a rank, so that the last batch of an epoch (of 400 samples: 20, or 40) is shorter and is divided unevenly.
+ */
+static void
+test_equal (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  if (!can_run ())
+    return;
+  g_auto (CliResult) one = cli ("train", path, F64, "--json", "--epochs", "2", "--batch-size", "90", NULL);
+  g_auto (CliResult) three
+      = cli ("train", path, F64, "--json", "--epochs", "2", "--batch-size", "30", "--ranks", "3", NULL);
+
+  g_assert_cmpint (one.status, ==, 0);
+  if (three.status != 0)
+    g_error ("status %d: %s", three.status, three.err);
+  compare_losses (one.out, three.out);
+}
+
+static void
+compare_weights (const char *a, const char *b)
+{
+  static const char *const names[] = { "hidden.weight", "out.bias" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (LoomTensor) x = cli_weight (a, names[i]), y = cli_weight (b, names[i]);
+
+      if (x == NULL)
+        continue;
+      for (gint64 k = 0; k < x->count; k++)
+        g_assert_cmpfloat (fabs (loom_tensor_get (x, k) - loom_tensor_get (y, k)), <=, 1e-10);
+    }
+}
+
+/* The global batch stays, whatever the number of ranks. */
+static void
+test_resume (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  if (!can_run ())
+    return;
+  cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "100", "--out", "whole");
+  cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "50", "--ranks", "2", "--steps", "3",
+              "--out", "parts");
+  cli_expect (0, NULL, "train", "--resume", "parts");
+  compare_weights ("whole/weights.safetensors", "parts/weights.safetensors");
+}
+
+/* What is wrong is said once, with the status that one rank has. */
+static void
+test_wrong (void)
+{
+  g_autofree char *path = cli_example ("lessons/linear-regression.xml");
+
+  if (!can_run ())
+    return;
+  g_auto (CliResult) missing = cli ("train", "nowhere.xml", "--ranks", "2", NULL);
+  g_auto (CliResult) nan = cli ("train", path, "--ranks", "2", "--lr", "1000", NULL);
+
+  g_assert_cmpint (missing.status, ==, 1);
+  g_assert_nonnull (strstr (missing.err, "nowhere.xml"));
+  g_assert_null (strstr (strstr (missing.err, "nowhere.xml") + 1, "nowhere.xml"));
+  g_assert_cmpint (nan.status, ==, 4);
+  g_assert_nonnull (strstr (nan.err, "first appeared at node"));
+}
+
+/* A rank of the run in this folder that is not the first. */
+static int
+find_rank (void)
+{
+
+  g_autoptr (GDir) dir = g_dir_open ("/proc", 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_strdup_printf ("/proc/%s/environ", name), *text = NULL;
+      g_autofree char *cwd = g_strdup_printf ("/proc/%s/cwd", name), *there = g_file_read_link (cwd, NULL);
+      g_autofree char *here = g_get_current_dir ();
+      gsize length;
+
+      if (g_strcmp0 (there, here) != 0 || !g_file_get_contents (path, &text, &length, NULL))
+        continue;
+      if (memmem (text, length, "OMPI_COMM_WORLD_RANK=1", 22) != NULL)
+        return atoi (name);
+    }
+  return 0;
+}
+
+static GPid
+start (const char *folder)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  const char *argv[] = { program, "train", path, "--epochs", "1000000", "--ranks", "2", "--out", folder, NULL };
+  GPid pid;
+
+  g_assert_true (g_spawn_async (NULL, (char **)argv, NULL,
+                                G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
+                                NULL, NULL, &pid, NULL));
+  return pid;
+}
+
+static int
+wait_for (GPid pid)
+{
+  int status;
+
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_true (WIFEXITED (status));
+  return WEXITSTATUS (status);
+}
+
+static void
+wait_until_it_trains (const char *folder)
+{
+  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
+
+  for (int i = 0; i < 3000 && !g_file_test (graph, G_FILE_TEST_EXISTS); i++)
+    g_usleep (10000);
+  g_usleep (500000);
+}
+
+static void
+test_lost (void)
+{
+  GPid pid;
+
+  if (!can_run ())
+    return;
+  pid = start ("lost");
+  wait_until_it_trains ("lost");
+  g_assert_cmpint (find_rank (), >, 0);
+  kill (find_rank (), SIGKILL);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+}
+
+static void
+test_interrupted (void)
+{
+  GPid pid;
+
+  if (!can_run ())
+    return;
+  pid = start ("ended");
+  wait_until_it_trains ("ended");
+  kill (pid, SIGINT);
+  g_assert_cmpint (wait_for (pid), ==, 130);
+  g_assert_true (g_file_test ("ended/weights.safetensors", G_FILE_TEST_EXISTS));
+  g_assert_cmpint (find_rank (), ==, 0);
+}
+
+int
+main (int argc, char *argv[])
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/ranks/equal", test_equal);
+  g_test_add_func ("/cli/ranks/resume", test_resume);
+  g_test_add_func ("/cli/ranks/wrong", test_wrong);
+  g_test_add_func ("/cli/ranks/lost", test_lost);
+  g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}

@@ -1,0 +1,212 @@
+/* Communicators of threads: every collective in every type, with parts that are empty, and a rank that gives up. */
+#include <glib.h>
+#include <string.h>
+
+#include "kernels/comm.h"
+
+#define RANKS 3
+
+typedef struct
+{
+  LoomComm *comm;
+  void (*run) (LoomComm *comm);
+} Work;
+
+static gpointer
+run_rank (gpointer data)
+{
+  Work *work = data;
+
+  work->run (work->comm);
+  return NULL;
+}
+
+static void
+with_ranks (void (*run) (LoomComm *comm))
+{
+  LoomComm *comm[RANKS];
+  LoomMessage message = { "" };
+  GThread *thread[RANKS];
+  Work work[RANKS];
+
+  g_assert_cmpint (loom_comm_threads_new (RANKS, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < RANKS; k++)
+    {
+      work[k] = (Work){ comm[k], run };
+      thread[k] = g_thread_new ("rank", run_rank, &work[k]);
+    }
+  for (int k = 0; k < RANKS; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < RANKS; k++)
+    comm[k]->free (comm[k]);
+}
+
+/* x of rank r at place i: whole numbers that every type holds. */
+static double
+value (int rank, int64_t i)
+{
+  return (double)((i * 7 + rank * 3) % 5 + 1);
+}
+
+static double
+joined (LoomReduceOp op, int64_t i)
+{
+  double acc = value (0, i);
+
+  for (int r = 1; r < RANKS; r++)
+    acc = op == LOOM_REDUCE_SUM    ? acc + value (r, i)
+          : op == LOOM_REDUCE_PROD ? acc * value (r, i)
+          : op == LOOM_REDUCE_MAX  ? MAX (acc, value (r, i))
+                                   : MIN (acc, value (r, i));
+  return acc;
+}
+
+#define CHECK(T, TYPE, WRITE, READ)                                                                                    \
+  for (int64_t count = 0; count < 12; count = count * 2 + 1)                                                           \
+    for (LoomReduceOp op = LOOM_REDUCE_SUM; op <= LOOM_REDUCE_PROD; op++)                                              \
+      {                                                                                                                \
+        T x[16], y[16];                                                                                                \
+                                                                                                                       \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+          x[i] = (T)WRITE (value (comm->rank, i));                                                                     \
+        g_assert_cmpint (comm->all_reduce (comm, x, y, count, TYPE, op, &message), ==, LOOM_STATUS_OK);                \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+          g_assert_cmpfloat (READ (y[i]), ==, joined (op, i));                                                         \
+        g_assert_cmpint (comm->all_reduce (comm, x, x, count, TYPE, op, &message), ==, LOOM_STATUS_OK);                \
+        g_assert_cmpint (count == 0 ? 0 : memcmp (x, y, (size_t)count * sizeof (T)), ==, 0);                           \
+      }
+
+static uint16_t
+to_bf16 (double x)
+{
+  float f = (float)x;
+  uint32_t bits;
+
+  memcpy (&bits, &f, sizeof bits);
+  return (uint16_t)(bits >> 16);
+}
+
+static double
+from_bf16 (uint16_t h)
+{
+  uint32_t bits = (uint32_t)h << 16;
+  float f;
+
+  memcpy (&f, &bits, sizeof f);
+  return f;
+}
+
+static void
+reduce (LoomComm *comm)
+{
+  LoomMessage message = { "" };
+
+  CHECK (float, LOOM_F32, , )
+  CHECK (double, LOOM_F64, , )
+  CHECK (int32_t, LOOM_I32, , )
+  CHECK (int64_t, LOOM_I64, , )
+  CHECK (uint16_t, LOOM_BF16, to_bf16, from_bf16)
+}
+
+static void
+test_reduce (void)
+{
+  with_ranks (reduce);
+}
+
+/* Floats are summed in the order of ranks, on every rank alike: 1e8 + 1 - 1e8 is 0 in f32, in another order 1. */
+static void
+order (LoomComm *comm)
+{
+  const float own[RANKS] = { 1e8f, 1, -1e8f };
+  LoomMessage message = { "" };
+  float sum;
+
+  g_assert_cmpint (comm->all_reduce (comm, &own[comm->rank], &sum, 1, LOOM_F32, LOOM_REDUCE_SUM, &message), ==,
+                   LOOM_STATUS_OK);
+  g_assert_cmpfloat (sum, ==, 0);
+}
+
+static void
+test_order (void)
+{
+  with_ranks (order);
+}
+
+static void
+move (LoomComm *comm)
+{
+  const int64_t bytes[RANKS] = { 3, 0, 2 };
+  const char *own[RANKS] = { "abc", "", "de" };
+  char all[6] = "", word[4] = "";
+  LoomMessage message = { "" };
+
+  g_assert_cmpint (comm->all_gather (comm, own[comm->rank], all, bytes, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpint (memcmp (all, "abcde", 5), ==, 0);
+  if (comm->rank == 1)
+    strcpy (word, "xyz");
+  g_assert_cmpint (comm->broadcast (comm, word, 4, 1, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpstr (word, ==, "xyz");
+  g_assert_cmpint (comm->barrier (comm, &message), ==, LOOM_STATUS_OK);
+}
+
+static void
+test_move (void)
+{
+  with_ranks (move);
+}
+
+/* The others would wait for ever. */
+static void
+give_up (LoomComm *comm)
+{
+  LoomMessage message = { "" };
+  LoomStatus status = LOOM_STATUS_DEVICE;
+
+  if (comm->rank == 1)
+    comm->abort (comm, "rank 1 has no data");
+  else
+    status = comm->barrier (comm, &message);
+  g_assert_cmpint (status, ==, LOOM_STATUS_DEVICE);
+  if (comm->rank != 1)
+    g_assert_cmpstr (message.text, ==, "rank 1 has no data");
+}
+
+static void
+test_abort (void)
+{
+  with_ranks (give_up);
+}
+
+static void
+test_parts (void)
+{
+  for (int size = 1; size < 7; size++)
+    for (int64_t total = 0; total < 20; total++)
+      {
+        int64_t at = 0;
+
+        for (int k = 0; k < size; k++)
+          {
+            LoomCommPart part = loom_comm_part (total, k, size);
+
+            g_assert_cmpint (part.first, ==, at);
+            g_assert_cmpint (part.count, >=, total / size);
+            g_assert_cmpint (part.count, <=, total / size + 1);
+            at += part.count;
+          }
+        g_assert_cmpint (at, ==, total);
+      }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/comm/parts", test_parts);
+  g_test_add_func ("/comm/reduce", test_reduce);
+  g_test_add_func ("/comm/order", test_order);
+  g_test_add_func ("/comm/move", test_move);
+  g_test_add_func ("/comm/abort", test_abort);
+  return g_test_run ();
+}
