@@ -2,6 +2,9 @@
 
 `mlp` and `cnn` are a hundred steps of every optimiser on a perceptron and on a convolutional net with batch normalisation: losses.
 `wide` is twenty steps on convolutions with so many channels and tiles that a CPU takes Winograd's algorithm for one of them.
+`lstm`, `seq2seq`, `transformer` and `gpt` are a hundred steps of examples for sequences (sequences.py), from weights and at rates where
+rounding stays rounding: f64 from weights that are moved by what f32 rounds to ends where it did, and no relu changes sides. Else
+f32 is off by chance, PyTorch's own too.
 `states` is ten steps of every optimiser with each of its options, with the weights and all of its states at the end; `rates` is
 every schedule: learning rates and losses. A file holds the batch (x, y), the weights it starts from (start.NAME), and for run I
 its description under the key "I", as JSON, with I/losses, I/rates and I/end.NAME. The batch is the whole data set, so that the
@@ -15,6 +18,7 @@ import torch
 from torch import nn
 
 import optimisers
+import sequences
 from gradloom_run import graph, node, wire
 from optimisers import Lamb, Lars, Lion, attributes
 from training import CNN, MLP, chain
@@ -49,6 +53,13 @@ WIDE = ([("c1", "conv2d", {"out_channels": 32, "kernel_size": 3, "padding": 1}),
         lambda: nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.AvgPool2d(8),
                               nn.Flatten(), nn.Linear(128, 4)),
         {"0": "c1", "2": "c2", "6": "fc"}, (4, 1, 16, 16), 4)
+SEQUENCES = {
+    "lstm": ("adam", O.Adam, dict(lr=0.001)),
+    "seq2seq": ("adam", O.Adam, dict(lr=0.003)),
+    "transformer": ("adam", O.Adam, dict(lr=0.001)),
+    "gpt": ("adamw", O.AdamW, dict(lr=0.0005, weight_decay=0.05)),
+}
+ROUNDING, STEADY = 3e-8, 3e-6
 
 
 class Newton(O.Optimizer):
@@ -87,38 +98,54 @@ class Setting:
         layer, rest = key.split(".", 1)
         return f"{self.names[layer]}.{rest}"
 
-    def train(self, make, options, steps, dtype, scheduler=None):
-        """Losses, rates, the model and the optimiser after so many steps."""
-        torch.set_default_dtype(dtype)  # nadam keeps a number in it
-        model = self.make().to(dtype)
-        model.load_state_dict(self.start)
-        model.train()
-        x, y = torch.from_numpy(self.x).to(dtype), torch.from_numpy(self.y)
-        optimizer = make(model.parameters(), **options)
-        schedule = scheduler(optimizer, steps) if scheduler else None
-        losses, rates = [], []
+    def loss(self, model, x, y):
+        return nn.functional.cross_entropy(model(x), y)
 
-        def closure(backward=True):
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(x), y)
-            if backward:
-                loss.backward()
-            return loss
 
-        for _ in range(steps):
-            rates.append(float(optimizer.param_groups[0]["lr"]))
-            if isinstance(optimizer, (O.LBFGS, Newton)):
-                loss = optimizer.step(closure)
-            else:
-                loss = closure()
-                optimizer.step()
-            losses.append(float(loss.detach()))
-            if isinstance(schedule, O.lr_scheduler.ReduceLROnPlateau):
-                schedule.step(losses[-1])
-            elif schedule:
-                schedule.step()
-        torch.set_default_dtype(torch.float32)
-        return np.array(losses), np.array(rates), model, optimizer
+def train(setting, make, options, steps, dtype, scheduler=None):
+    """Losses, rates, the model and the optimiser after so many steps."""
+    torch.set_default_dtype(dtype)  # nadam keeps a number in it
+    model = setting.make().to(dtype)
+    model.load_state_dict(setting.start)  # rounds to the model's type
+    model.train()
+    x, y = torch.from_numpy(setting.x), torch.from_numpy(setting.y)
+    x = x.to(dtype) if x.is_floating_point() else x
+    optimizer = make(model.parameters(), **options)
+    schedule = scheduler(optimizer, steps) if scheduler else None
+    losses, rates = [], []
+
+    def closure(backward=True):
+        optimizer.zero_grad()
+        loss = setting.loss(model, x, y)
+        if backward:
+            loss.backward()
+        return loss
+
+    for _ in range(steps):
+        rates.append(float(optimizer.param_groups[0]["lr"]))
+        if isinstance(optimizer, (O.LBFGS, Newton)):
+            loss = optimizer.step(closure)
+        else:
+            loss = closure()
+            optimizer.step()
+        losses.append(float(loss.detach()))
+        if isinstance(schedule, O.lr_scheduler.ReduceLROnPlateau):
+            schedule.step(losses[-1])
+        elif schedule:
+            schedule.step()
+    torch.set_default_dtype(torch.float32)
+    return np.array(losses), np.array(rates), model, optimizer
+
+
+def assert_steady(setting, make, options, steps, losses, narrow):
+    """That weights moved by a rounding of f32 give the same losses within STEADY, and so does PyTorch's own f32."""
+    start, rng = setting.start, np.random.default_rng(5)
+    setting.start = {k: v.double() * torch.from_numpy(1 + ROUNDING * rng.standard_normal(tuple(v.shape))) for k, v in start.items()}
+    moved = train(setting, make, options, steps, torch.float64)[0]
+    setting.start = start
+    off = max(np.max(np.abs(other - losses) / losses) for other in (moved, narrow))
+    if off > STEADY:
+        raise RuntimeError(f"The losses move by {off:.1g} with the last bits of the weights: start from others, or at a lower rate.")
 
 
 def states(setting, model, optimizer):
@@ -138,8 +165,8 @@ def write(save, name, setting, runs):
     tensors.update({"start." + setting.name(k): v.numpy() for k, v in setting.start.items()})
     metadata = {"torch": torch.__version__.split("+")[0], "nodes": setting.nodes}
     for number, (kind, make, options, steps, inner, scheduler, keep) in enumerate(runs):
-        losses, rates, model, optimizer = setting.train(make, options, steps, torch.float64, scheduler)
-        narrow = setting.train(make, options, steps, torch.float32, scheduler)[0]
+        losses, rates, model, optimizer = train(setting, make, options, steps, torch.float64, scheduler)
+        narrow = train(setting, make, options, steps, torch.float32, scheduler)[0]
         spread = float(np.max(np.abs(narrow - losses) / np.abs(losses)))
         metadata[str(number)] = json.dumps(
             {"title": f"{kind}{attributes(options)}{' ' + inner if inner else ''}", "optimizer": kind, "attributes": attributes(options),
@@ -147,6 +174,8 @@ def write(save, name, setting, runs):
         tensors[f"{number}/losses"] = losses
         if scheduler:
             tensors[f"{number}/rates"] = rates
+        if isinstance(setting, sequences.Sequence):
+            assert_steady(setting, make, options, steps, losses, narrow)
         if keep:
             tensors.update({f"{number}/end.{k}": v for k, v in states(setting, model, optimizer).items()})
     return save(os.path.join(FOLDER, name + ".safetensors"), tensors, metadata)
@@ -163,4 +192,6 @@ def main(save):
     size = write(save, "wide", Setting(WIDE, 4), twenty)
     size += write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)
     size += write(save, "states", Setting(SMALL, 24), ten) + write(save, "rates", Setting(SMALL, 24), rates)
-    return len(twenty) + 2 * len(long) + len(ten) + len(rates), size
+    for short, run in SEQUENCES.items():
+        size += write(save, short, sequences.Sequence(short), [(*run, 100, "", None, False)])
+    return len(SEQUENCES) + len(twenty) + 2 * len(long) + len(ten) + len(rates), size

@@ -17,7 +17,7 @@ def sdpa(q, k, v, mask=None, **params):
         ports.append("attn_mask")
 
     def fn(x, w):
-        rest = dict(params)
+        rest = {k: v for k, v in params.items() if k != "dropout_p"}
         if len(x) > 3 and rest.pop("is_causal", False):
             # PyTorch takes one of the two.
             causal = torch.ones(q[-2], k[-2], dtype=torch.bool).tril()
@@ -48,7 +48,7 @@ sdpa((1, 2, 70, 20), (1, 2, 150, 20), (1, 2, 150, 20), is_causal=True)
 
 
 def mha(samples, queries, features, heads, keys=None, kdim=None, vdim=None, padding=None, mask=None, causal=False, bias=True,
-        batch_first=False, average=True, one_source=False):
+        batch_first=False, average=True, one_source=False, dropout=0):
     def source(places, width):
         return normal(*((samples, places) if batch_first else (places, samples)), width) if samples else normal(places, width)
 
@@ -76,7 +76,7 @@ def mha(samples, queries, features, heads, keys=None, kdim=None, vdim=None, padd
     weights["out_proj.weight"] = normal(features, features) * 0.5
     params = {"num_heads": heads}
     for name, value, usual in (("is_causal", causal, False), ("bias", bias, True), ("batch_first", batch_first, False),
-                               ("average_attn_weights", average, True)):
+                               ("average_attn_weights", average, True), ("dropout", dropout, 0)):
         if value != usual:
             params[name] = value
 
@@ -85,7 +85,8 @@ def mha(samples, queries, features, heads, keys=None, kdim=None, vdim=None, padd
         q = given["query"]
         k = given.get("key", q)
         v = given.get("value", k)
-        net = torch.nn.MultiheadAttention(features, heads, bias=bias, kdim=kdim, vdim=vdim, batch_first=batch_first).double()
+        net = torch.nn.MultiheadAttention(features, heads, bias=bias, kdim=kdim, vdim=vdim, batch_first=batch_first,
+                                          dropout=dropout).double().eval()
         chosen = given.get("attn_mask")
         if causal:
             chosen = torch.ones(queries, keys or queries, dtype=torch.bool).triu(1)
@@ -133,3 +134,17 @@ case("positional_encoding", {"kind": "learned", "max_len": 7}, [normal(2, 5, 4)]
      weights={"weight": normal(7, 4)})
 for shape in ((5, 4), (2, 3, 9, 6)):
     case("positional_encoding", {"kind": "rotary"}, [normal(*shape)], lambda x, w: rotary(x[0], 10000.0))
+
+# Small ones of every kind of mask, which data/ has room for; dropout does nothing in evaluation.
+SMALL = ((2, 2, 3, 2), (2, 2, 4, 2), (2, 2, 4, 3))
+sdpa(*SMALL, keep(2, 2, 3, 4))
+sdpa(*SMALL, keep(2, 1, 1, 4))
+sdpa(*SMALL, normal(3, 4))
+sdpa(*SMALL, normal(2, 1, 3, 4), is_causal=True, scale=0.7)
+sdpa(*SMALL, keep(3, 4), is_causal=True)
+sdpa((1, 6, 3, 2), (1, 2, 4, 2), (1, 2, 4, 2), normal(6, 3, 4), enable_gqa=True)
+sdpa(*SMALL, dropout_p=0.5)
+mha(2, 3, 4, 2, keys=4, padding=normal(2, 4), batch_first=True)
+mha(2, 3, 4, 2, mask=~keep(4, 3, 3), average=False)
+mha(2, 3, 4, 2, keys=2, kdim=3, bias=False, padding=~keep(2, 2), mask=normal(3, 2), batch_first=True)
+mha(2, 4, 4, 4, causal=True, dropout=0.5)

@@ -37,7 +37,7 @@ def recurrent(op, steps, batch, features, hidden, states=False, lengths=None, **
         ports.append("lengths")
 
     def fn(x, w):
-        net = getattr(torch.nn, KIND[op])(features, hidden, **params).double()
+        net = getattr(torch.nn, KIND[op])(features, hidden, **params).double().eval()
         given, state = x[0], None
         if states:
             state = (x[1], x[2]) if op == "lstm" else x[1]
@@ -69,3 +69,8 @@ recurrent("rnn", 4, 2, 3, 3, nonlinearity="relu", states=True)
 recurrent("lstm", 4, 2, 3, 4, proj_size=2, states=True)
 recurrent("lstm", 3, 2, 3, 4, proj_size=3, num_layers=2, bidirectional=True, bias=False)
 recurrent("lstm", 4, 3, 2, 3, proj_size=2, lengths=[2, 4, 1])
+
+# Small ones that data/ has room for: both directions, several layers, and dropout between them, which evaluation leaves out.
+for op in GATES:
+    recurrent(op, 3, 2, 2, 2, states=True, num_layers=2, bidirectional=True, dropout=0.5)
+    recurrent(op, 3, 3, 1, 2, lengths=[2, 3, 1], bidirectional=True, bias=False, batch_first=True)
