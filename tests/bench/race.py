@@ -26,7 +26,7 @@ import torch
 from torch import nn
 
 from torch_cuda import TorchCuda, cuda_tensor_peak
-from workloads import WORKLOADS, make_case
+from workloads import WORKLOADS, judge, make_case
 
 
 class Torch:
@@ -37,18 +37,18 @@ class Torch:
         self.model = model.to(memory_format=torch.channels_last) if image else model
         kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
         self.optimizer = kind(self.model.parameters(), lr=work["lr"], fused=True)
-        self.loss = nn.CrossEntropyLoss()
+        self.loss = judge(work)
         b = work["batch"]
         self.batches = []
         for i in range(len(x) // b):
             xb = torch.from_numpy(x[i * b:(i + 1) * b].copy())
             if image:
                 xb = xb.contiguous(memory_format=torch.channels_last)
-            self.batches.append((xb, torch.from_numpy(y[i * b:(i + 1) * b].copy())))
+            self.batches.append((xb, xb if y is x else torch.from_numpy(y[i * b:(i + 1) * b].copy())))
         self.next = 0
         self.cast = precision == "bf16"
-        self.forward = torch.compile(lambda a, t: self.loss(self.model(a), t)) if compiled else (
-            lambda a, t: self.loss(self.model(a), t))
+        self.forward = torch.compile(lambda a, t: self.loss(self.model, a, t)) if compiled else (
+            lambda a, t: self.loss(self.model, a, t))
 
     def step(self):
         x, y = self.batches[self.next % len(self.batches)]

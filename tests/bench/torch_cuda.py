@@ -10,6 +10,8 @@ import time
 import torch
 from torch import nn
 
+from workloads import judge
+
 
 class TorchCuda:
     def __init__(self, model, work, x, y, how="eager", precision="f32", tf32=False):
@@ -23,8 +25,8 @@ class TorchCuda:
         kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
         self.optimizer = kind(self.model.parameters(), lr=work["lr"], fused=True, **options)
         self.cast = precision == "bf16"
-        loss = nn.CrossEntropyLoss()
-        self.forward = lambda a, t: loss(self.model(a), t)
+        loss = judge(work)
+        self.forward = lambda a, t: loss(self.model, a, t)
         b = work["batch"]
         self.batches = [(torch.from_numpy(x[i:i + b].copy()).contiguous(**last).pin_memory(),
                          torch.from_numpy(y[i:i + b].copy()).pin_memory()) for i in range(0, len(x) - b + 1, b)]

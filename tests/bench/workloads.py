@@ -1,6 +1,7 @@
 """The networks of the race, each as a graph file and as a PyTorch module with weights of the same names."""
 
 import os
+import sys
 
 import numpy as np
 import torch
@@ -8,17 +9,21 @@ from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
+import sequences  # noqa: E402
+
 GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 <graph xmlns="urn:gradloom:graph" version="1" name="{name}">
-  <node id="data" op="dataset" source="npy" x="x.npy" y="y.npy"/>
-{nodes}
-  <node id="loss" op="cross_entropy"/>
-{wires}
-  <wire from="{last}" to="loss.input"/>
-  <wire from="data.y" to="loss.target"/>
+{inner}
   <train loss="loss" optimizer="{optimizer}" lr="{lr}" batch_size="{batch}" epochs="1" seed="1" precision="{precision}"/>
 </graph>
 """
+CHAIN = """  <node id="data" op="dataset" source="npy" x="x.npy" y="y.npy"/>
+{nodes}
+  <node id="loss" op="{loss}"/>
+{wires}
+  <wire from="{last}" to="loss.input"/>
+  <wire from="data.y" to="loss.target"/>"""
 
 
 def node(name, op, **attributes):
@@ -41,11 +46,20 @@ def conv(i, o, k, p):
     return ("conv2d", {"out_channels": o, "kernel_size": k, "padding": p}, lambda: nn.Conv2d(i, o, k, padding=p))
 
 
+def turned(i, o, k, **attributes):
+    return ("conv_transpose2d", {"out_channels": o, "kernel_size": k, **attributes}, lambda: nn.ConvTranspose2d(i, o, k, **attributes))
+
+
+def half(i, o):
+    return ("conv2d", {"out_channels": o, "kernel_size": 3, "stride": 2, "padding": 1}, lambda: nn.Conv2d(i, o, 3, stride=2, padding=1))
+
+
 def norm(c):
     return ("batch_norm2d", {}, lambda: nn.BatchNorm2d(c))
 
 
 RELU = ("relu", {}, nn.ReLU)
+SIGMOID = ("sigmoid", {}, nn.Sigmoid)
 POOL = ("max_pool2d", {"kernel_size": 2}, lambda: nn.MaxPool2d(2))
 FLAT = ("flatten", {}, nn.Flatten)
 
@@ -226,6 +240,19 @@ def char_gpt(characters=65, context=256, width=384, heads=6, layers=6):
     return text, "classes", model, names
 
 
+# ---- sentences: the example that translates dates, its module taken from its file ----
+
+
+def translation():
+    """graphs/models/dates-attention.xml: an encoder of both directions, a decoder that looks back at each step."""
+    name = "dates-attention"
+    text = sequences.nodes(name, {}, SENTENCES["written"])
+    return text, sequences.twin(text, name)
+
+
+SENTENCES = dict(words=88, longest=12, digits=14, written=11)
+
+
 # ---- the table ----
 
 WORKLOADS = {
@@ -251,30 +278,54 @@ WORKLOADS = {
                                    compiled=1.2, steps=60, build=char_lstm),
     "char-gpt-l6-c384-t256-b12": dict(x=(256,), tokens=65, classes=65, batch=12, optimizer="adam", lr=0.0003, target=1.4,
                                       compiled=1.2, steps=3, batches=2, losses=4, loose=1e-4, build=char_gpt),
+    # graphs/models/conv-autoencoder.xml, whose target is the picture itself.
+    "conv-autoencoder-b64": dict(x=(1, 28, 28), batch=64, optimizer="adam", lr=0.001, target=1.4, compiled=1.1, steps=60, loss="mse_loss",
+                                 layers=[half(1, 16), RELU, half(16, 32), RELU, conv(32, 64, 7, 0), turned(64, 32, 7), RELU,
+                                         turned(32, 16, 3, stride=2, padding=1, output_padding=1), RELU,
+                                         turned(16, 1, 3, stride=2, padding=1, output_padding=1), SIGMOID]),
+    "seq2seq-attention-b64": dict(batch=64, optimizer="adam", lr=0.003, target=1.4, compiled=1.1, steps=40, example="dates-attention",
+                                  build=translation),
     "vgg16-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="sgd", lr=0.01, target=2.0, compiled=1.8, steps=8,
                       batches=4, losses=20, layers=vgg16()),
 }
 
 
-def make_case(name, work, folder, precision="f32"):
-    rng = np.random.default_rng(1)
+def judge(work):
+    """The loss of a model on a batch."""
+    if "example" in work:
+        return lambda model, x, y: F.cross_entropy(*sequences.forward(work["example"], model, x, y))
+    loss = F.mse_loss if work.get("loss") == "mse_loss" else F.cross_entropy
+    return lambda model, x, y: loss(model(x), y)
+
+
+def make_data(work, rng):
     n = work["batch"] * work.get("batches", 16)
+    if "example" in work:
+        return sequences.batch(work["example"], rng, n, **SENTENCES)
     if "tokens" in work:
-        x = rng.integers(0, work["tokens"], (n, *work["x"]), dtype=np.int64)
-        y = rng.integers(0, work["classes"], (n, *work["x"]), dtype=np.int64)
-    else:
-        x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
-        y = rng.integers(0, work["classes"], n, dtype=np.int64)
+        return (rng.integers(0, work["tokens"], (n, *work["x"]), dtype=np.int64), rng.integers(0, work["classes"], (n, *work["x"]), dtype=np.int64))
+    if work.get("loss") == "mse_loss":
+        x = rng.random((n, *work["x"]), dtype=np.float32)
+        return x, x
+    return rng.standard_normal((n, *work["x"]), dtype=np.float32), rng.integers(0, work["classes"], n, dtype=np.int64)
+
+
+def make_case(name, work, folder, precision="f32"):
+    x, y = make_data(work, np.random.default_rng(1))
     np.save(os.path.join(folder, "x.npy"), x)
     np.save(os.path.join(folder, "y.npy"), y)
     torch.manual_seed(1)
-    text, last, model, names = work["build"]() if "build" in work else chain(work["layers"])
+    if "example" in work:
+        inner, model = work["build"]()
+        names = {key: key for key in model.state_dict()}
+    else:
+        text, last, model, names = work["build"]() if "build" in work else chain(work["layers"])
+        lines = text.splitlines(keepends=True)
+        inner = CHAIN.format(nodes="".join(v for v in lines if "<node" in v).rstrip("\n"), loss=work.get("loss", "cross_entropy"),
+                             wires="".join(v for v in lines if "<wire" in v).rstrip("\n"), last=last)
     save_file({names[key]: value.contiguous() for key, value in model.state_dict().items()},
               os.path.join(folder, "weights.safetensors"))
     graph = os.path.join(folder, "graph.xml")
-    lines = text.splitlines(keepends=True)
     with open(graph, "w", encoding="utf-8") as f:
-        f.write(GRAPH.format(name=name, nodes="".join(v for v in lines if "<node" in v).rstrip("\n"),
-                             wires="".join(v for v in lines if "<wire" in v).rstrip("\n"), last=last,
-                             optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"], precision=precision))
+        f.write(GRAPH.format(name=name, inner=inner, optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"], precision=precision))
     return graph, x, y, model

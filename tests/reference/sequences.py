@@ -84,14 +84,15 @@ def forward(name, model, x, y):
     return model(x, y_in=y[:, :-1], **more), y[:, 1:]
 
 
-def batch(name, rng, samples=SAMPLES):
+def batch(name, rng, samples=SAMPLES, words=WORDS, longest=LONGEST, digits=DIGITS, written=WRITTEN):
+    """x and y of random letters, or of random sentences, whose lengths differ, with what is written for them."""
     if name not in PAIRS:
         text = rng.integers(0, LETTERS, (samples, PLACES + 1), dtype=np.int64)
         return text[:, :-1].copy(), text[:, 1:].copy()
-    x = rng.integers(1, WORDS, (samples, LONGEST), dtype=np.int64)
-    for row, length in zip(x, rng.integers(2, LONGEST + 1, samples)):
+    x = rng.integers(1, words, (samples, longest), dtype=np.int64)
+    for row, length in zip(x, rng.integers(2, longest + 1, samples)):
         row[length:] = 0
-    return x, rng.integers(0, DIGITS, (samples, WRITTEN + 1), dtype=np.int64)
+    return x, rng.integers(0, digits, (samples, written + 1), dtype=np.int64)
 
 
 class Sequence:
