@@ -12,6 +12,7 @@
 #include "engine/data/loom-loader.h"
 #include "engine/train/loom-driver.h"
 #include "engine/train/loom-step.h"
+#include "tests/example-data.h"
 #include "tests/exec/test-device.h"
 
 #define STEPS 10
@@ -645,7 +646,7 @@ add_test (const char *group, const char *name, const char *path, GTestDataFunc f
 {
   g_autofree char *test = g_strdup_printf ("/run/%s/%s", group, name);
 
-  g_test_add_data_func_full (test, g_strdup (path), func, g_free);
+  g_test_add_data_func_full (test, g_strdup (path), example_lacks_data (path) ? example_skip : func, g_free);
 }
 
 static void

@@ -70,6 +70,7 @@ static const struct
   { "models/fashion-lenet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-mlp.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-resnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/french-attention.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, FALSE },
   { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
 };
 
