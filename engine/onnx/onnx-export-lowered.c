@@ -23,8 +23,8 @@ slot_var (OnnxPrim *q, const LoomSlot *slot)
   return onnx_tensor_var (q->all, t, slot->name);
 }
 
-static OnnxVar *
-var_of (OnnxPrim *q, LoomValue v)
+OnnxVar *
+onnx_prim_value (OnnxPrim *q, LoomValue v)
 {
   const LoomValueInfo *info;
 
@@ -39,7 +39,7 @@ var_of (OnnxPrim *q, LoomValue v)
 OnnxVar *
 onnx_prim_in (OnnxPrim *q, guint i)
 {
-  return i < q->instr[0]->n_in ? var_of (q, q->instr[0]->in[i]) : NULL;
+  return i < q->instr[0]->n_in ? onnx_prim_value (q, q->instr[0]->in[i]) : NULL;
 }
 
 const LoomTensorDesc *
@@ -92,11 +92,11 @@ onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS])
       LoomValue v = loom_program_get_input (q->p[0], i)->value;
       for (int axis = 0; axis < loom_value_info (q->p[0], v)->desc.rank; axis++)
         {
-          gboolean same = var_of (q, v) != NULL;
+          gboolean same = onnx_prim_value (q, v) != NULL;
           for (guint k = 0; k < q->n; k++)
             same = same && loom_value_info (q->p[k], v)->desc.dim[axis] == number[k];
           if (same)
-            return (OnnxSize){ .known = TRUE, .of = var_of (q, v), .axis = axis };
+            return (OnnxSize){ .known = TRUE, .of = onnx_prim_value (q, v), .axis = axis };
         }
     }
   return size;
@@ -203,7 +203,8 @@ onnx_prim_compute_type (LoomDType dtype)
 static const OnnxPrimWriter *
 find_writer (const LoomPrim *prim)
 {
-  static const OnnxPrimWriter *const tables[] = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg };
+  static const OnnxPrimWriter *const tables[]
+      = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg, onnx_prims_loop };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
     for (const OnnxPrimWriter *writer = tables[t]; writer->name != NULL; writer++)
@@ -223,7 +224,8 @@ lower (OnnxWrite *w, guint binding)
   g_autoptr (GError) error = NULL;
 
   for (guint i = 0; i < node->n_inputs; i++)
-    if (node->input[i].node != G_MAXUINT && !loom_net_is_weight (w->all->bound[binding], &node->input[i]))
+    if (node->input[i].node != G_MAXUINT && !loom_net_is_weight (w->all->bound[binding], &node->input[i])
+        && !loom_net_is_from_body (w->all->bound[binding], w->index, i))
       given[options.n_given++] = node->input[i];
   for (guint i = 0; i < node->n_outputs; i++)
     if (w->all->wanted[w->index][i])
@@ -242,12 +244,27 @@ lower (OnnxWrite *w, guint binding)
   return p;
 }
 
+static LoomProgram **
+bodies_of (const LoomInstr *instr, guint *n)
+{
+  *n = 0;
+  return instr->prim->bodies != NULL ? instr->prim->bodies ((gpointer)instr->attrs, n) : NULL;
+}
+
 static gboolean
 has_writers (const LoomProgram *p)
 {
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
-    if (find_writer (loom_program_instr (p, i)->prim) == NULL)
-      return FALSE;
+    {
+      guint n;
+      LoomProgram **bodies = bodies_of (loom_program_instr (p, i), &n);
+
+      if (find_writer (loom_program_instr (p, i)->prim) == NULL)
+        return FALSE;
+      for (guint b = 0; b < n; b++)
+        if (!has_writers (bodies[b]))
+          return FALSE;
+    }
   return TRUE;
 }
 
@@ -260,10 +277,16 @@ is_alike (const LoomProgram *a, const LoomProgram *b)
   for (guint i = 0; i < loom_program_n_instrs (a); i++)
     {
       const LoomInstr *x = loom_program_instr (a, i), *y = loom_program_instr (b, i);
+      guint n, m;
+
       if (x->prim != y->prim || x->n_in != y->n_in || x->n_out != y->n_out
           || memcmp (x->in, y->in, x->n_in * sizeof *x->in) != 0
           || memcmp (x->out, y->out, x->n_out * sizeof *x->out) != 0)
         return FALSE;
+      LoomProgram **inner = bodies_of (x, &n), **other = bodies_of (y, &m);
+      for (guint k = 0; k < n; k++)
+        if (n != m || !is_alike (inner[k], other[k]))
+          return FALSE;
     }
   return TRUE;
 }
@@ -277,7 +300,8 @@ feed (OnnxPrim *q)
 
   for (guint i = 0; i < node->n_inputs; i++)
     {
-      if (node->input[i].node == G_MAXUINT || loom_net_is_weight (net, &node->input[i]))
+      if (node->input[i].node == G_MAXUINT || loom_net_is_weight (net, &node->input[i])
+          || loom_net_is_from_body (net, q->w->index, i))
         continue;
       g_autofree char *name = loom_net_port_name (net, node->input[i].node, node->input[i].output);
       for (guint k = 0; k < loom_program_n_inputs (q->p[0]); k++)
@@ -286,23 +310,26 @@ feed (OnnxPrim *q)
     }
 }
 
-static void
-write_instrs (OnnxPrim *q)
+void
+onnx_prim_write_program (OnnxPrim *q)
 {
   for (guint i = 0; i < loom_program_n_instrs (q->p[0]) && !q->w->failed; i++)
     {
       for (guint k = 0; k < q->n; k++)
         q->instr[k] = loom_program_instr (q->p[k], i);
       const OnnxPrimWriter *writer = find_writer (q->instr[0]->prim);
-      if (q->instr[0]->prim->bodies != NULL)
-        onnx_refuse (q->w, "it is a loop, and loops are not written as ONNX yet.");
-      else if ((writer == NULL || !writer->write (q)) && !q->w->failed)
+      if ((writer == NULL || !writer->write (q)) && !q->w->failed)
         onnx_refuse (q->w, "ONNX has nothing for %s, which it consists of.", q->instr[0]->prim->name);
     }
+}
+
+static void
+give_outputs (OnnxPrim *q)
+{
   for (guint i = 0; i < loom_program_n_outputs (q->p[0]) && !q->w->failed; i++)
     {
       const LoomProgramOutput *output = loom_program_get_output (q->p[0], i);
-      OnnxVar *v = var_of (q, output->value);
+      OnnxVar *v = onnx_prim_value (q, output->value);
       if (v != NULL)
         onnx_write_out (q->w, (guint)g_ascii_strtoull (output->name, NULL, 10), v);
     }
@@ -343,7 +370,8 @@ onnx_write_lowered (OnnxWrite *w)
     {
       q.var = g_new0 (OnnxVar *, loom_program_n_values (q.p[0]) + 1);
       feed (&q);
-      write_instrs (&q);
+      onnx_prim_write_program (&q);
+      give_outputs (&q);
       g_free (q.var);
     }
   for (guint k = 0; k < q.n; k++)

@@ -202,6 +202,49 @@ onnx_node_set_string (OnnxExport *all, OnnxOutNode *node, const char *name, cons
   a->s.len = strlen (value);
 }
 
+OnnxBody *
+onnx_node_add_body (OnnxExport *all, OnnxOutNode *node)
+{
+  node->body = g_new0 (OnnxBody, 1);
+  node->body->nodes = g_ptr_array_new_with_free_func (onnx_out_node_free);
+  node->body->inputs = g_ptr_array_new ();
+  node->body->outputs = g_ptr_array_new ();
+  attribute (all, node, "body", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
+  return node->body;
+}
+
+void
+onnx_out_node_free (gpointer data)
+{
+  OnnxOutNode *node = data;
+
+  if (node->body != NULL)
+    {
+      g_ptr_array_unref (node->body->nodes);
+      g_ptr_array_unref (node->body->inputs);
+      g_ptr_array_unref (node->body->outputs);
+      g_free (node->body);
+    }
+  g_ptr_array_unref (node->in);
+  g_ptr_array_unref (node->out);
+  g_ptr_array_unref (node->attributes);
+  g_free (node);
+}
+
+void
+onnx_node_set_strings (OnnxExport *all, OnnxOutNode *node, const char *name, guint n, const char *const *values)
+{
+  Onnx__AttributeProto *a = attribute (all, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+
+  a->n_strings = n;
+  a->strings = keep (all, g_new0 (ProtobufCBinaryData, MAX (n, 1)));
+  for (guint i = 0; i < n; i++)
+    {
+      a->strings[i].data = (guint8 *)text (all, values[i]);
+      a->strings[i].len = strlen (values[i]);
+    }
+}
+
 /* ---- common small nodes ----------------------------------------------- */
 
 OnnxVar *
@@ -284,8 +327,10 @@ names_of (OnnxExport *all, GPtrArray *vars)
   return names;
 }
 
+static Onnx__GraphProto *make_body (OnnxExport *all, const OnnxBody *from);
+
 static Onnx__NodeProto *
-make_node (OnnxExport *all, const OnnxOutNode *from)
+make_node (OnnxExport *all, OnnxOutNode *from)
 {
   Onnx__NodeProto *node = keep (all, g_new (Onnx__NodeProto, 1));
   const OnnxVar *first = from->out->pdata[0];
@@ -297,6 +342,12 @@ make_node (OnnxExport *all, const OnnxOutNode *from)
   node->input = names_of (all, from->in);
   node->n_output = from->out->len;
   node->output = names_of (all, from->out);
+  for (guint i = 0; i < from->attributes->len; i++)
+    {
+      Onnx__AttributeProto *a = from->attributes->pdata[i];
+      if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)
+        a->g = make_body (all, from->body);
+    }
   node->n_attribute = from->attributes->len;
   node->attribute = (Onnx__AttributeProto **)from->attributes->pdata;
   return node;
@@ -410,22 +461,29 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   return proto;
 }
 
-/* From the outputs back: a node is needed where one of its results is. */
-void
-onnx_export_mark (OnnxExport *all)
+/* From the outputs back: a node is needed where one of its results is, and then all that its body gives. */
+static void
+mark (GPtrArray *nodes, GPtrArray *outputs)
 {
-  for (guint i = 0; i < all->outputs->len; i++)
-    ((OnnxVar *)all->outputs->pdata[i])->needed = TRUE;
-  for (guint i = all->out_nodes->len; i-- > 0;)
+  for (guint i = 0; i < outputs->len; i++)
+    ((OnnxVar *)outputs->pdata[i])->needed = TRUE;
+  for (guint i = nodes->len; i-- > 0;)
     {
-      const OnnxOutNode *node = all->out_nodes->pdata[i];
-      gboolean needed = FALSE;
-      for (guint k = 0; k < node->out->len; k++)
-        needed = needed || ((OnnxVar *)node->out->pdata[k])->needed;
-      for (guint k = 0; needed && k < node->in->len; k++)
+      const OnnxOutNode *node = nodes->pdata[i];
+      if (!onnx_node_is_needed (node))
+        continue;
+      if (node->body != NULL)
+        mark (node->body->nodes, node->body->outputs);
+      for (guint k = 0; k < node->in->len; k++)
         if (node->in->pdata[k])
           ((OnnxVar *)node->in->pdata[k])->needed = TRUE;
     }
+}
+
+void
+onnx_export_mark (OnnxExport *all)
+{
+  mark (all->out_nodes, all->outputs);
 }
 
 gboolean
@@ -437,17 +495,39 @@ onnx_node_is_needed (const OnnxOutNode *node)
   return FALSE;
 }
 
+/* Nodes and ends of a graph. */
 static Onnx__GraphProto *
-make_graph (OnnxExport *all, const char *name, const char *external)
+make_nodes (OnnxExport *all, const char *name, GPtrArray *nodes, GPtrArray *inputs, GPtrArray *outputs)
 {
   Onnx__GraphProto *graph = keep (all, g_new (Onnx__GraphProto, 1));
 
   onnx__graph_proto__init (graph);
   graph->name = text (all, name != NULL && *name ? name : "graph");
-  graph->node = keep (all, g_new0 (Onnx__NodeProto *, all->out_nodes->len + 1));
-  for (guint i = 0; i < all->out_nodes->len; i++)
-    if (onnx_node_is_needed (all->out_nodes->pdata[i]))
-      graph->node[graph->n_node++] = make_node (all, all->out_nodes->pdata[i]);
+  graph->node = keep (all, g_new0 (Onnx__NodeProto *, nodes->len + 1));
+  for (guint i = 0; i < nodes->len; i++)
+    if (onnx_node_is_needed (nodes->pdata[i]))
+      graph->node[graph->n_node++] = make_node (all, nodes->pdata[i]);
+  graph->input = keep (all, g_new0 (Onnx__ValueInfoProto *, inputs->len + 1));
+  for (guint i = 0; i < inputs->len; i++)
+    graph->input[graph->n_input++] = make_info (all, inputs->pdata[i]);
+  graph->output = keep (all, g_new0 (Onnx__ValueInfoProto *, outputs->len + 1));
+  for (guint i = 0; i < outputs->len; i++)
+    graph->output[graph->n_output++] = make_info (all, outputs->pdata[i]);
+  return graph;
+}
+
+/* Its constants and weights stand in the graph around it. */
+static Onnx__GraphProto *
+make_body (OnnxExport *all, const OnnxBody *from)
+{
+  return make_nodes (all, "body", from->nodes, from->inputs, from->outputs);
+}
+
+static Onnx__GraphProto *
+make_graph (OnnxExport *all, const char *name, const char *external)
+{
+  Onnx__GraphProto *graph = make_nodes (all, name, all->out_nodes, all->inputs, all->outputs);
+
   graph->initializer = keep (all, g_new0 (Onnx__TensorProto *, all->vars->len + 1));
   for (guint i = 0; i < all->vars->len; i++)
     {
@@ -455,12 +535,6 @@ make_graph (OnnxExport *all, const char *name, const char *external)
       if (v->tensor != NULL && v->needed)
         graph->initializer[graph->n_initializer++] = make_tensor (all, v, external);
     }
-  graph->input = keep (all, g_new0 (Onnx__ValueInfoProto *, all->inputs->len + 1));
-  for (guint i = 0; i < all->inputs->len; i++)
-    graph->input[graph->n_input++] = make_info (all, all->inputs->pdata[i]);
-  graph->output = keep (all, g_new0 (Onnx__ValueInfoProto *, all->outputs->len + 1));
-  for (guint i = 0; i < all->outputs->len; i++)
-    graph->output[graph->n_output++] = make_info (all, all->outputs->pdata[i]);
   return graph;
 }
 

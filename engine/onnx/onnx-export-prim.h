@@ -23,8 +23,12 @@ typedef struct
   gboolean (*write) (OnnxPrim *q);
 } OnnxPrimWriter;
 
-extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[];
+extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[], onnx_prims_loop[];
 
+/* Writes the instructions of the programs, all of whose inputs have a value. */
+void onnx_prim_write_program (OnnxPrim *q);
+/* What a value of the first program is in the model; NULL where it is absent. */
+OnnxVar *onnx_prim_value (OnnxPrim *q, LoomValue v);
 /* The operand, or NULL where it is absent. */
 OnnxVar *onnx_prim_in (OnnxPrim *q, guint i);
 const LoomTensorDesc *onnx_prim_in_desc (OnnxPrim *q, guint i);

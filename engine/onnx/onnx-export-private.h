@@ -30,6 +30,13 @@ typedef struct
   guint64 offset;
 } OnnxVar;
 
+/* The graph that a node runs. It sees the values of what is around it by their names. */
+typedef struct
+{
+  GPtrArray *nodes;            /* OnnxOutNode; owns, in order */
+  GPtrArray *inputs, *outputs; /* OnnxVar */
+} OnnxBody;
+
 /* A node of the model in the making. */
 struct _OnnxOutNode
 {
@@ -37,6 +44,7 @@ struct _OnnxOutNode
   const char *path;
   GPtrArray *in, *out;   /* OnnxVar; NULL for an input that is left out */
   GPtrArray *attributes; /* Onnx__AttributeProto */
+  OnnxBody *body;        /* NULL: it runs none */
 };
 
 /* A size: add + coef · symbols, or, where `of` is set, a dimension that is looked up where the model runs. */
@@ -68,7 +76,7 @@ struct _OnnxExport
   GHashTable *constants;       /* key → OnnxVar */
   GHashTable *names;           /* of values, to keep them apart */
   GPtrArray *vars;             /* owns */
-  GPtrArray *out_nodes;        /* owns, in order */
+  GPtrArray *out_nodes;        /* owns, in order; those of the body that is being written */
   GPtrArray *inputs, *outputs; /* OnnxVar */
   GPtrArray *memory;           /* what the message is made of */
   guint64 outside;             /* bytes of the file beside the model */
@@ -94,8 +102,8 @@ typedef struct
   const char *refusal; /* why there is no ONNX for it: the end of a sentence */
 } OnnxWriter;
 
-extern const OnnxWriter onnx_write_layer[], onnx_write_pool[], onnx_write_image[], onnx_write_reduce[],
-    onnx_write_shape[], onnx_write_other[];
+extern const OnnxWriter onnx_write_recurrent[], onnx_write_layer[], onnx_write_pool[], onnx_write_image[],
+    onnx_write_reduce[], onnx_write_shape[], onnx_write_other[];
 /* The entry of the reader's tables that is one-to-one for this node; writes it. */
 gboolean onnx_write_same (OnnxWrite *w);
 /* By its lowering. */
@@ -124,6 +132,10 @@ void onnx_node_set_int (OnnxExport *all, OnnxOutNode *node, const char *name, gi
 void onnx_node_set_ints (OnnxExport *all, OnnxOutNode *node, const char *name, guint n, const gint64 *values);
 void onnx_node_set_float (OnnxExport *all, OnnxOutNode *node, const char *name, double value);
 void onnx_node_set_string (OnnxExport *all, OnnxOutNode *node, const char *name, const char *value);
+void onnx_node_set_strings (OnnxExport *all, OnnxOutNode *node, const char *name, guint n, const char *const *values);
+/* Gives the node an empty body, as its attribute “body”. */
+OnnxBody *onnx_node_add_body (OnnxExport *all, OnnxOutNode *node);
+void onnx_out_node_free (gpointer node);
 /* Output i; earlier ones come to be, too. */
 OnnxVar *onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i);
 /* A node without attributes and its output. */

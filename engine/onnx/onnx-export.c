@@ -122,8 +122,8 @@ onnx_write_float (OnnxWrite *w, const char *param)
 static const OnnxWriter *
 find_writer (const char *op)
 {
-  static const OnnxWriter *const tables[]
-      = { onnx_write_layer, onnx_write_pool, onnx_write_image, onnx_write_reduce, onnx_write_shape, onnx_write_other };
+  static const OnnxWriter *const tables[] = { onnx_write_recurrent, onnx_write_layer, onnx_write_pool, onnx_write_image,
+                                              onnx_write_reduce,    onnx_write_shape, onnx_write_other };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
     for (const OnnxWriter *writer = tables[t]; writer->op != NULL; writer++)
@@ -140,17 +140,13 @@ write_node (LoomOnnxWriter *self, guint i)
       = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
   const OnnxWriter *writer = find_writer (w.node->op->name);
 
-  /* The body of a loop would be a graph of its own. */
+  /* The body of a loop is written with the node that runs it, by that node's lowering. */
   if (w.node->loop != G_MAXUINT)
     return;
-  if (w.node->op->role == LOOM_ROLE_LOOP)
-    {
-      onnx_refuse (&w, "it is a loop, and loops are not written as ONNX yet.");
-      return;
-    }
   /* A node behind one that was refused is not at fault itself. */
   for (guint k = 0; k < w.node->n_inputs; k++)
-    if (w.node->input[k].node != G_MAXUINT && source_var (all, &w.node->input[k]) == NULL)
+    if (w.node->input[k].node != G_MAXUINT && !loom_net_is_from_body (self->net, i, k)
+        && source_var (all, &w.node->input[k]) == NULL)
       return;
   all->path = w.node->path;
   if (writer != NULL && writer->refusal != NULL)
@@ -468,15 +464,6 @@ free_var (OnnxVar *v)
   g_free (v);
 }
 
-static void
-free_node (OnnxOutNode *node)
-{
-  g_ptr_array_unref (node->in);
-  g_ptr_array_unref (node->out);
-  g_ptr_array_unref (node->attributes);
-  g_free (node);
-}
-
 LoomOnnxWriter *
 loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
                       LoomFaults *faults, GError **error)
@@ -494,7 +481,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   self->mapped = g_ptr_array_new_with_free_func (g_free);
   all->memory = g_ptr_array_new_with_free_func (g_free);
   all->vars = g_ptr_array_new_with_free_func ((GDestroyNotify)free_var);
-  all->out_nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)free_node);
+  all->out_nodes = g_ptr_array_new_with_free_func (onnx_out_node_free);
   all->inputs = g_ptr_array_new ();
   all->outputs = g_ptr_array_new ();
   self->net = loom_net_new (graph, &options->sizes, found);
