@@ -1,7 +1,8 @@
 /* A direction of a recurrent layer that PyTorch has no layer for: a loop (scan) over a cell that is drawn.
  *
- * Gates, peepholes and the order of operations are those of the ONNX specification; what is clipped is what goes into
- * an activation. */
+ * Gates, peepholes and the order of operations are those of the ONNX specification. It clips “the input of
+ * activations”, by which onnxruntime understands those of the gates and of what is new, and not the cell on its way to
+ * the last one; so it is here. */
 #include "engine/onnx/onnx-recurrent.h"
 
 #include <string.h>
@@ -59,13 +60,14 @@ block (Cell *k, const OnnxWire *x, guint i)
   return onnx_slice (&k->in, x, 1, i * k->r->hidden, (i + 1) * k->r->hidden, 1);
 }
 
+/* Place 0 is of the gates, 1 of what is new, 2 of the cell. */
 static const OnnxWire *
 activate (Cell *k, guint place, const OnnxWire *x)
 {
   const OnnxActivation *a = &k->r->act[k->direction][place];
   OnnxCtx *c = &k->in;
 
-  if (k->r->has_clip)
+  if (k->r->has_clip && place < 2)
     x = onnx_emit (c, "clamp", ONNX_IN (x), "min", onnx_number (c, -k->r->clip), "max", onnx_number (c, k->r->clip),
                    NULL);
   if (g_str_equal (a->name, "LeakyRelu"))

@@ -11,12 +11,25 @@
 /* Steps and nodes that are drawn one behind the other where a body cannot be a module. */
 #define MAX_UNROLLED_STEPS 256
 #define MAX_UNROLLED_NODES 4096
+/* Loops within loops would multiply these, so all bodies and branches of a model are counted, each as often as it is
+ * drawn. */
+#define MAX_SCOPES 20000
+
+static gboolean
+has_room (OnnxCtx *c)
+{
+  if (c->all->scopes->len > MAX_SCOPES)
+    onnx_fail (c, "the model's bodies and branches would have to be drawn more than %d times.", MAX_SCOPES);
+  return !c->failed;
+}
 
 static const Onnx__GraphProto *
 graph_of (OnnxCtx *c, const char *name)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
+  if (!has_room (c))
+    return NULL;
   if (a == NULL || a->g == NULL)
     onnx_fail (c, "its “%s” is missing.", name);
   for (gsize i = 0; !c->failed && i < a->g->n_input + a->g->n_output; i++)
@@ -194,25 +207,6 @@ first_value (OnnxCtx *c, const Loop *l, guint i)
   return c->failed ? NULL : value;
 }
 
-/* 0, 1, 2 … as many as there are steps. A size that is dynamic is counted along something that has it. */
-static const OnnxWire *
-count_steps (OnnxCtx *c, LoomDim steps)
-{
-  if (loom_dim_is_known (steps))
-    return onnx_emit (c, "arange", 0, NULL, "end", onnx_text (c, "%" G_GINT64_FORMAT, steps.coef), NULL);
-  for (guint i = 0; i < c->all->nodes->len && !c->failed; i++)
-    {
-      const OnnxNode *node = c->all->nodes->pdata[i];
-      for (guint k = 0; k < node->n_out; k++)
-        for (int d = 0; d < node->out[k].type.shape.rank; d++)
-          if (loom_dim_equal (node->out[k].type.shape.dim[d], steps))
-            return onnx_emit (c, "arange", ONNX_IN (&node->out[k]), "dim", onnx_text (c, "%d", d), "dtype", "i64",
-                              NULL);
-    }
-  onnx_fail (c, "nothing before it has as many places as it takes steps.");
-  return NULL;
-}
-
 static void
 loop_as_scan (OnnxCtx *c, const Loop *l)
 {
@@ -225,9 +219,11 @@ loop_as_scan (OnnxCtx *c, const Loop *l)
   const LoomType step = { .dtype = LOOM_I64 };
   gboolean another;
 
-  in[0] = count_steps (c, l->steps);
+  in[0] = onnx_count (c, l->steps);
   is_sequence[0] = TRUE;
-  declare_wire (scope, l->body->input[0]->name, onnx_scope_input (scope, l->body->input[0]->name, &step));
+  scope->module->step = onnx_scope_input (scope, l->body->input[0]->name, &step);
+  scope->module->steps = l->steps;
+  declare_wire (scope, l->body->input[0]->name, scope->module->step);
   declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     {
@@ -245,7 +241,7 @@ loop_as_scan (OnnxCtx *c, const Loop *l)
       return;
     }
   if (!another && !loom_dim_equal (l->steps, loom_dim (1)))
-    in[0] = count_steps (c, loom_dim (1));
+    in[0] = onnx_count (c, loom_dim (1));
   for (guint i = 1; i < l->body->n_output; i++)
     name[i] = onnx_scope_output (&within, l->body->output[i]->name, onnx_reach_wire (&within, l->body->output[i]->name),
                                  i <= l->n_carried ? carried[i - 1] : NULL);
@@ -280,7 +276,7 @@ loop_unrolled (OnnxCtx *c, const Loop *l)
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     carried[i] = first_value (c, l, i);
   onnx_add_tensors (tensors, l->body);
-  for (; t < l->steps.coef && another && !c->failed; t++)
+  for (; t < l->steps.coef && another && has_room (c); t++)
     {
       scope = onnx_scope_new (tensors, NULL);
       OnnxCtx within = onnx_scope_ctx (c, scope);

@@ -28,6 +28,15 @@ from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
 static void
 map_gather (OnnxCtx *c)
 {
+  const OnnxValue *place = onnx_has (c, 1) ? onnx_reach (c, c->node->input[1]) : NULL;
+  const OnnxWire *row = place != NULL && place->wire != NULL
+                            ? onnx_scope_row (c, c->node->input[0], place->wire, onnx_attr_int (c, "axis", 0))
+                            : NULL;
+  if (row != NULL)
+    {
+      onnx_out (c, 0, row);
+      return;
+    }
   const OnnxValue *table = onnx_has (c, 0) ? onnx_reach (c, c->node->input[0]) : NULL;
   gint64 axis = onnx_attr_int (c, "axis", 0);
 

@@ -333,6 +333,16 @@ map_range (OnnxCtx *c)
   if (t[0] == NULL || t[1] == NULL || t[2] == NULL || t[0]->count != 1 || t[1]->count != 1 || t[2]->count != 1)
     return;
   LoomDType dtype = t[0]->dtype == LOOM_F64 ? LOOM_F32 : t[0]->dtype;
+  LoomDim size;
+  if (t[1]->dtype == LOOM_I64 && onnx_dynamic_dim (c->all, onnx_tensor_int (t[1], 0), &size)
+      && loom_tensor_get (t[0], 0) == 0 && loom_tensor_get (t[2], 0) == 1)
+    {
+      onnx_out (c, 0, onnx_count (c, size));
+      return;
+    }
+  for (guint i = 0; i < 3; i++)
+    if (onnx_has_dynamic (c->all, t[i]))
+      onnx_fail (c, "it counts along a dynamic size, which is possible only from 0 by steps of 1.");
   onnx_out (c, 0,
             onnx_emit (c, "arange", 0, NULL, "start", onnx_number (c, loom_tensor_get (t[0], 0)), "end",
                        onnx_number (c, loom_tensor_get (t[1], 0)), "step", onnx_number (c, loom_tensor_get (t[2], 0)),

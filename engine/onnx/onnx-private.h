@@ -88,7 +88,10 @@ struct _OnnxModule
   char *name;
   OnnxImport *scope;
   GPtrArray *inputs, *outputs; /* OnnxNode: its module_input and module_output nodes */
-  GPtrArray *captured;         /* by input: the wire outside that it brings in whole, or NULL (OnnxWire) */
+  GPtrArray *captured;         /* by input: the wire outside that it brings in, or NULL (OnnxWire) */
+  GPtrArray *cut;              /* by input: whether it brings in a row of that at each step, and not all */
+  const OnnxWire *step;        /* the number of the step, where the body is told; else NULL */
+  LoomDim steps;               /* and how many there are */
 };
 
 /* A model, or a graph within its graph. The latter is drawn into the same graph as what is around it, whose nodes and
@@ -192,6 +195,9 @@ OnnxCtx onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope);
 /* An input of the scope's module of about this name, and one that stands for a wire outside of it. */
 const OnnxWire *onnx_scope_input (OnnxImport *scope, const char *name, const LoomType *type);
 const OnnxWire *onnx_scope_capture (OnnxImport *scope, const char *name, const OnnxWire *outside);
+/* Row `index` along an axis of the value of this name, where that is a sequence outside of a loop and the index the
+ * number of its step: then the loop cuts it. NULL where it is not so. */
+const OnnxWire *onnx_scope_row (OnnxCtx *c, const char *name, const OnnxWire *index, gint64 axis);
 /* An output, carried to the input `carry` where that is not NULL; its name is returned. */
 const char *onnx_scope_output (OnnxCtx *c, const char *name, const OnnxWire *wire, const OnnxWire *carry);
 /* The value of this name where c's nodes can be wired to it: that of a scope drawn elsewhere comes in as a constant of
@@ -199,6 +205,8 @@ const char *onnx_scope_output (OnnxCtx *c, const char *name, const OnnxWire *wir
 OnnxValue *onnx_reach (OnnxCtx *c, const char *name);
 /* Its wire; a constant becomes a node. */
 const OnnxWire *onnx_reach_wire (OnnxCtx *c, const char *name);
+/* 0, 1, 2 … as many as a size says, i64; a size that is dynamic is that of something which has it. */
+const OnnxWire *onnx_count (OnnxCtx *c, LoomDim size);
 /* The same value under a name of another scope that is drawn into the same. */
 void onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value);
 /* A scan over a module: for each of its inputs the wire outside (NULL: it begins as zeros), and lengths (may be NULL).

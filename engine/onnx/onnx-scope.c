@@ -6,6 +6,8 @@
  * input of the module that is the same at every step. */
 #include "engine/onnx/onnx-private.h"
 
+#include <string.h>
+
 OnnxImport *
 onnx_scope_new (OnnxImport *outer, const char *module)
 {
@@ -30,6 +32,7 @@ onnx_scope_new (OnnxImport *outer, const char *module)
       scope->module->inputs = g_ptr_array_new ();
       scope->module->outputs = g_ptr_array_new ();
       scope->module->captured = g_ptr_array_new ();
+      scope->module->cut = g_ptr_array_new ();
       scope->ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
       scope->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
       g_ptr_array_add (outer->modules, scope->module);
@@ -62,6 +65,7 @@ onnx_module_free (gpointer data)
   g_ptr_array_unref (module->inputs);
   g_ptr_array_unref (module->outputs);
   g_ptr_array_unref (module->captured);
+  g_ptr_array_unref (module->cut);
   g_free (module->name);
   g_free (module);
 }
@@ -89,20 +93,29 @@ onnx_scope_input (OnnxImport *scope, const char *name, const LoomType *type)
   node->out[0] = (OnnxWire){ .node = node, .port = g_intern_static_string ("out"), .type = *type };
   g_ptr_array_add (scope->module->inputs, node);
   g_ptr_array_add (scope->module->captured, NULL);
+  g_ptr_array_add (scope->module->cut, NULL);
   return node->out;
+}
+
+static const OnnxWire *
+bring_in (OnnxImport *scope, const char *name, const OnnxWire *outside, const LoomType *type, gboolean cut)
+{
+  OnnxModule *module = scope->module;
+  const OnnxWire *within;
+
+  for (guint i = 0; i < module->captured->len; i++)
+    if (module->captured->pdata[i] == outside && (module->cut->pdata[i] != NULL) == cut)
+      return ((OnnxNode *)module->inputs->pdata[i])->out;
+  within = onnx_scope_input (scope, name, type);
+  module->captured->pdata[module->captured->len - 1] = (gpointer)outside;
+  module->cut->pdata[module->cut->len - 1] = GINT_TO_POINTER (cut);
+  return within;
 }
 
 const OnnxWire *
 onnx_scope_capture (OnnxImport *scope, const char *name, const OnnxWire *outside)
 {
-  const OnnxWire *within;
-
-  for (guint i = 0; i < scope->module->captured->len; i++)
-    if (scope->module->captured->pdata[i] == outside)
-      return ((OnnxNode *)scope->module->inputs->pdata[i])->out;
-  within = onnx_scope_input (scope, name, &outside->type);
-  scope->module->captured->pdata[scope->module->captured->len - 1] = (gpointer)outside;
-  return within;
+  return bring_in (scope, name, outside, &outside->type, FALSE);
 }
 
 const char *
@@ -176,6 +189,34 @@ onnx_reach (OnnxCtx *c, const char *name)
   return local;
 }
 
+const OnnxWire *
+onnx_scope_row (OnnxCtx *c, const char *name, const OnnxWire *index, gint64 axis)
+{
+  OnnxImport *drawing = drawing_of (c->all);
+  const OnnxValue *value = onnx_value_of (c->all, name);
+  OnnxCtx outside = *c;
+  const OnnxWire *wire;
+  LoomType row;
+
+  if (c->failed || drawing->module == NULL || drawing->module->step != index || value == NULL
+      || value->home->nodes == c->all->nodes)
+    return NULL;
+  outside.all = drawing->outer;
+  wire = onnx_reach_wire (&outside, name);
+  if (outside.failed)
+    return NULL;
+  axis = axis < 0 ? axis + wire->type.shape.rank : axis;
+  if (axis < 0 || axis >= wire->type.shape.rank || !loom_dim_equal (wire->type.shape.dim[axis], drawing->module->steps))
+    return NULL;
+  if (axis > 0)
+    wire = onnx_emit (&outside, "movedim", ONNX_IN (wire), "source", onnx_text (c, "%d", (int)axis), "destination", "0",
+                      NULL);
+  row = wire->type;
+  row.shape.rank--;
+  memmove (row.shape.dim, row.shape.dim + 1, sizeof *row.shape.dim * (gsize)row.shape.rank);
+  return outside.failed ? NULL : bring_in (drawing, name, wire, &row, TRUE);
+}
+
 void
 onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
 {
@@ -191,6 +232,44 @@ onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
   other->wire = value->wire;
   other->failed = value->failed;
   other->producer = value->producer;
+}
+
+/* Something that has so many places along an axis, in the drawing of c. */
+static const OnnxWire *
+find_size (OnnxCtx *c, LoomDim size, int *axis)
+{
+  OnnxImport *drawing = drawing_of (c->all);
+  OnnxCtx outside = *c;
+  const OnnxWire *wire;
+
+  for (guint i = 0; i < c->all->nodes->len; i++)
+    {
+      const OnnxNode *node = c->all->nodes->pdata[i];
+      for (guint k = 0; k < node->n_out; k++)
+        for (int d = 0; d < node->out[k].type.shape.rank; d++)
+          if (loom_dim_equal (node->out[k].type.shape.dim[d], size))
+            {
+              *axis = d;
+              return &node->out[k];
+            }
+    }
+  outside.all = drawing->outer;
+  wire = drawing->outer != NULL ? find_size (&outside, size, axis) : NULL;
+  return wire != NULL ? onnx_scope_capture (drawing, "like", wire) : NULL;
+}
+
+const OnnxWire *
+onnx_count (OnnxCtx *c, LoomDim size)
+{
+  const OnnxWire *like;
+  int axis;
+
+  if (loom_dim_is_known (size))
+    return onnx_emit (c, "arange", 0, NULL, "end", onnx_text (c, "%" G_GINT64_FORMAT, size.coef), "dtype", "i64", NULL);
+  like = c->failed ? NULL : find_size (c, size, &axis);
+  if (like == NULL)
+    onnx_fail (c, "nothing before it has as many places as it counts.");
+  return onnx_emit (c, "arange", ONNX_IN (like), "dim", onnx_text (c, "%d", axis), "dtype", "i64", NULL);
 }
 
 /* ---- loops ----------------------------------------------------------------- */
@@ -218,7 +297,7 @@ onnx_emit_loop (OnnxCtx *c, const OnnxImport *scope, const OnnxLoop *loop)
 
       ports[i] = g_intern_string (id);
       node->in[i] = module->captured->pdata[i] != NULL ? module->captured->pdata[i] : loop->in[i];
-      if (module->captured->pdata[i] == NULL && loop->is_sequence[i])
+      if (module->captured->pdata[i] != NULL ? module->cut->pdata[i] != NULL : loop->is_sequence[i])
         g_string_append_printf (sequence, "%s%s", sequence->len > 0 ? "," : "", id);
     }
   ports[n] = g_intern_static_string ("lengths");

@@ -1,7 +1,9 @@
 /* Files of PyTorch's two exporters, read and run: exports/ holds models whose batch is dynamic, in the form of ONNX's
  * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the exporter of today, which keeps numbers
  * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
- * tests/reference/onnx_exports.py makes them. */
+ * tests/reference/onnx_exports.py makes them. Those without an exporter's name are recurrent layers, loops and
+ * attention in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's outputs;
+ * tests/reference/onnx_layers.py makes them. */
 #include "tests/onnx/onnx-case.h"
 
 static void
@@ -14,21 +16,39 @@ test_export (gconstpointer folder)
     g_error ("%s: %s", (const char *)folder, why);
 }
 
+static void
+add (const char *name)
+{
+  g_autofree char *path = g_strconcat ("/onnx-exports/", name, NULL);
+
+  g_test_add_data_func_full (
+      path, g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", name, NULL), test_export,
+      g_free);
+}
+
 int
 main (int argc, char **argv)
 {
-  static const char *const names[] = { "mlp", "super-resolution", "unet" };
+  static const char *const names[] = { "mlp", "super-resolution", "unet", "lstm", "gru" };
   static const char *const exporters[] = { "dynamo", "script" };
+  static const char *const layers[] = { "lstm-peepholes-reverse-lengths",
+                                        "gru-before-clip",
+                                        "rnn-both-activations",
+                                        "scan-axes-directions",
+                                        "loop-tied-weight",
+                                        "loop-counts",
+                                        "loop-grows",
+                                        "attention-past-causal",
+                                        "attention-cap-scores" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     for (guint k = 0; k < G_N_ELEMENTS (exporters); k++)
       {
         g_autofree char *name = g_strconcat (names[i], "-", exporters[k], NULL);
-        g_autofree char *path = g_strconcat ("/onnx-exports/", name, NULL);
-        g_test_add_data_func_full (
-            path, g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", name, NULL),
-            test_export, g_free);
+        add (name);
       }
+  for (guint i = 0; i < G_N_ELEMENTS (layers); i++)
+    add (layers[i]);
   return g_test_run ();
 }

@@ -1,4 +1,4 @@
-"""Ten networks as people write them in PyTorch, made small, for onnx_exports.py."""
+"""Networks as people write them in PyTorch, made small, for onnx_exports.py."""
 
 import torch
 import torch.nn.functional as F
@@ -189,6 +189,48 @@ class Autoencoder(nn.Module):
         return torch.sigmoid(self.up(self.decode(code).view(-1, 6, 4, 4))), code
 
 
+class Recurrent(nn.Module):
+    """Two layers in both directions, of which the outputs and the last states are read."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.rnn, self.head = layer(4, 5, num_layers=2, bidirectional=True, batch_first=True), nn.Linear(10, 3)
+
+    def forward(self, x):
+        y, state = self.rnn(x)
+        h = state[0] if isinstance(state, tuple) else state
+        return self.head(y), h
+
+
+class Translator(nn.Module):
+    """Encoder and decoder with their masks, and a norm that newer operator sets have."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.decoder = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+        self.norm = nn.RMSNorm(8, eps=1e-6) if hasattr(nn, "RMSNorm") else nn.LayerNorm(8)
+
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+        return self.norm(self.decoder(x.flip(2), self.encoder(x), tgt_mask=mask, tgt_is_causal=True))
+
+
+class Grouped(nn.Module):
+    """Heads that share keys, and a mask of who may look at whom."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.kv = nn.Linear(8, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        q = self.q(x).view(b, t, 4, 2).transpose(1, 2)
+        k, v = self.kv(x).view(b, t, 2, 1, 2).permute(2, 0, 3, 1, 4)
+        mask = torch.ones(t, t, dtype=torch.bool).tril(1)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.4, enable_gqa=True)
+
+
 MODELS = {
     "mlp": (Mlp, lambda n: torch.randn(n, 2, 3, 4)),
     "lenet": (LeNet, lambda n: torch.rand(n, 1, 28, 28)),
@@ -200,7 +242,15 @@ MODELS = {
     "vit": (VisionTransformer, lambda n: torch.randn(n, 3, 16, 16)),
     "gpt": (Gpt, lambda n: torch.randint(0, 11, (n, 7))),
     "autoencoder": (Autoencoder, lambda n: torch.rand(n, 1, 16, 16)),
+    "lstm": (lambda: Recurrent(nn.LSTM), lambda n: torch.randn(n, 6, 4)),
+    "gru": (lambda: Recurrent(nn.GRU), lambda n: torch.randn(n, 6, 4)),
+    "rnn": (lambda: Recurrent(nn.RNN), lambda n: torch.randn(n, 6, 4)),
+    "translator": (Translator, lambda n: torch.randn(n, 5, 8)),
+    "grouped": (Grouped, lambda n: torch.randn(n, 5, 8)),
 }
+# What the older exporter has no way to write.
+NEW_EXPORTER = ("translator", "grouped")
+
 
 def build(make):
     """The same numbers every time, and none that hides a mistake: running statistics are not 0 and 1."""
@@ -216,12 +266,13 @@ def build(make):
     return model
 
 
-def export(model, example, path, dynamo, open_batch):
+def export(model, example, path, dynamo, open_batch, opset=None):
     """As one calls it: nothing is set that has a default."""
+    given = {} if opset is None else {"opset_version": opset}
     if dynamo:
         # A batch of one would be taken for a size that never changes.
         shapes = ({0: torch.export.Dim("batch")},) if open_batch else None
-        torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=True, dynamic_shapes=shapes, verbose=False)
+        torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=True, dynamic_shapes=shapes, verbose=False, **given)
     else:
         axes = {"input": {0: "batch"}} if open_batch else None
         torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=False, input_names=["input"], dynamic_axes=axes)

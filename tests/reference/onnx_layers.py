@@ -1,0 +1,446 @@
+"""ONNX's recurrent layers, loops, branches and attention with all of their attributes, imported and run: `gradloom import`
+and `gradloom run` must give the numbers of onnxruntime (of onnx's own evaluation for what onnxruntime does otherwise) within
+1e-5.
+
+With --store FOLDER a few of them are kept there in the form of ONNX's own test cases, which tests/onnx/test-onnx-exports.c
+repeats without Python: onnx_layers.py --store tests/onnx/exports."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+TOLERANCE = 1e-5
+STORED = ("lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
+          "loop-grows", "attention-past-causal", "attention-cap-scores")
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
+         np.dtype(bool): TensorProto.BOOL}
+
+
+class Case:
+    """A model in the making: numbers become inputs or, with weight(), initialisers."""
+
+    def __init__(self, opset=17, seed=1):
+        self.rng, self.opset = np.random.default_rng(seed), opset
+        self.nodes, self.inputs, self.weights, self.outputs = [], {}, {}, []
+        self.by_reference, self.open, self.fixed = False, {}, set()
+
+    def draw(self, *shape):
+        return self.rng.uniform(-1, 1, shape).astype(np.float32)
+
+    def input(self, name, value, **open_sizes):
+        self.inputs[name] = np.asarray(value)
+        self.open[name] = {int(axis[1:]): symbol for axis, symbol in open_sizes.items()}
+        return name
+
+    def weight(self, name, value):
+        self.weights[name] = np.asarray(value)
+        return name
+
+    def node(self, op, inputs, outputs, **attributes):
+        self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0] + "_" + op, **attributes))
+        return outputs[0]
+
+    def model(self):
+        def info(name, value):
+            shape = [self.open.get(name, {}).get(i, n) for i, n in enumerate(value.shape)]
+            return helper.make_tensor_value_info(name, TYPES[value.dtype], shape)
+
+        graph = helper.make_graph(self.nodes, "case", [info(*i) for i in self.inputs.items()],
+                                  [helper.make_tensor_value_info(n, t, None) for n, t in self.outputs],
+                                  [numpy_helper.from_array(v, n) for n, v in self.weights.items()])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+
+    def expect(self, model):
+        names = [n for n, _ in self.outputs]
+        if self.by_reference:
+            return ReferenceEvaluator(model).run(names, self.inputs)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return session.run(names, self.inputs)
+
+
+FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
+CASES = {}
+
+
+def case(name):
+    def add(make):
+        CASES[name] = make
+        return make
+    return add
+
+
+# ---- recurrent layers ----------------------------------------------------------------------------------------------------
+
+
+def recurrent(op, directions=1, lengths=False, states=False, peepholes=False, bias=True, wired=False, steps=5, **attributes):
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
+
+    def make():
+        c = Case()
+        put = c.input if wired else c.weight
+        h, b, x = 3, 4, 2
+        sizes = {} if lengths else {"_0": "steps", "_1": "batch"}
+        names = [c.input("X", c.draw(steps, b, x), **sizes),
+                 put("W", c.draw(directions, gates * h, x)), put("R", c.draw(directions, gates * h, h)),
+                 put("B", c.draw(directions, 2 * gates * h)) if bias else ""]
+        names.append(c.input("L", np.array([steps, 2, 1, steps - 1], np.int32)) if lengths else "")
+        for state in ("H", "C")[: 2 if op == "LSTM" else 1]:
+            names.append(c.input(state, c.draw(directions, b, h), **({"_1": "batch"} if sizes else {})) if states else "")
+        if peepholes:
+            names.append(put("P", c.draw(directions, 3 * h)))
+        c.outputs = [(n, FLOAT) for n in ("Y", "Yh", "Yc")[: 3 if op == "LSTM" else 2]]
+        c.node(op, names, [n for n, _ in c.outputs], hidden_size=h, **attributes)
+        return c
+    return make
+
+
+for name, make in {
+    "lstm": recurrent("LSTM"),
+    "lstm-both": recurrent("LSTM", 2, states=True, direction="bidirectional"),
+    "lstm-reverse": recurrent("LSTM", states=True, direction="reverse"),
+    "lstm-reverse-lengths": recurrent("LSTM", lengths=True, states=True, direction="reverse"),
+    "lstm-lengths": recurrent("LSTM", 2, lengths=True, states=True, direction="bidirectional"),
+    "lstm-peepholes": recurrent("LSTM", 2, peepholes=True, states=True, direction="bidirectional"),
+    "lstm-peepholes-reverse-lengths": recurrent("LSTM", peepholes=True, lengths=True, states=True, direction="reverse"),
+    "lstm-coupled": recurrent("LSTM", input_forget=1),
+    "lstm-clip": recurrent("LSTM", clip=0.2, states=True),
+    "lstm-activations": recurrent("LSTM", activations=["HardSigmoid", "ScaledTanh", "Softsign"], activation_alpha=[0.3, 1.2],
+                                  activation_beta=[0.4, 0.8]),
+    "lstm-wired": recurrent("LSTM", 2, wired=True, states=True, direction="bidirectional"),
+    "lstm-wired-peepholes": recurrent("LSTM", wired=True, peepholes=True),
+    "gru-after": recurrent("GRU", states=True, linear_before_reset=1),
+    "gru-after-both": recurrent("GRU", 2, linear_before_reset=1, bias=False, direction="bidirectional"),
+    "gru-before": recurrent("GRU", 2, states=True, direction="bidirectional"),
+    "gru-before-reverse": recurrent("GRU", lengths=True, direction="reverse"),
+    "gru-before-clip": recurrent("GRU", states=True, clip=0.3),
+    "gru-after-clip": recurrent("GRU", states=True, clip=0.3, linear_before_reset=1),
+    "gru-activations": recurrent("GRU", activations=["Sigmoid", "LeakyRelu"], activation_alpha=[0.2]),
+    "gru-wired": recurrent("GRU", wired=True),
+    "gru-wired-after": recurrent("GRU", wired=True, linear_before_reset=1),
+    "rnn": recurrent("RNN", states=True),
+    "rnn-relu-reverse": recurrent("RNN", activations=["Relu"], direction="reverse"),
+    "rnn-both-activations": recurrent("RNN", 2, lengths=True, direction="bidirectional", activations=["Affine", "Elu"],
+                                      activation_alpha=[0.9, 0.7], activation_beta=[0.1]),
+    "rnn-thresholded": recurrent("RNN", activations=["ThresholdedRelu"], activation_alpha=[0.2], bias=False),
+    "rnn-clip": recurrent("RNN", clip=0.4),
+    "rnn-one-step": recurrent("RNN", 2, steps=1, direction="bidirectional"),
+}.items():
+    CASES[name] = make
+
+
+# ---- Scan, Loop, If --------------------------------------------------------------------------------------------------------
+
+
+def value(name, kind=FLOAT, shape=None):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def scan(c, body, inputs, outputs, **attributes):
+    c.node("Scan", inputs, outputs, body=body, **attributes)
+
+
+@case("scan-axes-directions")
+def _():
+    """Two sequences cut along different axes, one backwards; two results, one backwards and along another axis."""
+    c = Case()
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["s", "w"], ["sw"]), helper.make_node("Add", ["sw", "a"], ["sa"]),
+         helper.make_node("Sub", ["sa", "b"], ["s1"]), helper.make_node("Tanh", ["s1"], ["t"]),
+         helper.make_node("MatMul", ["t", "m"], ["u"])],
+        "body", [value("s", shape=[3]), value("a", shape=[3]), value("b", shape=[3])], [value("s1"), value("t"), value("u")])
+    c.weight("w", c.draw(3))
+    c.weight("m", c.draw(3, 2))
+    scan(c, body, [c.input("S", c.draw(3)), c.input("A", c.draw(4, 3)), c.input("B", c.draw(3, 4))], ["z", "p", "q"],
+         num_scan_inputs=2, scan_input_axes=[0, -1], scan_input_directions=[0, 1], scan_output_axes=[0, 1],
+         scan_output_directions=[1, 0])
+    c.outputs = [("z", FLOAT), ("p", FLOAT), ("q", FLOAT)]
+    return c
+
+
+@case("scan-reverse")
+def _():
+    c = Case()
+    body = helper.make_graph([helper.make_node("Add", ["s", "a"], ["s1"]), helper.make_node("Exp", ["a"], ["e"])], "body",
+                             [value("s", shape=[2]), value("a", shape=[2])], [value("s1"), value("e")])
+    scan(c, body, [c.input("S", c.draw(2)), c.input("A", c.draw(5, 2), _0="steps")], ["z", "p"], num_scan_inputs=1,
+         scan_input_directions=[1])
+    c.outputs = [("z", FLOAT), ("p", FLOAT)]
+    return c
+
+
+@case("scan-nested")
+def _():
+    """A loop in a loop, whose body reads what is two graphs outside of it."""
+    c = Case()
+    inner = helper.make_graph([helper.make_node("Mul", ["x", "W"], ["xw"]), helper.make_node("Add", ["u", "xw"], ["u1"])], "inner",
+                              [value("u", shape=[]), value("x", shape=[])], [value("u1")])
+    outer = helper.make_graph([helper.make_node("Scan", ["s", "row"], ["s1"], body=inner, num_scan_inputs=1),
+                               helper.make_node("Identity", ["s1"], ["o"])], "outer",
+                              [value("s", shape=[]), value("row", shape=[3])], [value("s1"), value("o")])
+    c.input("W", np.float32(0.7))
+    scan(c, outer, [c.input("S", np.float32(0.5)), c.input("X", c.draw(4, 3))], ["z", "p"], num_scan_inputs=1)
+    c.outputs = [("z", FLOAT), ("p", FLOAT)]
+    return c
+
+
+def loop(c, nodes, carried, outputs, trip, condition="", tensors=(), more=(), stacked=()):
+    """carried: (name within, its first value, the name behind a step)."""
+    body = helper.make_graph(
+        nodes, "body", [value("i", INT, []), value("going", TensorProto.BOOL, [])] + [value(n, *t) for n, _, _, *t in carried],
+        [value("on", TensorProto.BOOL, [])] + [value(n) for _, _, n, *_ in carried] + [value(n) for n in stacked],
+        [numpy_helper.from_array(np.asarray(v), n) for n, v in tensors])
+    c.node("Loop", [trip, condition] + [first for _, first, _, *_ in carried], outputs, body=body)
+
+
+def yes(name="on"):
+    return helper.make_node("Identity", ["going"], [name])
+
+
+@case("loop-tied-weight")
+def _():
+    """A layer in the body, whose weight is read outside as well."""
+    c = Case()
+    c.weight("W", c.draw(3, 3))
+    c.weight("V", c.draw(3, 3))
+    c.weight("n", np.int64(4))
+    x = c.input("X", c.draw(2, 3), _0="batch")
+    c.node("MatMul", [x, "W"], ["y"])
+    loop(c, [yes(), helper.make_node("MatMul", ["h", "W"], ["hw"]), helper.make_node("MatMul", ["hw", "V"], ["hv"]),
+             helper.make_node("Add", ["hv", "y"], ["s"]), helper.make_node("Tanh", ["s"], ["h1"])],
+         [("h", "X", "h1", FLOAT, [None, 3])], ["z", "all"], "n", stacked=["s"])
+    c.outputs = [("z", FLOAT), ("all", FLOAT)]
+    return c
+
+
+@case("loop-counts")
+def _():
+    """As many steps as an input has rows, each taken by its number."""
+    c = Case()
+    x = c.input("X", c.draw(5, 3), _0="steps")
+    c.weight("zero", np.array(0, np.int64))
+    c.weight("start", np.zeros(3, np.float32))
+    c.node("Shape", [x], ["shape"])
+    c.node("Gather", ["shape", "zero"], ["n"], axis=0)
+    loop(c, [yes(), helper.make_node("Gather", ["X", "i"], ["row"], axis=0), helper.make_node("Add", ["h", "row"], ["h1"]),
+             helper.make_node("Sin", ["h1"], ["y"])],
+         [("h", "start", "h1", FLOAT, [3])], ["z", "all"], "n", stacked=["y"])
+    c.outputs = [("z", FLOAT), ("all", FLOAT)]
+    return c
+
+
+@case("loop-grows")
+def _():
+    """What is carried becomes longer at each step, so that the steps are drawn."""
+    c = Case()
+    x = c.input("X", c.draw(1, 2))
+    c.weight("n", np.array(3, np.int64))
+    c.weight("W", c.draw(2, 2))
+    loop(c, [yes(), helper.make_node("MatMul", ["h", "W"], ["hw"]), helper.make_node("Concat", ["h", "hw"], ["h1"], axis=0)],
+         [("h", x, "h1", FLOAT, [None, 2])], ["z"], "n")
+    c.outputs = [("z", FLOAT)]
+    return c
+
+
+@case("loop-once")
+def _():
+    c = Case()
+    x = c.input("X", c.draw(3))
+    loop(c, [helper.make_node("Neg", ["h"], ["h1"]), helper.make_node("Identity", ["no"], ["on"])],
+         [("h", x, "h1", FLOAT, [3])], ["z"], "", tensors=[("no", False)])
+    c.outputs = [("z", FLOAT)]
+    return c
+
+
+@case("loop-never")
+def _():
+    c = Case()
+    x = c.input("X", c.draw(3))
+    c.weight("n", np.array(0, np.int64))
+    loop(c, [yes(), helper.make_node("Neg", ["h"], ["h1"])], [("h", x, "h1", FLOAT, [3])], ["z"], "n")
+    c.outputs = [("z", FLOAT)]
+    return c
+
+
+@case("if-size")
+def _():
+    """The branch follows from a size, as exporters write a squeeze."""
+    c = Case()
+    x = c.input("X", c.draw(2, 1, 3))
+    c.weight("one", np.array(1, np.int64))
+    c.weight("axes", np.array([1], np.int64))
+    c.node("Shape", [x], ["shape"])
+    c.node("Gather", ["shape", "one"], ["n"], axis=0)
+    c.node("Equal", ["n", "one"], ["is_one"])
+    c.node("If", ["is_one"], ["y"],
+           then_branch=helper.make_graph([helper.make_node("Squeeze", ["X", "axes"], ["t"])], "then", [], [value("t")]),
+           else_branch=helper.make_graph([helper.make_node("Identity", ["X"], ["e"])], "else", [], [value("e")]))
+    c.outputs = [("y", FLOAT)]
+    return c
+
+
+# ---- Attention ---------------------------------------------------------------------------------------------------------------
+
+
+def attention(flat=False, heads=4, groups=4, mask=None, past=0, keys=5, queries=5, scores=None, opset=23, present=False, lengths=False,
+              **attributes):
+    def make():
+        c = Case(opset)
+        c.by_reference = True
+        b, e, d = 2, 3, 2
+        fresh = keys - past
+        sizes = {} if mask == "none" or lengths or isinstance(mask, tuple) and len(mask) == 4 else {"_0": "batch"}
+
+        def tensor(name, n, places, width):
+            if flat:
+                return c.input(name, c.draw(b, places, n * width), **sizes)
+            return c.input(name, c.draw(b, n, places, width), **sizes)
+
+        names = [tensor("Q", heads, queries, e), tensor("K", groups, fresh, e), tensor("V", groups, fresh, d)]
+        if mask == "bool":
+            names.append(c.input("M", c.rng.uniform(size=(queries, keys)) < 0.6))
+        elif mask == "none":
+            names.append(c.input("M", np.zeros((b, 1, queries, keys), bool)))
+        else:
+            names.append(c.input("M", c.draw(*mask)) if mask else "")
+        if past:
+            names += [c.input("PK", c.draw(b, groups, past, e), **sizes), c.input("PV", c.draw(b, groups, past, d), **sizes)]
+        elif lengths:
+            names += ["", "", c.input("L", np.array([keys, 2], np.int64))]
+        c.outputs = [("Y", FLOAT)]
+        outs = ["Y", "", "", ""]
+        if past or present:
+            outs[1:3] = ["NK", "NV"]
+        if scores is not None:
+            outs[3] = "S"
+            attributes["qk_matmul_output_mode"] = scores
+        c.outputs = [(n, FLOAT) for n in outs if n]
+        while not outs[-1]:
+            outs.pop()
+        if flat:
+            attributes.update(q_num_heads=heads, kv_num_heads=groups)
+        c.node("Attention", names, outs, **attributes)
+        return c
+    return make
+
+
+for name, make in {
+    "attention": attention(),
+    "attention-flat-causal": attention(flat=True, is_causal=1),
+    "attention-groups": attention(groups=2, scale=0.3, mask="bool"),
+    "attention-flat-groups": attention(flat=True, groups=1, queries=3),
+    "attention-mask-heads": attention(mask=(4, 5, 5), is_causal=1),
+    "attention-nothing": attention(mask="none"),
+    "attention-past-causal": attention(past=2, queries=3, is_causal=1, mask="bool"),
+    "attention-past-flat": attention(flat=True, groups=2, past=3, queries=2, scores=3),
+    "attention-scores": attention(scores=0, mask=(5, 5), groups=2),
+    "attention-scores-masked": attention(scores=2, mask="bool", is_causal=1),
+    "attention-cap": attention(softcap=0.8, mask=(2, 1, 5, 5)),
+    "attention-cap-scores": attention(softcap=0.5, scores=1, is_causal=1),
+    "attention-cap-nothing": attention(softcap=0.5, mask="none"),
+    "attention-lengths": attention(opset=24, lengths=True, queries=2),
+    "attention-lengths-causal": attention(opset=24, lengths=True, queries=2, is_causal=1),
+    "attention-window": attention(opset=25, left_window_size=1, right_window_size=1),
+}.items():
+    CASES[name] = make
+
+
+# ---- running -------------------------------------------------------------------------------------------------------------------
+
+
+def gradloom(program, *words):
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"gradloom {words[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def difference(ours, theirs):
+    """Largest difference, relative to the largest number where that is above 1; infinite for another shape."""
+    if ours.shape != theirs.shape:
+        return np.inf
+    finite = np.isfinite(theirs)
+    if not np.array_equal(ours[~finite], theirs[~finite], equal_nan=True):
+        return np.inf
+    return float(np.abs(ours[finite] - theirs[finite]).max(initial=0) / max(1.0, np.abs(theirs[finite]).max(initial=0)))
+
+
+def check(program, name):
+    c = CASES[name]()
+    model = c.model()
+    expected = c.expect(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path, graph, weights = (os.path.join(folder, f) for f in ("m.onnx", "m.xml", "m.safetensors"))
+        onnx.save(model, path)
+        said = gradloom(program, "import", path, "-o", graph)
+        if os.environ.get("VERBOSE"):
+            print(said, open(graph).read().split("<layout>")[0])
+        words = ["--weights", weights] if os.path.exists(weights) else []
+        for port in re.findall(r"^input ([^:]*):", said, re.M):
+            np.save(f"{folder}/{port}.npy", c.inputs[port])
+            words += ["--in", f"{port}={folder}/{port}.npy"]
+        outs = re.findall(r"^output ([^:]*):", said, re.M)
+        for i, port in enumerate(outs):
+            words += ["--out", f"{port}={folder}/out-{i}.npy"]
+        gradloom(program, "run", graph, *words)
+        return max(difference(np.load(f"{folder}/out-{i}.npy"), v) for i, v in enumerate(expected))
+
+
+def store(name, folder):
+    c = CASES[name]()
+    model = c.model()
+    data = os.path.join(folder, "test_data_set_0")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(data)
+    onnx.save(model, os.path.join(folder, "model.onnx"))
+    for kind, values in (("input", c.inputs.items()), ("output", zip([n for n, _ in c.outputs], c.expect(model)))):
+        for i, (port, v) in enumerate(values):
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
+                file.write(numpy_helper.from_array(np.asarray(v), port).SerializeToString())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", help="gradloom")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--store", metavar="FOLDER", help="keep cases there instead")
+    args = parser.parse_args()
+    if not args.program and not args.store:
+        parser.error("--program or --store is needed")
+    wrong, count, worst = 0, 0, 0.0
+    for name in CASES:
+        if args.only not in name:
+            continue
+        if args.store:
+            if name in STORED:
+                store(name, os.path.join(args.store, name))
+            continue
+        count += 1
+        try:
+            off = check(args.program, name)
+            what = f"off by {off:.2e}"
+        except Exception as error:  # a model that is refused is a finding like another
+            off, what = np.inf, " ".join(str(error).split())[:300]
+        if off <= TOLERANCE:
+            worst = max(worst, off)
+        else:
+            wrong += 1
+            print(f"  {name}: {what}")
+    if not args.store:
+        print(f"ONNX's layers and control flow: {count - wrong} of {count} models agree, worst {worst:.1e}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
