@@ -46,5 +46,8 @@ gboolean bench_is_emulated (const LoomDeviceInfo *info);
 gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
 gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);
 
+/* A row for each device (NULL: the graph's), executor and batch size (NULL: the graph's); one is written in full. */
+int bench_graph (const Command *command, const char *path, const BenchOptions *options, const char *const *devices,
+                 const char *const *executors, const GArray *sizes);
 int bench_tune (const Command *command, const char *path, const BenchOptions *o);
 int bench_devices (const Command *command, const BenchOptions *o);

@@ -1,8 +1,7 @@
 /* `gradloom bench`: how fast a graph trains, and how fast the devices are.
  *
- * The whole step is timed (forward, backward, update, with the loss read each time) over batches that are already in
- * memory. The time is cut into windows, and median, minimum and maximum of them are printed, because the machines that
- * this runs on are noisy. */
+ * A graph is made ready here, for one batch size on one device; bench-graph.c times its steps. The time is cut into
+ * windows, and median, minimum and maximum of them are printed, because the machines that this runs on are noisy. */
 #include "app/bench-private.h"
 
 #include <math.h>
@@ -52,17 +51,6 @@ bench_measure (BenchWork work, gpointer data, guint windows, double seconds, Ben
     }
   *stats = stats_of (rate, windows);
   return TRUE;
-}
-
-/* The most memory that this process has ever held, as the kernel counts it. */
-static double
-peak_resident (void)
-{
-  g_autofree char *text = NULL;
-  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
-    return 0;
-  const char *line = strstr (text, "VmHWM:");
-  return line != NULL ? g_ascii_strtoull (line + strlen ("VmHWM:"), NULL, 10) * 1024.0 : 0;
 }
 
 /* ---- a graph ---------------------------------------------------------- */
@@ -122,45 +110,6 @@ load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **erro
           g_ptr_array_add (inputs, t);
         }
     }
-  return TRUE;
-}
-
-static GPtrArray *
-next_batch (Bench *b)
-{
-  GPtrArray *inputs = b->batch->pdata[b->next];
-  b->next = b->next + 1 == b->batch->len ? 0 : b->next + 1;
-  return inputs;
-}
-
-static gboolean
-plan_step (gpointer data, GError **error)
-{
-  Bench *b = data;
-  GPtrArray *inputs = next_batch (b);
-
-  for (guint i = 0; i < inputs->len; i++)
-    loom_exec_feed (b->exec, i, ((LoomTensor *)inputs->pdata[i])->data);
-  if (!loom_exec_step (b->exec, error))
-    return FALSE;
-  b->last_loss = loom_exec_scalar (b->exec, b->loss);
-  return TRUE;
-}
-
-static gboolean
-eager_step (gpointer data, GError **error)
-{
-  Bench *b = data;
-  GPtrArray *inputs = next_batch (b);
-
-  for (guint i = 0; i < inputs->len; i++)
-    loom_eager_feed (b->eager, i, ((LoomTensor *)inputs->pdata[i])->data);
-  if (!loom_eager_run (b->eager, TRUE, NULL, NULL, error))
-    return FALSE;
-  g_autoptr (LoomTensor) loss = loom_eager_output (b->eager, b->loss, error);
-  if (loss == NULL)
-    return FALSE;
-  b->last_loss = loom_tensor_get (loss, 0);
   return TRUE;
 }
 
@@ -274,74 +223,37 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   return TRUE;
 }
 
-static double
-planned_bytes (Bench *b)
-{
-  gsize bytes[LOOM_N_OWNERS] = { 0 };
-  double total = 0;
-
-  loom_state_memory (b->state, bytes);
-  for (guint i = 0; i < LOOM_N_OWNERS; i++)
-    total += bytes[i];
-  return total;
-}
-
-static int
-bench_graph (const Command *command, const char *path, const BenchOptions *o)
-{
-  g_autoptr (GError) error = NULL;
-  g_auto (Bench) b = { 0 };
-  BenchStats s;
-  double ready_ms;
-
-  if (!bench_prepare (&b, path, o, &ready_ms, &error)
-      || !bench_measure (b.exec != NULL ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
-    return command_fail (command, g_steal_pointer (&error));
-
-  command_warn_of_costs (command, b.devices);
-  double n = b.step->batch;
-  if (o->json)
-    {
-      LoomJson *json = command_event_new ("bench");
-      loom_json_string (json, "graph", path);
-      loom_json_string (json, "executor", o->executor);
-      loom_json_fixed (json, "batch_size", n, 0);
-      loom_json_number (json, "steps_per_second", s.median);
-      loom_json_number (json, "min", s.min);
-      loom_json_number (json, "max", s.max);
-      loom_json_number (json, "items_per_second", s.median * n);
-      loom_json_fixed (json, "planned_bytes", planned_bytes (&b), 0);
-      loom_json_fixed (json, "arena_bytes", b.exec != NULL ? (double)loom_exec_arena_bytes (b.exec) : 0, 0);
-      loom_json_fixed (json, "peak_resident_bytes", peak_resident (), 0);
-      loom_json_number (json, "ready_ms", ready_ms);
-      loom_json_number (json, "loss", b.last_loss);
-      command_event_print (json);
-      return 0;
-    }
-  g_autofree char *planned = loom_bytes_to_string (planned_bytes (&b)),
-                  *resident = loom_bytes_to_string (peak_resident ());
-  printf ("%s, batch %.0f, %s\n", path, n, o->executor);
-  printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", s.median, s.min, s.max, o->windows,
-          o->seconds);
-  printf ("items/s   %.0f\n", s.median * n);
-  printf ("memory    %s planned, %s resident at most\n", planned, resident);
-  printf ("ready in  %.1f ms, data apart\n", ready_ms);
-  return 0;
-}
-
 /* ---- the command ------------------------------------------------------- */
+
+/* The numbers of "64,4,2", which are positive: the caller's to unref. NULL where they are not. */
+static GArray *
+read_sizes (const char *text)
+{
+  g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
+  g_auto (GStrv) word = g_strsplit (text, ",", -1);
+
+  for (guint i = 0; word[i] != NULL; i++)
+    {
+      gint64 n;
+
+      if (!g_ascii_string_to_signed (g_strstrip (word[i]), 10, 1, G_MAXINT32, &n, NULL))
+        return NULL;
+      g_array_append_val (sizes, n);
+    }
+  return g_steal_pointer (&sizes);
+}
 
 static int
 run_bench (const Command *command, int argc, char **argv)
 {
-  g_autofree char *device = NULL, *executor = NULL, *precision = NULL;
+  g_autofree char *device = NULL, *executor = NULL, *precision = NULL, *batch_size = NULL;
   BenchOptions o = { .windows = 7, .seconds = 0.5 };
   const GOptionEntry entries[] = {
-    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's)", "D" },
-    { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default) or eager", "E" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's), or several: cpu,cuda:0", "D,…" },
+    { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default), eager, or both: plan,eager", "E,…" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.tf32, "Products of f32 in TF32, where the device has it", NULL },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &o.batch_size, "Samples a step", "N" },
+    { "batch-size", 0, 0, G_OPTION_ARG_STRING, &batch_size, "Samples a step, or several: 64,4,2", "N,…" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
@@ -356,17 +268,30 @@ run_bench (const Command *command, int argc, char **argv)
   if (o.tune && (executor != NULL || g_str_equal (argv[1], "devices")))
     return command_usage (command, "--tune takes a GRAPH or RUN folder and measures its kernels: leave %s out.",
                           executor != NULL ? "--executor" : "the word devices");
+  g_autoptr (GArray) sizes = read_sizes (batch_size != NULL ? batch_size : "1");
+  g_auto (GStrv) devices = device != NULL ? g_strsplit (device, ",", -1) : NULL;
+  g_auto (GStrv) executors = g_strsplit (executor != NULL ? executor : "plan", ",", -1);
+
+  if (sizes == NULL)
+    return command_usage (command, "--batch-size must be positive, or several numbers with commas, not “%s”.",
+                          batch_size);
+  for (guint i = 0; executors[i] != NULL; i++)
+    if (!g_str_equal (executors[i], "plan") && !g_str_equal (executors[i], "eager"))
+      return command_usage (command, "--executor is plan or eager, or both as plan,eager, not “%s”.", executor);
+  if ((o.tune || g_str_equal (argv[1], "devices"))
+      && (sizes->len > 1 || (devices != NULL && g_strv_length (devices) > 1)))
+    return command_usage (command, "Several devices or batch sizes make a table of a graph's steps; name one.");
   command_warn_of_threads (command, o.threads);
   o.device = device;
   o.precision = precision;
-  o.executor = executor != NULL ? executor : "plan";
-  if (!g_str_equal (o.executor, "plan") && !g_str_equal (o.executor, "eager"))
-    return command_usage (command, "--executor is plan or eager, not “%s”.", executor);
+  o.executor = executors[0];
+  o.batch_size = batch_size != NULL ? g_array_index (sizes, gint64, 0) : 0;
   if (g_str_equal (argv[1], "devices"))
     return bench_devices (command, &o);
   if (o.tune)
     return bench_tune (command, argv[1], &o);
-  return bench_graph (command, argv[1], &o);
+  return bench_graph (command, argv[1], &o, (const char *const *)devices, (const char *const *)executors,
+                      batch_size != NULL ? sizes : NULL);
 }
 
 const Command command_bench = {
@@ -382,6 +307,10 @@ const Command command_bench = {
     "device\n"
     "then choose by them, so their last bits may change; a run keeps its table, and what it chose, in its "
     "checkpoints.\n"
-    "Quiet the machine first; remove the file to go back.",
+    "Quiet the machine first; remove the file to go back.\n\n"
+    "Several devices, executors or batch sizes, with commas between them, make a table of all combinations, a row "
+    "each;\n"
+    "with --json an object each.\n\n"
+    "  gradloom bench graphs/models/cifar-cnn.xml --batch-size 64,4,2 --executor plan,eager",
   .run = run_bench,
 };

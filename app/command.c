@@ -108,10 +108,16 @@ check_device (const Command *command, const GOptionEntry *entries)
     {
       const char *name = strcmp (entries[i].long_name, "device") == 0 ? *(char **)entries[i].arg_data : NULL;
       g_autoptr (LoomDevices) devices = name != NULL ? loom_devices_new (0) : NULL;
-      g_autoptr (GError) error = NULL;
+      /* Where several are taken, the option is described as "D,…". */
+      const gboolean several = name != NULL && strchr (entries[i].arg_description, ',') != NULL;
+      g_auto (GStrv) names = name != NULL ? g_strsplit (name, several ? "," : "\n", -1) : NULL;
 
-      if (name != NULL && !loom_devices_check_name (devices, name, &error))
+      for (guint k = 0; name != NULL && names[k] != NULL; k++)
         {
+          g_autoptr (GError) error = NULL;
+
+          if (loom_devices_check_name (devices, names[k], &error))
+            continue;
           command_usage (command, "--device: %s", error->message);
           return FALSE;
         }

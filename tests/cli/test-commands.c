@@ -345,6 +345,22 @@ test_bench (void)
       g_assert_cmpuint (count_events (r.out, "bench"), ==, 1);
       g_assert_nonnull (strstr (r.out, "\"steps_per_second\":"));
     }
+  g_auto (CliResult) table = cli ("bench", path, "--windows", "1", "--seconds", "0.01", "--device", "cpu,ref",
+                                  "--executor", "plan,eager", "--batch-size", "64,4,2", NULL);
+  g_auto (CliResult) objects
+      = cli ("bench", path, "--windows", "1", "--seconds", "0.01", "--batch-size", "4, 2", "--json", NULL);
+  g_auto (GStrv) lines = g_strsplit (table.out, "\n", -1);
+  g_assert_cmpint (table.status, ==, 0);
+  g_assert_cmpuint (g_strv_length (lines), ==, 2 + 2 * 2 * 3 + 1);
+  g_assert_true (g_str_has_prefix (lines[2], "cpu       plan          64 "));
+  g_assert_true (g_str_has_prefix (lines[4], "cpu       plan           2 "));
+  g_assert_true (g_str_has_prefix (lines[13], "ref       eager          2 "));
+  g_assert_cmpuint (count_events (objects.out, "bench"), ==, 2);
+  g_assert_nonnull (strstr (objects.out, "\"device\":\"cpu\",\"executor\":\"plan\",\"batch_size\":2,"));
+  cli_expect (2, "--batch-size must be positive", "bench", path, "--batch-size", "64,0");
+  cli_expect (2, "name one", "bench", "devices", "--device", "cpu,ref");
+  cli_expect (1, "plan, batch size 5000: The data set has no full batch of 5000 samples", "bench", path, "--windows",
+              "1", "--seconds", "0.01", "--batch-size", "4,5000");
   g_auto (CliResult) devices = cli ("bench", "devices", "--device", "ref", "--windows", "1", "--seconds", "0.01", NULL);
   g_assert_cmpint (devices.status, ==, 0);
   g_assert_nonnull (strstr (devices.out, "GFLOP/s"));

@@ -475,6 +475,39 @@ test_shapes (void)
   g_assert_cmpuint (n_two, <, 135);
 }
 
+/* A picture of one shape has its colour and kind for a class, under a name that says so. */
+static void
+test_shape_classes (void)
+{
+  static const char *const strv[] = { "size", "64", "n", "200", "shapes", "1", "target_type", "class", NULL };
+  enum
+  {
+    SIZE = 64,
+    COUNT = 3 * SIZE * SIZE
+  };
+  g_autoptr (LoomDataset) dataset = open_with ("shapes", strv);
+  g_autoptr (GPtrArray) read = read_all (dataset);
+  guint n_of[12] = { 0 };
+
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 12);
+  g_assert_cmpuint (read->len, ==, 2);
+  for (gint64 i = 0; i < N; i++)
+    {
+      const gint64 y = ((const gint64 *)((LoomTensor *)read->pdata[1])->data)[i];
+      const float *x = (const float *)((LoomTensor *)read->pdata[0])->data + i * COUNT;
+      g_autofree char *text = g_strdup_printf ("a ? %s", loom_dataset_class_names (dataset)[y]);
+      g_auto (GStrv) words = g_strsplit (text, " ", -1);
+
+      const Seen seen = look (x, SIZE, 0, SIZE, 0, SIZE);
+      g_free (words[1]);
+      words[1] = g_strdup (seen.bottom - seen.top + 1 > 0.3 * SIZE ? "large" : "small");
+      assert_seen (&seen, SIZE, words);
+      n_of[y]++;
+    }
+  for (guint y = 0; y < G_N_ELEMENTS (n_of); y++)
+    g_assert_cmpuint (n_of[y], >, 0);
+}
+
 /* ---- all ------------------------------------------------------------------ */
 
 /* A sample depends on its place and the seed, not on how many there are. */
@@ -540,6 +573,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sequences/dates", test_dates);
   g_test_add_func ("/sequences/trees", test_trees);
   g_test_add_func ("/sequences/shapes", test_shapes);
+  g_test_add_func ("/sequences/shape-classes", test_shape_classes);
   g_test_add_func ("/sequences/places", test_places);
   g_test_add_func ("/sequences/refused", test_refused);
   return g_test_run ();

@@ -269,6 +269,12 @@ test_bad_options (void)
     { "linear",
       { "weight", "1,2,3", NULL },
       "The data set linear has weight=\"1,2,3\" with 3 numbers; it takes one, or 1." },
+    { "shapes",
+      { "target_type", "class", NULL },
+      "A picture of two shapes has no class. Set shapes to 1, or target_type to sentence." },
+    { "shapes",
+      { "flip", "0.5", NULL },
+      "A sentence with “left of” would be wrong of a mirrored picture. Leave flip out." },
     { "csv", { NULL }, "The data set csv needs path=\"…\": The file; its first line names the columns." },
   };
 

@@ -7,6 +7,7 @@
  * GRADLOOM_EXPORT_ONLY='conv*' does a few. */
 #include "engine/interop/loom-npy.h"
 #include "engine/onnx/loom-onnx.h"
+#include "tests/examples.h"
 #include "tests/ops/op-sample.h"
 #include "tests/program/eval.h"
 
@@ -426,6 +427,11 @@ check_graph (const char *path, const char *name)
         g_test_message ("%s is left out, its data are not here: %s", name, loom_faults_get (faults, i)->message);
         return;
       }
+  if (example_is_large (net))
+    {
+      g_test_message ("%s is left out, it is large", name);
+      return;
+    }
   values_init (&v);
   make_weights (net, &v, rand);
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v.weights, refusals, &error);

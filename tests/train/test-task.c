@@ -57,9 +57,11 @@ static const struct
   { "lessons/xyz-sum.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
   { "models/adding-lstm.xml", LOOM_TASK_VIEW_IMAGES, FALSE, TRUE },
   { "models/char-bert.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
+  { "models/alexnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/char-gpt.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-rnn.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-lstm.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
+  { "models/cifar-cnn.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/conv-autoencoder.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/copy-gru.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/copy-ntm.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
@@ -71,7 +73,10 @@ static const struct
   { "models/fashion-mlp.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-resnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/french-attention.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, FALSE },
+  { "models/resnet18.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/resnet50.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
+  { "models/vgg16.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
 };
 
 static guint

@@ -1,0 +1,44 @@
+/* Which of the example graphs are large, for the tests that loop over all of them.
+ *
+ * A network such as VGG-16 needs 93 thousand million operations for one step with one sample, which plain loops do in
+ * minutes. What these tests do with a large example is therefore the least that shows it to be whole: it is planned as
+ * it stands, in the size that it was made for, and a processor takes one step of it, reduced. The suite `long`
+ * (tests/train/test-long.c), which is not among the tests that run by default, trains the large ones. */
+#pragma once
+
+#include "engine/net/loom-net.h"
+
+/* Forward, for one sample. A character GPT, which is not large yet, has 24 million. */
+#define EXAMPLE_LARGE_FLOPS 2.5e7
+/* Each is initialised, differentiated and updated, however few operations it takes part in. */
+#define EXAMPLE_LARGE_PARAMETERS 4e6
+/* The side of the pictures in a reduced step, where a data set has an option `size`. */
+#define EXAMPLE_REDUCED_SIZE  "64"
+#define EXAMPLE_REDUCED_BATCH 2
+
+static inline gboolean
+example_is_large (const LoomNet *net)
+{
+  double flops = 0, parameters = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      flops += loom_net_node (net, i)->cost.flops;
+      parameters += loom_net_node (net, i)->cost.parameters;
+    }
+  return flops > EXAMPLE_LARGE_FLOPS || parameters > EXAMPLE_LARGE_PARAMETERS;
+}
+
+/* Makes the pictures of a graph's data sets smaller. The networks are the same, as they average or pool at their end.
+ */
+static inline void
+example_reduce (LoomGraph *graph)
+{
+  for (guint i = 0; i < loom_element_n_children (loom_graph_root (graph)); i++)
+    {
+      LoomElement *node = loom_element_child (loom_graph_root (graph), i);
+
+      if (g_strcmp0 (loom_element_get (node, "op"), "dataset") == 0 && loom_element_get (node, "size") != NULL)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, "size", EXAMPLE_REDUCED_SIZE)));
+    }
+}
