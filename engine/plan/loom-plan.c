@@ -39,6 +39,7 @@ clear_instr (LoomPlanInstr *instr)
   if (instr->kernel != NULL)
     instr->kernel->free (instr->kernel);
   g_free (instr->label);
+  g_free (instr->body);
   g_free ((guint *)instr->value);
 }
 
@@ -99,7 +100,22 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
   for (guint k = 0; k < from->out->len; k++)
     value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
   to.kernel = g_steal_pointer (&from->kernel);
-  to.body = from->prim != NULL && from->prim->bodies != NULL ? loom_plan_of_body (to.kernel) : NULL;
+  if (from->prim != NULL && from->prim->n_distinct != NULL)
+    {
+      to.n_bodies = from->prim->n_distinct (from->attrs);
+      to.body = g_new (const LoomPlan *, to.n_bodies);
+      for (guint k = 0; k < to.n_bodies; k++)
+        to.body[k] = loom_plan_of_visit (to.kernel, k);
+    }
+  else if (from->prim != NULL && from->prim->bodies != NULL)
+    {
+      to.n_bodies = 1;
+      to.body = g_new (const LoomPlan *, 1);
+      to.body[0] = loom_plan_of_body (to.kernel);
+    }
+  to.waits = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
+  for (guint k = 0; k < to.n_bodies; k++)
+    to.waits |= loom_plan_waits (to.body[k]);
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
   to.flops = flops_of (w, from);
@@ -471,4 +487,13 @@ const GArray *
 loom_plan_commit_copies (const LoomPlan *plan)
 {
   return plan->commit_copy;
+}
+
+gboolean
+loom_plan_waits (const LoomPlan *plan)
+{
+  for (guint i = 0; i < plan->instrs->len; i++)
+    if (loom_plan_instr (plan, i)->waits)
+      return TRUE;
+  return FALSE;
 }

@@ -138,7 +138,9 @@ typedef struct
 typedef struct
 {
   LoomKernel *kernel;    /* owned; NULL for a copy between devices */
-  const LoomPlan *body;  /* what the kernel runs, where that is another program; borrowed from it; else NULL */
+  guint n_bodies;        /* what the kernel runs, where that is other programs; borrowed from it */
+  const LoomPlan **body;
+  gboolean waits;        /* its run() waits for the device and reads numbers that decide what it does */
   const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
   gboolean is_gate; /* LOOM_PRIM_GATE */
@@ -211,11 +213,18 @@ guint loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spe
 LoomStatus loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
                                  const char **algorithm, LoomMessage *message);
 
-/* The kernel of an instruction that runs a program (LoomPrim.bodies), planned for a device: its run() is the loop. Of
- * options only the switches count. */
+/* The kernel of an instruction that is none of a back end's: of one that runs programs (LoomPrim.bodies), planned for a
+ * device, whose run() is the loop; or of one that the host computes (LoomPrim.on_host), of which desc has the operands
+ * and behind them the results. Of options only the switches count. */
+gboolean loom_plan_is_own (const LoomPrim *prim);
+LoomKernel *loom_plan_own_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
+                               const LoomPrim *prim, const void *attrs, guint n_in, guint n_out,
+                               const LoomTensorDesc *desc, GError **error);
 LoomKernel *loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                 const LoomPrim *prim, const void *attrs, GError **error);
 const LoomPlan *loom_plan_of_body (const LoomKernel *kernel);
+/* TRUE if some kernel waits for numbers, so that a step cannot be recorded once and replayed. */
+gboolean loom_plan_waits (const LoomPlan *plan);
 
 /* The listing of `gradloom plan`. */
 char *loom_plan_print (const LoomPlan *plan);

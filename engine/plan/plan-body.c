@@ -423,10 +423,9 @@ new_places (guint n)
   return p;
 }
 
-/* The body on one device; what it asks for elsewhere is a fault of the node that does. */
-static LoomPlan *
-plan_body (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options, LoomProgram *program,
-           GError **error)
+LoomPlan *
+work_plan_body (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
+                LoomProgram *program, GError **error)
 {
   LoomPlanOptions inner = *options;
   LoomPlan *plan;
@@ -451,7 +450,7 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
                     const LoomPrim *prim, const void *attrs, GError **error)
 {
   const LoomScanAttrs *scan = attrs;
-  LoomPlan *plan = plan_body (devices, device, options, scan->body, error);
+  LoomPlan *plan = work_plan_body (devices, device, options, scan->body, error);
   LoomPlanMemory memory;
   gsize scratch = 0;
   Body *b;

@@ -348,15 +348,26 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
 }
 
 static void
-make_body (Work *w, WorkInstr *instr)
+make_own (Work *w, WorkInstr *instr)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GError) error = NULL;
   LoomPlanOptions options = w->options;
+  guint n_in = instr->in->len, n_out = instr->out->len;
+  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, n_in + n_out + 1);
 
+  for (guint k = 0; k < n_in + n_out; k++)
+    {
+      guint v = k < n_in ? work_in (instr, k) : work_out (instr, k - n_in);
+
+      if (v != 0)
+        desc[k] = work_value (w, v)->desc;
+      else
+        desc[k].dtype = LOOM_N_DTYPES;
+    }
   options.faults = faults;
-  instr->kernel
-      = loom_plan_body_new (w->devices, work_device (w, instr->device), &options, instr->prim, instr->attrs, &error);
+  instr->kernel = loom_plan_own_new (w->devices, work_device (w, instr->device), &options, instr->prim, instr->attrs,
+                                     n_in, n_out, desc, &error);
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       const LoomFault *f = loom_faults_get (faults, i);
@@ -378,9 +389,9 @@ work_make_kernels (Work *w)
 
       if (instr->prim == NULL)
         continue;
-      if (instr->prim->bodies != NULL)
+      if (loom_plan_is_own (instr->prim))
         {
-          make_body (w, instr);
+          make_own (w, instr);
           continue;
         }
       work_call_of (w, &call, instr);

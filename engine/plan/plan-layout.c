@@ -151,10 +151,10 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       fill_transfer (self->w, node);
       return;
     }
-  if (node->instr->prim->bodies != NULL)
+  if (loom_plan_is_own (node->instr->prim))
     {
-      /* Rows of plain bytes; what the body computes with them is its own plan's choice. */
-      node->option[node->n++] = (LoomKernelOption){ .algorithm = "loop" };
+      /* Rows of plain bytes; what a body computes with them is its own plan's choice. */
+      node->option[node->n++] = (LoomKernelOption){ .algorithm = node->instr->prim->bodies != NULL ? "loop" : "host" };
       g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
       return;
     }

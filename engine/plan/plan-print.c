@@ -87,8 +87,9 @@ append_instr (GString *s, const LoomPlan *plan, guint i, guint depth)
   if (plan->plan_devices->len > 1)
     g_string_append_printf (s, "  on %s", loom_plan_device (plan, instr->device)->name);
   g_string_append_c (s, '\n');
-  for (guint k = 0; instr->body != NULL && k < loom_plan_n_instrs (instr->body); k++)
-    append_instr (s, instr->body, k, depth + 1);
+  for (guint b = 0; b < instr->n_bodies; b++)
+    for (guint k = 0; k < loom_plan_n_instrs (instr->body[b]); k++)
+      append_instr (s, instr->body[b], k, depth + 1);
 }
 
 /* Bytes of a step on a device by owner: the state, and all else at the moment of the peak. */

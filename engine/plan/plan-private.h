@@ -289,6 +289,13 @@ typedef struct
 void work_call_of (Work *w, WorkCall *call, const WorkInstr *instr);
 void work_call_clear (WorkCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkCall, work_call_clear)
+/* The plan of a body on one device; what its nodes ask for elsewhere is a fault of theirs. */
+LoomPlan *work_plan_body (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
+                          LoomProgram *program, GError **error);
+/* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
+LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
+                                 const LoomPrim *prim, const void *attrs, GError **error);
+const LoomPlan *loom_plan_of_visit (const LoomKernel *kernel, guint body);
 /* Its attributes in words, as measurements are kept under. (transfer full) */
 char *work_describe (const WorkInstr *instr);
 /* loom_plan_options() with costs by rates alone. */

@@ -109,6 +109,13 @@ struct _LoomPrim
   /* The programs inside the attributes, n places in them, each of which holds a reference. NULL: it has none. What
    * walks through programs walks into these (program-body.h). */
   LoomProgram **(*bodies) (gpointer attrs, guint *n);
+  /* So many of the bodies, the first ones, say what is done; the others do the same on fewer rows, and listings leave
+   * them out. NULL: all differ. */
+  guint (*n_distinct) (gconstpointer attrs);
+  /* Computed by the host whatever the device, as what it decides is for the host: which body runs on what. in[] and
+   * out[] are in the host's memory. The message of a fault is the rest of a sentence that begins with the node. */
+  LoomStatus (*on_host) (const void *attrs, const LoomTensorDesc *desc, const void *const *in, void *const *out,
+                         LoomMessage *message);
 };
 
 #define LOOM_UPDATES_NOTHING G_MAXUINT
@@ -233,6 +240,56 @@ typedef struct
   gint64 samples;
   LoomDims to;
 } LoomAllGatherTo;
+
+/* switch: index, whole… → results…
+ *
+ * Runs the one of its bodies whose number the index is, i64 []. Every body has all whole operands as its inputs and all
+ * results as its outputs. An index that is no body's is a fault.
+ *
+ * visit: group, [dest], rows [rows, …]…, whole… → sums…, rows [rows, …]…
+ *
+ * Rows with equal numbers in group, i64 [rows], lie together, in ascending order; a body runs once for all rows of a
+ * number. It is the number's body or, with `levels`, always the first, for the numbers are levels of trees. A body is
+ * there several times, for a different number of rows each, and the smallest is taken that has room for a group. The
+ * rest of its room is filled up: with other rows or, of the first n_zeroed operands, with zeros. So a body has to
+ * compute each row by itself, and what it sums over rows has to be linear in what is zeroed.
+ *
+ * Links lead from one level to others, by dest, i64 [rows]: dest = slot·rows + place, where place is the row of the
+ * parent and slot which of its children the row is; slots·rows for a root. Upwards (from children to parents, levels in
+ * ascending order) a body gives one value a row for a link, which is added to what stands in the parent's slot, and
+ * finds one value for each of its slots, which begin as zeros. Downwards, levels in descending order, it gives one for
+ * each slot and finds that which its row's parent has given for it, zeros for a root.
+ *
+ * A body's inputs are rows…, links…, whole…; its outputs links…, sums…, rows…. Sums are added over all groups, and zero
+ * where no group has a part in them. To the first n_counters whole operands, i64 [], a body's group is added, and what
+ * it draws at random by them differs from level to level. */
+#define LOOM_VISIT_MAX_BODIES 128
+#define LOOM_VISIT_MAX_SIZES  8
+
+typedef struct
+{
+  guint n_branches, n_sizes;                /* n_sizes 0: switch */
+  LoomProgram *body[LOOM_VISIT_MAX_BODIES]; /* size · n_branches + branch */
+  gint64 size[LOOM_VISIT_MAX_SIZES];        /* in descending order; the first is how many rows there are */
+  guint n_zeroed, n_rows, n_links, n_counters, n_whole;
+  guint slots; /* of each link, at least 1 */
+  guint n_sums, n_row_results;
+  gboolean levels, down;
+  gboolean is_gradient; /* what links carry are cotangents: they are linear in what is zeroed */
+  gboolean recompute;   /* as LoomScanAttrs has it */
+} LoomVisitAttrs;
+
+/* group_rows: index [rows] → order, place, group: the rows' order by their index, each row's place in it, and the index
+ * in this order. An index outside 0 … groups-1 is a fault.
+ *
+ * level_rows: parent [trees, nodes] → order, place, group, dest: the same for the levels of nodes, of which leaves have
+ * 0 and others one more than the highest of their children; and where visit finds each one's parent. A node that does
+ * not stand before its parent, and more than `slots` children (0: any number), are faults. All i64. */
+typedef struct
+{
+  gint64 groups; /* of group_rows */
+  gint64 slots;  /* of level_rows */
+} LoomOrderAttrs;
 
 /* custom_gradient: y, x…, saved… → y, the first operand under a gradient of the user's own. `backward` takes the
  * cotangent of y, the n_inputs x, the saved values in their order and y itself last, and gives the cotangent of each

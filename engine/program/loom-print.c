@@ -82,6 +82,8 @@ append_bodies (GString *s, const LoomInstr *instr)
   guint n = 0;
   LoomProgram **body = instr->prim->bodies != NULL ? instr->prim->bodies (instr->attrs, &n) : NULL;
 
+  if (instr->prim->n_distinct != NULL)
+    n = instr->prim->n_distinct (instr->attrs);
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *text = loom_program_print (body[i]);

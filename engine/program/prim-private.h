@@ -26,6 +26,8 @@ extern const LoomPrim *const loom_prims_custom[];
 extern const LoomPrim *const loom_prims_linalg[];
 extern const LoomPrim *const loom_prims_control[];
 extern const LoomPrim *const loom_prims_collective[];
+extern const LoomPrim *const loom_prims_visit[];
+extern const LoomPrim *const loom_prims_order[];
 
 static inline const LoomTensorDesc *
 value_desc (const LoomProgram *p, LoomValue v)

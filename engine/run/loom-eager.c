@@ -263,6 +263,26 @@ load_source (LoomEager *eager, LoomValue v, GError **error)
 
 /* ---- kernels --------------------------------------------------------------- */
 
+/* Of an instruction that is none of a back end's. */
+static LoomKernel *
+make_own (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, GError **error)
+{
+  const LoomPlanOptions plain = { .no_fusion = TRUE, .no_reuse = TRUE, .no_layout = TRUE };
+  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, instr->n_in + instr->n_out + 1);
+
+  for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+    {
+      LoomValue v = k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in];
+
+      if (v != 0)
+        desc[k] = *desc_of (eager, v);
+      else
+        desc[k].dtype = LOOM_N_DTYPES;
+    }
+  return loom_plan_own_new (eager->devices, device, &plain, instr->prim, instr->attrs, instr->n_in, instr->n_out, desc,
+                            error);
+}
+
 static LoomKernel *
 make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, GError **error)
 {
@@ -275,13 +295,12 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
                           .in = in,
                           .out = out,
                           .tf32 = loom_plan_rounds_to_tf32 (eager->program, instr->prim) };
-  const LoomPlanOptions plain = { .no_fusion = TRUE, .no_reuse = TRUE, .no_layout = TRUE };
   g_autofree char *place = NULL;
   LoomKernel *kernel = NULL;
   LoomStatus status;
 
-  if (instr->prim->bodies != NULL)
-    return loom_plan_body_new (eager->devices, device, &plain, instr->prim, instr->attrs, error);
+  if (loom_plan_is_own (instr->prim))
+    return make_own (eager, instr, device, error);
   loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
   for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0)

@@ -196,7 +196,8 @@ bind (LoomExec *exec, GError **error)
   exec->graph = NULL;
   exec->n_steps = 0;
   exec->may_capture = g_strcmp0 (graphs, "0") != 0 && loom_plan_n_devices (exec->plan) == 1 && !first->info.host_memory
-                      && first->backend->capture_begin != NULL && exec->devices[0].arena->stream != NULL;
+                      && first->backend->capture_begin != NULL && exec->devices[0].arena->stream != NULL
+                      && !loom_plan_waits (exec->plan);
   for (guint i = 0; i < exec->n_rows; i++)
     {
       LoomExecRow *row = &exec->rows[i];

@@ -1,6 +1,6 @@
-/* Loops in plans: values and gradients of every kind of body, on a device, fused or not, over poisoned memory, and by
- * the eager walker, against the reference kernels in f64. GRADLOOM_TEST_DEVICE names the device; without it they are
- * ref and cpu. */
+/* Loops in plans, and bodies that data choose: values and gradients of every kind of body, on a device, fused or not,
+ * over poisoned memory, and by the eager walker, against the reference kernels in f64. GRADLOOM_TEST_DEVICE names the
+ * device; without it they are ref and cpu. */
 #include <math.h>
 
 #include "engine/run/loom-eager.h"
@@ -9,26 +9,27 @@
 #include "tests/plan/poison.h"
 #include "tests/program/eval.h"
 #include "tests/program/scan-bodies.h"
+#include "tests/program/visit-bodies.h"
+
+#define MOST MAX (SCAN_MAX_OPERANDS, VISIT_MAX_OPERANDS)
 
 typedef struct
 {
   LoomProgram *program;
   guint n; /* inputs */
-  LoomValue in[SCAN_MAX_OPERANDS];
+  LoomValue in[MOST];
+  const VisitCase *visit; /* whose first input says what is visited; NULL: a scan */
+  guint turn;
 } Case;
 
-/* A case's loop with its results and the gradients of a sum of them as outputs. */
+/* A program with its results and the gradients of a sum of them as outputs. */
 static void
-case_new (Case *c, const ScanCase *scan, gint64 length, gboolean reverse, gboolean recompute, LoomDType dtype)
+add_outputs (Case *c, guint n_out, const LoomValue *out)
 {
-  LoomProgram *p = c->program = loom_program_new ();
-  LoomValue out[8], grads[SCAN_MAX_OPERANDS], loss = 0;
+  LoomProgram *p = c->program;
+  LoomValue grads[MOST], loss = 0;
   g_autoptr (GError) error = NULL;
-  guint n_out;
 
-  loom_program_set_float (p, dtype);
-  c->n = scan_case_inputs (scan, p, length, dtype, c->in);
-  n_out = scan_case_emit (scan, p, length, reverse, recompute, dtype, c->in, out);
   for (guint o = 0; o < n_out; o++)
     {
       LoomValue part;
@@ -44,6 +45,28 @@ case_new (Case *c, const ScanCase *scan, gint64 length, gboolean reverse, gboole
   for (guint i = 0; i < c->n; i++)
     if (grads[i] != 0)
       loom_program_output (p, "gradient", grads[i]);
+}
+
+static void
+case_new (Case *c, const ScanCase *scan, gint64 length, gboolean reverse, gboolean recompute, LoomDType dtype)
+{
+  LoomValue out[8];
+
+  *c = (Case){ .program = loom_program_new () };
+  loom_program_set_float (c->program, dtype);
+  c->n = scan_case_inputs (scan, c->program, length, dtype, c->in);
+  add_outputs (c, scan_case_emit (scan, c->program, length, reverse, recompute, dtype, c->in, out), out);
+}
+
+static void
+case_new_visit (Case *c, const VisitCase *visit, guint turn, gboolean recompute, LoomDType dtype)
+{
+  LoomValue out[8];
+
+  *c = (Case){ .program = loom_program_new (), .visit = visit, .turn = turn };
+  loom_program_set_float (c->program, dtype);
+  c->n = visit_case_inputs (visit, c->program, dtype, c->in);
+  add_outputs (c, visit_case_emit (visit, c->program, recompute, dtype, c->in, out), out);
 }
 
 static double
@@ -68,30 +91,27 @@ feed_new (const Case *c)
       t = loom_tensor_new (d->dtype, d->rank, dims, NULL);
       for (gint64 k = 0; k < t->count; k++)
         loom_tensor_set (t, k, loom_dtype_is_float (d->dtype) ? number (i, k) : 2);
+      if (i == 0 && c->visit != NULL)
+        visit_case_numbers (c->visit, c->turn, t->data, (guint)t->count);
       g_ptr_array_add (feed, t);
     }
   return feed;
 }
 
+/* By the reference kernels, of a case in f64. */
 static GPtrArray *
-expected (const ScanCase *scan, gint64 length, gboolean reverse)
+expected (const Case *c)
 {
   GPtrArray *values = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  Case c;
+  g_autoptr (Eval) e = eval_new (c->program);
+  g_autoptr (GPtrArray) feed = feed_new (c);
 
-  case_new (&c, scan, length, reverse, FALSE, LOOM_F64);
-  {
-    g_autoptr (Eval) e = eval_new (c.program);
-    g_autoptr (GPtrArray) feed = feed_new (&c);
-
-    for (guint i = 0; i < c.n; i++)
-      for (gint64 k = 0; k < eval_tensor (e, c.in[i])->count; k++)
-        loom_tensor_set (eval_tensor (e, c.in[i]), k, loom_tensor_get (feed->pdata[i], k));
-    eval_run (e);
-    for (guint o = 0; o < loom_program_n_outputs (c.program); o++)
-      g_ptr_array_add (values, loom_tensor_ref (eval_tensor (e, loom_program_get_output (c.program, o)->value)));
-  }
-  loom_program_unref (c.program);
+  for (guint i = 0; i < c->n; i++)
+    for (gint64 k = 0; k < eval_tensor (e, c->in[i])->count; k++)
+      loom_tensor_set (eval_tensor (e, c->in[i]), k, loom_tensor_get (feed->pdata[i], k));
+  eval_run (e);
+  for (guint o = 0; o < loom_program_n_outputs (c->program); o++)
+    g_ptr_array_add (values, loom_tensor_ref (eval_tensor (e, loom_program_get_output (c->program, o)->value)));
   return values;
 }
 
@@ -139,7 +159,7 @@ by_poisoned_plan (const Case *c, LoomDevices *devices, const char *device, GPtrA
   g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPlan) plan = loom_plan_new (c->program, devices, &(LoomPlanOptions){ .device = device }, &error);
-  const void *data[SCAN_MAX_OPERANDS];
+  const void *data[MOST];
   GPtrArray *values;
 
   g_assert_no_error (error);
@@ -168,40 +188,65 @@ by_walk (const Case *c, LoomDevices *devices, const char *device, GPtrArray *fee
   return values;
 }
 
-static void
-check (LoomDevices *devices, const char *device, const ScanCase *scan, gint64 length, gboolean reverse,
-       gboolean recompute)
+static LoomDType
+dtype_on (const char *device)
 {
-  LoomDType dtype = g_str_has_prefix (device, "ref") ? LOOM_F64 : LOOM_F32;
-  double tolerance = dtype == LOOM_F64 ? 1e-12 : 2e-5;
-  g_autofree char *what = g_strdup_printf ("%s on %s, %d rows%s%s", scan->name, device, (int)length,
-                                           reverse ? ", reverse" : "", recompute ? ", again" : "");
-  g_autoptr (GPtrArray) want = expected (scan, length, reverse);
+  return g_str_has_prefix (device, "ref") ? LOOM_F64 : LOOM_F32;
+}
+
+/* truth: the same case in f64. Both programs are given away. */
+static void
+check_case (LoomDevices *devices, const char *device, const Case *truth, const Case *c, const char *what)
+{
+  double tolerance = dtype_on (device) == LOOM_F64 ? 1e-12 : 2e-5;
+  g_autoptr (GPtrArray) want = expected (truth), feed = feed_new (c);
   const LoomPlanOptions ways[]
       = { { .device = device }, { .device = device, .no_fusion = TRUE }, { .device = device, .no_reuse = TRUE } };
-  g_autoptr (GPtrArray) feed = NULL;
-  Case c;
 
-  case_new (&c, scan, length, reverse, recompute, dtype);
-  feed = feed_new (&c);
   for (guint w = 0; w < G_N_ELEMENTS (ways); w++)
     {
-      g_autoptr (GPtrArray) have = by_plan (&c, devices, &ways[w], feed, 4);
+      g_autoptr (GPtrArray) have = by_plan (c, devices, &ways[w], feed, 4);
 
       compare (want, have, tolerance, what);
     }
   if (loom_devices_get (devices, device, NULL)->info.host_memory)
     {
-      g_autoptr (GPtrArray) have = by_poisoned_plan (&c, devices, device, feed);
+      g_autoptr (GPtrArray) have = by_poisoned_plan (c, devices, device, feed);
 
       compare (want, have, tolerance, what);
     }
   {
-    g_autoptr (GPtrArray) have = by_walk (&c, devices, device, feed);
+    g_autoptr (GPtrArray) have = by_walk (c, devices, device, feed);
 
     compare (want, have, tolerance, what);
   }
-  loom_program_unref (c.program);
+  loom_program_unref (truth->program);
+  loom_program_unref (c->program);
+}
+
+static void
+check (LoomDevices *devices, const char *device, const ScanCase *scan, gint64 length, gboolean reverse,
+       gboolean recompute)
+{
+  g_autofree char *what = g_strdup_printf ("%s on %s, %d rows%s%s", scan->name, device, (int)length,
+                                           reverse ? ", reverse" : "", recompute ? ", again" : "");
+  Case truth, c;
+
+  case_new (&truth, scan, length, reverse, FALSE, LOOM_F64);
+  case_new (&c, scan, length, reverse, recompute, dtype_on (device));
+  check_case (devices, device, &truth, &c, what);
+}
+
+static void
+check_visit (LoomDevices *devices, const char *device, const VisitCase *visit, guint turn, gboolean recompute)
+{
+  g_autofree char *what
+      = g_strdup_printf ("%s on %s, turn %u%s", visit->name, device, turn, recompute ? ", again" : "");
+  Case truth, c;
+
+  case_new_visit (&truth, visit, turn, FALSE, LOOM_F64);
+  case_new_visit (&c, visit, turn, recompute, dtype_on (device));
+  check_case (devices, device, &truth, &c, what);
 }
 
 static LoomDevices *devices;
@@ -214,6 +259,14 @@ test_cases (gconstpointer data)
   for (const ScanCase *scan = scan_cases; scan->name != NULL; scan++)
     for (int k = 0; k < 12; k++)
       check (devices, device, scan, (gint64[]){ 1, 2, 7 }[k / 4], k & 1, (k & 2) != 0);
+}
+
+static void
+test_visits (gconstpointer data)
+{
+  for (const VisitCase *visit = visit_cases; visit->name != NULL; visit++)
+    for (guint turn = 0; turn < 4; turn++)
+      check_visit (devices, data, visit, turn, turn & 1);
 }
 
 /* A plan has as many instructions and kernels for many rows as for few. */
@@ -234,8 +287,8 @@ test_size (void)
       n[k] = loom_plan_n_instrs (plan);
       inner[k] = 0;
       for (guint i = 0; i < n[k]; i++)
-        if (loom_plan_instr (plan, i)->body != NULL)
-          inner[k] += loom_plan_n_instrs (loom_plan_instr (plan, i)->body);
+        if (loom_plan_instr (plan, i)->n_bodies > 0)
+          inner[k] += loom_plan_n_instrs (loom_plan_instr (plan, i)->body[0]);
       loom_program_unref (c.program);
     }
   g_assert_cmpuint (n[0], ==, n[1]);
@@ -254,11 +307,16 @@ main (int argc, char **argv)
   if (device != NULL && !test_device_is_there (devices, device))
     return 77;
   if (device != NULL)
-    g_test_add_data_func ("/loop/device", device, test_cases);
+    {
+      g_test_add_data_func ("/loop/device", device, test_cases);
+      g_test_add_data_func ("/loop/visits-device", device, test_visits);
+    }
   else
     {
       g_test_add_data_func ("/loop/ref", "ref", test_cases);
       g_test_add_data_func ("/loop/cpu", "cpu", test_cases);
+      g_test_add_data_func ("/loop/visits-ref", "ref", test_visits);
+      g_test_add_data_func ("/loop/visits-cpu", "cpu", test_visits);
       g_test_add_func ("/loop/size", test_size);
     }
   status = g_test_run ();

@@ -206,6 +206,167 @@ run_scan (Eval *e, const LoomInstr *instr)
     }
 }
 
+/* ---- switch and visit ---------------------------------------------------------- */
+
+/* What waits on a link: by slot, row and element. */
+typedef struct
+{
+  double *value;
+  gint64 width;
+} Table;
+
+static void
+fill_body (Eval *e, const LoomInstr *instr, Eval *body, const LoomProgram *program, const Table *tables, gint64 size,
+           gint64 first, gint64 n, gint64 group)
+{
+  const LoomVisitAttrs *a = instr->attrs;
+  guint leading = a->n_links > 0 ? 2 : 1, links = a->n_links * (a->down ? 1 : a->slots);
+
+  for (guint i = 0; i < loom_program_n_inputs (program); i++)
+    {
+      LoomTensor *to = body->value[loom_program_get_input (program, i)->value], *from;
+      guint link = i - a->n_rows, whole = i - a->n_rows - links;
+
+      if (i < a->n_rows)
+        {
+          gsize bytes = to->bytes / (gsize)size;
+
+          from = e->value[instr->in[leading + i]];
+          memset (to->data, 0, to->bytes);
+          for (gint64 r = 0; r < (i < a->n_zeroed ? n : size); r++)
+            memcpy ((char *)to->data + (gsize)r * bytes, (char *)from->data + (gsize)((first + r) % a->size[0]) * bytes,
+                    bytes);
+        }
+      else if (link < links)
+        {
+          const Table *t = &tables[a->down ? link : link / a->slots];
+
+          for (gint64 k = 0; k < to->count; k++)
+            {
+              gint64 r = first + k / t->width, at = (a->down ? 0 : (gint64)(link % a->slots)) * a->size[0] + r;
+
+              if (a->down && k / t->width < n)
+                at = ((const gint64 *)e->value[instr->in[1]]->data)[r];
+              loom_tensor_set (to, k, k / t->width < n ? t->value[at * t->width + k % t->width] : 0);
+            }
+        }
+      else
+        {
+          from = e->value[instr->in[leading + a->n_rows + whole]];
+          memcpy (to->data, from->data, to->bytes);
+          if (whole < a->n_counters)
+            *(gint64 *)to->data += group;
+        }
+    }
+}
+
+static void
+take_body (Eval *e, const LoomInstr *instr, Eval *body, const LoomProgram *program, const Table *tables, gint64 size,
+           gint64 first, gint64 n)
+{
+  const LoomVisitAttrs *a = instr->attrs;
+  guint links = a->n_links * (a->down ? a->slots : 1);
+
+  for (guint o = 0; o < loom_program_n_outputs (program); o++)
+    {
+      LoomTensor *from = body->value[loom_program_get_output (program, o)->value], *to;
+
+      if (o < links)
+        {
+          const Table *t = &tables[a->down ? o / a->slots : o];
+
+          for (gint64 k = 0; k < n * t->width; k++)
+            {
+              gint64 r = first + k / t->width;
+              gint64 at = a->down ? (gint64)(o % a->slots) * a->size[0] + r
+                                  : ((const gint64 *)e->value[instr->in[1]]->data)[r];
+
+              t->value[at * t->width + k % t->width]
+                  = (a->down ? 0 : t->value[at * t->width + k % t->width]) + loom_tensor_get (from, k);
+            }
+          continue;
+        }
+      to = e->value[instr->out[o - links]];
+      if (o < links + a->n_sums)
+        for (gint64 k = 0; k < to->count; k++)
+          loom_tensor_set (to, k, loom_tensor_get (to, k) + loom_tensor_get (from, k));
+      else
+        memcpy ((char *)to->data + (gsize)first * (from->bytes / (gsize)size), from->data,
+                from->bytes / (gsize)size * (gsize)n);
+    }
+}
+
+static void
+run_group (Eval *e, const LoomInstr *instr, const Table *tables, gint64 first, gint64 n, gint64 group)
+{
+  const LoomVisitAttrs *a = instr->attrs;
+  guint size = MAX (a->n_sizes, 1) - 1;
+  LoomProgram *program;
+
+  while (a->size[size] < n)
+    size--;
+  program = a->body[size * a->n_branches + (a->levels ? 0 : (guint)group)];
+  {
+    g_autoptr (Eval) body = eval_new (program);
+
+    fill_body (e, instr, body, program, tables, a->size[size], first, n, group);
+    eval_run (body);
+    take_body (e, instr, body, program, tables, a->size[size], first, n);
+  }
+}
+
+/* Bodies by evaluators of their own, links as plain tables. */
+static void
+run_visit (Eval *e, const LoomInstr *instr)
+{
+  const LoomVisitAttrs *a = instr->attrs;
+  const gint64 *group = e->value[instr->in[0]]->data;
+  g_autofree Table *tables = g_new0 (Table, a->n_links + 1);
+  gint64 rows = a->size[0], done = 0;
+
+  for (guint o = 0; o < a->n_sums; o++)
+    memset (e->value[instr->out[o]]->data, 0, e->value[instr->out[o]]->bytes);
+  for (guint l = 0; l < a->n_links; l++)
+    {
+      const LoomProgram *p = a->body[0];
+      LoomValue v = loom_program_get_output (p, a->down ? l * a->slots : l)->value;
+
+      tables[l].width = loom_desc_count (&loom_value_info (p, v)->desc) / rows;
+      tables[l].value = g_new0 (double, (a->slots * rows + 1) * tables[l].width);
+    }
+  if (a->n_sizes == 0)
+    run_group (e, instr, tables, 0, 0, group[0]);
+  while (a->n_sizes > 0 && done < rows)
+    {
+      gint64 at = a->down ? rows - 1 - done : done, n = 1;
+
+      while (done + n < rows && group[a->down ? at - n : at + n] == group[at])
+        n++;
+      run_group (e, instr, tables, a->down ? at - n + 1 : at, n, group[at]);
+      done += n;
+    }
+  for (guint l = 0; l < a->n_links; l++)
+    g_free (tables[l].value);
+}
+
+static void
+run_on_host (Eval *e, const LoomInstr *instr)
+{
+  const void *in[8];
+  void *out[8];
+  LoomTensorDesc desc[16];
+  LoomMessage message = { "" };
+
+  for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+    desc[k] = desc_of (e->p, k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in]);
+  for (guint k = 0; k < instr->n_in; k++)
+    in[k] = e->value[instr->in[k]]->data;
+  for (guint k = 0; k < instr->n_out; k++)
+    out[k] = e->value[instr->out[k]]->data;
+  if (instr->prim->on_host (instr->attrs, desc, in, out, &message) != LOOM_STATUS_OK)
+    g_error ("%s: %s", instr->prim->name, message.text);
+}
+
 static void
 run_instr (Eval *e, guint i)
 {
@@ -220,9 +381,14 @@ run_instr (Eval *e, guint i)
       memcpy (e->value[instr->out[0]]->data, e->value[instr->in[0]]->data, e->value[instr->in[0]]->bytes);
       return;
     }
+  if (instr->prim->on_host != NULL)
+    {
+      run_on_host (e, instr);
+      return;
+    }
   if (instr->prim->bodies != NULL)
     {
-      run_scan (e, instr);
+      (instr->prim->n_distinct != NULL ? run_visit : run_scan) (e, instr);
       return;
     }
   if (e->kernel[i] == NULL)

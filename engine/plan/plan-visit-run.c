@@ -1,0 +1,391 @@
+/* Running the bodies of switch and visit; see plan-visit.c. */
+#include "engine/plan/plan-visit.h"
+
+#include <string.h>
+
+/* ---- bytes ---------------------------------------------------------------------- */
+
+static LoomStatus
+copy (const Visit *v, LoomStream *stream, void *to, const void *from, gsize bytes, LoomCopyKind kind,
+      LoomMessage *message)
+{
+  if (bytes == 0)
+    return LOOM_STATUS_OK;
+  if (!v->device->info.host_memory)
+    return v->device->backend->copy (v->device->device, stream, to, from, bytes, kind, message);
+  memcpy (to, from, bytes);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+clear (const Visit *v, LoomStream *stream, void *to, gsize bytes, LoomMessage *message)
+{
+  if (v->device->info.host_memory)
+    {
+      memset (to, 0, bytes);
+      return LOOM_STATUS_OK;
+    }
+  return copy (v, stream, to, v->zeros, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+}
+
+/* n numbers of a buffer as the host sees them, copied to `mirror` where it does not see the buffer. */
+static const gint64 *
+read_numbers (const Visit *v, LoomStream *stream, const void *buffer, gint64 n, gint64 *mirror, LoomStatus *status,
+              LoomMessage *message)
+{
+  if (v->device->info.host_memory || *status != LOOM_STATUS_OK)
+    return buffer;
+  *status = copy (v, stream, mirror, buffer, (gsize)n * sizeof (gint64), LOOM_COPY_DEVICE_TO_HOST, message);
+  if (*status == LOOM_STATUS_OK)
+    *status = v->device->backend->stream_sync (v->device->device, stream, message);
+  return mirror;
+}
+
+/* ---- addresses ------------------------------------------------------------------- */
+
+static guint
+root_of (const VisitChoice *c, guint value)
+{
+  return loom_plan_value (c->plan, value)->root;
+}
+
+int
+visit_input_with (const VisitChoice *c, guint n_in, guint value)
+{
+  for (guint i = 0; value != G_MAXUINT && i < n_in; i++)
+    if (c->in[i] != G_MAXUINT && root_of (c, c->in[i]) == root_of (c, value))
+      return (int)i;
+  return -1;
+}
+
+static void *
+address_of (const Visit *v, const VisitChoice *c, guint value)
+{
+  const LoomPlanValue *p = value != G_MAXUINT ? loom_plan_value (c->plan, value) : NULL;
+  int input = visit_input_with (c, v->n_in, value);
+
+  if (input >= 0)
+    return c->at[input];
+  if (p != NULL && p->location.kind == LOOM_LOCATION_ARENA)
+    return v->scratch + v->arena + p->location.offset;
+  if (p != NULL && p->location.kind == LOOM_LOCATION_SETUP)
+    return v->scratch + v->once + p->location.offset;
+  return NULL;
+}
+
+static void
+set_input (VisitChoice *c, guint i, void *address)
+{
+  if (c->at[i] == address)
+    return;
+  c->at[i] = address;
+  for (guint k = 0; k < c->patch[i]->len; k++)
+    *(void **)g_ptr_array_index (c->patch[i], k) = address;
+}
+
+/* Sets the addresses that stay as long as the memory does. */
+static LoomStatus
+fix_addresses (Visit *v, char *scratch, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  v->scratch = scratch;
+  v->site = v->base.site;
+  for (guint k = 0; k < v->n_bodies; k++)
+    {
+      VisitChoice *c = &v->choices[k];
+
+      for (guint i = 0; i < v->n_in; i++)
+        c->at[i] = c->fixed[i] ? scratch + v->place[i] : NULL;
+      for (guint r = 0; r < c->n_rows && status == LOOM_STATUS_OK; r++)
+        {
+          VisitRow *row = &c->rows[r];
+          guint n = row->instr->n_in + row->instr->n_out;
+
+          for (guint b = 0; b < n; b++)
+            row->buffers[b] = address_of (v, c, row->instr->value[b]);
+          row->buffers[n] = row->kernel->scratch_bytes > 0 ? scratch + v->arena + row->instr->scratch : NULL;
+          row->kernel->site = v->site;
+          if (row->kernel->bind != NULL)
+            status = row->kernel->bind (row->kernel, row->buffers, message);
+        }
+    }
+  return status;
+}
+
+/* ---- links ------------------------------------------------------------------------ */
+
+static VisitMover *
+mover_of (const Visit *v, guint body, guint link)
+{
+  return &v->movers[body / v->attrs.n_branches * v->attrs.n_links + link];
+}
+
+/* For the n rows of a group from `first` on: the places of their parents; what is filled up has the one of none. */
+static LoomStatus
+write_list (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
+{
+  gint64 *list = v->device->info.host_memory ? (gint64 *)(gpointer)(v->scratch + v->index) : v->list;
+
+  for (gint64 i = 0; i < size; i++)
+    list[i] = i < n ? v->dest[first + i] : visit_table_rows (v) - 1;
+  if (v->device->info.host_memory)
+    return LOOM_STATUS_OK;
+  return copy (v, stream, v->scratch + v->index, list, (gsize)size * sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE,
+               message);
+}
+
+static LoomStatus
+run_kernel (const Visit *v, LoomKernel *kernel, LoomStream *stream, guint n, void *const *buffers, LoomMessage *message)
+{
+  void *all[5];
+
+  for (guint k = 0; k < n; k++)
+    all[k] = buffers[k];
+  all[n] = kernel->scratch_bytes > 0 ? v->scratch + v->kernel : NULL;
+  return kernel->run (kernel, stream, all, message);
+}
+
+/* Rows of a group from what waits on its links to the inputs' own places. */
+static LoomStatus
+take_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  gint64 size = a->size[body / a->n_branches];
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint i = 0; i < visit_n_links_in (a) && status == LOOM_STATUS_OK; i++)
+    {
+      guint input = v->attrs.n_rows + i, link = a->down ? i : i / a->slots;
+      gsize bytes = v->in_bytes[input];
+      char *table = v->scratch + v->table[link], *to = v->scratch + v->place[input];
+
+      set_input (&v->choices[body], input, to);
+      if (a->down)
+        {
+          void *buffers[] = { table, v->scratch + v->index, to };
+
+          status = run_kernel (v, mover_of (v, body, link)->take, stream, 3, buffers, message);
+          continue;
+        }
+      status = copy (v, stream, to, table + (gsize)(i % a->slots * visit_n_rows (v) + first) * bytes, (gsize)n * bytes,
+                     LOOM_COPY_WITHIN, message);
+      if (status == LOOM_STATUS_OK && size > n)
+        status = clear (v, stream, to + (gsize)n * bytes, (gsize)(size - n) * bytes, message);
+    }
+  return status;
+}
+
+static LoomStatus
+give_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  const VisitChoice *c = &v->choices[body];
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint o = 0; o < visit_n_links_out (a) && status == LOOM_STATUS_OK; o++)
+    {
+      guint link = a->down ? o / a->slots : o;
+      char *table = v->scratch + v->table[link], *from = address_of (v, c, c->out[o]);
+
+      if (a->down)
+        status = copy (v, stream, table + (gsize)(o % a->slots * visit_n_rows (v) + first) * v->out_bytes[o], from,
+                       (gsize)n * v->out_bytes[o], LOOM_COPY_WITHIN, message);
+      else
+        {
+          void *spread[] = { v->scratch + v->index, v->scratch + v->wide };
+          void *add[] = { table, v->scratch + v->wide, from, table };
+
+          status = run_kernel (v, mover_of (v, body, link)->spread, stream, 2, spread, message);
+          if (status == LOOM_STATUS_OK)
+            status = run_kernel (v, mover_of (v, body, link)->add, stream, 4, add, message);
+        }
+    }
+  return status;
+}
+
+/* ---- a call ------------------------------------------------------------------------- */
+
+/* Rows of an operand to the input's own place; the rest of that are zeros, or other rows. */
+static LoomStatus
+copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64 first, gint64 n, gint64 size,
+           LoomMessage *message)
+{
+  gsize bytes = v->in_bytes[i];
+  char *to = v->scratch + v->place[i];
+  gint64 all = i < v->attrs.n_zeroed ? n : size, straight = MIN (all, visit_n_rows (v) - first);
+  LoomStatus status;
+
+  status = copy (v, stream, to, from + (gsize)first * bytes, (gsize)straight * bytes, LOOM_COPY_WITHIN, message);
+  if (status == LOOM_STATUS_OK && all > straight)
+    status = copy (v, stream, to + (gsize)straight * bytes, from, (gsize)(all - straight) * bytes, LOOM_COPY_WITHIN,
+                   message);
+  if (status == LOOM_STATUS_OK && size > all)
+    status = clear (v, stream, to + (gsize)all * bytes, (gsize)(size - all) * bytes, message);
+  return status;
+}
+
+/* The counters begin where their operands do, and go on by the group. */
+static LoomStatus
+set_counter (const Visit *v, LoomStream *stream, guint k, gint64 group, LoomMessage *message)
+{
+  gint64 *to = (gint64 *)(gpointer)(v->scratch + v->place[visit_first_whole (v) + k]);
+
+  v->counter[v->attrs.n_counters + k] = v->counter[k] + group;
+  return copy (v, stream, to, &v->counter[v->attrs.n_counters + k], sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE, message);
+}
+
+static LoomStatus
+set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 first, gint64 n, gint64 group,
+            LoomMessage *message)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  VisitChoice *c = &v->choices[body];
+  gint64 size = a->size[body / a->n_branches];
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint i = 0; i < v->n_in && status == LOOM_STATUS_OK; i++)
+    {
+      guint operand = visit_operand (a, i), whole = i - visit_first_whole (v);
+      char *from = operand != G_MAXUINT ? buffers[operand] : NULL;
+
+      if (c->in[i] == G_MAXUINT || from == NULL)
+        continue;
+      if (i < a->n_rows)
+        {
+          set_input (c, i, v->scratch + v->place[i]);
+          status = copy_rows (v, stream, from, i, first, n, size, message);
+        }
+      else if (whole < a->n_counters)
+        {
+          set_input (c, i, v->scratch + v->place[i]);
+          status = set_counter (v, stream, whole, group, message);
+        }
+      else if (c->fixed[i])
+        status = copy (v, stream, c->at[i], from, v->in_bytes[i], LOOM_COPY_WITHIN, message);
+      else
+        set_input (c, i, from);
+    }
+  if (status == LOOM_STATUS_OK && a->n_links > 0)
+    status = write_list (v, stream, first, n, size, message);
+  return status == LOOM_STATUS_OK ? take_links (v, stream, body, first, n, message) : status;
+}
+
+static LoomStatus
+take_outputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 first, gint64 n,
+              LoomMessage *message)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  const VisitChoice *c = &v->choices[body];
+  guint links = visit_n_links_out (a);
+  LoomStatus status = give_links (v, stream, body, first, n, message);
+
+  for (guint o = links; o < v->n_out && status == LOOM_STATUS_OK; o++)
+    {
+      char *to = buffers[v->n_operands + o - links], *from = address_of (v, c, c->out[o]);
+      guint sum = o - links;
+
+      if (to == NULL || (sum < a->n_sums && c->is_zero[sum]))
+        continue;
+      if (sum >= a->n_sums)
+        status = copy (v, stream, to + (gsize)first * v->out_bytes[o], from, (gsize)n * v->out_bytes[o],
+                       LOOM_COPY_WITHIN, message);
+      else if (v->has_sum[sum])
+        status = run_kernel (v, v->add[sum], stream, 3, (void *[]){ to, from, to }, message);
+      else
+        status = copy (v, stream, to, from, v->out_bytes[o], LOOM_COPY_WITHIN, message);
+      if (sum < a->n_sums)
+        v->has_sum[sum] = TRUE;
+    }
+  return status;
+}
+
+static LoomStatus
+call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 first, gint64 n, gint64 group,
+      LoomMessage *message)
+{
+  VisitChoice *c = &v->choices[body];
+  LoomStatus status = set_inputs (v, stream, buffers, body, first, n, group, message);
+
+  /* Its constants are made again with all else: the memory belonged to another body meanwhile. */
+  for (guint r = 0; r < c->n_rows && status == LOOM_STATUS_OK; r++)
+    status = c->rows[r].kernel->run (c->rows[r].kernel, stream, c->rows[r].buffers, message);
+  return status == LOOM_STATUS_OK ? take_outputs (v, stream, buffers, body, first, n, message) : status;
+}
+
+/* ---- a run ---------------------------------------------------------------------------- */
+
+/* The smallest body with room for so many rows. */
+static guint
+find_body (const Visit *v, gint64 n, gint64 group)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  guint size = a->n_sizes - 1;
+
+  while (size > 0 && a->size[size] < n)
+    size--;
+  return size * a->n_branches + (a->levels ? 0 : (guint)group);
+}
+
+static LoomStatus
+run_groups (Visit *v, LoomStream *stream, void *const *buffers, const gint64 *group, LoomMessage *message)
+{
+  gint64 rows = visit_n_rows (v), done = 0;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint l = 0; l < v->attrs.n_links && status == LOOM_STATUS_OK; l++)
+    {
+      guint o = v->attrs.down ? l * v->attrs.slots : l;
+
+      status = clear (v, stream, v->scratch + v->table[l], (gsize)visit_table_rows (v) * v->out_bytes[o], message);
+    }
+  while (done < rows && status == LOOM_STATUS_OK)
+    {
+      gint64 at = v->attrs.down ? rows - 1 - done : done, n = 1, first;
+
+      while (done + n < rows && group[v->attrs.down ? at - n : at + n] == group[at])
+        n++;
+      first = v->attrs.down ? at - n + 1 : at;
+      status = call (v, stream, buffers, find_body (v, n, group[at]), first, n, group[at], message);
+      done += n;
+    }
+  return status;
+}
+
+static LoomStatus
+run_one (Visit *v, LoomStream *stream, void *const *buffers, gint64 index, LoomMessage *message)
+{
+  if (index >= 0 && index < v->attrs.n_branches)
+    return call (v, stream, buffers, (guint)index, 0, 0, 0, message);
+  g_snprintf (message->text, sizeof message->text, "index is %" G_GINT64_FORMAT ", but the bodies are numbered 0 … %u",
+              index, v->attrs.n_branches - 1);
+  return LOOM_STATUS_NO_RESULT;
+}
+
+LoomStatus
+visit_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Visit *v = (Visit *)self;
+  const LoomVisitAttrs *a = &v->attrs;
+  char *scratch = buffers[v->n_operands + a->n_sums + a->n_row_results];
+  LoomStatus status = LOOM_STATUS_OK;
+  const gint64 *group;
+
+  if (scratch != v->scratch || self->site != v->site)
+    status = fix_addresses (v, scratch, message);
+  group = read_numbers (v, stream, buffers[0], visit_has_rows (v) ? visit_n_rows (v) : 1, v->group, &status, message);
+  if (a->n_links > 0)
+    v->dest = (gint64 *)read_numbers (v, stream, buffers[1], visit_n_rows (v), v->list + visit_n_rows (v), &status,
+                                      message);
+  for (guint k = 0; k < a->n_counters && status == LOOM_STATUS_OK; k++)
+    v->counter[k]
+        = *read_numbers (v, stream, buffers[visit_n_leading (a) + a->n_rows + k], 1, &v->counter[k], &status, message);
+  memset (v->has_sum, 0, sizeof (gboolean) * a->n_sums);
+  if (status == LOOM_STATUS_OK)
+    status = visit_has_rows (v) ? run_groups (v, stream, buffers, group, message)
+                                : run_one (v, stream, buffers, group[0], message);
+  for (guint k = 0; k < a->n_sums && status == LOOM_STATUS_OK; k++)
+    if (!v->has_sum[k] && buffers[v->n_operands + k] != NULL)
+      status = clear (v, stream, buffers[v->n_operands + k], v->out_bytes[visit_n_links_out (a) + k], message);
+  return status;
+}

@@ -1,0 +1,348 @@
+/* The kernel of switch and visit: bodies that numbers of the data choose, each with a plan of its own.
+ *
+ * To the plan around it this is a kernel like any other. Its scratch memory holds one arena, which the bodies use in
+ * turn, the rows that a call reads, and what waits on links between levels; its size does not depend on how many groups
+ * there are. The host reads which rows are a group, and calls the plan of the smallest body that has room for them.
+ * Rows are copied to the call's own place and results from there: the places of groups are no multiples of 64 bytes,
+ * which kernels may count on. */
+#include "engine/plan/plan-visit.h"
+
+static gsize
+reserve (gsize *scratch, gsize bytes)
+{
+  gsize at = *scratch;
+
+  *scratch += (bytes + VISIT_ALIGNMENT - 1) / VISIT_ALIGNMENT * VISIT_ALIGNMENT;
+  return at;
+}
+
+static void
+kernel_free (LoomKernel *kernel)
+{
+  if (kernel != NULL)
+    kernel->free (kernel);
+}
+
+static void
+visit_free (LoomKernel *self)
+{
+  Visit *v = (Visit *)self;
+
+  for (guint k = 0; k < v->n_bodies; k++)
+    {
+      VisitChoice *c = &v->choices[k];
+
+      for (guint i = 0; c->patch != NULL && i < v->n_in; i++)
+        g_ptr_array_unref (c->patch[i]);
+      loom_plan_free (c->plan);
+      loom_program_unref (v->attrs.body[k]);
+      g_free (c->rows);
+      g_free (c->all_buffers);
+      g_free (c->in);
+      g_free (c->out);
+      g_free (c->patch);
+      g_free (c->at);
+      g_free (c->fixed);
+      g_free (c->is_zero);
+    }
+  for (guint k = 0; k < MAX (v->attrs.n_sizes, 1) * v->attrs.n_links; k++)
+    {
+      kernel_free (v->movers[k].spread);
+      kernel_free (v->movers[k].add);
+      kernel_free (v->movers[k].take);
+    }
+  for (guint k = 0; k < v->attrs.n_sums; k++)
+    kernel_free (v->add[k]);
+  g_free (v->choices);
+  g_free (v->movers);
+  g_free (v->add);
+  g_free (v->in_bytes);
+  g_free (v->out_bytes);
+  g_free (v->place);
+  g_free (v->table);
+  g_free (v->group);
+  g_free (v->counter);
+  g_free (v->list);
+  g_free (v->zeros);
+  g_free (v->has_sum);
+  g_free (v->name);
+  g_free (v);
+}
+
+static void
+make_rows (Visit *v, VisitChoice *c)
+{
+  gsize total = 0, at = 0;
+
+  c->n_rows = loom_plan_n_instrs (c->plan);
+  c->n_setup = loom_plan_n_setup (c->plan);
+  c->rows = g_new0 (VisitRow, c->n_rows + 1);
+  for (guint i = 0; i < c->n_rows; i++)
+    total += loom_plan_instr (c->plan, i)->n_in + loom_plan_instr (c->plan, i)->n_out + 1;
+  c->all_buffers = g_new0 (void *, total + 1);
+  for (guint i = 0; i < c->n_rows; i++)
+    {
+      VisitRow *row = &c->rows[i];
+
+      row->instr = loom_plan_instr (c->plan, i);
+      row->kernel = row->instr->kernel;
+      row->buffers = c->all_buffers + at;
+      at += row->instr->n_in + row->instr->n_out + 1;
+      for (guint k = 0; k < row->instr->n_in + row->instr->n_out; k++)
+        {
+          int input = visit_input_with (c, v->n_in, row->instr->value[k]);
+
+          if (input < 0)
+            continue;
+          g_ptr_array_add (c->patch[input], &row->buffers[k]);
+          c->fixed[input] |= row->kernel->bind != NULL;
+        }
+    }
+}
+
+static gboolean
+make_choice (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
+{
+  const LoomProgram *body = v->attrs.body[k];
+  VisitChoice *c = &v->choices[k];
+  guint links = visit_n_links_out (&v->attrs);
+
+  c->plan = work_plan_body (devices, v->device, options, v->attrs.body[k], error);
+  if (c->plan == NULL)
+    return FALSE;
+  c->in = g_new (guint, v->n_in + 1);
+  c->out = g_new (guint, v->n_out + 1);
+  c->at = g_new0 (void *, v->n_in + 1);
+  c->fixed = g_new0 (gboolean, v->n_in + 1);
+  c->is_zero = g_new0 (gboolean, v->attrs.n_sums + 1);
+  c->patch = g_new0 (GPtrArray *, v->n_in + 1);
+  for (guint i = 0; i < v->n_in; i++)
+    {
+      c->patch[i] = g_ptr_array_new ();
+      c->in[i] = loom_plan_input_value (c->plan, i);
+    }
+  for (guint o = 0; o < v->n_out; o++)
+    c->out[o] = loom_plan_output_value (c->plan, o);
+  for (guint s = 0; s < v->attrs.n_sums; s++)
+    {
+      double value;
+
+      c->is_zero[s] = loom_value_is_fill (body, loom_program_get_output (body, links + s)->value, &value) && value == 0;
+    }
+  make_rows (v, c);
+  return TRUE;
+}
+
+static LoomKernel *
+make_kernel (const Visit *v, LoomKernelSpec *spec, gsize *most, GError **error)
+{
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+  LoomStatus status = loom_plan_kernel_new (v->device, spec, &kernel, NULL, &message);
+
+  if (status == LOOM_STATUS_OK)
+    {
+      kernel->site = -1;
+      *most = MAX (*most, kernel->scratch_bytes);
+      return kernel;
+    }
+  loom_plan_device_error (status, spec->primitive, message.text, error);
+  return NULL;
+}
+
+/* What moves a link's rows: [rows, width] to places of [table, width] and back. */
+static gboolean
+make_mover (const Visit *v, VisitMover *m, gint64 rows, const LoomTensorDesc *d, gsize *most, GError **error)
+{
+  gint64 width = loom_desc_count (d) / MAX (d->dim[0], 1), table = visit_table_rows (v);
+  const LoomTensorDesc value = { .dtype = d->dtype, .rank = 2, .dim = { rows, width } };
+  const LoomTensorDesc all = { .dtype = d->dtype, .rank = 2, .dim = { table, width } };
+  const LoomTensorDesc index = { .dtype = LOOM_I64, .rank = 1, .dim = { rows } };
+  const LoomTensorDesc column = { .dtype = LOOM_I64, .rank = 2, .dim = { rows, 1 } };
+  const LoomTensorDesc wide = { .dtype = LOOM_I64, .rank = 2, .dim = { rows, width } };
+  const LoomScatterAttrs add = { .axis = 0, .mode = LOOM_SCATTER_ADD };
+  const LoomTensorDesc take_in[] = { all, index }, add_in[] = { all, wide, value };
+
+  if (v->attrs.down)
+    {
+      m->take = make_kernel (
+          v, &(LoomKernelSpec){ .primitive = "gather_rows", .n_in = 2, .n_out = 1, .in = take_in, .out = &value }, most,
+          error);
+      return m->take != NULL;
+    }
+  m->spread = make_kernel (
+      v, &(LoomKernelSpec){ .primitive = "expand", .n_in = 1, .n_out = 1, .in = &column, .out = &wide }, most, error);
+  if (m->spread != NULL)
+    m->add = make_kernel (
+        v, &(LoomKernelSpec){ .primitive = "scatter", .attrs = &add, .n_in = 3, .n_out = 1, .in = add_in, .out = &all },
+        most, error);
+  return m->add != NULL;
+}
+
+static LoomKernel *
+make_add (const Visit *v, const LoomTensorDesc *d, gsize *most, GError **error)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomValue a = loom_program_input (p, "a", d->dtype, d->rank, d->dim);
+  LoomValue b = loom_program_input (p, "b", d->dtype, d->rank, d->dim);
+  const LoomTensorDesc in[] = { *d, *d };
+  LoomKernelSpec spec = { .n_in = 2, .n_out = 1, .in = in, .out = d };
+  LoomElementwiseAttrs attrs;
+
+  loom_program_set_float (p, d->dtype);
+  loom_binary (p, LOOM_SCALAR_ADD, a, b);
+  loom_plan_spec_of_instr (p, loom_program_instr (p, 0), &spec.primitive, &spec.attrs, &attrs);
+  return make_kernel (v, &spec, most, error);
+}
+
+static const LoomTensorDesc *
+output_desc (const Visit *v, guint body, guint o)
+{
+  const LoomProgram *p = v->attrs.body[body];
+
+  return &loom_value_info (p, loom_program_get_output (p, o)->value)->desc;
+}
+
+static gboolean
+make_movers (Visit *v, gsize *most, GError **error)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  guint links = visit_n_links_out (a);
+  gboolean ok = TRUE;
+
+  v->movers = g_new0 (VisitMover, MAX (a->n_sizes, 1) * a->n_links + 1);
+  v->add = g_new0 (LoomKernel *, a->n_sums + 1);
+  for (guint size = 0; size < a->n_sizes; size++)
+    for (guint l = 0; ok && l < a->n_links; l++)
+      ok = make_mover (v, &v->movers[size * a->n_links + l], a->size[size],
+                       output_desc (v, size * a->n_branches, a->down ? l * a->slots : l), most, error);
+  for (guint s = 0; ok && visit_has_rows (v) && s < a->n_sums; s++)
+    {
+      v->add[s] = make_add (v, output_desc (v, 0, links + s), most, error);
+      ok = v->add[s] != NULL;
+    }
+  return ok;
+}
+
+/* Bytes of a row of each input and output, and of the whole of those that are no rows. */
+static void
+measure (Visit *v)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  guint links = visit_n_links_out (a);
+  gsize rows = (gsize)MAX (visit_n_rows (v), 1);
+
+  v->in_bytes = g_new0 (gsize, v->n_in + 1);
+  v->out_bytes = g_new0 (gsize, v->n_out + 1);
+  for (guint i = 0; i < v->n_in; i++)
+    {
+      const LoomProgram *p = a->body[0];
+
+      v->in_bytes[i] = loom_desc_bytes (&loom_value_info (p, loom_program_get_input (p, i)->value)->desc)
+                       / (i < visit_first_whole (v) ? rows : 1);
+    }
+  for (guint o = 0; o < v->n_out; o++)
+    v->out_bytes[o] = loom_desc_bytes (output_desc (v, 0, o)) / (o < links || o >= links + a->n_sums ? rows : 1);
+}
+
+/* The offsets of everything in scratch, and how much that is. */
+static gsize
+lay_out (Visit *v, gsize most)
+{
+  const LoomVisitAttrs *a = &v->attrs;
+  gsize scratch = 0, arena = 0, once = 0, widest = 0, largest = 0;
+
+  for (guint k = 0; k < v->n_bodies; k++)
+    {
+      LoomPlanMemory memory;
+      gsize sum = 0;
+
+      loom_plan_memory (v->choices[k].plan, 0, &memory);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        sum += memory.once[o];
+      arena = MAX (arena, memory.arena);
+      once = MAX (once, sum);
+    }
+  v->arena = reserve (&scratch, arena);
+  v->once = reserve (&scratch, once);
+  v->kernel = reserve (&scratch, most);
+  v->place = g_new0 (gsize, v->n_in + 1);
+  v->table = g_new0 (gsize, a->n_links + 1);
+  for (guint i = 0; i < v->n_in; i++)
+    {
+      gboolean is_row = i < visit_first_whole (v), is_fixed = FALSE;
+      gsize bytes = v->in_bytes[i] * (is_row ? (gsize)visit_n_rows (v) : 1);
+
+      for (guint k = 0; k < v->n_bodies; k++)
+        is_fixed |= v->choices[k].fixed[i];
+      if (is_row || is_fixed || i < visit_first_whole (v) + a->n_counters)
+        v->place[i] = reserve (&scratch, bytes);
+      if (is_row)
+        largest = MAX (largest, bytes);
+    }
+  for (guint l = 0; l < a->n_links; l++)
+    {
+      gsize bytes = v->out_bytes[a->down ? l * a->slots : l];
+
+      v->table[l] = reserve (&scratch, (gsize)visit_table_rows (v) * bytes);
+      largest = MAX (largest, (gsize)visit_table_rows (v) * bytes);
+      widest = MAX (widest, bytes / loom_dtype_size (output_desc (v, 0, a->down ? l * a->slots : l)->dtype));
+    }
+  if (a->n_links > 0)
+    v->index = reserve (&scratch, (gsize)visit_n_rows (v) * sizeof (gint64));
+  if (a->n_links > 0 && !a->down)
+    v->wide = reserve (&scratch, (gsize)visit_n_rows (v) * widest * sizeof (gint64));
+  for (guint s = 0; s < a->n_sums; s++)
+    largest = MAX (largest, v->out_bytes[visit_n_links_out (a) + s]);
+  if (!v->device->info.host_memory)
+    v->zeros = g_malloc0 (largest + 1);
+  /* Never 0, so that there is an address to know the memory by. */
+  return scratch + VISIT_ALIGNMENT;
+}
+
+LoomKernel *
+loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
+                     const LoomPrim *prim, const void *attrs, GError **error)
+{
+  Visit *v = g_new0 (Visit, 1);
+  gsize most = 0;
+  gboolean ok = TRUE;
+
+  v->attrs = *(const LoomVisitAttrs *)attrs;
+  v->device = device;
+  v->n_in = visit_n_inputs (&v->attrs);
+  v->n_out = visit_n_outputs (&v->attrs);
+  v->n_operands = visit_n_leading (&v->attrs) + v->attrs.n_rows + v->attrs.n_whole;
+  v->n_bodies = visit_n_bodies (&v->attrs);
+  v->choices = g_new0 (VisitChoice, v->n_bodies + 1);
+  v->group = g_new0 (gint64, MAX (visit_n_rows (v), 1));
+  v->list = g_new0 (gint64, 2 * visit_n_rows (v) + 1);
+  v->counter = g_new0 (gint64, 2 * v->attrs.n_counters + 1);
+  v->has_sum = g_new0 (gboolean, v->attrs.n_sums + 1);
+  v->site = -1;
+  for (guint k = 0; k < v->n_bodies; k++)
+    loom_program_ref (v->attrs.body[k]);
+  measure (v);
+  for (guint k = 0; k < v->n_bodies && ok; k++)
+    ok = make_choice (v, k, devices, options, error);
+  ok = ok && make_movers (v, &most, error);
+  if (!ok)
+    {
+      if (v->movers == NULL)
+        {
+          v->movers = g_new0 (VisitMover, MAX (v->attrs.n_sizes, 1) * v->attrs.n_links + 1);
+          v->add = g_new0 (LoomKernel *, v->attrs.n_sums + 1);
+        }
+      visit_free (&v->base);
+      return NULL;
+    }
+  v->name = g_strdup_printf ("%s of %u bodies", prim->name, v->attrs.n_branches);
+  v->base = (LoomKernel){ .run = visit_run, .free = visit_free, .scratch_bytes = lay_out (v, most), .name = v->name };
+  return &v->base;
+}
+
+const LoomPlan *
+loom_plan_of_visit (const LoomKernel *kernel, guint body)
+{
+  return ((const Visit *)kernel)->choices[body].plan;
+}
