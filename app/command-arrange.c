@@ -2,6 +2,7 @@
  *
  * Of the file only <layout> is written anew. The rest stays byte for byte, whoever wrote it: the new elements are cut
  * from what the graph's writer makes and put where the old ones stood. */
+#include "engine/loom-loops.h"
 #include "app/command.h"
 
 #include "ui/layout/studio-layout.h"
@@ -211,16 +212,22 @@ find_instances (const LoomGraph *graph, const LoomElement *scope, const char *pa
   for (guint i = 0; i < loom_element_n_children (scope); i++)
     {
       const LoomElement *e = loom_element_child (scope, i), *inner;
-      const char *name = loom_node_module (e);
-      char *here;
+      guint n = loom_node_n_modules (e);
 
-      if (name == NULL || loom_element_get (e, "id") == NULL || g_hash_table_contains (instances, name))
-        continue;
-      here = loom_node_path (path, e);
-      g_hash_table_insert (instances, (gpointer)name, here);
-      inner = loom_graph_find_module (graph, name);
-      if (inner != NULL)
-        find_instances (graph, inner, here, instances);
+      for (guint k = 0; k < n && loom_element_get (e, "id") != NULL; k++)
+        {
+          const char *name = loom_node_nth_module (e, k);
+          g_autofree char *node = loom_node_path (path, e), *number = g_strdup_printf ("%s.%u", node, k);
+          char *here;
+
+          if (g_hash_table_contains (instances, name))
+            continue;
+          here = loom_node_numbers_modules (e) ? g_steal_pointer (&number) : g_steal_pointer (&node);
+          g_hash_table_insert (instances, (gpointer)name, here);
+          inner = loom_graph_find_module (graph, name);
+          if (inner != NULL)
+            find_instances (graph, inner, here, instances);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
  * The same name is the same thing. An element that then has no partner is a renaming where exactly one pair can be
  * meant: nodes that are alike and wired alike first, then those that differ in one of the two. Each pair that is found
  * makes wires of its neighbours comparable, so it goes round until nothing more is found. */
+#include "engine/graph/loom-modules.h"
 #include "engine/diff/diff-private.h"
 
 #include <string.h>
@@ -76,13 +77,21 @@ canonical_port (const DiffSide *side, const LoomElement *node, const char *way, 
 
   if (module_name == NULL)
     return operator_port (node, way, is_input);
+  if (loom_node_numbers_modules (node) && way[digits] == '.')
+    {
+      g_autofree char *number = g_strndup (way, digits);
+
+      module_name = loom_node_module_at (node, number);
+      if (module_name == NULL)
+        return g_strdup (way);
+    }
   module = loom_graph_find_module (side->graph, module_name);
   if (module == NULL)
     return g_strdup (way);
   inner = loom_scope_find_node (module, way);
   if (inner != NULL && loom_op_has_role (inner, port))
     return count_ports (module, port) == 1 ? NULL : g_strdup (node_name (side, module, way));
-  if (loom_element_get (node, "repeat") == NULL || way[digits] != '.')
+  if ((loom_element_get (node, "repeat") == NULL && !loom_node_numbers_modules (node)) || way[digits] != '.')
     digits = 0;
   rest = diff_end (side, module, way + digits + (digits > 0), is_input);
   return digits > 0 ? g_strdup_printf ("%.*s.%s", (int)digits, way, rest) : g_steal_pointer (&rest);

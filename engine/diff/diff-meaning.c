@@ -2,6 +2,7 @@
  *
  * Operators, data sets, what every node may have, <train> and what stands in it, optimisers, schedules and metrics have
  * tables, which are those that readers read by. */
+#include "engine/graph/loom-modules.h"
 #include "engine/diff/diff-private.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-grammar.h"
@@ -126,16 +127,19 @@ of_argument (const LoomElement *arg)
 static gboolean
 of_module (const DiffSide *side, const LoomElement *node, const char *name, Meaning *m)
 {
-  const LoomElement *module = loom_graph_find_module (side->graph, loom_node_module (node));
-
-  for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
+  for (guint n = 0; n < loom_node_n_modules (node); n++)
     {
-      const LoomElement *arg = loom_element_child (module, i);
+      const LoomElement *module = loom_graph_find_module (side->graph, loom_node_nth_module (node, n));
 
-      if (loom_element_tag (arg) == LOOM_TAG_ARG && g_strcmp0 (loom_element_get (arg, "name"), name) == 0)
+      for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
         {
-          *m = (Meaning){ name, of_argument (arg), loom_element_get (arg, "default") };
-          return TRUE;
+          const LoomElement *arg = loom_element_child (module, i);
+
+          if (loom_element_tag (arg) == LOOM_TAG_ARG && g_strcmp0 (loom_element_get (arg, "name"), name) == 0)
+            {
+              *m = (Meaning){ name, of_argument (arg), loom_element_get (arg, "default") };
+              return TRUE;
+            }
         }
     }
   return FALSE;

@@ -2,6 +2,7 @@
  *
  * Each scope keeps a table of its nodes and one of their places, up to date through
  * every edit, because the canvas, the wires' check and "a free id" ask all the time. */
+#include "engine/graph/loom-modules.h"
 #include "engine/graph/graph-private.h"
 
 #include <string.h>
@@ -297,10 +298,13 @@ loom_scope_find_node (const LoomElement *scope, const char *id)
   return scope->nodes != NULL ? g_hash_table_lookup (scope->nodes->table, id) : NULL;
 }
 
+static gboolean has_list (const LoomElement *node);
+
 gboolean
 loom_node_is_copy (const LoomElement *node, const char *part)
 {
-  return part[0] != '\0' && part[strspn (part, G_CSET_DIGITS)] == '\0' && loom_element_get (node, "repeat") != NULL;
+  return part[0] != '\0' && part[strspn (part, G_CSET_DIGITS)] == '\0'
+         && (loom_element_get (node, "repeat") != NULL || has_list (node));
 }
 
 char *
@@ -314,6 +318,15 @@ loom_node_path (const char *scope_path, const LoomElement *node)
                       loom_element_get (node, "repeat") != NULL ? ".0" : "", NULL);
 }
 
+/* A switch names its modules in a list with commas between. */
+static gboolean
+has_list (const LoomElement *node)
+{
+  return loom_element_tag (node) == LOOM_TAG_NODE && loom_element_get (node, "module") == NULL
+         && loom_element_get (node, "op") != NULL && loom_element_get (node, "body") == NULL
+         && loom_element_get (node, "bodies") != NULL;
+}
+
 const char *
 loom_node_module_attribute (const LoomElement *node)
 {
@@ -323,15 +336,80 @@ loom_node_module_attribute (const LoomElement *node)
     return NULL;
   if (loom_element_get (node, "module") != NULL)
     return "module";
+  if (has_list (node))
+    return "bodies";
   return loom_element_get (node, "op") != NULL && loom_element_get (node, "body") != NULL ? "body" : NULL;
+}
+
+static char **
+split_modules (const LoomElement *node)
+{
+  char **names = g_strsplit (loom_element_get (node, "bodies"), ",", -1);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    g_strstrip (names[i]);
+  return names;
+}
+
+guint
+loom_node_n_modules (const LoomElement *node)
+{
+  g_auto (GStrv) names = has_list (node) ? split_modules (node) : NULL;
+
+  return names != NULL ? g_strv_length (names) : loom_node_module_attribute (node) != NULL;
+}
+
+const char *
+loom_node_nth_module (const LoomElement *node, guint n)
+{
+  const char *attribute = loom_node_module_attribute (node);
+  g_auto (GStrv) names = NULL;
+
+  if (attribute == NULL || !has_list (node))
+    return attribute != NULL && n == 0 ? loom_element_get (node, attribute) : NULL;
+  names = split_modules (node);
+  return n < g_strv_length (names) ? g_intern_string (names[n]) : NULL;
 }
 
 const char *
 loom_node_module (const LoomElement *node)
 {
-  const char *attribute = loom_node_module_attribute (node);
+  return loom_node_nth_module (node, 0);
+}
 
-  return attribute != NULL ? loom_element_get (node, attribute) : NULL;
+gboolean
+loom_node_uses_module (const LoomElement *node, const char *module)
+{
+  for (guint n = loom_node_n_modules (node); n-- > 0;)
+    if (g_strcmp0 (loom_node_nth_module (node, n), module) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+loom_node_numbers_modules (const LoomElement *node)
+{
+  return has_list (node);
+}
+
+char *
+loom_node_rename_module (const LoomElement *node, guint n, const char *now)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < loom_node_n_modules (node); i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? "," : "", i == n ? now : loom_node_nth_module (node, i));
+  return g_string_free (text, FALSE);
+}
+
+const char *
+loom_node_module_at (const LoomElement *node, const char *part)
+{
+  guint64 n = 0;
+
+  if (has_list (node) && (part == NULL || !g_ascii_string_to_unsigned (part, 10, 0, G_MAXINT32, &n, NULL)))
+    return NULL;
+  return loom_node_nth_module (node, (guint)n);
 }
 
 LoomElement *
@@ -345,7 +423,11 @@ loom_graph_find_path (const LoomGraph *graph, const char *path, LoomElement **in
       const char *module;
 
       if (node != NULL && loom_node_is_copy (node, part[i]))
-        continue;
+        {
+          module = loom_node_module_at (node, part[i]);
+          scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
+          continue;
+        }
       node = scope != NULL ? loom_scope_find_node (scope, part[i]) : NULL;
       module = node != NULL ? loom_node_module (node) : NULL;
       scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;

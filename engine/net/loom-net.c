@@ -421,7 +421,7 @@ follow_place (const LoomNet *net, const NetPlace *place, const char *port, LoomN
 
   if (local->kind == NET_OUTPUT && place->instance->is_body)
     {
-      *source = (LoomNetSource){ place->instance->loop->node, local->port };
+      *source = (LoomNetSource){ place->instance->loop->node, loom_net_loop_output (place->instance, local->port) };
       return port == NULL;
     }
   if (local->kind == NET_OUTPUT)

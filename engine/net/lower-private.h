@@ -32,5 +32,12 @@ program_dtype (const NetLowering *l, LoomDType dtype)
 
 /* net-lower-loop.c: the body of a loop, and the instruction that runs it. */
 gboolean loom_net_lower_loop (NetLowering *l, guint i);
+/* net-lower-visit.c: the same of switch and recurse. */
+gboolean loom_net_lower_visit (NetLowering *l, guint i);
+#define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* a training step has room for so many steps of a loop */
+/* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. */
+gboolean loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body);
+/* A value of its own: gradients count the uses of a result apart from those of what it is. */
+LoomValue loom_net_copy_value (LoomProgram *p, LoomValue v);
 
 G_END_DECLS

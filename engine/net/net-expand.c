@@ -50,6 +50,13 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
   *repeated = text != NULL;
   if (text == NULL)
     return 1;
+  if (loom_net_is_switch (local))
+    {
+      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
+                              "“%s” cannot be repeated: numbers in its path are those of its bodies.", local->id);
+      loom_fault_set_fix (fault, "repeat", NULL, "Put it into a module, and repeat that.");
+      return 0;
+    }
   if (loom_net_evaluate (net, local->element, path, arguments, "repeat", text, &value) == NULL)
     return 0;
   if (loom_expr_is (text))
@@ -104,6 +111,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
 
   n->net = net;
   n->loop = instance->loop;
+  n->body = instance->body;
   n->runs = runs;
   n->border = local->kind == NET_INPUT ? (int)local->port : -1;
   n->weight_path = weight_path;
@@ -208,11 +216,12 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
   inner->n++;
 }
 
+/* scope: the module, of a switch one of several, each of which has arguments of its own. */
 static void
-set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local, const char *path,
-               NetEnvironment *inner)
+set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local, const NetScope *scope,
+               const char *path, NetEnvironment *inner)
 {
-  const LoomElement *module = local->module->element;
+  const LoomElement *module = scope->element;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
   inner->items = loom_net_alloc (&net->arena, sizeof (NetArgument) * (loom_element_n_children (module) + 1));
@@ -225,6 +234,14 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
       set_argument (net, arg, local->element, path, outer, inner);
       g_ptr_array_add (names, (gpointer)loom_element_get (arg, "name"));
     }
+  for (guint b = 0; b < local->n_bodies; b++)
+    for (guint i = 0; i < loom_element_n_children (local->bodies[b].scope->element); i++)
+      {
+        const LoomElement *arg = loom_element_child (local->bodies[b].scope->element, i);
+
+        if (loom_element_tag (arg) == LOOM_TAG_ARG && loom_element_get (arg, "name") != NULL)
+          g_ptr_array_add (names, (gpointer)loom_element_get (arg, "name"));
+      }
   for (const LoomParamSpec *p = local->op != NULL ? local->op->params : NULL; p != NULL && p->name != NULL; p++)
     g_ptr_array_add (names, (gpointer)p->name);
   g_ptr_array_add (names, NULL);
@@ -274,21 +291,79 @@ note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local,
       g_hash_table_insert (net->dtypes, (gpointer)path, GUINT_TO_POINTER (t + 1));
 }
 
-/* The body's nodes, and behind them the one that runs it. */
+/* The nodes of its bodies, and behind them the one that runs them. */
 static void
-expand_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance *body)
+expand_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance **bodies, guint n,
+             const char *path, const char *weight_path)
 {
   NetLoop *loop = loom_net_alloc (&net->arena, sizeof (NetLoop));
 
-  loop->body = body;
+  loop->spec = loom_op_loop (local->op);
+  loop->local = local;
+  loop->n_bodies = n;
+  loop->bodies = loom_net_alloc (&net->arena, sizeof (NetInstance *) * n);
+  loop->body = bodies[0];
   loop->outer = instance->loop;
   loop->steps = loom_dim_unknown ();
-  body->loop = loop;
-  body->is_body = TRUE;
   g_ptr_array_add (net->loops, loop);
-  expand_scope (net, body);
+  for (guint b = 0; b < n; b++)
+    {
+      loop->bodies[b] = bodies[b];
+      bodies[b]->loop = loop;
+      bodies[b]->body = b;
+      bodies[b]->is_body = TRUE;
+      expand_scope (net, bodies[b]);
+    }
   loop->node = net->nodes->len;
-  add_node (net, instance, local, body->path, body->weight_path, loop);
+  add_node (net, instance, local, path, weight_path, loop);
+}
+
+/* One copy of a module that stands in the instance as `local`. */
+static NetInstance *
+new_instance (LoomNet *net, NetInstance *instance, const NetLocal *local, NetScope *scope, guint copy, const char *path,
+              const char *weight_path)
+{
+  NetSlot *slot = instance->slots + (local - instance->scope->locals);
+  const char *device = loom_element_get (local->element, "device");
+  NetInstance *inner = loom_net_alloc (&net->arena, sizeof (NetInstance));
+
+  inner->scope = scope;
+  inner->parent = instance;
+  inner->local = (guint)(local - instance->scope->locals);
+  inner->copy = copy;
+  inner->siblings = slot->copies;
+  inner->path = path;
+  inner->weight_path = weight_path;
+  inner->device = device != NULL ? loom_net_intern (device) : instance->device;
+  inner->frozen = instance->frozen || is_true (local->element, "frozen");
+  inner->muted = instance->muted || is_true (local->element, "mute");
+  inner->dtype = dtype_of (instance, local);
+  inner->loop = instance->loop;
+  inner->body = instance->body;
+  slot->copies[copy] = inner;
+  return inner;
+}
+
+/* A switch: its bodies are numbered as copies are. */
+static void
+expand_switch (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path)
+{
+  guint k = (guint)(local - instance->scope->locals);
+  NetSlot *slot = instance->slots + k;
+
+  slot->copies = loom_net_alloc (&net->arena, sizeof (NetInstance *) * (local->n_bodies + 1));
+  for (guint b = 0; b < local->n_bodies; b++)
+    {
+      const char *own = join_number (net, path, b);
+      const char *weights = weight_path == path ? own : join_number (net, weight_path, b);
+      NetInstance *inner = new_instance (net, instance, local, local->bodies[b].scope, b, own, weights);
+
+      add_place (net, own, instance, k, (int)b);
+      set_arguments (net, &instance->arguments, local, local->bodies[b].scope, path, &inner->arguments);
+    }
+  slot->n = local->n_bodies;
+  note_requests (net, instance, local, path);
+  expand_loop (net, instance, local, slot->copies, slot->n, path, weight_path);
 }
 
 static void
@@ -296,7 +371,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
 {
   NetLocal *local = instance->scope->locals + k;
   NetSlot *slot = instance->slots + k;
-  const char *path, *weight_path, *device;
+  const char *path, *weight_path;
   gboolean repeated, share;
   NetEnvironment arguments = { 0 };
   guint n;
@@ -316,10 +391,15 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
   n = count_copies (net, &instance->arguments, local, path, &repeated);
   share = is_true (local->element, "share");
   weight_path = instance->weight_path == instance->path ? path : loom_net_join (net, instance->weight_path, local->id);
-  device = loom_element_get (local->element, "device");
+  if (local->kind == NET_MODULE && loom_net_is_switch (local))
+    {
+      if (n > 0)
+        expand_switch (net, instance, local, path, weight_path);
+      return;
+    }
   if (local->kind == NET_MODULE)
     {
-      set_arguments (net, &instance->arguments, local, path, &arguments);
+      set_arguments (net, &instance->arguments, local, local->module, path, &arguments);
       slot->copies = loom_net_alloc (&net->arena, sizeof (NetInstance *) * (n + 1));
     }
   slot->first = net->nodes->len;
@@ -340,23 +420,10 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
           add_node (net, instance, local, own, weights, NULL);
           continue;
         }
-      inner = loom_net_alloc (&net->arena, sizeof (NetInstance));
-      inner->scope = local->module;
-      inner->parent = instance;
-      inner->local = k;
-      inner->copy = copy;
-      inner->siblings = slot->copies;
+      inner = new_instance (net, instance, local, local->module, copy, own, weights);
       inner->arguments = arguments;
-      inner->path = own;
-      inner->weight_path = weights;
-      inner->device = device != NULL ? loom_net_intern (device) : instance->device;
-      inner->frozen = instance->frozen || is_true (local->element, "frozen");
-      inner->muted = instance->muted || is_true (local->element, "mute");
-      inner->dtype = dtype_of (instance, local);
-      inner->loop = instance->loop;
-      slot->copies[copy] = inner;
       if (local->op != NULL)
-        expand_loop (net, instance, local, inner);
+        expand_loop (net, instance, local, &inner, 1, inner->path, inner->weight_path);
       else
         expand_scope (net, inner);
     }
@@ -387,10 +454,14 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
         continue;
       if (local->kind == NET_MODULE)
         {
-          NetEnvironment inner = { 0 };
+          for (guint b = 0; b < MAX (local->n_bodies, 1); b++)
+            {
+              NetScope *inside = local->n_bodies > 0 ? local->bodies[b].scope : local->module;
+              NetEnvironment inner = { 0 };
 
-          set_arguments (net, arguments, local, local->path, &inner);
-          each += count_scope (net, local->module, &inner, visits);
+              set_arguments (net, arguments, local, inside, local->path, &inner);
+              each += count_scope (net, inside, &inner, visits);
+            }
         }
       total += each * count_copies (net, arguments, local, local->path, &repeated);
       if (scope->name == NULL && (total > MAX_NODES || *visits > MAX_NODES))
@@ -401,142 +472,6 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
         }
     }
   return total;
-}
-
-/* ---- wires ---------------------------------------------------------------- */
-
-/* So many names of outputs a sentence has room for. */
-#define MAX_LISTED 8
-
-/* An output that only parameters decide about is looked up here, so here it is that a wrong name shows. */
-static void
-report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
-{
-  const NetLocal *source = instance->scope->locals + wire->from;
-  const NetSlot *slot = instance->slots + wire->from;
-  const LoomInfer *infer;
-  g_autoptr (GString) list = g_string_new (NULL);
-
-  if (source->kind != NET_OP || source->op->dynamic_outputs == NULL || wire->output >= 0 || slot->n == 0)
-    return;
-  infer = &((NetNode *)net->nodes->pdata[slot->first])->infer;
-  if (infer->n_outputs == 0 || loom_op_output_index (infer->output_spec, infer->n_outputs, wire->port) >= 0)
-    return;
-  for (guint i = 0; i < MIN (infer->n_outputs, MAX_LISTED); i++)
-    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", infer->output_spec[i].name);
-  if (infer->n_outputs > MAX_LISTED)
-    g_string_append (list, " …");
-  if (wire->port != NULL)
-    loom_net_fault (net, wire->wire, source->path, LOOM_ERROR_PORT, wire->port, "“%s” has no output “%s”. It has: %s.",
-                    source->id, wire->port, list->str);
-  else
-    loom_net_fault (net, wire->wire, source->path, LOOM_ERROR_PORT, NULL,
-                    "“%s” has several outputs; the wire must name one of: %s.", source->id, list->str);
-}
-
-static void
-connect_local (LoomNet *net, NetInstance *instance, guint k)
-{
-  const NetLocal *local = instance->scope->locals + k;
-  const NetSlot *slot = instance->slots + k;
-
-  for (guint copy = 0; copy < slot->n; copy++)
-    {
-      NetNode *n = net->nodes->pdata[slot->first + copy];
-      LoomNetSource *input = (LoomNetSource *)n->node.input;
-
-      for (guint i = 0; i < local->n_ports; i++)
-        {
-          input[i] = (LoomNetSource){ .node = G_MAXUINT };
-          n->broken |= local->wrong[i];
-          if (i == 0 && copy > 0)
-            {
-              input[0] = (LoomNetSource){ .node = slot->first + copy - 1 };
-              n->broken |= n->infer.n_outputs == 0;
-            }
-          else if (local->wires[i] != NULL && !loom_net_follow_wire (net, instance, local->wires[i], input + i))
-            {
-              input[i].node = G_MAXUINT;
-              n->broken = TRUE;
-              report_dynamic (net, instance, local->wires[i]);
-            }
-        }
-    }
-}
-
-/* What feeds input i of a loop's copy; FALSE where a fault is on the way. */
-static gboolean
-connect_port (LoomNet *net, NetInstance *instance, const NetLocal *local, const NetInstance *body, guint i,
-              LoomNetSource *source)
-{
-  *source = (LoomNetSource){ .node = G_MAXUINT };
-  if (i == 0 && body->copy > 0)
-    *source = (LoomNetSource){ .node = body->siblings[body->copy - 1]->loop->node };
-  else if (local->wrong[i])
-    return FALSE;
-  else if (local->wires[i] != NULL && !loom_net_follow_wire (net, instance, local->wires[i], source))
-    {
-      source->node = G_MAXUINT;
-      return FALSE;
-    }
-  return TRUE;
-}
-
-/* The borders of a loop's body, and the node that runs it. */
-static void
-connect_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance *body)
-{
-  const NetScope *module = body->scope;
-  NetNode *n = net->nodes->pdata[body->loop->node];
-  LoomNetSource *input = (LoomNetSource *)n->node.input;
-
-  for (guint i = 0; i <= module->n_inputs; i++)
-    {
-      NetNode *border = i < module->n_inputs ? net->nodes->pdata[body->slots[module->inputs[i]].first] : NULL;
-      gboolean is_good = connect_port (net, instance, local, body, i, input + i);
-
-      n->broken |= !is_good;
-      if (border == NULL)
-        continue;
-      *(LoomNetSource *)border->node.input = input[i];
-      border->broken |= !is_good;
-    }
-  for (guint o = 0; o < module->n_outputs; o++)
-    {
-      const NetWire *wire = module->locals[module->outputs[o]].wires[0];
-      LoomNetSource *source = input + module->n_inputs + 1 + o;
-
-      if (wire != NULL && loom_net_follow_wire (net, body, wire, source))
-        continue;
-      source->node = G_MAXUINT;
-      n->broken = TRUE;
-    }
-}
-
-static void
-connect_scope (LoomNet *net, NetInstance *instance)
-{
-  for (guint k = 0; k < instance->scope->n_locals; k++)
-    {
-      const NetLocal *local = instance->scope->locals + k;
-
-      if (local->kind == NET_OP)
-        connect_local (net, instance, k);
-      else if (local->kind == NET_OUTPUT && local->wires[0] != NULL)
-        report_dynamic (net, instance, local->wires[0]);
-      else if (local->kind == NET_MODULE)
-        {
-          for (guint i = 0; i < local->n_ports; i++)
-            if (local->wires[i] != NULL)
-              report_dynamic (net, instance, local->wires[i]);
-          for (guint copy = 0; copy < instance->slots[k].n; copy++)
-            {
-              connect_scope (net, instance->slots[k].copies[copy]);
-              if (local->op != NULL)
-                connect_loop (net, instance, local, instance->slots[k].copies[copy]);
-            }
-        }
-    }
 }
 
 void
@@ -553,5 +488,5 @@ loom_net_expand (LoomNet *net)
   if (count_scope (net, root->scope, &root->arguments, &visits) > MAX_NODES)
     return;
   expand_scope (net, root);
-  connect_scope (net, root);
+  loom_net_connect (net, root);
 }

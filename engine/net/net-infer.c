@@ -400,8 +400,8 @@ loom_net_pass_by (LoomNet *net, LoomNetSource *source)
   return FALSE;
 }
 
-static void
-infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
+void
+loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
 {
   LoomInfer *infer = &n->infer;
   guint errors;
@@ -474,7 +474,7 @@ loom_net_infer_all (LoomNet *net)
   loom_net_sort (net);
   give_symbols (net);
   for (guint i = 0; i < net->nodes->len; i++)
-    infer_node (net, net->nodes->pdata[i], &ones);
+    loom_net_infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)
     check_ties (net, net->nodes->pdata[i]);
   for (guint i = 0; i < net->nodes->len; i++)

@@ -1,4 +1,5 @@
-/* Bodies of loops: their borders, and the node that runs one (scan).
+/* Bodies of loops: their borders, and the node that runs one (scan; what is different of switch and recurse is in
+ * net-visit.c).
  *
  * The body is a module whose nodes stand in the net once, with the shapes of one step. A wire ends at its borders: each
  * input of the module is a node, typed with a row of a sequence, with a value that is carried, or with what comes as it
@@ -51,6 +52,20 @@ report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const
     loom_fault_set_fix (fault, LOOM_CARRY, near, "Did you mean “%s”?", near);
 }
 
+/* What an output is carried to: the input of this name or, along trees, inputs of one child each: h0, h1 … */
+static void
+carry_to (LoomNet *net, NetScope *scope, guint o, int input, const char *carry)
+{
+  const NetLocal *output = output_of (scope, o);
+
+  if (scope->carrier[input] >= 0)
+    loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
+                    "“%s” and “%s” are both carried to “%s”, which can be only one of them at the next step.",
+                    output_of (scope, (guint)scope->carrier[input])->id, output->id, carry);
+  else
+    scope->carrier[input] = (int)o;
+}
+
 void
 loom_net_pair_carried (LoomNet *net, NetScope *scope)
 {
@@ -61,16 +76,20 @@ loom_net_pair_carried (LoomNet *net, NetScope *scope)
     {
       const NetLocal *output = output_of (scope, o);
       const char *carry = loom_element_get (output->element, LOOM_CARRY);
-      int input = carry != NULL ? find_input (scope, carry) : -1;
+      int input = carry != NULL ? find_input (scope, carry) : -1, child = -1;
 
-      if (carry != NULL && input < 0)
-        report_carry (net, scope, output, carry);
-      else if (input >= 0 && scope->carrier[input] >= 0)
-        loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
-                        "“%s” and “%s” are both carried to “%s”, which can be only one of them at the next step.",
-                        output_of (scope, (guint)scope->carrier[input])->id, output->id, carry);
-      else if (input >= 0)
-        scope->carrier[input] = (int)o;
+      if (input >= 0)
+        carry_to (net, scope, o, input, carry);
+      for (guint k = 0; carry != NULL && input < 0 && (k == 0 || child >= 0); k++)
+        {
+          g_autofree char *name = g_strdup_printf ("%s%u", carry, k);
+
+          child = find_input (scope, name);
+          if (child >= 0)
+            carry_to (net, scope, o, child, name);
+          else if (k == 0)
+            report_carry (net, scope, output, carry);
+        }
     }
 }
 
@@ -80,8 +99,49 @@ loom_net_begins_as_zeros (const NetLocal *local, guint input)
   const NetScope *module = local->module;
 
   if (input >= module->n_inputs)
-    return TRUE;
+    return loom_op_loop (local->op)->port_is_optional;
+  if (loom_op_loop (local->op)->kind == LOOM_LOOP_SWITCH)
+    return FALSE;
   return module->carrier[input] >= 0 && loom_element_get (port_of (module, input)->element, "shape") != NULL;
+}
+
+gboolean
+loom_net_is_from_children (const NetLocal *local, guint input)
+{
+  return loom_op_loop (local->op) != NULL && loom_op_loop (local->op)->kind == LOOM_LOOP_TREE
+         && input < local->module->n_inputs && local->module->carrier[input] >= 0;
+}
+
+const char *
+loom_net_why_unwired (const NetLocal *local, guint input)
+{
+  if (loom_net_is_from_children (local, input))
+    return "is what children give, and its module_input has no shape for the zeros that leaves find there";
+  if (local->op != NULL && input < local->module->n_inputs && loom_op_loop (local->op)->kind == LOOM_LOOP_SCAN
+      && local->module->carrier[input] >= 0)
+    return "is not wired, and its module_input has no shape for zeros to begin with";
+  return "is not wired";
+}
+
+guint
+loom_net_border (const LoomNet *net, const NetLoop *loop, guint body, guint input)
+{
+  const NetInstance *b = loop->bodies[body];
+  guint node = b->slots[b->scope->inputs[loop->local->bodies[body].input[input]]].first;
+
+  return net->order != NULL ? net->order[node] : node;
+}
+
+guint
+loom_net_loop_output (const NetInstance *body, guint output)
+{
+  const NetLoop *loop = body->loop;
+
+  for (guint b = 0; b < loop->n_bodies; b++)
+    for (guint o = 0; loop->bodies[b] == body && o < body->scope->n_outputs; o++)
+      if (loop->local->bodies[b].output[o] == output)
+        return o;
+  return output;
 }
 
 /* ---- the node that runs a loop -------------------------------------------------- */
@@ -133,19 +193,44 @@ find_sequences (NetNode *n)
                       module->name);
 }
 
-/* Inputs, lengths and the body's outputs, as ports of the node. */
-static LoomPortSpec *
-list_ports (LoomNet *net, const NetScope *module, gboolean outputs_only)
+/* Inputs of one child each are for trees. */
+static void
+check_carried_names (NetNode *n)
 {
-  guint n = module->n_inputs + 1 + module->n_outputs, k = 0;
+  const NetScope *module = n->runs->body->scope;
+
+  for (guint i = 0; i < module->n_inputs; i++)
+    {
+      const NetLocal *output = module->carrier[i] >= 0 ? output_of (module, (guint)module->carrier[i]) : NULL;
+
+      if (output != NULL && g_strcmp0 (loom_element_get (output->element, LOOM_CARRY), port_of (module, i)->id) != 0)
+        {
+          loom_infer_fault (&n->infer, LOOM_ERROR_PORT, LOOM_BODY,
+                            "“%s” of “%s” is carried to “%s”, which “%s” is not called: only recurse has an input for "
+                            "each child.",
+                            output->id, module->name, loom_element_get (output->element, LOOM_CARRY),
+                            port_of (module, i)->id);
+          return;
+        }
+    }
+}
+
+/* Inputs, the loop's own port and the bodies' outputs, as ports of the node. */
+static LoomPortSpec *
+list_ports (LoomNet *net, const NetLoop *loop, gboolean outputs_only)
+{
+  const NetScope *module = loop->body->scope;
+  guint n_bodies = outputs_only ? 1 : loop->n_bodies, n = loom_net_body_output (module, n_bodies, 0), k = 0;
   LoomPortSpec *spec = loom_net_alloc (&net->arena, sizeof (LoomPortSpec) * (n + 1));
 
   for (guint i = 0; !outputs_only && i < module->n_inputs; i++)
     spec[k++].name = port_of (module, i)->id;
   if (!outputs_only)
-    spec[k++] = (LoomPortSpec){ .name = LOOM_LOOP_LENGTHS, .flags = LOOM_PORT_OPTIONAL };
-  for (guint o = 0; o < module->n_outputs; o++)
-    spec[k++].name = output_of (module, o)->id;
+    spec[k++]
+        = (LoomPortSpec){ .name = loop->spec->port, .flags = loop->spec->port_is_optional ? LOOM_PORT_OPTIONAL : 0 };
+  for (guint b = 0; b < n_bodies; b++)
+    for (guint o = 0; o < module->n_outputs; o++)
+      spec[k++].name = output_of (module, o)->id;
   return spec;
 }
 
@@ -158,11 +243,17 @@ loom_net_prepare_loop (LoomNet *net, NetNode *n)
   loop->kind = loom_net_alloc (&net->arena, sizeof (NetBorderKind) * (module->n_inputs + 1));
   for (guint i = 0; i < module->n_inputs; i++)
     loop->kind[i] = module->carrier[i] >= 0 ? NET_CARRIED : NET_WHOLE;
-  n->infer.n_inputs = module->n_inputs + 1 + module->n_outputs;
-  n->infer.input_spec = list_ports (net, module, FALSE);
-  n->infer.output_spec = list_ports (net, module, TRUE);
-  if (n->infer.has_fault)
+  n->infer.n_inputs = loom_net_body_output (module, loop->n_bodies, 0);
+  n->infer.input_spec = list_ports (net, loop, FALSE);
+  n->infer.output_spec = list_ports (net, loop, TRUE);
+  if (n->infer.has_fault || loop->spec->kind == LOOM_LOOP_SWITCH)
     return;
+  if (loop->spec->kind == LOOM_LOOP_TREE)
+    {
+      loom_net_prepare_tree (net, n);
+      return;
+    }
+  check_carried_names (n);
   loop->axis = (guint)loom_infer_int (&n->infer, "axis");
   find_sequences (n);
 }
@@ -207,7 +298,10 @@ loom_net_count_runs (const NetNode *n, const LoomBinding *ones)
   double runs = 1;
 
   for (const NetLoop *loop = n->loop; loop != NULL; loop = loop->outer)
-    runs *= (double)MAX (1, loom_dim_value (loop->steps, ones));
+    if (loop->spec->kind == LOOM_LOOP_SCAN)
+      runs *= (double)MAX (1, loom_dim_value (loop->steps, ones));
+    else
+      runs /= loop->n_bodies;
   return runs;
 }
 
@@ -271,6 +365,16 @@ loom_net_infer_border (LoomNet *net, NetNode *n)
 {
   const LoomType *type = n->infer.input[0];
 
+  if (n->loop->spec->kind == LOOM_LOOP_TREE)
+    {
+      loom_net_infer_tree_border (net, n);
+      return;
+    }
+  if (n->loop->spec->kind == LOOM_LOOP_SWITCH)
+    {
+      loom_infer_output (&n->infer, 0, type->dtype, &type->shape);
+      return;
+    }
   /* Of carried values alone: the others were missed already. */
   if (type == NULL)
     {
@@ -284,27 +388,26 @@ loom_net_infer_border (LoomNet *net, NetNode *n)
     loom_infer_output (&n->infer, 0, type->dtype, &type->shape);
 }
 
-static char *
-type_to_string (const LoomType *type)
+char *
+loom_net_type_to_string (const LoomType *type)
 {
   g_autofree char *shape = loom_shape_to_string (&type->shape);
 
   return g_strdup_printf ("%s %s", loom_dtype_name (type->dtype), shape);
 }
 
-/* A carried value is what it was before the step, but for its numbers. */
-static gboolean
-check_carried (LoomNet *net, NetNode *n, guint output, guint input, const LoomType *after)
+gboolean
+loom_net_check_carried (LoomNet *net, NetNode *n, guint output, guint input, const LoomType *after)
 {
   const NetScope *module = n->runs->body->scope;
-  const NetNode *border = net->nodes->pdata[net->order[n->runs->body->slots[module->inputs[input]].first]];
+  const NetNode *border = net->nodes->pdata[loom_net_border (net, n->runs, 0, input)];
   const LoomType *before = border->node.output;
   g_autofree char *was = NULL, *is = NULL;
 
   if (before->dtype == after->dtype && loom_shape_compatible (&before->shape, &after->shape))
     return TRUE;
-  was = type_to_string (before);
-  is = type_to_string (after);
+  was = loom_net_type_to_string (before);
+  is = loom_net_type_to_string (after);
   complain (net, n, LOOM_ERROR_SHAPE, port_of (module, input)->id,
             "“%s” begins as %s, but a step makes %s of it (“%s”). What is carried has the same type at every step.",
             port_of (module, input)->id, was, is, output_of (module, output)->id);
@@ -319,17 +422,17 @@ check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *na
 
   if (lengths == NULL)
     return TRUE;
-  given = type_to_string (lengths);
+  given = loom_net_type_to_string (lengths);
   if (lengths->dtype != LOOM_I64 || lengths->shape.rank != 1)
     {
-      complain (net, n, LOOM_ERROR_SHAPE, LOOM_LOOP_LENGTHS,
+      complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
                 "lengths is one whole number (i64) for each sample; here comes %s.", given);
       return FALSE;
     }
   if (made->shape.rank > 0 && loom_dim_compatible (made->shape.dim[0], lengths->shape.dim[0]))
     return TRUE;
-  type = type_to_string (made);
-  complain (net, n, LOOM_ERROR_SHAPE, LOOM_LOOP_LENGTHS,
+  type = loom_net_type_to_string (made);
+  complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
             "lengths is %s, one number for each sample, but “%s” is %s at each step and its first dimension are no "
             "samples.",
             given, name, type);
@@ -344,7 +447,7 @@ stack (LoomNet *net, NetNode *n, const char *name, const LoomType *row, LoomShap
 
   if (axis > row->shape.rank || row->shape.rank == LOOM_SHAPE_MAX_RANK)
     {
-      g_autofree char *type = type_to_string (row);
+      g_autofree char *type = loom_net_type_to_string (row);
 
       complain (net, n, LOOM_ERROR_SHAPE, name,
                 "“%s” is %s at each step, and cannot be stacked along dimension %d, counted from 0.", name, type, axis);
@@ -362,6 +465,11 @@ loom_net_infer_loop (LoomNet *net, NetNode *n)
   const NetScope *module = n->runs->body->scope;
   const LoomType *lengths = n->infer.input[module->n_inputs];
 
+  if (n->runs->spec->kind != LOOM_LOOP_SCAN)
+    {
+      (n->runs->spec->kind == LOOM_LOOP_TREE ? loom_net_infer_tree : loom_net_infer_switch) (net, n);
+      return;
+    }
   for (guint o = 0; o < module->n_outputs; o++)
     {
       const LoomType *row = n->infer.input[module->n_inputs + 1 + o];
@@ -370,7 +478,7 @@ loom_net_infer_loop (LoomNet *net, NetNode *n)
       LoomShape shape = row->shape;
 
       if (!check_lengths (net, n, lengths, name, row)
-          || (input >= 0 ? !check_carried (net, n, o, (guint)input, row) : !stack (net, n, name, row, &shape)))
+          || (input >= 0 ? !loom_net_check_carried (net, n, o, (guint)input, row) : !stack (net, n, name, row, &shape)))
         return;
       loom_infer_output (&n->infer, o, row->dtype, &shape);
     }

@@ -8,8 +8,6 @@
 
 #include "engine/program/program-body.h"
 
-#define STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* a training step has room for so many steps of a loop */
-
 /* The operands of the instruction, beside the values of the body that they become. */
 typedef struct
 {
@@ -134,7 +132,7 @@ add_slots (Loop *p)
         add_operand (p, NET_SEQUENCE, read,
                      loom_binary (p->outer, LOOM_SCALAR_ADD, count_steps (p),
                                   loom_binary (p->outer, LOOM_SCALAR_MUL, now,
-                                               loom_const (p->outer, LOOM_I64, (double)STEPS_OF_LOOPS))));
+                                               loom_const (p->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS))));
       else if (slot->commit != 0)
         {
           LoomValue next = slot->commit;
@@ -179,16 +177,15 @@ count_samples (Loop *p)
   if (source->node == G_MAXUINT)
     return 0;
   operand = p->l->value[source->node][source->output];
-  lengths = loom_program_input (p->body, LOOM_LOOP_LENGTHS, LOOM_I64, 1, desc_of (p->outer, operand)->dim);
+  lengths = loom_program_input (p->body, p->loop->spec->port, LOOM_I64, 1, desc_of (p->outer, operand)->dim);
   index = loom_program_input (p->body, "index", LOOM_I64, 0, NULL);
   add_operand (p, NET_WHOLE, lengths, operand);
   add_operand (p, NET_SEQUENCE, index, count_steps (p));
   return loom_binary (p->body, LOOM_SCALAR_LT, index, lengths);
 }
 
-/* A value of its own: gradients count the uses of a result apart from those of what it is. */
-static LoomValue
-copy_value (LoomProgram *p, LoomValue v)
+LoomValue
+loom_net_copy_value (LoomProgram *p, LoomValue v)
 {
   const LoomTensorDesc *d = desc_of (p, v);
   LoomDims to = { .rank = d->rank };
@@ -211,7 +208,7 @@ add_outputs (Loop *p)
         LoomValue v = while_counting (p, counts, p->l->value[source->node][source->output], before);
         int none = -1;
 
-        v = copy_value (p->body, v);
+        v = loom_net_copy_value (p->body, v);
         g_array_append_val (p->out[0], v);
         g_array_append_val (p->commit, none);
       }
@@ -223,7 +220,7 @@ add_outputs (Loop *p)
       if (!is_stacked (p, o))
         continue;
       v = while_counting (p, counts, v, loom_const (p->body, desc_of (p->body, v)->dtype, 0));
-      v = copy_value (p->body, v);
+      v = loom_net_copy_value (p->body, v);
       g_array_append_val (p->out[1], v);
     }
 }
@@ -275,24 +272,25 @@ emit (Loop *p)
   take_results (p, out);
 }
 
-/* The body's nodes, in the order of computing, and the weights that its outputs are. */
-static gboolean
-lower_body (Loop *p)
+gboolean
+loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body)
 {
-  const LoomNetNode *n = runner_of (p);
+  const LoomNetNode *n = loom_net_node (l->net, node);
+  const NetScope *module = loop->body->scope;
 
-  for (guint k = 0; k < p->loop->n_members; k++)
+  for (guint k = 0; k < loop->n_members; k++)
     {
-      guint m = p->loop->members[k];
+      const NetNode *member = l->net->nodes->pdata[loop->members[k]];
 
-      if (p->l->needed[m] && ((NetNode *)p->l->net->nodes->pdata[m])->border < 0 && !loom_net_lower_node (p->l, m))
+      if (l->needed[loop->members[k]] && member->border < 0 && member->body == body
+          && !loom_net_lower_node (l, loop->members[k]))
         return FALSE;
     }
-  for (guint o = 0; o < p->module->n_outputs; o++)
+  for (guint o = 0; o < module->n_outputs; o++)
     {
-      const LoomNetSource *source = &n->input[p->module->n_inputs + 1 + o];
+      const LoomNetSource *source = &n->input[loom_net_body_output (module, body, o)];
 
-      if (loom_net_is_weight (p->l->net, source) && !loom_net_read_weight (p->l, source))
+      if (loom_net_is_weight (l->net, source) && !loom_net_read_weight (l, source))
         return FALSE;
     }
   return TRUE;
@@ -320,7 +318,7 @@ loom_net_lower_loop (NetLowering *l, guint i)
   loom_program_set_origin (p.outer, n->node.path, n->node.device);
   add_inputs (&p);
   l->program = p.body;
-  ok = lower_body (&p);
+  ok = loom_net_lower_body (l, i, p.loop, 0);
   l->program = p.outer;
   if (ok)
     {

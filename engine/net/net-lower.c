@@ -289,7 +289,8 @@ loom_net_lower_node (Lowering *l, guint i)
         return FALSE;
     }
   if (((const NetNode *)l->net->nodes->pdata[i])->runs != NULL)
-    return loom_net_lower_loop (l, i);
+    return (loom_op_loop (loom_net_node (l->net, i)->op)->kind == LOOM_LOOP_SCAN ? loom_net_lower_loop
+                                                                                 : loom_net_lower_visit) (l, i);
   call_op (l, i, FALSE);
   return l->error == NULL;
 }

@@ -10,6 +10,7 @@
 #include "engine/graph/loom-expr.h"
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-context.h"
+#include "engine/ops/loom-loop.h"
 #include "engine/ops/loom-param.h"
 
 G_BEGIN_DECLS
@@ -45,6 +46,13 @@ typedef struct _NetScope NetScope;
 typedef struct _NetInstance NetInstance;
 typedef struct _NetLoop NetLoop;
 
+/* A body of a loop. Those of a switch have the same ports, perhaps in another order. */
+typedef struct
+{
+  NetScope *scope;
+  guint *input, *output; /* its port by that of the first body */
+} NetBody;
+
 typedef enum
 {
   NET_BROKEN,
@@ -70,6 +78,8 @@ typedef struct
   const LoomElement *element;
   const LoomOp *op; /* of NET_MODULE: the loop whose body it is; NULL for a module that is used as it is */
   NetScope *module;
+  guint n_bodies; /* of a loop; the first is `module` */
+  NetBody *bodies;
   const LoomPortSpec *inputs; /* of NET_OP */
   guint port;                 /* of NET_INPUT and NET_OUTPUT: which port of the module */
   guint n_ports;              /* inputs */
@@ -77,6 +87,13 @@ typedef struct
   gboolean *wrong;            /* by input: a wire is there, but it is at fault */
   gboolean faulty;            /* LoomOp.check said so */
 } NetLocal;
+
+/* TRUE for a node that runs one of several bodies, which have numbers in paths as copies have. */
+static inline gboolean
+loom_net_is_switch (const NetLocal *local)
+{
+  return loom_op_loop (local->op) != NULL && loom_op_loop (local->op)->kind == LOOM_LOOP_SWITCH;
+}
 
 struct _NetScope
 {
@@ -109,6 +126,7 @@ struct _NetInstance
   const char *path, *weight_path, *device; /* paths are "" at the root */
   gboolean frozen, muted;
   NetLoop *loop;     /* the innermost loop around its nodes, or NULL */
+  guint body;        /* which of that loop's bodies it is, or is in */
   gboolean is_body;  /* of that loop; FALSE for a module within the body */
   const char *dtype; /* what its nodes compute in, as it is written; NULL: the graph's */
   NetSlot *slots;    /* by local */
@@ -119,18 +137,24 @@ typedef enum
 {
   NET_WHOLE,    /* the same at every step */
   NET_SEQUENCE, /* a row at every step */
-  NET_CARRIED   /* from one step to the next */
+  NET_CARRIED   /* from one step to the next, from children to parents */
 } NetBorderKind;
 
-/* A node that runs a module as the body of a loop. */
+/* A node that runs modules as bodies of a loop. */
 struct _NetLoop
 {
-  NetInstance *body;
+  const LoomLoop *spec;
+  const NetLocal *local;
+  guint n_bodies;
+  NetInstance **bodies;
+  NetInstance *body; /* the first one */
   NetLoop *outer; /* the loop that this one stands in, or NULL */
   guint node;
   NetBorderKind *kind; /* by input of the module */
   guint axis;
-  LoomDim steps; /* unknown until a sequence is typed */
+  LoomDim steps;   /* unknown until a sequence is typed */
+  guint slots;     /* of a tree: its arity, 0 where children are added up */
+  gboolean by_row; /* of a switch: each sample chooses; once the node is typed */
   guint n_members;
   guint *members; /* nodes that stand in it and in no loop within it, once the net is ordered */
 };
@@ -147,6 +171,7 @@ typedef struct
   gboolean bypassed; /* muted itself, and not only with the module that it is in */
   const NetEnvironment *arguments;
   NetLoop *loop;   /* that it stands in, or NULL */
+  guint body;      /* in which of its bodies */
   NetLoop *runs;   /* that it runs, or NULL */
   int border;      /* the input of its loop's body that it is; -1: it computes something */
   gboolean broken; /* a wire into it is at fault, so its type cannot be known */
@@ -208,22 +233,51 @@ const NetLocal *loom_net_find_local (const NetScope *scope, const char *way, gsi
 void loom_net_grow_inputs (LoomNet *net, NetLocal *local, guint n);
 void loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_child, const LoomElement *element);
 
-/* net-expand.c */
+/* net-expand.c, and net-connect.c: the wires into the nodes of an instance and of those in it. */
 void loom_net_expand (LoomNet *net);
+void loom_net_connect (LoomNet *net, NetInstance *instance);
 
-/* net-loop.c: bodies of loops. The node that runs one has the module's inputs, behind them the samples' lengths, and
- * behind these the body's outputs, which it waits for. */
-#define LOOM_LOOP_LENGTHS "lengths"
+/* net-loop.c: bodies of loops. The node that runs one has the module's inputs, behind them the port of its own (the
+ * samples' lengths), and behind this the outputs of each body, in the first one's order, which it waits for. */
+/* The input of the node that body b's output o of the first one's order is. */
+static inline guint
+loom_net_body_output (const NetScope *module, guint b, guint o)
+{
+  return module->n_inputs + 1 + b * module->n_outputs + o;
+}
 /* Finds which outputs of a module are carried, and says what is wrong with their names. */
 void loom_net_pair_carried (LoomNet *net, NetScope *scope);
-/* TRUE if an input of a loop needs no wire: it begins as zeros. */
+/* TRUE if an input of a loop needs no wire: it begins as zeros, or is a port that may be left out. */
 gboolean loom_net_begins_as_zeros (const NetLocal *local, guint input);
+/* TRUE if nothing can be wired into an input of a loop: it is what children give. */
+gboolean loom_net_is_from_children (const NetLocal *local, guint input);
+/* Says what is wrong where a fault is that an input is not wired. (static or arena) */
+const char *loom_net_why_unwired (const NetLocal *local, guint input);
+/* Pairs the ports of bodies; FALSE after a fault, where they differ. */
+gboolean loom_net_match_bodies (LoomNet *net, NetLocal *local);
 /* The input that an output is carried to, or -1. */
 int loom_net_carried_input (const NetScope *module, guint output);
 /* Lists the ports of the node that runs a loop. */
 void loom_net_prepare_loop (LoomNet *net, NetNode *n);
+/* The output of the node that runs a loop, by that of a body of it. */
+guint loom_net_loop_output (const NetInstance *body, guint output);
 void loom_net_infer_border (LoomNet *net, NetNode *n);
 void loom_net_infer_loop (LoomNet *net, NetNode *n);
+/* The node of an input of a body, in the first body's order. */
+guint loom_net_border (const LoomNet *net, const NetLoop *loop, guint body, guint input);
+/* FALSE with a fault where the input or output `name`, which comes back as what it was before, has another type. */
+gboolean loom_net_check_carried (LoomNet *net, NetNode *n, guint output, guint input, const LoomType *after);
+/* net-visit.c: the same of switch and recurse. */
+void loom_net_prepare_tree (LoomNet *net, NetNode *n);
+void loom_net_infer_tree_border (LoomNet *net, NetNode *n);
+void loom_net_infer_tree (LoomNet *net, NetNode *n);
+void loom_net_infer_switch (LoomNet *net, NetNode *n);
+/* "f32 B × 3" (transfer full) */
+char *loom_net_type_to_string (const LoomType *type);
+/* The net again, for lowering, with the nodes of a loop's bodies typed for `rows` rows in place of `all`: that is the
+ * first dimension of each of its inputs then. NULL with an error where a node cannot take them. */
+LoomNet *loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 rows, GError **error);
+void loom_net_retype_free (LoomNet *net);
 /* Says why a node cannot stand in a loop's body; TRUE after a fault. */
 gboolean loom_net_cannot_loop (LoomNet *net, const NetNode *n);
 /* Once the net is ordered. */
@@ -265,6 +319,8 @@ gboolean loom_net_pass_by (LoomNet *net, LoomNetSource *source);
 LoomFault *
 loom_net_fault_muted (LoomNet *net, const LoomElement *element, const char *path, const char *id, const LoomType *type);
 extern const LoomInferHost loom_net_infer_host;
+/* Types one node, those that feed it being typed. ones: the binding with 1 for what it does not bind. */
+void loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones);
 void loom_net_infer_all (LoomNet *net);
 
 G_END_DECLS

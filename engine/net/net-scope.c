@@ -4,6 +4,7 @@
  * a wire that is wrong is reported once. A module whose arguments are modules is compiled once for each choice of them.
  */
 #include "engine/net/net-private.h"
+#include "engine/program/loom-prim.h"
 
 #include <string.h>
 
@@ -13,7 +14,8 @@ loom_net_skip_copy (const NetLocal *local, const char *way, int *copy)
   gsize n = strspn (way, G_CSET_DIGITS);
 
   *copy = -1;
-  if (n == 0 || n > 6 || way[n] != '.' || loom_element_get (local->element, "repeat") == NULL)
+  if (n == 0 || n > 6 || way[n] != '.'
+      || (!loom_net_is_switch (local) && loom_element_get (local->element, "repeat") == NULL))
     return way;
   *copy = atoi (way);
   return way + n + 1;
@@ -87,7 +89,6 @@ find_advice (LoomNet *net, const char *name)
 static void
 find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name)
 {
-  static const char *const later[] = { "recurse", "switch", NULL };
   const Advice *advice;
   LoomFault *fault;
 
@@ -97,34 +98,32 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
       local->kind = NET_OP;
       return;
     }
-  if (g_strv_contains (later, name))
-    {
-      loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op",
-                      "The operator “%s” is part of the file format, but not in this version of Gradloom.", name);
-      return;
-    }
   advice = find_advice (net, name);
   fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%s”.", name);
   if (fault != NULL && advice->text != NULL)
     loom_fault_set_fix (fault, advice->op != NULL ? "op" : NULL, advice->op, "%s", advice->text);
 }
 
-static void
-find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments, const char *attribute)
+/* The attribute's text, which may be an expression; NULL after a fault. */
+static const char *
+evaluate_name (LoomNet *net, const NetLocal *local, const char *path, const NetEnvironment *arguments,
+               const char *attribute)
 {
-  const char *text = loom_element_get (local->element, attribute), *name = text;
+  const char *text = loom_element_get (local->element, attribute);
+  NetArgument value;
+
+  return loom_expr_is (text) ? loom_net_evaluate (net, local->element, path, arguments, attribute, text, &value) : text;
+}
+
+/* The scope of a module by its name; NULL after a fault. */
+static NetScope *
+find_scope (LoomNet *net, const NetLocal *local, const char *path, const NetEnvironment *arguments,
+            const char *attribute, const char *name)
+{
   const LoomElement *element;
   NetEnvironment inner = { 0 };
   LoomFault *fault;
 
-  if (loom_expr_is (text))
-    {
-      NetArgument value;
-
-      name = loom_net_evaluate (net, local->element, path, arguments, attribute, text, &value);
-      if (name == NULL)
-        return;
-    }
   element = loom_graph_find_module (net->graph, name);
   if (element == NULL)
     {
@@ -141,8 +140,9 @@ find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, attribute, "There is no module “%s”.",
                               name);
       if (fault != NULL && near != NULL)
-        loom_fault_set_fix (fault, attribute, near, "Did you mean “%s”?", near);
-      return;
+        loom_fault_set_fix (fault, strcmp (name, loom_element_get (local->element, attribute)) == 0 ? attribute : NULL,
+                            near, "Did you mean “%s”?", near);
+      return NULL;
     }
 
   /* Only arguments that are modules themselves matter to how a scope is wired. */
@@ -167,7 +167,16 @@ find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
       item->text = loom_net_strdup (&net->arena, given != NULL ? given : loom_element_get (arg, "default"));
       inner.n++;
     }
-  local->module = loom_net_scope (net, element, &inner, path);
+  return loom_net_scope (net, element, &inner, path);
+}
+
+static void
+find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments, const char *attribute)
+{
+  const char *name = evaluate_name (net, local, path, arguments, attribute);
+
+  if (name != NULL)
+    local->module = find_scope (net, local, path, arguments, attribute, name);
   if (local->module != NULL)
     local->kind = NET_MODULE;
 }
@@ -188,19 +197,47 @@ report_check (gpointer data, const char *parameter, const char *message)
   return loom_net_fault (at->net, at->element, at->path, LOOM_ERROR_SCHEMA, parameter, "%s", message);
 }
 
+/* The modules that a loop runs, which the attribute names with commas between. */
 static void
-find_body (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments)
+find_bodies (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments)
 {
-  LoomFault *fault;
+  const LoomLoop *loop = loom_op_loop (local->op);
+  const char *text = loom_element_get (local->element, loop->attribute);
+  g_auto (GStrv) names = NULL;
+  gboolean several = loop->kind == LOOM_LOOP_SWITCH;
 
-  if (loom_element_get (local->element, LOOM_BODY) != NULL)
+  if (text == NULL || *text == '\0')
     {
-      find_module (net, local, path, arguments, LOOM_BODY);
+      loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, loop->attribute,
+                      several ? "“%s” needs the names of the modules of which it runs one."
+                              : "“%s” needs the name of the module that it runs.",
+                      local->op->name)
+          ->is_todo
+          = TRUE;
       return;
     }
-  fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, LOOM_BODY,
-                          "“%s” needs the name of the module that it runs.", local->op->name);
-  fault->is_todo = TRUE;
+  text = evaluate_name (net, local, path, arguments, loop->attribute);
+  if (text == NULL)
+    return;
+  names = several ? g_strsplit (text, ",", -1) : g_strdupv ((char *[]){ (char *)text, NULL });
+  if (g_strv_length (names) > LOOM_VISIT_MAX_BODIES)
+    {
+      loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, loop->attribute,
+                      "“%s” names %u modules; there may be %d.", local->id, g_strv_length (names),
+                      LOOM_VISIT_MAX_BODIES);
+      return;
+    }
+  local->bodies = loom_net_alloc (&net->arena, sizeof (NetBody) * g_strv_length (names));
+  for (guint b = 0; names[b] != NULL; b++)
+    {
+      local->bodies[b].scope = find_scope (net, local, path, arguments, loop->attribute, g_strstrip (names[b]));
+      if (local->bodies[b].scope == NULL)
+        return;
+    }
+  local->n_bodies = g_strv_length (names);
+  local->module = local->bodies[0].scope;
+  if (loom_net_match_bodies (net, local))
+    local->kind = NET_MODULE;
 }
 
 static gboolean
@@ -225,7 +262,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
   if (role == LOOM_ROLE_LOOP)
     {
       local->op = known;
-      find_body (net, local, path, arguments);
+      find_bodies (net, local, path, arguments);
       return TRUE;
     }
   if (role != LOOM_ROLE_MODULE_INPUT && role != LOOM_ROLE_MODULE_OUTPUT)
@@ -295,12 +332,11 @@ check_inputs (LoomNet *net, NetLocal *local)
       if (local->kind == NET_OP)
         name = specs[i].name;
       else if (local->kind == NET_MODULE)
-        name = local->module->locals[local->module->inputs[i]].id;
+        name = i < local->module->n_inputs ? local->module->locals[local->module->inputs[i]].id
+                                           : loom_op_loop (local->op)->port;
       if (!local->faulty)
-        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired%s.", name,
-                        local->kind == NET_MODULE && local->op != NULL && local->module->carrier[i] >= 0
-                            ? ", and its module_input has no shape for zeros to begin with"
-                            : "")
+        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” %s.", name,
+                        local->kind == NET_MODULE ? loom_net_why_unwired (local, i) : "is not wired")
             ->is_todo
             = TRUE;
       local->wrong[i] = TRUE;

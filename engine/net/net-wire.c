@@ -18,7 +18,9 @@ leads_to_weight (const NetLocal *local, const char *way)
       n = strcspn (way, ".");
       if (local->kind != NET_MODULE || way[n] == 0)
         return FALSE;
-      local = loom_net_find_local (local->module, way, n);
+      if (loom_net_is_switch (local) && (copy < 0 || (guint)copy >= local->n_bodies))
+        return FALSE;
+      local = loom_net_find_local (loom_net_is_switch (local) ? local->bodies[copy].scope : local->module, way, n);
       /* A node with a fault of its own has been reported. */
       if (local == NULL || local->kind == NET_BROKEN)
         return local != NULL;
@@ -87,6 +89,8 @@ port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const gu
 static gboolean
 is_only_input (const NetLocal *local, guint input)
 {
+  if (local->op != NULL && !loom_op_loop (local->op)->port_is_optional)
+    return FALSE;
   for (guint i = 0; i < local->module->n_inputs; i++)
     if ((i == input) == (local->op != NULL && loom_net_begins_as_zeros (local, i)))
       return FALSE;
@@ -108,17 +112,23 @@ input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomEl
     }
   else if (local->kind == NET_MODULE)
     {
-      static const LoomPortSpec lengths = { .name = LOOM_LOOP_LENGTHS };
       const NetScope *module = local->module;
-      gboolean is_loop = local->op != NULL;
+      const LoomPortSpec own = { .name = local->op != NULL ? loom_op_loop (local->op)->port : NULL };
 
       for (guint i = 0; i < module->n_inputs; i++)
         if (port == NULL ? is_only_input (local, i) : strcmp (module->locals[module->inputs[i]].id, port) == 0)
-          return (int)i;
-      if (is_loop && g_strcmp0 (port, lengths.name) == 0)
+          {
+            if (!loom_net_is_from_children (local, i))
+              return (int)i;
+            loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port,
+                            "Nothing is wired into “%s” of “%s”: it is what the children of a node give.", port,
+                            local->id);
+            return -1;
+          }
+      if (own.name != NULL && g_strcmp0 (port, own.name) == 0)
         return (int)module->n_inputs;
       add_port_fault (net, local, path, wire, "to", "input", port,
-                      port_names (&lengths, is_loop, module, module->inputs, module->n_inputs));
+                      port_names (&own, own.name != NULL, module, module->inputs, module->n_inputs));
       return -1;
     }
   else if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)

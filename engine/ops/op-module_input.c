@@ -7,7 +7,8 @@ static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .def = "",
-    .doc = "Of a value that scan carries: the shape of the zeros that it begins as, where nothing is wired." },
+    .doc
+    = "Of a value that scan or recurse carries: the shape of the zeros that it begins as, where nothing is wired." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of these zeros." },
   { NULL },
 };

@@ -7,7 +7,7 @@ static const LoomParamSpec params[] = {
   { .name = LOOM_CARRY,
     .type = LOOM_PARAM_STRING,
     .def = "",
-    .doc = "Under scan: the module_input that this is at the next step." },
+    .doc = "Under scan: the module_input that this is at the next step; under recurse: at the parent." },
   { NULL },
 };
 

@@ -3,6 +3,7 @@
  *
  * It serves editors, which complete and underline by it, and a test that what the writer writes is what the tables
  * say. Faults that users see do not come from it: a validator loses the value, the rule and the fix. */
+#include "engine/ops/loom-loop.h"
 #include "engine/graph/loom-grammar.h"
 #include "engine/ops/loom-reserved.h"
 #include "engine/recipe/loom-schema.h"
@@ -161,14 +162,14 @@ put_op (LoomXml *out, const LoomOp *op)
 {
   const char *const *identity = loom_grammar (LOOM_TAG_NODE)->identity;
   const char *const selector[] = { op->variants != NULL ? op->params->name : NULL, NULL };
-  static const char *const body[] = { LOOM_BODY, NULL };
+  const char *const body[] = { loom_op_loop (op) != NULL ? loom_op_loop (op)->attribute : NULL, NULL };
 
   /* The others are parameters and arguments of the module that it runs. */
   if (op->role == LOOM_ROLE_LOOP)
     {
       loom_xml_open (out, "group", NULL);
       put_fixed (out, "op", op->name);
-      loom_xml_put (out, NULL, "attribute", "name", LOOM_BODY, NULL);
+      loom_xml_put (out, NULL, "attribute", "name", body[0], NULL);
       put_any_attribute (out, identity, body);
       loom_xml_close (out);
       return;

@@ -3,6 +3,7 @@
  * Everything that an option changes has a place in the graph file, so it is put there before anything else
  * looks: checks, inference and the run folder's graph.xml then need to know one source only. What an option has set
  * is remembered, because a fault of it is the option's and not the file's. */
+#include "engine/graph/loom-modules.h"
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
@@ -77,9 +78,12 @@ find_target (LoomGraph *graph, const char *path)
     {
       if (element != NULL)
         {
-          if (loom_node_is_copy (element, part[i]))
+          const gboolean is_copy = loom_node_is_copy (element, part[i]);
+          const char *module = is_copy ? loom_node_module_at (element, part[i]) : loom_node_module (element);
+          if (is_copy && part[i + 1] != NULL)
+            i++;
+          else if (is_copy)
             continue;
-          const char *module = loom_node_module (element);
           scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
           if (scope == NULL)
             return NULL;

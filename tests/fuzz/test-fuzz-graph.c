@@ -87,7 +87,9 @@ mutate (GByteArray *bytes, GPtrArray *corpus, GRand *rand)
                                        "\xff",
                                        "share=\"true\"",
                                        "carry=\"x\"",
-                                       "op=\"scan\" body=\"block\"" };
+                                       "op=\"scan\" body=\"block\"",
+                                       "op=\"switch\" bodies=\"block,block\"",
+                                       "op=\"recurse\" body=\"block\"" };
   guint at = bytes->len > 0 ? (guint)g_rand_int_range (rand, 0, (gint32)bytes->len) : 0;
   const char *word;
   guint n;

@@ -20,7 +20,7 @@ from gradloom_run import Failed, difference, graph, node, wire
 # Relative to the largest number of the tensor. f64 leaves room for another order of summation, not for another formula.
 TOLERANCE = {"f64": 1e-9, "f32": 1e-5}
 # Operators that only make sense inside something else are compared in nets.py: what a module's ports and a data set deliver.
-ELSEWHERE = {"dataset", "module_input", "module_output", "input", "scan"}
+ELSEWHERE = {"dataset", "module_input", "module_output", "input", "recurse", "scan", "switch"}
 
 
 def ports_of(program):

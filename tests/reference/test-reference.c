@@ -20,7 +20,9 @@ static const struct
   { "input", "every sample's tensors come through it" },
   { "module_input", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
   { "module_output", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
+  { "recurse", "it computes what its module does; tests/net/test-visit.c compares it with trees that are drawn" },
   { "scan", "it computes what its module does; tests/net/test-scan.c compares it with rnn, which is compared here" },
+  { "switch", "it computes what its modules do; tests/net/test-visit.c compares it with masks" },
 };
 
 /* Operators whose formula is not PyTorch's to the last digit, and how far that may show. */

@@ -21,6 +21,8 @@ static const Example examples[] = {
   { "char-lstm", 150, 2.6 },        /* each letter by its frequency: 3.1; by the letter before: 2.5 */
   { "char-gpt", 150, 2.6 },          { "dates-attention", 120, 0.5 }, /* digits by their place alone: about 1.2 */
   { "dates-transformer", 150, 0.5 },                                  /* likewise */
+  { "modular-network", 300, 0.4 },                                    /* a guess among ten digits: 2.3 */
+  { "tree-recursion", 250, 1.5 },                                     /* likewise */
   { "conv-autoencoder", 100, 0.06 },                                  /* the mean picture: 0.0866 */
 };
 

@@ -73,9 +73,11 @@ static const struct
   { "models/fashion-mlp.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/fashion-resnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/french-attention.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, FALSE },
+  { "models/modular-network.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/resnet18.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/resnet50.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
+  { "models/tree-recursion.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/vgg16.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
 };
 

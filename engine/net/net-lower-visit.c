@@ -1,0 +1,472 @@
+/* Lowers bodies that data choose: switch, and recurse along trees.
+ *
+ * Each body is lowered as that of a scan is, to a scratch program. What bodies read of state are operands of the
+ * instruction, the same for all of them; where one of several bodies gives a buffer a new value (running statistics),
+ * the others give it the old one. For bodies that get rows the rows are sorted first, by body or by level, so that each
+ * finds its own side by side, and what they give is put back in order. */
+#include "engine/net/lower-private.h"
+
+#include "engine/program/program-body.h"
+
+#include <string.h>
+
+/* So many numbers of rows has a body a plan for, each half of the one before it: a group of rows costs less than twice
+ * what it needs, if it is not smaller than the least of them. The levels of trees differ more than choices do. */
+#define SIZES_OF_LEVELS  LOOM_VISIT_MAX_SIZES
+#define SIZES_OF_CHOICES 4
+
+typedef struct
+{
+  NetLowering *l;
+  guint node;
+  const NetLoop *loop;
+  const NetScope *module;
+  LoomProgram *outer;
+  LoomVisitAttrs attrs;
+  gint64 rows; /* 0: the bodies get all as it is */
+  LoomValue order, place;
+  LoomProgram **scratch; /* by body of attrs */
+  GArray **input;        /* by body: LoomValue of scratch, as the instruction gives them */
+  GArray **output;       /* likewise */
+  GPtrArray *slots;      /* names of what bodies read of state, borrowed from scratch programs */
+  GArray *operand;       /* LoomValue */
+} Visit;
+
+static const LoomNetNode *
+runner_of (const Visit *v)
+{
+  return loom_net_node (v->l->net, v->node);
+}
+
+static const LoomTensorDesc *
+desc_of (const LoomProgram *p, LoomValue v)
+{
+  return &loom_value_info (p, v)->desc;
+}
+
+static LoomValue
+value_of (const Visit *v, guint input)
+{
+  const LoomNetSource *source = &runner_of (v)->input[input];
+
+  return source->node != G_MAXUINT ? v->l->value[source->node][source->output] : 0;
+}
+
+static gboolean
+is_tree (const Visit *v)
+{
+  return v->loop->spec->kind == LOOM_LOOP_TREE;
+}
+
+static gboolean
+is_from_children (const Visit *v, guint input)
+{
+  return loom_net_is_from_children (v->loop->local, input);
+}
+
+/* Whether an output's rows are results: it is read. What goes to parents goes along a link as well. */
+static gboolean
+is_asked (const Visit *v, guint output)
+{
+  return loom_net_is_asked (v->l, v->node, output);
+}
+
+/* ---- rows --------------------------------------------------------------------------- */
+
+static LoomValue
+take_rows (LoomProgram *p, LoomValue v, LoomValue order)
+{
+  return loom_emit (p, loom_prim ("gather_rows"), NULL, 2, (LoomValue[]){ v, order }, NULL);
+}
+
+/* [B, N, …] → [B·N, …] */
+static LoomValue
+merge (LoomProgram *p, LoomValue v)
+{
+  const LoomTensorDesc *d = desc_of (p, v);
+  gint64 dims[LOOM_MAX_RANK] = { d->dim[0] * d->dim[1] };
+
+  for (int i = 1; i < d->rank - 1; i++)
+    dims[i] = d->dim[i + 1];
+  return loom_reshape (p, v, d->rank - 1, dims);
+}
+
+/* And back, to the shape of an output. */
+static LoomValue
+put_back (const Visit *v, LoomValue rows, guint output)
+{
+  const LoomType *type = &runner_of (v)->output[output];
+  LoomValue sorted = take_rows (v->outer, rows, v->place);
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  loom_shape_get (&type->shape, dims);
+  return is_tree (v) ? loom_reshape (v->outer, sorted, type->shape.rank, dims) : sorted;
+}
+
+/* The order of rows, and what says of each to which group it belongs. */
+static void
+sort_rows (Visit *v)
+{
+  LoomValue chosen = value_of (v, v->module->n_inputs), out[4];
+  LoomOrderAttrs attrs = { .groups = v->loop->n_bodies, .slots = v->loop->slots };
+
+  if (v->rows == 0)
+    {
+      g_array_append_val (v->operand, chosen);
+      return;
+    }
+  loom_emit (v->outer, loom_prim (is_tree (v) ? "level_rows" : "group_rows"), &attrs, 1, &chosen, out);
+  v->order = out[0];
+  v->place = out[1];
+  g_array_append_vals (v->operand, out + 2, is_tree (v) ? 2 : 1);
+}
+
+/* ---- bodies -------------------------------------------------------------------------- */
+
+static void
+choose_sizes (Visit *v)
+{
+  LoomVisitAttrs *a = &v->attrs;
+  guint most = MIN (is_tree (v) ? SIZES_OF_LEVELS : SIZES_OF_CHOICES, LOOM_VISIT_MAX_BODIES / v->loop->n_bodies);
+
+  a->n_branches = v->loop->n_bodies;
+  if (v->rows == 0)
+    return;
+  a->size[a->n_sizes++] = v->rows;
+  while (a->n_sizes < most && a->size[a->n_sizes - 1] > 1)
+    {
+      a->size[a->n_sizes] = (a->size[a->n_sizes - 1] + 1) / 2;
+      a->n_sizes++;
+    }
+}
+
+/* The inputs of a body: rows, what comes along links, and what comes as it is. */
+static void
+add_borders (Visit *v, guint k)
+{
+  LoomProgram *p = v->scratch[k];
+  guint b = k % v->attrs.n_branches;
+
+  for (int links = 0; links < 2; links++)
+    for (guint i = 0; i < v->module->n_inputs; i++)
+      {
+        guint node = loom_net_border (v->l->net, v->loop, b, i);
+        const LoomNetNode *border = loom_net_node (v->l->net, node);
+        gint64 dims[LOOM_SHAPE_MAX_RANK];
+        LoomDType dtype = border->output[0].dtype;
+
+        if (is_from_children (v, i) != links)
+          continue;
+        /* What is not computed in the graph's type keeps its own. */
+        dtype = links ? program_dtype (v->l, dtype) : desc_of (v->outer, value_of (v, i))->dtype;
+        loom_shape_get (&border->output[0].shape, dims);
+        v->l->value[node][0] = loom_program_input (p, border->path, dtype, border->output[0].shape.rank, dims);
+        if (!links)
+          g_array_append_val (v->input[k], v->l->value[node][0]);
+      }
+}
+
+/* Behind rows: the links, in the order of outputs and of their children. */
+static void
+add_link_inputs (Visit *v, guint k)
+{
+  for (guint o = 0; o < v->module->n_outputs; o++)
+    {
+      const char *carry = loom_element_get (v->module->locals[v->module->outputs[o]].element, LOOM_CARRY);
+
+      for (guint s = 0; carry != NULL && s < MAX (v->loop->slots, 1); s++)
+        for (guint i = 0; i < v->module->n_inputs; i++)
+          {
+            const char *id = v->module->locals[v->module->inputs[i]].id;
+            g_autofree char *name = v->loop->slots > 0 ? g_strdup_printf ("%s%u", carry, s) : g_strdup (carry);
+
+            if (is_from_children (v, i) && strcmp (id, name) == 0)
+              g_array_append_val (v->input[k], v->l->value[loom_net_border (v->l->net, v->loop, 0, i)][0]);
+          }
+    }
+}
+
+static LoomValue
+body_output (const Visit *v, guint k, guint o)
+{
+  LoomValue value = value_of (v, loom_net_body_output (v->module, k % v->attrs.n_branches, o));
+
+  return loom_net_copy_value (v->scratch[k], value);
+}
+
+static void
+add_outputs (Visit *v, guint k)
+{
+  for (guint o = 0; is_tree (v) && o < v->module->n_outputs; o++)
+    if (loom_net_carried_input (v->module, o) >= 0)
+      {
+        LoomValue value = body_output (v, k, o);
+
+        g_array_append_val (v->output[k], value);
+      }
+  for (guint o = 0; o < v->module->n_outputs; o++)
+    if (is_asked (v, o))
+      {
+        LoomValue value = body_output (v, k, o);
+
+        g_array_append_val (v->output[k], value);
+      }
+}
+
+static void
+note_slots (Visit *v, const LoomProgram *p)
+{
+  for (guint s = 0; s < loom_program_n_slots (p); s++)
+    {
+      const char *name = loom_program_get_slot (p, s)->name;
+
+      if (!g_ptr_array_find_with_equal_func (v->slots, name, g_str_equal, NULL))
+        g_ptr_array_add (v->slots, (gpointer)name);
+    }
+}
+
+/* A body for so many rows, or for what there is. */
+static gboolean
+lower_body (Visit *v, guint k)
+{
+  LoomProgram *p = v->scratch[k] = loom_program_new ();
+  guint b = k % v->attrs.n_branches;
+  gboolean ok;
+
+  v->input[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  v->output[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  loom_program_set_float (p, loom_program_get_float (v->outer));
+  loom_program_set_tf32 (p, loom_program_get_tf32 (v->outer));
+  loom_program_set_region (p, loom_program_get_region (v->outer));
+  add_borders (v, k);
+  v->l->program = p;
+  ok = loom_net_lower_body (v->l, v->node, v->loop, b);
+  v->l->program = v->outer;
+  if (!ok)
+    return FALSE;
+  loom_program_set_origin (p, runner_of (v)->path, runner_of (v)->device);
+  if (is_tree (v))
+    add_link_inputs (v, k);
+  add_outputs (v, k);
+  note_slots (v, p);
+  return TRUE;
+}
+
+/* FALSE with an error: what single rows do to statistics of a batch is no statistic. */
+static gboolean
+check_statistics (Visit *v, const LoomProgram *body)
+{
+  for (guint s = 0; v->rows > 0 && s < loom_program_n_slots (body); s++)
+    if (loom_program_get_slot (body, s)->commit != 0)
+      {
+        g_set_error (&v->l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                     "%s is a statistic of the batch, but a body of %s gets some rows of it, as the data say. Use "
+                     "layer_norm or group_norm there%s.",
+                     loom_program_get_slot (body, s)->name, runner_of (v)->path,
+                     is_tree (v) ? "" : ", or give index one number for the whole batch");
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+lower_bodies (Visit *v)
+{
+  const LoomNet *net = v->l->net;
+  guint n = v->attrs.n_branches * MAX (v->attrs.n_sizes, 1);
+  gboolean ok = TRUE;
+
+  for (guint size = 0; ok && size < MAX (v->attrs.n_sizes, 1); size++)
+    {
+      LoomNet *typed = size > 0 ? loom_net_retype (net, v->loop, v->rows, v->attrs.size[size], &v->l->error) : NULL;
+
+      ok = size == 0 || typed != NULL;
+      if (typed != NULL)
+        v->l->net = typed;
+      for (guint b = 0; ok && b < v->attrs.n_branches; b++)
+        ok = lower_body (v, size * v->attrs.n_branches + b)
+             && check_statistics (v, v->scratch[size * v->attrs.n_branches + b]);
+      v->l->net = net;
+      g_clear_pointer (&typed, loom_net_retype_free);
+    }
+  g_assert (n <= LOOM_VISIT_MAX_BODIES);
+  return ok;
+}
+
+/* ---- state ------------------------------------------------------------------------------ */
+
+static const LoomSlot *
+slot_named (const LoomProgram *p, const char *name)
+{
+  for (guint s = 0; s < loom_program_n_slots (p); s++)
+    if (g_str_equal (loom_program_get_slot (p, s)->name, name))
+      return loom_program_get_slot (p, s);
+  return NULL;
+}
+
+/* The slot as some body has it; *commits: whether one gives it a new value. */
+static const LoomSlot *
+find_slot (const Visit *v, const char *name, gboolean *commits)
+{
+  const LoomSlot *found = NULL;
+
+  *commits = FALSE;
+  for (guint k = 0; k < v->attrs.n_branches * MAX (v->attrs.n_sizes, 1); k++)
+    {
+      const LoomSlot *slot = slot_named (v->scratch[k], name);
+
+      found = found != NULL ? found : slot;
+      *commits |= slot != NULL && slot->commit != 0;
+    }
+  return found;
+}
+
+static LoomValue
+read_slot (LoomProgram *p, const LoomSlot *slot, int *index)
+{
+  *index
+      = loom_program_slot (p, slot->name, slot->kind, slot->dtype, slot->rank, slot->dim, &slot->init, slot->trainable);
+  return loom_program_read (p, *index);
+}
+
+/* One operand of all bodies. Along trees the number of the step, by which random numbers differ, is counted on by the
+ * level: so a level counts like a training step of its own. */
+static void
+add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GArray *committed)
+{
+  int outer, inner;
+  LoomValue now = read_slot (v->outer, slot, &outer);
+
+  if (counts)
+    now = loom_binary (v->outer, LOOM_SCALAR_MUL, now, loom_const (v->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS));
+  g_array_append_val (v->operand, now);
+  v->attrs.n_counters += counts;
+  v->attrs.n_whole++;
+  if (commits)
+    g_array_append_val (committed, outer);
+  for (guint k = 0; k < v->attrs.n_branches * MAX (v->attrs.n_sizes, 1); k++)
+    {
+      LoomValue in = read_slot (v->scratch[k], slot, &inner), next;
+      const LoomSlot *own = loom_program_get_slot (v->scratch[k], (guint)inner);
+
+      g_array_append_val (v->input[k], in);
+      next = loom_net_copy_value (v->scratch[k], own->commit != 0 ? own->commit : in);
+      if (commits)
+        g_array_append_val (v->output[k], next);
+    }
+}
+
+static void
+add_slots (Visit *v, GArray *committed)
+{
+  const char *step = v->l->options->rng_step != NULL ? v->l->options->rng_step : "step";
+
+  for (int counters = 1; counters >= 0; counters--)
+    for (guint i = 0; i < v->slots->len; i++)
+      {
+        const char *name = v->slots->pdata[i];
+        gboolean commits, counts = is_tree (v) && g_str_equal (name, step);
+        const LoomSlot *slot = find_slot (v, name, &commits);
+
+        if (counts != counters)
+          continue;
+        add_slot (v, slot, commits, counts, committed);
+      }
+}
+
+/* ---- the instruction ------------------------------------------------------------------------ */
+
+static void
+add_inputs (Visit *v)
+{
+  for (guint i = 0; i < v->module->n_inputs; i++)
+    {
+      LoomValue operand;
+
+      if (is_from_children (v, i))
+        continue;
+      operand = value_of (v, i);
+      if (is_tree (v))
+        operand = merge (v->outer, operand);
+      if (v->rows > 0)
+        operand = take_rows (v->outer, operand, v->order);
+      g_array_append_val (v->operand, operand);
+      *(v->rows > 0 ? &v->attrs.n_rows : &v->attrs.n_whole) += 1;
+    }
+}
+
+static void
+count_links (Visit *v)
+{
+  v->attrs.slots = MAX (v->loop->slots, 1);
+  v->attrs.levels = is_tree (v);
+  for (guint o = 0; is_tree (v) && o < v->module->n_outputs; o++)
+    v->attrs.n_links += loom_net_carried_input (v->module, o) >= 0;
+}
+
+static void
+emit (Visit *v, const GArray *committed)
+{
+  LoomVisitAttrs *a = &v->attrs;
+  guint n_results = v->output[0]->len - a->n_links, k = 0;
+  g_autofree LoomValue *out = g_new0 (LoomValue, n_results + 1);
+
+  *(v->rows > 0 ? &a->n_row_results : &a->n_sums) = n_results;
+  for (guint b = 0; b < a->n_branches * MAX (a->n_sizes, 1); b++)
+    a->body[b] = loom_program_extract (v->scratch[b], v->input[b]->len, (const LoomValue *)(gpointer)v->input[b]->data,
+                                       v->output[b]->len, (const LoomValue *)(gpointer)v->output[b]->data);
+  loom_emit (v->outer, loom_prim (v->rows > 0 ? "visit" : "switch"), a, v->operand->len,
+             (const LoomValue *)(gpointer)v->operand->data, out);
+  for (guint b = 0; b < a->n_branches * MAX (a->n_sizes, 1); b++)
+    loom_program_unref (a->body[b]);
+  for (guint o = 0; o < v->module->n_outputs; o++)
+    if (is_asked (v, o))
+      {
+        v->l->value[v->node][o] = v->rows > 0 ? put_back (v, out[k], o) : out[k];
+        k++;
+      }
+  for (guint c = 0; c < committed->len; c++)
+    loom_program_commit (v->outer, g_array_index (committed, int, c), out[k + c]);
+}
+
+gboolean
+loom_net_lower_visit (NetLowering *l, guint i)
+{
+  const NetNode *n = l->net->nodes->pdata[i];
+  Visit v = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
+  g_autoptr (GArray) committed = g_array_new (FALSE, FALSE, sizeof (int));
+  const LoomTensorDesc *chosen = desc_of (l->program, value_of (&v, v.module->n_inputs));
+  gboolean ok;
+
+  for (int d = 0; d < chosen->rank; d++)
+    v.rows = MAX (v.rows, 1) * chosen->dim[d];
+  v.scratch = g_new0 (LoomProgram *, LOOM_VISIT_MAX_BODIES);
+  v.input = g_new0 (GArray *, LOOM_VISIT_MAX_BODIES);
+  v.output = g_new0 (GArray *, LOOM_VISIT_MAX_BODIES);
+  v.slots = g_ptr_array_new ();
+  v.operand = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  choose_sizes (&v);
+  count_links (&v);
+  loom_program_set_origin (v.outer, n->node.path, n->node.device);
+  ok = lower_bodies (&v);
+  loom_program_set_origin (v.outer, n->node.path, n->node.device);
+  if (ok)
+    {
+      sort_rows (&v);
+      add_inputs (&v);
+      add_slots (&v, committed);
+      emit (&v, committed);
+    }
+  for (guint k = 0; k < LOOM_VISIT_MAX_BODIES; k++)
+    {
+      g_clear_pointer (&v.scratch[k], loom_program_unref);
+      g_clear_pointer (&v.input[k], g_array_unref);
+      g_clear_pointer (&v.output[k], g_array_unref);
+    }
+  g_ptr_array_unref (v.slots);
+  g_array_unref (v.operand);
+  g_free (v.scratch);
+  g_free (v.input);
+  g_free (v.output);
+  return ok;
+}
