@@ -3,7 +3,7 @@
  * A loop becomes a scan over a module, whose number of steps is known before it runs. Its body is tried as a module
  * first; where that cannot be, because sizes differ from step to step or a slice is cut where the step's number says,
  * and there are few steps, they are drawn one behind the other. A branch that is known while importing is drawn in
- * place. */
+ * place; of two the results are chosen from. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -91,29 +91,72 @@ give (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
 
 /* ---- If ------------------------------------------------------------------ */
 
+static OnnxImport *
+draw_branch (OnnxCtx *c, const Onnx__GraphProto *branch)
+{
+  OnnxImport *scope = onnx_scope_new (c->all, NULL);
+
+  onnx_add_tensors (scope, branch);
+  onnx_map_nodes (scope, branch);
+  return scope;
+}
+
+/* What a branch gives, where c's nodes can be wired to it. */
+static const OnnxWire *
+result_of (OnnxCtx *c, OnnxImport *branch, const char *name)
+{
+  OnnxCtx within = onnx_scope_ctx (c, branch);
+  const OnnxWire *wire = onnx_reach_wire (&within, name);
+
+  c->failed = c->failed || within.failed;
+  return wire;
+}
+
+/* Which branch counts is known only while the model runs: both are computed, and one of the results is taken. */
+static void
+take_either (OnnxCtx *c)
+{
+  static const LoomShape single = { 0 };
+  const Onnx__GraphProto *graph[2] = { graph_of (c, "then_branch"), graph_of (c, "else_branch") };
+  const OnnxWire *condition = onnx_in (c, 0);
+  OnnxImport *branch[2];
+
+  if (c->failed)
+    return;
+  condition = onnx_cast (c, onnx_reshape (c, condition, &single), LOOM_BOOL);
+  if (graph[0]->n_output != graph[1]->n_output)
+    onnx_fail (c, "its branches give %u and %u values.", (guint)graph[0]->n_output, (guint)graph[1]->n_output);
+  for (guint b = 0; b < 2 && !c->failed; b++)
+    branch[b] = draw_branch (c, graph[b]);
+  for (guint i = 0; i < graph[0]->n_output && !c->failed; i++)
+    {
+      const OnnxWire *yes = result_of (c, branch[0], graph[0]->output[i]->name);
+      const OnnxWire *no = result_of (c, branch[1], graph[1]->output[i]->name);
+      g_autofree char *one = loom_shape_to_string (&yes->type.shape), *other = loom_shape_to_string (&no->type.shape);
+
+      if (!loom_shape_equal (&yes->type.shape, &no->type.shape) || yes->type.dtype != no->type.dtype)
+        onnx_fail (
+            c, "its branches give %s %s and %s %s, and which of them it is would be known only while the model runs.",
+            loom_dtype_name (yes->type.dtype), one, loom_dtype_name (no->type.dtype), other);
+      onnx_out (c, i, onnx_emit (c, "where", ONNX_IN (condition, yes, no), NULL));
+    }
+}
+
 static void
 map_if (OnnxCtx *c)
 {
-  const LoomTensor *condition = onnx_const_or_null (c, 0);
+  const LoomTensor *condition = onnx_is_constant (c, 0) ? onnx_const_or_null (c, 0) : NULL;
   const Onnx__GraphProto *branch;
-  OnnxImport *scope;
 
-  if (condition == NULL)
+  if (condition == NULL || condition->count != 1)
     {
-      onnx_fail (c, "what it asks is computed while the model runs; a branch is chosen here while the model is read.");
-      return;
-    }
-  if (condition->count != 1)
-    {
-      onnx_fail (c, "its condition has %" G_GINT64_FORMAT " elements, not one.", condition->count);
+      take_either (c);
       return;
     }
   branch = graph_of (c, loom_tensor_get (condition, 0) != 0 ? "then_branch" : "else_branch");
   if (branch == NULL)
     return;
-  scope = onnx_scope_new (c->all, NULL);
-  onnx_add_tensors (scope, branch);
-  onnx_map_nodes (scope, branch);
+  OnnxImport *scope = draw_branch (c, branch);
   for (guint i = 0; i < branch->n_output && !c->failed; i++)
     give (c, scope, branch->output[i]->name, i);
   c->first_node = c->all->nodes->len; /* which were noted one by one */
@@ -215,7 +258,6 @@ loop_as_scan (OnnxCtx *c, const Loop *l)
   guint n = l->n_carried + 1;
   g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, n), **carried = g_new0 (const OnnxWire *, n);
   g_autofree gboolean *is_sequence = g_new0 (gboolean, n);
-  g_autofree const char **name = g_new0 (const char *, l->body->n_output);
   const LoomType step = { .dtype = LOOM_I64 };
   gboolean another;
 
@@ -243,8 +285,8 @@ loop_as_scan (OnnxCtx *c, const Loop *l)
   if (!another && !loom_dim_equal (l->steps, loom_dim (1)))
     in[0] = onnx_count (c, loom_dim (1));
   for (guint i = 1; i < l->body->n_output; i++)
-    name[i] = onnx_scope_output (&within, l->body->output[i]->name, onnx_reach_wire (&within, l->body->output[i]->name),
-                                 i <= l->n_carried ? carried[i - 1] : NULL);
+    onnx_scope_output (&within, l->body->output[i]->name, onnx_reach_wire (&within, l->body->output[i]->name),
+                       i <= l->n_carried ? carried[i - 1] : NULL);
   c->failed = c->failed || within.failed;
   const OnnxNode *node = onnx_emit_loop (c, scope, &(OnnxLoop){ .in = in, .is_sequence = is_sequence });
   for (guint i = 0; node != NULL && i < node->n_out; i++)

@@ -76,6 +76,30 @@ test_run (void)
     g_assert_cmpfloat_with_epsilon (loom_tensor_get (got, i), loom_tensor_get (y, i), 1e-5);
 }
 
+/* What only the data would tell, and what is no tensor, is refused by a sentence that names it. */
+static void
+test_control (void)
+{
+  static const char *const cases[][2] = {
+    { "test_loop11", "how many steps it takes is computed while the model runs" },
+    { "test_if_opt", "is a sequence or an optional value" },
+    { "test_loop13_seq", "is a sequence, a map or an optional value" },
+  };
+  g_autofree char *graph = in_folder ("control.xml");
+
+  if (!g_file_test (CASES, G_FILE_TEST_IS_DIR))
+    {
+      g_test_skip ("The cases are not installed (Debian package libonnx-testdata).");
+      return;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *model = g_strdup_printf ("%s/node/%s/model.onnx", CASES, cases[i][0]), *said = NULL;
+      g_assert_cmpint (gradloom (&said, "import", model, "-o", graph, NULL), ==, 1);
+      g_assert_nonnull (strstr (said, cases[i][1]));
+    }
+}
+
 /* The same bits, name by name. */
 static void
 check_equal (const char *before, const char *after)
@@ -173,6 +197,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   folder = g_dir_make_tmp ("gradloom-onnx-XXXXXX", NULL);
   g_test_add_func ("/onnx-command/run", test_run);
+  g_test_add_func ("/onnx-command/control", test_control);
   g_test_add_func ("/onnx-command/begins", test_begins);
   g_test_add_func ("/onnx-command/refusals", test_refusals);
   status = g_test_run ();

@@ -290,6 +290,21 @@ def _():
     return c
 
 
+@case("if-data")
+def _():
+    """Each branch reads what is outside; an input says which it is."""
+    c = Case()
+    x = c.input("X", c.draw(2, 3), _0="batch")
+    c.weight("W", c.draw(3, 3))
+    c.node("If", [c.input("cond", np.array([False]))], ["y", "z"],
+           then_branch=helper.make_graph([helper.make_node("Neg", ["X"], ["t"]), helper.make_node("Exp", ["t"], ["u"])], "then", [],
+                                         [value("t"), value("u")]),
+           else_branch=helper.make_graph([helper.make_node("MatMul", ["X", "W"], ["e"]), helper.make_node("Tanh", ["e"], ["f"])],
+                                         "else", [], [value("e"), value("f")]))
+    c.outputs = [("y", FLOAT), ("z", FLOAT)]
+    return c
+
+
 # ---- Attention ---------------------------------------------------------------------------------------------------------------
 
 
