@@ -191,7 +191,7 @@ FUNCTIONS = {
     **{name: (lambda fn: lambda p, x: fn(x))(getattr(torch, name)) for name in
        "relu tanh sigmoid neg exp log sqrt square abs sin cos detach".split()},
     **{name: (lambda fn: lambda p, x: fn(x))(getattr(F, name)) for name in "silu mish relu6 hardswish softsign logsigmoid".split()},
-    "gelu": lambda p, x: F.gelu(x, approximate=p["approximate"]), "leaky_relu": lambda p, x: F.leaky_relu(x, p["negative_slope"]),
+    "gelu": lambda p, x: F.gelu(x, approximate=p["approximate"] or "none"), "leaky_relu": lambda p, x: F.leaky_relu(x, p["negative_slope"]),
     **{name: (lambda fn: lambda p, x: fn(x, dim=p["dim"]))(getattr(torch, name)) for name in ("softmax", "log_softmax")},
     "add": other(torch.add), "sub": other(torch.sub), "mul": other(torch.mul), "div": other(torch.div),
     **{name: other(getattr(torch, name)) for name in "eq ne lt le gt ge maximum minimum".split()},
