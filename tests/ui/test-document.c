@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/studio-loops.h"
 #include "ui/scene/studio-geometry.h"
 #include "ui/document/studio-clipboard.h"
 #include "tests/ui/document-test.h"
@@ -316,6 +317,74 @@ test_loop (void)
   studio_document_select_only (document, document_serial (document, "act"));
   g_assert_false (studio_document_loop_selection (document));
   g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "b"), "body"), ==, "cell");
+}
+
+static const char branches[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                               "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"branches\">\n"
+                               "  <module name=\"bent\">\n"
+                               "    <node id=\"x\" op=\"module_input\"/>\n"
+                               "    <node id=\"f\" op=\"tanh\"/>\n"
+                               "    <node id=\"y\" op=\"module_output\"/>\n"
+                               "    <wire from=\"x\" to=\"f\"/>\n"
+                               "    <wire from=\"f\" to=\"y\"/>\n"
+                               "  </module>\n"
+                               "  <module name=\"layer\">\n"
+                               "    <node id=\"x\" op=\"module_input\"/>\n"
+                               "    <node id=\"f\" op=\"linear\" out_features=\"3\"/>\n"
+                               "    <node id=\"y\" op=\"module_output\"/>\n"
+                               "    <wire from=\"x\" to=\"f\"/>\n"
+                               "    <wire from=\"f\" to=\"y\"/>\n"
+                               "  </module>\n"
+                               "  <node id=\"x\" op=\"input\" shape=\"B,3\"/>\n"
+                               "  <node id=\"i\" op=\"input\" shape=\"B\" dtype=\"i64\"/>\n"
+                               "  <node id=\"s\" op=\"switch\" bodies=\"bent,layer,layer\"/>\n"
+                               "  <node id=\"m\" module=\"bent\"/>\n"
+                               "  <wire from=\"x\" to=\"s.x\"/>\n"
+                               "  <wire from=\"i\" to=\"s.index\"/>\n"
+                               "  <wire from=\"s\" to=\"m\"/>\n"
+                               "</graph>\n";
+
+/* A switch has several modules, each of which can be entered; a single one is exchanged where it becomes unique. */
+static void
+test_switch (void)
+{
+  g_autoptr (StudioDocument) document = document_load (branches);
+  LoomGraph *graph = studio_document_get_graph (document);
+  LoomElement *root = loom_graph_root (graph);
+  g_autofree char *alone = NULL, *tree = NULL;
+  const StudioItem *item;
+
+  studio_document_get_net (document);
+  item = &studio_document_get_scene (document)->item[studio_scene_find_id (studio_document_get_scene (document), "s")];
+  g_assert_true (item->is_module);
+  g_assert_null (item->fault);
+  g_assert_cmpuint (item->n_inputs, ==, 2);
+  g_assert_cmpstr (item->input[1].name, ==, "index");
+  g_assert_true (item->input[1].required);
+  g_assert_cmpuint (studio_document_module_uses (document, "layer"), ==, 1);
+  studio_document_select_only (document, document_serial (document, "s"));
+  alone = studio_clipboard_copy (document);
+  g_assert_nonnull (strstr (alone, "<module name=\"bent\""));
+  g_assert_nonnull (strstr (alone, "<module name=\"layer\""));
+
+  g_assert_false (studio_document_enter_body (document, document_serial (document, "s"), 3));
+  g_assert_true (studio_document_enter (document, document_serial (document, "s")));
+  g_assert_cmpstr (studio_document_get_scope_path (document), ==, "s.0");
+  g_assert_true (studio_document_make_unique (document));
+  g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "s"), "bodies"), ==, "bent_2,layer,layer");
+  studio_document_leave (document);
+  g_assert_true (studio_document_enter_body (document, document_serial (document, "s"), 2));
+  g_assert_cmpstr (studio_document_get_scope_path (document), ==, "s.2");
+  g_assert_cmpstr (loom_element_get (studio_document_get_scope (document), "name"), ==, "layer");
+  studio_document_leave (document);
+
+  studio_document_select_only (document, document_serial (document, "m"));
+  g_assert_true (studio_document_run_selection (document, LOOM_LOOP_TREE));
+  tree = document_text (document);
+  g_assert_nonnull (strstr (tree, "<node id=\"m\" op=\"recurse\" body=\"bent\"/>"));
+  g_assert_true (studio_document_run_selection (document, LOOM_LOOP_SWITCH));
+  g_assert_true (studio_document_run_selection (document, LOOM_LOOP_SWITCH));
+  g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "m"), "bodies"), ==, "bent");
 }
 
 static void
@@ -873,6 +942,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/variadic", test_variadic);
   g_test_add_func ("/ui/document/rename", test_rename);
   g_test_add_func ("/ui/document/loop", test_loop);
+  g_test_add_func ("/ui/document/switch", test_switch);
   g_test_add_func ("/ui/document/paste", test_paste);
   g_test_add_func ("/ui/document/scopes", test_scopes);
   g_test_add_func ("/ui/document/run", test_run);

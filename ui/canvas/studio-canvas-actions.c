@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/studio-loops.h"
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-arrange.h"
@@ -245,6 +246,20 @@ loop (StudioCanvas *self)
 }
 
 static void
+choose (StudioCanvas *self)
+{
+  if (!studio_document_run_selection (self->document, LOOM_LOOP_SWITCH))
+    studio_canvas_say (self, _ ("Select a module first: it becomes one of several of which a number chooses one."));
+}
+
+static void
+recurse (StudioCanvas *self)
+{
+  if (!studio_document_run_selection (self->document, LOOM_LOOP_TREE))
+    studio_canvas_say (self, _ ("Select a module first: it runs at each node of a tree, from the leaves up."));
+}
+
+static void
 mute (StudioCanvas *self)
 {
   if (!studio_document_mute_selection (self->document))
@@ -464,6 +479,8 @@ static const struct
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
     N_ ("Ungroup the Module") },
   { "canvas.loop", loop, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Over a Sequence, or Once") },
+  { "canvas.choose", choose, 0, 0, 0, N_ ("Edit"), N_ ("Choose Among Modules, or Not") },
+  { "canvas.recurse", recurse, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Along Trees, or Once") },
   { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, N_ ("Add"),
     N_ ("Add a Module From the Library") },
   { "canvas.save-to-library", studio_canvas_save_to_library, 0, 0, 0, N_ ("Edit"),
@@ -575,6 +592,8 @@ studio_canvas_update_actions (StudioCanvas *self)
   enable (self, "canvas.fold", any);
   enable (self, "canvas.ungroup", any);
   enable (self, "canvas.loop", any);
+  enable (self, "canvas.choose", any);
+  enable (self, "canvas.recurse", any);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (g_str_has_prefix (commands[i].name, "canvas.align-"))
       enable (self, commands[i].name, n > 1);

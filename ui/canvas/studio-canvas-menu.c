@@ -5,6 +5,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/document/studio-loops.h"
 #include "ui/canvas/studio-canvas-private.h"
 
 /* ---- what an entry is offered for ------------------------------------------ */
@@ -51,6 +52,40 @@ is_loop (StudioCanvas *self)
   const StudioItem *item = menu_item (self);
 
   return item != NULL && item->is_module && item->op != NULL;
+}
+
+static const LoomElement *
+menu_node (StudioCanvas *self)
+{
+  return menu_item (self) != NULL && !menu_item (self)->is_frame
+             ? loom_graph_by_serial (studio_document_get_graph (self->document), self->menu.serial)
+             : NULL;
+}
+
+static gboolean
+has_bodies (StudioCanvas *self)
+{
+  const LoomElement *node = menu_node (self);
+
+  return node != NULL && loom_node_n_modules (node) > 1;
+}
+
+/* The modules of which a switch runs one, by their numbers. */
+static GMenuModel *
+fill_bodies (StudioCanvas *self)
+{
+  const LoomElement *node = menu_node (self);
+  GMenu *menu = g_menu_new ();
+
+  for (guint k = 0; k < loom_node_n_modules (node); k++)
+    {
+      g_autofree char *label = g_strdup_printf ("%u  %s", k, loom_node_nth_module (node, k));
+      g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
+
+      g_menu_item_set_action_and_target (item, "menu.enter-body", "u", k);
+      g_menu_append_item (menu, item);
+    }
+  return G_MENU_MODEL (menu);
 }
 
 static gboolean
@@ -167,6 +202,7 @@ struct _Entry
   const char *label, *action, *accel;
   gboolean (*when) (StudioCanvas *self);
   const Entry *inner; /* of a submenu, which has no action */
+  GMenuModel *(*fill) (StudioCanvas *self); /* of one whose entries the card decides */
 };
 
 #define SECTION "" /* in place of a label: a line between what stands above and below */
@@ -188,6 +224,7 @@ static const Entry align_entries[] = {
 static const Entry card_entries[] = {
   { N_ ("Parameters"), "canvas.inspect", "Return" },
   { N_ ("Enter Module"), "canvas.enter", "Tab", is_module },
+  { .label = N_ ("Enter One of Several"), .when = has_bodies, .fill = fill_bodies },
   { N_ ("Mend the Fault"), "canvas.fix", "<Control>period", has_fix },
   { SECTION },
   { N_ ("Add Behind…"), "menu.add-behind", NULL, has_output },
@@ -209,6 +246,8 @@ static const Entry card_entries[] = {
   { N_ ("Group Into a Module"), "canvas.group", "<Control>g" },
   { N_ ("Ungroup"), "canvas.ungroup", "<Control><Shift>g", is_plain_module },
   { N_ ("Run Over a Sequence"), "canvas.loop", NULL, is_plain_module },
+  { N_ ("Run Along Trees"), "canvas.recurse", NULL, is_plain_module },
+  { N_ ("Choose Among Modules"), "canvas.choose", NULL, is_plain_module },
   { N_ ("Run Once"), "canvas.loop", NULL, is_loop },
   { N_ ("Save to My Library"), "canvas.save-to-library", NULL, is_module },
   { N_ ("Arrange Selection"), "canvas.auto-layout", "<Control><Shift>l", are_several },
@@ -322,7 +361,7 @@ new_model (StudioCanvas *self, const Entry *entries)
     {
       g_autoptr (GMenuItem) item = NULL;
 
-      if (e->action == NULL && e->inner == NULL)
+      if (e->action == NULL && e->inner == NULL && e->fill == NULL)
         {
           append_section (menu, section);
           section = g_menu_new ();
@@ -331,9 +370,9 @@ new_model (StudioCanvas *self, const Entry *entries)
       if (e->when != NULL && !e->when (self))
         continue;
       item = g_menu_item_new (_ (e->label), e->action);
-      if (e->inner != NULL)
+      if (e->inner != NULL || e->fill != NULL)
         {
-          g_autoptr (GMenuModel) inner = new_model (self, e->inner);
+          g_autoptr (GMenuModel) inner = e->fill != NULL ? e->fill (self) : new_model (self, e->inner);
 
           g_menu_item_set_submenu (item, inner);
         }
@@ -595,9 +634,19 @@ remove_points_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   studio_document_remove_points (self->document, self->menu.serial);
 }
 
+static void
+enter_body_cb (GtkWidget *widget, const char *action, GVariant *body)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  if (studio_document_enter_body (self->document, self->menu.serial, g_variant_get_uint32 (body)))
+    studio_canvas_focus_item (self, 0, FALSE);
+}
+
 void
 studio_canvas_class_init_menu (GtkWidgetClass *klass)
 {
+  gtk_widget_class_install_action (klass, "menu.enter-body", "u", enter_body_cb);
   gtk_widget_class_install_action (klass, "menu.add", NULL, add_cb);
   gtk_widget_class_install_action (klass, "menu.add-behind", NULL, add_behind_cb);
   gtk_widget_class_install_action (klass, "menu.add-note", NULL, add_note_cb);

@@ -1,4 +1,5 @@
 /* Copies a selection as a small graph file, and pastes such a text in one transaction. */
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-clipboard.h"
 
 #include <glib/gi18n.h>
@@ -20,8 +21,8 @@ collect_module (const LoomGraph *graph, const char *name, GHashTable *seen, GPtr
     {
       const LoomElement *e = loom_element_child (module, i);
 
-      if (loom_node_module (e) != NULL)
-        collect_module (graph, loom_node_module (e), seen, modules);
+      for (guint n = 0; n < loom_node_n_modules (e); n++)
+        collect_module (graph, loom_node_nth_module (e, n), seen, modules);
     }
   g_ptr_array_add (modules, module);
 }
@@ -40,7 +41,12 @@ copy_selected (StudioDocument *document)
   loom_edit_free (loom_graph_apply (copy, loom_edit_insert (root, loom_element_n_children (root), element)))
   for (guint i = 0; i < scene->n_items; i++)
     if (studio_document_is_selected (document, scene->item[i].serial) && scene->item[i].is_module)
-      collect_module (document->graph, scene->item[i].kind, seen, modules);
+      {
+        const LoomElement *e = loom_graph_by_serial (document->graph, scene->item[i].serial);
+
+        for (guint k = 0; k < loom_node_n_modules (e); k++)
+          collect_module (document->graph, loom_node_nth_module (e, k), seen, modules);
+      }
   for (guint i = 0; i < modules->len; i++)
     APPEND (loom_element_copy (modules->pdata[i]));
   for (guint i = 0; i < scene->n_items; i++)
@@ -151,11 +157,18 @@ same_tree (const LoomElement *a, const LoomElement *b, gboolean is_top)
 static void
 rename_modules (LoomElement *e, GHashTable *names)
 {
-  const char *module = loom_node_module (e);
-  const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
+  g_autoptr (GString) list = g_string_new (NULL);
+  gboolean changed = FALSE;
 
-  if (now != NULL)
-    loom_element_set_detached (e, loom_node_module_attribute (e), now);
+  for (guint n = 0; n < loom_node_n_modules (e); n++)
+    {
+      const char *module = loom_node_nth_module (e, n), *now = g_hash_table_lookup (names, module);
+
+      changed |= now != NULL;
+      g_string_append_printf (list, "%s%s", n > 0 ? "," : "", now != NULL ? now : module);
+    }
+  if (changed)
+    loom_element_set_detached (e, loom_node_module_attribute (e), list->str);
   for (guint i = 0; i < loom_element_n_children (e); i++)
     rename_modules (loom_element_child (e, i), names);
 }
@@ -205,10 +218,10 @@ module_reaches (const LoomGraph *graph, const char *module, const char *wanted, 
   for (guint i = 0; m != NULL && depth < 64 && i < loom_element_n_children (m); i++)
     {
       const LoomElement *e = loom_element_child (m, i);
-      const char *inner = loom_node_module (e);
 
-      if (inner != NULL && module_reaches (graph, inner, wanted, depth + 1))
-        return TRUE;
+      for (guint n = 0; n < loom_node_n_modules (e); n++)
+        if (module_reaches (graph, loom_node_nth_module (e, n), wanted, depth + 1))
+          return TRUE;
     }
   return FALSE;
 }
@@ -412,13 +425,16 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
       const LoomElement *e = loom_element_child (root, i);
-      const char *module = loom_node_module (e);
-      const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
 
-      if (module == NULL || may_stand_here (document, now != NULL ? now : module, module, error))
-        continue;
-      studio_document_cancel (document);
-      return FALSE;
+      for (guint k = 0; k < loom_node_n_modules (e); k++)
+        {
+          const char *module = loom_node_nth_module (e, k), *now = g_hash_table_lookup (names, module);
+
+          if (may_stand_here (document, now != NULL ? now : module, module, error))
+            continue;
+          studio_document_cancel (document);
+          return FALSE;
+        }
     }
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {

@@ -1,6 +1,7 @@
 /* The comparison is worked out when it is asked for, once a version of the document and scope. */
 #include <glib/gi18n.h>
 
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-comparison.h"
 
 #include <string.h>
@@ -144,10 +145,11 @@ changed_modules (StudioComparison *self)
           for (guint c = 0; name != NULL && c < loom_element_n_children (module); c++)
             {
               const LoomElement *node = loom_element_child (module, c);
-              const char *used = loom_node_module (node);
 
-              if (used != NULL && g_hash_table_contains (changed, used) && g_hash_table_add (changed, (gpointer)name))
-                more = TRUE;
+              for (guint n = 0; n < loom_node_n_modules (node); n++)
+                if (g_hash_table_contains (changed, loom_node_nth_module (node, n))
+                    && g_hash_table_add (changed, (gpointer)name))
+                  more = TRUE;
             }
         }
     }

@@ -1,4 +1,5 @@
 /* The commands that change the graph: each is one transaction, and leaves a graph without torn wires. */
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
@@ -424,7 +425,7 @@ rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *mod
 
       if (loom_element_tag (e) == LOOM_TAG_MODULE)
         rename_instance_ports (self, e, module, old, id, is_output);
-      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_node_module (e), module) == 0)
+      else if (loom_element_tag (e) == LOOM_TAG_NODE && loom_node_uses_module (e, module))
         {
           g_autofree char *end = g_strdup_printf ("%s.%s", loom_element_get (e, "id"), old);
           g_autofree char *now = g_strdup_printf ("%s.%s", loom_element_get (e, "id"), id);

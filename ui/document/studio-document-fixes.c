@@ -1,5 +1,6 @@
 /* Fixes for faults, offered on their cards: an attribute's value or name that the engine gives, a wire across deleted
  * nodes, or a wire to a name that a formula no longer has. */
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-mend.h"
 
@@ -82,9 +83,13 @@ find_instance (StudioDocument *self, const char *path)
       if (found == NULL || loom_node_module (found) == NULL)
         return NULL;
       /* The number of a copy. */
-      if (loom_element_get (found, "repeat") != NULL && part[i + 1] != NULL)
+      if (part[i + 1] != NULL && loom_node_is_copy (found, part[i + 1]))
         i++;
-      scope = loom_graph_find_module (self->graph, loom_node_module (found));
+      if (loom_node_is_copy (found, part[i]) && loom_node_module_at (found, part[i]) == NULL)
+        return NULL;
+      scope = loom_graph_find_module (self->graph, loom_node_is_copy (found, part[i])
+                                                       ? loom_node_module_at (found, part[i])
+                                                       : loom_node_module (found));
     }
   return found;
 }

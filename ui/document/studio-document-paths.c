@@ -1,5 +1,6 @@
 /* Paths that <train>, <view> and <lesson> keep: they follow when nodes get another name or another place in the tree of
  * modules. */
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
 
 #include <string.h>
@@ -61,6 +62,8 @@ walk_path (StudioDocument *self, const char *path, const LoomElement *scope, Stu
               used = 2;
             }
         }
+      if (used == 2)
+        module = loom_node_module_at (node, part[i + 1]);
       i += used - 1;
       at = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
     }
@@ -119,7 +122,12 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
   for (guint i = 0; found->scope != NULL && path[0] != '\0' && part[i] != NULL; i++)
     {
       if (found->instance != NULL && loom_node_is_copy (found->instance, part[i]))
-        found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
+        {
+          const char *module = loom_node_module_at (found->instance, part[i]);
+
+          found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
+          found->scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
+        }
       else
         {
           const LoomElement *node = loom_scope_find_node (found->scope, part[i]);

@@ -1,4 +1,5 @@
 /* The document's scopes (which module one is in), and what it has in common with a run. */
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
@@ -60,8 +61,15 @@ scope_moved (StudioDocument *self)
 gboolean
 studio_document_enter (StudioDocument *self, guint64 serial)
 {
+  return studio_document_enter_body (self, serial, 0);
+}
+
+gboolean
+studio_document_enter_body (StudioDocument *self, guint64 serial, guint body)
+{
   LoomElement *e = studio_document_node (self, serial), *module;
-  const char *name = e != NULL ? loom_node_module (e) : NULL;
+  const char *name = e != NULL ? loom_node_nth_module (e, body) : NULL;
+  gboolean is_numbered = e != NULL && loom_node_numbers_modules (e);
   StudioScopeEntry entry;
 
   module = name != NULL ? loom_graph_find_module (self->graph, name) : NULL;
@@ -70,6 +78,12 @@ studio_document_enter (StudioDocument *self, guint64 serial)
   entry.module = loom_element_serial (module);
   entry.instance = serial;
   entry.path = studio_document_dup_node_path (self, serial);
+  if (is_numbered)
+    {
+      g_autofree char *node = entry.path;
+
+      entry.path = g_strdup_printf ("%s.%u", node, body);
+    }
   g_array_append_val (self->scope, entry);
   scope_moved (self);
   return TRUE;
@@ -123,7 +137,7 @@ count_uses (const LoomElement *scope, const char *module)
 
       if (loom_element_tag (e) == LOOM_TAG_MODULE)
         uses += count_uses (e, module);
-      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_node_module (e), module) == 0)
+      else if (loom_element_tag (e) == LOOM_TAG_NODE && loom_node_uses_module (e, module))
         uses++;
     }
   return uses;
@@ -140,7 +154,7 @@ studio_document_make_unique (StudioDocument *self)
 {
   StudioScopeEntry *entry = innermost (self);
   LoomElement *module, *instance, *copy;
-  g_autofree char *name = NULL, *step = NULL;
+  g_autofree char *name = NULL, *step = NULL, *list = NULL;
   const char *old;
 
   if (entry == NULL)
@@ -166,7 +180,10 @@ studio_document_make_unique (StudioDocument *self)
   studio_document_edit (self, loom_edit_insert (loom_graph_root (self->graph), loom_element_index (module) + 1, copy));
   /* The place to stand on is exchanged before anybody is told. */
   entry->module = loom_element_serial (loom_graph_find_module (self->graph, name));
-  studio_document_edit (self, loom_edit_set (instance, loom_node_module_attribute (instance), name));
+  /* Of several modules its path ends with the number of the one that is shown. */
+  list = loom_node_rename_module (
+      instance, loom_node_numbers_modules (instance) ? (guint)atoi (strrchr (entry->path, '.') + 1) : 0, name);
+  studio_document_edit (self, loom_edit_set (instance, loom_node_module_attribute (instance), list));
   studio_document_end (self);
   g_signal_emit_by_name (self, "scope-changed");
   g_signal_emit_by_name (self, "selection-changed");
@@ -244,7 +261,7 @@ studio_document_reveal (StudioDocument *self, const char *path)
   g_array_set_clear_func (wanted, (GDestroyNotify)studio_scope_entry_clear);
   for (guint i = 0; part[i] != NULL; i++)
     {
-      const char *module;
+      const char *module, *copy = NULL;
       char *here;
 
       node = loom_scope_find_node (scope, part[i]);
@@ -254,8 +271,13 @@ studio_document_reveal (StudioDocument *self, const char *path)
       g_free (at);
       at = here;
       if (part[i + 1] != NULL && loom_node_is_copy (node, part[i + 1]))
-        i++;
-      module = loom_node_module (node);
+        copy = part[++i];
+      module = copy != NULL ? loom_node_module_at (node, copy) : loom_node_module (node);
+      if (copy != NULL && loom_node_numbers_modules (node))
+        {
+          at = g_strdup_printf ("%s.%s", here, copy);
+          g_free (here);
+        }
       if (part[i + 1] == NULL)
         break;
       scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;

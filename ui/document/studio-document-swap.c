@@ -1,4 +1,5 @@
 /* Changes what nodes are while their wires stay: muting them, and giving one another operator. */
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
@@ -46,27 +47,18 @@ studio_document_mute_selection (StudioDocument *self)
 
 /* ---- loops ------------------------------------------------------------------- */
 
-static const LoomOp *
-find_loop_operator (void)
-{
-  const LoomOp *const *op = loom_ops ();
-
-  while (*op != NULL && (*op)->role != LOOM_ROLE_LOOP)
-    op++;
-  return *op;
-}
-
 static gboolean
 is_loop_attribute (const LoomOp *op, const char *name)
 {
   return g_str_equal (name, "op") || g_str_equal (name, "module") || loom_op_has_param (op, name);
 }
 
-/* The node runs its module in a loop, or is it. What says so stands behind the id, as in files. */
+/* The node runs its module in such a loop or, where op is NULL, is it. What says so stands behind the id, as in files.
+ */
 static void
-set_loop (StudioDocument *self, LoomElement *node, gboolean is_loop)
+set_loop (StudioDocument *self, LoomElement *node, const LoomOp *op)
 {
-  const LoomOp *op = find_loop_operator ();
+  const LoomOp *before = loom_op_of (node);
   g_autofree char *module = g_strdup (loom_node_module (node));
   g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func (g_free);
   const char *name, *value;
@@ -76,16 +68,16 @@ set_loop (StudioDocument *self, LoomElement *node, gboolean is_loop)
       loom_element_attribute (node, i, &name, &value);
       if (g_str_equal (name, "id"))
         continue;
-      if (!is_loop_attribute (op, name))
+      if (!is_loop_attribute (before != NULL ? before : op, name))
         {
           g_ptr_array_insert (kept, 0, g_strdup (value));
           g_ptr_array_insert (kept, 0, g_strdup (name));
         }
       studio_document_put (self, node, name, NULL);
     }
-  if (is_loop)
+  if (op != NULL)
     studio_document_put (self, node, "op", op->name);
-  studio_document_put (self, node, is_loop ? LOOM_BODY : "module", module);
+  studio_document_put (self, node, op != NULL ? loom_op_loop (op)->attribute : "module", module);
   for (guint i = 0; i < kept->len; i += 2)
     studio_document_put (self, node, kept->pdata[i], kept->pdata[i + 1]);
 }
@@ -93,6 +85,15 @@ set_loop (StudioDocument *self, LoomElement *node, gboolean is_loop)
 gboolean
 studio_document_loop_selection (StudioDocument *self)
 {
+  return studio_document_run_selection (self, LOOM_LOOP_SCAN);
+}
+
+gboolean
+studio_document_run_selection (StudioDocument *self, LoomLoopKind kind)
+{
+  static const char *const words[] = { [LOOM_LOOP_SCAN] = N_ ("Run %s over a sequence"),
+                                       [LOOM_LOOP_SWITCH] = N_ ("Let %s be chosen"),
+                                       [LOOM_LOOP_TREE] = N_ ("Run %s along trees") };
   g_autoptr (GPtrArray) nodes = studio_document_selected_nodes (self);
   g_autofree char *name = NULL;
   gboolean all = TRUE;
@@ -104,11 +105,10 @@ studio_document_loop_selection (StudioDocument *self)
       all = all && loom_op_has_role (nodes->pdata[i], LOOM_ROLE_LOOP);
   if (nodes->len == 0)
     return FALSE;
-  name = g_strdup_printf (all ? _ ("Run %s once") : _ ("Run %s over a sequence"),
-                          loom_element_get (nodes->pdata[0], "id"));
+  name = g_strdup_printf (all ? _ ("Run %s once") : _ (words[kind]), loom_element_get (nodes->pdata[0], "id"));
   studio_document_begin (self, name);
   for (guint i = 0; i < nodes->len; i++)
-    set_loop (self, nodes->pdata[i], !all);
+    set_loop (self, nodes->pdata[i], all ? NULL : loom_loop_of_kind (kind)->op);
   studio_document_end (self);
   return TRUE;
 }

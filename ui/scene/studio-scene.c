@@ -2,6 +2,7 @@
  *
  * Built anew at every change: 2,000 cards cost about two milliseconds, and a whole array that
  * never is half updated is worth more than the rest of a millisecond. */
+#include "engine/loom-loops.h"
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>
@@ -95,22 +96,36 @@ port_default (GArray *ports)
   return ports->len > 0 ? 0 : STUDIO_NO_ITEM;
 }
 
-/* TRUE if an output of the module carries a value to this input, and its first value may be left out. */
+/* TRUE if an output of the module carries a value to this input: to h, or along trees to h0, h1 … of single children.
+ */
 static gboolean
-begins_as_zeros (const LoomElement *module, const LoomElement *input)
+is_carried (const LoomElement *module, const LoomElement *input)
 {
+  const char *id = loom_element_get (input, "id");
+
   for (guint i = 0; i < loom_element_n_children (module); i++)
-    if (loom_op_has_role (loom_element_child (module, i), LOOM_ROLE_MODULE_OUTPUT)
-        && g_strcmp0 (loom_element_get (loom_element_child (module, i), LOOM_CARRY), loom_element_get (input, "id"))
-               == 0)
-      return loom_element_get (input, "shape") != NULL;
+    {
+      const LoomElement *e = loom_element_child (module, i);
+      const char *carry = loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT) ? loom_element_get (e, LOOM_CARRY) : NULL;
+
+      if (carry != NULL && g_str_has_prefix (id, carry)
+          && id[strlen (carry) + strspn (id + strlen (carry), G_CSET_DIGITS)] == '\0')
+        return TRUE;
+    }
   return FALSE;
 }
 
-/* Ports of a module instance are its module_input and module_output nodes; a loop has one more for how long samples
- * are. */
+/* Whether an input of a module needs no wire where a loop runs it: its first value are zeros then. */
+static gboolean
+begins_as_zeros (const LoomElement *module, const LoomElement *input)
+{
+  return is_carried (module, input) && loom_element_get (input, "shape") != NULL;
+}
+
+/* Ports of a module instance are its module_input and module_output nodes; a loop has one more of its own, and along
+ * trees children give what is carried. */
 static void
-module_ports (const LoomElement *module, gboolean is_loop, GArray *inputs, GArray *outputs)
+module_ports (const LoomElement *module, const LoomLoop *loop, GArray *inputs, GArray *outputs)
 {
   for (guint i = 0; i < loom_element_n_children (module); i++)
     {
@@ -120,12 +135,16 @@ module_ports (const LoomElement *module, gboolean is_loop, GArray *inputs, GArra
       if (id == NULL)
         continue;
       if (loom_op_has_role (e, LOOM_ROLE_MODULE_INPUT))
-        port_add (inputs, id, NULL, !is_loop || !begins_as_zeros (module, e), FALSE);
+        {
+          if (loop == NULL || loop->kind != LOOM_LOOP_TREE || !is_carried (module, e))
+            port_add (inputs, id, NULL, loop == NULL || loop->kind != LOOM_LOOP_SCAN || !begins_as_zeros (module, e),
+                      FALSE);
+        }
       else if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT))
         port_add (outputs, id, NULL, TRUE, FALSE);
     }
-  if (is_loop && port_find (inputs, "lengths") == STUDIO_NO_ITEM)
-    port_add (inputs, "lengths", "How many steps of each sample count.", FALSE, FALSE);
+  if (loop != NULL && port_find (inputs, loop->port) == STUDIO_NO_ITEM)
+    port_add (inputs, loop->port, loop->port_doc, !loop->port_is_optional, FALSE);
 }
 
 /* The summary of a node that inference did not reach: its attributes as written. */
@@ -206,7 +225,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
       const LoomElement *definition = loom_graph_find_module (graph, module);
 
       if (definition != NULL)
-        module_ports (definition, item->op != NULL, inputs, outputs);
+        module_ports (definition, loom_op_loop (item->op), inputs, outputs);
     }
   else if (item->op != NULL)
     {
