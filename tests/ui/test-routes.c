@@ -219,30 +219,38 @@ lies_in (const StudioCurve *curve, const StudioRect *card, double *x, double *y)
 }
 
 static void
-check_under (StudioScene *scene, const char *name)
+check_under_rect (StudioScene *scene, const char *name, const StudioItem *item, StudioRect rect)
 {
   const StudioRoute *route = studio_scene_routes (scene);
 
   for (guint l = 0; l < scene->n_links; l++)
-    for (guint i = 0; i < scene->n_items; i++)
-      {
-        StudioRect card = scene->flow == STUDIO_FLOW_DOWN ? studio_geometry_card (&scene->item[i])
-                                                          : studio_geometry_room (&scene->item[i]),
-                   bounds = route[l].bounds;
-        double x, y;
+    {
+      StudioRect bounds = route[l].bounds;
+      double x, y;
 
-        bounds.width += 1;
-        bounds.height += 1;
-        if (!studio_rect_intersects (&card, &bounds))
-          continue;
-        for (guint k = 0; k < route[l].n_pieces; k++)
-          if (lies_in (&route[l].piece[k], &card, &x, &y))
-            {
-              g_autofree char *wire = name_of (scene, l);
+      bounds.width += 1;
+      bounds.height += 1;
+      if (!studio_rect_intersects (&rect, &bounds))
+        continue;
+      for (guint k = 0; k < route[l].n_pieces; k++)
+        if (lies_in (&route[l].piece[k], &rect, &x, &y))
+          {
+            g_autofree char *wire = name_of (scene, l);
 
-              g_error ("%s: %s lies under %s at %g, %g", name, wire, scene->item[i].id, x, y);
-            }
-      }
+            g_error ("%s: %s lies under %s at %g, %g", name, wire, item->id, x, y);
+          }
+    }
+}
+
+static void
+check_under (StudioScene *scene, const char *name)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      check_under_rect (scene, name, &scene->item[i], studio_geometry_card (&scene->item[i]));
+      if (scene->item[i].hanging > 0)
+        check_under_rect (scene, name, &scene->item[i], studio_geometry_pins (&scene->item[i]));
+    }
 }
 
 typedef struct
@@ -289,19 +297,21 @@ check_apart (StudioScene *scene, const char *name)
       }
 }
 
+static void check_pills (StudioScene *scene, const char *name);
+
 /* Pins hang on every third card, and a layout has made room for them. */
 static void
 check_hanging (StudioScene *scene, const char *name)
 {
   g_autoptr (StudioLayout) layout = NULL;
 
-  if (scene->flow == STUDIO_FLOW_DOWN)
-    return;
   for (guint i = 0; i < scene->n_items; i += 3)
-    scene->item[i].hanging = STUDIO_CARD_WIDTH + 34;
-  layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_RIGHT);
+    scene->item[i].hanging = studio_geometry_pin_height (STUDIO_CARD_WIDTH);
+  layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT,
+                              scene->flow == STUDIO_FLOW_DOWN ? STUDIO_LAYOUT_DOWN : STUDIO_LAYOUT_RIGHT);
   scene_take_layout (scene, layout);
   check_under (scene, name);
+  check_pills (scene, name);
 }
 
 static void
@@ -416,7 +426,10 @@ check_pills (StudioScene *scene, const char *name)
         {
           StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
 
-          if (studio_rect_intersects (&card, r) || (fault.height > 0 && studio_rect_intersects (&fault, r)))
+          StudioRect pins = studio_geometry_pins (&scene->item[i]);
+
+          if (studio_rect_intersects (&card, r) || (fault.height > 0 && studio_rect_intersects (&fault, r))
+              || (pins.width > 0 && studio_rect_intersects (&pins, r)))
             g_error ("%s: the shape of %s covers %s", name, wire, scene->item[i].id);
         }
       for (guint k = 0; k < l; k++)

@@ -92,7 +92,7 @@ view_of (StudioCanvas *self, const StudioRect *part)
 static StudioRect
 everything (StudioCanvas *self)
 {
-  StudioRect bounds = studio_geometry_bounds (studio_canvas_scene (self));
+  StudioRect bounds = studio_geometry_bounds_with_pins (studio_canvas_scene (self));
   const double width = MAX (bounds.width + 2 * MARGIN, self->view.width / LARGEST);
   const double height = MAX (bounds.height + 2 * MARGIN, self->view.height / LARGEST);
 

@@ -102,7 +102,7 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
     }
   studio_canvas_drop_flight (self);
   self->fit_pending = FALSE;
-  bounds = studio_geometry_bounds (studio_canvas_scene (self));
+  bounds = studio_geometry_bounds_with_pins (studio_canvas_scene (self));
   start = first_card (studio_canvas_scene (self));
   fit (self, &bounds, &start);
   self->fitted = TRUE;

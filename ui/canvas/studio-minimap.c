@@ -129,7 +129,7 @@ update_cb (gpointer data)
   self->update = 0;
   if (self->canvas == NULL || self->canvas->document == NULL)
     return G_SOURCE_REMOVE;
-  bounds = studio_geometry_bounds (studio_canvas_scene (self->canvas));
+  bounds = studio_geometry_bounds_with_pins (studio_canvas_scene (self->canvas));
   shown = self->wanted && !self->canvas->bare && !self->canvas->presentation
           && studio_map_is_needed (&bounds, &self->canvas->view);
   if (shown)

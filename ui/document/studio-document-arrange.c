@@ -9,8 +9,6 @@
 
 #include "ui/scene/studio-flow.h"
 
-#define PIN_TITLE 24.0 /* the line of words above what a pin shows */
-
 /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
 static void
 place_all (StudioDocument *self, const StudioScene *scene)
@@ -218,7 +216,7 @@ studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, 
 
   if (item == STUDIO_NO_ITEM)
     return;
-  studio_layout_make_room (scene, item, STUDIO_FAULT_GAP + height + PIN_TITLE, by);
+  studio_layout_make_room (scene, item, studio_geometry_pin_height (height), by);
   place_all (self, scene);
   for (guint i = 0; i < scene->n_items; i++)
     if (by[i] != 0)

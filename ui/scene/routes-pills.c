@@ -87,7 +87,7 @@ typedef struct
   guint *first_pill; /* of each cell of cards, into pills; G_MAXUINT: none */
 } Places;
 
-/* Cards, the words under them, notes, and points that wires are led through. */
+/* Cards, the words under them and what hangs there, notes, and points that wires are led through. */
 static void
 collect_cards (Places *self)
 {
@@ -96,7 +96,7 @@ collect_cards (Places *self)
 
   for (guint l = 0; l < scene->n_links; l++)
     n_points += scene->link[l].n_points;
-  self->card = g_new (StudioRect, 2 * scene->n_items + scene->n_annotations + n_points + 1);
+  self->card = g_new (StudioRect, 3 * scene->n_items + scene->n_annotations + n_points + 1);
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioRect fault = studio_geometry_fault (&scene->item[i]);
@@ -104,6 +104,8 @@ collect_cards (Places *self)
       self->card[n++] = studio_geometry_card (&scene->item[i]);
       if (fault.height > 0)
         self->card[n++] = fault;
+      if (scene->item[i].hanging > 0)
+        self->card[n++] = studio_geometry_pins (&scene->item[i]);
     }
   for (guint i = 0; i < scene->n_annotations; i++)
     {

@@ -48,7 +48,7 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
-/* Pins hang on their cards, one below the other, each with a line of words. */
+/* Pins hang on their cards, one below the other. */
 static void
 add_hanging (StudioScene *scene, const LoomElement *scope)
 {
@@ -65,7 +65,7 @@ add_hanging (StudioScene *scene, const LoomElement *scope)
         continue;
       card = studio_scene_card_of (scene, tensor);
       if (card != STUDIO_NO_ITEM && isfinite (height) && !scene->item[card].is_frame)
-        scene->item[card].hanging += STUDIO_FAULT_GAP + CLAMP (height, 24, 600) + 24;
+        scene->item[card].hanging += studio_geometry_pin_height (height);
     }
 }
 

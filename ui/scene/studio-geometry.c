@@ -86,6 +86,25 @@ studio_geometry_room (const StudioItem *item)
 }
 
 StudioRect
+studio_geometry_pins (const StudioItem *item)
+{
+  if (item->hanging <= 0)
+    return (StudioRect){ item->x, item->y + item->height, 0, 0 };
+  if (item->flow == STUDIO_FLOW_DOWN)
+    return (StudioRect){ item->x + item->width + STUDIO_FAULT_GAP, item->y, STUDIO_CARD_WIDTH, item->hanging };
+  return (StudioRect){ item->x, item->y + item->height, item->width, item->hanging };
+}
+
+double
+studio_geometry_pin_height (double height)
+{
+  /* Words keep their size when the canvas is zoomed out, so at 70 % they take that much more of it. */
+  const double words = 1.4;
+
+  return STUDIO_FAULT_GAP + round (words * CLAMP (height, 24, 600));
+}
+
+StudioRect
 studio_geometry_figure (const StudioItem *item)
 {
   const double side = 12, below = 8;
@@ -168,6 +187,17 @@ studio_geometry_bounds (const StudioScene *scene)
       r = i == 0 && scene->n_items == 0 ? e : studio_rect_union (r, e);
     }
   return with_wires (scene, r);
+}
+
+StudioRect
+studio_geometry_bounds_with_pins (const StudioScene *scene)
+{
+  StudioRect r = studio_geometry_bounds (scene);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (scene->item[i].hanging > 0)
+      r = studio_rect_union (r, studio_geometry_room (&scene->item[i]));
+  return r;
 }
 
 /* How far the k-th of n ports is from the corner of a side of this length: close together in the middle, and closer

@@ -79,6 +79,10 @@ StudioRect studio_rect_between (double x0, double y0, double x1, double y1);
 StudioRect studio_geometry_card (const StudioItem *item);
 /* The card with what hangs on it: below it, or at its right where it runs down and wires leave it below. */
 StudioRect studio_geometry_room (const StudioItem *item);
+/* What hangs on the card alone; width 0: nothing does. */
+StudioRect studio_geometry_pins (const StudioItem *item);
+/* The height that a pin of this `height` needs on the canvas, with its distance and its words. */
+double studio_geometry_pin_height (double height);
 /* The part of the card below its words that a figure is drawn in; height 0: none. */
 StudioRect studio_geometry_figure (const StudioItem *item);
 /* Everything the item draws: card, ports, rings, and the fault's sentence below. */
@@ -93,6 +97,7 @@ StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: non
 void studio_geometry_note_size (const char *text, double *width, double *height);
 gboolean studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, double width, double height);
 StudioRect studio_geometry_bounds (const StudioScene *scene);
+StudioRect studio_geometry_bounds_with_pins (const StudioScene *scene);
 void studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y);
 
 typedef enum

@@ -12,13 +12,15 @@
 #define MANY_DIRTY  400u /* changed places, from which on all is looked for again */
 #define LEAST_AHEAD 20.0 /* a curve to an input nearer than this would turn back on itself */
 #define STRAIGHT    3.0  /* a curve that rises no more than this is a level line */
+#define PINS        (G_GUINT64_CONSTANT (1) << 63) /* in the serial of an obstacle: what hangs on that card */
 #define STEEP       2.0  /* one that rises more than so many times its width runs in a channel, and gets a lane there */
 
 struct _StudioRoutes
 {
   gboolean right_angles, valid;
   StudioFlow flow;                             /* cards, ends and ways are kept as if it were to the right */
-  guint n_cards, n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
+  guint n_cards, n_items; /* obstacles: of each item its card, then what hangs beside cards */
+  guint n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
   guint *first_wire;                           /* of each link */
   StudioRect *card;
   guint64 *card_serial;
@@ -99,25 +101,48 @@ studio_routes_n_searched (const StudioRoutes *self)
 
 /* ---- what runs down is mirrored -------------------------------------------- */
 
-/* Wires go round the card and what hangs below it, as far as that covers no other card. Where the graph runs
- * down it hangs beside the card and reaches further down, where the card's own wires begin: there it is no obstacle. */
+/* What hangs on the card, as far down as it covers no other card. */
 static StudioRect
-obstacle_of (const StudioScene *scene, guint i)
+free_pins (const StudioScene *scene, guint i)
 {
-  const StudioItem *item = &scene->item[i];
-  StudioRect card = studio_geometry_card (item), room = studio_geometry_room (item);
+  StudioRect pins = studio_geometry_pins (&scene->item[i]);
 
-  if (scene->flow == STUDIO_FLOW_DOWN)
-    return studio_rect_mirrored (card);
-  for (guint j = 0; item->hanging > 0 && j < scene->n_items; j++)
+  for (guint j = 0; pins.width > 0 && j < scene->n_items; j++)
     {
       const StudioRect other = studio_geometry_card (&scene->item[j]);
 
-      if (j != i && other.x < room.x + room.width + PIN_GAP && other.x + other.width + PIN_GAP > room.x
-          && other.y < room.y + room.height + PIN_GAP && other.y + other.height + PIN_GAP > room.y)
-        room.height = other.y - PIN_GAP - room.y;
+      if (j != i && other.x < pins.x + pins.width + PIN_GAP && other.x + other.width + PIN_GAP > pins.x
+          && other.y < pins.y + pins.height + PIN_GAP && other.y + other.height + PIN_GAP > pins.y)
+        pins.height = other.y - PIN_GAP - pins.y;
     }
-  return room.height > card.height ? room : card;
+  return pins;
+}
+
+/* Wires go round the card and what hangs below it. Where the graph runs down it hangs beside the card and reaches
+ * further down, where the card's own wires begin: there it is an obstacle of its own (pins_of). */
+static StudioRect
+obstacle_of (const StudioScene *scene, guint i)
+{
+  StudioRect card = studio_geometry_card (&scene->item[i]), pins;
+
+  if (scene->flow == STUDIO_FLOW_DOWN)
+    return studio_rect_mirrored (card);
+  pins = free_pins (scene, i);
+  card.height += MAX (pins.height, 0);
+  return card;
+}
+
+/* FALSE where the card has no such obstacle. */
+static gboolean
+pins_of (const StudioScene *scene, guint i, StudioRect *pins)
+{
+  if (scene->flow != STUDIO_FLOW_DOWN || scene->item[i].hanging <= 0)
+    return FALSE;
+  *pins = free_pins (scene, i);
+  if (pins->height <= 0)
+    return FALSE;
+  *pins = studio_rect_mirrored (*pins);
+  return TRUE;
 }
 
 static StudioPoint
@@ -231,24 +256,28 @@ static GArray *
 take_cards (StudioRoutes *self, const StudioScene *scene)
 {
   GArray *dirty = g_array_new (FALSE, FALSE, sizeof (StudioRect));
-  StudioRect *card = g_new (StudioRect, scene->n_items + 1);
-  guint64 *serial = g_new (guint64, scene->n_items + 1);
+  StudioRect *card = g_new (StudioRect, 2 * scene->n_items + 1);
+  guint64 *serial = g_new (guint64, 2 * scene->n_items + 1);
   g_autoptr (GHashTable) old = NULL;
-  gboolean aligned = self->n_cards == scene->n_items;
+  guint n = scene->n_items;
+  gboolean aligned;
 
   for (guint i = 0; i < scene->n_items; i++)
     {
       card[i] = obstacle_of (scene, i);
       serial[i] = scene->item[i].serial;
-      aligned = aligned && serial[i] == self->card_serial[i];
     }
+  for (guint i = 0; i < scene->n_items; i++)
+    if (pins_of (scene, i, &card[n]))
+      serial[n++] = scene->item[i].serial | PINS;
+  aligned = self->n_cards == n && (n == 0 || memcmp (self->card_serial, serial, n * sizeof *serial) == 0);
   if (!aligned)
     {
       old = g_hash_table_new (g_int64_hash, g_int64_equal);
       for (guint i = 0; i < self->n_cards; i++)
         g_hash_table_insert (old, &self->card_serial[i], &self->card[i]);
     }
-  for (guint i = 0; i < scene->n_items; i++)
+  for (guint i = 0; i < n; i++)
     {
       const StudioRect *was = aligned ? &self->card[i] : g_hash_table_lookup (old, &serial[i]);
 
@@ -275,7 +304,8 @@ take_cards (StudioRoutes *self, const StudioScene *scene)
   g_free (self->card_serial);
   self->card = card;
   self->card_serial = serial;
-  self->n_cards = scene->n_items;
+  self->n_cards = n;
+  self->n_items = scene->n_items;
   return dirty;
 }
 
@@ -330,7 +360,7 @@ has_points (const StudioRoutes *self, const StudioScene *scene, guint link)
 static gboolean
 is_current (const StudioRoutes *self, const StudioScene *scene)
 {
-  if (!self->valid || self->flow != scene->flow || self->n_cards != scene->n_items || self->n_links != scene->n_links)
+  if (!self->valid || self->flow != scene->flow || self->n_items != scene->n_items || self->n_links != scene->n_links)
     return FALSE;
   for (guint i = 0; i < scene->n_items; i++)
     {
