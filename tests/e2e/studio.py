@@ -16,6 +16,7 @@ import time
 
 SOURCE = os.environ.get("GRADLOOM_SOURCE_ROOT", os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
 BUILD = os.environ.get("GRADLOOM_BUILD_ROOT", "")
+WIDTH, HEIGHT = 1280, 800
 # A loaded machine is slower than the script's seconds; the true time of each step is printed beside it.
 PATIENCE = float(os.environ.get("GRADLOOM_TEST_PATIENCE", "6"))
 
@@ -88,7 +89,7 @@ class Studio:
 
     def __enter__(self):
         read, write = os.pipe()
-        self.xvfb = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-noreset"], pass_fds=[write],
+        self.xvfb = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "%dx%dx24" % (WIDTH, HEIGHT), "-noreset"], pass_fds=[write],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as answer:
@@ -205,6 +206,9 @@ class Studio:
             time.sleep(0.15)
         if before is None:
             raise Failed("there is no “%s” to press" % name)
+        x, y = middle(before)
+        if not (0 <= x < WIDTH and 0 <= y < HEIGHT):
+            raise Failed("“%s” lies beyond the screen, at %d, %d: it must be scrolled to first" % (name, x, y))
         self.click(before)
 
     def press_card(self, name):

@@ -389,7 +389,28 @@ test_model (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-/* Every data set has a row, and closing while they are asked about is no harm. */
+/* Whether a row of the list with these words is seen. */
+static gboolean
+row_is_seen (const char *words)
+{
+  GtkWidget *label = find_words (GTK_WIDGET (find_dialog ()), words);
+
+  return label != NULL && gtk_widget_get_child_visible (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX_ROW))
+         && gtk_widget_get_visible (gtk_widget_get_parent (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX)));
+}
+
+static GtkWidget *
+find_entry (GtkWidget *widget)
+{
+  GtkWidget *found = GTK_IS_SEARCH_ENTRY (widget) ? widget : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_entry (child);
+  return found;
+}
+
+/* Every data set has a row, which can be searched for, and closing while they are asked about is no harm. */
 static void
 test_list (void)
 {
@@ -402,7 +423,13 @@ test_list (void)
       for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
         g_assert_nonnull (find_words (GTK_WIDGET (find_dialog ()), loom_dataset_class_title (*c)));
       if (round == 1)
-        WAIT_FOR (find_words (GTK_WIDGET (find_dialog ()), "1,000 to train on") != NULL);
+        {
+          WAIT_FOR (find_words (GTK_WIDGET (find_dialog ()), "1,000 to train on") != NULL);
+          g_assert_true (row_is_seen ("Fashion-MNIST") && row_is_seen ("Two spirals") && row_is_seen ("CSV table"));
+          gtk_editable_set_text (GTK_EDITABLE (find_entry (GTK_WIDGET (find_dialog ()))), "spir");
+          WAIT_FOR (!row_is_seen ("Fashion-MNIST"));
+          g_assert_true (row_is_seen ("Two spirals") && !row_is_seen ("CSV table"));
+        }
       gtk_window_destroy (GTK_WINDOW (find_dialog ()));
     }
   gtk_window_destroy (GTK_WINDOW (window));

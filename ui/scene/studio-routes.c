@@ -19,8 +19,8 @@ struct _StudioRoutes
 {
   gboolean right_angles, valid;
   StudioFlow flow;                             /* cards, ends and ways are kept as if it were to the right */
-  guint n_cards, n_items; /* obstacles: of each item its card, then what hangs beside cards */
-  guint n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
+  guint n_cards, n_items;                      /* obstacles: of each item its card, then what hangs beside cards */
+  guint n_wires, n_searched, n_links;          /* n_wires: with the parts of those that go through points */
   guint *first_wire;                           /* of each link */
   StudioRect *card;
   guint64 *card_serial;

@@ -8,10 +8,24 @@
 
 #define SAMPLE_WIDTH  72
 #define SAMPLE_HEIGHT 54
+#define MARGIN        18
+
+/* Data that are here or made here stand before those that somebody must have first. */
+enum
+{
+  READY,
+  FILES,
+  N_GROUPS
+};
 
 struct _StudioDataList
 {
   GtkWidget parent_instance;
+  GtkWidget *entry, *none;
+  struct
+  {
+    GtkWidget *box, *list;
+  } group[N_GROUPS];
   GCancellable *cancellable;
 };
 
@@ -73,7 +87,7 @@ new_label (const char *text, const char *style)
 }
 
 static void
-add_source (StudioDataList *self, GtkWidget *list, const LoomDatasetClass *klass)
+add_source (StudioDataList *self, const LoomDatasetClass *klass)
 {
   const char *title = loom_dataset_class_title (klass), *doc = loom_dataset_class_doc (klass);
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12),
@@ -96,7 +110,7 @@ add_source (StudioDataList *self, GtkWidget *list, const LoomDatasetClass *klass
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, doc, -1);
   g_object_set_data (G_OBJECT (row), "source", (gpointer)loom_dataset_class_name (klass));
-  gtk_list_box_append (GTK_LIST_BOX (list), row);
+  gtk_list_box_append (GTK_LIST_BOX (self->group[needs_files (klass) ? FILES : READY].list), row);
   if (needs_files (klass))
     {
       gtk_image_set_from_icon_name (GTK_IMAGE (gtk_widget_get_last_child (box)), "document-open-symbolic");
@@ -113,6 +127,59 @@ activated_cb (StudioDataList *self, GtkListBoxRow *row)
 {
   g_signal_emit (self, chosen_signal, 0, g_object_get_data (G_OBJECT (row), "source"));
 }
+
+/* ---- searching -------------------------------------------------------------- */
+
+static gboolean
+is_asked_for (GtkListBoxRow *row, gpointer data)
+{
+  StudioDataList *self = data;
+  const LoomDatasetClass *klass = loom_dataset_class (g_object_get_data (G_OBJECT (row), "source"));
+  g_autofree char *all = g_strjoin (" ", loom_dataset_class_name (klass), loom_dataset_class_title (klass),
+                                    loom_dataset_class_doc (klass), NULL);
+
+  return g_str_match_string (gtk_editable_get_text (GTK_EDITABLE (self->entry)), all, TRUE);
+}
+
+/* The first row that is seen; NULL: none is. */
+static GtkListBoxRow *
+first_row (StudioDataList *self, guint group)
+{
+  for (GtkWidget *row = gtk_widget_get_first_child (self->group[group].list); row != NULL;
+       row = gtk_widget_get_next_sibling (row))
+    if (GTK_IS_LIST_BOX_ROW (row) && is_asked_for (GTK_LIST_BOX_ROW (row), self))
+      return GTK_LIST_BOX_ROW (row);
+  return NULL;
+}
+
+static void
+search_cb (StudioDataList *self)
+{
+  gboolean any = FALSE;
+
+  for (guint g = 0; g < N_GROUPS; g++)
+    {
+      const gboolean some = first_row (self, g) != NULL;
+
+      gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->group[g].list));
+      gtk_widget_set_visible (self->group[g].box, some);
+      any |= some;
+    }
+  gtk_widget_set_visible (self->none, !any);
+}
+
+static void
+enter_cb (StudioDataList *self)
+{
+  GtkListBoxRow *row = NULL;
+
+  for (guint g = 0; g < N_GROUPS && row == NULL; g++)
+    row = first_row (self, g);
+  if (row != NULL)
+    activated_cb (self, row);
+}
+
+/* ---- the widget -------------------------------------------------------------- */
 
 static void
 studio_data_list_dispose (GObject *object)
@@ -136,20 +203,55 @@ studio_data_list_class_init (StudioDataListClass *klass)
                                 G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
+static GtkWidget *
+new_group (StudioDataList *self, guint group, const char *title)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *list = gtk_list_box_new ();
+
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
+  gtk_list_box_set_filter_func (GTK_LIST_BOX (list), is_asked_for, self, NULL);
+  gtk_widget_add_css_class (list, "boxed-list");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+  g_signal_connect_swapped (list, "row-activated", G_CALLBACK (activated_cb), self);
+  gtk_box_append (GTK_BOX (box), new_label (title, "heading"));
+  gtk_box_append (GTK_BOX (box), list);
+  self->group[group].box = box;
+  self->group[group].list = list;
+  return box;
+}
+
 static void
 studio_data_list_init (StudioDataList *self)
 {
-  GtkWidget *list = gtk_list_box_new ();
+  GtkWidget *all = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *groups = gtk_box_new (GTK_ORIENTATION_VERTICAL, MARGIN);
+  GtkWidget *top = adw_clamp_new (), *clamp = adw_clamp_new (), *scroller = gtk_scrolled_window_new ();
 
   self->cancellable = g_cancellable_new ();
-  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
-  gtk_widget_set_valign (list, GTK_ALIGN_START);
-  gtk_widget_add_css_class (list, "boxed-list");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Data sets"), -1);
+  self->entry = gtk_search_entry_new ();
+  self->none = new_label (_ ("No data set is called so."), "dim-label");
+  gtk_widget_set_visible (self->none, FALSE);
+  gtk_box_append (GTK_BOX (groups), new_group (self, READY, _ ("Ready to use")));
+  gtk_box_append (GTK_BOX (groups), new_group (self, FILES, _ ("From files of yours")));
+  gtk_box_append (GTK_BOX (groups), self->none);
   for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
-    add_source (self, list, *c);
-  g_signal_connect_swapped (list, "row-activated", G_CALLBACK (activated_cb), self);
-  gtk_widget_set_parent (list, GTK_WIDGET (self));
+    add_source (self, *c);
+  g_object_set (self->entry, "placeholder-text", _ ("Search data sets"), NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search data sets"),
+                                  -1);
+  gtk_search_entry_set_key_capture_widget (GTK_SEARCH_ENTRY (self->entry), GTK_WIDGET (self));
+  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
+  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (enter_cb), self);
+  g_object_set (top, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN, NULL);
+  g_object_set (clamp, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN, "margin-bottom", MARGIN,
+                NULL);
+  adw_clamp_set_child (ADW_CLAMP (top), self->entry);
+  adw_clamp_set_child (ADW_CLAMP (clamp), groups);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), clamp);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  gtk_box_append (GTK_BOX (all), top);
+  gtk_box_append (GTK_BOX (all), scroller);
+  gtk_widget_set_parent (all, GTK_WIDGET (self));
 }
 
 StudioDataList *

@@ -208,7 +208,7 @@ studio_new_dialog_init (StudioNewDialog *self)
   gtk_widget_add_css_class (self->bar_label, "start-error");
   gtk_revealer_set_child (GTK_REVEALER (self->bar), self->bar_label);
   gtk_widget_set_vexpand (self->stack, TRUE);
-  gtk_stack_add_named (GTK_STACK (self->stack), new_scroller (list), "list");
+  gtk_stack_add_named (GTK_STACK (self->stack), list, "list");
   g_signal_connect_swapped (list, "chosen", G_CALLBACK (chosen_cb), self);
   gtk_box_append (GTK_BOX (box), new_header (self));
   gtk_box_append (GTK_BOX (box), self->bar);
