@@ -8,6 +8,7 @@
 #include "ui/start/studio-new-dialog.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/window/studio-files.h"
+#include "ui/window/studio-toasts.h"
 #include "ui/window/studio-window.h"
 
 #define PATIENCE_MS 20000
@@ -389,6 +390,50 @@ test_model (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+static void
+wait_ms (guint ms)
+{
+  const gint64 end = g_get_monotonic_time () + ms * G_TIME_SPAN_MILLISECOND;
+
+  while (g_get_monotonic_time () < end)
+    g_main_context_iteration (NULL, FALSE);
+}
+
+/* A toast that follows another one closely may go before it has come all the way; that crashed. What waits is not lost,
+ * and one of high priority comes first. */
+static void
+test_toasts (void)
+{
+  GtkWidget *window = adw_window_new (), *overlay = adw_toast_overlay_new ();
+  AdwToast *urgent = adw_toast_new ("urgent"), *toast[3];
+
+  adw_toast_overlay_set_child (ADW_TOAST_OVERLAY (overlay), gtk_label_new ("below"));
+  adw_window_set_content (ADW_WINDOW (window), overlay);
+  gtk_window_present (GTK_WINDOW (window));
+  WAIT_FOR (gtk_widget_get_mapped (overlay));
+  adw_toast_set_priority (urgent, ADW_TOAST_PRIORITY_HIGH);
+  for (guint i = 0; i < G_N_ELEMENTS (toast); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("toast %u", i);
+
+      toast[i] = g_object_ref (adw_toast_new (text));
+      studio_toasts_add (overlay, g_object_ref (toast[i]));
+    }
+  studio_toast_dismiss (toast[0]);
+  WAIT_FOR (find_words (overlay, "toast 1") != NULL);
+  studio_toast_dismiss (toast[1]);
+  studio_toasts_add (overlay, urgent);
+  WAIT_FOR (find_words (overlay, "urgent") != NULL);
+  g_assert_null (find_words (overlay, "toast 2"));
+  studio_toast_dismiss (toast[2]);
+  studio_toast_dismiss (urgent);
+  wait_ms (900);
+  g_assert_null (find_words (overlay, "toast 2"));
+  gtk_window_destroy (GTK_WINDOW (window));
+  for (guint i = 0; i < G_N_ELEMENTS (toast); i++)
+    g_object_unref (toast[i]);
+}
+
 /* Whether a row of the list with these words is seen. */
 static gboolean
 row_is_seen (const char *words)
@@ -457,5 +502,6 @@ main (int argc, char **argv)
   g_test_add_func ("/start/kinds-of-files", test_kinds_of_files);
   g_test_add_func ("/start/recent", test_recent);
   g_test_add_func ("/start/list", test_list);
+  g_test_add_func ("/start/toasts", test_toasts);
   return g_test_run ();
 }

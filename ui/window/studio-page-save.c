@@ -4,6 +4,7 @@
 
 #include "ui/window/studio-files.h"
 #include "ui/window/studio-page-private.h"
+#include "ui/window/studio-toasts.h"
 
 /* A word of the toast's line as a shell takes it: quoted only where it must be. */
 static char *
@@ -32,7 +33,7 @@ say_saved (StudioPage *self)
   adw_toast_set_button_label (toast, _ ("Copy"));
   adw_toast_set_timeout (toast, 8);
   g_signal_connect (toast, "button-clicked", G_CALLBACK (copy_cb), self);
-  adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
+  studio_toasts_add (self->toasts, toast);
 }
 
 static void save_asking (StudioPage *self, const char *path, StudioAfter *after);

@@ -7,6 +7,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/window/studio-start-page.h"
+#include "ui/window/studio-toasts.h"
 #include "ui/window/studio-tooltip.h"
 #include "ui/training/studio-training-settings.h"
 
@@ -60,7 +61,7 @@ new_toast (const char *sentence, gboolean markup)
 void
 studio_page_add_toast (StudioPage *self, AdwToast *toast)
 {
-  adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
+  studio_toasts_add (self->toasts, toast);
   g_signal_emit (self, signals[ATTENTION], 0);
 }
 

@@ -7,6 +7,7 @@
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-dump.h"
 #include "ui/window/studio-files.h"
+#include "ui/window/studio-toasts.h"
 #include "ui/window/studio-window-private.h"
 
 /* Either dialog has made a graph. */
@@ -96,7 +97,7 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autofree char *path = studio_import_onnx_finish (result, &error);
   g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), import->name);
 
-  adw_toast_dismiss (import->toast);
+  studio_toast_dismiss (import->toast);
   import_free (import);
   if (self == NULL || self->page == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
