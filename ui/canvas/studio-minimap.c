@@ -221,12 +221,6 @@ studio_minimap_dispose (GObject *object)
   StudioMinimap *self = STUDIO_MINIMAP (object);
 
   g_clear_handle_id (&self->update, g_source_remove);
-  if (self->canvas != NULL)
-    {
-      g_signal_handlers_disconnect_by_data (self->canvas, self);
-      if (self->canvas->document != NULL)
-        g_signal_handlers_disconnect_by_data (self->canvas->document, self);
-    }
   g_clear_weak_pointer (&self->canvas);
   g_clear_pointer (&self->cards, cairo_surface_destroy);
   G_OBJECT_CLASS (studio_minimap_parent_class)->dispose (object);
@@ -272,9 +266,10 @@ studio_minimap_new (StudioCanvas *canvas)
   StudioMinimap *self = g_object_new (STUDIO_TYPE_MINIMAP, NULL);
 
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (canvas, "view-changed", G_CALLBACK (view_changed_cb), self);
-  g_signal_connect_swapped (canvas->document, "changed", G_CALLBACK (graph_changed_cb), self);
-  g_signal_connect_swapped (canvas->document, "net-changed", G_CALLBACK (graph_changed_cb), self);
-  g_signal_connect_swapped (canvas->document, "scope-changed", G_CALLBACK (graph_changed_cb), self);
+  /* The canvas may go first, and the document last of all. */
+  g_signal_connect_object (canvas, "view-changed", G_CALLBACK (view_changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (canvas->document, "changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (canvas->document, "net-changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (canvas->document, "scope-changed", G_CALLBACK (graph_changed_cb), self, G_CONNECT_SWAPPED);
   return self;
 }
