@@ -145,6 +145,7 @@ run_train (const Command *command, int argc, char **argv)
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
+    { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "At the end, a table of where a step waits", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Events on standard output, one object a line", NULL },
     { NULL },
   };
@@ -275,6 +276,10 @@ const Command command_train = {
     "which is faster and whose rounding errors are four times as large, about 0.8 millionths of a result's norm.\n\n"
     "--weights begins from a file: weights of the same name and shape are taken, all others are listed. With a\n"
     "<group match=\"…\" frozen=\"true\"/> they stay as they are while new layers learn.\n\n"
+    "sample_weights=\"balanced\" draws samples with replacement, each class as often as the others; \"1,1,5\" weighs "
+    "classes.\n\n"
+    "--waits prints at the end how long a step waited for its batch, for the computation and for the rest; where data\n"
+    "take a large part, read less, change pictures less, or make batches larger.\n\n"
     "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
     "--json: besides the members that graphs/README.md lists, each event has the seconds since training began, and\n"
     "each step the samples a second.\n\n"

@@ -362,12 +362,56 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
   printf ("\n");
 }
 
+/* Where steps wait, as a table of three lines. */
+static void
+say_waits (const LoomTrainerWaits *w)
+{
+  const struct
+  {
+    const char *what;
+    double seconds;
+  } row[] = { { "for data", w->data }, { "computing", w->compute }, { "rest", w->rest } };
+  const double all = w->data + w->compute + w->rest;
+
+  printf ("where a step waits (mean of %" G_GINT64_FORMAT " steps, %.3g ms each)\n", w->steps, all * 1000);
+  for (guint i = 0; i < G_N_ELEMENTS (row); i++)
+    printf ("  %-10s %9.3f ms  %3.0f %%%s\n", row[i].what, row[i].seconds * 1000,
+            all > 0 ? 100 * row[i].seconds / all : 0,
+            i > 0             ? ""
+            : w->threads == 0 ? "  (read when they are wanted)"
+            : w->threads == 1 ? "  (prepared ahead by 1 thread)"
+                              : "  (prepared ahead by several threads)");
+}
+
+static void
+waits_event (const LoomTrainerWaits *w)
+{
+  LoomJson *json = command_event_new ("waits");
+
+  loom_json_int (json, "steps", w->steps);
+  loom_json_number (json, "data", w->data);
+  loom_json_number (json, "compute", w->compute);
+  loom_json_number (json, "rest", w->rest);
+  loom_json_int (json, "threads", w->threads);
+  command_event_print (json);
+}
+
 void
 train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder)
 {
   clear_bar (view);
   if (!view->json && end == LOOM_TRAINER_STOPPED)
     say_steps (view, trainer, folder);
+  if (view->waits)
+    {
+      LoomTrainerWaits waits;
+
+      loom_trainer_waits (trainer, &waits);
+      if (waits.steps > 0 && view->json)
+        waits_event (&waits);
+      else if (waits.steps > 0)
+        say_waits (&waits);
+    }
   if (view->json && (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED))
     {
       LoomJson *json = command_event_new ("done");

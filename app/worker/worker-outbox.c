@@ -71,6 +71,8 @@ struct _WorkerOutbox
   char *memory_device;
   gsize memory[LOOM_N_OWNERS];
   gboolean memory_fresh;
+  LoomTrainerWaits waits;
+  gboolean waits_fresh;
   double base_lr; /* NaN: reported already */
   gint64 checkpoint_step;
   char *checkpoint_path;
@@ -270,6 +272,15 @@ worker_outbox_problem (WorkerOutbox *o, const char *code, const char *node, cons
 }
 
 void
+worker_outbox_waits (WorkerOutbox *o, const LoomTrainerWaits *waits)
+{
+  g_mutex_lock (&o->lock);
+  o->waits = *waits;
+  o->waits_fresh = TRUE;
+  g_mutex_unlock (&o->lock);
+}
+
+void
 worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS])
 {
   g_mutex_lock (&o->lock);
@@ -349,6 +360,9 @@ send_points (WorkerOutbox *o)
   const WorkerPoint *last = &o->points.point[o->points.n - 1];
   loom_bus_worker1_emit_progress (o->bus, last->step, o->total_steps, last->epoch, o->epochs, last->items_per_second,
                                   last->eta_seconds);
+  if (o->waits_fresh)
+    loom_bus_worker1_emit_waits (o->bus, o->waits.data, o->waits.compute, o->waits.rest, o->waits.threads);
+  o->waits_fresh = FALSE;
   thinned_clear (&o->points);
 }
 

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_VIEWS 6 /* that are asked for at a time */
+#define MAX_VIEWS    6  /* that are asked for at a time */
+#define WAITS_STRIDE 16 /* measured steps between two reports of where they wait, after the first ones */
 
 typedef struct
 {
@@ -77,6 +78,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
     .items_per_second = s->items_per_second,
     .eta_seconds = s->eta_seconds,
   };
+  LoomTrainerWaits waits;
 
   /* The run ends here with an error that says so; a curve has no place for it. */
   if (!isfinite (s->loss))
@@ -94,6 +96,9 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   worker_window_take (&runner->window, s->step, s->epoch, s->steps_per_epoch, point.metric);
   worker_outbox_point (runner->outbox, &point);
+  loom_trainer_waits (trainer, &waits);
+  if (waits.steps > 0 && (waits.steps < WAITS_STRIDE || waits.steps % WAITS_STRIDE == 0))
+    worker_outbox_waits (runner->outbox, &waits);
   worker_pace_wait (&runner->pace, s->step, s->total_steps);
 }
 

@@ -42,6 +42,8 @@ void worker_outbox_eval (WorkerOutbox *outbox, const LoomTrainerEval *eval);
 void
 worker_outbox_problem (WorkerOutbox *outbox, const char *code, const char *node, const char *port, const char *message);
 void worker_outbox_base_lr (WorkerOutbox *outbox, double lr);
+/* Sent with the next points. */
+void worker_outbox_waits (WorkerOutbox *outbox, const LoomTrainerWaits *waits);
 void worker_outbox_memory (WorkerOutbox *outbox, const char *device, const gsize bytes[LOOM_N_OWNERS]);
 void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *path);
 /* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */

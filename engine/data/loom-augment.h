@@ -24,6 +24,9 @@ G_BEGIN_DECLS
     .doc = "Share by which the colours of training pictures become stronger or paler at most." },              \
   { .name = "cutout", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                     \
     .doc = "Side of a square in training pictures, at a random place, that becomes 0." },                      \
+  { .name = "mixup", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                       \
+    .doc = "Above 0 each training picture is a blend of two, whose shares are drawn from Beta(mixup, mixup); the "\
+           "port y_mix has the shares of their classes, as a target for cross_entropy." },                     \
   { .name = "mean", .type = LOOM_DATASET_FLOATS, .def = "",                                                    \
     .doc = "What is subtracted from all pictures, which come as 0 to 1: a number for each channel, or one." }, \
   { .name = "std", .type = LOOM_DATASET_FLOATS, .def = "", .minimum = 1e-6, .maximum = 1e6,                    \

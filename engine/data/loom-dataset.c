@@ -6,6 +6,7 @@
 #include "engine/core/loom-fault.h"
 #include "engine/data/dataset-list.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-mixup.h"
 #include "engine/data/loom-option.h"
 
 #define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
@@ -129,7 +130,9 @@ loom_dataset_describe (const char *source, const LoomDatasetOptions *options, Lo
     options = &none;
   klass = find_class (source, options, error);
   return klass != NULL && loom_describe_cached (klass, options, info, error)
-         && check_augment (klass, options, info, error);
+         && check_augment (klass, options, info, error)
+         && (!klass->has_pictures
+             || loom_mixup_describe (loom_option_float (klass, options, "mixup"), klass->name, info, error));
 }
 
 LoomDataset *
@@ -149,7 +152,8 @@ loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError
   if (self == NULL || !klass->has_pictures)
     return g_steal_pointer (&self);
   self->augment = loom_augment_new (klass, options, &self->info, &local);
-  if (local == NULL)
+  self->mixup = loom_option_float (klass, options, "mixup");
+  if (local == NULL && loom_mixup_describe (self->mixup, klass->name, &self->info, &local))
     return g_steal_pointer (&self);
   g_propagate_error (error, g_steal_pointer (&local));
   return NULL;
@@ -208,27 +212,49 @@ loom_dataset_feature_names (const LoomDataset *self)
   return (const char *const *)self->feature_names;
 }
 
-/* Reads and normalises; at random where epoch is told. */
-static gboolean
-read_samples (const LoomDataset *self, LoomSplit split, guint64 seed, const guint64 *epoch, const gint64 *indices,
-              guint n, LoomTensor *const out[], GError **error)
+/* Which samples are read: changed at random where epoch is told. */
+typedef struct
 {
-  g_return_val_if_fail (split < LOOM_N_SPLITS, FALSE);
+  const LoomDataset *dataset;
+  LoomSplit split;
+  guint64 seed;
+  const guint64 *epoch;
+} Reading;
 
-  for (guint i = 0; i < n; i++)
-    g_return_val_if_fail (indices[i] >= 0 && indices[i] < self->info.n[split], FALSE);
-  if (!self->klass->read (self, split, indices, n, out, error))
+/* Reads, changes and normalises. */
+static gboolean
+read_each (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const out[], GError **error)
+{
+  const Reading *reading = data;
+  const LoomDataset *self = reading->dataset;
+
+  if (!self->klass->read (self, reading->split, indices, n, out, error))
     return FALSE;
   for (guint i = 0; i < n && self->augment != NULL; i++)
     {
       float *picture = (float *)out[0]->data + i * (out[0]->count / out[0]->dim[0]);
 
-      if (epoch != NULL && split == LOOM_SPLIT_TRAIN)
-        loom_augment_train (self->augment, seed, *epoch, indices[i], picture);
+      if (reading->epoch != NULL)
+        loom_augment_train (self->augment, reading->seed, *reading->epoch, indices[i], picture);
       else
         loom_augment_normalize (self->augment, picture);
     }
   return TRUE;
+}
+
+static gboolean
+read_samples (const LoomDataset *self, LoomSplit split, guint64 seed, const guint64 *epoch, const gint64 *indices,
+              guint n, LoomTensor *const out[], GError **error)
+{
+  const Reading reading = { self, split, seed, split == LOOM_SPLIT_TRAIN ? epoch : NULL };
+
+  g_return_val_if_fail (split < LOOM_N_SPLITS, FALSE);
+
+  for (guint i = 0; i < n; i++)
+    g_return_val_if_fail (indices[i] >= 0 && indices[i] < self->info.n[split], FALSE);
+  return read_each (&reading, indices, n, out, error)
+         && (self->mixup == 0
+             || loom_mixup_apply (self, seed, reading.epoch, indices, n, read_each, &reading, out, error));
 }
 
 gboolean

@@ -137,6 +137,10 @@ GPtrArray *loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit s
  * Yates's shuffle fed by Philox. Loaders order an epoch by it. */
 void loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *out);
 
+/* n draws from 0 … n-1 with replacement, likewise a function of its arguments: each number as often as it adds to sums,
+ * which grow up to sums[n-1] > 0. */
+void loom_dataset_draw (guint64 seed, guint64 epoch, guint32 n, const double *sums, guint32 *out);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDataset, loom_dataset_free)
 
 G_END_DECLS

@@ -47,6 +47,7 @@ struct _LoomLoader
 
   gint64 epoch;   /* of order; -1 before the first */
   guint32 *order; /* NULL: in file order */
+  double *sums;   /* of the weights of all samples up to each; NULL: every sample once */
   gint64 next_batch;
   gboolean started;
   Slot slot[MAX_SLOTS];
@@ -256,6 +257,7 @@ loom_loader_free (LoomLoader *self)
   g_cond_clear (&self->work);
   g_cond_clear (&self->done);
   g_free (self->order);
+  g_free (self->sums);
   g_free (self);
 }
 
@@ -275,6 +277,25 @@ loom_loader_share (LoomLoader *self, int rank, int ranks)
 
   self->rank = rank;
   self->ranks = ranks;
+}
+
+void
+loom_loader_set_weights (LoomLoader *self, const double *weights)
+{
+  double sum = 0;
+
+  g_return_if_fail (!self->started && self->shuffle && self->sums == NULL);
+
+  self->sums = g_new (double, self->n_split);
+  for (gint64 i = 0; i < self->n_split; i++)
+    self->sums[i] = sum += weights[i];
+  g_return_if_fail (sum > 0);
+}
+
+guint
+loom_loader_n_threads (const LoomLoader *self)
+{
+  return self->n_threads;
 }
 
 gint64
@@ -309,7 +330,9 @@ loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch)
 
   /* The threads must be at rest, because they read the order. */
   loom_loader_reset (self);
-  if (self->shuffle && self->epoch != epoch)
+  if (self->sums != NULL && self->epoch != epoch)
+    loom_dataset_draw (self->seed, (guint64)epoch, (guint32)self->n_split, self->sums, self->order);
+  else if (self->shuffle && self->epoch != epoch)
     loom_dataset_permutation (self->seed, (guint64)epoch, (guint32)self->n_split, self->order);
   self->epoch = epoch;
   self->next_batch = first_batch;

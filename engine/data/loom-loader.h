@@ -45,6 +45,11 @@ void loom_loader_leave_out (LoomLoader *self, gint64 n);
  * samples than ranks is read whole by every rank. Before start() only. */
 void loom_loader_share (LoomLoader *self, int rank, int ranks);
 
+/* Samples are drawn with replacement, each as often as its weight says: one from 0 for each of the split, not all of
+ * them 0. An epoch has as many as before. Before start() and where the order is shuffled only. */
+void loom_loader_set_weights (LoomLoader *self, const double *weights);
+
+guint loom_loader_n_threads (const LoomLoader *self);  /* that prepare batches ahead; 0: next() reads them */
 gint64 loom_loader_n_batches (const LoomLoader *self); /* of an epoch, the short one included */
 gint64 loom_loader_n_samples (const LoomLoader *self); /* of an epoch, without those left out */
 

@@ -10,6 +10,7 @@
 /* Keeps data apart from what the engine draws from the same seed. */
 #define DATA_STREAM    0x64617461u /* "data" */
 #define SHUFFLE_STREAM 0x73687566u /* "shuf" */
+#define WEIGHT_STREAM  0x77656967u /* "weig" */
 
 LoomSampleRandom
 loom_sample_random (guint64 seed, guint32 stream, LoomSplit split, gint64 sample)
@@ -78,5 +79,42 @@ loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *out)
         out[i] = out[j];
         out[j] = moved;
       }
+    }
+}
+
+/* The first number whose sum is above x: a number that adds nothing is never it. */
+static guint32
+find_sum (const double *sums, guint32 n, double x)
+{
+  guint32 low = 0, high = n - 1;
+
+  while (low < high)
+    {
+      const guint32 middle = low + (high - low) / 2;
+
+      if (sums[middle] > x)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low;
+}
+
+void
+loom_dataset_draw (guint64 seed, guint64 epoch, guint32 n, const double *sums, guint32 *out)
+{
+  guint32 word[4], last = n - 1;
+
+  /* Rounding may bring a draw up to the whole sum, which belongs to the last number that adds something. */
+  while (last > 0 && sums[last - 1] == sums[n - 1])
+    last--;
+  for (guint32 i = 0; i < n; i++)
+    {
+      double x;
+
+      if (i % 2 == 0)
+        loom_philox (seed, WEIGHT_STREAM, epoch, i / 2, word);
+      x = ((double)(word[2 * (i % 2)] >> 5) * 67108864.0 + (double)(word[2 * (i % 2) + 1] >> 6)) / 9007199254740992.0;
+      out[i] = MIN (find_sum (sums, n, x * sums[n - 1]), last);
     }
 }

@@ -580,6 +580,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
                          loom_dtype_name (spec->precision), loom_dtype_backend (spec->precision), spec->device),
         "device", loom_dtype_backend (spec->precision), "Set device to %s.", loom_dtype_backend (spec->precision));
   spec->drop_last = (LoomDropLast)recipe_choice (&r, r.element, "drop_last");
+  recipe_read_sampling (&r, spec);
   spec->tf32 = recipe_flag (&r, r.element, "tf32");
   spec->direct = recipe_choice (&r, r.element, "algorithm") == 1;
   spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate");
@@ -609,6 +610,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
   loom_schedule_clear (&spec->schedule);
   g_free (spec->hyper);
   g_free (spec->device);
+  g_free (spec->sample_weights);
   g_free (spec->weights);
   g_free (spec->match);
   g_free (spec);

@@ -62,6 +62,7 @@ typedef struct
   int dataset_node;   /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
   gint64 accumulate;  /* batches whose gradients make a step: 1 or more */
   LoomDropLast drop_last;
+  char *sample_weights; /* as loom_sample_weights() takes it; NULL: every sample once an epoch */
   double ema;         /* decay of the weights' moving average; 0: none */
   gboolean keep_best; /* the weights of the best epoch are kept beside the last ones */
   gint64 patience;    /* epochs without a better one after which it ends; 0: never */

@@ -140,6 +140,11 @@ static const LoomAttribute of_train[] = {
               .choices = WORDS ("auto", "true", "false"),
               .doc = "Whether an epoch’s last batch is left out where it is short. auto leaves out a single sample "
                      "that a batch norm would learn nothing from." } },
+  { .spec = { .name = "sample_weights",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .doc = "How often samples are drawn, with replacement: balanced, each class as often as the others, or a "
+                     "number for each class, such as 1,1,5. Without it an epoch has each sample once." } },
   { .spec
     = { .name = "tf32",
         .type = LOOM_PARAM_BOOL,

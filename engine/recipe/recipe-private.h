@@ -53,4 +53,7 @@ gboolean recipe_read_port (RecipeReading *r, const LoomElement *e, const char *a
 /* recipe-course.c: after the optimiser and the metrics */
 void recipe_read_course (RecipeReading *r, LoomTrainSpec *spec);
 
+/* recipe-sampling.c */
+void recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec);
+
 G_END_DECLS

@@ -129,7 +129,7 @@ open_data (LoomTrainer *t, GError **error)
   if (!trainer_check_classes (t, error))
     return FALSE;
   t->loader = trainer_loader_new (t, LOOM_SPLIT_TRAIN, TRUE, error);
-  if (t->loader == NULL || !trainer_drop_last (t, error))
+  if (t->loader == NULL || !trainer_weigh_samples (t, error) || !trainer_drop_last (t, error))
     return FALSE;
   t->steps_per_epoch = (loom_loader_n_batches (t->loader) + t->spec->accumulate - 1) / t->spec->accumulate;
   t->total_steps = t->steps_per_epoch * t->spec->epochs;

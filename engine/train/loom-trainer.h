@@ -39,6 +39,16 @@ typedef struct
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
+/* Where a step waits: means of the steps that were measured since the run began, in seconds. */
+typedef struct
+{
+  gint64 steps; /* that were measured; 0: nothing is known yet */
+  double data;  /* until the batch is there */
+  double compute;
+  double rest;   /* rates, metrics, events, checkpoints */
+  guint threads; /* that prepare batches ahead; 0: each is read when it is wanted */
+} LoomTrainerWaits;
+
 typedef struct
 {
   gint64 step, epoch; /* finished steps; epoch from 1 */
@@ -190,6 +200,9 @@ typedef struct
  * another shape. moment may be NULL. */
 GPtrArray *
 loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrainerMoment *moment, GError **error);
+
+/* On the compute thread (in an observer), or where nothing runs. */
+void loom_trainer_waits (const LoomTrainer *trainer, LoomTrainerWaits *waits);
 
 const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);

@@ -1,4 +1,5 @@
 /* Which samples of a data set are looked at beside training, and which an epoch leaves out. */
+#include "engine/data/loom-sample-weights.h"
 #include "engine/train/trainer-private.h"
 
 #include <string.h>
@@ -21,6 +22,20 @@ trainer_dataset_validation (const LoomDataset *dataset)
   if (loom_dataset_count (dataset, LOOM_SPLIT_TEST) > 0)
     return LOOM_SPLIT_TEST;
   return LOOM_N_SPLITS;
+}
+
+gboolean
+trainer_weigh_samples (LoomTrainer *t, GError **error)
+{
+  g_autofree double *weights = NULL;
+
+  if (t->spec->sample_weights == NULL || t->spec->dataset_node < 0)
+    return TRUE;
+  weights = loom_sample_weights (t->dataset, t->spec->sample_weights, error);
+  if (weights == NULL)
+    return FALSE;
+  loom_loader_set_weights (t->loader, weights);
+  return TRUE;
 }
 
 gboolean

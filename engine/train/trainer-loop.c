@@ -164,6 +164,7 @@ try_step (LoomTrainer *t, GError **error)
   TrainerPlan *plan = NULL;
   g_autoptr (GError) local = NULL;
 
+  trainer_waits_begin (t);
   set_rates (t);
   lr = t->rates.lr;
   for (gint64 part = 0; samples < all; part++)
@@ -171,11 +172,13 @@ try_step (LoomTrainer *t, GError **error)
       const LoomBatch *batch = loom_loader_next (t->loader, error);
       if (batch == NULL)
         return FALSE;
+      trainer_waits_lap (t, &t->waits.data);
       plan = trainer_plan_get (t, batch->n, TRUE, error);
       if (plan == NULL)
         return FALSE;
       if (!one_batch (t, plan, batch, part, all, &local))
         return explain (t, plan, batch, g_steal_pointer (&local), error);
+      trainer_waits_lap (t, &t->waits.compute);
       /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
       if (t->driver != NULL && loom_exec_scalar (plan->exec, plan->finite) == 0)
         return explain (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
@@ -204,6 +207,7 @@ try_step (LoomTrainer *t, GError **error)
           return FALSE;
         }
       grad_norm = loom_exec_scalar (t->update, t->update_norm);
+      trainer_waits_lap (t, &t->waits.compute);
     }
 
   t->place.step++;
@@ -220,6 +224,7 @@ try_step (LoomTrainer *t, GError **error)
           return FALSE;
         }
       loom_state_set_scalar (t->state, "step", (double)t->place.step);
+      trainer_waits_lap (t, &t->waits.compute);
     }
   if (t->events.fd >= 0 && (t->event_stride == 1 || t->place.step % t->event_stride == 0))
     {
@@ -230,6 +235,8 @@ try_step (LoomTrainer *t, GError **error)
   if (t->place.step >= t->clock.next_step && read_clock (t) && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
 
+  /* Whoever looks on may slow the run down on purpose. */
+  trainer_waits_end (t);
   tell_step (t, t->place.step, loss, lr, grad_norm);
   return TRUE;
 }

@@ -46,6 +46,8 @@ LoomSplit trainer_dataset_watched (const LoomDataset *dataset);
 LoomTensor *trainer_sample_words (const LoomTrainer *t, const char *port, GError **error);
 /* FALSE with DATA where the data name more classes than a loss has scores. */
 gboolean trainer_check_classes (LoomTrainer *t, GError **error);
+/* Applies sample_weights to t->loader. */
+gboolean trainer_weigh_samples (LoomTrainer *t, GError **error);
 /* Applies drop_last to an epoch's short last batch: sets t->left_out and the loader, with a note where it is auto. A
  * batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
 gboolean trainer_drop_last (LoomTrainer *t, GError **error);
@@ -87,6 +89,14 @@ gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feed
 LoomLowerOptions trainer_lower_options (const LoomTrainer *t, guint n, const LoomNetSource *wanted);
 /* Seconds of each node of the net, which is bound to the sample's size. */
 LoomTensor *trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *sample, GError **error);
+
+/* ---- where steps wait ---- */
+
+/* A step begins, and is over; between them a lap adds the time since the last one to waits.data or waits.compute. What
+ * is added to neither is the rest. */
+void trainer_waits_begin (LoomTrainer *t);
+void trainer_waits_lap (LoomTrainer *t, gint64 *kind);
+void trainer_waits_end (LoomTrainer *t);
 
 /* ---- metrics ---- */
 
@@ -284,6 +294,14 @@ typedef struct
   double items_since, items_per_second, eta_seconds;
 } TrainerClock;
 
+/* Where steps wait, in µs. */
+typedef struct
+{
+  gboolean begun, timed;                /* a step was begun; this one is measured */
+  gint64 start, mark, data, compute;    /* of this step */
+  gint64 n, all, all_data, all_compute; /* steps that were measured, and their sums */
+} TrainerWaits;
+
 /* Commands and requests of other threads, and whether the run is paused. */
 typedef struct
 {
@@ -332,6 +350,7 @@ struct _LoomTrainer
   TrainerPlace place;
   TrainerRates rates;
   TrainerClock clock;
+  TrainerWaits waits;
   TrainerInbox inbox;
 
   double *metric_value; /* room for an observer's */

@@ -352,6 +352,128 @@ test_refused (void)
     }
 }
 
+/* ---- blends ------------------------------------------------------------------ */
+
+#define RECORDS 8
+#define CLASSES 10
+
+/* CIFAR's files, in which every pixel of a picture says its class: 20 · class. */
+static char *
+write_cifar (void)
+{
+  static const char *const names[]
+      = { "data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch" };
+  char *path = g_build_filename (folder, "cifar", NULL);
+
+  g_assert_cmpint (g_mkdir (path, 0700), ==, 0);
+  for (guint f = 0; f < G_N_ELEMENTS (names); f++)
+    {
+      g_autofree char *name = g_strconcat (path, "/", names[f], ".bin", NULL);
+      guint8 bytes[RECORDS][3073];
+
+      for (guint r = 0; r < RECORDS; r++)
+        {
+          const guint8 class = (guint8)((3 * r + f) % CLASSES);
+
+          memset (bytes[r], 20 * class, sizeof bytes[r]);
+          bytes[r][0] = class;
+        }
+      g_assert_true (g_file_set_contents (name, (const char *)bytes, sizeof bytes, NULL));
+    }
+  return path;
+}
+
+static void
+remove_cifar (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *file = g_build_filename (path, name, NULL);
+
+      g_remove (file);
+    }
+  g_rmdir (path);
+}
+
+/* A picture and its target are the same blend; each sample's is its own, whatever stands beside it in a batch. */
+static void
+test_mixup (void)
+{
+  enum
+  {
+    COUNT = 5 * RECORDS,
+    EPOCHS = 25,
+    PICTURE = 3 * 32 * 32
+  };
+  g_autofree char *path = write_cifar ();
+  const char *const strv[] = { "path", path, "mixup", "1", NULL }, *const idx[] = { FILES, "mixup", "0.5", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv },
+                           other = { .get = loom_dataset_options_from_strv, .data = idx, .folder = folder };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = loom_dataset_open ("cifar", &o, &error);
+  g_autoptr (LoomTensor) x = loom_tensor_new (LOOM_F32, 4, (const gint64[]){ COUNT, 3, 32, 32 }, NULL);
+  g_autoptr (LoomTensor) y = loom_tensor_new (LOOM_I64, 1, (const gint64[]){ COUNT }, NULL);
+  g_autoptr (LoomTensor) mix = loom_tensor_new (LOOM_F32, 2, (const gint64[]){ COUNT, CLASSES }, NULL);
+  g_autofree float *before = g_new (float, COUNT);
+  LoomTensor *const out[] = { x, y, mix };
+  const float *pixels = x->data, *share = mix->data;
+  const gint64 *class = y->data;
+  double mean = 0, square = 0;
+  LoomDatasetInfo info;
+  gint64 index[COUNT];
+  guint pure = 0;
+
+  g_assert_no_error (error);
+  g_assert_true (loom_dataset_describe ("cifar", &o, &info, NULL));
+  g_assert_cmpuint (info.n_ports, ==, 3);
+  g_assert_cmpstr (info.port[2].name, ==, "y_mix");
+  g_assert_cmpint (info.port[2].type.shape.dim[1].coef, ==, CLASSES);
+  for (gint64 i = 0; i < COUNT; i++)
+    index[i] = i;
+  for (guint64 epoch = 0; epoch < EPOCHS; epoch++)
+    {
+      g_assert_true (loom_dataset_read_augmented (dataset, LOOM_SPLIT_TRAIN, 5, epoch, index, COUNT, out, &error));
+      for (guint i = 0; i < COUNT; i++)
+        {
+          double sum = 0, value = 0;
+
+          for (guint c = 0; c < CLASSES; c++)
+            {
+              sum += share[i * CLASSES + c];
+              value += share[i * CLASSES + c] * 20.0 * c / 255;
+            }
+          g_assert_cmpfloat_with_epsilon (sum, 1, 1e-5);
+          for (guint k = 0; k < PICTURE; k += 511)
+            g_assert_cmpfloat_with_epsilon (pixels[i * PICTURE + k], value, 1e-5);
+          pure += share[i * CLASSES + class[i]] > 0.9999f;
+          mean += share[i * CLASSES + class[i]] / (COUNT * EPOCHS);
+          square += share[i * CLASSES + class[i]] * share[i * CLASSES + class[i]] / (COUNT * EPOCHS);
+          before[i] = pixels[i * PICTURE];
+        }
+    }
+  /* λ is uniform here, and one partner of ten has the same class: 1/2 + 1/20 and 1/3 + 1/10 · 2/3, five deviations. */
+  g_assert_cmpfloat_with_epsilon (mean, 0.55, 5 * 0.31 / sqrt (COUNT * EPOCHS));
+  g_assert_cmpfloat_with_epsilon (square, 0.4, 5 * 0.34 / sqrt (COUNT * EPOCHS));
+  g_assert_cmpuint (pure, <, COUNT * EPOCHS / 5);
+  for (gint64 i = 0; i < COUNT; i += 7)
+    {
+      g_assert_true (loom_dataset_read_augmented (dataset, LOOM_SPLIT_TRAIN, 5, EPOCHS - 1, &i, 1, out, &error));
+      g_assert_cmpfloat (pixels[0], ==, before[i]);
+    }
+  g_assert_true (loom_dataset_read (dataset, LOOM_SPLIT_TEST, index, RECORDS, out, &error));
+  for (guint i = 0; i < RECORDS; i++)
+    for (guint c = 0; c < CLASSES; c++)
+      g_assert_cmpfloat (share[i * CLASSES + c], ==, c == class[i] ? 1 : 0);
+  /* IDX files do not say how many classes there are until all of them are read. */
+  g_assert_false (loom_dataset_describe ("idx", &other, &info, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
+  g_assert_true (g_pattern_match_simple ("mixup needs samples with one class each*", error->message));
+  remove_cifar (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -370,6 +492,7 @@ main (int argc, char **argv)
   g_test_add_func ("/augment/own-picture", test_own_picture);
   g_test_add_func ("/augment/loader", test_loader);
   g_test_add_func ("/augment/refused", test_refused);
+  g_test_add_func ("/augment/mixup", test_mixup);
   status = g_test_run ();
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     {

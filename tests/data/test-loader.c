@@ -1,10 +1,13 @@
 /* Loaders: the order of an epoch, going on from any batch, both ways of preparing, errors. */
 #include "engine/data/loom-loader.h"
 
+#include <glib/gstdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-sample-weights.h"
 
 /* A source of its own: sample i is the number i; sample 13 cannot be read when told so. */
 typedef struct
@@ -265,6 +268,97 @@ test_permutation (void)
   g_assert_cmpfloat_with_epsilon (mean, 499.5, 46);
 }
 
+/* Weighted samples come as often as they weigh, those without weight never, and the same ones in each loader. */
+static void
+test_weights (gconstpointer data)
+{
+  LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  const double weight[12] = { 0, 3, 0, 1, 1, 1, 0, 2, 0, 4, 0, 0 };
+  guint count[12] = { 0 };
+  Counting counting;
+  g_autoptr (LoomLoader) loader = NULL, other = NULL;
+
+  init_counting (&counting, 12);
+  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 5, TRUE, 7, mode, NULL);
+  other = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 5, TRUE, 7, mode, NULL);
+  loom_loader_set_weights (loader, weight);
+  loom_loader_set_weights (other, weight);
+  for (gint64 epoch = 0; epoch < 1000; epoch++)
+    {
+      g_autoptr (GArray) drawn = collect (loader, epoch, 0);
+
+      g_assert_cmpuint (drawn->len, ==, 12);
+      for (guint i = 0; i < drawn->len; i++)
+        count[g_array_index (drawn, gint64, i)]++;
+      if (epoch % 100 == 0)
+        {
+          g_autoptr (GArray) tail = collect (other, epoch, 1);
+
+          assert_tail (drawn, tail);
+        }
+    }
+  /* Five standard deviations of a binomial distribution. */
+  for (guint i = 0; i < 12; i++)
+    {
+      const double p = weight[i] / 12, expected = 12000 * p;
+
+      g_assert_cmpfloat (fabs (count[i] - expected), <=, 5 * sqrt (expected * (1 - p)));
+    }
+}
+
+static double *
+weights_of (const char *path, const char *text, GError **error)
+{
+  const char *const options[] = { "path", path, "target", "kind", "test_fraction", "0", NULL };
+  const LoomDatasetOptions get = { .get = loom_dataset_options_from_strv, .data = options };
+  g_autoptr (LoomDataset) dataset = loom_dataset_open ("csv", &get, NULL);
+
+  g_assert_nonnull (dataset);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 40);
+  return loom_sample_weights (dataset, text, error);
+}
+
+/* Each sample weighs what its class weighs, or so that all classes are drawn equally often. */
+static void
+test_class_weights (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-loader-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "t.csv", NULL);
+  g_autoptr (GString) table = g_string_new ("a,kind\n");
+  g_autofree double *balanced = NULL, *given = NULL;
+  static const char *const bad[][2] = { { "1,2,3", "*3 numbers*2 classes*" }, { "0.5", "*1 numbers*2 classes*" } };
+  double sum[2] = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 40; i++)
+    g_string_append_printf (table, "%u,%s\n", i, i % 4 == 0 ? "rose" : "daisy");
+  g_assert_true (g_file_set_contents (path, table->str, -1, NULL));
+  balanced = weights_of (path, "balanced", &error);
+  g_assert_no_error (error);
+  given = weights_of (path, "2,0", &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 40; i++)
+    {
+      /* Daisies are class 0. */
+      sum[balanced[i] > 1.0 / 20] += balanced[i];
+      g_assert_cmpfloat (given[i], ==, balanced[i] > 1.0 / 20 ? 0 : 2);
+    }
+  g_assert_cmpfloat_with_epsilon (sum[0], 1, 1e-12);
+  g_assert_cmpfloat_with_epsilon (sum[1], 1, 1e-12);
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_assert_null (weights_of (path, bad[i][0], &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+      g_assert_true (g_pattern_match_simple (bad[i][1], error->message));
+      g_clear_error (&error);
+    }
+  g_assert_true (loom_sample_weights_are_valid ("0,1e-3"));
+  for (guint i = 0; i < 5; i++)
+    g_assert_false (loom_sample_weights_are_valid (((const char *[]){ "", "0,0", "1,-1", "1,,2", "even" })[i]));
+  g_remove (path);
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -283,5 +377,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/loader/error/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_error);
   g_test_add_data_func ("/loader/error/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_error);
   g_test_add_func ("/loader/empty-split", test_empty_split);
+  g_test_add_data_func ("/loader/weights/direct", GINT_TO_POINTER (LOOM_LOADER_DIRECT), test_weights);
+  g_test_add_data_func ("/loader/weights/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_weights);
+  g_test_add_func ("/loader/class-weights", test_class_weights);
   return g_test_run ();
 }

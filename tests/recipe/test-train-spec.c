@@ -98,6 +98,8 @@ test_faults (void)
     { "<train loss='loss' precision='f64'/>", "*“ref” only*" },
     { "<train loss='loss' accumulate='0'/>", "*accumulate is 0*" },
     { "<train loss='loss' drop_last='treu'/>", "*drop_last is “treu”*auto, true, false*Set it to true*" },
+    { "<train loss='loss' sample_weights='even'/>", "*sample_weights is “even”*“balanced”*" },
+    { "<train loss='loss' sample_weights='0,0'/>", "*sample_weights is “0,0”*not all of them 0*" },
     { "<train loss='loss' algorithm='directly'/>", "*algorithm is “directly”*auto, direct*Set it to direct*" },
     { "<train loss='loss' acumulate='2'/>", "*“acumulate”*“accumulate”*" },
     { "<train loss='loss' optimizer='lbfgs' accumulate='2'/>", "*“lbfgs” takes a step from each batch*Set it to 1*" },

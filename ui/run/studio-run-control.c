@@ -155,6 +155,12 @@ progress_cb (LoomBusWorker1 *proxy, gint64 step, gint64 total_steps, gint64 epoc
 }
 
 static void
+waits_cb (LoomBusWorker1 *proxy, double data, double compute, double rest, guint threads, StudioRun *self)
+{
+  studio_run_take_waits (self, data, compute, rest, threads);
+}
+
+static void
 memory_cb (LoomBusWorker1 *proxy, const char *device, GVariant *bytes, StudioRun *self)
 {
   studio_run_take_memory (self, device, bytes);
@@ -207,6 +213,7 @@ adopt_worker (StudioRun *self, StudioWorker *worker)
   g_signal_connect (proxy, "metrics", G_CALLBACK (metrics_cb), self);
   g_signal_connect (proxy, "evaluated", G_CALLBACK (evaluated_cb), self);
   g_signal_connect (proxy, "progress", G_CALLBACK (progress_cb), self);
+  g_signal_connect (proxy, "waits", G_CALLBACK (waits_cb), self);
   g_signal_connect (proxy, "memory", G_CALLBACK (memory_cb), self);
   g_signal_connect (proxy, "hyper", G_CALLBACK (hyper_cb), self);
   g_signal_connect (proxy, "problem", G_CALLBACK (problem_cb), self);

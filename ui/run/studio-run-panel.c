@@ -15,6 +15,8 @@
 #include "ui/run/studio-run-body.h"
 #include "ui/training/studio-training-settings.h"
 
+#define WAITS_SHARE 0.1 /* of a step, from which on waiting for data is said */
+
 struct _StudioRunPanel
 {
   GtkWidget parent_instance;
@@ -100,7 +102,37 @@ show_figures (StudioRunPanel *self)
     }
 }
 
-/* "1,920 items/s · 12 s left". */
+/* What a step of the run waits for, as a table. */
+static char *
+describe_waits (const LoomTrainerWaits *w)
+{
+  const double all = w->data + w->compute + w->rest;
+  g_autofree char *how = w->threads == 0
+                             ? g_strdup (_ ("Batches are read when they are wanted."))
+                             : g_strdup_printf (ngettext ("Batches are prepared ahead by %u thread.",
+                                                          "Batches are prepared ahead by %u threads.", w->threads),
+                                                w->threads);
+
+  return g_strdup_printf (_ ("A step takes %.3g ms and waits:\n%.3g ms, %.0f %%, for its data\n%.3g ms, %.0f %%, for "
+                             "the computation\n%.3g ms, %.0f %%, for the rest\n%s"),
+                          all * 1000, w->data * 1000, 100 * w->data / all, w->compute * 1000, 100 * w->compute / all,
+                          w->rest * 1000, 100 * w->rest / all, how);
+}
+
+static void
+show_waits (StudioRunPanel *self, GString *s)
+{
+  const LoomTrainerWaits *w = studio_run_get_waits (self->run);
+  const double all = w != NULL ? w->data + w->compute + w->rest : 0;
+  g_autofree char *table = all > 0 ? describe_waits (w) : NULL;
+
+  gtk_widget_set_tooltip_text (self->speed_label, table);
+  /* Only what slows training down is worth a place of its own. */
+  if (all > 0 && w->data >= WAITS_SHARE * all && s->len > 0)
+    g_string_append_printf (s, _ (" · waits %.0f %% for data"), 100 * w->data / all);
+}
+
+/* "1,920 items/s · waits 40 % for data · 12 s left". */
 static void
 show_speed (StudioRunPanel *self)
 {
@@ -113,6 +145,7 @@ show_speed (StudioRunPanel *self)
           g_autofree char *count = studio_format_count (speed);
           g_string_append_printf (s, _ ("%s items/s"), count);
         }
+      show_waits (self, s);
       if (isfinite (eta) && eta >= 0)
         {
           g_string_append (s, s->len ? " · " : "");

@@ -135,6 +135,9 @@ typedef struct
 guint studio_run_n_marks (StudioRun *self);
 const StudioRunMark *studio_run_get_mark (StudioRun *self, guint i);
 
+/* Where a step of the run waits; NULL: nothing is known. */
+const LoomTrainerWaits *studio_run_get_waits (StudioRun *self);
+
 guint studio_run_n_owners (StudioRun *self);
 const char *const *studio_run_get_owners (StudioRun *self);
 const guint64 *studio_run_get_owner_bytes (StudioRun *self);
@@ -149,6 +152,7 @@ void studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step
                                  const char *const *names, GVariant *values);
 void studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
                                double items_per_second, double eta_seconds);
+void studio_run_take_waits (StudioRun *self, double data, double compute, double rest, guint threads);
 void studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes);
 void studio_run_take_hyper (StudioRun *self, const char *name, double value);
 void

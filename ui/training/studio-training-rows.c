@@ -332,6 +332,7 @@ static const struct
   { "ema", N_ ("Average of weights") },
   { "accumulate", N_ ("Batches a step") },
   { "drop_last", N_ ("Drop short batch") },
+  { "sample_weights", N_ ("Weights of classes") },
   { "tf32", N_ ("Allow TF32") },
   { "algorithm", N_ ("Convolutions") },
   { "weights", N_ ("Begin from") },

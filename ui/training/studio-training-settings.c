@@ -84,9 +84,11 @@ add_more (StudioTrainingSettings *self)
   {
     const char *name, *placeholder;
   } more[] = {
-    { "precision", NULL },   { "accumulate", NULL }, { "drop_last", NULL },           { "tf32", NULL },
-    { "algorithm", NULL },   { "ema", N_ ("off") },  { "lr_batch_size", N_ ("any") }, { "weights", N_ ("random") },
-    { "match", N_ ("all") },
+    { "precision", NULL },           { "accumulate", NULL },
+    { "drop_last", NULL },           { "tf32", NULL },
+    { "algorithm", NULL },           { "ema", N_ ("off") },
+    { "lr_batch_size", N_ ("any") }, { "weights", N_ ("random") },
+    { "match", N_ ("all") },         { "sample_weights", N_ ("none") },
   };
   GtkWidget *expander = gtk_expander_new (_ ("More")), *grid = gtk_grid_new ();
   gboolean open = self->more_open;

@@ -1,0 +1,142 @@
+/* How often each sample is drawn, by the weight of its class.
+ *
+ * A sampler with weights draws with replacement, as torch.utils.data.WeightedRandomSampler does: an epoch has as many
+ * samples as without weights, some of them several times and others not at all. */
+#include "engine/data/loom-sample-weights.h"
+
+#include <math.h>
+
+#include "engine/core/loom-error.h"
+
+#define CHUNK 256 /* samples that are read at a time to see their classes */
+
+gboolean
+loom_sample_weights_are_balanced (const char *text)
+{
+  return g_str_equal (text, LOOM_SAMPLE_WEIGHTS_BALANCED);
+}
+
+/* "1,0,2.5": GArray of double, at least one of them above 0; NULL where it is something else. */
+static GArray *
+parse (const char *text)
+{
+  g_autoptr (GArray) weights = g_array_new (FALSE, FALSE, sizeof (double));
+  double sum = 0;
+
+  for (const char *at = text;;)
+    {
+      char *end;
+      double w = g_ascii_strtod (at, &end);
+
+      if (end == at || !isfinite (w) || w < 0 || (*end != '\0' && *end != ','))
+        return NULL;
+      g_array_append_val (weights, w);
+      sum += w;
+      if (*end == '\0')
+        break;
+      at = end + 1;
+    }
+  return sum > 0 ? g_steal_pointer (&weights) : NULL;
+}
+
+gboolean
+loom_sample_weights_are_valid (const char *text)
+{
+  g_autoptr (GArray) weights = loom_sample_weights_are_balanced (text) ? NULL : parse (text);
+
+  return weights != NULL || loom_sample_weights_are_balanced (text);
+}
+
+static int
+find_classes (const LoomDatasetInfo *info)
+{
+  for (guint p = 0; p < info->n_ports; p++)
+    {
+      const LoomType *type = &info->port[p].type;
+
+      if (g_str_equal (info->port[p].name, "y") && type->dtype == LOOM_I64 && type->shape.rank == 1)
+        return (int)p;
+    }
+  return -1;
+}
+
+/* The class of each training sample; -1 where it has none. */
+static gboolean
+read_classes (const LoomDataset *dataset, guint port, gint64 n, gint64 *classes, GError **error)
+{
+  gint64 index[CHUNK];
+
+  for (gint64 done = 0; done < n; done += CHUNK)
+    {
+      const guint m = (guint)MIN (CHUNK, n - done);
+      g_autoptr (GPtrArray) read = NULL;
+
+      for (guint i = 0; i < m; i++)
+        index[i] = done + i;
+      read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, index, m, error);
+      if (read == NULL)
+        return FALSE;
+      for (guint i = 0; i < m; i++)
+        classes[done + i] = (gint64)loom_tensor_get (read->pdata[port], i);
+    }
+  return TRUE;
+}
+
+static GArray *
+balance (const gint64 *classes, gint64 n, gint64 n_classes)
+{
+  GArray *weights = g_array_sized_new (FALSE, TRUE, sizeof (double), (guint)n_classes);
+
+  g_array_set_size (weights, (guint)n_classes);
+  for (gint64 i = 0; i < n; i++)
+    if (classes[i] >= 0)
+      g_array_index (weights, double, classes[i])++;
+  for (gint64 c = 0; c < n_classes; c++)
+    if (g_array_index (weights, double, c) > 0)
+      g_array_index (weights, double, c) = 1 / g_array_index (weights, double, c);
+  return weights;
+}
+
+double *
+loom_sample_weights (const LoomDataset *dataset, const char *text, GError **error)
+{
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  const gint64 n = info->n[LOOM_SPLIT_TRAIN];
+  const int port = find_classes (info);
+  g_autofree gint64 *classes = g_new (gint64, MAX (n, 1));
+  g_autofree double *weights = g_new (double, MAX (n, 1));
+  g_autoptr (GArray) of_class = NULL;
+  gint64 n_classes = info->n_classes;
+  double sum = 0;
+
+  g_return_val_if_fail (loom_sample_weights_are_valid (text), NULL);
+
+  if (port < 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "sample_weights weighs samples by their class, and those of this data set have none: it has no y, "
+                   "i64 [B]. Leave sample_weights out.");
+      return NULL;
+    }
+  if (!read_classes (dataset, (guint)port, n, classes, error))
+    return NULL;
+  for (gint64 i = 0; i < n; i++)
+    n_classes = MAX (n_classes, classes[i] + 1);
+  of_class = loom_sample_weights_are_balanced (text) ? balance (classes, n, n_classes) : parse (text);
+  if (of_class->len != n_classes)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "sample_weights has %u numbers, and the data set has %" G_GINT64_FORMAT
+                   " classes. Give one for each, or “" LOOM_SAMPLE_WEIGHTS_BALANCED "”.",
+                   of_class->len, n_classes);
+      return NULL;
+    }
+  for (gint64 i = 0; i < n; i++)
+    sum += weights[i] = classes[i] >= 0 ? g_array_index (of_class, double, classes[i]) : 0;
+  if (sum > 0)
+    return g_steal_pointer (&weights);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "By sample_weights no training sample would ever be drawn: the classes that it gives a weight do not "
+               "occur in them.");
+  return NULL;
+}

@@ -1,0 +1,18 @@
+/* Which samples an epoch has: <train sample_weights>. */
+#include "engine/data/loom-sample-weights.h"
+#include "engine/recipe/recipe-private.h"
+
+void
+recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec)
+{
+  const char *text = loom_element_get (r->element, "sample_weights");
+
+  if (text == NULL || *text == '\0')
+    return;
+  if (!loom_sample_weights_are_valid (text))
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "sample_weights",
+                     "sample_weights is “%s”; it must be “" LOOM_SAMPLE_WEIGHTS_BALANCED
+                     "”, or a number from 0 for each class, as “1,1,5”, and not all of them 0.",
+                     text);
+  spec->sample_weights = g_strdup (text);
+}
