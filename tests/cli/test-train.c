@@ -283,13 +283,15 @@ test_steps (void)
 {
   cli_write ("g.xml", GRAPH);
   cli_expect (0, NULL, "train", "g.xml", "--out", "unbroken");
-  g_auto (CliResult) r = cli ("train", "g.xml", "--steps", "5", "--out", "few", "--json", NULL);
+  g_auto (CliResult) r = cli ("train", "g.xml", "--steps", "5", "--out", "few", "--json", "--waits", NULL);
   g_assert_cmpint (r.status, ==, 0);
   g_assert_nonnull (strstr (r.out, "{\"event\":\"done\",\"step\":5,"));
+  g_assert_nonnull (strstr (r.out, "{\"event\":\"waits\",\"steps\":"));
   g_assert_null (strstr (r.out, "\"event\":\"eval\""));
   g_assert_true (g_file_test ("few/checkpoints/5/state.json", G_FILE_TEST_EXISTS));
-  g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", NULL);
+  g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", "--waits", NULL);
   g_assert_cmpint (more.status, ==, 0);
+  g_assert_nonnull (strstr (more.out, "where a step waits (mean of "));
   g_assert_nonnull (strstr (more.out, "ended after step 7, as --steps asked, train loss "));
   g_assert_nonnull (strstr (more.out, "; go on with: gradloom train --resume few\n"));
   cli_expect (0, NULL, "train", "--resume", "few");

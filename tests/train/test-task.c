@@ -37,6 +37,7 @@ static const struct
   { "lessons/first-graph.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
   { "lessons/hinge-classifier.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
   { "lessons/linear-regression.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
+  { "lessons/loading.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "lessons/logistic-regression.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "lessons/masked-autoencoder.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
   { "lessons/newton.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },

@@ -183,6 +183,31 @@ test_whole_run (Fixture *f, gconstpointer data)
   assert_same_file (out, newest, "weights.safetensors");
 }
 
+/* What steps wait for adds up to no more than the run took, and the rest of a pace is nobody's wait. */
+static void
+test_waits (void)
+{
+  g_autoptr (LoomTrainer) trainer = train_test_new (
+      TRAIN_TEST_SPIRALS ("n=\"256\"", "8") "<train loss=\"loss\" batch_size=\"4\" epochs=\"8\"/></graph>",
+      (LoomTrainerOptions){ 0 });
+  const gint64 start = g_get_monotonic_time ();
+  LoomTrainerWaits waits;
+  double all;
+
+  loom_trainer_waits (trainer, &waits);
+  g_assert_cmpint (waits.steps, ==, 0);
+  train_test_run (trainer);
+  loom_trainer_waits (trainer, &waits);
+  all = (double)(g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+  g_assert_cmpint (waits.steps, >=, 512 / 16 - 1);
+  g_assert_cmpint (waits.steps, <, 512);
+  g_assert_cmpuint (waits.threads, ==, 0);
+  g_assert_cmpfloat (waits.data, >=, 0);
+  g_assert_cmpfloat (waits.compute, >, 0);
+  g_assert_cmpfloat (waits.rest, >=, 0);
+  g_assert_cmpfloat ((double)waits.steps * (waits.data + waits.compute + waits.rest), <, all);
+}
+
 static void
 test_repeatable (Fixture *f, gconstpointer data)
 {
@@ -488,5 +513,6 @@ main (int argc, char **argv)
   ADD ("/train/nan", test_nan);
   ADD ("/train/refusals", test_refusals);
   ADD ("/train/options", test_options);
+  g_test_add_func ("/train/waits", test_waits);
   return g_test_run ();
 }

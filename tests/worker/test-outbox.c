@@ -14,6 +14,7 @@ typedef struct
   LoomBusWorker1 *skeleton, *proxy;
   WorkerOutbox *outbox;
   gint64 points, last, widest, progress, evals;
+  double waited; /* for data, as the newest signal said */
   gboolean done;
 } Fixture;
 
@@ -40,6 +41,16 @@ progress_cb (LoomBusWorker1 *bus, gint64 step, gint64 total, gint64 epoch, gint6
 {
   g_assert_false (f->done);
   f->progress = step;
+}
+
+static void
+waits_cb (LoomBusWorker1 *bus, double data, double compute, double rest, guint threads, Fixture *f)
+{
+  g_assert_false (f->done);
+  g_assert_cmpfloat (compute, ==, 0.5);
+  g_assert_cmpfloat (rest, ==, 0.125);
+  g_assert_cmpuint (threads, ==, 2);
+  f->waited = data;
 }
 
 static void
@@ -89,6 +100,7 @@ set_up (Fixture *f, gconstpointer data)
   g_assert_no_error (error);
   g_signal_connect (f->proxy, "metrics", G_CALLBACK (metrics_cb), f);
   g_signal_connect (f->proxy, "progress", G_CALLBACK (progress_cb), f);
+  g_signal_connect (f->proxy, "waits", G_CALLBACK (waits_cb), f);
   g_signal_connect (f->proxy, "evaluated", G_CALLBACK (evaluated_cb), f);
   g_signal_connect (f->proxy, "state-changed", G_CALLBACK (state_cb), f);
   f->outbox = worker_outbox_new (f->skeleton, f->near);
@@ -120,6 +132,15 @@ put (Fixture *f, gint64 from, gint64 to)
     }
 }
 
+/* Where steps wait goes along with the points. */
+static void
+put_waits (Fixture *f)
+{
+  for (guint i = 1; i <= 2; i++)
+    worker_outbox_waits (f->outbox,
+                         &(LoomTrainerWaits){ .steps = i, .data = i, .compute = 0.5, .rest = 0.125, .threads = 2 });
+}
+
 static void
 end_and_listen (Fixture *f, gint64 step)
 {
@@ -128,6 +149,7 @@ end_and_listen (Fixture *f, gint64 step)
       = { .split = "test", .step = step, .epoch = 1, .loss = 1, .n_metrics = 1, .metric = &accuracy };
   gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
 
+  put_waits (f);
   worker_outbox_eval (f->outbox, &eval);
   worker_outbox_state (f->outbox, "done", NULL);
   while (!f->done && g_get_monotonic_time () < deadline)
@@ -136,6 +158,7 @@ end_and_listen (Fixture *f, gint64 step)
       g_main_context_iteration (NULL, FALSE);
     }
   g_assert_true (f->done);
+  g_assert_cmpfloat (f->waited, ==, 2);
   g_assert_cmpint (f->last, ==, step);
   g_assert_cmpint (f->progress, ==, step);
   g_assert_cmpint (f->evals, ==, 1);
