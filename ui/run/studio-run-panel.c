@@ -104,7 +104,7 @@ show_figures (StudioRunPanel *self)
 
 /* What a step of the run waits for, as a table. */
 static char *
-describe_waits (const LoomTrainerWaits *w)
+describe_waits (const StudioRunWaits *w)
 {
   const double all = w->data + w->compute + w->rest;
   g_autofree char *how = w->threads == 0
@@ -122,7 +122,7 @@ describe_waits (const LoomTrainerWaits *w)
 static void
 show_waits (StudioRunPanel *self, GString *s)
 {
-  const LoomTrainerWaits *w = studio_run_get_waits (self->run);
+  const StudioRunWaits *w = studio_run_get_waits (self->run);
   const double all = w != NULL ? w->data + w->compute + w->rest : 0;
   g_autofree char *table = all > 0 ? describe_waits (w) : NULL;
 

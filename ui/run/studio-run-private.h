@@ -19,7 +19,7 @@ struct _StudioRun
 
   gint64 step, total_steps, epoch, epochs;
   double loss, lr, base_lr, items_per_second, eta;
-  LoomTrainerWaits waits; /* steps 0: nothing is known */
+  StudioRunWaits waits; /* all 0: nothing is known */
   GPtrArray *metric_names;
   GArray *metric_values; /* double */
   StudioRunCurves loss_curves;

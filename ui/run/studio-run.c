@@ -130,7 +130,7 @@ forget_numbers (StudioRun *self)
 {
   self->step = self->total_steps = self->epoch = self->epochs = 0;
   self->loss = self->lr = self->base_lr = self->items_per_second = self->eta = NAN;
-  self->waits.steps = 0;
+  self->waits = (StudioRunWaits){ 0 };
   for (guint i = 0; i < self->metric_values->len; i++)
     g_array_index (self->metric_values, double, i) = NAN;
   g_ptr_array_set_size (self->marks, 0);
@@ -352,13 +352,13 @@ studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint
 void
 studio_run_take_waits (StudioRun *self, double data, double compute, double rest, guint threads)
 {
-  self->waits = (LoomTrainerWaits){ .steps = 1, .data = data, .compute = compute, .rest = rest, .threads = threads };
+  self->waits = (StudioRunWaits){ data, compute, rest, threads };
 }
 
-const LoomTrainerWaits *
+const StudioRunWaits *
 studio_run_get_waits (StudioRun *self)
 {
-  return self->waits.steps > 0 ? &self->waits : NULL;
+  return self->waits.data + self->waits.compute + self->waits.rest > 0 ? &self->waits : NULL;
 }
 
 void

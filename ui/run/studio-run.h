@@ -135,8 +135,15 @@ typedef struct
 guint studio_run_n_marks (StudioRun *self);
 const StudioRunMark *studio_run_get_mark (StudioRun *self, guint i);
 
-/* Where a step of the run waits; NULL: nothing is known. */
-const LoomTrainerWaits *studio_run_get_waits (StudioRun *self);
+/* Where a step of the run waits, in seconds: until its batch is there, for the computation, for the rest. */
+typedef struct
+{
+  double data, compute, rest;
+  guint threads; /* that prepare batches ahead; 0: each is read when it is wanted */
+} StudioRunWaits;
+
+/* NULL: nothing is known. */
+const StudioRunWaits *studio_run_get_waits (StudioRun *self);
 
 guint studio_run_n_owners (StudioRun *self);
 const char *const *studio_run_get_owners (StudioRun *self);
