@@ -1,7 +1,7 @@
 /* Where a step waits: for its batch, for the computation, or for what is done between two steps.
  *
- * The clock is read four times a step where steps are long, and at every 16th step where they are short, so that short
- * ones do not pay for it. The first step is left out: it makes the plan and the first batch. */
+ * The clock is read four times a step where steps are long. Short ones would pay for that, so that beyond the first ones
+ * every 16th is measured. The very first is left out: it makes the plan and the first batch. */
 #include "engine/train/trainer-private.h"
 
 #define SHORT_STRIDE 16
@@ -11,7 +11,7 @@ trainer_waits_begin (LoomTrainer *t)
 {
   TrainerWaits *w = &t->waits;
 
-  w->timed = w->begun && (t->clock.stride == 1 || t->place.step % SHORT_STRIDE == 0);
+  w->timed = w->begun && (t->clock.stride == 1 || w->n < SHORT_STRIDE || t->place.step % SHORT_STRIDE == 0);
   w->begun = TRUE;
   w->data = w->compute = 0;
   if (w->timed)
