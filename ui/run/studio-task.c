@@ -27,6 +27,7 @@ struct _StudioTask
   guint reading; /* the number of the reading whose result is wanted */
   gboolean is_stale, in_flight, wanted;
   gint64 next_request; /* monotonic: no earlier */
+  gint64 paced_samples, paced_step; /* of the last answer */
   guint timer;
 };
 
@@ -199,11 +200,15 @@ static const char *const answer_kinds[] = {
   [LOOM_ANSWER_VALUES] = "values",
 };
 
-/* A grid that is slow to be answered gets fewer places, and the picture moves more often instead. */
+/* A grid that is slow to be answered gets fewer places, and the picture moves more often instead. The first answer to so
+ * many samples, and the first one of a run, makes a plan: what it takes says nothing of those to come. */
 static void
-set_pace (StudioTask *self, double seconds)
+set_pace (StudioTask *self, double seconds, gint64 samples, gint64 step)
 {
-  const gint64 rest = (gint64)(seconds / SHARE * G_USEC_PER_SEC);
+  const gboolean first = samples != self->paced_samples || step < self->paced_step;
+  const gint64 rest = first ? 0 : (gint64)(seconds / SHARE * G_USEC_PER_SEC);
+  self->paced_samples = samples;
+  self->paced_step = step;
   self->next_request = g_get_monotonic_time () + MAX (INTERVAL_US, rest);
   if (rest > SLOW_US && self->picture->grid > LEAST_GRID)
     self->picture->grid = MAX (LEAST_GRID, self->picture->grid * 2 / 3);
@@ -243,7 +248,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
             && studio_task_picture_take (self->picture, (LoomAnswerKind)k, dims, value, bytes / sizeof (float), step,
                                          epoch))
           tell (self);
-      set_pace (self, seconds);
+      set_pace (self, seconds, rank > 0 ? dims[0] : 0, step);
     }
   if (self->wanted)
     pull (self);
