@@ -1,7 +1,7 @@
 /* Where a step waits: for its batch, for the computation, or for what is done between two steps.
  *
- * The clock is read four times a step where steps are long. Short ones would pay for that, so that beyond the first ones
- * every 16th is measured. The very first is left out: it makes the plan and the first batch. */
+ * The clock is read four times a step where steps are long. Short ones would pay for that, so that beyond the first
+ * ones every 16th is measured. The very first is left out: it makes the plan and the first batch. */
 #include "engine/train/trainer-private.h"
 
 #define SHORT_STRIDE 16

@@ -200,8 +200,8 @@ static const char *const answer_kinds[] = {
   [LOOM_ANSWER_VALUES] = "values",
 };
 
-/* A grid that is slow to be answered gets fewer places, and the picture moves more often instead. The first answer to so
- * many samples, and the first one of a run, makes a plan: what it takes says nothing of those to come. */
+/* A grid that is slow to be answered gets fewer places, and the picture moves more often instead. The first answer to
+ * so many samples, and the first one of a run, makes a plan: what it takes says nothing of those to come. */
 static void
 set_pace (StudioTask *self, double seconds, gint64 samples, gint64 step)
 {
