@@ -15,6 +15,9 @@
 /* The side of the pictures in a reduced step, where a data set has an option `size`. */
 #define EXAMPLE_REDUCED_SIZE  "64"
 #define EXAMPLE_REDUCED_BATCH 2
+/* The tokens of a sample in a reduced step, where a data set has more than EXAMPLE_LONG_CONTEXT. */
+#define EXAMPLE_REDUCED_CONTEXT "16"
+#define EXAMPLE_LONG_CONTEXT    256
 
 static inline gboolean
 example_is_large (const LoomNet *net)
@@ -29,8 +32,8 @@ example_is_large (const LoomNet *net)
   return flops > EXAMPLE_LARGE_FLOPS || parameters > EXAMPLE_LARGE_PARAMETERS;
 }
 
-/* Makes the pictures of a graph's data sets smaller. The networks are the same, as they average or pool at their end.
- */
+/* Makes the pictures of a graph's data sets smaller, and long texts shorter. The networks are the same, as they average
+ * or pool at their end, or work on each token. */
 static inline void
 example_reduce (LoomGraph *graph)
 {
@@ -38,7 +41,13 @@ example_reduce (LoomGraph *graph)
     {
       LoomElement *node = loom_element_child (loom_graph_root (graph), i);
 
-      if (g_strcmp0 (loom_element_get (node, "op"), "dataset") == 0 && loom_element_get (node, "size") != NULL)
+      const char *context = loom_element_get (node, "context");
+
+      if (g_strcmp0 (loom_element_get (node, "op"), "dataset") != 0)
+        continue;
+      if (context != NULL && g_ascii_strtoll (context, NULL, 10) > EXAMPLE_LONG_CONTEXT)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, "context", EXAMPLE_REDUCED_CONTEXT)));
+      if (loom_element_get (node, "size") != NULL)
         loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, "size", EXAMPLE_REDUCED_SIZE)));
     }
 }

@@ -24,6 +24,8 @@ from twins import TWINS, Attributes
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "graphs")
 # Batches are cut to this many samples; a convolution, a product and a normalisation after another round in f32.
 SAMPLES, TOLERANCE = 4, 2e-5
+# Its activations are gigabytes, and gpt2.py compares a small one with the library that it comes from.
+ELSEWHERE = ("gpt2.xml",)
 
 
 def gradloom(program, *arguments):
@@ -125,7 +127,7 @@ def main():
     failed = count = 0
     for path in paths:
         name = os.path.basename(path)
-        if not name.endswith(".xml") or args.only not in name:
+        if not name.endswith(".xml") or args.only not in name or name in ELSEWHERE:
             continue
         count += 1
         with tempfile.TemporaryDirectory() as folder:

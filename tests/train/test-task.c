@@ -78,6 +78,7 @@ static const struct
   { "models/modular-network.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/resnet18.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/resnet50.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/gpt2.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
   { "models/tree-recursion.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/vgg16.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
