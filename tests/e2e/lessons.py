@@ -106,7 +106,7 @@ LESSONS = [
                      [type_behind("act", "dropout"), train], [nothing]]),
     ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train],
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
-    ("transformer-block", [[answer("8")], [select("q")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
+    ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
 
