@@ -80,7 +80,7 @@ static const struct
   { "models/resnet50.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/gpt2.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/shapes-captions.xml", LOOM_TASK_VIEW_IMAGES, TRUE, FALSE },
-  { "models/tree-recursion.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
+  { "models/tree-recursion.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, FALSE },
   { "models/vgg16.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
 };
 
