@@ -45,6 +45,7 @@ struct _LoomDataset
   char **token_names;           /* of x, where it has others than the classes; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures stay as they are */
   double mixup;                 /* α of samples that are blends of two; 0: they are not */
+  gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() left; NULL: all */
   const char *separator;        /* between tokens that are shown as a text; NULL: nothing */
   /* Of tables as text: what stands between fields, and the columns of x. */
   char delimiter;

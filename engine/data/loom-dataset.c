@@ -9,6 +9,8 @@
 #include "engine/data/loom-mixup.h"
 #include "engine/data/loom-option.h"
 
+#define KEEP_STREAM 12 /* of random numbers; sources have those below */
+
 #define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
 LOOM_DATASETS (DECLARE)
 #undef DECLARE
@@ -165,6 +167,7 @@ loom_dataset_free (LoomDataset *self)
   if (self == NULL)
     return;
   g_clear_pointer (&self->augment, loom_augment_free);
+  g_clear_pointer (&self->kept, g_free);
   g_clear_pointer (&self->class_names, g_strfreev);
   g_clear_pointer (&self->token_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
@@ -212,6 +215,32 @@ loom_dataset_feature_names (const LoomDataset *self)
   return (const char *const *)self->feature_names;
 }
 
+/* The first n places of a shuffle (Durstenfeld's, from the front). */
+void
+loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed)
+{
+  const gint64 count = self->info.n[LOOM_SPLIT_TRAIN];
+  LoomSampleRandom random = loom_sample_random (seed, KEEP_STREAM, LOOM_SPLIT_TRAIN, 0);
+
+  g_return_if_fail (n > 0);
+
+  g_clear_pointer (&self->kept, g_free);
+  if (n >= count)
+    return;
+  self->kept = g_new (gint64, count);
+  self->n_kept = n;
+  for (gint64 i = 0; i < count; i++)
+    self->kept[i] = i;
+  for (gint64 i = 0; i < n; i++)
+    {
+      const gint64 k = i + loom_sample_below (&random, (guint32)MIN (count - i, G_MAXUINT32)), swapped = self->kept[k];
+
+      self->kept[k] = self->kept[i];
+      self->kept[i] = swapped;
+    }
+  self->kept = g_renew (gint64, self->kept, n);
+}
+
 /* Which samples are read: changed at random where epoch is told. */
 typedef struct
 {
@@ -227,8 +256,15 @@ read_each (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const
 {
   const Reading *reading = data;
   const LoomDataset *self = reading->dataset;
+  g_autofree gint64 *kept = NULL;
 
-  if (!self->klass->read (self, reading->split, indices, n, out, error))
+  if (self->kept != NULL && reading->split == LOOM_SPLIT_TRAIN)
+    {
+      kept = g_new (gint64, n);
+      for (guint i = 0; i < n; i++)
+        kept[i] = self->kept[indices[i] % self->n_kept];
+    }
+  if (!self->klass->read (self, reading->split, kept != NULL ? kept : indices, n, out, error))
     return FALSE;
   for (guint i = 0; i < n && self->augment != NULL; i++)
     {

@@ -113,11 +113,13 @@ trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **
 }
 
 static gboolean
-open_data (LoomTrainer *t, GError **error)
+open_data (LoomTrainer *t, gint64 samples, GError **error)
 {
   t->dataset = loom_net_open_dataset (t->net, t->spec->dataset_node, t->data_folder, error);
   if (t->dataset == NULL)
     return FALSE;
+  if (samples > 0)
+    loom_dataset_keep (t->dataset, samples, t->spec->seed);
   for (guint i = 0; i < loom_dataset_info (t->dataset)->n_ports; i++)
     t->port_name[i] = loom_net_port_name (t->net, (guint)t->spec->dataset_node, i);
   if (loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN) == 0)
@@ -263,7 +265,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->device = g_strdup (options->device != NULL ? options->device : device != NULL ? device : t->spec->device);
   t->place.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->place.base_lr = spec_lr (t->spec);
-  if (!open_data (t, error) || !open_devices (t, options, error))
+  if (!open_data (t, options->samples, error) || !open_devices (t, options, error))
     return NULL;
 
   if (options->resume != NULL)

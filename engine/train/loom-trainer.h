@@ -23,6 +23,7 @@ typedef struct
   gboolean no_epochs;     /* instead of any: initialise, evaluate and write the weights */
   gint64 steps;           /* ends after so many of the run, with a checkpoint, where epochs are more; 0: no such end */
   gint64 batch_size;      /* 0: the graph's */
+  gint64 samples;         /* so many different samples are trained on, as loom_dataset_keep() has it; 0: all */
   double lr;              /* NaN: the graph's */
   const char *precision;  /* "f32", "bf16", "f16"; NULL: the graph's */
   gboolean tf32;          /* products of f32 may be rounded to TF32; FALSE: as the graph says */

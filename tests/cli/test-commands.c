@@ -73,8 +73,9 @@ test_check_json (void)
 static void
 test_words (void)
 {
-  static const char *const commands[] = { "check", "train",   "eval",   "run",    "program", "plan", "bench",
-                                          "ops",   "devices", "worker", "import", "export",  "diff", "predict", "arrange" };
+  static const char *const commands[]
+      = { "check",   "train",  "eval",   "run",    "program", "plan",    "bench",   "ops",
+          "devices", "worker", "import", "export", "diff",    "predict", "arrange", "transfer" };
 
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     {
@@ -367,6 +368,42 @@ test_bench (void)
   cli_expect (1, "<train>", "bench", no_train);
 }
 
+/* A figure for each task, number of samples and way; the ways differ. */
+static void
+test_transfer_table (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  cli_expect (0, NULL, "train", path, "--epochs", "2", "--out", "donor");
+  g_auto (CliResult) r = cli ("transfer", path, path, "--weights", "donor/weights.safetensors", "--head", "scores",
+                              "--last", "hidden", "--steps", "6", "--samples", "20,all", NULL);
+  g_auto (CliResult) json = cli ("transfer", path, "--weights", "donor/weights.safetensors", "--head", "scores",
+                                 "--steps", "6", "--samples", "20", "--json", NULL);
+  g_auto (GStrv) line = g_strsplit (r.out, "\n", -1);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (g_strv_length (line), ==, 2 + 4 + 1);
+  g_assert_nonnull (strstr (line[1], "scratch      head      last       all"));
+  g_assert_cmpstr (line[2], ==, line[4]);
+  g_assert_cmpstr (line[3], ==, line[5]);
+  g_assert_cmpstr (line[2], !=, line[3]);
+  g_assert_true (g_str_has_suffix (line[2], "accuracy"));
+  g_assert_cmpint (json.status, ==, 0);
+  g_assert_cmpuint (count_events (json.out, "transfer"), ==, 3);
+  g_autofree char *head = g_strdup (strstr (json.out, "\"trained\":\"head\"")), *all = NULL;
+  g_assert_nonnull (head);
+  all = g_strdup (strstr (head, "\"trained\":\"all\""));
+  g_assert_nonnull (all);
+  *strstr (strstr (head, "\"loss\":"), ",\"metric") = '\0';
+  *strstr (strstr (all, "\"loss\":"), ",\"metric") = '\0';
+  g_assert_cmpstr (strstr (head, "\"loss\":"), !=, strstr (all, "\"loss\":"));
+  cli_expect (2, "has no node “nix” for --head", "transfer", path, "--weights", "donor/weights.safetensors", "--head",
+              "nix");
+  cli_expect (1, "There is no file “nowhere.st”", "transfer", path, "--weights", "nowhere.st", "--head", "scores");
+  cli_expect (2, "It needs --head", "transfer", path, "--weights", "nowhere.st");
+  cli_expect (2, "--samples takes numbers", "transfer", path, "--weights", "nowhere.st", "--head", "scores",
+              "--samples", "few");
+}
+
 #define COURSE                                                                                                         \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
   "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"200\"/>\n"                                                  \
@@ -547,8 +584,9 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/sentences", test_sentences);
   g_test_add_func ("/cli/course", test_course);
   g_test_add_func ("/cli/two-halves", test_two_halves);
-  g_test_add_func ("/cli/transfer", test_transfer);
   g_test_add_func ("/cli/bench", test_bench);
+  g_test_add_func ("/cli/transfer-table", test_transfer_table);
+  g_test_add_func ("/cli/transfer", test_transfer);
   int status = g_test_run ();
   cli_leave ();
   return status;

@@ -252,6 +252,45 @@ test_tokens (void)
     }
 }
 
+/* Of the samples that are kept each is another one of the set's, they are gone over again and again, and the test's
+ * stay. */
+static void
+test_keep (void)
+{
+  const char *const strv[] = { "n", "50", "n_test", "20", NULL };
+  const LoomDatasetOptions o = options (strv);
+  g_autoptr (LoomDataset) whole = loom_dataset_open ("linear", &o, NULL), some = loom_dataset_open ("linear", &o, NULL),
+                          other = loom_dataset_open ("linear", &o, NULL);
+  gint64 index[50];
+  guint n_seen = 0, n_same = 0;
+
+  loom_dataset_keep (some, 7, 1);
+  loom_dataset_keep (other, 7, 2);
+  for (gint64 i = 0; i < 50; i++)
+    index[i] = i;
+  g_assert_cmpint (loom_dataset_count (some, LOOM_SPLIT_TRAIN), ==, 50);
+  g_autoptr (GPtrArray) all = loom_dataset_read_new (whole, LOOM_SPLIT_TRAIN, index, 50, NULL);
+  g_autoptr (GPtrArray) kept = loom_dataset_read_new (some, LOOM_SPLIT_TRAIN, index, 50, NULL);
+  g_autoptr (GPtrArray) others = loom_dataset_read_new (other, LOOM_SPLIT_TRAIN, index, 50, NULL);
+  g_autoptr (GPtrArray) test = loom_dataset_read_new (whole, LOOM_SPLIT_TEST, index, 20, NULL);
+  g_autoptr (GPtrArray) test_kept = loom_dataset_read_new (some, LOOM_SPLIT_TEST, index, 20, NULL);
+  LoomTensor *x = all->pdata[0], *y = kept->pdata[0];
+
+  for (gint64 i = 0; i < 50; i++)
+    {
+      gboolean is_kept = FALSE;
+
+      for (gint64 k = 0; k < 7; k++)
+        is_kept = is_kept || loom_tensor_get (y, k) == loom_tensor_get (x, i);
+      n_seen += is_kept;
+      g_assert_cmpfloat (loom_tensor_get (y, i), ==, loom_tensor_get (y, i % 7));
+      n_same += loom_tensor_get (y, i) == loom_tensor_get (others->pdata[0], i);
+    }
+  g_assert_cmpuint (n_seen, ==, 7);
+  g_assert_cmpuint (n_same, <, 50);
+  g_assert_true (loom_tensor_equal_bits (test->pdata[0], test_kept->pdata[0]));
+}
+
 static void
 test_bad_options (void)
 {
@@ -304,6 +343,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sources/linear", test_linear);
   g_test_add_func ("/sources/random", test_random);
   g_test_add_func ("/sources/tokens", test_tokens);
+  g_test_add_func ("/sources/keep", test_keep);
   g_test_add_func ("/sources/bad-options", test_bad_options);
   return g_test_run ();
 }

@@ -51,6 +51,7 @@ static const struct
   { "lessons/toy-model-parallel.xml", LOOM_TASK_VIEW_ROWS, FALSE, TRUE },
   { "lessons/toy-model.xml", LOOM_TASK_VIEW_ROWS, FALSE, TRUE },
   { "lessons/training-by-hand.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
+  { "lessons/transfer-far.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "lessons/transfer-learning.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "lessons/transformer-block.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "lessons/two-layer-relu.xml", LOOM_TASK_VIEW_ROWS, FALSE, TRUE },
