@@ -9,10 +9,11 @@ typedef struct
 {
   const Command *command;
   LoomPredictor *predictor;
+  LoomGenerator *generator;
   GRand *random;
-  GArray *ids; /* gint64: the prompt's tokens and then those that were written */
-  gint64 context;
+  GArray *ids;   /* gint64: the prompt's tokens and then those that were written */
   GString *text; /* what was written */
+  gint64 second; /* when the second token was there, in µs: what is planned is planned by then */
   double temperature;
   int top_k, most;
   const char *stop;
@@ -22,6 +23,7 @@ typedef struct
 static void
 generate_clear (Generate *g)
 {
+  loom_generator_free (g->generator);
   loom_predictor_free (g->predictor);
   g_clear_pointer (&g->random, g_rand_free);
   g_clear_pointer (&g->ids, g_array_unref);
@@ -111,22 +113,17 @@ draw (Generate *g, const double *share, gint64 n)
   return order[0];
 }
 
-/* The next token after the last ones of `ids`; -1 with an error. */
+/* The token that comes after those that were read already and those in `ids` from `*read` on; -1 with an error. */
 static gint64
-next_token (Generate *g, GError **error)
+next_token (Generate *g, guint *read, GError **error)
 {
-  gint64 used = MIN ((gint64)g->ids->len, g->context), token;
-  g_autoptr (LoomTensor) x = loom_tensor_new (LOOM_I64, 1, &used, error);
-  g_autoptr (GPtrArray) answers = NULL;
-  const LoomAnswer *answer;
+  const LoomAnswer *answer
+      = loom_generator_read (g->generator, &g_array_index (g->ids, gint64, *read), g->ids->len - *read, error);
+  gint64 token;
 
-  if (x == NULL)
+  *read = g->ids->len;
+  if (answer == NULL)
     return -1;
-  memcpy (x->data, &g_array_index (g->ids, gint64, g->ids->len - (guint)used), (gsize)used * sizeof (gint64));
-  answers = loom_predictor_run (g->predictor, &x, 1, error);
-  if (answers == NULL)
-    return -1;
-  answer = answers->pdata[0];
   if (answer->kind != LOOM_ANSWER_PROBABILITIES || answer->n_positions != 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
@@ -167,15 +164,18 @@ static gboolean
 write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
 {
   gsize shown = 0;
+  guint read = 0;
 
   for (*n_tokens = 0; *n_tokens < (guint)g->most; ++*n_tokens)
     {
-      gint64 token = next_token (g, error);
+      gint64 token = next_token (g, &read, error);
       const char *const *names;
       const char *at;
 
       if (token < 0)
         return FALSE;
+      if (*n_tokens == 1)
+        g->second = g_get_monotonic_time ();
       names = loom_dataset_class_names (loom_predictor_dataset (g->predictor, NULL));
       g_array_append_val (g->ids, token);
       g_string_append (g->text, separator);
@@ -197,8 +197,9 @@ write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
 }
 
 static void
-print_event (const Generate *g, const char *prompt, guint n_tokens, double seconds)
+print_event (const Generate *g, const char *prompt, guint n_tokens, gint64 start, gint64 end)
 {
+  double seconds = (double)(end - start) / G_USEC_PER_SEC;
   LoomJson *json = command_event_new ("generation");
   g_autofree char *text = g_utf8_make_valid (g->text->str, (gssize)g->text->len);
 
@@ -206,6 +207,8 @@ print_event (const Generate *g, const char *prompt, guint n_tokens, double secon
   loom_json_string (json, "text", text);
   loom_json_int (json, "tokens", n_tokens);
   loom_json_number (json, "seconds", seconds);
+  if (n_tokens > 2)
+    loom_json_number (json, "tokens_per_second", (n_tokens - 2) * (double)G_USEC_PER_SEC / (double)(end - g->second));
   command_event_print (json);
 }
 
@@ -219,6 +222,7 @@ run_generate (const Command *command, int argc, char **argv)
   gint64 seed = 0, start;
   int threads = 0;
   guint n_tokens;
+  gboolean no_cache = FALSE;
   const GOptionEntry entries[] = {
     { "prompt", 0, 0, G_OPTION_ARG_STRING, &prompt, "The text that is continued (default: a line's end)", "TEXT" },
     { "tokens", 0, 0, G_OPTION_ARG_INT, &g.most, "Tokens that are written at most (200)", "N" },
@@ -229,6 +233,7 @@ run_generate (const Command *command, int argc, char **argv)
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of what is drawn (0)", "N" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
+    { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Compute all places anew for each token, to compare", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &g.json, "One object on standard output at the end", NULL },
@@ -265,7 +270,6 @@ run_generate (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   const char *why;
   const LoomDataset *dataset = loom_predictor_dataset (g.predictor, &why);
-  const LoomShape *shape = &loom_predictor_input (g.predictor)->shape;
   if (dataset == NULL || !loom_predictor_reads_text (g.predictor))
     {
       g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "%s%s",
@@ -273,7 +277,11 @@ run_generate (const Command *command, int argc, char **argv)
                    why != NULL ? "" : ", so it has nothing to continue.");
       return command_fail (command, g_steal_pointer (&error));
     }
-  g.context = loom_dim_value (shape->dim[shape->rank - 1], NULL);
+  g.generator = loom_generator_new (g.predictor, !no_cache, &error);
+  if (g.generator == NULL)
+    return command_fail (command, g_steal_pointer (&error));
+  if (!no_cache && loom_generator_why (g.generator) != NULL)
+    command_warn (command, "%s", loom_generator_why (g.generator));
   g.random = g_rand_new_with_seed ((guint32)seed);
   g.ids = g_array_new (FALSE, FALSE, sizeof (gint64));
   g.text = g_string_new (NULL);
@@ -289,6 +297,7 @@ run_generate (const Command *command, int argc, char **argv)
   start = g_get_monotonic_time ();
   gboolean ok = write_text (&g, loom_dataset_separator (dataset) != NULL ? loom_dataset_separator (dataset) : "",
                             &n_tokens, &error);
+  gint64 end = g_get_monotonic_time ();
   if (!g.json)
     putchar ('\n');
   g_autofree char *note = loom_predictor_take_note (g.predictor);
@@ -297,7 +306,7 @@ run_generate (const Command *command, int argc, char **argv)
   if (!ok)
     return command_fail (command, g_steal_pointer (&error));
   if (g.json)
-    print_event (&g, prompt != NULL ? prompt : "\n", n_tokens, (double)(g_get_monotonic_time () - start) / 1e6);
+    print_event (&g, prompt != NULL ? prompt : "\n", n_tokens, start, end);
   return 0;
 }
 
@@ -307,8 +316,9 @@ const Command command_generate = {
   .summary = "continue a text, token by token",
   .details
   = "The net was trained on a data set with source=\"text\" to say which token comes next. It reads the prompt,\n"
-    "draws a token from what it holds likely, and goes on with what it has written: at most as many tokens as\n"
-    "its context has are looked back at. The same seed writes the same text.\n\n"
+    "draws a token from what it holds likely, and goes on with what it has written. Keys, values and states of\n"
+    "earlier places are kept, so a token costs one place. When the context of a net with attention is full, it\n"
+    "goes on with the last half of it; recurrent layers read on. The same seed writes the same text.\n\n"
     "  gradloom generate run1 --prompt \"The licensee \" --temperature 0.7\n"
     "  gradloom generate run1 --prompt \"Section 5\" --top-k 10 --stop \".\"",
   .run = run_generate,

@@ -20,6 +20,7 @@ typedef struct
 {
   const Command *command;
   LoomPredictor *predictor;
+  LoomDecoder *decoder; /* of a net that writes; else NULL */
   LoomSampleReader *reader;
   GPtrArray *waiting; /* Sample */
   int top, batch, width;
@@ -42,6 +43,7 @@ static void
 predict_clear (Predict *p)
 {
   loom_sample_reader_free (p->reader);
+  loom_decoder_free (p->decoder);
   loom_predictor_free (p->predictor);
   g_clear_pointer (&p->waiting, g_ptr_array_unref);
 }
@@ -150,11 +152,42 @@ print_values (const LoomAnswer *a)
 }
 
 static void
-print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
+print_file (const Predict *p, const Sample *s)
 {
   g_autofree char *where = s->row ? g_strdup_printf ("%s:%" G_GINT64_FORMAT, s->file, s->row) : g_strdup (s->file);
 
   printf ("%s%*s  ", where, MAX (0, p->width - (int)g_utf8_strlen (where, -1)), "");
+}
+
+/* What a net has written. */
+static void
+print_written (const Predict *p, const Sample *s, const LoomWritten *written)
+{
+  g_autofree char *text = loom_decoder_text (p->decoder, written), *shown = command_printable (text);
+  LoomJson *json;
+
+  if (!p->json)
+    {
+      print_file (p, s);
+      printf ("%s%s%s%s\n", shown, s->note != NULL ? "  (" : "", s->note != NULL ? s->note : "",
+              s->note != NULL ? ")" : "");
+      return;
+    }
+  json = command_event_new ("prediction");
+  loom_json_string (json, "file", s->file);
+  if (s->row)
+    loom_json_int (json, "row", s->row);
+  loom_json_string (json, "text", text);
+  loom_json_number (json, "score", written->score);
+  if (s->note != NULL)
+    loom_json_string (json, "note", s->note);
+  command_event_print (json);
+}
+
+static void
+print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
+{
+  print_file (p, s);
   if (a->kind <= LOOM_ANSWER_SCORES)
     print_classes (p, a);
   else
@@ -286,6 +319,22 @@ same_shape (const LoomTensor *a, const LoomTensor *b)
   return a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof *a->dim) == 0;
 }
 
+/* TRUE if both can be computed at once: a net that writes fills sequences up itself. */
+static gboolean
+go_together (const Predict *p, const LoomTensor *a, const LoomTensor *b)
+{
+  return same_shape (a, b) || (p->decoder != NULL && a->rank == 1 && b->rank == 1);
+}
+
+static void
+print_answer (const Predict *p, const Sample *s, gconstpointer answer)
+{
+  if (p->decoder != NULL)
+    print_written (p, s, answer);
+  else
+    (p->json ? print_json : print_text) (p, s, answer);
+}
+
 /* Computes what waits, so many of one shape at a time, and prints it. FALSE after a failure that is no file's. */
 static gboolean
 flush (Predict *p)
@@ -297,10 +346,12 @@ flush (Predict *p)
       const Sample *first = p->waiting->pdata[0];
 
       while (tensors->len < p->waiting->len && tensors->len < (guint)p->batch
-             && same_shape (first->tensor, ((Sample *)p->waiting->pdata[tensors->len])->tensor))
+             && go_together (p, first->tensor, ((Sample *)p->waiting->pdata[tensors->len])->tensor))
         g_ptr_array_add (tensors, ((Sample *)p->waiting->pdata[tensors->len])->tensor);
       guint n = tensors->len;
-      g_autoptr (GPtrArray) answers = loom_predictor_run (p->predictor, (LoomTensor *const *)tensors->pdata, n, &error);
+      LoomTensor *const *samples = (LoomTensor *const *)tensors->pdata;
+      g_autoptr (GPtrArray) answers = p->decoder != NULL ? loom_decoder_run (p->decoder, samples, n, &error)
+                                                         : loom_predictor_run (p->predictor, samples, n, &error);
       g_autofree char *note = loom_predictor_take_note (p->predictor);
       if (note != NULL)
         command_warn (p->command, "%s", note);
@@ -312,7 +363,7 @@ flush (Predict *p)
           return FALSE;
         }
       for (guint i = 0; answers && i < n; i++)
-        (p->json ? print_json : print_text) (p, p->waiting->pdata[i], answers->pdata[i]);
+        print_answer (p, p->waiting->pdata[i], answers->pdata[i]);
       g_ptr_array_remove_range (p->waiting, 0, n);
       if (!command_flush ())
         return FALSE;
@@ -363,13 +414,15 @@ run_predict (const Command *command, int argc, char **argv)
   g_autofree char *weights = NULL, *output = NULL, *device = NULL, *fit = NULL, *range = NULL;
   g_auto (Predict) p = { .command = command, .top = 3, .batch = 64 };
   LoomSampleOptions how = { .low = NAN, .high = NAN };
-  int threads = 0;
+  int threads = 0, beam = 0;
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
     { "output", 0, 0, G_OPTION_ARG_STRING, &output, "The port that is the answer (default: what the loss judges)",
       "NODE[.PORT]" },
     { "top", 0, 0, G_OPTION_ARG_INT, &p.top, "Classes that are named (3)", "K" },
+    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets that write: beginnings that are kept side by side (1: greedy)",
+      "K" },
     { "invert", 0, 0, G_OPTION_ARG_NONE, &how.invert, "Pictures: black becomes white", NULL },
     { "fit", 0, 0, G_OPTION_ARG_STRING, &fit, "Pictures of other proportions: stretch (default), crop or pad", "HOW" },
     { "range", 0, 0, G_OPTION_ARG_STRING, &range, "Pictures: what black and white are (default: as in the data set)",
@@ -386,6 +439,8 @@ run_predict (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes a RUN folder (or a GRAPH with --weights) and one FILE or more.");
   if (p.top < 1)
     return command_usage (command, "--top takes a positive number.");
+  if (beam < 0 || beam > 1024)
+    return command_usage (command, "--beam takes a number from 1 to 1024.");
   while (fit != NULL && how.fit < LOOM_N_FITS && !g_str_equal (fit, loom_picture_fits[how.fit]))
     how.fit++;
   if (how.fit == LOOM_N_FITS)
@@ -410,6 +465,14 @@ run_predict (const Command *command, int argc, char **argv)
   p.predictor = loom_predictor_new (graph, &options, &error);
   if (p.predictor == NULL)
     return command_fail (command, g_steal_pointer (&error));
+  if (beam > 0 && !loom_predictor_writes (p.predictor))
+    return command_usage (command, "--beam is for nets that write token by token, which learn from a data set's y_in.");
+  if (loom_predictor_writes (p.predictor))
+    {
+      p.decoder = loom_decoder_new (p.predictor, (guint)MAX (beam, 1), &error);
+      if (p.decoder == NULL)
+        return command_fail (command, g_steal_pointer (&error));
+    }
   const char *why;
   const LoomDataset *dataset = loom_predictor_dataset (p.predictor, &why);
   if (why != NULL)
@@ -435,10 +498,12 @@ const Command command_predict = {
     "sample\n"
     "or an array of them; of a text the next character is told. - is standard input. What was done to a picture "
     "stands\n"
-    "behind its answer. Nets trained with cross_entropy give probabilities, others their values.\n\n"
+    "behind its answer. Nets trained with cross_entropy give probabilities, others their values. A net with a decoder\n"
+    "(it learns from the data set's y_in) writes an answer to each line of a text, or to each picture.\n\n"
     "A file that cannot be read is one sentence, the others are answered, and the status is 1.\n\n"
     "  gradloom predict run1 shirt.png boot.jpg\n"
     "  gradloom predict run1 --top 1 --json rows.csv\n"
+    "  gradloom predict dates --beam 4 dates.txt\n"
     "  gradloom predict graph.xml --weights w.safetensors x.npy",
   .run = run_predict,
 };

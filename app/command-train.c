@@ -291,12 +291,51 @@ const Command command_train = {
 
 /* ---- eval ------------------------------------------------------------- */
 
+/* The test sentences as the net writes them itself, beside what they should be. */
+static int
+judge_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
+               gint64 batch, gboolean as_json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPredictor) predictor = loom_predictor_new (graph, options, &error);
+  g_autoptr (LoomDecoder) decoder = NULL;
+  LoomTranslation result;
+  double bleu, exact;
+
+  if (predictor != NULL && !loom_predictor_writes (predictor))
+    return command_usage (command, "--beam is for nets that write token by token, which learn from a data set's y_in.");
+  decoder = predictor != NULL ? loom_decoder_new (predictor, (guint)beam, &error) : NULL;
+  if (decoder == NULL || !loom_decoder_judge (decoder, batch, &result, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  bleu = loom_bleu_value (&result.bleu);
+  exact = (double)result.exact / (double)result.sentences;
+  if (as_json)
+    {
+      LoomJson *json = command_event_new ("translation");
+
+      loom_json_int (json, "beam", beam);
+      loom_json_int (json, "sentences", result.sentences);
+      loom_json_number (json, "bleu", bleu);
+      loom_json_number (json, "exact", exact);
+      command_event_print (json);
+    }
+  else
+    {
+      char first[G_ASCII_DTOSTR_BUF_SIZE], second[G_ASCII_DTOSTR_BUF_SIZE];
+
+      printf ("written by itself, beam %d: BLEU %s, %s %% of %" G_GINT64_FORMAT " sentences exact\n", beam,
+              g_ascii_formatd (first, sizeof first, "%.2f", 100 * bleu),
+              g_ascii_formatd (second, sizeof second, "%.1f", 100 * exact), result.sentences);
+    }
+  return command_flush () ? 0 : 5;
+}
+
 static int
 run_eval (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *weights = NULL, *report = NULL;
   gint64 batch_size = 0;
-  int threads = 0;
+  int threads = 0, beam = 0;
   gboolean partial = FALSE;
   TrainView view = { 0 };
   const GOptionEntry entries[] = {
@@ -306,6 +345,8 @@ run_eval (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Also let a net with a decoder write, and judge it by BLEU (1: greedy)",
+      "K" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "One object on standard output", NULL },
     { NULL },
   };
@@ -313,6 +354,8 @@ run_eval (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  if (beam < 0 || beam > 1024)
+    return command_usage (command, "--beam takes a number from 1 to 1024.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
@@ -351,6 +394,11 @@ run_eval (const Command *command, int argc, char **argv)
   train_view_begin_eval (&view, command, trainer, weights != NULL ? loom_weights_step (weights) : 0);
   if (!loom_trainer_evaluate (trainer, "test", &error))
     return command_fail (command, g_steal_pointer (&error));
+  if (beam > 0)
+    return judge_writing (
+        command, graph,
+        &(LoomPredictorOptions){ .weights = weights, .device = device, .threads = threads, .run = options.costs_of },
+        beam, batch_size > 0 ? batch_size : 64, view.json);
   return 0;
 }
 
@@ -360,8 +408,11 @@ const Command command_eval = {
   .summary = "loss and metrics over the test samples",
   .details
   = "Loss and every <metric> of <train> over the test samples, or the validation samples where there are none. A\n"
-    "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n\n"
+    "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n"
+    "With --beam a net with a decoder writes the test sentences from what it has written itself, and is judged by\n"
+    "BLEU (Papineni et al. 2002: runs of one to four tokens, with a penalty for brevity) and exact matches.\n\n"
     "  gradloom eval run1\n"
+    "  gradloom eval dates --beam 4\n"
     "  gradloom eval run1 --weights run1/weights-best.safetensors",
   .run = run_eval,
 };

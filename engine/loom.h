@@ -37,6 +37,8 @@
 #include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
 #include "engine/run/loom-tune.h"
+#include "engine/train/loom-decoder.h"
+#include "engine/train/loom-generator.h"
 #include "engine/train/loom-predictor.h"
 #include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"

@@ -102,6 +102,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
  *  attention          q, k, v, [mask] → y, lse  LoomAttentionAttrs
  *  attention_grad     g, q, k, v, lse, delta, [mask] → dq, dk, dv
+ *  attention_cached   q, k, v, keys, values, place → keys', values', y  LoomAttentionCachedAttrs
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
  *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs
@@ -258,6 +259,16 @@ typedef struct
   double scale;
   bool causal, has_mask;
 } LoomAttentionAttrs;
+
+/* Causal attention of a growing sequence whose keys and values are kept: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] are
+ * of the places place … place+T-1 (an i64 scalar); keys [N,K,C,E] and values [N,K,C,D] hold those before. k and v are
+ * put at their places in keys' and values', which lie at the addresses of keys and values; then y [N,H,T,D] is
+ * attention() of query t over the places 0 … place+t of them, heads shared as there. What lies behind is neither read
+ * nor changed. Places outside 0 … C-1 are a fault, LOOM_STATUS_INDEX, and then nothing is put anywhere. */
+typedef struct
+{
+  double scale;
+} LoomAttentionCachedAttrs;
 
 /* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…].
  * Where the target is ignore_index the loss is 0 and so is the gradient. Any

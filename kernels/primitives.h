@@ -19,6 +19,7 @@
   X (softmax_grad)                                                                                                     \
   X (attention)                                                                                                        \
   X (attention_grad)                                                                                                   \
+  X (attention_cached)                                                                                                 \
   X (cross_entropy)                                                                                                    \
   X (cross_entropy_grad)                                                                                               \
   X (batch_norm)                                                                                                       \

@@ -259,6 +259,8 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
     return NULL;
   self->class_names = g_steal_pointer (&names);
   self->separator = by_word ? " " : "";
+  self->answer_separator = "";
+  self->lower_case = TRUE;
   return self;
 }
 
@@ -271,4 +273,5 @@ const LoomDatasetClass loom_dataset_dates = {
   .open = open_dataset,
   .read = loom_table_read,
   .free = loom_table_free,
+  .parse = loom_sentences_parse,
 };

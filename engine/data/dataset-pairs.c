@@ -382,6 +382,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
     return NULL;
   self->class_names = loom_vocabulary_dup_names (vocabulary);
   self->separator = loom_vocabulary_separator (vocabulary);
+  self->lower_case = g_str_equal (loom_option_string (klass, options, "case"), "lower");
   self->info.n_classes = loom_vocabulary_size (vocabulary);
   return g_steal_pointer (&self);
 }
@@ -395,4 +396,5 @@ const LoomDatasetClass loom_dataset_pairs = {
   .open = open_dataset,
   .read = loom_table_read,
   .free = loom_table_free,
+  .parse = loom_sentences_parse,
 };

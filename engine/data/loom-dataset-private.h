@@ -28,6 +28,11 @@ struct _LoomDatasetClass
 /* Adds a sample (its tensor is taken) to a list of LoomSampleItem, which must free them. */
 LoomSampleItem *loom_sample_item_add (GPtrArray *items, LoomTensor *tensor, gint64 row);
 
+/* parse() of data sets whose x is sentences in the words or characters of their class names: a line is a sample, as
+ * long as it has tokens. */
+gboolean loom_sentences_parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
+                               GError **error);
+
 /* A target that cross-entropy leaves out (torch.nn.CrossEntropyLoss's ignore_index). */
 #define LOOM_TARGET_IGNORED (-100)
 
@@ -46,6 +51,8 @@ struct _LoomDataset
   struct _LoomAugment *augment; /* NULL: pictures stay as they are */
   double mixup;                 /* α of samples that are blends of two; 0: they are not */
   gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() left; NULL: all */
+  gboolean lower_case;          /* sentences are read in small letters */
+  const char *answer_separator; /* between those of y, where it is another one than separator; else NULL */
   const char *separator;        /* between tokens that are shown as a text; NULL: nothing */
   /* Of tables as text: what stands between fields, and the columns of x. */
   char delimiter;

@@ -41,7 +41,7 @@ struct _LoomLoader
   LoomSplit split;
   gint64 batch_size, n_batches;
   gint64 n_samples, n_split; /* of an epoch; of the split, which has those left out as well */
-  gboolean shuffle;
+  gboolean shuffle, streams;
   guint64 seed;
   int rank, ranks;
 
@@ -95,7 +95,9 @@ fill_slot (LoomLoader *self, Slot *slot, gint64 index)
   slot->batch.n = all;
   slot->batch.index = index;
   for (gint64 i = 0; i < n; i++)
-    slot->samples[i] = self->order != NULL ? (gint64)self->order[first + i] : first + i;
+    slot->samples[i] = self->streams         ? (first - index * self->batch_size + i) * self->n_batches + index
+                       : self->order != NULL ? (gint64)self->order[first + i]
+                                             : first + i;
   g_clear_error (&slot->error);
   if (self->shuffle)
     loom_dataset_read_augmented (self->dataset, self->split, self->seed, (guint64)self->epoch, slot->samples, (guint)n,
@@ -296,6 +298,15 @@ guint
 loom_loader_n_threads (const LoomLoader *self)
 {
   return self->n_threads;
+}
+
+void
+loom_loader_read_streams (LoomLoader *self)
+{
+  g_return_if_fail (!self->started);
+
+  loom_loader_leave_out (self, self->n_split % self->batch_size);
+  self->streams = TRUE;
 }
 
 gint64

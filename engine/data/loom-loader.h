@@ -45,6 +45,11 @@ void loom_loader_leave_out (LoomLoader *self, gint64 n);
  * samples than ranks is read whole by every rank. Before start() only. */
 void loom_loader_share (LoomLoader *self, int rank, int ranks);
 
+/* Instead of at random, an epoch goes through the split in batch_size streams side by side: sample b of a batch is the
+ * one behind sample b of the batch before. As many samples at the end are left out as do not fill the last batch.
+ * Before start() only. */
+void loom_loader_read_streams (LoomLoader *self);
+
 /* Samples are drawn with replacement, each as often as its weight says: one from 0 for each of the split, not all of
  * them 0. An epoch has as many as before. Before start() and where the order is shuffled only. */
 void loom_loader_set_weights (LoomLoader *self, const double *weights);

@@ -21,6 +21,9 @@ typedef struct
   char *note;         /* what was done beside reading; NULL: nothing */
 } LoomSampleItem;
 
+/* What stands between the tokens of an answer that is read as a text. */
+const char *loom_dataset_answer_separator (const LoomDataset *self);
+
 typedef struct _LoomSampleReader LoomSampleReader;
 
 /* type is what the net reads, a batch. dataset, which must outlive the reader, may be NULL: then a file is an array, a

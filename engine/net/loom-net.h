@@ -145,6 +145,7 @@ typedef struct
   gboolean allow_untrainable; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp)
                                  are accepted */
   const char *rng_step;       /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
+  LoomCarry carry;            /* what nodes hand to the program's next run; those in loops nothing */
   gboolean direct;            /* no convolution may be computed by Winograd's algorithm */
   gboolean tf32;              /* devices may round the operands of f32 products to TF32 */
 } LoomLowerOptions;

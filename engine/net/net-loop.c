@@ -464,10 +464,21 @@ loom_net_infer_loop (LoomNet *net, NetNode *n)
 {
   const NetScope *module = n->runs->body->scope;
   const LoomType *lengths = n->infer.input[module->n_inputs];
+  gboolean reverse;
 
   if (n->runs->spec->kind != LOOM_LOOP_SCAN)
     {
       (n->runs->spec->kind == LOOM_LOOP_TREE ? loom_net_infer_tree : loom_net_infer_switch) (net, n);
+      return;
+    }
+  reverse = loom_infer_bool (&n->infer, "reverse");
+  if (loom_infer_bool (&n->infer, LOOM_STATEFUL) && (reverse || lengths != NULL || n->loop != NULL))
+    {
+      complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
+                "With stateful=\"true\" a window begins as the one before has ended, which %s. Leave it out.",
+                reverse           ? "it has not yet where time runs backwards (reverse)"
+                : lengths != NULL ? "each sample does at another step (lengths)"
+                                  : "a loop within a loop has no window for");
       return;
     }
   for (guint o = 0; o < module->n_outputs; o++)
@@ -506,6 +517,9 @@ loom_net_cannot_loop (LoomNet *net, const NetNode *n)
   else if (op->count_size != NULL)
     complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
               "“%s” cannot stand in the body of a loop: its size would differ from step to step.", op->name);
+  else if (loom_op_has_param (op, LOOM_STATEFUL) && !n->infer.has_fault && loom_infer_bool (&n->infer, LOOM_STATEFUL))
+    complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
+              "“%s” with stateful=\"true\" cannot stand in the body of a loop, which has no window for it.", op->name);
   else if (g_strcmp0 (n->node.device, runner->node.device) != 0)
     complain (net, n, LOOM_ERROR_DEVICE, "device", "A loop runs on one device, that of “%s”.", runner->node.path);
   else

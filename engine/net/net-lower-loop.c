@@ -22,6 +22,7 @@ typedef struct
   const NetScope *module;
   LoomProgram *outer, *body;
   gint64 steps;
+  const LoomCarry *carry; /* NULL: what is carried begins anew at each run */
   Operands in[3]; /* by NetBorderKind */
   GArray *out[2]; /* LoomValue of the body: carried ones, and those that are stacked */
   GArray *commit; /* int: the slot of the program around it that gets carried value k; -1 where none does */
@@ -80,6 +81,13 @@ border_node (const Loop *p, guint input)
   return p->l->net->order[p->loop->body->slots[p->module->inputs[input]].first];
 }
 
+/* The id of one of the module's inputs. */
+static const char *
+input_name (const Loop *p, guint input)
+{
+  return loom_element_get (loom_net_node (p->l->net, border_node (p, input))->element, "id");
+}
+
 /* What comes into a loop, in the program around it. */
 static LoomValue
 operand_of (Loop *p, guint input)
@@ -103,6 +111,9 @@ add_inputs (Loop *p)
       LoomValue operand = operand_of (p, i);
       const LoomTensorDesc *d;
       gboolean is_sequence = p->loop->kind[i] == NET_SEQUENCE;
+
+      if (p->carry != NULL && p->loop->kind[i] == NET_CARRIED)
+        operand = loom_carry_begin (p->outer, p->carry, runner_of (p)->path, input_name (p, i), operand);
 
       if (is_sequence)
         operand = move_axis (p->outer, operand, (int)p->loop->axis, 0);
@@ -235,7 +246,11 @@ take_results (Loop *p, const LoomValue *out)
 
   for (guint i = 0; i < p->module->n_inputs; i++)
     if (p->loop->kind[i] == NET_CARRIED)
-      value[p->module->carrier[i]] = out[k++];
+      {
+        value[p->module->carrier[i]] = out[k++];
+        if (p->carry != NULL)
+          loom_carry_end (p->outer, p->carry, runner_of (p)->path, input_name (p, i), out[k - 1]);
+      }
   for (; k < p->out[0]->len; k++)
     loom_program_commit (p->outer, g_array_index (p->commit, int, k), out[k]);
   for (guint o = 0; o < p->module->n_outputs; o++)
@@ -296,6 +311,14 @@ loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body
   return TRUE;
 }
 
+/* A loop goes on from run to run where it stands in no other one, and reads each sample to its end, forwards. */
+static gboolean
+carries_on (const Loop *p)
+{
+  return runner_of (p)->loop == G_MAXUINT && runner_of (p)->input[p->module->n_inputs].node == G_MAXUINT
+         && !loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse");
+}
+
 gboolean
 loom_net_lower_loop (NetLowering *l, guint i)
 {
@@ -303,6 +326,8 @@ loom_net_lower_loop (NetLowering *l, guint i)
   Loop p = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
   gboolean ok;
 
+  if (loom_carry_is_asked (&l->options->carry, loom_net_infer (l->net, i)) && carries_on (&p))
+    p.carry = &l->options->carry;
   p.body = loom_program_new ();
   loom_program_set_float (p.body, loom_program_get_float (p.outer));
   loom_program_set_tf32 (p.body, loom_program_get_tf32 (p.outer));

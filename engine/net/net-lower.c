@@ -245,6 +245,7 @@ call_op (Lowering *l, guint i, gboolean count_size)
                     .direct = l->options->direct,
                     .effects = l->options->effects,
                     .seed = l->options->seed,
+                    .carry = n->loop == G_MAXUINT ? &l->options->carry : NULL,
                     .rng_step = l->options->rng_step != NULL ? l->options->rng_step : "step",
                     .input = input,
                     .output = l->value[i],

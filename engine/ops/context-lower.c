@@ -75,11 +75,17 @@ loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value)
 }
 
 LoomValue
-loom_lower_hyper (LoomLower *ctx, const char *name)
+loom_lower_scalar (LoomLower *ctx, const char *name, double initial)
 {
   g_autofree char *slot = g_strconcat (ctx->infer->path, ".", name, NULL);
 
-  return loom_program_scalar (ctx->program, slot, loom_infer_float (ctx->infer, name));
+  return loom_program_scalar (ctx->program, slot, initial);
+}
+
+LoomValue
+loom_lower_hyper (LoomLower *ctx, const char *name)
+{
+  return loom_lower_scalar (ctx, name, loom_infer_float (ctx->infer, name));
 }
 
 /* ---- random numbers --------------------------------------------------------- */

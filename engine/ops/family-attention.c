@@ -82,6 +82,32 @@ shares_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
   return some != 0 ? kept (s, some, v, 0) : v;
 }
 
+/* Attention over the places of earlier runs and then these, whose keys and values are kept for the next one. */
+static LoomValue
+attend_kept (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
+{
+  LoomProgram *p = s->p;
+  LoomAttentionCachedAttrs attrs = { .scale = a->scale };
+  gint64 room = loom_lower_carry_room (ctx);
+  int slot[2] = { loom_lower_carry_slot (ctx, "keys", s->dtype, 4, (gint64[]){ s->n, s->groups, room, s->width }),
+                  loom_lower_carry_slot (ctx, "values", s->dtype, 4, (gint64[]){ s->n, s->groups, room, s->depth }) };
+  LoomValue in[6] = { a->q, a->k, a->v, loom_program_read (p, slot[0]), loom_program_read (p, slot[1]) }, out[3];
+
+  in[5] = loom_lower_carry_place (ctx);
+  loom_emit (p, loom_prim ("attention_cached"), &attrs, 6, in, out);
+  for (int i = 0; i < 2; i++)
+    loom_program_commit (p, slot[i], out[i]);
+  return out[2];
+}
+
+/* TRUE if its keys are those of its own places, which a growing sequence can keep. */
+static gboolean
+can_keep (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
+{
+  return a->causal && a->mask == 0 && s->queries == s->keys && s->width <= MOST_FEATURES && s->depth <= MOST_FEATURES
+         && s->queries <= loom_lower_carry_room (ctx);
+}
+
 LoomValue
 loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
 {
@@ -102,6 +128,8 @@ loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
     }
   if (weights != NULL)
     *weights = loom_reshape (p, shares, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys });
+  if (whole && can_keep (ctx, a, &s))
+    return attend_kept (ctx, a, &s);
   if (whole)
     {
       LoomAttentionAttrs attrs = { .scale = a->scale, .causal = a->causal, .has_mask = a->mask != 0 };

@@ -181,6 +181,14 @@ loom_op_infer_recurrent (LoomInfer *ctx, const LoomRecurrentCell *cell)
   if (!check_state (ctx, 1, "h_0", &state) || (cell->has_cell && !check_state (ctx, 2, "c_0", &cells))
       || !check_lengths (ctx, lengths_port (cell), state.dim[1]))
     return;
+  if (loom_infer_bool (ctx, LOOM_STATEFUL) && (s.directions > 1 || loom_infer_input (ctx, lengths_port (cell)) != NULL))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
+                        "With stateful=\"true\" a window begins with the state that the one before has left, which it "
+                        "has neither in the other direction nor behind a sample’s end. Leave %s out.",
+                        s.directions > 1 ? "bidirectional" : "lengths");
+      return;
+    }
   declare_weights (ctx, &s, cell);
   output = x->shape;
   output.dim[2] = loom_dim (s.output * s.directions);
@@ -215,6 +223,7 @@ typedef struct
   LoomScalarOp activation;
   LoomValue lengths; /* i64 [B, 1]; 0: all steps of all samples count */
   LoomValue index;   /* i64 [T] beside them */
+  gboolean carries;  /* it goes on with the state that the run before has left */
 } Layers;
 
 static LoomValue
@@ -311,6 +320,25 @@ first_state (const Layers *a, guint port, guint place, gint64 features)
   return loom_reshape (p, all, 2, dims);
 }
 
+/* The same where the state goes on from run to run; name is "h" or "c". */
+static LoomValue
+begin_state (const Layers *a, const char *name, guint port, guint layer, gint64 features)
+{
+  g_autofree char *what = weight_name (name, layer, 0);
+  LoomValue first = first_state (a, port, layer, features);
+
+  return a->carries ? loom_lower_carry_begin (a->ctx, what, first) : first;
+}
+
+static void
+end_state (const Layers *a, const char *name, guint layer, LoomValue state)
+{
+  g_autofree char *what = weight_name (name, layer, 0);
+
+  if (a->carries)
+    loom_lower_carry_end (a->ctx, what, state);
+}
+
 /* One loop. out[] receives h (and c) behind the last step, and the outputs of all. */
 static void
 emit_loop (const Layers *a, LoomValue x, guint layer, guint direction, LoomValue out[3])
@@ -326,9 +354,9 @@ emit_loop (const Layers *a, LoomValue x, guint layer, guint direction, LoomValue
                           .reverse = direction > 0 };
   LoomValue in[8];
 
-  in[n++] = first_state (a, 1, place, s->output);
+  in[n++] = begin_state (a, "h", 1, place, s->output);
   if (a->cell->has_cell)
-    in[n++] = first_state (a, 2, place, s->hidden);
+    in[n++] = begin_state (a, "c", 2, place, s->hidden);
   in[n++] = input_gates (a, x, layer, direction);
   if (a->lengths != 0)
     in[n++] = a->index;
@@ -341,6 +369,9 @@ emit_loop (const Layers *a, LoomValue x, guint layer, guint direction, LoomValue
     in[n++] = a->lengths;
   loom_emit (p, loom_prim ("scan"), &attrs, n, in, out);
   loom_program_unref (body);
+  end_state (a, "h", layer, out[0]);
+  if (a->cell->has_cell)
+    end_state (a, "c", layer, out[1]);
 }
 
 /* Drops elements of what a layer gives the next one. */
@@ -382,6 +413,7 @@ layers_of (LoomLower *ctx, const LoomRecurrentCell *cell)
   if (cell->gates == 1 && g_str_equal (loom_infer_string (infer, "nonlinearity"), "relu"))
     a.activation = LOOM_SCALAR_RELU;
   a.lengths = loom_lower_input (ctx, lengths_port (cell));
+  a.carries = a.lengths == 0 && a.sizes.directions == 1 && loom_lower_carries (ctx);
   if (a.lengths != 0)
     {
       LoomIotaTo attrs

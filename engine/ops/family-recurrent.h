@@ -93,6 +93,12 @@ typedef struct
         .maximum = 1,                                                                                                  \
         .hyper = TRUE,                                                                                                 \
         .doc = "The share of each layer’s outputs, but the last one’s, that is dropped in training." },                \
+      { .name = LOOM_STATEFUL,                                                                                         \
+        .type = LOOM_PARAM_BOOL,                                                                                       \
+        .def = "false",                                                                                                \
+        .doc = "In training a batch begins with the state that the batch before has left: windows of a text are then " \
+               "read in order, and gradients end at a window’s beginning.",                                            \
+        .advanced = TRUE },                                                                                            \
   {                                                                                                                    \
     .name = "bidirectional", .type = LOOM_PARAM_BOOL, .def = "false",                                                  \
     .doc = "A second loop goes from the last step to the first; both outputs lie side by side."                        \

@@ -86,6 +86,7 @@ struct _LoomLower
   gboolean training, direct, effects;
   guint64 seed;           /* where the slot "seed" starts */
   const char *rng_step;   /* the i64 slot by which random numbers differ from step to step */
+  const LoomCarry *carry; /* NULL: nothing */
   const LoomValue *input; /* 0 where nothing is wired */
   LoomValue *output;      /* what lower() gives */
   const gboolean *must_copy; /* by output: it is wanted, and must be another value than any input */
@@ -94,5 +95,12 @@ struct _LoomLower
   int (*slot) (LoomLower *ctx, const LoomDeclared *declared);
   gpointer data; /* of slot() */
 };
+
+/* context-carry.c, also for loops, which engine/net lowers. carry may be NULL in the first alone. */
+gboolean loom_carry_is_asked (const LoomCarry *carry, const LoomInfer *infer);
+LoomValue loom_carry_place (LoomProgram *p, const LoomCarry *carry);
+LoomValue
+loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue first);
+void loom_carry_end (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue next);
 
 G_END_DECLS

@@ -46,6 +46,24 @@ typedef enum
   LOOM_ROLE_LOOP /* it runs the module that its attribute LOOM_BODY names */
 } LoomOpRole;
 
+/* The parameter by which a node goes on where the run before has ended (rnn, lstm, gru, scan). */
+#define LOOM_STATEFUL "stateful"
+
+/* What nodes hand from one run of a program to the next. prefix NULL: nothing, every run begins anew. */
+typedef struct
+{
+  const char *prefix; /* of the slots: PREFIXPATH.WHAT, and PREFIX LOOM_CARRY_PLACE, which whoever runs it sets */
+  gboolean all;       /* every node that can; else those with stateful="true" */
+  gint64 room;        /* places that attention keeps; 0: it keeps none */
+  GHashTable *nodes;  /* receives the paths of the nodes that do (owned by it); NULL: nobody asks */
+} LoomCarry;
+
+/* The i64 scalar that says how many places were read since the beginning; 0 begins anew. */
+#define LOOM_CARRY_PLACE "place"
+
+/* Of op="scheduled": the scalar slot PATH.value, which the trainer sets before each step. */
+#define LOOM_SCHEDULED "value"
+
 #define LOOM_BODY "body"
 /* Of a module's output: the input that it is at the next step of such a loop. */
 #define LOOM_CARRY "carry"
@@ -339,8 +357,21 @@ LoomValue loom_lower_input (LoomLower *ctx, guint i);   /* 0 when an optional on
 LoomValue loom_lower_weight (LoomLower *ctx, const char *name);
 /* The next value of a declared buffer (training mode: running statistics). */
 void loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value);
+/* TRUE if the node goes on where the run before has ended, from what it says by the functions below. */
+gboolean loom_lower_carries (const LoomLower *ctx);
+/* How many places attention may keep; 0 where it keeps none. */
+gint64 loom_lower_carry_room (const LoomLower *ctx);
+/* How many places earlier runs have read, i64. */
+LoomValue loom_lower_carry_place (LoomLower *ctx);
+/* A slot for what is carried, which begins as zeros. */
+int loom_lower_carry_slot (LoomLower *ctx, const char *what, LoomDType dtype, int rank, const gint64 *dims);
+/* What the run before has left, or `first` at the beginning; and what this one leaves, of the same type. */
+LoomValue loom_lower_carry_begin (LoomLower *ctx, const char *what, LoomValue first);
+void loom_lower_carry_end (LoomLower *ctx, const char *what, LoomValue next);
 /* A parameter with .hyper: the scalar slot's value, in the program's float type. */
 LoomValue loom_lower_hyper (LoomLower *ctx, const char *name);
+/* A scalar slot of the node's, PATH.NAME, which begins as `initial`. */
+LoomValue loom_lower_scalar (LoomLower *ctx, const char *name, double initial);
 /* Random numbers keyed on seed, this node's path, the step and their place: the same on every device, and again in a
  * resumed run. Floats of the program's type: uniform in [0,1), normal, or exponential with mean 1. A node that
  * draws several times counts them in `which`. */

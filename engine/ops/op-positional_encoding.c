@@ -86,12 +86,29 @@ infer (LoomInfer *ctx)
 
 /* The angles place·base^(-2i/E) of each place and pair i of features: [T, pairs]. */
 static LoomValue
-angles (LoomProgram *p, LoomDType dtype, gint64 places, gint64 pairs, gint64 features, double base)
+angles (LoomLower *ctx, LoomDType dtype, gint64 places, gint64 pairs, gint64 features, double base)
 {
+  LoomProgram *p = loom_lower_program (ctx);
   LoomValue place = loom_op_count_along (p, dtype, 2, 0, places, 0, 1);
   LoomValue pair = loom_op_count_along (p, dtype, 2, 1, pairs, 0, -2 * log (base) / (double)features);
 
+  if (loom_lower_carries (ctx))
+    place = loom_binary (p, LOOM_SCALAR_ADD, place, loom_cast (p, loom_lower_carry_place (ctx), dtype));
   return loom_binary (p, LOOM_SCALAR_MUL, place, loom_unary (p, LOOM_SCALAR_EXP, pair));
+}
+
+/* The learnt rows of these places; of those behind what earlier runs have read, where they are carried on. */
+static LoomValue
+rows (LoomLower *ctx, gint64 places)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue weight = loom_lower_weight (ctx, "weight"), place;
+
+  if (!loom_lower_carries (ctx))
+    return loom_op_cut (p, weight, 0, 0, places, 1);
+  place = loom_binary (p, LOOM_SCALAR_ADD, loom_op_count_along (p, LOOM_I64, 1, 0, places, 0, 1),
+                       loom_lower_carry_place (ctx));
+  return loom_emit (p, loom_prim ("gather_rows"), NULL, 2, (LoomValue[]){ weight, place }, NULL);
 }
 
 /* a and b [ …, n ] as the even and the odd elements of [ …, 2n ]. */
@@ -148,12 +165,11 @@ lower (LoomLower *ctx)
                                              places, loom_infer_int (infer, "max_len")));
           return;
         }
-      added = loom_op_cut (p, loom_lower_weight (ctx, "weight"), 0, 0, places, 1);
-      loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_ADD, x, added));
+      loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_ADD, x, rows (ctx, places)));
       return;
     }
   pairs = (features + 1) / 2;
-  turn = angles (p, dtype, places, pairs, features, loom_infer_float (infer, "base"));
+  turn = angles (ctx, dtype, places, pairs, features, loom_infer_float (infer, "base"));
   sine = loom_unary (p, LOOM_SCALAR_SIN, turn);
   cosine = loom_unary (p, LOOM_SCALAR_COS, turn);
   if (has_kind (infer, "rotary"))

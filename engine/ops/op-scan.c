@@ -13,6 +13,12 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_BOOL,
     .def = "false",
     .doc = "It goes from the last step to the first; outputs lie beside the inputs that they were made from." },
+  { .name = LOOM_STATEFUL,
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc
+    = "In training what is carried begins a batch as the batch before has left it: windows of a text are then read "
+      "in order, and gradients end at a window’s beginning." },
   { .name = "sequence",
     .type = LOOM_PARAM_STRING,
     .def = "",

@@ -94,6 +94,10 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
  * between two steps, and is not kept. */
 #define LOOM_SLOT_ACCUMULATE "optimizer.accumulate."
 #define LOOM_SLOT_EMA        "optimizer.ema."
+/* Prefixes of what nodes carry from batch to batch (LoomCarry): of training, and of an evaluation, which is not kept. A
+ * step that is not finite leaves the first alone. */
+#define LOOM_SLOT_CARRY          "optimizer.carry."
+#define LOOM_SLOT_CARRY_EVALUATE "evaluate.carry."
 
 /* The update of a batch that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share
  * of the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar

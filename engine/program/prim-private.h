@@ -15,6 +15,7 @@ extern const LoomPrim *const loom_prims_conv[];
 extern const LoomPrim *const loom_prims_pool[];
 extern const LoomPrim *const loom_prims_softmax[];
 extern const LoomPrim *const loom_prims_attention[];
+extern const LoomPrim *const loom_prims_attention_cached[];
 extern const LoomPrim *const loom_prims_loss[];
 extern const LoomPrim *const loom_prims_norm[];
 extern const LoomPrim *const loom_prims_gather[];

@@ -25,7 +25,7 @@ guard_commits (LoomProgram *p, LoomValue go)
 
       /* Optimisers guard what they write, and have not written yet: a parameter with a value is one that the graph
        * assigns to. */
-      if (slot->commit == 0 || slot->kind == LOOM_SLOT_OPTIMIZER)
+      if (slot->commit == 0 || (slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY)))
         continue;
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
       loom_program_commit (p, (int)i,

@@ -316,6 +316,56 @@ find_dataset (RecipeReading *r, LoomTrainSpec *spec)
     }
 }
 
+/* The first node before the loss that goes on with the state of the batch before; NULL: none. */
+static const LoomNetNode *
+find_stateful (const LoomNet *net, const LoomNetSource *loss)
+{
+  g_autofree gboolean *needed = loom_net_needed_for (net, loss);
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (net, i);
+
+      if (needed[i] && n->op != NULL && n->typed && loom_op_has_param (n->op, LOOM_STATEFUL)
+          && loom_infer_bool (loom_net_infer (net, i), LOOM_STATEFUL))
+        return n;
+    }
+  return NULL;
+}
+
+/* A state goes on from window to window of a text where each begins behind the one before. */
+static void
+read_stateful (RecipeReading *r, LoomTrainSpec *spec)
+{
+  const LoomNetNode *node = find_stateful (r->net, &spec->loss);
+  const LoomInfer *data = spec->dataset_node >= 0 ? loom_net_infer (r->net, (guint)spec->dataset_node) : NULL;
+  gint64 stride;
+
+  if (node == NULL)
+    return;
+  spec->stateful = TRUE;
+  if (data == NULL || g_strcmp0 (loom_infer_string (data, "source"), "text") != 0)
+    {
+      recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
+                       "“%s” has stateful=\"true\", so it goes on with the state that the batch before has left; only "
+                       "the windows of a data set with source=\"text\" follow each other. Leave stateful out.",
+                       node->path);
+      return;
+    }
+  stride = loom_infer_int (data, "stride");
+  if (stride != 0 && stride != loom_infer_int (data, "context"))
+    recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
+                     "“%s” has stateful=\"true\", but the windows of “%s” overlap or leave gaps: stride is "
+                     "%" G_GINT64_FORMAT " and context %" G_GINT64_FORMAT ". Leave stride out.",
+                     node->path, loom_net_node (r->net, (guint)spec->dataset_node)->path, stride,
+                     loom_infer_int (data, "context"));
+  if (spec->optimizer != NULL && spec->optimizer->emit == NULL && !spec->optimizer->takes_no_gradients)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer",
+                     "“%s” evaluates a batch many times, but “%s” with stateful=\"true\" reads it once. Choose another "
+                     "optimizer.",
+                     spec->optimizer->name, node->path);
+}
+
 /* ---- parts ------------------------------------------------------------ */
 
 /* betas="0.9,0.999" stands for beta1 and beta2. */
@@ -567,6 +617,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->parallel.bucket_mb = 25;
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
+  spec->scheduled = recipe_scheduled (net);
   spec->epochs = (gint64)recipe_number (&r, r.element, "epochs");
   spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size");
   spec->seed = read_seed (&r);
@@ -596,6 +647,8 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
       check_loss (&r, &spec->loss);
       check_sizes (&r, spec);
       find_dataset (&r, spec);
+      if (!r.failed)
+        read_stateful (&r, spec);
     }
   return r.failed ? NULL : g_steal_pointer (&spec);
 }
@@ -607,6 +660,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
     return;
   g_clear_pointer (&spec->metrics, g_ptr_array_unref);
   g_clear_pointer (&spec->groups, g_ptr_array_unref);
+  g_clear_pointer (&spec->scheduled, g_ptr_array_unref);
   loom_schedule_clear (&spec->schedule);
   g_free (spec->hyper);
   g_free (spec->device);

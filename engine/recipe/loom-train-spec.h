@@ -26,6 +26,25 @@ typedef struct
   double *hyper; /* all, in the optimiser's order */
 } LoomTrainGroup;
 
+/* A node op="scheduled": a number that the trainer sets before each step. */
+typedef enum
+{
+  LOOM_SCHEDULED_LINEAR,
+  LOOM_SCHEDULED_EXPONENTIAL,
+  LOOM_SCHEDULED_INVERSE_SIGMOID
+} LoomScheduledKind;
+
+typedef struct
+{
+  char *slot; /* the scalar that it is */
+  LoomScheduledKind kind;
+  double start, end, k;
+  gint64 steps; /* of a linear one; 0: all of the run */
+} LoomScheduled;
+
+/* Behind so many steps of a run. */
+double loom_scheduled_at (const LoomScheduled *scheduled, gint64 step, gint64 total_steps);
+
 /* The treatment of an epoch's last batch where it is short. */
 typedef enum
 {
@@ -59,6 +78,9 @@ typedef struct
   LoomSchedule schedule;
   GPtrArray *groups;  /* LoomTrainGroup */
   GPtrArray *metrics; /* LoomMetricSpec */
+  GPtrArray *scheduled; /* LoomScheduled */
+  gboolean stateful;    /* a layer goes on with the state of the batch before: a text is read in order, in batch_size
+                           streams */
   int dataset_node;   /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
   gint64 accumulate;  /* batches whose gradients make a step: 1 or more */
   LoomDropLast drop_last;

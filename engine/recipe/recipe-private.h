@@ -55,5 +55,7 @@ void recipe_read_course (RecipeReading *r, LoomTrainSpec *spec);
 
 /* recipe-sampling.c */
 void recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec);
+/* Of all nodes op="scheduled": LoomScheduled. (transfer full) */
+GPtrArray *recipe_scheduled (const LoomNet *net);
 
 G_END_DECLS

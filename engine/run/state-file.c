@@ -10,11 +10,11 @@ is_weight (LoomSlotKind kind)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-/* Slots that gather gradients within a step hold nothing between two steps. */
+/* Slots that gather gradients within a step hold nothing between two steps, and evaluations begin anew. */
 static gboolean
 is_kept (const char *name)
 {
-  return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE);
+  return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
 }
 
 /* Under this key weights say after how many steps they were so. */

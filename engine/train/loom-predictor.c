@@ -8,31 +8,6 @@
 #include "engine/train/loom-trainer.h"
 #include "engine/train/predictor-private.h"
 
-/* The net for samples of one length, with the exec for the batch that was run last. */
-struct _LoomPredictor
-{
-  LoomGraph *graph;
-  LoomNet *net; /* symbolic */
-  LoomDataset *dataset;
-  char *no_dataset; /* why there is none */
-  const LoomElement *dataset_node;
-  LoomNetSource input, output;
-  char *input_name, *output_name;
-  LoomOutputKind output_kind;
-  LoomDevices *devices;
-  char *device, *weights;
-  guint64 seed;
-  gboolean direct; /* <train> forbids Winograd's algorithm */
-  gboolean tf32;   /* <train> allows TF32 */
-  gboolean is_text;
-  /* of the last run */
-  gint64 n, length;
-  LoomGraph *bound_graph;
-  LoomNet *bound; /* initial values may be borrowed from it */
-  LoomState *state;
-  LoomExec *exec;
-};
-
 static void
 forget_exec (LoomPredictor *self)
 {
@@ -170,7 +145,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
   self->output_kind = predictor_output_kind (self->net, spec, &self->output);
-  if (!predictor_find_reading (self->net, &self->output, &self->input, error))
+  if (!predictor_find_reading (self->net, &self->output, &self->input, &self->writes, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
   if (!open_reading (self, options->run, error))
@@ -205,6 +180,12 @@ loom_predictor_reads_text (const LoomPredictor *self)
   return self->is_text;
 }
 
+gboolean
+loom_predictor_writes (const LoomPredictor *self)
+{
+  return self->writes;
+}
+
 const char *const *
 loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 {
@@ -217,7 +198,7 @@ loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 
 /* Only what is needed must be in the file: a run of a larger net has more. */
 static gboolean
-load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
+load_weights (LoomPredictor *self, LoomState *state, const LoomProgram *p, GError **error)
 {
   g_autoptr (GError) local = NULL;
   g_autoptr (LoomSafetensors) file = loom_safetensors_open (self->weights, &local);
@@ -245,7 +226,7 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, k, error);
       g_autoptr (LoomTensor) t = raw ? loom_tensor_convert (raw, slot->dtype, FALSE, error) : NULL;
-      if (t == NULL || !loom_state_set (self->state, slot->name, t, error))
+      if (t == NULL || !loom_state_set (state, slot->name, t, error))
         return FALSE;
     }
   if (wrong->len > 0)
@@ -253,14 +234,14 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
   return wrong->len == 0;
 }
 
-/* The graph with the length of texts set to that of this one. */
-static LoomNet *
-net_for (LoomPredictor *self, gint64 n, gint64 length, GError **error)
+LoomNet *
+predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomBinding binding = { 0 };
 
   binding.value['B' - 'A'] = n;
+  g_clear_pointer (&self->bound_graph, loom_graph_unref);
   self->bound_graph = loom_graph_copy (self->graph);
   if (self->is_text)
     {
@@ -276,31 +257,47 @@ net_for (LoomPredictor *self, gint64 n, gint64 length, GError **error)
   return NULL;
 }
 
+LoomLowerOptions
+predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource *wanted)
+{
+  return (LoomLowerOptions){ .float_dtype = LOOM_F32,
+                             .n_wanted = n,
+                             .wanted = wanted,
+                             .seed = self->seed,
+                             .direct = self->direct,
+                             .tf32 = self->tf32 };
+}
+
+LoomExec *
+predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error)
+{
+  LoomPlanOptions options = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph) };
+  guint before = loom_state_n_slots (state);
+  LoomPlan *plan;
+
+  if (!loom_state_adopt (state, p, error)
+      || (self->weights != NULL && loom_state_n_slots (state) > before && !load_weights (self, state, p, error)))
+    return NULL;
+  plan = loom_plan_new (p, self->devices, &options, error);
+  return plan != NULL ? loom_exec_new (plan, state, error) : NULL;
+}
+
 static gboolean
 prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
 {
-  LoomPlanOptions plan_options = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph) };
-  LoomLowerOptions options = { .float_dtype = LOOM_F32,
-                               .n_wanted = 1,
-                               .wanted = &self->output,
-                               .seed = self->seed,
-                               .direct = self->direct,
-                               .tf32 = self->tf32 };
+  LoomLowerOptions options = predictor_lower_options (self, 1, &self->output);
   LoomValue value;
 
   if (self->exec != NULL && self->n == n && self->length == length)
     return TRUE;
   forget_exec (self);
-  self->bound = net_for (self, n, length, error);
+  self->bound = predictor_net (self, n, length, error);
   g_autoptr (LoomProgram) p = self->bound != NULL ? loom_lower (self->bound, &options, &value, error) : NULL;
   if (p == NULL)
     return FALSE;
   loom_program_output (p, "answer", value);
   self->state = loom_state_new (self->devices, self->device, self->seed);
-  if (!loom_state_adopt (self->state, p, error) || (self->weights != NULL && !load_weights (self, p, error)))
-    return FALSE;
-  LoomPlan *plan = loom_plan_new (p, self->devices, &plan_options, error);
-  self->exec = plan != NULL ? loom_exec_new (plan, self->state, error) : NULL;
+  self->exec = predictor_exec (self, self->state, p, error);
   self->n = n;
   self->length = length;
   return self->exec != NULL;

@@ -53,6 +53,9 @@ const LoomType *loom_predictor_input (const LoomPredictor *self);
 const LoomDataset *loom_predictor_dataset (const LoomPredictor *self, const char **why);
 /* TRUE where its samples are pieces of a text. */
 gboolean loom_predictor_reads_text (const LoomPredictor *self);
+/* TRUE where the answer depends on a data set's port y_in as well: such a net writes token by token, and loom-decoder.h
+ * asks it. loom_predictor_run() then answers nothing. */
+gboolean loom_predictor_writes (const LoomPredictor *self);
 /* Names of the classes; NULL where they have none. */
 const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
 

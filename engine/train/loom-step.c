@@ -280,6 +280,9 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .n_wanted = n_wanted,
     .wanted = wanted,
     .seed = spec->seed,
+    .carry = { .prefix = !spec->stateful ? NULL
+                         : training      ? LOOM_SLOT_CARRY
+                                         : LOOM_SLOT_CARRY_EVALUATE },
     .allow_untrainable = spec->epochs == 0,
     .direct = spec->direct,
     .tf32 = spec->tf32,

@@ -105,7 +105,9 @@ find_rates (LoomTrainer *t)
 LoomLoader *
 trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **error)
 {
-  LoomLoader *loader = loom_loader_new (t->dataset, split, t->spec->batch_size, shuffle, t->spec->seed, error);
+  /* With a state that is carried on, an evaluation reads the text as one stream. */
+  gint64 batch = t->spec->stateful && !shuffle ? 1 : t->spec->batch_size;
+  LoomLoader *loader = loom_loader_new (t->dataset, split, batch, shuffle, t->spec->seed, error);
 
   if (loader != NULL && t->comm != NULL)
     loom_loader_share (loader, t->comm->rank, t->comm->size);
@@ -187,6 +189,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   if (plan == NULL)
     return FALSE;
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
+  t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);
   if (!trainer_plan_update (t, error))
     return FALSE;
   t->rates.lr_slot = loom_state_find (t->state, "lr");
@@ -388,6 +391,10 @@ loom_trainer_base_lr (LoomTrainer *t)
 gboolean
 loom_trainer_has_hyper (LoomTrainer *t, const char *name)
 {
+  /* What a schedule sets before each step nobody else can. */
+  for (guint i = 0; i < t->spec->scheduled->len; i++)
+    if (g_str_equal (((const LoomScheduled *)t->spec->scheduled->pdata[i])->slot, name))
+      return FALSE;
   for (guint i = 0; i < loom_state_n_slots (t->state); i++)
     {
       const char *slot;

@@ -99,14 +99,38 @@ is_dataset (const LoomNetNode *node)
   return role_of (node) == LOOM_ROLE_DATASET;
 }
 
-/* The port of a data set, or the input node, that the answer depends on. */
+/* The data set whose PREDICTOR_SHIFTED one of the needed nodes reads, or -1. */
+static int
+find_shifted (const LoomNet *net, const gboolean *needed)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    for (guint k = 0; needed[i] && k < loom_net_node (net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
+        const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+
+        if (from != NULL && is_dataset (from) && source->output < from->n_outputs
+            && g_str_equal (from->output_spec[source->output].name, PREDICTOR_SHIFTED))
+          return (int)source->node;
+      }
+  return -1;
+}
+
 gboolean
-predictor_find_reading (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, GError **error)
+predictor_find_reading (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, gboolean *writes,
+                        GError **error)
 {
   g_autofree gboolean *needed = loom_net_needed_for (net, output);
   g_autofree char *output_name = loom_net_port_name (net, output->node, output->output);
   gboolean found = FALSE;
+  int shifted = writes != NULL ? find_shifted (net, needed) : -1;
 
+  if (shifted >= 0)
+    {
+      *input = (LoomNetSource){ .node = (guint)shifted, .output = 0 };
+      *writes = TRUE;
+      return TRUE;
+    }
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);

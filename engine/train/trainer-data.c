@@ -24,6 +24,34 @@ trainer_dataset_validation (const LoomDataset *dataset)
   return LOOM_N_SPLITS;
 }
 
+/* A text that is read in order: each of batch_size streams has as many windows as the others. */
+static gboolean
+read_streams (LoomTrainer *t, GError **error)
+{
+  gint64 n = loom_loader_n_samples (t->loader), batch = t->spec->batch_size;
+
+  if (t->comm != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                   "A layer has stateful=\"true\", which several ranks cannot train together. Leave --ranks out.");
+      return FALSE;
+    }
+  if (t->spec->epochs == 0)
+    return TRUE;
+  if (n / batch < 2)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "A layer has stateful=\"true\", so the text is read in batch_size=\"%" G_GINT64_FORMAT
+                   "\" streams, but its %" G_GINT64_FORMAT
+                   " windows are fewer than two for each. Make batch_size or context smaller.",
+                   batch, n);
+      return FALSE;
+    }
+  loom_loader_read_streams (t->loader);
+  t->left_out = n % batch;
+  return TRUE;
+}
+
 gboolean
 trainer_weigh_samples (LoomTrainer *t, GError **error)
 {
@@ -45,6 +73,8 @@ trainer_drop_last (LoomTrainer *t, GError **error)
   LoomDropLast drop = t->spec->drop_last;
   gboolean steps = t->spec->epochs > 0;
 
+  if (t->spec->stateful)
+    return read_streams (t, error);
   if (rest == 0 || t->spec->dataset_node < 0)
     return TRUE;
   if (drop == LOOM_DROP_LAST_TRUE && n < batch)

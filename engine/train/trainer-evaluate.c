@@ -59,6 +59,8 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
       TrainerPlan *plan = trainer_plan_get (t, batch->n, FALSE, error);
       if (plan == NULL)
         return evaluation_failed (t, error);
+      if (t->spec->stateful)
+        loom_state_set_scalar (t->state, LOOM_SLOT_CARRY_EVALUATE LOOM_CARRY_PLACE, (double)batch->index);
       trainer_feed_batch (plan, batch);
       if (!loom_exec_run (plan->exec, error))
         return evaluation_failed (t, error);

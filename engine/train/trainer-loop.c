@@ -104,6 +104,12 @@ set_rates (LoomTrainer *t)
         loom_state_set_scalar_at (t->state, rate->slot, now);
       rate->now = now;
     }
+  for (guint i = 0; i < t->spec->scheduled->len; i++)
+    {
+      const LoomScheduled *scheduled = t->spec->scheduled->pdata[i];
+
+      loom_state_set_scalar (t->state, scheduled->slot, loom_scheduled_at (scheduled, t->place.step, t->total_steps));
+    }
   if (!isnan (momentum) && momentum != t->rates.momentum && t->rates.momentum_slot >= 0)
     {
       loom_state_set_scalar_at (t->state, t->rates.momentum_slot, momentum);
@@ -129,6 +135,8 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
       if (t->rng_slot >= 0)
         loom_state_set_scalar_at (t->state, (guint)t->rng_slot, (double)(t->place.step * t->spec->accumulate + part));
     }
+  if (t->carry_slot >= 0)
+    loom_state_set_scalar_at (t->state, (guint)t->carry_slot, (double)(t->place.batch * t->spec->accumulate + part));
   trainer_feed_batch (plan, batch);
   return loom_exec_run (plan->exec, error);
 }

@@ -56,7 +56,7 @@ get_answers (LoomTrainer *t, GError **error)
   if (t->answers != NULL)
     return t->answers;
   if (!predictor_find_output (t->net, t->spec, NULL, &output, error)
-      || !predictor_find_reading (t->net, &output, &input, error))
+      || !predictor_find_reading (t->net, &output, &input, NULL, error))
     return NULL;
   t->answers = g_new0 (TrainerAnswers, 1);
   t->answers->output = output;

@@ -343,6 +343,7 @@ struct _LoomTrainer
   guint update_norm;
   TrainerRollback *rollback;             /* with it */
   int weight_slot, first_slot, rng_slot; /* which part of a step that accumulates a batch is; -1: none */
+  int carry_slot;                        /* which batch of an epoch it is, where a state is carried on; -1: none */
   const LoomDriver *driver;              /* NULL: the optimiser is part of the program */
   TrainerSnapshots *snapshots;
   TrainerAnswers *answers;

@@ -187,6 +187,59 @@ __launch_bounds__ (CUDA_THREADS)
   put_row<PARTS> (dv + row * s.depth, value_sums, s.depth, 1.0f);
 }
 
+/* k [N,K,T,E] and v [N,K,T,D] put at their places in keys [N,K,C,E] and values [N,K,C,D]; a thread a feature of both.
+ */
+__global__ void
+__launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const float *k, const float *v,
+                                              const long long *place, Sizes s, CudaRaise raise)
+{
+  const int wide = s.width > s.depth ? s.width : s.depth;
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x, from = *place;
+
+  if (from < 0 || from + s.queries > s.keys)
+    {
+      if (at == 0)
+        raise_fault (raise, CUDA_FAULT_ROW, from < 0 ? from : from + s.queries - 1, s.keys);
+      return;
+    }
+  if (at >= s.n * s.groups * s.queries * wide)
+    return;
+  const long long row = at / wide, to = row / s.queries * s.keys + from + row % s.queries;
+  const int feature = (int)(at % wide);
+  if (feature < s.width)
+    keys[to * s.width + feature] = k[row * s.width + feature];
+  if (feature < s.depth)
+    values[to * s.depth + feature] = v[row * s.depth + feature];
+}
+
+/* y [N,H,T,D] of the queries from *place on, over the keys before and at each; a warp a query. */
+template <int PARTS>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    cached_kernel (float *y, const float *q, const float *keys, const float *values, const long long *place, Sizes s)
+{
+  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32, from = *place;
+  float mine[PARTS], sums[PARTS] = { 0 }, value[PARTS], top = -INFINITY, total = 0;
+
+  if (row >= s.n * s.heads * s.queries || from < 0 || from + s.queries > s.keys)
+    return;
+  const long long head = row / s.queries % s.heads, sample = row / s.queries / s.heads;
+  const long long first = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
+  take_row<PARTS> (mine, q + row * s.width, s.width);
+  for (long long j = 0; j <= from + row % s.queries; j++)
+    {
+      const float score = dot<PARTS> (mine, keys + (first + j) * s.width, s.width) * s.scale;
+      const float most = Largest::join (top, score), fade = expf (top - most), share = expf (score - most);
+
+      take_row<PARTS> (value, values + (first + j) * s.depth, s.depth);
+      for (int i = 0; i < PARTS; i++)
+        sums[i] = sums[i] * fade + share * value[i];
+      total = total * fade + share;
+      top = most;
+    }
+  put_row<PARTS> (y + row * s.depth, sums, s.depth, 1.0f / total);
+}
+
 /* ---- host --------------------------------------------------------------------------- */
 
 template <int PARTS>
@@ -256,6 +309,40 @@ attention_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, 
   return cuda_launched ("attention_grad", message);
 }
 
+template <int PARTS>
+static void
+launch_cached (const Attention *self, cudaStream_t stream, void *const *b)
+{
+  cached_kernel<PARTS>
+      <<<blocks_for (self->sizes.n * self->sizes.heads * self->sizes.queries, WARPS), CUDA_THREADS, 0, stream> > > (
+          (float *)b[8], (const float *)b[0], (const float *)b[6], (const float *)b[7], (const long long *)b[5],
+          self->sizes);
+}
+
+static LoomStatus
+attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
+{
+  const Attention *self = (const Attention *)base;
+  const Sizes &s = self->sizes;
+  const int wide = s.width > s.depth ? s.width : s.depth;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  cuda_use (self->device);
+  /* One thread at least looks at the place. */
+  keep_kernel<<<1 + blocks_for (s.n * s.groups * s.queries * wide, CUDA_THREADS), CUDA_THREADS, 0, handle> > > (
+      (float *)b[6], (float *)b[7], (const float *)b[1], (const float *)b[2], (const long long *)b[5], s,
+      cuda_raise (self->device, stream, base, NULL));
+  if (s.n * s.heads * s.queries == 0 || wide == 0)
+    return cuda_launched ("attention_cached", message);
+  if (self->parts <= 2)
+    launch_cached<2> (self, handle, b);
+  else if (self->parts <= 4)
+    launch_cached<4> (self, handle, b);
+  else
+    launch_cached<MOST / 32> (self, handle, b);
+  return cuda_launched ("attention_cached", message);
+}
+
 /* q, k and v stand at `at`, the mask at `mask_at` where there is one. */
 static LoomStatus
 any_attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_at, const char *name,
@@ -313,4 +400,30 @@ LoomStatus
 cuda_attention_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   return any_attention_new (device, spec, 1, 6, "own attention_grad", attention_grad_run, kernel, message);
+}
+
+LoomStatus
+cuda_attention_cached_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomAttentionCachedAttrs *a = (const LoomAttentionCachedAttrs *)spec->attrs;
+  const LoomTensorDesc *q = &spec->in[0], *keys = &spec->in[3], *values = &spec->in[4];
+  Attention *self;
+
+  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, 5, LOOM_F32) || !all_of_dtype (spec->out, 3, LOOM_F32)
+      || q->dim[3] > MOST || values->dim[3] > MOST)
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<Attention> (device, "own attention_cached", attention_cached_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->sizes.n = q->dim[0];
+  self->sizes.heads = q->dim[1];
+  self->sizes.groups = keys->dim[1];
+  self->sizes.queries = q->dim[2];
+  self->sizes.keys = keys->dim[2];
+  self->sizes.width = (int)q->dim[3];
+  self->sizes.depth = (int)values->dim[3];
+  self->sizes.scale = (float)a->scale;
+  self->parts = ((self->sizes.width > self->sizes.depth ? self->sizes.width : self->sizes.depth) + 31) / 32;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
 }

@@ -26,6 +26,7 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "softmax_grad", .make = cuda_softmax_grad_new },
   { .name = "attention", .make = cuda_attention_new },
   { .name = "attention_grad", .make = cuda_attention_grad_new },
+  { .name = "attention_cached", .make = cuda_attention_cached_new },
   { .name = "cross_entropy", .make = cuda_cross_entropy_new },
   { .name = "cross_entropy_grad", .make = cuda_cross_entropy_grad_new },
   { .name = "batch_norm", .make = cuda_batch_norm_new },

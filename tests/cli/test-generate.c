@@ -90,6 +90,102 @@ test_json (void)
   g_assert_cmpfloat (json_object_get_double_member (event, "seconds"), >, 0);
 }
 
+/* ---- what is kept of earlier places ---------------------------------------------------- */
+
+#define CELL                                                                                                           \
+  "<module name=\"cell\"><node id=\"x\" op=\"module_input\"/><node id=\"h\" op=\"module_input\" shape=\"B,8\"/>"       \
+  "<node id=\"rec\" op=\"linear\" out_features=\"8\"/><node id=\"sum\" op=\"add\"/><node id=\"act\" op=\"tanh\"/>"     \
+  "<node id=\"y\" op=\"module_output\"/><node id=\"h1\" op=\"module_output\" carry=\"h\"/>"                            \
+  "<wire from=\"h\" to=\"rec\"/><wire from=\"x\" to=\"sum.input\"/><wire from=\"rec\" to=\"sum.other\"/>"              \
+  "<wire from=\"sum\" to=\"act\"/><wire from=\"act\" to=\"y\"/><wire from=\"act\" to=\"h1\"/></module>"
+
+/* Nodes between the letters [B, T, 8] and the head; `last` is the port that the head reads. */
+static const struct
+{
+  const char *name, *module, *nodes, *wires, *last;
+  const char *mixes; /* the node that keeps it from keeping anything; NULL: none does */
+} nets[] = {
+  { "attention", "",
+    "<node id=\"places\" op=\"positional_encoding\" kind=\"learned\" max_len=\"6\"/><node id=\"mid\" "
+    "op=\"multihead_attention\" num_heads=\"2\" batch_first=\"true\" is_causal=\"true\" dropout=\"0.1\"/><node "
+    "id=\"sum\" "
+    "op=\"add\"/><node id=\"norm\" op=\"layer_norm\"/>",
+    "<wire from=\"letters\" to=\"places\"/><wire from=\"places\" to=\"mid.query\"/><wire from=\"mid\" "
+    "to=\"sum.input\"/><wire from=\"places\" to=\"sum.other\"/><wire from=\"sum\" to=\"norm\"/>",
+    "norm", NULL },
+  { "waves", "",
+    "<node id=\"places\" op=\"positional_encoding\"/><node id=\"one\" op=\"multihead_attention\" num_heads=\"2\" "
+    "batch_first=\"true\" is_causal=\"true\"/><node id=\"act\" op=\"gelu\"/><node id=\"two\" "
+    "op=\"multihead_attention\" "
+    "num_heads=\"4\" batch_first=\"true\" is_causal=\"true\"/>",
+    "<wire from=\"letters\" to=\"places\"/><wire from=\"places\" to=\"one.query\"/><wire from=\"one\" "
+    "to=\"act\"/><wire "
+    "from=\"act\" to=\"two.query\"/>",
+    "two", NULL },
+  { "rotary", "",
+    "<node id=\"q\" op=\"positional_encoding\" kind=\"rotary\"/><node id=\"k\" op=\"positional_encoding\" "
+    "kind=\"rotary\"/><node id=\"mid\" op=\"scaled_dot_product_attention\" is_causal=\"true\"/>",
+    "<wire from=\"letters\" to=\"q\"/><wire from=\"letters\" to=\"k\"/><wire from=\"q\" to=\"mid.query\"/><wire "
+    "from=\"k\" "
+    "to=\"mid.key\"/><wire from=\"letters\" to=\"mid.value\"/>",
+    "mid", NULL },
+  { "lstm", "", "<node id=\"mid\" op=\"lstm\" hidden_size=\"8\" num_layers=\"2\" batch_first=\"true\"/>",
+    "<wire from=\"letters\" to=\"mid\"/>", "mid.output", NULL },
+  { "gru", "", "<node id=\"mid\" op=\"gru\" hidden_size=\"8\" batch_first=\"true\" stateful=\"true\"/>",
+    "<wire from=\"letters\" to=\"mid\"/>", "mid.output", NULL },
+  { "scan", CELL, "<node id=\"mid\" op=\"scan\" body=\"cell\" axis=\"1\"/>", "<wire from=\"letters\" to=\"mid.x\"/>",
+    "mid.y", NULL },
+  { "ahead", "", "<node id=\"mid\" op=\"multihead_attention\" num_heads=\"2\" batch_first=\"true\"/>",
+    "<wire from=\"letters\" to=\"mid.query\"/>", "mid", "mid" },
+  { "both", "", "<node id=\"mid\" op=\"gru\" hidden_size=\"4\" batch_first=\"true\" bidirectional=\"true\"/>",
+    "<wire from=\"letters\" to=\"mid\"/>", "mid.output", "mid" },
+  { "window", "",
+    "<node id=\"turn\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/><node id=\"conv\" op=\"conv1d\" out_channels=\"8\" "
+    "kernel_size=\"3\" padding=\"1\"/><node id=\"back\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/>",
+    "<wire from=\"letters\" to=\"turn\"/><wire from=\"turn\" to=\"conv\"/><wire from=\"conv\" to=\"back\"/>", "back",
+    "conv" },
+};
+
+/* With random weights, which say nothing twice, and for more tokens than the context has: the same tokens with and
+ * without what is kept, drawn and not. */
+static void
+test_kept (gconstpointer data)
+{
+  gsize i = GPOINTER_TO_SIZE (data);
+  g_autofree char *file = g_strdup_printf ("%s.xml", nets[i].name);
+  g_autofree char *xml = g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">%s<node id=\"data\" op=\"dataset\" source=\"text\" "
+      "path=\"round.txt\" context=\"6\"/><node id=\"letters\" op=\"embedding\" num_embeddings=\"4\" "
+      "embedding_dim=\"8\"/>%s<node id=\"head\" op=\"linear\" out_features=\"4\"/><node id=\"scores\" op=\"transpose\" "
+      "dim0=\"1\" dim1=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"letters\"/>%s<wire "
+      "from=\"%s\" to=\"head\"/><wire from=\"head\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/><wire "
+      "from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0\" epochs=\"1\" "
+      "batch_size=\"4\" "
+      "seed=\"%d\"/></graph>",
+      nets[i].module, nets[i].nodes, nets[i].wires, nets[i].last, (int)i + 2);
+
+  cli_write (file, xml);
+  cli_expect (0, NULL, "train", file, "--steps", "1", "--out", nets[i].name);
+  for (int cold = 0; cold < 2; cold++)
+    {
+      const char *temperature = cold ? "0" : "1";
+      g_auto (CliResult) kept = cli ("generate", nets[i].name, "--prompt", "abca", "--tokens", "25", "--seed", "5",
+                                     "--temperature", temperature, NULL);
+      g_auto (CliResult) whole = cli ("generate", nets[i].name, "--prompt", "abca", "--tokens", "25", "--seed", "5",
+                                      "--temperature", temperature, "--no-cache", NULL);
+      g_autofree char *named = nets[i].mixes != NULL ? g_strdup_printf ("“%s” (", nets[i].mixes) : NULL;
+
+      g_assert_cmpint (kept.status, ==, 0);
+      g_assert_cmpstr (kept.out, ==, whole.out);
+      g_assert_cmpstr (whole.err, ==, "");
+      if (named == NULL)
+        g_assert_cmpstr (kept.err, ==, "");
+      else if (strstr (kept.err, "Every token is computed with its whole context") == NULL
+               || strstr (kept.err, named) == NULL)
+        g_error ("%s: “%s” does not name %s", nets[i].name, kept.err, named);
+    }
+}
+
 static void
 test_refused (void)
 {
@@ -119,6 +215,12 @@ main (int argc, char **argv)
   g_test_add_func ("/generate/draws", test_draws);
   g_test_add_func ("/generate/json", test_json);
   g_test_add_func ("/generate/refused", test_refused);
+  for (gsize i = 0; i < G_N_ELEMENTS (nets); i++)
+    {
+      g_autofree char *path = g_strconcat ("/generate/kept/", nets[i].name, NULL);
+
+      g_test_add_data_func (path, GSIZE_TO_POINTER (i), test_kept);
+    }
   status = g_test_run ();
   cli_leave ();
   return status;

@@ -161,7 +161,7 @@ static const struct
   { "gather", 1, FALSE, LOOM_STATUS_INDEX },        { "scatter", 1, FALSE, LOOM_STATUS_INDEX },
   { "cross_entropy", 1, FALSE, LOOM_STATUS_INDEX }, { "cross_entropy_grad", 1, FALSE, LOOM_STATUS_INDEX },
   { "solve", 0, TRUE, LOOM_STATUS_NO_RESULT },      { "cholesky", 0, TRUE, LOOM_STATUS_NO_RESULT },
-  { "require", 1, TRUE, LOOM_STATUS_NO_RESULT },
+  { "require", 1, TRUE, LOOM_STATUS_NO_RESULT },    { "attention_cached", 5, FALSE, LOOM_STATUS_INDEX },
 };
 
 static void

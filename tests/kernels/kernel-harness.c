@@ -212,8 +212,8 @@ input_image (const Sample *sample, const LoomTensorDesc *d, int i, const float *
     {
       gint64 at = loom_index_offset (d->rank, index, stride);
 
-      /* More digits than a float has: a seed. */
-      if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64)
+      /* More digits than a float has: a seed. Another number has been put there by who spoils operands. */
+      if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64 && values[e] == (float)sample->fill[i].value)
         loom_store_int (image, at, d->dtype, (gint64)sample->fill[i].value);
       else
         loom_store_double (image, at, d->dtype, values[e]);

@@ -44,6 +44,7 @@ typedef union
   LoomPool2dAttrs pool;
   LoomSoftmaxAttrs softmax;
   LoomAttentionAttrs attention;
+  LoomAttentionCachedAttrs cached;
   LoomCrossEntropyAttrs entropy;
   LoomNormAttrs norm;
   LoomGatherAttrs gather;

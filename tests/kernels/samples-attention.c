@@ -23,9 +23,52 @@ static const Setting settings[] = {
   { "3,4,97,17", "3,4,140,17", "3,4,140,40", NULL, TRUE, FALSE, 0.25 },       /* many threads */
 };
 
+/* q, and k with v and the kept keys with values, behind so many places. */
+static const struct
+{
+  const char *q, *k, *v, *keys, *values;
+  int place;
+} cached[] = {
+  { "1,2,1,8", "1,2,1,8", "1,2,1,8", "1,2,9,8", "1,2,9,8", 0 },
+  { "1,2,1,8", "1,2,1,8", "1,2,1,8", "1,2,9,8", "1,2,9,8", 8 },
+  { "2,4,3,5", "2,2,3,5", "2,2,3,7", "2,2,9,5", "2,2,9,7", 4 },
+  { "3,6,5,33", "3,1,5,33", "3,1,5,70", "3,1,40,33", "3,1,40,70", 31 },
+  { "1,6,1,64", "1,6,1,64", "1,6,1,64", "1,6,256,64", "1,6,256,64", 200 },
+  { "2,8,90,64", "2,8,90,64", "2,8,90,64", "2,8,128,64", "2,8,128,64", 20 },
+  { "0,2,1,4", "0,2,1,4", "0,2,1,4", "0,2,3,4", "0,2,3,4", 1 },
+};
+
+static void
+add_cached (GPtrArray *all)
+{
+  for (int i = 0; i < (int)G_N_ELEMENTS (cached); i++)
+    {
+      LoomTensorDesc q = desc (F, cached[i].q), y = q, values = desc (F, cached[i].values);
+      Sample *s
+          = sample_add (all, "attention_cached", 1e-5, "%s of %s at %d", cached[i].q, cached[i].keys, cached[i].place);
+
+      y.dim[3] = values.dim[3];
+      sample_in (s, q, FILL_NORMAL, 0);
+      sample_in (s, desc (F, cached[i].k), FILL_NORMAL, 0);
+      sample_in (s, desc (F, cached[i].v), FILL_NORMAL, 0);
+      sample_in (s, desc (F, cached[i].keys), FILL_NORMAL, 0);
+      sample_in (s, values, FILL_NORMAL, 0);
+      sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, cached[i].place);
+      for (int o = 0; o < 2; o++)
+        {
+          s->alias[s->n_out] = 3 + o;
+          sample_out (s, s->in[3 + o]);
+        }
+      s->in_place = 2;
+      sample_out (s, y);
+      s->attrs.cached = (LoomAttentionCachedAttrs){ 0.3 };
+    }
+}
+
 void
 samples_attention (GPtrArray *all)
 {
+  add_cached (all);
   for (int i = 0; i < (int)G_N_ELEMENTS (settings); i++)
     {
       const Setting *set = &settings[i];

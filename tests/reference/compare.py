@@ -20,7 +20,8 @@ from gradloom_run import Failed, difference, graph, node, wire
 # Relative to the largest number of the tensor. f64 leaves room for another order of summation, not for another formula.
 TOLERANCE = {"f64": 1e-9, "f32": 1e-5}
 # Operators that only make sense inside something else are compared in nets.py: what a module's ports and a data set deliver.
-ELSEWHERE = {"dataset", "module_input", "module_output", "input", "recurse", "scan", "switch"}
+# What a scheduled number is at each step says tests/train/test-stateful.c.
+ELSEWHERE = {"dataset", "module_input", "module_output", "input", "recurse", "scan", "scheduled", "switch"}
 
 
 def ports_of(program):

@@ -1,0 +1,106 @@
+/* A number that moves while a net is trained; in evaluation it stands still. The trainer computes it before each step
+ * (engine/recipe) and sets the slot PATH.value, so that nothing is planned anew. */
+#include "engine/ops/op-private.h"
+
+static const char *const kinds[] = { "linear", "exponential", "inverse_sigmoid", NULL };
+
+static const LoomParamSpec params[] = {
+  { .name = "kind",
+    .type = LOOM_PARAM_ENUM,
+    .def = "linear",
+    .choices = kinds,
+    .doc = "How it goes from start to end: in a straight line, by k to the power of the step, or in the S of "
+           "k / (k + e^(step / k))." },
+  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The number that it begins at." },
+  { .name = "end", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The number that it goes to." },
+  { .name = "steps",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 1e12,
+    .unit = "steps",
+    .doc = "Training steps of the straight line, behind which it stays at its end; 0: all of the run." },
+  { .name = "k",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .minimum = 0,
+    .maximum = 1e12,
+    .doc = "How slowly: below 1 for exponential (0.999 halves the way in some 700 steps), 1 or more for "
+           "inverse_sigmoid (half of the way behind about k · ln k steps)." },
+  { .name = "evaluation",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "What it is in evaluation; left out, its start." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const char *kind = loom_infer_string (ctx, "kind");
+  gboolean exponential = g_str_equal (kind, "exponential");
+  LoomShape scalar = { 0 };
+
+  if (!g_str_equal (kind, "linear") && !loom_infer_is_set (ctx, "k"))
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "k", "kind=\"%s\" needs k, which says how slowly: for example k=\"%s\".",
+                      kind, exponential ? "0.999" : "200");
+  else if (!g_str_equal (kind, "linear")
+           && (exponential ? loom_infer_float (ctx, "k") >= 1 : loom_infer_float (ctx, "k") < 1))
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "k", "k is %g; kind=\"%s\" takes one %s.", loom_infer_float (ctx, "k"),
+                      kind, exponential ? "below 1" : "from 1 on");
+  else
+    loom_infer_output (ctx, 0, LOOM_F32, &scalar);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_of = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  double start = loom_infer_float (infer_of, "start");
+
+  if (loom_lower_is_training (ctx))
+    loom_lower_output (ctx, 0, loom_lower_scalar (ctx, LOOM_SCHEDULED, start));
+  else
+    loom_lower_output (
+        ctx, 0,
+        loom_const (p, loom_program_get_float (p),
+                    loom_infer_is_set (infer_of, "evaluation") ? loom_infer_float (infer_of, "evaluation") : start));
+}
+
+static char *
+summary (const LoomInfer *ctx)
+{
+  return g_strdup_printf ("%s · %g → %g", loom_infer_string (ctx, "kind"), loom_infer_float (ctx, "start"),
+                          loom_infer_float (ctx, "end"));
+}
+
+static const LoomSample samples[] = {
+  { .params = "steps=100" },
+  { .params = "kind=inverse_sigmoid k=50 evaluation=0.5" },
+  { NULL },
+};
+
+const LoomOp loom_op_scheduled = {
+  .name = "scheduled",
+  .title = "Scheduled value",
+  .category = LOOM_CATEGORY_TRAINING,
+  .icon = "loom-scheduled-symbolic",
+  .synonyms = "teacher forcing scheduled sampling annealing warm-up probability curriculum temperature beta",
+  .doc = "A number that moves while a net is trained.",
+  .details
+  = "It goes from start to end as training steps are taken, and is the same for every sample of a batch. With a "
+    "random number that is compared with it, a decoder reads the right token with a probability that falls, and its "
+    "own one else (scheduled sampling); it may also weigh a part of the loss, or be a temperature. Nothing is planned "
+    "anew when it changes. In evaluation it is what evaluation says.",
+  .formula = "y = end + (start − end) · f(step),  f = max(1 − step/steps, 0), kˢᵗᵉᵖ, k / (k + e^(step/k))",
+  .reference = "torch.optim.lr_scheduler.LambdaLR, which moves learning rates",
+  .source = "Bengio, Vinyals, Jaitly and Shazeer, “Scheduled sampling for sequence prediction with recurrent neural "
+            "networks”, NeurIPS 2015",
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+  .summary = summary,
+};

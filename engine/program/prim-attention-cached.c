@@ -1,0 +1,79 @@
+/* Attention of a sequence that grows from run to run: keys and values of the places before are kept in two tensors, to
+ * which each run adds its own in place. It only answers, so it has no gradient. */
+#include "engine/program/prim-private.h"
+
+/* q, k, v, keys, values, place → keys', values', y */
+static gboolean
+infer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomTensorDesc *q = &in[0], *keys = &in[3], *values = &in[4];
+
+  if (!loom_prim_arity (n_in, 6, why))
+    return FALSE;
+  for (guint i = 0; i < 5; i++)
+    if (in[i].rank != 4 || in[i].dtype != q->dtype || !loom_dtype_is_float (in[i].dtype) || in[i].dim[0] != q->dim[0])
+      return loom_prim_refuse (why, "operands must be floats of one type and rank 4, of equally many samples");
+  if (in[5].dtype != LOOM_I64 || in[5].rank != 0)
+    return loom_prim_refuse (why, "the place must be an i64 scalar");
+  for (guint i = 1; i < 5; i++)
+    if (in[i].dim[1] != keys->dim[1] || (i < 3 && in[i].dim[2] != q->dim[2])
+        || (i >= 3 && in[i].dim[2] != keys->dim[2]))
+      return loom_prim_refuse (why, "keys and values do not fit");
+  if (in[1].dim[3] != q->dim[3] || keys->dim[3] != q->dim[3] || in[2].dim[3] != values->dim[3])
+    return loom_prim_refuse (why, "queries, keys and values differ in their features");
+  if (keys->dim[1] == 0 ? q->dim[1] != 0 : q->dim[1] % keys->dim[1] != 0)
+    return loom_prim_refuse (why, "the heads of queries must be a multiple of those of keys");
+  if (q->dim[2] > keys->dim[2])
+    return loom_prim_refuse (why, "there is no room for so many places");
+  out[0] = *keys;
+  out[1] = *values;
+  out[2] = *q;
+  out[2].dim[3] = values->dim[3];
+  *n_out = 3;
+  return TRUE;
+}
+
+/* Keys and values stay where they are. */
+static guint
+updates (const void *attrs, guint result)
+{
+  return result < 2 ? 3 + result : LOOM_UPDATES_NOTHING;
+}
+
+static char *
+describe (const void *attrs)
+{
+  const LoomAttentionCachedAttrs *a = attrs;
+
+  return g_strdup_printf ("scale=%g", a->scale);
+}
+
+/* As if half of the room were filled. */
+static double
+flops (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  double pairs = (double)(in[0].dim[0] * in[0].dim[1] * in[0].dim[2]) * (double)in[3].dim[2] / 2;
+
+  return pairs * (2.0 * (double)in[0].dim[3] + 2.0 * (double)in[4].dim[3] + 5.0);
+}
+
+static gboolean
+equal (const void *a, const void *b)
+{
+  return loom_same_number (((const LoomAttentionCachedAttrs *)a)->scale, ((const LoomAttentionCachedAttrs *)b)->scale);
+}
+
+static const LoomPrim attention_cached
+    = { .name = "attention_cached",
+        .doc = "Causal attention over kept keys and values, to which it adds those of its own places.",
+        .tier = LOOM_TIER_CORE,
+        .attrs_size = sizeof (LoomAttentionCachedAttrs),
+        .max_out = 3,
+        .infer = infer,
+        .describe = describe,
+        .flops = flops,
+        .precision = LOOM_PRECISION_F32,
+        .equal = equal,
+        .updates = updates };
+
+const LoomPrim *const loom_prims_attention_cached[] = { &attention_cached, NULL };
