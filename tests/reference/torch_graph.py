@@ -55,8 +55,8 @@ class Node:
 
 
 class File:
-    def __init__(self, path, ops):
-        self.root, self.ops = ElementTree.parse(path).getroot(), ops
+    def __init__(self, path, ops, symbols=None):
+        self.root, self.ops, self.symbols = ElementTree.parse(path).getroot(), ops, symbols or {}
         self.modules = {m.get("name"): m for m in self.root.findall(NAMESPACE + "module")}
 
     def nodes(self, scope, arguments):
@@ -67,6 +67,16 @@ class File:
             node = found[target]
             node.wires[port or self.first_input(node)] = element.get("from")
         return found
+
+    def draws(self, op, module):
+        """Whether what a node says comes from outside: data, or random numbers, also inside of a module."""
+        if module is None:
+            return op in OUTSIDE
+        return any(self.draws(e.get("op"), e.get("module")) for e in self.modules[module].findall(NAMESPACE + "node"))
+
+    def sized(self, text):
+        """A shape with letters: “B,16”."""
+        return tuple(int(d) if re.fullmatch(r"-?[0-9]+", d.strip()) else self.symbols[d.strip()] for d in text.split(","))
 
     def ports_of(self, name, kind):
         return [e.get("id") for e in self.modules[name].findall(NAMESPACE + "node") if e.get("op") == kind]
@@ -210,12 +220,22 @@ FUNCTIONS = {
     "adaptive_avg_pool2d": lambda p, x: F.adaptive_avg_pool2d(x, p["output_size"]),
     "upsample": lambda p, x: F.interpolate(x, mode=p.get("mode") or "nearest", **size_of(p)),
     "constant": constant, "l2_penalty": lambda p, *x: p["lambda"] * sum(w.square().sum() for w in x),
+    "where": lambda p, c, x, y: torch.where(c, x, y), "logical_not": lambda p, x: ~x,
+    "logical_and": lambda p, x, y: x & y, "logical_or": lambda p, x, y: x | y,
+    "full": lambda p, like=None: torch.full(p["shape"] if like is None else like.shape, p["fill_value"], dtype=TYPES[p["dtype"]]),
+    "ones": lambda p, like=None: torch.ones(p["shape"] if like is None else like.shape),
+    "zeros": lambda p, like=None: torch.zeros(p["shape"] if like is None else like.shape),
+    "expand": lambda p, x: x.expand(p["shape"]), "roll": lambda p, x: x.roll(p["shifts"], p["dims"]),
+    "split": lambda p, x: x.split(p["split_size"], p["dim"]), "solve": lambda p, a, b: torch.linalg.solve(a, b),
+    "cosine_similarity": lambda p, x, y: F.cosine_similarity(x, y, p["dim"], p["eps"]),
     "cross_entropy": loss(F.cross_entropy, "ignore_index", "label_smoothing"), "mse_loss": loss(F.mse_loss), "l1_loss": loss(F.l1_loss),
     "nll_loss": loss(F.nll_loss, "ignore_index"), "multi_margin_loss": loss(F.multi_margin_loss, "p", "margin"),
     "binary_cross_entropy_with_logits": loss(F.binary_cross_entropy_with_logits), "binary_cross_entropy": loss(F.binary_cross_entropy),
 }
-FORMULA = {name: getattr(torch, name) for name in "exp log sqrt sin cos tanh sigmoid relu abs sign maximum minimum erf".split()} | {
-    "pi": math.pi, "e": math.e, "__builtins__": {}}
+# What formulas call; a number in one is a tensor to PyTorch's functions.
+FORMULA = {name: (lambda fn: lambda *x: fn(*map(torch.as_tensor, x)))(fn) for name, fn in (
+    *((name, getattr(torch, name)) for name in "exp log sqrt sin cos tanh sigmoid relu abs sign maximum minimum erf where".split()),
+    ("softplus", F.softplus), ("gelu", F.gelu), ("silu", F.silu))} | {"pi": math.pi, "e": math.e, "__builtins__": {}}
 
 
 # ---- the module ----
@@ -295,6 +315,8 @@ class Scope(nn.Module):
             return {"out": torch.autograd.grad(x["of"], x["wrt"], retain_graph=True)[0]}
         op = self.file.ops[node.op]
         p = node.params(op)
+        if isinstance(p.get("shape"), str):
+            p["shape"] = self.file.sized(p["shape"])
         if node.op in LAYERS:
             return self.layer(getattr(self, node.id), node.op, p, x, [o["name"] for o in op["outputs"]])
         if node.op not in FUNCTIONS:
@@ -350,7 +372,6 @@ class Scope(nn.Module):
         return {o: torch.stack(stacked[o], axis) if o in stacked else state[carried[o]] for o in outputs}
 
 
-def module_of(path, ops, weights):
+def module_of(file, weights):
     """The graph as a module whose weights are still to be loaded."""
-    file = File(path, ops)
     return Scope(file, file.root, weights)

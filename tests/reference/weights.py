@@ -29,7 +29,8 @@ ELSEWHERE = ("gpt2.xml",)
 
 
 def gradloom(program, *arguments):
-    done = subprocess.run([program, "run", *arguments, "--device", "cpu", "--threads", "1"], capture_output=True, text=True)
+    done = subprocess.run([program, "run", *arguments, "--device", "cpu", "--threads", "1"], capture_output=True, text=True,
+                          env={**os.environ, "GRADLOOM_CPU_DEVICES": "2"})
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
 
@@ -44,15 +45,17 @@ def wanted_of(file, nodes):
     else:
         read = {s.partition(".")[0] for n in nodes.values() for s in n.wires.values()}
         wanted = [n.id for n in nodes.values() if n.id not in read and n.op != "assign"]
+    def outside(source):
+        node = nodes[source.partition(".")[0]]
+        return file.draws(node.op, node.module)
+
     reached, waiting = [], list(wanted)
     while waiting:
         source = waiting.pop()
         if source not in reached:
             reached.append(source)
-            waiting += nodes[source.partition(".")[0]].wires.values()
-    def outside(source):
-        return nodes[source.partition(".")[0]].op in torch_graph.OUTSIDE
-
+            if not outside(source):
+                waiting += nodes[source.partition(".")[0]].wires.values()
     return wanted + [s for s in reached if s not in wanted and not outside(s)], [s for s in reached if outside(s)]
 
 
@@ -66,7 +69,7 @@ def values(node):
 
 def check(program, path, ops, folder):
     """A line that says what was compared; raises where something differs."""
-    file = torch_graph.File(path, ops)
+    file = torch_graph.File(path, ops, {"B": SAMPLES})
     nodes = file.nodes(file.root, {})
     wanted, outside = wanted_of(file, nodes)
 
@@ -92,7 +95,7 @@ def check(program, path, ops, folder):
     ours = {port: np.load(at(f"out{i}.npy")) for i, port in enumerate(wanted)}
     given = {k: torch.from_numpy(v) for k, v in given.items()}
 
-    net = torch_graph.module_of(path, ops, weights)
+    net = torch_graph.module_of(file, weights)
     net.load_state_dict(weights, strict=True)
     said = f"{len(weights)} weights load"
     try:
