@@ -32,22 +32,19 @@ example_is_large (const LoomNet *net)
   return flops > EXAMPLE_LARGE_FLOPS || parameters > EXAMPLE_LARGE_PARAMETERS;
 }
 
-/* Makes the pictures of a graph's data sets smaller, and long texts shorter. The networks are the same, as they average
- * or pool at their end, or work on each token. */
+/* Makes the samples of a graph's data sets smaller. The networks are the same: they average or pool at their end, or
+ * take texts of any length. */
 static inline void
 example_reduce (LoomGraph *graph)
 {
+  static const char *const reduced[][2] = { { "size", EXAMPLE_REDUCED_SIZE }, { "context", EXAMPLE_REDUCED_CONTEXT } };
+
   for (guint i = 0; i < loom_element_n_children (loom_graph_root (graph)); i++)
     {
       LoomElement *node = loom_element_child (loom_graph_root (graph), i);
 
-      const char *context = loom_element_get (node, "context");
-
-      if (g_strcmp0 (loom_element_get (node, "op"), "dataset") != 0)
-        continue;
-      if (context != NULL && g_ascii_strtoll (context, NULL, 10) > EXAMPLE_LONG_CONTEXT)
-        loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, "context", EXAMPLE_REDUCED_CONTEXT)));
-      if (loom_element_get (node, "size") != NULL)
-        loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, "size", EXAMPLE_REDUCED_SIZE)));
+      for (guint k = 0; k < G_N_ELEMENTS (reduced); k++)
+        if (g_strcmp0 (loom_element_get (node, "op"), "dataset") == 0 && loom_element_get (node, reduced[k][0]) != NULL)
+          loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, reduced[k][0], reduced[k][1])));
     }
 }
