@@ -82,18 +82,26 @@ class File:
         return [e.get("id") for e in self.modules[name].findall(NAMESPACE + "node") if e.get("op") == kind]
 
     def first_input(self, node):
-        if node.module or node.op == "scan":
-            return self.ports_of(node.module or node.given["body"], "module_input")[0]
+        if node.module or node.op in RUNS:
+            return self.ports_of(names_of(node)[0], "module_input")[0]
         inputs = self.ops[node.op]["inputs"]
         return "0" if inputs and inputs[0]["variadic"] else inputs[0]["name"] if inputs else "input"
 
-    def arguments(self, node):
+    def arguments(self, node, name):
         """What a module's arguments are where this node stands."""
         given = {}
-        for arg in self.modules[node.module or node.given["body"]].findall(NAMESPACE + "arg"):
+        for arg in self.modules[name].findall(NAMESPACE + "arg"):
             text = node.given.get(arg.get("name"), arg.get("default"))
             given[arg.get("name")] = convert(text, arg.get("type", "int"))
         return given
+
+
+# What runs modules, and the modules.
+RUNS = ("scan", "switch", "recurse")
+
+
+def names_of(node):
+    return [n.strip() for n in (node.module or node.given.get("body") or node.given["bodies"]).split(",")]
 
 
 # ---- operators ----
@@ -214,6 +222,7 @@ FUNCTIONS = {
     "concat": lambda p, *x: torch.cat(x, p["dim"]), "stack": lambda p, *x: torch.stack(x, p["dim"]),
     "chunk": lambda p, x: x.chunk(p["chunks"], p["dim"]), "select": lambda p, x: x.select(p["dim"], p["index"]),
     "narrow": lambda p, x: x.narrow(p["dim"], p["start"], p["length"]), "index_select": lambda p, x, i: x.index_select(p["dim"], i),
+    "gather": lambda p, x, i: x.gather(p["dim"], i),
     "identity": lambda p, x: x, "output": lambda p, x: x, "cast": lambda p, x: x.to(TYPES[p["dtype"]]),
     **{name: lambda p, x: x for name in "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split()},
     **{f"max_pool{d}d": pool(getattr(F, f"max_pool{d}d")) for d in (1, 2)}, **{f"avg_pool{d}d": pool(getattr(F, f"avg_pool{d}d")) for d in (1, 2)},
@@ -249,7 +258,11 @@ class Scope(nn.Module):
         self.file, self.nodes = file, file.nodes(element, arguments or {})
         for node in self.nodes.values():
             own = {k[len(node.id) + 1:]: v for k, v in weights.items() if k.startswith(node.id + ".")}
-            if node.module or node.op == "scan":
+            if node.op == "switch":
+                self.add_module(node.id, nn.ModuleList(
+                    Scope(file, file.modules[name], {k[len(str(i)) + 1:]: v for k, v in own.items() if k.startswith(f"{i}.")},
+                          file.arguments(node, name)) for i, name in enumerate(names_of(node))))
+            elif node.module or node.op in RUNS:
                 self.add_module(node.id, self.instance(node, own))
             elif node.op == "parameter":
                 self.register_parameter(node.id, nn.Parameter(torch.zeros_like(weights[node.id])))
@@ -261,7 +274,8 @@ class Scope(nn.Module):
                 self.add_module(node.id, layer)
 
     def instance(self, node, own):
-        element, arguments = self.file.modules[node.module or node.given["body"]], self.file.arguments(node)
+        name = names_of(node)[0]
+        element, arguments = self.file.modules[name], self.file.arguments(node, name)
         if node.given.get("repeat") is None or node.given.get("share") == "true":
             return Scope(self.file, element, own, arguments)
         return nn.ModuleList(Scope(self.file, element, {k[len(str(i)) + 1:]: v for k, v in own.items() if k.startswith(f"{i}.")}, arguments)
@@ -291,8 +305,8 @@ class Scope(nn.Module):
         return {port: layer.get_parameter(port)} if layer is not None and port in dict(layer.named_parameters()) else None
 
     def compute(self, node, x):
-        if node.op == "scan":
-            return self.scan(node, x)
+        if node.op in RUNS:
+            return getattr(self, node.op)(node, x)
         if node.module:
             inside = getattr(self, node.id)
             outputs = self.file.ports_of(node.module, "module_output")
@@ -349,6 +363,45 @@ class Scope(nn.Module):
             return dict(zip(outputs, layer(q, k, x.get("value", k), key_padding_mask=x.get("key_padding_mask"), attn_mask=mask,
                                            average_attn_weights=p["average_attn_weights"])))
         return {"out": layer(x["input"])}
+
+    def switch(self, node, x):
+        bodies, index = getattr(self, node.id), x.pop("index")
+        outputs = self.file.ports_of(names_of(node)[0], "module_output")
+
+        def run(body, given):
+            found = body.values([body.nodes[o].wires["input"] for o in outputs], given)
+            return [found[body.nodes[o].wires["input"]] for o in outputs]
+
+        if index.dim() == 0:
+            return dict(zip(outputs, run(bodies[int(index)], x)))
+        rows = [run(bodies[int(i)], {k: v[b:b + 1] for k, v in x.items()}) for b, i in enumerate(index)]
+        return {o: torch.cat([r[k] for r in rows]) for k, o in enumerate(outputs)}
+
+    def recurse(self, node, x):
+        body, parents, arity = getattr(self, node.id), x.pop("parent"), int(node.given.get("arity", 0))
+        outputs = {o: body.nodes[o] for o in self.file.ports_of(names_of(node)[0], "module_output")}
+        carried = {o: n.given["carry"] for o, n in outputs.items() if "carry" in n.given}
+
+        def zeros(h):
+            given = body.nodes[h + ("0" if arity else "")].given
+            return torch.zeros([1, *(int(d) for d in given["shape"].split(",")[1:])])
+
+        made = {o: [] for o in outputs}
+        for b, parent in enumerate(parents.tolist()):
+            below = [{h: [] for h in carried.values()} for _ in parent]
+            for n, to in enumerate(parent):
+                given = {k: v[b:b + 1, n] for k, v in x.items()}
+                for h, children in below[n].items():
+                    if arity:
+                        given.update({f"{h}{k}": children[k] if k < len(children) else zeros(h) for k in range(arity)})
+                    else:
+                        given[h] = sum(children, zeros(h))
+                found = body.values([o.wires["input"] for o in outputs.values()], given)
+                for o in outputs:
+                    made[o].append(found[outputs[o].wires["input"]])
+                    if o in carried and to >= 0:
+                        below[to][carried[o]].append(made[o][-1])
+        return {o: torch.cat(rows).unflatten(0, parents.shape) for o, rows in made.items()}
 
     def scan(self, node, x):
         body, name = getattr(self, node.id), node.given["body"]
