@@ -33,18 +33,27 @@ example_is_large (const LoomNet *net)
 }
 
 /* Makes the samples of a graph's data sets smaller. The networks are the same: they average or pool at their end, or
- * take texts of any length. */
+ * take texts of any length where they were made for long ones. */
 static inline void
 example_reduce (LoomGraph *graph)
 {
-  static const char *const reduced[][2] = { { "size", EXAMPLE_REDUCED_SIZE }, { "context", EXAMPLE_REDUCED_CONTEXT } };
+  static const struct
+  {
+    const char *option, *value;
+    gint64 above; /* is left as it is where it is not larger */
+  } reduced[] = { { "size", EXAMPLE_REDUCED_SIZE, 0 }, { "context", EXAMPLE_REDUCED_CONTEXT, EXAMPLE_LONG_CONTEXT } };
 
   for (guint i = 0; i < loom_element_n_children (loom_graph_root (graph)); i++)
     {
       LoomElement *node = loom_element_child (loom_graph_root (graph), i);
 
       for (guint k = 0; k < G_N_ELEMENTS (reduced); k++)
-        if (g_strcmp0 (loom_element_get (node, "op"), "dataset") == 0 && loom_element_get (node, reduced[k][0]) != NULL)
-          loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, reduced[k][0], reduced[k][1])));
+        {
+          const char *text = loom_element_get (node, reduced[k].option);
+
+          if (g_strcmp0 (loom_element_get (node, "op"), "dataset") == 0 && text != NULL
+              && g_ascii_strtoll (text, NULL, 10) > reduced[k].above)
+            loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, reduced[k].option, reduced[k].value)));
+        }
     }
 }
