@@ -82,9 +82,10 @@ program_of_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gr
   g_autofree LoomValue *value = g_new0 (LoomValue, ends->len);
   LoomLowerOptions options
       = { .float_dtype = LOOM_F32, .n_wanted = ends->len, .wanted = (const LoomNetSource *)ends->data };
-  g_autoptr (LoomProgram) p = loom_lower (*net, &options, value, error);
-  if (p == NULL)
+  g_autoptr (LoomProgram) lowered = loom_lower (*net, &options, value, error);
+  if (lowered == NULL)
     return NULL;
+  g_autoptr (LoomProgram) p = loom_program_hoist (lowered, ends->len, value);
 
   LoomValue of = 0;
   for (guint i = 0; i < ends->len; i++)

@@ -154,7 +154,8 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
 
   for (guint i = 0; i < n_wanted; i++)
     if (!is_given (r, wanted[i].node, wanted[i].output) && !loom_net_is_weight (r->net, &wanted[i]))
-      needed[wanted[i].node] = TRUE;
+      for (guint node = wanted[i].node; node != G_MAXUINT; node = loom_net_node (r->net, node)->loop)
+        needed[node] = TRUE;
   for (guint i = loom_net_n_nodes (r->net); i-- > 0;)
     {
       const LoomNetNode *node = loom_net_node (r->net, i);
@@ -215,7 +216,8 @@ run_build_program (Run *r, GError **error)
   guint n_wanted = r->outs->len + r->wrts->len + (r->grad_port != NULL ? 1 + r->ins->len : 0), n = 0;
   g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n_wanted + 1);
   g_autofree LoomNetSource *given = g_new0 (LoomNetSource, r->ins->len + 1);
-  g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted + 1);
+  g_autofree LoomValue *value = g_new0 (LoomValue, 2 * n_wanted + 1);
+  LoomValue *probe = value + n_wanted;
 
   if (!bind_net (r, error))
     return FALSE;
@@ -236,6 +238,7 @@ run_build_program (Run *r, GError **error)
     .float_dtype = r->float_dtype,
     .n_wanted = n,
     .wanted = wanted,
+    .probe_of = r->wrts->len > 0 ? probe : NULL,
     .n_given = r->ins->len,
     .given = given,
     .seed = r->seed_value,
@@ -254,13 +257,19 @@ run_build_program (Run *r, GError **error)
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
     }
+  g_autoptr (LoomProgram) lowered = r->program;
+  r->program = loom_program_hoist (lowered, 2 * n_wanted, value);
 
   n = 0;
   if (r->grad_port != NULL)
     r->grad_port->value = value[n++];
   for (guint l = 0; l < (r->grad_port != NULL ? 3 : 2); l++)
     for (guint i = 0; i < lists[l]->len; i++)
-      ((PortFile *)lists[l]->pdata[i])->value = value[n++];
+      {
+        PortFile *port_file = lists[l]->pdata[i];
+        port_file->value = lists[l] == r->wrts && probe[n] != 0 ? probe[n] : value[n];
+        n++;
+      }
 
   loom_program_set_origin (r->program, NULL, NULL);
   for (guint i = 0; i < r->outs->len; i++)

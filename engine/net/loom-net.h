@@ -134,9 +134,13 @@ typedef struct
   /* TRUE if nodes that change state (assign) are lowered too, wanted or not: in a step that commits. */
   gboolean effects;
   LoomDType float_dtype; /* LOOM_F32 or LOOM_F64 */
-  /* Only what these need is lowered: n pairs of node and output. */
+  /* Only what these need is lowered: n pairs of node and output. A port within a loop has a value at each of its steps:
+   * they are stacked along a new first dimension, of loops in loops the outer one's in front. */
   guint n_wanted;
   const LoomNetSource *wanted;
+  /* May be NULL. Of such a port probe_of[k] receives zeros of the stack's shape that are added to it at every step: the
+   * gradient with respect to them is the port's own, step by step. 0 for other ports. */
+  LoomValue *probe_of;
   /* Ports whose value comes from outside although their node could compute it (--in). They become program
    * inputs named PATH.PORT. Dataset and input nodes always do; weights never, they are slots. */
   guint n_given;
@@ -146,6 +150,7 @@ typedef struct
                                  are accepted */
   const char *rng_step;       /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
   LoomCarry carry;            /* what nodes hand to the program's next run; those in loops nothing */
+  gboolean keep_all;          /* recompute="true" is not obeyed */
   gboolean direct;            /* no convolution may be computed by Winograd's algorithm */
   gboolean tf32;              /* devices may round the operands of f32 products to TF32 */
 } LoomLowerOptions;

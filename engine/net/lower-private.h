@@ -15,11 +15,15 @@ typedef struct
   gboolean *needed;     /* by node: has to be lowered */
   GHashTable *wrt;      /* keys of sources that gradients are taken with respect to */
   GHashTable *read;     /* keys of sources that a needed node reads */
+  LoomValue *inside;    /* by wanted port that lies within loops: its stack, of the innermost program lowered so far */
+  LoomValue *probe;     /* likewise what is added to it; 0 where nobody asks */
   GError *error;
 } NetLowering;
 
 /* Whether somebody asks for an output. */
 gboolean loom_net_is_asked (const NetLowering *l, guint node, guint output);
+/* Whether recompute="true" stands at a path, or at a module around it, and is obeyed. */
+gboolean loom_net_is_recomputed (const NetLowering *l, const char *path);
 /* FALSE with l->error. */
 gboolean loom_net_lower_node (NetLowering *l, guint i);
 /* Gives a weight that a wire reads its value. FALSE with l->error where its node is at fault. */
@@ -35,8 +39,11 @@ gboolean loom_net_lower_loop (NetLowering *l, guint i);
 /* net-lower-visit.c: the same of switch and recurse. */
 gboolean loom_net_lower_visit (NetLowering *l, guint i);
 #define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* a training step has room for so many steps of a loop */
-/* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. */
-gboolean loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body);
+/* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. lowered (may be NULL) hears of
+ * each node that is. */
+typedef void (*NetLoweredFunc) (gpointer data, guint node);
+gboolean loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body, NetLoweredFunc lowered,
+                              gpointer data);
 /* A value of its own: gradients count the uses of a result apart from those of what it is. */
 LoomValue loom_net_copy_value (LoomProgram *p, LoomValue v);
 

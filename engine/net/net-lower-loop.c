@@ -2,6 +2,7 @@
  *
  * The body's nodes are lowered as any others, but to a scratch program. Bodies hold no state, so what the scratch
  * program reads of it becomes a whole operand, and a buffer that it gives a new value (running statistics) is carried.
+ * A port of the body that somebody wants is one more stacked result.
  * Random numbers differ from step to step by the slot that counts training steps: the body is given that number with
  * the loop's own step behind it, so that a step of the loop counts like a training step of its own. */
 #include "engine/net/lower-private.h"
@@ -157,6 +158,69 @@ add_slots (Loop *p)
     }
 }
 
+/* ---- wanted ports of the body ------------------------------------------------- */
+
+static const NetNode *
+net_node (const Loop *p, guint i)
+{
+  return p->l->net->nodes->pdata[i];
+}
+
+/* Whether wanted port k lies in a loop, or in one within it. */
+static gboolean
+lies_in (const Loop *p, guint k, const NetLoop *of)
+{
+  const LoomNetSource *want = &p->l->options->wanted[k];
+  const NetLoop *loop = loom_net_is_weight (p->l->net, want) ? NULL : net_node (p, want->node)->loop;
+
+  while (loop != NULL && loop != of)
+    loop = loop->outer;
+  return loop != NULL;
+}
+
+/* What is added to port k at each step, an input of the body, becomes a row of zeros outside. */
+static void
+hand_out_probe (Loop *p, guint k, LoomValue probe)
+{
+  const LoomTensorDesc *d = desc_of (p->body, probe);
+  gint64 dims[LOOM_MAX_RANK] = { p->steps };
+
+  for (int r = 0; r < d->rank; r++)
+    dims[r + 1] = d->dim[r];
+  p->l->probe[k] = p->loop->outer != NULL ? loom_program_input (p->outer, "probe", d->dtype, d->rank + 1, dims)
+                                          : loom_fill (p->outer, d->dtype, d->rank + 1, dims, 0);
+  add_operand (p, NET_SEQUENCE, probe, p->l->probe[k]);
+}
+
+static void
+add_probe (Loop *p, guint k)
+{
+  const LoomNetSource *want = &p->l->options->wanted[k];
+  LoomValue *value = &p->l->value[want->node][want->output], probe;
+  const LoomTensorDesc *d = desc_of (p->body, *value);
+
+  if (!loom_dtype_is_float (d->dtype))
+    return;
+  probe = loom_program_input (p->body, "probe", d->dtype, d->rank, d->dim);
+  *value = loom_binary (p->body, LOOM_SCALAR_ADD, *value, probe);
+  hand_out_probe (p, k, probe);
+}
+
+/* Behind the lowering of a node of the body: the values that are wanted of it get their probes, and those of a loop
+ * within this one come from outside of this one, too. */
+static void
+add_probes (gpointer data, guint node)
+{
+  Loop *p = data;
+  const LoomLowerOptions *options = p->l->options;
+
+  for (guint k = 0; options->probe_of != NULL && k < options->n_wanted; k++)
+    if (options->wanted[k].node == node && lies_in (p, k, p->loop))
+      add_probe (p, k);
+    else if (net_node (p, node)->runs != NULL && lies_in (p, k, net_node (p, node)->runs) && p->l->probe[k] != 0)
+      hand_out_probe (p, k, p->l->probe[k]);
+}
+
 /* ---- results ------------------------------------------------------------------- */
 
 /* Whether an output is stacked: of the others one is carried, and one that nobody reads takes no memory. */
@@ -234,9 +298,37 @@ add_outputs (Loop *p)
       v = loom_net_copy_value (p->body, v);
       g_array_append_val (p->out[1], v);
     }
+  for (guint k = 0; k < p->l->options->n_wanted; k++)
+    if (lies_in (p, k, p->loop))
+      {
+        const LoomNetSource *want = &p->l->options->wanted[k];
+        LoomValue v
+            = net_node (p, want->node)->loop == p->loop ? p->l->value[want->node][want->output] : p->l->inside[k];
+
+        v = loom_net_copy_value (p->body, v);
+        g_array_append_val (p->out[1], v);
+      }
 }
 
 /* ---- the instruction ------------------------------------------------------------- */
+
+/* The body's table of ports, for those who look into a step. */
+static void
+note_ports (Loop *p)
+{
+  for (guint k = 0; k < p->loop->n_members; k++)
+    {
+      guint m = p->loop->members[k];
+
+      for (guint o = 0; o < loom_net_node (p->l->net, m)->n_outputs; o++)
+        if (p->l->value[m][o] != 0)
+          {
+            g_autofree char *name = loom_net_port_name (p->l->net, m, o);
+
+            loom_program_set_port (p->body, name, p->l->value[m][o]);
+          }
+    }
+}
 
 static void
 take_results (Loop *p, const LoomValue *out)
@@ -256,6 +348,9 @@ take_results (Loop *p, const LoomValue *out)
   for (guint o = 0; o < p->module->n_outputs; o++)
     if (is_stacked (p, o))
       value[o] = move_axis (p->outer, out[k + n_stacked++], 0, (int)p->loop->axis);
+  for (guint w = 0; w < p->l->options->n_wanted; w++)
+    if (lies_in (p, w, p->loop))
+      p->l->inside[w] = out[k + n_stacked++];
 }
 
 static void
@@ -270,7 +365,9 @@ emit (Loop *p)
                           .n_carried = p->in[NET_CARRIED].in->len,
                           .n_sequences = p->in[NET_SEQUENCE].in->len,
                           .n_stacked = p->out[1]->len,
-                          .reverse = loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse") };
+                          .reverse = loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse"),
+                          .recompute = loom_net_is_recomputed (p->l, runner_of (p)->path),
+                          .no_hoist = !loom_infer_bool (loom_net_infer (p->l->net, p->node), "hoist") };
 
   for (guint k = 0; k < G_N_ELEMENTS (order); k++)
     {
@@ -288,7 +385,7 @@ emit (Loop *p)
 }
 
 gboolean
-loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body)
+loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body, NetLoweredFunc lowered, gpointer data)
 {
   const LoomNetNode *n = loom_net_node (l->net, node);
   const NetScope *module = loop->body->scope;
@@ -297,9 +394,12 @@ loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body
     {
       const NetNode *member = l->net->nodes->pdata[loop->members[k]];
 
-      if (l->needed[loop->members[k]] && member->border < 0 && member->body == body
-          && !loom_net_lower_node (l, loop->members[k]))
+      if (!l->needed[loop->members[k]] || member->body != body)
+        continue;
+      if (member->border < 0 && !loom_net_lower_node (l, loop->members[k]))
         return FALSE;
+      if (lowered != NULL)
+        lowered (data, loop->members[k]);
     }
   for (guint o = 0; o < module->n_outputs; o++)
     {
@@ -343,14 +443,17 @@ loom_net_lower_loop (NetLowering *l, guint i)
   loom_program_set_origin (p.outer, n->node.path, n->node.device);
   add_inputs (&p);
   l->program = p.body;
-  ok = loom_net_lower_body (l, i, p.loop, 0);
+  ok = loom_net_lower_body (l, i, p.loop, 0, add_probes, &p);
   l->program = p.outer;
   if (ok)
     {
       loom_program_set_origin (p.outer, n->node.path, n->node.device);
+      loom_program_set_remade (p.outer, n->loop != NULL && loom_net_is_recomputed (l, n->node.path));
       loom_program_set_origin (p.body, n->node.path, n->node.device);
+      loom_program_set_remade (p.body, FALSE);
       add_outputs (&p);
       add_slots (&p);
+      note_ports (&p);
       emit (&p);
     }
   for (guint k = 0; k < G_N_ELEMENTS (p.in); k++)

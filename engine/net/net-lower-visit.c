@@ -240,7 +240,7 @@ lower_body (Visit *v, guint k)
   loom_program_set_region (p, loom_program_get_region (v->outer));
   add_borders (v, k);
   v->l->program = p;
-  ok = loom_net_lower_body (v->l, v->node, v->loop, b);
+  ok = loom_net_lower_body (v->l, v->node, v->loop, b, NULL, NULL);
   v->l->program = v->outer;
   if (!ok)
     return FALSE;

@@ -4,6 +4,8 @@
  * comes from outside is not lowered, and neither is what only it needs. */
 #include "engine/net/lower-private.h"
 
+#include <string.h>
+
 typedef NetLowering Lowering;
 
 /* The slot of a declared weight that is not tied, or -1. */
@@ -22,10 +24,32 @@ slot_of (Lowering *l, const LoomDeclared *declared)
                             !weight->is_buffer && !weight->frozen);
 }
 
+gboolean
+loom_net_is_recomputed (const Lowering *l, const char *path)
+{
+  GHashTable *marked = l->net->recomputed;
+
+  if (l->options->keep_all || g_hash_table_size (marked) == 0)
+    return FALSE;
+  for (const char *end = path; *end != '\0';)
+    {
+      g_autofree char *head = NULL;
+
+      end += strcspn (end, ".");
+      head = g_strndup (path, (gsize)(end - path));
+      if (g_hash_table_contains (marked, head))
+        return TRUE;
+      if (*end == '.')
+        end++;
+    }
+  return FALSE;
+}
+
 static void
 set_origin (Lowering *l, const LoomNetNode *n)
 {
   loom_program_set_origin (l->program, n->path, n->device);
+  loom_program_set_remade (l->program, n->loop != G_MAXUINT && loom_net_is_recomputed (l, n->path));
 }
 
 gboolean
@@ -140,6 +164,12 @@ make_given (Lowering *l, guint node, guint output)
   return TRUE;
 }
 
+static const NetLoop *
+loop_of (const Lowering *l, guint node)
+{
+  return ((const NetNode *)l->net->nodes->pdata[node])->loop;
+}
+
 /* Marks a node and what feeds it. The net is in topological order, so one pass from the back suffices. */
 static void
 mark_needed (Lowering *l)
@@ -148,8 +178,11 @@ mark_needed (Lowering *l)
     {
       const LoomNetSource *want = &l->options->wanted[i];
 
-      if (!is_given (l, want->node, want->output) && !loom_net_is_weight (l->net, want))
-        l->needed[want->node] = TRUE;
+      if (is_given (l, want->node, want->output) || loom_net_is_weight (l->net, want))
+        continue;
+      l->needed[want->node] = TRUE;
+      for (const NetLoop *loop = loop_of (l, want->node); loop != NULL; loop = loop->outer)
+        l->needed[loop->node] = TRUE;
     }
   for (guint i = loom_net_n_nodes (l->net); i > 0; i--)
     {
@@ -244,6 +277,7 @@ call_op (Lowering *l, guint i, gboolean count_size)
                     .training = l->options->training,
                     .direct = l->options->direct,
                     .effects = l->options->effects,
+                    .is_recomputed = loom_net_is_recomputed (l, n->path),
                     .seed = l->options->seed,
                     .carry = n->loop == G_MAXUINT ? &l->options->carry : NULL,
                     .rng_step = l->options->rng_step != NULL ? l->options->rng_step : "step",
@@ -296,21 +330,55 @@ loom_net_lower_node (Lowering *l, guint i)
   return l->error == NULL;
 }
 
-/* A port within a loop has a value at each of its steps, and none of them is the one that is asked for. */
+/* What is handed in is one value, and a port within a loop has one at each step. */
 static gboolean
-check_outside (Lowering *l, guint n, const LoomNetSource *source)
+check_given (Lowering *l)
 {
-  for (guint k = 0; k < n; k++)
+  for (guint k = 0; k < l->options->n_given; k++)
     {
-      const LoomNetNode *node = loom_net_node (l->net, source[k].node);
+      const LoomNetSource *source = &l->options->given[k];
+      const LoomNetNode *node = loom_net_node (l->net, source->node);
 
-      if (node->loop == G_MAXUINT || loom_net_is_weight (l->net, &source[k]))
+      if (node->loop == G_MAXUINT || loom_net_is_weight (l->net, source))
         continue;
-      g_set_error (
-          &l->error, LOOM_ERROR, LOOM_ERROR_PORT,
-          "%s lies within the loop of %s and has a value at each step. A module_output that is wired to it gives "
-          "them all.",
-          node->path, loom_net_node (l->net, node->loop)->path);
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_PORT,
+                   "%s lies within the loop of %s and has a value at each step, so none can be given. Give an input of "
+                   "%s a value.",
+                   node->path, loom_net_node (l->net, node->loop)->path, loom_net_node (l->net, node->loop)->path);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* A stack has one more axis for each loop around a port. */
+static gboolean
+check_stacks (Lowering *l)
+{
+  for (guint k = 0; k < l->options->n_wanted; k++)
+    {
+      const LoomNetSource *source = &l->options->wanted[k];
+      const LoomNetNode *node = loom_net_node (l->net, source->node);
+      int rank = 0;
+
+      if (node->loop == G_MAXUINT || loom_net_is_weight (l->net, source) || !node->typed)
+        continue;
+      for (const NetLoop *loop = loop_of (l, source->node); loop != NULL; loop = loop->outer)
+        {
+          rank++;
+          if (loop->spec->kind == LOOM_LOOP_SCAN)
+            continue;
+          g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_PORT,
+                       "%s lies within the body of %s, which runs for what the data choose. A module_output that is "
+                       "wired to it gives its values.",
+                       node->path, loom_net_node (l->net, loop->node)->path);
+          return FALSE;
+        }
+      if (rank + node->output[source->output].shape.rank <= LOOM_SHAPE_MAX_RANK)
+        continue;
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_PORT,
+                   "%s has a value at each step of the loops around it, and all of them together would have more than "
+                   "%d dimensions.",
+                   node->path, LOOM_SHAPE_MAX_RANK);
       return FALSE;
     }
   return TRUE;
@@ -359,6 +427,13 @@ note_ports (Lowering *l)
 
           loom_program_set_port (l->program, name, l->value[i][k]);
         }
+  for (guint k = 0; k < l->options->n_wanted; k++)
+    if (l->inside[k] != 0)
+      {
+        g_autofree char *name = loom_net_port_name (l->net, l->options->wanted[k].node, l->options->wanted[k].output);
+
+        loom_program_set_port (l->program, name, l->inside[k]);
+      }
 }
 
 /* counted: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
@@ -369,7 +444,9 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomVal
   guint n = loom_net_n_nodes (net);
   g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
   g_autofree LoomValue **value = g_new0 (LoomValue *, n + 1);
-  Lowering l = { net, options, loom_program_new (), value, needed, wrt, read, NULL };
+  g_autofree LoomValue *inside = g_new0 (LoomValue, options->n_wanted + 1);
+  g_autofree LoomValue *probe = g_new0 (LoomValue, options->n_wanted + 1);
+  Lowering l = { net, options, loom_program_new (), value, needed, wrt, read, inside, probe, NULL };
   gboolean ok;
 
   for (guint i = 0; i < n; i++)
@@ -383,15 +460,18 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomVal
   loom_program_set_region (l.program, LOOM_REGION_FORWARD);
   mark_needed (&l);
   collect_reads (&l);
-  ok = check_outside (&l, options->n_wanted, options->wanted) && check_outside (&l, options->n_given, options->given)
-       && lower_all (&l);
+  ok = check_stacks (&l) && check_given (&l) && lower_all (&l);
   if (ok && counted >= 0)
     *value_of = call_op (&l, (guint)counted, TRUE);
   loom_program_set_origin (l.program, NULL, NULL);
   if (ok)
     note_ports (&l);
   for (guint i = 0; ok && counted < 0 && i < options->n_wanted; i++)
-    value_of[i] = value[options->wanted[i].node][options->wanted[i].output];
+    {
+      value_of[i] = inside[i] != 0 ? inside[i] : value[options->wanted[i].node][options->wanted[i].output];
+      if (options->probe_of != NULL)
+        options->probe_of[i] = probe[i];
+    }
   for (guint i = 0; i < n; i++)
     g_free (value[i]);
   if (ok)

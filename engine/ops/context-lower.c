@@ -24,6 +24,12 @@ loom_lower_is_training (const LoomLower *ctx)
 }
 
 gboolean
+loom_lower_is_recomputed (const LoomLower *ctx)
+{
+  return ctx->is_recomputed;
+}
+
+gboolean
 loom_lower_is_direct (const LoomLower *ctx)
 {
   return ctx->direct;

@@ -351,7 +351,8 @@ emit_loop (const Layers *a, LoomValue x, guint layer, guint direction, LoomValue
                           .n_carried = a->cell->has_cell ? 2 : 1,
                           .n_sequences = a->lengths != 0 ? 2 : 1,
                           .n_stacked = 1,
-                          .reverse = direction > 0 };
+                          .reverse = direction > 0,
+                          .recompute = loom_lower_is_recomputed (a->ctx) };
   LoomValue in[8];
 
   in[n++] = begin_state (a, "h", 1, place, s->output);

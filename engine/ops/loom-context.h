@@ -84,6 +84,7 @@ struct _LoomLower
   LoomProgram *program;
   const LoomInfer *infer; /* with every symbol bound */
   gboolean training, direct, effects;
+  gboolean is_recomputed; /* recompute="true" stands at the node or at a module around it, and is obeyed */
   guint64 seed;           /* where the slot "seed" starts */
   const char *rng_step;   /* the i64 slot by which random numbers differ from step to step */
   const LoomCarry *carry; /* NULL: nothing */

@@ -351,6 +351,9 @@ LoomProgram *loom_lower_program (LoomLower *ctx);
 const LoomInfer *loom_lower_infer (const LoomLower *ctx);
 gboolean loom_lower_is_training (const LoomLower *ctx);
 gboolean loom_lower_is_direct (const LoomLower *ctx);   /* <train algorithm="direct"> */
+/* What it computes is not to be kept for the backward pass. A pass sees to it, but in the body of a loop the operator.
+ */
+gboolean loom_lower_is_recomputed (const LoomLower *ctx);
 gboolean loom_lower_has_effects (const LoomLower *ctx); /* a training step that commits: see has_effect */
 LoomValue loom_lower_input (LoomLower *ctx, guint i);   /* 0 when an optional one is not wired */
 /* A declared weight or buffer: what is wired into its port, else the slot's value. 0 when it was not declared. */

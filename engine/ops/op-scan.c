@@ -19,6 +19,14 @@ static const LoomParamSpec params[] = {
     .doc
     = "In training what is carried begins a batch as the batch before has left it: windows of a text are then read "
       "in order, and gradients end at a window’s beginning." },
+  { .name = "hoist",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .advanced = TRUE,
+    .doc
+    = "Products that do not depend on what is carried, and the gradients of weights, are computed for all steps at "
+      "once outside of the loop; false computes them step by step, to the bit as if the steps were drawn one by "
+      "one." },
   { .name = "sequence",
     .type = LOOM_PARAM_STRING,
     .def = "",

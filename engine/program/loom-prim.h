@@ -101,6 +101,11 @@ struct _LoomPrim
    * reshaped to it). FALSE where there is no such call; with p NULL it only says so. */
   gboolean (*sum_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
                         LoomValue *sum);
+  /* The same call for all runs of a loop at once. in[]: the operands of one run; value[k] holds a row of it for each
+   * run where is_stack[k], as at least one does, and else is what every run is given. all receives the results of all
+   * runs, a row each. FALSE where there is no such call; with p NULL it only says so. */
+  gboolean (*over_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                         const gboolean *is_stack, const LoomValue *value, LoomValue *all);
   /* Which parts of its operands each rank needs, where values are divided among ranks (loom-partition.h). NULL: all
    * of them, and every rank computes all of the results. */
   void (*share) (LoomShareCall *call);
@@ -224,6 +229,8 @@ typedef struct
   guint n_carried, n_sequences, n_stacked;
   gboolean reverse;   /* from the last row to the first; stacked rows lie beside those they were made from */
   gboolean recompute; /* the backward pass runs the body again in place of reading what it kept of each run */
+  gboolean
+      no_hoist; /* every run computes all of it: neither products nor sums of gradients are taken out of the loop */
 } LoomScanAttrs;
 
 /* all_reduce: in… → out…, of one type; each result is the reduction of its operand over all ranks. */

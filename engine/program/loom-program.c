@@ -13,6 +13,7 @@ struct _LoomProgram
   LoomRegion region;
   const char *origin, *device;
   guint recomputation;
+  gboolean is_remade;
   GPtrArray *values;   /* LoomValueInfo; index 0 is the value 0 and NULL */
   GPtrArray *instrs;   /* LoomInstr */
   GPtrArray *slots;    /* LoomSlot */
@@ -186,6 +187,18 @@ loom_program_set_recomputation (LoomProgram *p, guint number)
   p->recomputation = number;
 }
 
+void
+loom_program_set_remade (LoomProgram *p, gboolean is_remade)
+{
+  p->is_remade = is_remade;
+}
+
+gboolean
+loom_program_get_remade (const LoomProgram *p)
+{
+  return p->is_remade;
+}
+
 /* A broadcast value inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a
  * value is kept, so that building goes on, and the program says that it cannot be planned. */
 static void
@@ -281,6 +294,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
   instr->origin = p->origin;
   instr->device = p->device;
   instr->recomputation = p->recomputation;
+  instr->is_remade = p->is_remade;
   for (guint i = 0; i < n_out; i++)
     {
       LoomValueInfo *info;

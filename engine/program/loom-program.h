@@ -109,6 +109,7 @@ typedef struct
   LoomRegion region;
   const char *origin;
   const char *device;
+  gboolean is_remade;  /* in a loop's body: its results are not kept of each run, but made again by the backward pass */
   guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of
                           others */
 } LoomInstr;
@@ -134,6 +135,8 @@ LoomRegion loom_program_get_region (const LoomProgram *p);
 void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
 void loom_program_get_origin (const LoomProgram *p, const char **path, const char **device);
 void loom_program_set_recomputation (LoomProgram *p, guint number);
+void loom_program_set_remade (LoomProgram *p, gboolean is_remade);
+gboolean loom_program_get_remade (const LoomProgram *p);
 
 /* ---- building --------------------------------------------------------- */
 
@@ -232,6 +235,12 @@ LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
  * become those of the copy. */
 LoomProgram *
 loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values);
+
+/* A copy of a forward program, or p itself where there is nothing to do, in which products that do not depend on what a
+ * loop carries are computed for all its runs at once in front of it, and what depends on no run, once
+ * (program-hoist.c). Unlike a product of one run, one over all may round its last bit otherwise. values[n] as above.
+ * (transfer full) */
+LoomProgram *loom_program_hoist (LoomProgram *p, guint n, LoomValue *values);
 
 /* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale
  * (scalar slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may

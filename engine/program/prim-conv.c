@@ -336,6 +336,27 @@ equal_conv2d (const void *a, const void *b)
          && x->kernel.algorithm == y->kernel.algorithm && loom_same_ints (2, x->size, y->size);
 }
 
+/* The images of all runs are one batch. */
+static gboolean
+over_runs_conv2d (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
+                  const LoomValue *value, LoomValue *all)
+{
+  LoomValue operand[3] = { 0, value[1], value[2] }, y;
+  gint64 runs, n = in[0].dim[0];
+  const LoomTensorDesc *d;
+
+  if (is_stack[1] || is_stack[2])
+    return FALSE;
+  if (p == NULL)
+    return TRUE;
+  runs = value_desc (p, value[0])->dim[0];
+  operand[0] = loom_reshape (p, value[0], 4, (gint64[]){ runs * n, in[0].dim[1], in[0].dim[2], in[0].dim[3] });
+  y = loom_emit (p, loom_prim ("conv2d"), attrs, 3, operand, NULL);
+  d = value_desc (p, y);
+  *all = loom_reshape (p, y, 5, (gint64[]){ runs, n, d->dim[1], d->dim[2], d->dim[3] });
+  return TRUE;
+}
+
 static const LoomPrim conv2d = { .name = "conv2d",
                                  .share = loom_share_conv,
                                  .doc = "Cross-correlation of images with kernels, with an optional bias.",
@@ -349,7 +370,8 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .describe = describe_conv2d,
                                  .flops = flops_conv2d,
                                  .precision = LOOM_PRECISION_LOW,
-                                 .equal = equal_conv2d };
+                                 .equal = equal_conv2d,
+                                 .over_runs = over_runs_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .share = loom_share_conv,

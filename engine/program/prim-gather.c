@@ -33,6 +33,17 @@ flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return 0;
 }
 
+static gboolean
+over_runs_gather (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
+                  const LoomValue *value, LoomValue *all)
+{
+  if (is_stack[0] || in[0].rank + in[1].rank > LOOM_MAX_RANK)
+    return FALSE;
+  if (p != NULL)
+    *all = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, value, NULL);
+  return TRUE;
+}
+
 static const LoomPrim gather = { .name = "gather_rows",
                                  .share = loom_share_gather_rows,
                                  .doc = "Rows of a table by index.",
@@ -40,7 +51,8 @@ static const LoomPrim gather = { .name = "gather_rows",
                                  .max_out = 1,
                                  .infer = infer_gather,
                                  .gradient = gradient_gather,
-                                 .flops = flops_none };
+                                 .flops = flops_none,
+                                 .over_runs = over_runs_gather };
 
 /* index [i…], g [i…, d…] → table [rows, d…]; several g of one index are summed. */
 static gboolean

@@ -88,6 +88,57 @@ sum_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensor
   return TRUE;
 }
 
+/* A stack of matrices as rows of one, which a matrix that is the same in every run multiplies at once. */
+static LoomValue
+rows_over_runs (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *x, const LoomValue *value)
+{
+  gint64 runs = value_desc (p, value[0])->dim[0], m = 1, k = x->dim[x->rank - 1], dims[LOOM_MAX_RANK];
+  LoomValue in[3] = { 0, value[1], value[2] }, y;
+
+  for (int i = 0; i < x->rank - 1; i++)
+    m *= x->dim[i];
+  in[0] = loom_reshape (p, value[0], 2, (gint64[]){ runs * m, k });
+  y = loom_emit (p, loom_prim ("matmul"), a, 3, in, NULL);
+  dims[0] = runs;
+  for (int i = 0; i < x->rank - 1; i++)
+    dims[i + 1] = x->dim[i];
+  dims[x->rank] = value_desc (p, y)->dim[1];
+  return loom_reshape (p, y, x->rank + 1, dims);
+}
+
+/* Else the runs are one more batch axis in front, and an operand of fewer axes gets some of size 1 behind it. */
+static gboolean
+over_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
+                  const LoomValue *value, LoomValue *all)
+{
+  const LoomMatmulAttrs *a = attrs;
+  int rank = MAX (in[0].rank, in[1].rank);
+  LoomValue operand[3] = { value[0], value[1], value[2] };
+
+  if (rank == LOOM_MAX_RANK || is_stack[2])
+    return FALSE;
+  if (p == NULL)
+    return TRUE;
+  if (!is_stack[1] && in[1].rank == 2 && !a->trans_a)
+    {
+      *all = rows_over_runs (p, a, &in[0], value);
+      return TRUE;
+    }
+  for (int k = 0; k < 2; k++)
+    {
+      gint64 dims[LOOM_MAX_RANK];
+
+      if (!is_stack[k])
+        continue;
+      dims[0] = value_desc (p, value[k])->dim[0];
+      for (int i = 1; i <= rank; i++)
+        dims[i] = i - 1 < rank - in[k].rank ? 1 : in[k].dim[i - 1 - (rank - in[k].rank)];
+      operand[k] = loom_reshape (p, value[k], rank + 1, dims);
+    }
+  *all = loom_emit (p, loom_prim ("matmul"), a, 3, operand, NULL);
+  return TRUE;
+}
+
 static char *
 describe_matmul (const void *attrs)
 {
@@ -132,6 +183,7 @@ static const LoomPrim matmul = { .name = "matmul",
                                  .flops = flops_matmul,
                                  .precision = LOOM_PRECISION_LOW,
                                  .equal = equal_matmul,
-                                 .sum_runs = sum_runs_matmul };
+                                 .sum_runs = sum_runs_matmul,
+                                 .over_runs = over_runs_matmul };
 
 const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };

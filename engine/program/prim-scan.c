@@ -88,7 +88,8 @@ equal_scan (const void *a, const void *b)
   const LoomScanAttrs *x = a, *y = b;
 
   return x->body == y->body && x->length == y->length && x->n_carried == y->n_carried
-         && x->n_sequences == y->n_sequences && x->n_stacked == y->n_stacked && x->reverse == y->reverse;
+         && x->n_sequences == y->n_sequences && x->n_stacked == y->n_stacked && x->reverse == y->reverse
+         && x->no_hoist == y->no_hoist;
 }
 
 static LoomProgram **

@@ -50,6 +50,25 @@ equal_dims (const void *a, const void *b)
   return loom_same_dims (a, b);
 }
 
+/* Never nothing: the result is a value of its own, as that of one run was. */
+static gboolean
+over_runs_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
+                   const LoomValue *value, LoomValue *all)
+{
+  const LoomDims *to = attrs;
+  LoomDims stacked = { .rank = to->rank + 1 };
+
+  if (to->rank == LOOM_MAX_RANK)
+    return FALSE;
+  if (p == NULL)
+    return TRUE;
+  stacked.dim[0] = value_desc (p, value[0])->dim[0];
+  for (int i = 0; i < to->rank; i++)
+    stacked.dim[i + 1] = to->dim[i];
+  *all = loom_emit (p, loom_prim ("reshape"), &stacked, 1, value, NULL);
+  return TRUE;
+}
+
 static const LoomPrim reshape = { .name = "reshape",
                                   .share = loom_share_reshape,
                                   .dims_at = 1,
@@ -62,7 +81,8 @@ static const LoomPrim reshape = { .name = "reshape",
                                   .gradient = gradient_reshape,
                                   .describe = describe_dims,
                                   .view = LOOM_VIEW_ALWAYS,
-                                  .equal = equal_dims };
+                                  .equal = equal_dims,
+                                  .over_runs = over_runs_reshape };
 
 /* ---- detach ----------------------------------------------------------- */
 
@@ -191,6 +211,22 @@ equal_permute (const void *a, const void *b)
   return TRUE;
 }
 
+static gboolean
+over_runs_permute (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
+                   const LoomValue *value, LoomValue *all)
+{
+  const LoomPermuteAttrs *a = attrs;
+  int perm[LOOM_MAX_RANK] = { 0 };
+
+  if (in[0].rank == LOOM_MAX_RANK)
+    return FALSE;
+  for (int i = 0; i < in[0].rank; i++)
+    perm[i + 1] = a->perm[i] + 1;
+  if (p != NULL)
+    *all = loom_permute (p, value[0], perm);
+  return TRUE;
+}
+
 static const LoomPrim permute = { .name = "permute",
                                   .share = loom_share_permute,
                                   .doc = "Axes in another order.",
@@ -201,7 +237,8 @@ static const LoomPrim permute = { .name = "permute",
                                   .gradient = gradient_permute,
                                   .describe = describe_permute,
                                   .flags = LOOM_PRIM_REARRANGES,
-                                  .equal = equal_permute };
+                                  .equal = equal_permute,
+                                  .over_runs = over_runs_permute };
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 

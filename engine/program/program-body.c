@@ -41,6 +41,7 @@ copy_instr (LoomProgram *to, const LoomInstr *instr, LoomValue *map)
     in[k] = map[instr->in[k]];
   loom_program_set_region (to, instr->region);
   loom_program_set_origin (to, instr->origin, instr->device);
+  loom_program_set_remade (to, instr->is_remade);
   loom_emit (to, instr->prim, instr->attrs, instr->n_in, in, out);
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0 && map[instr->out[k]] == 0)
@@ -82,6 +83,14 @@ loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, 
       g_assert (map[out[o]] != 0);
       loom_program_output (to, name, map[out[o]]);
     }
+  for (guint i = 0; i < loom_program_n_ports (from); i++)
+    {
+      const LoomProgramPort *port = loom_program_get_port (from, i);
+
+      if (map[port->value] != 0)
+        loom_program_set_port (to, port->name, map[port->value]);
+    }
+  loom_program_set_remade (to, FALSE);
   return to;
 }
 
@@ -93,6 +102,7 @@ loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomValue *
     map[loom_program_get_input (body, i)->value] = in[i];
   for (guint i = 0; i < loom_program_n_instrs (body); i++)
     copy_instr (to, loom_program_instr (body, i), map);
+  loom_program_set_remade (to, FALSE);
 }
 
 static double

@@ -127,20 +127,32 @@ settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
   return is_reduced (followed) && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) ? followed : LOOM_N_DTYPES;
 }
 
-/* The body in mixed precision, whose results have their types again: what is carried goes in as it came out. */
+static LoomProgram *autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, const LoomDType *types,
+                              LoomValue *in, guint n, LoomValue *values);
+
+typedef struct
+{
+  Pass *pass;
+  const LoomValue *in; /* the operands of the instruction, of the new program */
+} Around;
+
+/* The body in mixed precision, whose results have their types again: what is carried goes in as it came out. What comes
+ * in with 16 bits is read so. */
 static LoomProgram *
 autocast_body (LoomProgram *body, gpointer data)
 {
-  Pass *pass = data;
+  const Around *around = data;
+  Pass *pass = around->pass;
   guint n_in = loom_program_n_inputs (body), n_out = loom_program_n_outputs (body);
   g_autofree LoomValue *in = g_new0 (LoomValue, n_in + 1), *out = g_new0 (LoomValue, n_out + 1);
+  g_autofree LoomDType *types = g_new0 (LoomDType, n_in + 1);
   LoomProgram *cast, *cut;
 
+  for (guint i = 0; i < n_in; i++)
+    types[i] = type_of (pass, around->in[i]);
   for (guint o = 0; o < n_out; o++)
     out[o] = loom_program_get_output (body, o)->value;
-  cast = loom_program_autocast (body, pass->dtype, pass->dtype_of, n_out, out);
-  for (guint i = 0; i < n_in; i++)
-    in[i] = loom_program_get_input (cast, i)->value;
+  cast = autocast (body, pass->dtype, pass->dtype_of, types, in, n_out, out);
   for (guint o = 0; o < n_out; o++)
     out[o] = loom_cast (cast, out[o], value_desc (body, loom_program_get_output (body, o)->value)->dtype);
   cut = loom_program_extract (cast, n_in, in, n_out, out);
@@ -154,7 +166,7 @@ copy_instr (Pass *pass, const LoomInstr *instr)
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
   gboolean weak = TRUE;
-  LoomDType result;
+  LoomDType result = LOOM_N_DTYPES;
 
   for (guint k = 0; k < instr->n_in; k++)
     {
@@ -165,10 +177,13 @@ copy_instr (Pass *pass, const LoomInstr *instr)
     if (instr->out[k] != 0)
       pass->weak[instr->out[k]] = weak;
   loom_rewrite_place (&pass->r, instr);
-  result = settle_operands (pass, instr, in);
+  if (instr->prim == loom_prim ("scan"))
+    widen (pass, ((const LoomScanAttrs *)instr->attrs)->n_carried, in, 0);
+  else
+    result = settle_operands (pass, instr, in);
   if (loom_prim_has_bodies (instr->prim))
     {
-      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, pass);
+      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(Around){ pass, in });
       return;
     }
   loom_emit (pass->r.to, instr->prim, instr->attrs, instr->n_in, in, out);
@@ -177,14 +192,27 @@ copy_instr (Pass *pass, const LoomInstr *instr)
   loom_rewrite_results (&pass->r, instr, out);
 }
 
-LoomProgram *
-loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values)
+/* types (NULL: those of p's inputs): of another type than p has it, an input of the new program. in: those that p's
+ * inputs become. */
+static LoomProgram *
+autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, const LoomDType *types, LoomValue *in, guint n,
+          LoomValue *values)
 {
   Pass pass = { .dtype = dtype, .dtype_of = dtype_of };
 
   loom_rewrite_begin (&pass.r, p, "mixed precision", "The forward pass computes large products on 16-bit floats.");
   pass.casts = g_hash_table_new (NULL, NULL);
   pass.weak = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  for (guint i = 0; types != NULL && i < loom_program_n_inputs (p); i++)
+    {
+      const LoomProgramInput *input = loom_program_get_input (p, i);
+      const LoomTensorDesc *d = value_desc (p, input->value);
+
+      in[i] = loom_rewrite_value (&pass.r, input->value);
+      if (types[i] != d->dtype)
+        in[i] = loom_program_input (pass.r.to, input->name, types[i], d->rank, d->dim);
+      g_array_index (pass.r.map, LoomValue, input->value) = in[i];
+    }
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
     {
       const LoomValueInfo *info = loom_value_info (p, v);
@@ -203,6 +231,12 @@ loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_
   g_free (pass.weak);
   g_hash_table_unref (pass.casts);
   return loom_rewrite_end (&pass.r);
+}
+
+LoomProgram *
+loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values)
+{
+  return autocast (p, dtype, dtype_of, NULL, NULL, n, values);
 }
 
 /* ---- loss scaling ------------------------------------------------------------ */

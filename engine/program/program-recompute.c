@@ -8,7 +8,7 @@
  * keep naming the first computation. In a scope within a scope the copies of the outer one pass through and are
  * dropped, and the inner one makes its own when its turn comes. Each scope's copies have a number, by which the planner
  * knows that they are not to be shared with what they repeat. */
-#include "engine/program/prim-private.h"
+#include "engine/program/program-body.h"
 
 #include <string.h>
 
@@ -109,7 +109,8 @@ outermost (Scope *scope)
   return scope;
 }
 
-/* The instruction of the forward pass that makes v inside a scope, else NULL. */
+/* The instruction of the forward pass that makes v inside a scope, else NULL. A loop is not run again as a whole: what
+ * its steps make is made again by those of its backward pass (scan-gradient.c), from what was carried into each. */
 static const LoomInstr *
 maker (Pass *pass, LoomValue v, Scope **scope)
 {
@@ -120,7 +121,7 @@ maker (Pass *pass, LoomValue v, Scope **scope)
   if (info == NULL || info->producer == G_MAXUINT)
     return NULL;
   instr = loom_program_instr (pass->r.from, info->producer);
-  if (instr->region != LOOM_REGION_FORWARD)
+  if (instr->region != LOOM_REGION_FORWARD || instr->prim == loom_prim ("scan"))
     return NULL;
   *scope = scope_of (pass, instr->origin);
   return *scope != NULL ? instr : NULL;

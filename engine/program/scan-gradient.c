@@ -166,8 +166,8 @@ find_factors (Scan *s, Term *t)
 {
   const LoomInstr *instr = maker_of (s->run, t->part);
 
-  if (instr == NULL || instr->prim->sum_runs == NULL || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor)
-      || !sum_runs (s->run, instr, NULL, NULL, NULL))
+  if (s->attrs.no_hoist || instr == NULL || instr->prim->sum_runs == NULL
+      || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor) || !sum_runs (s->run, instr, NULL, NULL, NULL))
     return;
   t->n_factors = loom_instr_n_operands (instr);
   for (guint k = 0; k < t->n_factors; k++)
@@ -242,7 +242,7 @@ find_kept (Scan *s)
         any = any || (instr->out[k] != 0 && wanted[instr->out[k]]);
       if (!any)
         continue;
-      if (i > s->n_forward || s->attrs.recompute || is_free (p, instr))
+      if (i > s->n_forward || s->attrs.recompute || instr->is_remade || is_free (p, instr))
         {
           for (guint k = 0; k < instr->n_in; k++)
             wanted[instr->in[k]] = TRUE;
@@ -320,6 +320,34 @@ zeros_like (LoomProgram *p, const LoomTensorDesc *d)
   return loom_fill (p, d->dtype, d->rank, d->dim, 0);
 }
 
+/* The carried sum that a term is added to is the first one's of its operand, in the order in which an unrolled program
+ * would add them. */
+static gboolean
+begins_sum (const Scan *s, guint k)
+{
+  const Term *t = &g_array_index (s->terms, Term, k);
+
+  for (guint before = 0; before < k; before++)
+    if (g_array_index (s->terms, Term, before).operand == t->operand
+        && g_array_index (s->terms, Term, before).n_factors == 0)
+      return FALSE;
+  return t->n_factors == 0;
+}
+
+/* What a run leaves of a sum, which is kept in f32 where its parts have 16 bits. */
+static LoomValue
+add_parts (Scan *s, LoomValue sum, guint operand)
+{
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      const Term *t = &g_array_index (s->terms, Term, k);
+
+      if (t->operand == operand && t->n_factors == 0)
+        sum = loom_binary (s->run, LOOM_SCALAR_ADD, sum, loom_cast (s->run, t->part, value_desc (s->run, sum)->dtype));
+    }
+  return sum;
+}
+
 /* In front: the cotangents of carried values, then the sums of parts that no product outside of the loop can make. */
 static guint
 add_carried (Scan *s, Operands *o, GArray *out)
@@ -341,15 +369,16 @@ add_carried (Scan *s, Operands *o, GArray *out)
   for (guint k = 0; k < s->terms->len; k++)
     {
       const Term *t = &g_array_index (s->terms, Term, k);
-      const LoomTensorDesc *d = value_desc (s->run, t->part);
+      LoomTensorDesc d = *value_desc (s->run, t->part);
       g_autofree char *name = g_strdup_printf ("sum.%u", k);
       LoomValue sum, next;
 
-      if (t->n_factors > 0)
+      if (!begins_sum (s, k))
         continue;
-      sum = add_input (s->run, name, d);
-      next = loom_binary (s->run, LOOM_SCALAR_ADD, sum, t->part);
-      add_operand (o, sum, zeros_like (p, d));
+      d.dtype = dtype_wide (d.dtype);
+      sum = add_input (s->run, name, &d);
+      next = add_parts (s, sum, t->operand);
+      add_operand (o, sum, zeros_like (p, &d));
       g_array_append_val (out, next);
     }
   return o->in->len;
@@ -429,9 +458,12 @@ take_gradients (Scan *s, guint n_sums_at, const LoomValue *result, const guint *
   for (guint k = 0; k < s->terms->len; k++)
     {
       const Term *t = &g_array_index (s->terms, Term, k);
-      LoomValue sum = t->n_factors > 0 ? sum_term (s, t, result) : result[n_sums_at++],
-                *to = &call->in_grad[t->operand];
+      LoomValue sum, *to = &call->in_grad[t->operand];
 
+      if (t->n_factors == 0 && !begins_sum (s, k))
+        continue;
+      sum = t->n_factors > 0 ? sum_term (s, t, result)
+                             : loom_cast (call->p, result[n_sums_at++], value_desc (s->run, t->part)->dtype);
       *to = *to == 0 ? sum : loom_binary (call->p, LOOM_SCALAR_ADD, *to, sum);
     }
 }
@@ -444,7 +476,10 @@ emit_backward (Scan *s)
   g_autoptr (GArray) out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   g_autofree guint *stacked_at = g_new0 (guint, s->attrs.n_sequences + 1);
   g_autofree LoomValue *result = NULL;
-  LoomScanAttrs back = { .length = s->attrs.length, .reverse = !s->attrs.reverse, .recompute = s->attrs.recompute };
+  LoomScanAttrs back = { .length = s->attrs.length,
+                         .reverse = !s->attrs.reverse,
+                         .recompute = s->attrs.recompute,
+                         .no_hoist = s->attrs.no_hoist };
   guint n_sums_at = 0;
 
   for (guint k = 0; k < s->attrs.n_carried; k++)

@@ -292,9 +292,10 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
     return TRUE;
   forget_exec (self);
   self->bound = predictor_net (self, n, length, error);
-  g_autoptr (LoomProgram) p = self->bound != NULL ? loom_lower (self->bound, &options, &value, error) : NULL;
-  if (p == NULL)
+  g_autoptr (LoomProgram) lowered = self->bound != NULL ? loom_lower (self->bound, &options, &value, error) : NULL;
+  if (lowered == NULL)
     return FALSE;
+  g_autoptr (LoomProgram) p = loom_program_hoist (lowered, 1, &value);
   loom_program_output (p, "answer", value);
   self->state = loom_state_new (self->devices, self->device, self->seed);
   self->exec = predictor_exec (self, self->state, p, error);

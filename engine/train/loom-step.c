@@ -284,6 +284,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
                          : training      ? LOOM_SLOT_CARRY
                                          : LOOM_SLOT_CARRY_EVALUATE },
     .allow_untrainable = spec->epochs == 0,
+    .keep_all = spec->keep_all,
     .direct = spec->direct,
     .tf32 = spec->tf32,
     .rng_step = training && spec->accumulate > 1 ? LOOM_STEP_RNG : NULL,
@@ -297,6 +298,8 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
       && (spec->precision != LOOM_F32 || g_hash_table_size (loom_net_dtypes (step->net)) > 0))
     replace_program (
         step, loom_program_autocast (step->program, spec->precision, loom_net_dtypes (step->net), n_wanted, value));
+  /* After mixed precision: a weight's copy of 16 bits leaves the loop, too. */
+  replace_program (step, loom_program_hoist (step->program, n_wanted, value));
   LoomProgram *p = step->program;
   loom_program_set_origin (p, NULL, NULL);
   LoomTensorDesc desc = loom_value_info (p, value[0])->desc;

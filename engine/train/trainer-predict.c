@@ -87,10 +87,11 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
   forget_plan (self);
   binding.value['B' - 'A'] = n;
   self->net = loom_net_new (t->graph, &binding, faults);
-  g_autoptr (LoomProgram) program
+  g_autoptr (LoomProgram) lowered
       = loom_faults_to_error (faults, NULL, error) ? loom_lower (self->net, &options, &value, error) : NULL;
-  if (program == NULL)
+  if (lowered == NULL)
     return FALSE;
+  g_autoptr (LoomProgram) program = loom_program_hoist (lowered, 1, &value);
   loom_program_output (program, "answer", value);
   if (averaged)
     trainer_use_averages (t, program);

@@ -131,12 +131,13 @@ trainer_lower_options (const LoomTrainer *t, guint n, const LoomNetSource *wante
 }
 
 /* The values of n ports, and the loss's gradients with respect to those named "grad:PORT" (a weight's name is a port,
- * too), become the program's outputs in their order. */
+ * too), become the program's outputs in their order. Of a port within a loop it is a stack of all steps. */
 static LoomProgram *
 build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *port, GError **error)
 {
   g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
   g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
+  g_autofree LoomValue *probe = g_new0 (LoomValue, n + 1);
   LoomLowerOptions options = trainer_lower_options (t, n, wanted);
 
   for (guint i = 0; i < n; i++)
@@ -147,7 +148,10 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
         return NULL;
       wanted[i].node = (guint)node;
       if (is_gradient (port[i]))
-        options.n_wanted = n + 1;
+        {
+          options.n_wanted = n + 1;
+          options.probe_of = probe;
+        }
     }
   wanted[n] = t->spec->loss; /* only gradients need it */
   g_autoptr (LoomProgram) p = loom_lower (self->net, &options, value, error);
@@ -155,7 +159,8 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
     return NULL;
   for (guint i = 0; i < n; i++)
     {
-      LoomValue v = is_gradient (port[i]) ? gradient (p, value[n], value[i], name_of (port[i]), error) : value[i];
+      LoomValue at = probe[i] != 0 ? probe[i] : value[i];
+      LoomValue v = is_gradient (port[i]) ? gradient (p, value[n], at, name_of (port[i]), error) : value[i];
 
       if (v == 0)
         return NULL;

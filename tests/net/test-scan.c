@@ -386,6 +386,37 @@ test_whole (void)
                 flat, names);
 }
 
+/* ---- samples of different lengths ------------------------------------------------------ */
+
+/* What lengths give is what a padded batch gives whose outputs are masked; and so are all gradients. */
+static void
+test_lengths (void)
+{
+#define MASKED(from)                                                                                                   \
+  "<node id='lengths' op='input' shape='B' dtype='i64'/><node id='step' op='arange' end='5' dtype='i64'/>"             \
+  "<node id='steps' op='unsqueeze' dim='1'/><node id='counts' op='lt'/><node id='weight' op='cast' dtype='f32'/>"      \
+  "<node id='mask' op='unsqueeze' dim='2'/><node id='y' op='mul'/><wire from='step' to='steps'/>"                      \
+  "<wire from='steps' to='counts.input'/><wire from='lengths' to='counts.other'/><wire from='counts' to='weight'/>"    \
+  "<wire from='weight' to='mask'/><wire from='" from "' to='y.input'/><wire from='mask' to='y.other'/>"
+  static const char *const loop[] = { "loop.y", NULL }, *const layer[] = { "rnn.output", NULL },
+                           *const masked[] = { "y", NULL };
+  static const char *const same[] = { "loop.in.weight",
+                                      "loop.in.weight",
+                                      "loop.rec.weight",
+                                      "loop.rec.weight",
+                                      "loop.rec.bias",
+                                      "loop.rec.bias",
+                                      "x",
+                                      "x",
+                                      NULL };
+  static const char *const of_layer[]
+      = { "rnn.weight_ih_l0", "rnn.weight_ih_l0", "rnn.weight_hh_l0", "rnn.weight_hh_l0", "x", "x", NULL };
+
+  assert_equal (LOOP ("", "T,B,2", LENGTHS ("loop")), loop, LOOP ("", "T,B,2", MASKED ("loop.y")), masked, same);
+  assert_equal (LAYER ("", "T,B,2", LENGTHS ("rnn")), layer, LAYER ("", "T,B,2", MASKED ("rnn.output")), masked,
+                of_layer);
+}
+
 /* ---- weights and copies -------------------------------------------------------------- */
 
 static void
@@ -681,25 +712,148 @@ test_arguments (void)
   g_assert_cmpint (loom_value_info (m.p, m.value[0])->desc.dim[2], ==, 6);
 }
 
-/* A port of the body has no one value. */
+/* ---- ports of the body ---------------------------------------------------------------------- */
+
+/* A loop over rows, whose body runs the cell over columns. */
+#define ROWS                                                                                                           \
+  CELL "<module name='rows'><node id='x' op='module_input'/><node id='loop' op='scan' body='cell'/>"                   \
+       "<node id='y' op='module_output'/><wire from='x' to='loop.x'/><wire from='loop.h1' to='y'/></module>"           \
+       "<node id='x' op='input' shape='T,S,B,2'/><node id='outer' op='scan' body='rows'/><wire from='x' to='outer'/>"
+
+/* They are stacks of all steps, in front those of the outer loop; here the state, which the body gives as well. */
 static void
-test_within (void)
+test_inside (void)
+{
+  static const char *const ports[] = { "loop.y", "loop.act" }, *const nested[] = { "outer.y", "outer.loop.act" };
+  g_auto (Made) m = { 0 }, n = { 0 };
+  const LoomTensor *y, *act;
+
+  lower_ports (&m, LOOP ("", "T,B,2", ""), STEPS, FALSE, 2, ports);
+  compute (&m, NULL);
+  assert_same (&m, m.value[0], &m, m.value[1], "loop.act");
+  g_assert_cmpuint (loom_program_find_port (m.p, "loop.act"), ==, m.value[1]);
+
+  lower_ports (&n, ROWS, STEPS, FALSE, 2, nested);
+  compute (&n, NULL);
+  y = eval_tensor (n.e, n.value[0]);
+  act = eval_tensor (n.e, n.value[1]);
+  g_assert_cmpint (act->rank, ==, 4);
+  g_assert_cmpint (act->dim[0], ==, STEPS);
+  g_assert_cmpint (act->dim[1], ==, 2);
+  for (gint64 t = 0; t < STEPS; t++)
+    for (gint64 i = 0; i < SAMPLES * 3; i++)
+      g_assert_cmpfloat (loom_tensor_get (act, (2 * t + 1) * SAMPLES * 3 + i), ==,
+                         loom_tensor_get (y, t * SAMPLES * 3 + i));
+}
+
+/* The gradient at a layer of the body, step by step: its sum over steps and samples is the gradient of the bias. */
+static void
+check_probe (const char *graph, const char *out, const char *inside, const char *bias)
+{
+  const char *const ports[] = { out, inside };
+  LoomNetSource wanted[2];
+  LoomValue probe[2] = { 0 }, wrt[2], grad[2] = { 0 };
+  LoomLowerOptions options = { .float_dtype = LOOM_F64, .n_wanted = 2, .wanted = wanted, .probe_of = probe, .seed = 5 };
+  g_autoptr (GError) error = NULL;
+  g_auto (Made) m = { 0 };
+  const LoomTensor *at_steps, *at_bias;
+
+  read_graph (&m, graph, STEPS);
+  for (guint i = 0; i < 2; i++)
+    wanted[i].node = (guint)loom_net_find_port (m.net, ports[i], &wanted[i].output, &error);
+  m.p = loom_lower (m.net, &options, m.value, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (probe[0], ==, 0);
+  wrt[0] = probe[1];
+  wrt[1] = loom_program_read (m.p, loom_program_find_slot (m.p, bias));
+  loom_differentiate (m.p, contract (m.p, 1, m.value), 0, 2, wrt, grad, &error);
+  g_assert_no_error (error);
+  compute (&m, NULL);
+  at_steps = eval_tensor (m.e, grad[0]);
+  at_bias = eval_tensor (m.e, grad[1]);
+  g_assert_cmpint (at_steps->count, ==, eval_tensor (m.e, m.value[1])->count);
+  for (gint64 k = 0; k < 3; k++)
+    {
+      double sum = 0;
+
+      for (gint64 i = k; i < at_steps->count; i += 3)
+        sum += loom_tensor_get (at_steps, i);
+      g_assert_cmpfloat (fabs (loom_tensor_get (at_bias, k)), >, 1e-3);
+      g_assert_cmpfloat_with_epsilon (sum, loom_tensor_get (at_bias, k), 1e-12);
+    }
+}
+
+static void
+test_probes (void)
+{
+  check_probe (LOOP ("", "T,B,2", ""), "loop.y", "loop.rec", "loop.rec.bias");
+  check_probe (ROWS, "outer.y", "outer.loop.rec", "outer.loop.rec.bias");
+}
+
+/* A value at each step cannot be given. */
+static void
+test_given (void)
 {
   g_auto (Made) m = { 0 };
-  LoomNetSource wanted = { 0 };
-  LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &wanted };
+  LoomNetSource wanted = { 0 }, given = { 0 };
+  LoomLowerOptions options
+      = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &wanted, .n_given = 1, .given = &given };
   LoomValue value;
   g_autoptr (GError) error = NULL;
 
   read_graph (&m, LOOP ("", "T,B,2", ""), STEPS);
-  wanted.node = (guint)loom_net_find_port (m.net, "loop.act", &wanted.output, &error);
+  wanted.node = (guint)loom_net_find_port (m.net, "loop.y", &wanted.output, &error);
+  given.node = (guint)loom_net_find_port (m.net, "loop.act", &given.output, &error);
   g_assert_no_error (error);
   g_assert_null (loom_lower (m.net, &options, &value, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
-  g_assert_cmpstr (
-      error->message, ==,
-      "loop.act lies within the loop of loop and has a value at each step. A module_output that is wired to "
-      "it gives them all.");
+  g_assert_cmpstr (error->message, ==,
+                   "loop.act lies within the loop of loop and has a value at each step, so none can be given. Give an "
+                   "input of loop a value.");
+}
+
+/* ---- recomputation -------------------------------------------------------------------------- */
+
+/* How many values of each run the loop keeps for its backward pass. */
+static guint
+count_kept (const char *attributes, const char *cell)
+{
+  static const char *const of[] = { "loop.rec.weight", "loop.in.weight", "x", NULL };
+  g_autofree char *graph = g_strdup_printf ("%s<node id='x' op='input' shape='T,B,2'/><node id='loop' op='scan' "
+                                            "body='cell' %s/><wire from='x' to='loop.x'/>",
+                                            cell, attributes);
+  static const char *const ports[] = { "loop.y" };
+  g_auto (Made) m = { 0 };
+  Gradients g = { 0 };
+
+  lower_ports (&m, graph, STEPS, FALSE, 1, ports);
+  differentiate (&m, of, &g);
+  for (guint i = 0; i < loom_program_n_instrs (m.p); i++)
+    if (loom_program_instr (m.p, i)->prim->bodies != NULL)
+      return ((const LoomScanAttrs *)loom_program_instr (m.p, i)->attrs)->n_stacked;
+  return 0;
+}
+
+/* Marked are the loop, a node of its body, or the module around it; second derivatives are in it as well. */
+static void
+test_recompute (void)
+{
+#define DEEP(mark)                                                                                                     \
+  "<module name='cell'><node id='x' op='module_input'/><node id='h' op='module_input' shape='B,3'/>"                   \
+  "<node id='in' op='linear' out_features='3'/><node id='rec' op='linear' out_features='3'/>"                          \
+  "<node id='sum' op='add'/><node id='act' op='tanh' " mark "/><node id='more' op='sin'/>"                             \
+  "<node id='y' op='module_output'/><node id='h1' op='module_output' carry='h'/>"                                      \
+  "<wire from='x' to='in'/><wire from='h' to='rec'/><wire from='in' to='sum.input'/>"                                  \
+  "<wire from='rec' to='sum.other'/><wire from='sum' to='act'/><wire from='act' to='more'/>"                           \
+  "<wire from='more' to='y'/><wire from='more' to='h1'/></module>"
+  guint all = count_kept ("", DEEP ("")), loop = count_kept ("recompute='true'", DEEP (""));
+  guint node = count_kept ("", DEEP ("recompute='true'"));
+
+  g_assert_cmpuint (loop, <, node);
+  g_assert_cmpuint (node, <=, all);
+  /* The numbers are those of a loop that keeps all. */
+  assert_equal (LOOP ("recompute='true'", "T,B,2", ""), loop_ports, LAYER ("recompute='true'", "T,B,2", ""), rnn_ports,
+                as_rnn);
 }
 
 int
@@ -712,6 +866,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/unrolled", test_unrolled);
   g_test_add_func ("/scan/nested", test_nested);
   g_test_add_func ("/scan/whole", test_whole);
+  g_test_add_func ("/scan/lengths", test_lengths);
   g_test_add_func ("/scan/copies", test_copies);
   g_test_add_func ("/scan/repeat", test_repeat);
   g_test_add_func ("/scan/tied", test_tied);
@@ -722,6 +877,9 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/cost", test_cost);
   g_test_add_func ("/scan/faults", test_faults);
   g_test_add_func ("/scan/arguments", test_arguments);
-  g_test_add_func ("/scan/within", test_within);
+  g_test_add_func ("/scan/inside", test_inside);
+  g_test_add_func ("/scan/probes", test_probes);
+  g_test_add_func ("/scan/given", test_given);
+  g_test_add_func ("/scan/recompute", test_recompute);
   return g_test_run ();
 }

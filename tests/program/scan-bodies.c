@@ -166,8 +166,8 @@ scan_case_inputs (const ScanCase *c, LoomProgram *p, gint64 length, LoomDType dt
 }
 
 guint
-scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, gboolean reverse, gboolean recompute, LoomDType dtype,
-                const LoomValue *in, LoomValue *out)
+scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, ScanFlags flags, LoomDType dtype, const LoomValue *in,
+                LoomValue *out)
 {
   g_autoptr (LoomProgram) body = c->body (dtype);
   LoomScanAttrs attrs = { .body = body,
@@ -175,8 +175,9 @@ scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, gboolean rever
                           .n_carried = c->n_carried,
                           .n_sequences = c->n_sequences,
                           .n_stacked = c->n_stacked,
-                          .reverse = reverse,
-                          .recompute = recompute };
+                          .reverse = (flags & SCAN_REVERSE) != 0,
+                          .recompute = (flags & SCAN_RECOMPUTE) != 0,
+                          .no_hoist = (flags & SCAN_NO_HOIST) != 0 };
 
   loom_program_set_origin (p, "loop", NULL);
   loom_emit (p, loom_prim ("scan"), &attrs, loom_program_n_inputs (body), in, out);

@@ -17,9 +17,16 @@ extern const ScanCase scan_cases[];
 
 /* Inputs of p for a case's operands, `length` rows a sequence; returns how many. */
 guint scan_case_inputs (const ScanCase *c, LoomProgram *p, gint64 length, LoomDType dtype, LoomValue *in);
+typedef enum
+{
+  SCAN_REVERSE = 1 << 0,
+  SCAN_RECOMPUTE = 1 << 1,
+  SCAN_NO_HOIST = 1 << 2
+} ScanFlags;
+
 /* The scan over them. out[] receives its results, carried ones first; returns how many. */
-guint scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, gboolean reverse, gboolean recompute,
-                      LoomDType dtype, const LoomValue *in, LoomValue *out);
+guint scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, ScanFlags flags, LoomDType dtype,
+                      const LoomValue *in, LoomValue *out);
 /* The same values without a loop. */
 guint scan_case_unroll (const ScanCase *c, LoomProgram *p, gint64 length, gboolean reverse, LoomDType dtype,
                         const LoomValue *in, LoomValue *out);

@@ -149,6 +149,24 @@ static const char *const PARTS
            "<metric type=\"f1\" input=\"scores\" target=\"data.y\"/>"
            "<metric type=\"perplexity\" input=\"scores\" target=\"data.y\"/></train></graph>";
 
+/* Loops: a layer, and a cell that draws random numbers at each step. */
+static const char *const LOOPS
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><module name=\"cell\"><node id=\"x\" op=\"module_input\"/>"
+      "<node id=\"h\" op=\"module_input\" shape=\"B,12\"/><node id=\"w\" op=\"linear\" out_features=\"12\"/>"
+      "<node id=\"u\" op=\"linear\" out_features=\"12\"/><node id=\"sum\" op=\"add\"/><node id=\"act\" op=\"tanh\"/>"
+      "<node id=\"drop\" op=\"dropout\" p=\"0.1\"/><node id=\"y\" op=\"module_output\"/>"
+      "<node id=\"h1\" op=\"module_output\" carry=\"h\"/><wire from=\"x\" to=\"w\"/><wire from=\"h\" to=\"u\"/>"
+      "<wire from=\"w\" to=\"sum.input\"/><wire from=\"u\" to=\"sum.other\"/><wire from=\"sum\" to=\"act\"/>"
+      "<wire from=\"act\" to=\"drop\"/><wire from=\"drop\" to=\"y\"/><wire from=\"act\" to=\"h1\"/></module>"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"4096\"/>"
+      "<node id=\"wide\" op=\"linear\" out_features=\"64\"/><node id=\"rows\" op=\"reshape\" shape=\"B,8,8\"/>"
+      "<node id=\"lstm\" op=\"lstm\" hidden_size=\"12\" batch_first=\"true\"/>"
+      "<node id=\"loop\" op=\"scan\" body=\"cell\" axis=\"1\"/><node id=\"flat\" op=\"flatten\"/>"
+      "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"wide\"/><wire from=\"wide\" to=\"rows\"/><wire from=\"rows\" to=\"lstm.input\"/>"
+      "<wire from=\"lstm.output\" to=\"loop.x\"/><wire from=\"loop.y\" to=\"flat\"/>"
+      "<wire from=\"flat\" to=\"scores\"/>" TAIL;
+
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
@@ -220,5 +238,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/step-cost/mlp", MLP, test_cost);
   g_test_add_data_func ("/step-cost/conv", CONV, test_cost);
   g_test_add_data_func ("/step-cost/parts", PARTS, test_cost);
+  g_test_add_data_func ("/step-cost/loops", LOOPS, test_cost);
   return g_test_run ();
 }

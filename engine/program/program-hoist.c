@@ -1,0 +1,436 @@
+/* Taking work out of loops: what a step computes without what is carried into it is computed for all steps at once, in
+ * front of the loop.
+ *
+ * x·W of a recurrent cell is then one large product instead of one small one a step, and so are its gradients, since
+ * the pass runs before differentiation: the loop's backward pass only stacks what the product's own gradient needs.
+ * Taken out are products (`over_runs` of a primitive makes the one call), whatever these are computed from, and
+ * element-wise work on nothing but their results. What depends on no step at all, as a weight's copy in another type,
+ * is computed once. Anything else stays, because a stack of it would only cost memory. */
+#include "engine/program/program-body.h"
+
+/* What a value of the body depends on. */
+typedef enum
+{
+  ON_NO_RUN, /* on whole operands alone */
+  ON_ROWS,   /* on rows of sequences, too */
+  ON_CARRIED
+} Dependence;
+
+typedef struct
+{
+  LoomRewrite *r;
+  const LoomInstr *instr; /* the loop, of r->from */
+  LoomScanAttrs attrs;    /* with the body that is looked at */
+  const LoomValue *in;    /* its operands, of r->to */
+  Dependence *on;         /* by value of the body */
+  gboolean *may_leave;    /* by value: it can be computed outside */
+  gboolean *is_given;     /* by value: it is computed outside, and the body no longer makes it */
+  gboolean *taken;        /* by instruction: it is computed outside */
+  LoomValue *outside;     /* by value: what it is of r->to, a stack where it depends on rows; 0: unknown there */
+} Loop;
+
+static LoomProgram *hoist (const LoomProgram *p, guint n, LoomValue *values);
+
+static gboolean
+can_hoist (const LoomInstr *instr)
+{
+  return instr->prim == loom_prim ("scan") && !((const LoomScanAttrs *)instr->attrs)->no_hoist;
+}
+
+/* ---- what can leave ------------------------------------------------------------- */
+
+/* One call on stacks is that of each run, as it computes every element by itself. */
+static gboolean
+is_by_element (const LoomPrim *prim)
+{
+  return (prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_CONVERTS)) != 0;
+}
+
+static LoomTensorDesc *
+operand_descs (const Loop *l, const LoomInstr *instr, gboolean *is_stack)
+{
+  LoomTensorDesc *d = g_new0 (LoomTensorDesc, instr->n_in + 1);
+
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      if (instr->in[k] != 0)
+        d[k] = *value_desc (l->attrs.body, instr->in[k]);
+      else
+        d[k].dtype = LOOM_N_DTYPES;
+      is_stack[k] = instr->in[k] != 0 && l->on[instr->in[k]] == ON_ROWS;
+    }
+  return d;
+}
+
+static gboolean
+has_call_over_runs (const Loop *l, const LoomInstr *instr)
+{
+  g_autofree gboolean *is_stack = g_new0 (gboolean, instr->n_in + 1);
+  g_autofree LoomTensorDesc *in = operand_descs (l, instr, is_stack);
+
+  if (is_by_element (instr->prim))
+    return value_desc (l->attrs.body, instr->out[0])->rank < LOOM_MAX_RANK;
+  return instr->prim->over_runs != NULL
+         && instr->prim->over_runs (NULL, instr->attrs, instr->n_in, in, is_stack, instr->in, NULL);
+}
+
+static void
+look_at_inputs (Loop *l)
+{
+  for (guint i = 0; i < loom_program_n_inputs (l->attrs.body); i++)
+    {
+      LoomValue v = loom_program_get_input (l->attrs.body, i)->value;
+
+      l->on[v] = i < l->attrs.n_carried                          ? ON_CARRIED
+                 : i < l->attrs.n_carried + l->attrs.n_sequences ? ON_ROWS
+                                                                 : ON_NO_RUN;
+      l->may_leave[v] = l->on[v] != ON_CARRIED;
+      l->outside[v] = l->in[i];
+    }
+}
+
+static void
+look_at (Loop *l, const LoomInstr *instr)
+{
+  Dependence on = ON_NO_RUN;
+  gboolean may_leave = TRUE;
+
+  for (guint k = 0; k < instr->n_in; k++)
+    if (instr->in[k] != 0)
+      {
+        on = MAX (on, l->on[instr->in[k]]);
+        may_leave = may_leave && l->may_leave[instr->in[k]];
+      }
+  may_leave = may_leave && on != ON_CARRIED && (on == ON_NO_RUN || has_call_over_runs (l, instr));
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      {
+        l->on[instr->out[k]] = on;
+        l->may_leave[instr->out[k]] = may_leave;
+      }
+}
+
+/* ---- what is worth it ----------------------------------------------------------- */
+
+/* TRUE for numbers that the planner knows: each place has its own. */
+static gboolean
+is_constant (const LoomInstr *instr)
+{
+  return instr->prim->constant != NULL || instr->n_in == 0;
+}
+
+static const LoomInstr *
+producer_of (const Loop *l, LoomValue v)
+{
+  guint producer = v != 0 ? loom_value_info (l->attrs.body, v)->producer : G_MAXUINT;
+
+  return producer == G_MAXUINT ? NULL : loom_program_instr (l->attrs.body, producer);
+}
+
+/* TRUE if it computes on results of what is taken out, and makes no more of them. */
+static gboolean
+follows (const Loop *l, const LoomInstr *instr)
+{
+  gint64 count = loom_desc_count (value_desc (l->attrs.body, instr->out[0]));
+
+  if (!(instr->prim->flags & LOOM_PRIM_ELEMENTWISE) && instr->prim->view != LOOM_VIEW_ALWAYS)
+    return FALSE;
+  for (guint k = 0; k < instr->n_in; k++)
+    if (instr->in[k] != 0 && l->on[instr->in[k]] == ON_ROWS
+        && (!l->is_given[instr->in[k]] || loom_desc_count (value_desc (l->attrs.body, instr->in[k])) != count))
+      return FALSE;
+  return TRUE;
+}
+
+/* Of what depends on no run: what only moves or repeats elements costs a body nothing. */
+static gboolean
+computes (const Loop *l, const LoomInstr *instr)
+{
+  const LoomTensorDesc *out = value_desc (l->attrs.body, instr->out[0]);
+  gint64 most = 0;
+
+  if (is_constant (instr) || (instr->prim->flags & LOOM_PRIM_REARRANGES))
+    return FALSE;
+  if (instr->prim->view != LOOM_VIEW_NEVER && value_desc (l->attrs.body, instr->in[0])->dtype == out->dtype)
+    return FALSE;
+  for (guint k = 0; k < instr->n_in; k++)
+    if (instr->in[k] != 0)
+      most = MAX (most, loom_desc_count (value_desc (l->attrs.body, instr->in[k])));
+  return loom_desc_count (out) <= most;
+}
+
+static gboolean
+is_worth (const Loop *l, const LoomInstr *instr)
+{
+  if (instr->out[0] == 0 || !l->may_leave[instr->out[0]])
+    return FALSE;
+  if (instr->prim->flags & LOOM_PRIM_PRODUCT)
+    return TRUE;
+  return l->on[instr->out[0]] == ON_ROWS ? follows (l, instr) : computes (l, instr);
+}
+
+/* The instruction, and whatever its operands are made by. */
+static void
+take (Loop *l, const LoomInstr *instr)
+{
+  guint index = loom_value_info (l->attrs.body, instr->out[0])->producer;
+
+  if (l->taken[index])
+    return;
+  l->taken[index] = TRUE;
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0 && !is_constant (instr))
+      l->is_given[instr->out[k]] = TRUE;
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      const LoomInstr *made_by = producer_of (l, instr->in[k]);
+
+      if (made_by != NULL)
+        take (l, made_by);
+    }
+}
+
+/* TRUE if there is anything to take out. */
+static gboolean
+choose (Loop *l)
+{
+  gboolean any = FALSE;
+
+  look_at_inputs (l);
+  for (guint i = 0; i < loom_program_n_instrs (l->attrs.body); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (l->attrs.body, i);
+
+      look_at (l, instr);
+      if (!is_worth (l, instr))
+        continue;
+      take (l, instr);
+      any = TRUE;
+    }
+  return any;
+}
+
+/* ---- in front of the loop -------------------------------------------------------- */
+
+/* An operand of fewer axes than the result broadcasts as before once it has axes of size 1 behind that of the runs. */
+static LoomValue
+aligned (LoomProgram *p, LoomValue stack, int rank)
+{
+  const LoomTensorDesc *d = value_desc (p, stack);
+  gint64 dims[LOOM_MAX_RANK] = { d->dim[0] };
+
+  for (int i = 1; i <= rank; i++)
+    dims[i] = i <= rank - (d->rank - 1) ? 1 : d->dim[i - (rank - (d->rank - 1))];
+  return loom_reshape (p, stack, rank + 1, dims);
+}
+
+static void
+emit_over_runs (Loop *l, const LoomInstr *instr)
+{
+  LoomProgram *to = l->r->to;
+  g_autofree gboolean *is_stack = g_new0 (gboolean, instr->n_in + 1);
+  g_autofree LoomTensorDesc *in = operand_descs (l, instr, is_stack);
+  g_autofree LoomValue *value = g_new0 (LoomValue, instr->n_in + 1);
+  int rank = value_desc (l->attrs.body, instr->out[0])->rank;
+
+  for (guint k = 0; k < instr->n_in; k++)
+    value[k] = instr->in[k] != 0 ? l->outside[instr->in[k]] : 0;
+  if (!is_by_element (instr->prim))
+    {
+      instr->prim->over_runs (to, instr->attrs, instr->n_in, in, is_stack, value, &l->outside[instr->out[0]]);
+      return;
+    }
+  for (guint k = 0; k < instr->n_in; k++)
+    if (is_stack[k])
+      value[k] = aligned (to, value[k], rank);
+  l->outside[instr->out[0]] = loom_emit (to, instr->prim, instr->attrs, instr->n_in, value, NULL);
+}
+
+static void
+emit_once (Loop *l, const LoomInstr *instr)
+{
+  g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1), *out = g_new0 (LoomValue, instr->n_out + 1);
+
+  for (guint k = 0; k < instr->n_in; k++)
+    in[k] = instr->in[k] != 0 ? l->outside[instr->in[k]] : 0;
+  loom_emit (l->r->to, instr->prim, instr->attrs, instr->n_in, in, out);
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      l->outside[instr->out[k]] = out[k];
+}
+
+static void
+emit_taken (Loop *l)
+{
+  for (guint i = 0; i < loom_program_n_instrs (l->attrs.body); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (l->attrs.body, i);
+
+      if (!l->taken[i])
+        continue;
+      loom_rewrite_place (l->r, instr);
+      if (l->on[instr->out[0]] == ON_ROWS)
+        emit_over_runs (l, instr);
+      else
+        emit_once (l, instr);
+    }
+}
+
+/* ---- the loop that is left -------------------------------------------------------- */
+
+/* By value: what the outputs need, and the body still reads. */
+static gboolean *
+find_read (const Loop *l, guint n_out, const LoomValue *out)
+{
+  const LoomProgram *body = l->attrs.body;
+  gboolean *read = g_new0 (gboolean, loom_program_n_values (body) + 1);
+
+  for (guint o = 0; o < n_out; o++)
+    read[out[o]] = TRUE;
+  for (guint i = loom_program_n_instrs (body); i > 0; i--)
+    {
+      const LoomInstr *instr = loom_program_instr (body, i - 1);
+      gboolean needed = FALSE;
+
+      for (guint k = 0; k < instr->n_out; k++)
+        needed = needed || (instr->out[k] != 0 && read[instr->out[k]] && !l->is_given[instr->out[k]]);
+      for (guint k = 0; needed && k < instr->n_in; k++)
+        read[instr->in[k]] = TRUE;
+    }
+  return read;
+}
+
+/* The body's inputs: those of the carried values, then of this dependence whatever is read and comes from outside. */
+static void
+add_operands (const Loop *l, const gboolean *read, Dependence on, GArray *in, GArray *operands)
+{
+  for (LoomValue v = 1; v <= loom_program_n_values (l->attrs.body); v++)
+    {
+      gboolean is_input = loom_value_info (l->attrs.body, v)->input >= 0;
+
+      if (l->on[v] != on || !(is_input || l->is_given[v]) || !(read[v] || on == ON_CARRIED))
+        continue;
+      g_array_append_val (in, v);
+      g_array_append_val (operands, l->outside[v]);
+    }
+}
+
+/* Results that are stacks already need no loop. */
+static void
+emit_rest (Loop *l)
+{
+  const LoomProgram *body = l->attrs.body;
+  guint before = l->attrs.n_carried + l->attrs.n_stacked, n_out = 0;
+  g_autofree LoomValue *out = g_new0 (LoomValue, before + 1), *result = g_new0 (LoomValue, before + 1);
+  g_autofree LoomValue *all = g_new0 (LoomValue, before + 1);
+  g_autofree gboolean *read = NULL;
+  g_autoptr (GArray) in = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autoptr (GArray) operands = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  LoomScanAttrs attrs = l->attrs;
+
+  for (guint o = 0; o < before; o++)
+    {
+      LoomValue v = loom_program_get_output (body, o)->value;
+
+      if (o >= l->attrs.n_carried && l->is_given[v] && l->on[v] == ON_ROWS)
+        all[o] = l->outside[v];
+      else
+        out[n_out++] = v;
+    }
+  read = find_read (l, n_out, out);
+  add_operands (l, read, ON_CARRIED, in, operands);
+  attrs.n_carried = in->len;
+  add_operands (l, read, ON_ROWS, in, operands);
+  attrs.n_sequences = in->len - attrs.n_carried;
+  add_operands (l, read, ON_NO_RUN, in, operands);
+  attrs.n_stacked = n_out - attrs.n_carried;
+  g_assert (attrs.n_carried == l->attrs.n_carried);
+  loom_rewrite_place (l->r, l->instr);
+  if (n_out > 0)
+    {
+      attrs.body = loom_program_extract (body, in->len, (const LoomValue *)(const void *)in->data, n_out, out);
+      loom_emit (l->r->to, l->instr->prim, &attrs, operands->len, (const LoomValue *)(const void *)operands->data,
+                 result);
+      loom_program_unref (attrs.body);
+    }
+  n_out = 0;
+  for (guint o = 0; o < before; o++)
+    if (all[o] == 0)
+      all[o] = result[n_out++];
+  loom_rewrite_results (l->r, l->instr, all);
+}
+
+/* ---- the pass ----------------------------------------------------------------------- */
+
+static void
+hoist_loop (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
+{
+  Loop l = { .r = r, .instr = instr, .attrs = *(const LoomScanAttrs *)instr->attrs, .in = in };
+  g_autoptr (LoomProgram) body = hoist (l.attrs.body, 0, NULL);
+  guint n = loom_program_n_values (body) + 1;
+
+  l.attrs.body = body;
+  l.on = g_new0 (Dependence, n);
+  l.may_leave = g_new0 (gboolean, n);
+  l.is_given = g_new0 (gboolean, n);
+  l.outside = g_new0 (LoomValue, n);
+  l.taken = g_new0 (gboolean, loom_program_n_instrs (body) + 1);
+  if (choose (&l))
+    emit_taken (&l);
+  emit_rest (&l);
+  g_free (l.on);
+  g_free (l.may_leave);
+  g_free (l.is_given);
+  g_free (l.outside);
+  g_free (l.taken);
+}
+
+static gboolean
+has_bodies (const LoomProgram *p)
+{
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    if (loom_prim_has_bodies (loom_program_instr (p, i)->prim))
+      return TRUE;
+  return FALSE;
+}
+
+static LoomProgram *
+hoist_body (LoomProgram *body, gpointer data)
+{
+  return hoist (body, 0, NULL);
+}
+
+/* (transfer full) */
+static LoomProgram *
+hoist (const LoomProgram *p, guint n, LoomValue *values)
+{
+  LoomRewrite r = { 0 };
+
+  if (!has_bodies (p))
+    return loom_program_ref ((LoomProgram *)p);
+  loom_rewrite_begin (&r, p, "loops",
+                      "What does not depend on what a loop carries is computed for all its steps at once.");
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+      g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
+
+      for (guint k = 0; k < instr->n_in; k++)
+        in[k] = loom_rewrite_value (&r, instr->in[k]);
+      if (can_hoist (instr))
+        hoist_loop (&r, instr, in);
+      else if (loom_prim_has_bodies (instr->prim))
+        loom_rewrite_bodies (&r, instr, in, hoist_body, NULL);
+      else
+        loom_rewrite_copy (&r, instr, in);
+    }
+  for (guint i = 0; i < n; i++)
+    values[i] = loom_rewrite_value (&r, values[i]);
+  return loom_rewrite_end (&r);
+}
+
+LoomProgram *
+loom_program_hoist (LoomProgram *p, guint n, LoomValue *values)
+{
+  return hoist (p, n, values);
+}
