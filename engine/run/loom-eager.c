@@ -481,6 +481,18 @@ loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, co
   return g_steal_pointer (&eager);
 }
 
+LoomEager *
+loom_eager_new_inside (LoomEager *around, guint index, LoomProgram *body, GError **error)
+{
+  return loom_eager_new (body, around->state, around->devices, around->place[index]->name, error);
+}
+
+LoomProgram *
+loom_eager_program (const LoomEager *eager)
+{
+  return eager->program;
+}
+
 void
 loom_eager_free (LoomEager *eager)
 {

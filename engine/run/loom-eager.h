@@ -38,6 +38,30 @@ LoomTensor *loom_eager_output (LoomEager *eager, guint output, GError **error);
 /* Behind the last instruction: the state takes its next values. */
 gboolean loom_eager_commit (LoomEager *eager, GError **error);
 
+/* The program that is walked through; borrowed. */
+LoomProgram *loom_eager_program (const LoomEager *eager);
+
+/* ---- into a loop ------------------------------------------------------------
+ *
+ * A loop is one instruction of a walk, which runs all of its steps. To see what happens in them, a second walk goes
+ * through the body, on the same operands and to the same bits. */
+typedef struct _LoomEagerLoop LoomEagerLoop;
+
+/* Looks into instruction `index`, a loop whose operands the walk has computed; it may have run already. The walk must
+ * not go back before it as long as this lives. DATA where an operand is not there. */
+LoomEagerLoop *loom_eager_loop_new (LoomEager *eager, guint index, GError **error);
+void loom_eager_loop_free (LoomEagerLoop *loop);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEagerLoop, loom_eager_loop_free)
+/* TRUE for an instruction that loom_eager_loop_new() takes. */
+gboolean loom_eager_is_loop (const LoomEager *eager, guint index);
+gint64 loom_eager_loop_length (const LoomEagerLoop *loop);
+/* The row of the sequences that is read in the n-th run: from the last to the first in a reverse loop. */
+gint64 loom_eager_loop_row (const LoomEagerLoop *loop, gint64 n);
+/* A walk that stands before the first instruction of the n-th run, counted from 0, with the values that are carried
+ * into it; runs before it that nobody has asked for are computed. Ports are those of the body's nodes. Borrowed; the
+ * next call begins it anew. Memory: the carried values of all runs so far. */
+LoomEager *loom_eager_loop_enter (LoomEagerLoop *loop, gint64 n, GError **error);
+
 /* A whole walk. visit (may be NULL) sees each instruction's results; returning FALSE ends the walk, and nothing is
  * committed. */
 typedef gboolean (*LoomEagerVisit) (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data);

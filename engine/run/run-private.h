@@ -56,6 +56,12 @@ LoomType state_type_of (const LoomTensorDesc *d);
 /* A new tensor gets the initial value of the slot of this name. */
 void loom_state_fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name);
 
+/* ---- the walker (loom-eager.c) ------------------------------------------- */
+
+typedef struct _LoomEager LoomEager;
+/* A walk through a body of instruction `index`, on the device of that and over the same state. */
+LoomEager *loom_eager_new_inside (LoomEager *around, guint index, LoomProgram *body, GError **error);
+
 /* ---- the executor ------------------------------------------------------ */
 
 typedef struct

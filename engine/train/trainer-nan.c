@@ -1,7 +1,7 @@
 /* Finds where a NaN came from.
  *
  * The step that went wrong committed nothing, so it can be repeated: eagerly, a primitive at a time, with the same
- * batch, seed and step. The first value that is not finite names its node. */
+ * batch, seed and step. The first value that is not finite names its node. Of a loop the steps are walked through. */
 #include "engine/train/trainer-private.h"
 
 #include "engine/run/loom-eager.h"
@@ -13,7 +13,9 @@ typedef struct
   const LoomProgram *program;
   LoomStep *own; /* which has the program, where it is not the plan's; else NULL */
   const LoomInstr *instr;
+  guint index;
   double value;
+  GString *steps; /* of the loops that it lies in: " in step 3 of the 8 of loop"; NULL: in none */
 } FirstNonFinite;
 
 static gboolean
@@ -32,6 +34,7 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
           if (!isfinite (x))
             {
               first->instr = instr;
+              first->index = index;
               first->value = x;
               return FALSE;
             }
@@ -68,6 +71,35 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
   return NULL;
 }
 
+/* Where a loop gave a value that is not finite: the instruction of its body, and in which step. A loop of which nobody
+ * can find out stays the place that is named. */
+static void
+search_loop (LoomEager *eager, FirstNonFinite *first)
+{
+  const LoomInstr *instr = first->instr;
+  g_autoptr (LoomEagerLoop) loop = loom_eager_loop_new (eager, first->index, NULL);
+
+  for (gint64 n = 0; loop != NULL && n < loom_eager_loop_length (loop); n++)
+    {
+      LoomEager *body = loom_eager_loop_enter (loop, n, NULL);
+
+      first->instr = NULL;
+      if (body == NULL || !loom_eager_run (body, FALSE, visit, first, NULL))
+        break;
+      if (first->instr == NULL)
+        continue;
+      if (first->steps == NULL)
+        first->steps = g_string_new (NULL);
+      g_string_append_printf (first->steps, ", in step %" G_GINT64_FORMAT " of the %" G_GINT64_FORMAT " of %s",
+                              loom_eager_loop_row (loop, n) + 1, loom_eager_loop_length (loop),
+                              instr->origin != NULL ? instr->origin : "a loop");
+      if (loom_eager_is_loop (body, first->index))
+        search_loop (body, first);
+      return;
+    }
+  first->instr = instr;
+}
+
 /* The step once more, an instruction at a time, up to the first value that is not finite: of the plan's batch or, where
  * several ranks have a part each, of this rank's samples alone. */
 static void
@@ -91,6 +123,8 @@ walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *dev
     loom_eager_feed (eager, plan->feed[i].input,
                      trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
   loom_eager_run (eager, FALSE, visit, first, error);
+  if (first->instr != NULL && loom_eager_is_loop (eager, first->index))
+    search_loop (eager, first);
 }
 
 /* "node fc", or for what belongs to none "the update of fc.weight". (transfer full) */
@@ -114,7 +148,7 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
   static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
   FirstNonFinite first = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autofree char *name = NULL;
+  g_autofree char *name = NULL, *steps = NULL;
   char *sentence;
 
   walk (t, plan, batch, t->device, &first, &error);
@@ -130,8 +164,9 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
     set_failed_node (t, first.instr->origin, NULL);
   t->weights_overflow = first.instr->region != LOOM_REGION_UPDATE;
   name = name_of (&first);
-  sentence = g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, first.instr->prim->name,
-                              region[first.instr->region],
+  steps = first.steps != NULL ? g_string_free (first.steps, FALSE) : NULL;
+  sentence = g_strdup_printf ("It first appeared at %s (%s, %s)%s, as %s", name, first.instr->prim->name,
+                              region[first.instr->region], steps != NULL ? steps : "",
                               isnan (first.value) ? "NaN"
                               : first.value > 0   ? "infinity"
                                                   : "minus infinity");

@@ -251,6 +251,81 @@ check_visit (LoomDevices *devices, const char *device, const VisitCase *visit, g
 
 static LoomDevices *devices;
 
+/* ---- into a loop ---------------------------------------------------------------------- */
+
+/* Row `row` of a stacked result is what this run of the body gives. */
+static void
+check_row (LoomEager *eager, const LoomInstr *instr, guint o, LoomEager *body, gint64 row, gint64 length)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) all = loom_eager_value (eager, instr->out[o], &error);
+  g_autoptr (LoomTensor) one = loom_eager_output (body, o, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (one->bytes * (gsize)length, ==, all->bytes);
+  g_assert_cmpmem (one->data, one->bytes, (const char *)all->data + (gsize)row * one->bytes, one->bytes);
+}
+
+/* A walk through each run, in no order, has the bits of the loop; so has one through the loop that goes backwards. */
+static guint
+check_inside (LoomEager *eager, guint index, gint64 length)
+{
+  const LoomInstr *instr = loom_program_instr (loom_eager_program (eager), index);
+  const LoomScanAttrs *attrs = instr->attrs;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomEagerLoop) loop = loom_eager_loop_new (eager, index, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpint (loom_eager_loop_length (loop), ==, length);
+  for (gint64 k = 0; k < length; k++)
+    {
+      gint64 n = (length / 2 + 3 * k) % length;
+      LoomEager *body = loom_eager_loop_enter (loop, n, &error);
+
+      g_assert_no_error (error);
+      g_assert_cmpuint (loom_eager_at (body), ==, 0);
+      while (loom_eager_at (body) < loom_program_n_instrs (attrs->body))
+        g_assert_true (loom_eager_step (body, &error));
+      for (guint o = attrs->n_carried; o < instr->n_out; o++)
+        check_row (eager, instr, o, body, loom_eager_loop_row (loop, n), length);
+      for (guint o = 0; n == length - 1 && o < attrs->n_carried; o++)
+        check_row (eager, instr, o, body, 0, 1);
+    }
+  return 1;
+}
+
+static void
+test_inside (void)
+{
+  const gint64 length = 7;
+
+  for (const ScanCase *scan = scan_cases; scan->name != NULL; scan++)
+    for (int reverse = 0; reverse < 2; reverse++)
+      {
+        g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 1);
+        g_autoptr (LoomEager) eager = NULL;
+        g_autoptr (GPtrArray) feed = NULL;
+        g_autoptr (GError) error = NULL;
+        guint n_loops = 0;
+        Case c;
+
+        case_new (&c, scan, length, reverse, FALSE, LOOM_F32);
+        feed = feed_new (&c);
+        eager = loom_eager_new (c.program, state, devices, "cpu", &error);
+        g_assert_no_error (error);
+        for (guint i = 0; i < feed->len; i++)
+          loom_eager_feed (eager, i, ((LoomTensor *)feed->pdata[i])->data);
+        g_assert_true (loom_eager_begin (eager, &error));
+        while (loom_eager_at (eager) < loom_program_n_instrs (c.program))
+          g_assert_true (loom_eager_step (eager, &error));
+        for (guint i = 0; i < loom_program_n_instrs (c.program); i++)
+          if (loom_eager_is_loop (eager, i))
+            n_loops += check_inside (eager, i, length);
+        g_assert_cmpuint (n_loops, ==, 2);
+        loom_program_unref (c.program);
+      }
+}
+
 static void
 test_cases (gconstpointer data)
 {
@@ -317,6 +392,7 @@ main (int argc, char **argv)
       g_test_add_data_func ("/loop/cpu", "cpu", test_cases);
       g_test_add_data_func ("/loop/visits-ref", "ref", test_visits);
       g_test_add_data_func ("/loop/visits-cpu", "cpu", test_visits);
+      g_test_add_func ("/loop/inside", test_inside);
       g_test_add_func ("/loop/size", test_size);
     }
   status = g_test_run ();
