@@ -3,6 +3,7 @@
 #include <adwaita.h>
 
 #include "ui/charts/studio-scalar-pin.h"
+#include "ui/run/studio-iterations.h"
 #include "ui/run/studio-pin-kind.h"
 
 #define MAX_VALUES 20000
@@ -111,12 +112,73 @@ test_long_side (void)
   g_object_unref (widget);
 }
 
+/* ---- iterations of a loop -------------------------------------------------------------- */
+
+static void
+count_cb (gpointer data)
+{
+  (*(int *)data)++;
+}
+
+static GVariant *
+shape_of (gsize rank, const gint64 *dims)
+{
+  return g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dims, rank, sizeof *dims));
+}
+
+static void
+assert_index (StudioIterations *iterations, gsize n, const gint64 *expected)
+{
+  g_autoptr (GVariant) index = g_variant_ref_sink (studio_iterations_get_index (iterations));
+  gsize have;
+  const gint64 *at = g_variant_get_fixed_array (index, &have, sizeof *at);
+  g_assert_cmpmem (at, have * sizeof *at, expected, n * sizeof *expected);
+}
+
+/* Of matrices one is chosen, counted through the loops; of vectors all are seen at once. */
+static void
+test_iterations (void)
+{
+  static const gint64 nested[] = { 3, 4, 32, 7 }, vectors[] = { 8, 7 };
+  g_autoptr (GVariant) two = shape_of (4, nested), one = shape_of (4, nested), none = shape_of (2, vectors);
+  int n_changes = 0;
+  StudioIterations *iterations = studio_iterations_new (count_cb, &n_changes);
+  GtkWidget *row = g_object_ref (studio_iterations_get_widget (iterations));
+  GtkWidget *back = gtk_widget_get_first_child (row), *forth = gtk_widget_get_last_child (row);
+  GtkWidget *words = gtk_widget_get_next_sibling (back);
+
+  g_assert_false (gtk_widget_get_visible (row));
+  assert_index (iterations, 0, NULL);
+  g_assert_cmpuint (studio_iterations_take (iterations, 2, two), ==, 2);
+  g_assert_true (gtk_widget_get_visible (row));
+  g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (words)), ==, "iteration 1 of 12");
+  g_assert_false (gtk_widget_get_sensitive (back));
+  for (int i = 0; i < 6; i++)
+    g_signal_emit_by_name (forth, "clicked");
+  g_assert_cmpint (n_changes, ==, 6);
+  assert_index (iterations, 2, (const gint64[]){ 1, 2 });
+  g_signal_emit_by_name (back, "clicked");
+  assert_index (iterations, 2, (const gint64[]){ 1, 1 });
+  studio_iterations_choose (iterations, 100);
+  g_assert_cmpint (studio_iterations_get_chosen (iterations), ==, 11);
+  g_assert_false (gtk_widget_get_sensitive (forth));
+  /* Another shape has fewer. */
+  g_assert_cmpuint (studio_iterations_take (iterations, 1, one), ==, 1);
+  assert_index (iterations, 1, (const gint64[]){ 2 });
+  g_assert_cmpuint (studio_iterations_take (iterations, 1, none), ==, 0);
+  assert_index (iterations, 0, NULL);
+  g_assert_false (gtk_widget_get_visible (row));
+  studio_iterations_free (iterations);
+  g_object_unref (row);
+}
+
 int
 main (int argc, char *argv[])
 {
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  g_test_add_func ("/pins/iterations", test_iterations);
   g_test_add_func ("/pins/every-kind", test_every_kind);
   g_test_add_func ("/pins/choice", test_choice);
   g_test_add_func ("/pins/scalar", test_scalar);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-iterations.h"
 #include "ui/run/studio-pin-kind.h"
 #include "ui/run/studio-pin-words.h"
 #include "ui/training/studio-training-settings.h"
@@ -27,6 +28,7 @@ typedef struct
   const StudioPinKind *kind;
   StudioPinWords *words;
   GtkWidget *frame, *content; /* content: what the kind made, a child of frame */
+  StudioIterations *iterations; /* of a node within a loop: which one is shown */
   gboolean in_flight, wanted, gone;
   gint64 last_request;
   guint timer;
@@ -61,6 +63,7 @@ pin_unref (Pin *pin)
 {
   if (!g_atomic_ref_count_dec (&pin->refs))
     return;
+  studio_iterations_free (pin->iterations);
   g_clear_object (&pin->frame);
   g_clear_pointer (&pin->words, studio_pin_words_free);
   g_free (pin->tensor);
@@ -143,12 +146,25 @@ count_values (const gint64 *dims, gsize rank, gsize max)
   return n <= max ? n : 0;
 }
 
+static guint
+count_loops (Pin *pin)
+{
+  LoomNet *net = studio_document_get_net (pin->pins->document);
+  int node = loom_net_find (net, pin->node_path);
+  guint n = 0;
+  for (guint at = node < 0 ? G_MAXUINT : loom_net_node (net, (guint)node)->loop; at != G_MAXUINT;
+       at = loom_net_node (net, at)->loop)
+    n++;
+  return n;
+}
+
 static void
 show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
+  gsize n_loops = studio_iterations_take (pin->iterations, count_loops (pin), full_shape);
   StudioPinValue value = { .tensor = pin->title,
                            .step = step,
-                           .full_rank = g_variant_n_children (full_shape),
+                           .full_rank = g_variant_n_children (full_shape) - n_loops,
                            .row_words = studio_pin_words_rows (pin->words),
                            .column_words = studio_pin_words_columns (pin->words) };
   gsize bytes;
@@ -222,8 +238,8 @@ pull (Pin *pin)
   pin->wanted = FALSE;
   pin->in_flight = TRUE;
   pin->last_request = g_get_monotonic_time ();
-  loom_bus_worker1_call_get_snapshot (proxy, pin->tensor, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, snapshot_cb, pin_ref (pin));
+  loom_bus_worker1_call_get_snapshot (proxy, pin->tensor, studio_iterations_get_index (pin->iterations), MAX_BYTES,
+                                      NULL, snapshot_cb, pin_ref (pin));
 }
 
 /* Words are shown with the next value, also while the run pauses. */
@@ -240,6 +256,12 @@ pull_all (StudioPins *self)
 {
   for (guint i = 0; i < self->pins->len; i++)
     pull (g_ptr_array_index (self->pins, i));
+}
+
+static void
+chosen_cb (gpointer data)
+{
+  pull (data);
 }
 
 /* ---- the list of pins --------------------------------------------------------------------- */
@@ -290,6 +312,8 @@ pin_new (StudioPins *self, const LoomElement *element, const StudioPinKind *kind
   pin->content = kind->create (height);
   gtk_widget_set_hexpand (pin->content, TRUE);
   gtk_box_append (GTK_BOX (pin->frame), pin->content);
+  pin->iterations = studio_iterations_new (chosen_cb, pin);
+  gtk_box_append (GTK_BOX (pin->frame), studio_iterations_get_widget (pin->iterations));
   show_nothing (pin);
   size_pin (pin);
   stack (pin);
@@ -373,7 +397,8 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
   if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
     return;
   const LoomNetNode *n = loom_net_node (net, (guint)node);
-  const StudioPinKind *kind = studio_pin_kind_for (n->typed ? &n->output[0] : NULL);
+  /* Of a number within a loop there are many. */
+  const StudioPinKind *kind = studio_pin_kind_for (n->typed && n->loop == G_MAXUINT ? &n->output[0] : NULL);
   g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
   g_autofree char *tensor = g_strconcat (gradient ? STUDIO_PIN_GRADIENT : "", port, NULL);
   studio_document_begin (self->document, gradient ? _ ("Watch the gradient") : _ ("Watch"));
