@@ -4,8 +4,8 @@
  * values alternate between, so a forecast of memory counts it, and its size does not depend on the number of runs. Rows
  * of operands and results are read and written where they lie: which addresses of the body's kernels move from run to
  * run is found out once, when the kernel is made, so that a run sets these, calls kernels, and does nothing else.
- * Copied are rows whose size is no multiple of 64 bytes, which kernels may count on, operands of kernels that bind
- * addresses, and values that are two results at once. */
+ * Copied are operands of kernels that bind addresses, values that are two results at once, and, on a device with memory
+ * of its own, rows whose size is no multiple of 64 bytes, which its libraries count on. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -116,6 +116,13 @@ is_made_each_run (const Body *b, guint value)
   return loom_plan_value (b->plan, root_of (b, value))->location.kind == LOOM_LOCATION_ARENA;
 }
 
+/* Whether kernels take rows of so many bytes where they lie. A processor loads from any address. */
+static gboolean
+may_lie_in_rows (const Body *b, gsize bytes)
+{
+  return b->device->info.host_memory || bytes % ALIGNMENT == 0;
+}
+
 static void
 place_inputs (Body *b, gsize *scratch)
 {
@@ -129,7 +136,7 @@ place_inputs (Body *b, gsize *scratch)
       p->buffer = i;
       p->bytes = loom_desc_bytes (&loom_value_info (program, loom_program_get_input (program, i)->value)->desc);
       p->kind = is_carried (b, i) ? PLACE_ALTERNATE : is_row ? PLACE_ROW : PLACE_WHOLE;
-      p->is_copied = p->value != G_MAXUINT && ((is_row && p->bytes % ALIGNMENT != 0) || is_bound (b, p->value));
+      p->is_copied = p->value != G_MAXUINT && ((is_row && !may_lie_in_rows (b, p->bytes)) || is_bound (b, p->value));
       if (!p->is_copied)
         continue;
       p->scratch = *scratch;
@@ -151,7 +158,7 @@ choose_written (Body *b)
       p->buffer = b->n_in + o;
       p->bytes = loom_desc_bytes (&loom_plan_value (b->plan, p->value)->desc);
       p->kind = is_carried (b, o) ? PLACE_ALTERNATE : PLACE_ROW;
-      p->is_written = is_made_each_run (b, p->value) && (is_carried (b, o) || p->bytes % ALIGNMENT == 0)
+      p->is_written = is_made_each_run (b, p->value) && (is_carried (b, o) || may_lie_in_rows (b, p->bytes))
                       && find_source (b, o) == G_MAXINT && !is_bound (b, p->value);
     }
 }
