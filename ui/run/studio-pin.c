@@ -152,8 +152,7 @@ count_loops (Pin *pin)
   LoomNet *net = studio_document_get_net (pin->pins->document);
   int node = loom_net_find (net, pin->node_path);
   guint n = 0;
-  for (guint at = node < 0 ? G_MAXUINT : loom_net_node (net, (guint)node)->loop; at != G_MAXUINT;
-       at = loom_net_node (net, at)->loop)
+  while (node >= 0 && (node = (int)loom_net_node (net, (guint)node)->loop) >= 0)
     n++;
   return n;
 }
