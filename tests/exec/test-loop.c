@@ -55,7 +55,10 @@ case_new (Case *c, const ScanCase *scan, gint64 length, gboolean reverse, gboole
   *c = (Case){ .program = loom_program_new () };
   loom_program_set_float (c->program, dtype);
   c->n = scan_case_inputs (scan, c->program, length, dtype, c->in);
-  add_outputs (c, scan_case_emit (scan, c->program, length, reverse, recompute, dtype, c->in, out), out);
+  add_outputs (c,
+               scan_case_emit (scan, c->program, length,
+                               (reverse ? SCAN_REVERSE : 0) | (recompute ? SCAN_RECOMPUTE : 0), dtype, c->in, out),
+               out);
 }
 
 static void
