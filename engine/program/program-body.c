@@ -97,12 +97,14 @@ loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, 
 void
 loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomValue *in, LoomValue *map)
 {
+  gboolean is_remade = loom_program_get_remade (to);
+
   memset (map, 0, (loom_program_n_values (body) + 1) * sizeof *map);
   for (guint i = 0; i < loom_program_n_inputs (body); i++)
     map[loom_program_get_input (body, i)->value] = in[i];
   for (guint i = 0; i < loom_program_n_instrs (body); i++)
     copy_instr (to, loom_program_instr (body, i), map);
-  loom_program_set_remade (to, FALSE);
+  loom_program_set_remade (to, is_remade);
 }
 
 static double
