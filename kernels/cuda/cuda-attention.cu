@@ -313,10 +313,12 @@ template <int PARTS>
 static void
 launch_cached (const Attention *self, cudaStream_t stream, void *const *b)
 {
-  cached_kernel<PARTS>
-      <<<blocks_for (self->sizes.n * self->sizes.heads * self->sizes.queries, WARPS), CUDA_THREADS, 0, stream> > > (
-          (float *)b[8], (const float *)b[0], (const float *)b[6], (const float *)b[7], (const long long *)b[5],
-          self->sizes);
+  const Sizes &s = self->sizes;
+  const unsigned int blocks = blocks_for (s.n * s.heads * s.queries, WARPS);
+  const float *q = (const float *)b[0], *keys = (const float *)b[6], *values = (const float *)b[7];
+  const long long *place = (const long long *)b[5];
+
+  cached_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)b[8], q, keys, values, place, s);
 }
 
 static LoomStatus
@@ -329,9 +331,12 @@ attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, Loom
 
   cuda_use (self->device);
   /* One thread at least looks at the place. */
-  keep_kernel<<<1 + blocks_for (s.n * s.groups * s.queries * wide, CUDA_THREADS), CUDA_THREADS, 0, handle> > > (
-      (float *)b[6], (float *)b[7], (const float *)b[1], (const float *)b[2], (const long long *)b[5], s,
-      cuda_raise (self->device, stream, base, NULL));
+  const unsigned int blocks = 1 + blocks_for (s.n * s.groups * s.queries * wide, CUDA_THREADS);
+  const float *k = (const float *)b[1], *v = (const float *)b[2];
+  const long long *place = (const long long *)b[5];
+
+  keep_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s,
+                                                     cuda_raise (self->device, stream, base, NULL));
   if (s.n * s.heads * s.queries == 0 || wide == 0)
     return cuda_launched ("attention_cached", message);
   if (self->parts <= 2)

@@ -1,5 +1,4 @@
-/* BLEU against counts by hand; the figures are those of sacrebleu 2 without smoothing (corpus_bleu, tokenize="none").
- */
+/* BLEU against counts by hand (Papineni et al., 2002). */
 #include "engine/train/loom-bleu.h"
 
 #include <math.h>
