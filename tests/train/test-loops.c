@@ -193,8 +193,8 @@ test_size (void)
           g_assert_no_error (error);
           n[k] = loom_plan_n_instrs (plan);
           for (guint i = 0; i < n[k]; i++)
-            if (loom_plan_instr (plan, i)->body != NULL)
-              bodies[k] += loom_plan_n_instrs (loom_plan_instr (plan, i)->body);
+            for (guint b = 0; b < loom_plan_instr (plan, i)->n_bodies; b++)
+              bodies[k] += loom_plan_n_instrs (loom_plan_instr (plan, i)->body[b]);
         }
       g_assert_cmpuint (n[0], ==, n[1]);
       g_assert_cmpuint (bodies[0], >, 0);
