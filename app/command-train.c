@@ -173,8 +173,6 @@ run_train (const Command *command, int argc, char **argv)
   };
   if (lr != NULL && (!command_float (lr, &options.lr) || options.lr < 0))
     return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
-  if (ranks < 0 || ranks > 4096)
-    return command_usage (command, "--ranks takes a number of processes from 1 to 4096, not %d.", ranks);
   if (resume != NULL && (argc != 1 || out != NULL))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");

@@ -19,17 +19,36 @@
 #define EXAMPLE_REDUCED_CONTEXT "16"
 #define EXAMPLE_LONG_CONTEXT    256
 
+/* Forward, for one sample. */
+static inline double
+example_flops (const LoomNet *net)
+{
+  double flops = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    flops += loom_net_node (net, i)->cost.flops;
+  return flops;
+}
+
 static inline gboolean
 example_is_large (const LoomNet *net)
 {
-  double flops = 0, parameters = 0;
+  double parameters = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      flops += loom_net_node (net, i)->cost.flops;
-      parameters += loom_net_node (net, i)->cost.parameters;
-    }
-  return flops > EXAMPLE_LARGE_FLOPS || parameters > EXAMPLE_LARGE_PARAMETERS;
+    parameters += loom_net_node (net, i)->cost.parameters;
+  return example_flops (net) > EXAMPLE_LARGE_FLOPS || parameters > EXAMPLE_LARGE_PARAMETERS;
+}
+
+/* TRUE if the data decide what is computed: then a card's step is not recorded. */
+static inline gboolean
+example_chooses (const LoomNet *net)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (g_str_equal (loom_net_node (net, i)->op->name, "switch")
+        || g_str_equal (loom_net_node (net, i)->op->name, "recurse"))
+      return TRUE;
+  return FALSE;
 }
 
 /* Makes the samples of a graph's data sets smaller. The networks are the same: they average or pool at their end, or

@@ -181,7 +181,8 @@ copy_instr (Pass *pass, const LoomInstr *instr)
     widen (pass, ((const LoomScanAttrs *)instr->attrs)->n_carried, in, 0);
   else
     result = settle_operands (pass, instr, in);
-  if (loom_prim_has_bodies (instr->prim))
+  /* Modules that the data choose are computed in f32, as their operands are. */
+  if (instr->prim == loom_prim ("scan"))
     {
       loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(Around){ pass, in });
       return;

@@ -89,7 +89,7 @@ test_words (void)
   cli_expect (2, "Which graph", "train");
   cli_expect (2, "one GRAPH", "check");
   cli_expect (2, "--resume", "train", "--resume", "a", "b");
-  cli_expect (2, "from 1 to 4096", "train", "--ranks", "-4", "x.xml");
+  cli_expect (2, "--ranks", "train", "--ranks", "-4", "x.xml");
   cli_expect (2, "--lr", "train", "--lr", "fast", "x.xml");
   cli_expect (1, "nowhere.xml", "train", "nowhere.xml");
   cli_expect (1, "nowhere.xml", "check", "nowhere.xml");

@@ -96,7 +96,7 @@ test_bash (void)
   static const struct
   {
     const char *words, *gives;
-  } cases[] = { { "gradloom tra", "train" },
+  } cases[] = { { "gradloom trai", "train" },
                 { "gradloom train --ep", "--epochs=" },
                 { "gradloom diff --q", "--quiet" },
                 { "gradloom eval --weights = f.safe", "f.safetensors" },

@@ -9,8 +9,9 @@ check_facts (const LoomPrim *prim)
 {
   gboolean elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0;
 
-  /* Without equality two equal calls would not be shared; updates never are. */
-  g_assert_true (prim->attrs_size == 0 || prim->equal != NULL || prim->updates != NULL);
+  /* Without equality two equal calls would not be shared; updates and collectives never are. */
+  g_assert_true (prim->attrs_size == 0 || prim->equal != NULL || prim->updates != NULL
+                 || (prim->flags & LOOM_PRIM_COLLECTIVE) != 0);
   g_assert_true (prim->hash == NULL || prim->equal != NULL);
   g_assert_true (prim->precision != LOOM_PRECISION_ROUNDS_ONCE || elementwise);
   g_assert_true (prim->view == LOOM_VIEW_NEVER || (!elementwise && prim->updates == NULL && prim->max_out == 1));
