@@ -92,6 +92,16 @@ agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
   return FALSE;
 }
 
+/* mpirun ends all ranks once one of them leaves with a status, and rank 0 may be writing the checkpoint. */
+static void
+wait_for_others (LoomComm *comm, LoomTrainerEnd end)
+{
+  LoomMessage message;
+
+  if (comm != NULL && end == LOOM_TRAINER_INTERRUPTED)
+    comm->barrier (comm, &message);
+}
+
 /* A rank that is not the first: it trains, and says nothing but what ends it alone. */
 static int
 follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSignals *signals)
@@ -102,6 +112,7 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
 
   train_signals_begin (signals, trainer, NULL);
   end = loom_trainer_run (trainer, &error);
+  wait_for_others (comm, end);
   interrupted_by = train_signals_end (signals);
   if (error != NULL && !loom_dist_is_shared (error))
     {
@@ -238,6 +249,7 @@ run_train (const Command *command, int argc, char **argv)
 
   train_signals_begin (&signals, trainer, resume != NULL ? resume : out);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  wait_for_others (comm, end);
   int interrupted_by = train_signals_end (&signals);
 
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);

@@ -1,4 +1,4 @@
-/* SIGINT and SIGTERM while `gradloom train` runs.
+/* SIGINT, SIGTERM and SIGUSR1 while `gradloom train` runs.
  *
  * They are taken by a thread of their own that waits for them, so that a step is never disturbed. The first one asks
  * the trainer to finish its step and write a checkpoint. A terminal, a shell and a wrapper such as timeout(1) may each
@@ -17,6 +17,7 @@ train_signals_block (TrainSignals *signals)
   sigemptyset (&signals->set);
   sigaddset (&signals->set, SIGINT);
   sigaddset (&signals->set, SIGTERM);
+  sigaddset (&signals->set, SIGUSR1); /* by which launchers of ranks and queues of clusters warn */
   pthread_sigmask (SIG_BLOCK, &signals->set, NULL);
 }
 
@@ -24,7 +25,7 @@ train_signals_block (TrainSignals *signals)
 static void
 end_at_once (TrainSignals *signals, int number)
 {
-  const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
+  const char *name = number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGUSR1";
   const char *bar_end = isatty (STDERR_FILENO) ? "\r\033[K" : "";
   g_autofree char *weights
       = signals->folder != NULL ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;

@@ -79,17 +79,22 @@ loom_dist_is_shared (const GError *error)
 
 /* ---- starting ------------------------------------------------------------------ */
 
+/* In the launcher: a group of its own, so that Ctrl-C of a terminal does not reach it. It would end its ranks within a
+ * second, whether they have written their checkpoint or not. */
 static void
-unblock (gpointer data)
+prepare_launcher (gpointer data)
 {
+  setpgid (0, 0);
   sigprocmask (SIG_SETMASK, data, NULL);
 }
 
-/* Waits for the launcher. It gets what ends this process; a rank that was killed is a lost rank. */
+/* Waits for the launcher. Asked to end, it passes SIGUSR1 on to the ranks, which finish their step and write a
+ * checkpoint; asked once more, it ends them. A rank that was killed is a lost rank. */
 static int
 wait_for (GPid pid, const sigset_t *watched)
 {
   int ended_by = 0, status;
+  gint64 first = 0;
 
   for (;;)
     {
@@ -99,8 +104,14 @@ wait_for (GPid pid, const sigset_t *watched)
         break;
       if (sigwait (watched, &number) != 0 || number == SIGCHLD)
         continue;
-      ended_by = number;
-      kill (pid, SIGTERM);
+      if (ended_by == 0)
+        {
+          first = g_get_monotonic_time ();
+          ended_by = number;
+          kill (pid, SIGUSR1);
+        }
+      else if (g_get_monotonic_time () - first > G_USEC_PER_SEC)
+        kill (pid, SIGTERM);
     }
   if (ended_by != 0)
     return 128 + ended_by;
@@ -121,12 +132,8 @@ loom_dist_launch (int ranks, char *const *argv, GError **error)
   g_ptr_array_add (words, (gpointer) "--quiet");
   if (geteuid () == 0)
     g_ptr_array_add (words, (gpointer) "--allow-run-as-root");
-  /* More ranks than processors are a lesson, not a mistake; and a rank that is asked to end writes a checkpoint first.
-   */
+  /* More ranks than processors are a lesson, not a mistake. */
   g_ptr_array_add (words, (gpointer) "--oversubscribe");
-  g_ptr_array_add (words, (gpointer) "--mca");
-  g_ptr_array_add (words, (gpointer) "odls_base_sigkill_timeout");
-  g_ptr_array_add (words, (gpointer) "30");
   g_ptr_array_add (words, (gpointer) "-np");
   g_ptr_array_add (words, n);
   g_ptr_array_add (words, self != NULL ? self : argv[0]);
@@ -139,9 +146,8 @@ loom_dist_launch (int ranks, char *const *argv, GError **error)
   sigaddset (&watched, SIGINT);
   sigaddset (&watched, SIGTERM);
   sigprocmask (SIG_BLOCK, &watched, &before);
-  if (!g_spawn_async (NULL, (char **)words->pdata, NULL,
-                      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_CHILD_INHERITS_STDIN, unblock, &before,
-                      &pid, &local))
+  if (!g_spawn_async (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
+                      prepare_launcher, &before, &pid, &local))
     {
       sigprocmask (SIG_SETMASK, &before, NULL);
       g_set_error (
