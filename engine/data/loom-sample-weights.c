@@ -10,8 +10,8 @@
 
 #define CHUNK 256 /* samples that are read at a time to see their classes */
 
-gboolean
-loom_sample_weights_are_balanced (const char *text)
+static gboolean
+are_balanced (const char *text)
 {
   return g_str_equal (text, LOOM_SAMPLE_WEIGHTS_BALANCED);
 }
@@ -42,9 +42,9 @@ parse (const char *text)
 gboolean
 loom_sample_weights_are_valid (const char *text)
 {
-  g_autoptr (GArray) weights = loom_sample_weights_are_balanced (text) ? NULL : parse (text);
+  g_autoptr (GArray) weights = are_balanced (text) ? NULL : parse (text);
 
-  return weights != NULL || loom_sample_weights_are_balanced (text);
+  return weights != NULL || are_balanced (text);
 }
 
 static int
@@ -122,7 +122,7 @@ loom_sample_weights (const LoomDataset *dataset, const char *text, GError **erro
     return NULL;
   for (gint64 i = 0; i < n; i++)
     n_classes = MAX (n_classes, classes[i] + 1);
-  of_class = loom_sample_weights_are_balanced (text) ? balance (classes, n, n_classes) : parse (text);
+  of_class = are_balanced (text) ? balance (classes, n, n_classes) : parse (text);
   if (of_class->len != n_classes)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,

@@ -9,7 +9,6 @@ G_BEGIN_DECLS
 
 /* "balanced", or numbers from 0 with commas, not all of them 0. */
 gboolean loom_sample_weights_are_valid (const char *text);
-gboolean loom_sample_weights_are_balanced (const char *text);
 
 /* A weight for each training sample, for loom_loader_set_weights(): of its class, or 1 / how often its class occurs.
  * text must be valid. Reads all training samples. DATA where samples have no class (a port y, i64 [B]), where there are

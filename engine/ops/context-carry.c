@@ -6,8 +6,8 @@
  * counts. */
 #include "engine/ops/loom-context.h"
 
-LoomValue
-loom_carry_place (LoomProgram *p, const LoomCarry *carry)
+static LoomValue
+carry_place (LoomProgram *p, const LoomCarry *carry)
 {
   g_autofree char *name = g_strconcat (carry->prefix, LOOM_CARRY_PLACE, NULL);
 
@@ -34,7 +34,7 @@ loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, cons
 
   for (int i = 0; i < d.rank; i++)
     dims[i] = d.dim[i];
-  anew = loom_binary (p, LOOM_SCALAR_EQ, loom_carry_place (p, carry), loom_const (p, LOOM_I64, 0));
+  anew = loom_binary (p, LOOM_SCALAR_EQ, carry_place (p, carry), loom_const (p, LOOM_I64, 0));
   return loom_ternary (p, LOOM_SCALAR_SELECT, anew, first,
                        loom_program_read (p, slot_of (p, carry, path, what, d.dtype, d.rank, dims)));
 }
@@ -74,7 +74,7 @@ loom_lower_carry_place (LoomLower *ctx)
 {
   if (ctx->carry->nodes != NULL)
     g_hash_table_add (ctx->carry->nodes, g_strdup (ctx->infer->path));
-  return loom_carry_place (ctx->program, ctx->carry);
+  return carry_place (ctx->program, ctx->carry);
 }
 
 int

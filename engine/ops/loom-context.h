@@ -99,7 +99,6 @@ struct _LoomLower
 
 /* context-carry.c, also for loops, which engine/net lowers. carry may be NULL in the first alone. */
 gboolean loom_carry_is_asked (const LoomCarry *carry, const LoomInfer *infer);
-LoomValue loom_carry_place (LoomProgram *p, const LoomCarry *carry);
 LoomValue
 loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue first);
 void loom_carry_end (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue next);

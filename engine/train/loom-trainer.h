@@ -133,8 +133,6 @@ char *loom_run_newest_weights (const char *folder, GError **error);
 /* The table that the run in a folder chooses kernels by, and what it chose, of its newest checkpoint; NULL: there is
  * none. *note: a sentence about one that cannot be used, or NULL. */
 LoomCostTable *loom_run_costs (const char *folder, char **note);
-/* The graph of the run in a folder, with the folder that its data paths are relative to, and what it ran on. */
-LoomGraph *loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error);
 /* Notes for the user that are no errors (a damaged checkpoint was passed over, bits may differ), a
  * line each; NULL when there is nothing. */
 const char *loom_trainer_notes (const LoomTrainer *trainer);

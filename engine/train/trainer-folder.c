@@ -322,14 +322,6 @@ loom_run_newest_weights (const char *folder, GError **error)
 }
 
 LoomGraph *
-loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error)
-{
-  int ranks;
-
-  return trainer_read_run (folder, device, threads, &ranks, error);
-}
-
-LoomGraph *
 trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error)
 {
   g_autofree char *graph_path = g_build_filename (folder, "graph.xml", NULL);

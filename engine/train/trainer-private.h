@@ -161,7 +161,8 @@ typedef struct
   TrainerPoint point[TRAINER_POINTS];
 } TrainerEvents;
 
-/* loom_trainer_read_run(), and how many ranks the run began with. */
+/* The graph of the run in a folder, with the folder that its data paths are relative to, what it ran on, and how many
+ * ranks it began with. */
 LoomGraph *trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error);
 /* The folder of a new run: refuses one that holds a run already. */
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);

@@ -189,7 +189,7 @@ __launch_bounds__ (CUDA_THREADS)
 
 /* k [N,K,T,E] and v [N,K,T,D] put at their places in keys [N,K,C,E] and values [N,K,C,D]; a thread a feature of both.
  */
-__global__ void
+static __global__ void
 __launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const float *k, const float *v,
                                               const long long *place, Sizes s, CudaRaise raise)
 {

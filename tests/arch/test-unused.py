@@ -46,6 +46,8 @@ def main():
     source, build = sys.argv[1:3]
     of_object = dict(objects(build))
     freed = {name for text in headers(source) for name in re.findall(r"CLEANUP\w*_FUNC \(\w+, (\w+)\)", text)}
+    # Modules are asked for these by name.
+    freed |= {name for text in headers(source) for name in re.findall(r'#define LOOM_\w*ENTRY\s+"(\w+)"', text)}
     defined, used = {}, collections.defaultdict(set)
 
     for name, kind, symbol in symbols(build, of_object):

@@ -518,14 +518,14 @@ test_course (void)
 static void
 test_transfer (void)
 {
-  write_course ("donor.xml", "scores", 2, "");
-  cli_expect (0, NULL, "train", "donor.xml", "--out", "donor");
-  g_autoptr (LoomTensor) given = cli_weight ("donor/weights.safetensors", "hidden.weight");
+  write_course ("giver.xml", "scores", 2, "");
+  cli_expect (0, NULL, "train", "giver.xml", "--out", "giver");
+  g_autoptr (LoomTensor) given = cli_weight ("giver/weights.safetensors", "hidden.weight");
 
   /* A new head, and features that stay as they were. */
   write_course ("heir.xml", "head", 2, "<group match=\"hidden\" frozen=\"true\"/>");
   g_auto (CliResult) json
-      = cli ("train", "heir.xml", "--weights", "donor/weights.safetensors", "--json", "--out", "heir", NULL);
+      = cli ("train", "heir.xml", "--weights", "giver/weights.safetensors", "--json", "--out", "heir", NULL);
   g_assert_cmpint (json.status, ==, 0);
   g_autoptr (GPtrArray) told = events_of (json.out, "weights");
   g_assert_cmpuint (told->len, ==, 1);
@@ -541,29 +541,29 @@ test_transfer (void)
   g_assert_cmpmem (given->data, given->bytes, now->data, now->bytes);
 
   g_auto (CliResult) text
-      = cli ("train", "heir.xml", "--weights", "donor/weights.safetensors", "--match", "hidden.w*", NULL);
+      = cli ("train", "heir.xml", "--weights", "giver/weights.safetensors", "--match", "hidden.w*", NULL);
   g_assert_cmpint (text.status, ==, 0);
   g_assert_nonnull (strstr (text.err, "1 loaded, 0 missing, 3 unused, 0 mismatched"));
   g_assert_nonnull (strstr (text.err, "loaded: hidden.weight 8 × 2"));
 
   /* As attributes, relative to the graph; --set changes shapes, and the list says so. */
-  g_auto (CliResult) set = cli ("train", "donor.xml", "--set", "train.weights=donor/weights.safetensors", "--set",
+  g_auto (CliResult) set = cli ("train", "giver.xml", "--set", "train.weights=giver/weights.safetensors", "--set",
                                 "scores.out_features=3", "--set", "train.monitor=loss", NULL);
   g_assert_cmpint (set.status, ==, 1); /* three classes have no binary F1 */
   g_assert_nonnull (strstr (set.err, "needs two classes"));
-  g_auto (CliResult) wide = cli ("train", "donor.xml", "--set", "train.weights=donor/weights.safetensors", "--set",
+  g_auto (CliResult) wide = cli ("train", "giver.xml", "--set", "train.weights=giver/weights.safetensors", "--set",
                                  "hidden.out_features=9", NULL);
   g_assert_nonnull (strstr (wide.err, "mismatched, begins anew: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
-  cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "donor/weights.safetensors", "--match",
+  cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "giver/weights.safetensors", "--match",
               "head");
   cli_expect (1, "Name one by --weights", "train", "heir.xml", "--match", "head");
-  cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "donor/weights.safetensors");
+  cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "giver/weights.safetensors");
 
   /* A run goes on, and is evaluated, without the file that it began from. */
-  g_assert_cmpint (g_remove ("donor/weights.safetensors"), ==, 0);
+  g_assert_cmpint (g_remove ("giver/weights.safetensors"), ==, 0);
   cli_expect (0, NULL, "train", "--resume", "heir", "--epochs", "3");
   cli_expect (0, NULL, "eval", "heir");
-  cli_expect (1, "weights to begin from", "train", "heir.xml", "--weights", "donor/weights.safetensors");
+  cli_expect (1, "weights to begin from", "train", "heir.xml", "--weights", "giver/weights.safetensors");
 }
 
 int

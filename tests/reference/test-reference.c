@@ -17,6 +17,7 @@ static const struct
   const char *name, *why;
 } without[] = {
   { "dataset", "it delivers data; tests/data and the trajectories read it" },
+  { "scheduled", "a number that the trainer sets before each step; tests/train/test-stateful.c compares it" },
   { "input", "every sample's tensors come through it" },
   { "module_input", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
   { "module_output", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
