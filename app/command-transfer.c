@@ -83,7 +83,7 @@ freeze (LoomGraph *graph, const TransferOptions *o, Way way)
     {
       LoomElement *e = loom_element_child (loom_graph_root (graph), i);
 
-      if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "op"), "dataset") != 0)
+      if (loom_element_tag (e) == LOOM_TAG_NODE && !loom_op_has_role (e, LOOM_ROLE_DATASET))
         set (graph, e, "frozen", learns (o, way, loom_element_get (e, "id")) ? NULL : "true");
     }
 }
