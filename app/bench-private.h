@@ -18,6 +18,8 @@ typedef struct
   double seconds;
   gboolean tf32;
   gboolean json, tune;
+  int ranks;                /* comm: 0: two */
+  const char *over, *sizes; /* comm; NULL: both, the usual ones */
 } BenchOptions;
 
 typedef struct
@@ -37,6 +39,8 @@ typedef struct
 void bench_clear (Bench *b);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
+/* Median, least and most; sorts the numbers. */
+BenchStats bench_stats (double *value, guint n);
 /* Calls of work a second, in n windows of so many seconds after a warm-up. */
 gboolean
 bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
@@ -51,3 +55,4 @@ int bench_graph (const Command *command, const char *path, const BenchOptions *o
                  const char *const *executors, const GArray *sizes);
 int bench_tune (const Command *command, const char *path, const BenchOptions *o);
 int bench_devices (const Command *command, const BenchOptions *o);
+int bench_comm (const Command *command, const BenchOptions *o);

@@ -20,8 +20,8 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static BenchStats
-stats_of (double *value, guint n)
+BenchStats
+bench_stats (double *value, guint n)
 {
   qsort (value, n, sizeof *value, compare_doubles);
   return (BenchStats){ n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2, value[0], value[n - 1] };
@@ -49,7 +49,7 @@ bench_measure (BenchWork work, gpointer data, guint windows, double seconds, Ben
       if (w > 0)
         rate[w - 1] = (double)calls * G_USEC_PER_SEC / (now - start);
     }
-  *stats = stats_of (rate, windows);
+  *stats = bench_stats (rate, windows);
   return TRUE;
 }
 
@@ -247,6 +247,7 @@ static int
 run_bench (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *executor = NULL, *precision = NULL, *batch_size = NULL;
+  g_autofree char *over = NULL, *bytes = NULL;
   BenchOptions o = { .windows = 7, .seconds = 0.5 };
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's), or several: cpu,cuda:0", "D,…" },
@@ -258,13 +259,23 @@ run_bench (const Command *command, int argc, char **argv)
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
     { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune, "Measure the graph's kernels, for later plans to choose by", NULL },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "comm: between so many ranks (2)", "N" },
+    { "over", 0, 0, G_OPTION_ARG_STRING, &over, "comm: threads or mpi (default: both)", "T" },
+    { "sizes", 0, 0, G_OPTION_ARG_STRING, &bytes, "comm: bytes of the values: 8,80k,8M", "N,…" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2)
-    return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices.");
+    return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices or comm.");
+  const gboolean is_comm = g_str_equal (argv[1], "comm");
+  if (!is_comm && (o.ranks > 0 || over != NULL || bytes != NULL))
+    return command_usage (command, "--ranks, --over and --sizes are of gradloom bench comm.");
+  if (is_comm
+      && (device != NULL || executor != NULL || precision != NULL || batch_size != NULL || o.tf32 || o.tune
+          || o.threads > 0))
+    return command_usage (command, "Of ranks, comm takes --ranks, --over, --sizes, --windows, --seconds and --json.");
   if (o.tune && (executor != NULL || g_str_equal (argv[1], "devices")))
     return command_usage (command, "--tune takes a GRAPH or RUN folder and measures its kernels: leave %s out.",
                           executor != NULL ? "--executor" : "the word devices");
@@ -286,6 +297,10 @@ run_bench (const Command *command, int argc, char **argv)
   o.precision = precision;
   o.executor = executors[0];
   o.batch_size = batch_size != NULL ? g_array_index (sizes, gint64, 0) : 0;
+  o.over = over;
+  o.sizes = bytes;
+  if (is_comm)
+    return bench_comm (command, &o);
   if (g_str_equal (argv[1], "devices"))
     return bench_devices (command, &o);
   if (o.tune)
@@ -296,8 +311,8 @@ run_bench (const Command *command, int argc, char **argv)
 
 const Command command_bench = {
   .name = "bench",
-  .arguments = "GRAPH|RUN|devices",
-  .summary = "steps/s, items/s and peak memory; or the devices' measured peaks",
+  .arguments = "GRAPH|RUN|devices|comm",
+  .summary = "steps/s, items/s and peak memory; the devices' measured peaks; or what ranks pay to exchange values",
   .details
   = "A plan never times anything: which algorithm and layout a kernel has follows from its shape, the device, its\n"
     "threads, the libraries' versions and a cost table, which ships with Gradloom. --tune measures every way in which\n"
@@ -311,6 +326,10 @@ const Command command_bench = {
     "Several devices, executors or batch sizes, with commas between them, make a table of all combinations, a row "
     "each;\n"
     "with --json an object each.\n\n"
+    "comm measures the collectives of --ranks, threads of this process and then processes over MPI, by bytes of the\n"
+    "value: microseconds a call, bytes a second, and bytes a second through the narrowest link of an ideal algorithm.\n"
+    "Under mpirun or srun the ranks are theirs.\n\n"
+    "  gradloom bench comm --ranks 4 --over mpi\n"
     "  gradloom bench graphs/models/cifar-cnn.xml --batch-size 64,4,2 --executor plan,eager",
   .run = run_bench,
 };

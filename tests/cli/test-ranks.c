@@ -210,6 +210,56 @@ test_interrupted (void)
   g_assert_cmpint (find_rank (), ==, 0);
 }
 
+/* The collectives between three ranks: each with its two sizes, the barrier once, and rates that follow from times. */
+static void
+check_collectives (const char *over)
+{
+  g_auto (CliResult) r = cli ("bench", "comm", "--ranks", "3", "--over", over, "--sizes", "8,4k", "--windows", "1",
+                              "--seconds", "0.001", "--json", NULL);
+  g_auto (GStrv) line = g_strsplit (r.out, "\n", -1);
+  guint n = 0, rates = 0;
+
+  g_assert_cmpint (r.status, ==, 0);
+  for (guint i = 0; line[i] != NULL && line[i][0] != '\0'; i++)
+    {
+      g_autoptr (JsonParser) parser = json_parser_new ();
+      JsonObject *event;
+
+      g_assert_true (json_parser_load_from_data (parser, line[i], -1, NULL));
+      event = json_node_get_object (json_parser_get_root (parser));
+      g_assert_cmpstr (json_object_get_string_member (event, "over"), ==, over);
+      g_assert_cmpint (json_object_get_int_member (event, "ranks"), ==, 3);
+      if (!g_str_equal (json_object_get_string_member (event, "event"), "collective"))
+        continue;
+      n++;
+      if (!g_str_equal (json_object_get_string_member (event, "collective"), "all_reduce"))
+        continue;
+      rates++;
+      g_assert_cmpfloat_with_epsilon (json_object_get_double_member (event, "bus_bytes_per_second")
+                                          * json_object_get_double_member (event, "seconds")
+                                          / (double)json_object_get_int_member (event, "bytes"),
+                                      4.0 / 3, 1e-4);
+    }
+  g_assert_cmpuint (n, ==, 7);
+  g_assert_cmpuint (rates, ==, 2);
+}
+
+static void
+test_collectives (void)
+{
+  static const char *const wrong[][3] = { { "--sizes", "10", "multiples of 4" },
+                                          { "--over", "tcp", "threads or mpi" },
+                                          { "--ranks", "1", "from 2 to 1024" },
+                                          { "--threads", "2", "comm takes" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    cli_expect (2, wrong[i][2], "bench", "comm", wrong[i][0], wrong[i][1]);
+  cli_expect (2, "of gradloom bench comm", "bench", "x.xml", "--ranks", "2");
+  check_collectives ("threads");
+  if (can_run ())
+    check_collectives ("mpi");
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -220,6 +270,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/equal", test_equal);
   g_test_add_func ("/cli/ranks/resume", test_resume);
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
+  g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/lost", test_lost);
   g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
   status = g_test_run ();
