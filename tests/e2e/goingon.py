@@ -75,6 +75,8 @@ def left(t, s, path):
     g = s.wait("offer", lambda g: g.find("Continue"), 2)
     t.ok(g.state["run"] == "stopped" and g.has("was stopped at step") and not g.has("ended early"),
          "the next start offers to go on, and does not call what was wanted an end too early")
+    # The panel slides in behind the offer, and has its fields when it is wide.
+    g = s.wait("panel", lambda g: g.has("Learning rate of this run"), 2)
     t.ok(g.state["folder"] == folder and g.number("points") > 10 and g.number("step") == g.number("checkpoint")
          and g.find("0.5"), "with the curve, the figures and the learning rate that it had")
     points = g.number("points")
