@@ -27,7 +27,7 @@ def hold(s, start, end, seconds):
 
 def whole_graph(s):
     s.key("ctrl+9")
-    return s.wait("whole graph", lambda g: all(inside(r, g.canvas) for r in g.cards.values()), 2)
+    return s.still("whole graph", lambda g: all(inside(r, g.canvas) for r in g.cards.values()))
 
 
 def over_the_edge(t, s):

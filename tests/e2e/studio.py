@@ -105,6 +105,7 @@ class Studio:
                         XDG_RUNTIME_DIR=self.folder, NO_AT_BRIDGE="1")
         # A complaint of GLib about wrong use is a fault here; a warning about the machine's set-up is not.
         self.env["G_DEBUG"] = "fatal-criticals"
+        self.env["LD_PRELOAD"] = os.path.join(BUILD, "tests", "e2e", "backtrace.so")
         self.env.pop("WAYLAND_DISPLAY", None)
         self.env.update(self.extra)
         # The pointer starts outside, so that no tooltip covers what is looked at.
@@ -158,7 +159,7 @@ class Studio:
             path = os.path.join(tempfile.gettempdir(), "gradloom-e2e-%s.png" % self.name)
             self.screenshot(path)
             print("# screenshot: " + path)
-            for line in self.log[-15:]:
+            for line in self.log[-80:] if "backtrace:\n" in self.log else self.log[-15:]:
                 if not line.startswith("geometry"):
                     print("# " + line.rstrip())
         self.end()
