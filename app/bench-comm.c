@@ -20,14 +20,6 @@ typedef struct
   int64_t *part; /* bytes, by rank */
 } Room;
 
-/* Of a collective: seconds are per_call + bytes × per_byte. */
-typedef struct
-{
-  double per_call, per_byte;
-} Line;
-
-typedef gboolean (*RankWork) (LoomComm *comm, gpointer data, GError **error);
-
 typedef LoomStatus (*CollectiveCall) (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message);
 
 static LoomStatus
@@ -145,11 +137,11 @@ measure_one (LoomComm *comm, guint c, Room *room, gint64 bytes, const BenchOptio
 }
 
 /* Seconds a call and seconds a byte of the line with the least relative errors. */
-static Line
+static BenchLine
 fit_line (const BenchStats *stats, const GArray *sizes)
 {
   double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0, det;
-  Line line;
+  BenchLine line;
 
   for (guint i = 0; i < sizes->len; i++)
     {
@@ -229,7 +221,7 @@ print_row (LoomComm *comm, guint c, gint64 bytes, const BenchStats *s, gboolean 
 }
 
 static void
-print_line (LoomComm *comm, guint c, const Line *line, gboolean as_json)
+print_line (LoomComm *comm, guint c, const BenchLine *line, gboolean as_json)
 {
   if (as_json)
     {
@@ -254,7 +246,7 @@ measure_all (LoomComm *comm, const BenchOptions *o, const GArray *sizes, GError 
 {
   g_auto (Room) room = { 0 };
   g_autofree BenchStats *stats = g_new0 (BenchStats, sizes->len);
-  Line line[G_N_ELEMENTS (collectives)] = { 0 };
+  BenchLine line[G_N_ELEMENTS (collectives)] = { 0 };
   gint64 most = 0;
 
   for (guint i = 0; i < sizes->len; i++)
@@ -285,12 +277,32 @@ measure_all (LoomComm *comm, const BenchOptions *o, const GArray *sizes, GError 
   return TRUE;
 }
 
+gboolean
+bench_comm_line (LoomComm *comm, const GArray *sizes, int windows, BenchLine *line, GError **error)
+{
+  const BenchOptions o = { .windows = windows, .seconds = WINDOW / 4 };
+  const guint c = G_N_ELEMENTS (collectives) - 1; /* all_reduce */
+  g_auto (Room) room = { 0 };
+  g_autofree BenchStats *stats = g_new0 (BenchStats, sizes->len);
+  gint64 most = 0;
+
+  for (guint i = 0; i < sizes->len; i++)
+    most = MAX (most, g_array_index (sizes, gint64, i));
+  if (!room_init (&room, comm, most, error))
+    return FALSE;
+  for (guint i = 0; i < sizes->len; i++)
+    if (!measure_one (comm, c, &room, g_array_index (sizes, gint64, i), &o, &stats[i], error))
+      return FALSE;
+  *line = fit_line (stats, sizes);
+  return TRUE;
+}
+
 /* ---- ranks ------------------------------------------------------------------ */
 
 typedef struct
 {
   LoomComm *comm;
-  RankWork work;
+  BenchRank work;
   gpointer data;
   GError *error;
 } ThreadRank;
@@ -305,9 +317,8 @@ run_rank (gpointer data)
   return NULL;
 }
 
-/* Does the work once in each of n threads, as ranks that can exchange values; an error of one ends all. */
-static gboolean
-run_ranks (int n, RankWork work, gpointer data, GError **error)
+gboolean
+bench_run_ranks (int n, BenchRank work, gpointer data, GError **error)
 {
   g_autofree LoomComm **comm = g_new0 (LoomComm *, n);
   g_autofree ThreadRank *rank = g_new0 (ThreadRank, n);
@@ -445,7 +456,7 @@ bench_comm (const Command *command, const BenchOptions *options)
     {
       CommWork work = { &o, sizes };
 
-      if (!run_ranks (ranks, work_of_rank, &work, &error))
+      if (!bench_run_ranks (ranks, work_of_rank, &work, &error))
         return command_fail (command, g_steal_pointer (&error));
     }
   if (o.over != NULL && g_str_equal (o.over, "threads"))

@@ -20,7 +20,15 @@ typedef struct
   gboolean json, tune;
   int ranks;                /* comm: 0: two */
   const char *over, *sizes; /* comm; NULL: both, the usual ones */
+  LoomComm *comm;           /* the step is that of one of its ranks, batch_size that of a rank; NULL: undivided */
+  gboolean plan_only;       /* nothing is read and nothing run */
 } BenchOptions;
+
+/* Of a collective: seconds are per_call + bytes × per_byte. */
+typedef struct
+{
+  double per_call, per_byte;
+} BenchLine;
 
 typedef struct
 {
@@ -29,6 +37,7 @@ typedef struct
   LoomStep *step;
   LoomDevices *devices;
   LoomState *state;
+  LoomPlan *plan; /* where nothing is to be run */
   LoomExec *exec;
   LoomEager *eager;
   GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
@@ -56,3 +65,9 @@ int bench_graph (const Command *command, const char *path, const BenchOptions *o
 int bench_tune (const Command *command, const char *path, const BenchOptions *o);
 int bench_devices (const Command *command, const BenchOptions *o);
 int bench_comm (const Command *command, const BenchOptions *o);
+
+/* Runs the work once in each of n threads, as ranks that can exchange values; an error of one ends all. */
+typedef gboolean (*BenchRank) (LoomComm *comm, gpointer data, GError **error);
+gboolean bench_run_ranks (int n, BenchRank work, gpointer data, GError **error);
+/* What an all-reduce of these ranks costs, measured at sizes in bytes (gint64); called by all of them. */
+gboolean bench_comm_line (LoomComm *comm, const GArray *sizes, int windows, BenchLine *line, GError **error);

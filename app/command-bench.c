@@ -59,6 +59,7 @@ void
 bench_clear (Bench *b)
 {
   g_clear_pointer (&b->batch, g_ptr_array_unref);
+  loom_plan_free (b->plan);
   loom_exec_free (b->exec);
   loom_eager_free (b->eager);
   g_clear_pointer (&b->state, loom_state_unref);
@@ -160,6 +161,24 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
   return TRUE;
 }
 
+/* The part of a rank, exchanged in the buckets that the graph asks for. */
+static void
+divide (Bench *b, const LoomComm *comm)
+{
+  const LoomPartition partition = { .samples = b->step->batch,
+                                    .rank = comm->rank,
+                                    .ranks = comm->size,
+                                    .bucket = (gsize)(b->spec->parallel.bucket_mb * 1e6),
+                                    .sync_batch_norm = b->spec->parallel.sync_batch_norm };
+  LoomProgram *part;
+
+  if (comm->size == 1)
+    return;
+  part = loom_program_partition (b->step->program, &partition);
+  loom_program_unref (b->step->program);
+  b->step->program = part;
+}
+
 gboolean
 bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
 {
@@ -188,9 +207,11 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   const char *device = o->device != NULL ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
   b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */
-  b->step = loom_step_new (graph, b->spec, batch_size, TRUE, error);
+  b->step = loom_step_new (graph, b->spec, batch_size * (o->comm != NULL ? o->comm->size : 1), TRUE, error);
   if (b->step == NULL)
     return FALSE;
+  if (o->comm != NULL)
+    divide (b, o->comm);
   b->devices = loom_devices_new (o->threads);
   if (!bench_may_be_timed (b->devices, device, error))
     return FALSE;
@@ -199,10 +220,16 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
   else
     {
-      LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (graph) };
+      LoomPlanOptions options
+          = { .device = device, .strict_devices = loom_graph_strict_devices (graph), .comm = o->comm };
       g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
       if (plan == NULL || !plan_may_be_timed (plan, error))
         return FALSE;
+      if (o->plan_only)
+        {
+          b->plan = g_steal_pointer (&plan);
+          return TRUE;
+        }
       b->exec = loom_exec_new (g_steal_pointer (&plan), b->state, error);
     }
   if (b->exec == NULL && b->eager == NULL)

@@ -22,7 +22,7 @@ struct _Command
 
 extern const Command command_check, command_train, command_eval, command_run, command_program, command_plan,
     command_bench, command_ops, command_devices, command_worker, command_import, command_export, command_diff,
-    command_predict, command_generate, command_arrange, command_new, command_transfer;
+    command_predict, command_generate, command_arrange, command_new, command_transfer, command_simulate;
 
 /* Parses options (entries end with a NULL name) and leaves the other words in argv[1 …]. FALSE after having said on
  * standard error what is wrong: the status is then 2. Counts such as --epochs and --threads must be positive and a

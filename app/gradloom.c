@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 static const Command *const commands[] = {
-  &command_check,   &command_train,    &command_eval,    &command_run,     &command_program, &command_plan,
-  &command_bench,   &command_ops,      &command_devices, &command_worker,  &command_export,  &command_import,
-  &command_predict, &command_generate, &command_diff,    &command_arrange, &command_new,     &command_transfer,
+  &command_check,   &command_train,  &command_eval,     &command_run,      &command_program,
+  &command_plan,    &command_bench,  &command_ops,      &command_devices,  &command_worker,
+  &command_export,  &command_import, &command_predict,  &command_generate, &command_diff,
+  &command_arrange, &command_new,    &command_transfer, &command_simulate,
 };
 
 static void

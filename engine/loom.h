@@ -34,6 +34,7 @@
 #include "engine/template/loom-weights-match.h"
 #include "engine/onnx/loom-onnx.h"
 #include "engine/plan/loom-plan.h"
+#include "engine/program/loom-partition.h"
 #include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
 #include "engine/run/loom-tune.h"
@@ -43,4 +44,5 @@
 #include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"
 #include "engine/train/loom-task-view.h"
+#include "engine/train/loom-trace.h"
 #include "engine/train/loom-trainer.h"

@@ -9,6 +9,7 @@
 #include "engine/core/loom-env.h"
 
 #include <string.h>
+#include <time.h>
 
 /* NULL for an absent value. */
 static void *
@@ -299,11 +300,39 @@ run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError 
   return TRUE;
 }
 
+static gint64
+now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
+}
+
+void
+loom_exec_trace (LoomExec *exec, GArray *spans)
+{
+  exec->spans = spans;
+}
+
+static gboolean
+end_span (LoomExec *exec, const LoomExecRow *row, gint64 begin, GError **error)
+{
+  LoomExecSpan span = { .instr = row->instr, .begin = begin };
+
+  if (!loom_exec_sync (exec, error))
+    return FALSE;
+  span.end = now_ns ();
+  g_array_append_val (exec->spans, span);
+  return TRUE;
+}
+
 static gboolean
 run_rows (LoomExec *exec, guint first, guint end, GError **error)
 {
   for (LoomExecRow *row = exec->rows + first; row < exec->rows + end; row++)
     {
+      gint64 begin = G_UNLIKELY (exec->spans != NULL) ? now_ns () : 0;
       LoomStatus status;
 
       if (G_LIKELY (row->run != NULL))
@@ -312,6 +341,8 @@ run_rows (LoomExec *exec, guint first, guint end, GError **error)
         return FALSE;
       if (G_UNLIKELY (status != LOOM_STATUS_OK))
         return loom_exec_status_error (exec, row->instr, status, error);
+      if (G_UNLIKELY (exec->spans != NULL) && !end_span (exec, row, begin, error))
+        return FALSE;
     }
   return TRUE;
 }
@@ -516,7 +547,7 @@ launch (LoomExec *exec, GError **error)
   LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
   LoomStatus status;
 
-  if (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec)))
+  if (exec->spans != NULL || (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec))))
     return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error);
   status = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);

@@ -29,6 +29,17 @@ int loom_exec_find_input (const LoomExec *exec, const char *name);
  * be called. Otherwise OUT_OF_MEMORY, NO_KERNEL or DEVICE. */
 gboolean loom_exec_step (LoomExec *exec, GError **error);
 
+/* One instruction of a step, in nanoseconds of the monotonic clock. */
+typedef struct
+{
+  const LoomPlanInstr *instr;
+  gint64 begin, end;
+} LoomExecSpan;
+
+/* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Behind every instruction
+ * the device is waited for, so a step takes longer than others where a device works while its caller continues. */
+void loom_exec_trace (LoomExec *exec, GArray *spans);
+
 /* Waits for what was launched, and hears of its faults. */
 gboolean loom_exec_sync (LoomExec *exec, GError **error);
 

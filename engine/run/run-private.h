@@ -123,6 +123,7 @@ struct _LoomExec
   guint n_steps;           /* since addresses were bound */
   guint steps_ago;         /* of the fault that was heard of last */
   gboolean may_capture;
+  GArray *spans;            /* LoomExecSpan: the caller's, who wants to know what each instruction takes; else NULL */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };

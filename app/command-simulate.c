@@ -1,0 +1,385 @@
+/* `gradloom simulate`: what a graph's step would take on machines that are not at hand. */
+#include "app/simulate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_MEASURED 4 /* ranks that are run here beside their prediction */
+
+typedef struct
+{
+  char *gpus, *card, *link, *strategy, *schedule, *trace;
+  int tensor, pipeline, microbatches, per_machine;
+  gboolean no_overlap, no_measure, published;
+  BenchOptions bench;
+} Options;
+
+static void
+options_clear (Options *o)
+{
+  g_free (o->gpus);
+  g_free (o->card);
+  g_free (o->link);
+  g_free (o->strategy);
+  g_free (o->schedule);
+  g_free (o->trace);
+  g_free ((char *)o->bench.precision);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
+/* ---- options --------------------------------------------------------------------- */
+
+static gboolean
+read_counts (const char *text, GArray *counts)
+{
+  g_auto (GStrv) word = g_strsplit (text, ",", -1);
+
+  for (guint i = 0; word[i] != NULL; i++)
+    {
+      gint64 n;
+      int count;
+
+      if (!g_ascii_string_to_signed (g_strstrip (word[i]), 10, 1, 1000000, &n, NULL))
+        return FALSE;
+      count = (int)n;
+      g_array_append_val (counts, count);
+    }
+  return counts->len > 0;
+}
+
+static gboolean
+read_link (const Command *command, const char *name, SimulateLink *link)
+{
+  g_autofree char *names = NULL;
+  const SimulateLink *found = simulate_find_link (name, &names);
+
+  if (found != NULL)
+    *link = *found;
+  else
+    command_usage (command, "--link knows %s, not “%s”.", names, name);
+  return found != NULL;
+}
+
+/* "nvlink3,100g": within machines and between them. */
+static gboolean
+read_links (const Command *command, const Options *o, SimulateSetup *setup)
+{
+  g_auto (GStrv) word = g_strsplit (o->link, ",", -1);
+  guint n = g_strv_length (word);
+
+  if (n < 1 || n > 2)
+    {
+      command_usage (command, "--link takes one link, or one within machines and one between them: nvlink3,100g.");
+      return FALSE;
+    }
+  return read_link (command, g_strstrip (word[0]), &setup->inside)
+         && read_link (command, g_strstrip (word[n - 1]), &setup->between);
+}
+
+/* What --strategy asks for: "data", "zero1" to "zero3", "pipeline", "tensor". */
+static gboolean
+read_strategy (const Command *command, const Options *o, SimulateSetup *setup, gboolean *all_stages,
+               gboolean *all_tensor)
+{
+  const char *s = o->strategy != NULL ? o->strategy : "data";
+
+  *all_stages = g_str_equal (s, "pipeline");
+  *all_tensor = g_str_equal (s, "tensor");
+  if (g_str_has_prefix (s, "zero") && s[4] >= '1' && s[4] <= '3' && s[5] == '\0')
+    setup->zero = s[4] - '0';
+  else if (!*all_stages && !*all_tensor && !g_str_equal (s, "data"))
+    {
+      command_usage (command, "--strategy is data, zero1, zero2, zero3, pipeline or tensor, not “%s”.", s);
+      return FALSE;
+    }
+  if ((*all_stages && o->pipeline > 0) || (*all_tensor && o->tensor > 0))
+    {
+      command_usage (command, "--strategy %s makes all GPUs parts of one net: leave --%s out.", s, s);
+      return FALSE;
+    }
+  if (o->schedule != NULL && !g_str_equal (o->schedule, "gpipe") && !g_str_equal (o->schedule, "1f1b"))
+    {
+      command_usage (command, "--schedule is gpipe or 1f1b, not “%s”.", o->schedule);
+      return FALSE;
+    }
+  setup->one_f_one_b = g_strcmp0 (o->schedule, "1f1b") == 0;
+  return TRUE;
+}
+
+/* ---- rows -------------------------------------------------------------------------- */
+
+typedef struct
+{
+  SimulateResult r;
+  double measured; /* seconds; 0: it was not */
+  gboolean fits;
+} Row;
+
+static void
+print_head (const char *path, const SimulateWork *work, const SimulateSetup *setup, const Options *o,
+            const SimulateCard *card)
+{
+  double bytes = 0;
+
+  for (guint i = 0; i < work->layers->len; i++)
+    bytes += g_array_index (work->layers, SimulateLayer, i).parameters;
+  g_autofree char *gradients = loom_bytes_to_string (bytes);
+
+  printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; %s within machines of %d, %s between%s\n", path,
+          work->samples, gradients, card != NULL ? "by the peaks of " : "measured here",
+          card != NULL ? card->title : "", setup->inside.title, setup->per_machine, setup->between.title,
+          setup->overlap ? "; exchange during the backward pass" : "; exchange after each bucket");
+  printf ("%5s %9s %10s %9s %11s %10s %7s %9s", "GPUs", "replicas", "step ms", "samples/s", "exchange ms", "exposed ms",
+          "bubble", "memory");
+  printf (" %10s %10s %7s\n", "efficiency", o->no_measure ? "" : "measured", o->no_measure ? "" : "error");
+}
+
+static void
+print_row (const Row *row, gboolean as_json)
+{
+  const SimulateResult *r = &row->r;
+  g_autofree char *memory = loom_bytes_to_string (r->memory);
+
+  if (as_json)
+    {
+      LoomJson *json = command_event_new ("simulate");
+
+      loom_json_int (json, "gpus", r->gpus);
+      loom_json_int (json, "replicas", r->replicas);
+      loom_json_number (json, "step_seconds", r->step);
+      loom_json_number (json, "samples_per_second", r->samples_per_second);
+      loom_json_number (json, "exchange_seconds", r->exchange);
+      loom_json_number (json, "exposed_seconds", r->exposed);
+      loom_json_number (json, "bubble", r->bubble);
+      loom_json_number (json, "efficiency", r->efficiency);
+      loom_json_fixed (json, "memory_bytes", r->memory, 0);
+      loom_json_bool (json, "fits", row->fits);
+      if (row->measured > 0)
+        {
+          loom_json_number (json, "measured_seconds", row->measured);
+          loom_json_number (json, "error", r->step / row->measured - 1);
+        }
+      command_event_print (json);
+      return;
+    }
+  printf ("%5d %9d %10.3f %9.0f %11.3f %10.3f %6.1f%% %9s %9.1f%%", r->gpus, r->replicas, r->step * 1e3,
+          r->samples_per_second, r->exchange * 1e3, r->exposed * 1e3, 100 * r->bubble, memory, 100 * r->efficiency);
+  if (row->measured > 0)
+    printf (" %10.3f %+6.0f%%", row->measured * 1e3, 100 * (r->step / row->measured - 1));
+  printf ("%s\n", row->fits ? "" : "  more memory than the card has");
+  command_flush ();
+}
+
+/* ---- here ---------------------------------------------------------------------------- */
+
+/* Ranks of this machine share its processors; what they lack in threads takes longer. */
+static double
+share_processors (int ranks, BenchOptions *bench)
+{
+  int processors = loom_processors ();
+
+  bench->threads = MAX (1, processors / ranks);
+  return MAX (1, (double)ranks * bench->threads / processors);
+}
+
+static void
+slow_down (SimulateWork *work, double times)
+{
+  for (guint i = 0; i < work->layers->len; i++)
+    {
+      SimulateLayer *layer = &g_array_index (work->layers, SimulateLayer, i);
+
+      layer->forward *= times;
+      layer->backward *= times;
+    }
+  work->update *= times;
+}
+
+/* The kernels as a rank of so many has them, and, where that is to be measured, what its step really takes. */
+static gboolean
+predict_here (const char *path, const Options *o, SimulateSetup *setup, int ranks, double alone, gboolean measures,
+              GArray *spans, Row *row, GError **error)
+{
+  g_auto (SimulateWork) work;
+  BenchOptions bench = o->bench;
+  double times = share_processors (ranks, &bench);
+
+  simulate_work_init (&work);
+  if (!simulate_measure (path, &bench, &work, error))
+    return FALSE;
+  slow_down (&work, times);
+  row->r = simulate_step (&work, setup, ranks, spans);
+  /* They have between them what one rank has alone. */
+  if (alone > 0)
+    row->r.efficiency = alone * ranks / row->r.step;
+  row->fits = TRUE;
+  return !measures || simulate_run_ranks (path, &bench, ranks, &row->measured, error);
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static gboolean
+write_trace (const char *path, const GArray *spans, int gpus, const char *graph, GError **error)
+{
+  g_autofree char *title = g_strdup_printf ("%s on %d GPUs, simulated", graph, gpus);
+  g_autofree char *text = loom_trace_to_text (spans, title);
+
+  return loom_file_replace (path, text, strlen (text), error);
+}
+
+static gboolean
+simulate_counts (const char *path, const Options *o, const SimulateCard *card, SimulateSetup *setup,
+                 const GArray *counts, gboolean all_stages, gboolean all_tensor, GError **error)
+{
+  g_auto (SimulateWork) work;
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
+  /* What runs here is data parallel, by threads. */
+  const gboolean measures
+      = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
+  double alone = 0;
+
+  simulate_work_init (&work);
+  if (card != NULL ? !simulate_by_card (path, &o->bench, card, &work, error)
+                   : !simulate_measure (path, &o->bench, &work, error))
+    return FALSE;
+  if (!o->bench.json)
+    print_head (path, &work, setup, o, card);
+  for (guint i = 0; i < counts->len; i++)
+    {
+      int n = g_array_index (counts, int, i);
+      Row row = { .fits = TRUE };
+
+      g_array_set_size (spans, 0);
+      if (all_stages)
+        setup->pipeline = n;
+      if (all_tensor)
+        setup->tensor = n;
+      setup->microbatches = o->microbatches > 0 ? o->microbatches : setup->pipeline;
+      if (n % (setup->tensor * setup->pipeline) != 0)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                       "%d GPUs are no multiple of the %d that a replica has (--tensor %d, --pipeline %d).", n,
+                       setup->tensor * setup->pipeline, setup->tensor, setup->pipeline);
+          return FALSE;
+        }
+      if ((guint)setup->pipeline > work.layers->len)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                       "A pipeline of %d stages needs as many nodes; the graph has %u.", setup->pipeline,
+                       work.layers->len);
+          return FALSE;
+        }
+      if (o->link == NULL)
+        {
+          if (!predict_here (path, o, setup, n, alone, measures && n <= MOST_MEASURED, spans, &row, error))
+            return FALSE;
+          alone = n == 1 ? row.r.step : alone;
+        }
+      else
+        row.r = simulate_step (&work, setup, n, spans);
+      row.fits = card == NULL || row.r.memory <= card->memory;
+      print_row (&row, o->bench.json);
+      if (o->trace != NULL && i + 1 == counts->len && !write_trace (o->trace, spans, n, path, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static int
+run_simulate (const Command *command, int argc, char **argv)
+{
+  g_auto (Options) o = { .per_machine = 8, .bench = { .executor = "plan", .windows = 5, .seconds = 0.2 } };
+  gint64 batch = 0;
+  const GOptionEntry entries[] = {
+    { "gpus", 0, 0, G_OPTION_ARG_STRING, &o.gpus, "On so many, a row each (1,2,4,8)", "N,…" },
+    { "card", 0, 0, G_OPTION_ARG_STRING, &o.card,
+      "Kernels by a card's peaks: p100, v100, a100, h100 (default: measured here)", "C" },
+    { "link", 0, 0, G_OPTION_ARG_STRING, &o.link,
+      "Within machines and between them: nvlink3,100g (default: measured here)", "L,L" },
+    { "per-machine", 0, 0, G_OPTION_ARG_INT, &o.per_machine, "GPUs of a machine (8)", "N" },
+    { "strategy", 0, 0, G_OPTION_ARG_STRING, &o.strategy, "data (default), zero1, zero2, zero3, pipeline, tensor",
+      "S" },
+    { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Stages of a replica", "K" },
+    { "tensor", 0, 0, G_OPTION_ARG_INT, &o.tensor, "GPUs among which products are split", "T" },
+    { "microbatches", 0, 0, G_OPTION_ARG_INT, &o.microbatches, "Of a pipeline (as many as stages)", "M" },
+    { "schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, "gpipe (default) or 1f1b", "S" },
+    { "no-overlap", 0, 0, G_OPTION_ARG_NONE, &o.no_overlap, "Nothing is computed while gradients are exchanged", NULL },
+    { "no-measure", 0, 0, G_OPTION_ARG_NONE, &o.no_measure, "Don't run up to 4 ranks here beside the prediction",
+      NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "Samples a replica (default: the graph's)", "N" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &o.bench.precision, "f32, bf16, f16 (default: the graph's)", "P" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.bench.tf32, "Products of f32 in TF32, where the card has it", NULL },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &o.trace, "Lanes of one replica on the last number of GPUs, for Perfetto",
+      "F.json" },
+    { "published", 0, 0, G_OPTION_ARG_NONE, &o.published,
+      "What was published beside what the model says, with its constants", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o.bench.json, "One object a line on standard output", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (o.published && argc == 1)
+    {
+      simulate_published (o.bench.json);
+      return 0;
+    }
+  if (argc != 2)
+    return command_usage (command, "It takes one GRAPH or RUN folder, or --published alone.");
+  if (o.tensor < 0 || o.pipeline < 0 || o.microbatches < 0 || o.per_machine < 1)
+    return command_usage (command, "--tensor, --pipeline, --microbatches and --per-machine take positive numbers.");
+
+  g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GError) error = NULL;
+  g_autofree char *names = NULL;
+  const SimulateCard *card = NULL;
+  gboolean all_stages, all_tensor;
+  SimulateSetup setup = { .per_machine = o.per_machine,
+                          .tensor = MAX (1, o.tensor),
+                          .pipeline = MAX (1, o.pipeline),
+                          .microbatches = 1,
+                          .bucket = 25e6 };
+
+  if (!read_counts (o.gpus != NULL ? o.gpus : "1,2,4,8", counts))
+    return command_usage (command, "--gpus takes numbers from 1 to 1000000: 1,2,4,8, not “%s”.", o.gpus);
+  if (o.card != NULL && (card = simulate_find_card (o.card, &names)) == NULL)
+    return command_usage (command, "--card knows %s, not “%s”.", names, o.card);
+  if (card != NULL && o.link == NULL)
+    return command_usage (command, "--card needs --link, as nvlink3,100g: what is measured here is no link of GPUs.");
+  if (!read_strategy (command, &o, &setup, &all_stages, &all_tensor)
+      || (o.link != NULL && !read_links (command, &o, &setup)))
+    return 2;
+  if (o.link == NULL)
+    {
+      if (!simulate_link_here (&setup.inside, &error))
+        return command_fail (command, g_steal_pointer (&error));
+      setup.between = setup.inside;
+      setup.per_machine = G_MAXINT32;
+    }
+  /* Ranks on processors compute or exchange. */
+  setup.overlap = !o.no_overlap && card != NULL;
+  o.bench.batch_size = batch;
+  o.no_measure = o.no_measure || card != NULL || o.link != NULL;
+  if (!simulate_counts (argv[1], &o, card, &setup, counts, all_stages, all_tensor, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  return 0;
+}
+
+const Command command_simulate = {
+  .name = "simulate",
+  .arguments = "GRAPH|RUN | --published",
+  .summary = "what a step would take on many GPUs: time, exchange, bubble, memory, efficiency",
+  .details
+  = "A step is simulated event by event: the nodes of the graph, with the times of their kernels as measured here or "
+    "by\n"
+    "the peaks of a card, and exchanges that take so long a message and so long a byte. Gradients are exchanged in\n"
+    "buckets of 25 MB, on cards during the backward pass. Efficiency is the throughput of a GPU beside that of one "
+    "alone.\n"
+    "Without --card and --link, up to 4 ranks are also run here, as threads, and what was measured stands beside the\n"
+    "prediction, with its error.\n\n"
+    "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
+    "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
+    "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"
+    "      --tensor 2 --pipeline 4 --microbatches 16 --schedule 1f1b --trace lanes.json",
+  .run = run_simulate,
+};

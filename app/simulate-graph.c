@@ -1,0 +1,313 @@
+/* What a graph's training step consists of, for `gradloom simulate`: its kernels with their times, by node; and the
+ * same step on ranks of this machine, measured. */
+#include "app/simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_STEPS 5
+#define SECONDS   1.0 /* of traced steps */
+
+/* ---- from a plan ----------------------------------------------------------------- */
+
+static gboolean
+is_product (const LoomPlanInstr *instr)
+{
+  static const char *const products[] = { "matmul", "conv", "attention" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
+    if (strstr (instr->label, products[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* The layer of a node, appended where it is new. Without a node: the newest one. */
+static SimulateLayer *
+find_layer (SimulateWork *work, const char *origin)
+{
+  for (guint i = work->layers->len; i > 0; i--)
+    {
+      SimulateLayer *layer = &g_array_index (work->layers, SimulateLayer, i - 1);
+
+      if (origin == NULL || g_str_equal (layer->name, origin))
+        return layer;
+    }
+  return simulate_work_add (work, origin != NULL ? origin : "others");
+}
+
+/* The layer whose path a weight's name begins with, the longest one. */
+static SimulateLayer *
+find_owner (SimulateWork *work, const char *slot)
+{
+  SimulateLayer *best = NULL;
+
+  for (guint i = 0; i < work->layers->len; i++)
+    {
+      SimulateLayer *layer = &g_array_index (work->layers, SimulateLayer, i);
+      gsize n = strlen (layer->name);
+
+      if (strncmp (slot, layer->name, n) == 0 && (slot[n] == '.' || slot[n] == '\0')
+          && (best == NULL || n > strlen (best->name)))
+        best = layer;
+    }
+  return best != NULL ? best : work->layers->len > 0 ? &g_array_index (work->layers, SimulateLayer, 0) : NULL;
+}
+
+static void
+add_instr (SimulateWork *work, const LoomPlan *plan, const LoomPlanInstr *instr, double seconds)
+{
+  SimulateLayer *layer;
+  double bytes = 0;
+
+  if (instr->region != LOOM_REGION_FORWARD && instr->region != LOOM_REGION_BACKWARD)
+    {
+      work->update += seconds;
+      return;
+    }
+  layer = find_layer (work, instr->origin);
+  if (instr->region == LOOM_REGION_BACKWARD)
+    {
+      layer->backward += seconds;
+      return;
+    }
+  layer->forward += seconds;
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->value[instr->n_in + k] != G_MAXUINT)
+      bytes = MAX (bytes, (double)loom_desc_bytes (&loom_plan_value (plan, instr->value[instr->n_in + k])->desc));
+  layer->activation = bytes;
+}
+
+/* What does not depend on time: the bytes that are exchanged, and memory. */
+static void
+add_plan (SimulateWork *work, const LoomPlan *plan, double samples)
+{
+  const LoomProgram *p = loom_plan_program (plan);
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      SimulateLayer *owner
+          = slot->kind == LOOM_SLOT_PARAMETER && slot->trainable ? find_owner (work, slot->name) : NULL;
+
+      if (owner != NULL)
+        owner->parameters += (double)loom_plan_slot_bytes (slot);
+    }
+  for (guint d = 0; d < loom_plan_n_devices (plan); d++)
+    {
+      LoomPlanMemory memory;
+      gsize bytes[LOOM_N_OWNERS] = { 0 };
+
+      loom_plan_memory (plan, d, &memory);
+      loom_plan_memory_sum (&memory, bytes);
+      for (guint o = 0; o < LOOM_N_OWNERS; o++)
+        work->memory[o] += (double)bytes[o];
+    }
+  work->samples = samples;
+}
+
+gboolean
+simulate_by_card (const char *path, const BenchOptions *options, const SimulateCard *card, SimulateWork *work,
+                  GError **error)
+{
+  g_auto (Bench) b = { 0 };
+  BenchOptions o = *options;
+  double ready;
+
+  o.plan_only = TRUE;
+  if (!bench_prepare (&b, path, &o, &ready, error))
+    return FALSE;
+  for (guint i = loom_plan_n_setup (b.plan); i < loom_plan_n_instrs (b.plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (b.plan, i);
+
+      add_instr (work, b.plan, instr,
+                 simulate_card_seconds (card, is_product (instr), b.spec->precision, b.spec->tf32 || o.tf32,
+                                        instr->flops, instr->bytes));
+    }
+  add_plan (work, b.plan, (double)b.step->batch);
+  return TRUE;
+}
+
+/* ---- measured -------------------------------------------------------------------- */
+
+static void
+feed (Bench *b)
+{
+  GPtrArray *inputs = b->batch->pdata[b->next];
+
+  b->next = b->next + 1 == b->batch->len ? 0 : b->next + 1;
+  for (guint i = 0; i < inputs->len; i++)
+    loom_exec_feed (b->exec, i, ((LoomTensor *)inputs->pdata[i])->data);
+}
+
+static int
+compare (gconstpointer a, gconstpointer b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* The median over steps of each instruction; a step has n spans. */
+static void
+take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, guint n)
+{
+  guint steps = spans->len / n;
+  g_autofree double *seconds = g_new (double, steps);
+
+  for (guint i = 0; i < n; i++)
+    {
+      for (guint s = 0; s < steps; s++)
+        {
+          const LoomExecSpan *span = &g_array_index (spans, LoomExecSpan, s * n + i);
+
+          seconds[s] = (double)(span->end - span->begin) * 1e-9;
+        }
+      qsort (seconds, steps, sizeof *seconds, compare);
+      add_instr (work, plan, g_array_index (spans, LoomExecSpan, i).instr, seconds[steps / 2]);
+    }
+}
+
+gboolean
+simulate_measure (const char *path, const BenchOptions *options, SimulateWork *work, GError **error)
+{
+  g_auto (Bench) b = { 0 };
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
+  gint64 start;
+  double ready;
+  guint n;
+
+  if (!bench_prepare (&b, path, options, &ready, error))
+    return FALSE;
+  n = loom_plan_n_instrs (loom_exec_plan (b.exec)) - loom_plan_n_setup (loom_exec_plan (b.exec));
+  for (guint i = 0; i < 3; i++)
+    {
+      feed (&b);
+      if (!loom_exec_run (b.exec, error))
+        return FALSE;
+    }
+  loom_exec_trace (b.exec, spans);
+  start = g_get_monotonic_time ();
+  for (guint i = 0; n > 0 && (i < MIN_STEPS || (double)(g_get_monotonic_time () - start) < SECONDS * G_USEC_PER_SEC);
+       i++)
+    {
+      feed (&b);
+      if (!loom_exec_run (b.exec, error))
+        return FALSE;
+    }
+  loom_exec_trace (b.exec, NULL);
+  if (n > 0)
+    take_medians (work, loom_exec_plan (b.exec), spans, n);
+  add_plan (work, loom_exec_plan (b.exec), (double)b.step->batch);
+  return TRUE;
+}
+
+/* ---- ranks of this machine --------------------------------------------------------- */
+
+typedef struct
+{
+  const char *path;
+  const BenchOptions *options;
+  double seconds;
+} RankRun;
+
+/* Graphs are read and planned one after the other. */
+static GMutex preparing;
+
+/* The same number on all ranks. */
+static gboolean
+longest (LoomComm *comm, double *seconds, GError **error)
+{
+  LoomMessage message = { "" };
+  double own = *seconds;
+
+  if (comm->all_reduce (comm, &own, seconds, 1, LOOM_F64, LOOM_REDUCE_MAX, &message) == LOOM_STATUS_OK)
+    return TRUE;
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message.text);
+  return FALSE;
+}
+
+/* Steps are timed one by one, as kernels are: the median is what other programs disturb least. */
+static gboolean
+time_steps (Bench *b, gint64 steps, double *median, GError **error)
+{
+  g_autofree double *seconds = g_new (double, steps);
+
+  for (gint64 i = 0; i < steps; i++)
+    {
+      gint64 start = g_get_monotonic_time ();
+
+      feed (b);
+      if (!loom_exec_run (b->exec, error))
+        return FALSE;
+      seconds[i] = (double)(g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+    }
+  qsort (seconds, (gsize)steps, sizeof *seconds, compare);
+  *median = seconds[steps / 2];
+  return TRUE;
+}
+
+static gboolean
+run_rank (LoomComm *comm, gpointer data, GError **error)
+{
+  RankRun *run = data;
+  BenchOptions o = *run->options;
+  g_auto (Bench) b = { 0 };
+  double ready, seconds = 0;
+  gboolean ok;
+
+  o.comm = comm;
+  g_mutex_lock (&preparing);
+  ok = bench_prepare (&b, run->path, &o, &ready, error);
+  g_mutex_unlock (&preparing);
+  /* All ranks take as many steps, as long as the slowest one needs. */
+  if (!ok || !time_steps (&b, MIN_STEPS, &seconds, error) || !longest (comm, &seconds, error)
+      || !time_steps (&b, CLAMP ((gint64)(SECONDS / MAX (seconds, 1e-6)), MIN_STEPS, 10000), &seconds, error)
+      || !longest (comm, &seconds, error))
+    return FALSE;
+  if (comm->rank == 0)
+    run->seconds = seconds;
+  return TRUE;
+}
+
+gboolean
+simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, double *seconds, GError **error)
+{
+  RankRun run = { .path = path, .options = o };
+
+  if (!bench_run_ranks (ranks, run_rank, &run, error))
+    return FALSE;
+  *seconds = run.seconds;
+  return TRUE;
+}
+
+static gboolean
+measure_line (LoomComm *comm, gpointer data, GError **error)
+{
+  g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
+  BenchLine line;
+
+  for (gint64 bytes = 8; bytes <= 8000000; bytes *= 100)
+    g_array_append_val (sizes, bytes);
+  if (!bench_comm_line (comm, sizes, 5, &line, error))
+    return FALSE;
+  if (comm->rank == 0)
+    *(BenchLine *)data = line;
+  return TRUE;
+}
+
+/* Of two ranks an all-reduce is two messages, and once the bytes. */
+gboolean
+simulate_link_here (SimulateLink *link, GError **error)
+{
+  BenchLine line;
+
+  if (!bench_run_ranks (2, measure_line, &line, error))
+    return FALSE;
+  *link = (SimulateLink){ .name = "here",
+                          .title = "threads of this process",
+                          .latency = line.per_call / 2,
+                          .rate = line.per_byte > 0 ? 1 / line.per_byte : 1e12,
+                          .source = "measured" };
+  return TRUE;
+}

@@ -1,0 +1,102 @@
+/* Shared by the files of `gradloom simulate`: what a step consists of, what it runs on, and what it then takes. */
+#pragma once
+
+#include "app/bench-private.h"
+
+/* One node: seconds for the batch of one replica. */
+typedef struct
+{
+  char *name;
+  double forward, backward;
+  double parameters; /* bytes of its gradients, which ranks exchange */
+  double activation; /* bytes of its result, for the whole batch */
+} SimulateLayer;
+
+typedef struct
+{
+  GArray *layers; /* SimulateLayer, in the order of the forward pass */
+  double update;  /* seconds, of all parameters */
+  double samples; /* a step of one replica */
+  double memory[LOOM_N_OWNERS];
+} SimulateWork;
+
+void simulate_work_init (SimulateWork *work);
+void simulate_work_clear (SimulateWork *work);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SimulateWork, simulate_work_clear)
+/* The layer is the work's; name is copied. */
+SimulateLayer *simulate_work_add (SimulateWork *work, const char *name);
+
+/* ---- machines (simulate-machine.c) ------------------------------------------- */
+
+typedef struct
+{
+  const char *name, *title;
+  double latency; /* seconds a message */
+  double rate;    /* bytes a second, one way, that transfers reach */
+  const char *source;
+} SimulateLink;
+
+typedef struct
+{
+  const char *name, *title;
+  double f32, tf32, f16; /* operations a second of products, peaks; tf32 0: it has none */
+  double memory_rate;    /* bytes a second, the peak */
+  double memory;         /* bytes */
+  const char *source;
+} SimulateCard;
+
+/* Shares of a peak that kernels reach, the same for all cards, and why. */
+#define SIMULATE_PRODUCTS 0.66
+#define SIMULATE_TRAFFIC  0.83
+#define SIMULATE_LAUNCH   5e-6
+
+/* NULL where there is none of that name; *names is then a list for a sentence (transfer full). */
+const SimulateCard *simulate_find_card (const char *name, char **names);
+const SimulateLink *simulate_find_link (const char *name, char **names);
+/* Seconds of a kernel. */
+double simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32,
+                              double flops, double bytes);
+/* Prints every constant with its source. */
+void simulate_print_constants (void);
+
+/* ---- the model (simulate-model.c) -------------------------------------------- */
+
+typedef struct
+{
+  SimulateLink inside, between; /* within a machine, a link a GPU; between machines, a link a machine */
+  int per_machine;
+  int zero; /* 0: every replica has all; 1, 2, 3: as ZeRO's stages */
+  int tensor, pipeline, microbatches;
+  gboolean one_f_one_b; /* 1F1B; else GPipe */
+  gboolean overlap;     /* exchange while the backward pass runs */
+  double bucket;        /* bytes */
+} SimulateSetup;
+
+typedef struct
+{
+  int gpus, replicas;
+  double step;     /* seconds */
+  double exchange; /* seconds in which a GPU exchanges, and of these, those in which it does nothing else */
+  double exposed;
+  double bubble; /* share of the pipeline's time in which its stages have nothing to do */
+  double samples_per_second, efficiency;
+  double memory; /* bytes a GPU */
+} SimulateResult;
+
+/* What one step takes on so many GPUs. spans (LoomTraceSpan, may be NULL) receives the lanes of one replica. */
+SimulateResult simulate_step (const SimulateWork *work, const SimulateSetup *setup, int gpus, GArray *spans);
+
+/* ---- graphs (simulate-graph.c) ----------------------------------------------- */
+
+/* From the kernels of the graph's step: measured here with so many threads, or by a card's peaks. */
+gboolean simulate_measure (const char *path, const BenchOptions *o, SimulateWork *work, GError **error);
+gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
+                           GError **error);
+/* Runs the step in so many threads of this process as ranks, and measures it. */
+gboolean simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, double *seconds, GError **error);
+/* What an exchange costs between two threads of this process. */
+gboolean simulate_link_here (SimulateLink *link, GError **error);
+
+/* ---- published figures (simulate-published.c) -------------------------------- */
+
+void simulate_published (gboolean as_json);

@@ -1,0 +1,38 @@
+/* What the lanes of a step did when: a file in Chrome's trace format, which Perfetto and Studio open.
+ *
+ * A lane is a device of a rank, or what a rank exchanges. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_TRACE_COMPUTE,
+  LOOM_TRACE_EXCHANGE,
+  LOOM_TRACE_WAIT, /* for another rank */
+  LOOM_N_TRACE_KINDS
+} LoomTraceKind;
+
+/* Plain memory: ranks send it to one another. */
+typedef struct
+{
+  gint64 begin, end; /* nanoseconds since the step began */
+  double bytes;      /* that were read and written, or exchanged; 0: not known */
+  gint32 rank, kind;
+  char lane[16];  /* "cpu" */
+  char label[56]; /* "matmul+bias+relu" */
+  char node[96];  /* a path, or what the instruction is for */
+} LoomTraceSpan;
+
+/* Texts are cut where they are too long, at a whole character. */
+void loom_trace_add (GArray *spans, const LoomTraceSpan *span, const char *lane, const char *label, const char *node);
+/* By rank, lane and beginning. */
+void loom_trace_sort (GArray *spans);
+/* The text of such a file; title says what it is of. (transfer full) */
+char *loom_trace_to_text (const GArray *spans, const char *title);
+/* The spans of a file that loom_trace_to_text() made; DATA where it is none. */
+GArray *loom_trace_read (const char *path, char **title, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,141 @@
+/* `gradloom simulate`: schedules against their formulas, strategies against one another, ranks of this machine beside
+ * their prediction, and the trace that it writes. */
+#include "tests/cli/cli.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+/* The objects of standard output. (transfer full) */
+static GPtrArray *
+events (const CliResult *r)
+{
+  g_auto (GStrv) line = g_strsplit (r->out, "\n", -1);
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)json_object_unref);
+
+  g_assert_cmpint (r->status, ==, 0);
+  for (guint i = 0; line[i] != NULL && line[i][0] != '\0'; i++)
+    {
+      g_autoptr (JsonParser) parser = json_parser_new ();
+
+      g_assert_true (json_parser_load_from_data (parser, line[i], -1, NULL));
+      g_ptr_array_add (all, json_object_ref (json_node_get_object (json_parser_get_root (parser))));
+    }
+  return all;
+}
+
+static double
+number (const GPtrArray *all, guint i, const char *name)
+{
+  return json_object_get_double_member (all->pdata[i], name);
+}
+
+/* Bubbles are those of the formula; the rest has the errors that the table prints, and no worse ones. */
+static void
+test_published (void)
+{
+  g_auto (CliResult) r = cli ("simulate", "--published", "--json", NULL), text = cli ("simulate", "--published", NULL);
+  g_autoptr (GPtrArray) all = events (&r);
+  guint bubbles = 0;
+
+  g_assert_cmpuint (all->len, ==, 24);
+  for (guint i = 0; i < all->len; i++)
+    {
+      const char *what = json_object_get_string_member (all->pdata[i], "what");
+
+      g_assert_cmpfloat (fabs (number (all, i, "error")), <, 0.5);
+      if (strstr (what, "bubble") == NULL)
+        continue;
+      bubbles++;
+      g_assert_cmpfloat (fabs (number (all, i, "error")), <, 1e-9);
+    }
+  g_assert_cmpuint (bubbles, ==, 6);
+  g_assert_nonnull (strstr (text.out, "WP-08608"));
+}
+
+#define CARD "--card", "v100", "--link", "nvlink2,100g", "--json"
+
+static void
+test_strategies (void)
+{
+  g_autofree char *path = cli_example ("models/fashion-mlp.xml");
+  g_auto (CliResult) data = cli ("simulate", path, CARD, "--gpus", "1,2,16", NULL);
+  g_auto (CliResult) three = cli ("simulate", path, CARD, "--gpus", "1,2,16", "--strategy", "zero3", NULL);
+  g_auto (CliResult) stages = cli ("simulate", path, CARD, "--gpus", "1,4", "--strategy", "pipeline", "--microbatches",
+                                   "8", "--trace", "lanes.json", NULL);
+  g_autoptr (GPtrArray) a = events (&data), b = events (&three), c = events (&stages);
+  g_autoptr (GArray) spans = NULL;
+  g_autofree char *title = NULL;
+  gint32 last = 0;
+
+  g_assert_cmpfloat_with_epsilon (number (a, 0, "efficiency"), 1, 1e-9);
+  for (guint i = 1; i < 3; i++)
+    {
+      g_assert_cmpfloat (number (a, i, "efficiency"), <, number (a, i - 1, "efficiency"));
+      /* ZeRO-3 has less memory and exchanges more. */
+      g_assert_cmpfloat (number (b, i, "memory_bytes"), <, number (a, i, "memory_bytes"));
+      g_assert_cmpfloat (number (b, i, "exchange_seconds"), >, number (a, i, "exchange_seconds"));
+      g_assert_cmpfloat (number (a, i, "exposed_seconds"), <=, number (a, i, "exchange_seconds"));
+    }
+  g_assert_cmpfloat (number (c, 1, "bubble"), >=, 3.0 / 11);
+  spans = loom_trace_read ("lanes.json", &title, NULL);
+  g_assert_nonnull (spans);
+  g_assert_nonnull (strstr (title, "on 4 GPUs, simulated"));
+  for (guint i = 0; i < spans->len; i++)
+    last = MAX (last, g_array_index (spans, LoomTraceSpan, i).rank);
+  g_assert_cmpint (last, ==, 3);
+}
+
+/* Of one rank the kernels' sum is the step: half of it at least, however busy the machine is. */
+static void
+test_here (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) r = cli ("simulate", path, "--gpus", "1,2", "--json", NULL);
+  g_autoptr (GPtrArray) all = events (&r);
+
+  g_assert_cmpuint (all->len, ==, 2);
+  for (guint i = 0; i < 2; i++)
+    {
+      double step = number (all, i, "step_seconds"), measured = number (all, i, "measured_seconds");
+
+      g_assert_cmpfloat (step, >, 0);
+      g_assert_cmpfloat_with_epsilon (number (all, i, "error"), step / measured - 1, 1e-6);
+    }
+  g_assert_cmpfloat (number (all, 1, "exchange_seconds"), >, 0);
+}
+
+static void
+test_wrong (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *none = cli_example ("lessons/xyz-sum.xml");
+  static const char *const wrong[][3] = {
+    { "--card", "k80", "--card knows p100" },        { "--link", "string", "--link knows nvlink1" },
+    { "--card", "v100", "--card needs --link" },     { "--gpus", "two", "--gpus takes numbers" },
+    { "--strategy", "magic", "--strategy is data" }, { "--schedule", "late", "gpipe or 1f1b" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    cli_expect (2, wrong[i][2], "simulate", path, wrong[i][0], wrong[i][1]);
+  cli_expect (2, "no multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline", "2");
+  cli_expect (2, "as many nodes", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "64", "--strategy",
+              "pipeline");
+  cli_expect (2, "It takes one GRAPH", "simulate");
+  cli_expect (1, "no <train>", "simulate", none, "--card", "v100", "--link", "25g");
+}
+
+int
+main (int argc, char *argv[])
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/simulate/published", test_published);
+  g_test_add_func ("/cli/simulate/strategies", test_strategies);
+  g_test_add_func ("/cli/simulate/here", test_here);
+  g_test_add_func ("/cli/simulate/wrong", test_wrong);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}
