@@ -413,7 +413,7 @@ compile (LoomNet *net, NetScope *scope, const NetEnvironment *arguments, const c
       if (compile_node (net, scope, local, arguments, path))
         {
           local_of_child[i] = k;
-          loom_net_check_reserved (net, child, local->path, local->kind == NET_OP ? local->op : NULL);
+          loom_net_check_reserved (net, child, local->path, local->kind == NET_MODULE ? NULL : local->op);
           if (local->kind == NET_OP && local->op->check != NULL)
             local->faulty = local->op->check (child, report_check, &(Checked){ net, child, local->path });
         }

@@ -133,7 +133,7 @@ static LoomProgram *autocast (const LoomProgram *p, LoomDType dtype, GHashTable 
 typedef struct
 {
   Pass *pass;
-  const LoomValue *in; /* the operands of the instruction, of the new program */
+  const LoomValue *in; /* a loop's operands in the new program; NULL: all are of the body's own types */
 } Around;
 
 /* The body in mixed precision, whose results have their types again: what is carried goes in as it came out. What comes
@@ -149,7 +149,8 @@ autocast_body (LoomProgram *body, gpointer data)
   LoomProgram *cast, *cut;
 
   for (guint i = 0; i < n_in; i++)
-    types[i] = type_of (pass, around->in[i]);
+    types[i] = around->in != NULL ? type_of (pass, around->in[i])
+                                  : value_desc (body, loom_program_get_input (body, i)->value)->dtype;
   for (guint o = 0; o < n_out; o++)
     out[o] = loom_program_get_output (body, o)->value;
   cast = autocast (body, pass->dtype, pass->dtype_of, types, in, n_out, out);
@@ -165,7 +166,7 @@ copy_instr (Pass *pass, const LoomInstr *instr)
 {
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
-  gboolean weak = TRUE;
+  gboolean weak = TRUE, is_loop = instr->prim == loom_prim ("scan");
   LoomDType result = LOOM_N_DTYPES;
 
   for (guint k = 0; k < instr->n_in; k++)
@@ -177,14 +178,14 @@ copy_instr (Pass *pass, const LoomInstr *instr)
     if (instr->out[k] != 0)
       pass->weak[instr->out[k]] = weak;
   loom_rewrite_place (&pass->r, instr);
-  if (instr->prim == loom_prim ("scan"))
+  if (is_loop)
     widen (pass, ((const LoomScanAttrs *)instr->attrs)->n_carried, in, 0);
   else
     result = settle_operands (pass, instr, in);
-  /* Modules that the data choose are computed in f32, as their operands are. */
-  if (instr->prim == loom_prim ("scan"))
+  /* What goes into modules that the data choose is f32, since one is there for several numbers of rows. */
+  if (loom_prim_has_bodies (instr->prim))
     {
-      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(Around){ pass, in });
+      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(Around){ pass, is_loop ? in : NULL });
       return;
     }
   loom_emit (pass->r.to, instr->prim, instr->attrs, instr->n_in, in, out);

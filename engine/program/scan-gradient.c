@@ -7,7 +7,8 @@
  *
  * The gradient of a whole operand is a sum over the runs. Where one run's part is a product or a sum over rows, the
  * loop only stacks the factors, and one product over all runs at once makes the sum: so a weight's gradient costs no
- * pass over the weight in each run. Any other part is added up in a carried value. */
+ * pass over the weight in each run. A sum over rows of which there is no stack otherwise, and any other part, is added
+ * up in a carried value. */
 #include "engine/program/scan-private.h"
 
 /* One summand of the gradient of a whole operand. */
@@ -189,6 +190,36 @@ add_terms (Scan *s, guint operand, LoomValue part)
     }
   find_factors (s, &t);
   g_array_append_val (s->terms, t);
+}
+
+/* TRUE if the stack of a value is there in any case: of a product's factor, or of what a sequence is given. */
+static gboolean
+is_stacked_anyway (const Scan *s, LoomValue v)
+{
+  for (guint k = 0; k < s->attrs.n_sequences; k++)
+    if (s->grad[index_of_sequence (s, k)] == v)
+      return TRUE;
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      const Term *t = &g_array_index (s->terms, Term, k);
+
+      if (t->n_factors == 2 && (t->factor[0] == v || t->factor[1] == v))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A sum over rows is as cheap in each run as over all: a stack for it alone would only cost memory. */
+static void
+carry_sums (Scan *s)
+{
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      Term *t = &g_array_index (s->terms, Term, k);
+
+      if (t->n_factors == 1 && !is_stacked_anyway (s, t->factor[0]))
+        t->n_factors = 0;
+    }
 }
 
 /* ---- what is kept of the forward pass ----------------------------------------- */
@@ -535,6 +566,7 @@ loom_scan_gradient (const LoomGradCall *call)
       for (guint i = s.n_in - s.n_whole; i < s.n_in; i++)
         if (s.grad[i] != 0)
           add_terms (&s, i, s.grad[i]);
+      carry_sums (&s);
       find_kept (&s);
       emit_backward (&s);
     }

@@ -149,6 +149,76 @@ test_precision (void)
     }
 }
 
+/* A network that each sample chooses, of two. */
+static char *
+choice_graph (const char *precision)
+{
+  return g_strdup_printf (
+      HEAD "<module name='net'><node id='x' op='module_input'/><node id='up' op='linear' out_features='64'/>"
+           "<node id='act' op='gelu'/><node id='down' op='linear' out_features='16'/>"
+           "<node id='y' op='module_output'/><wire from='x' to='up'/><wire from='up' to='act'/>"
+           "<wire from='act' to='down'/><wire from='down' to='y'/></module>" WHAT
+           "<node id='two' op='narrow' dim='1' start='0' length='2'/><node id='which' op='argmax' dim='1'/>"
+           "<node id='choice' op='switch' bodies='net,net'/><wire from='data.x' to='two'/>"
+           "<wire from='two' to='which'/><wire from='which' to='choice.index'/><wire from='data.x' to='choice.x'/>"
+           "<wire from='choice' to='flat'/>" LEARN TRAIN,
+      precision);
+}
+
+/* Products of modules that the data choose are of 16 bits, and what goes in and comes out is f32. */
+static void
+test_chosen_precision (void)
+{
+  g_autofree char *graph = choice_graph ("bf16"), *full = choice_graph ("f32");
+  g_autoptr (LoomStep) step = new_step (graph);
+  g_auto (Run) low = { 0 }, high = { 0 };
+  guint products = 0;
+
+  for (guint k = 0; k < loom_program_n_instrs (step->program); k++)
+    {
+      const LoomInstr *instr = loom_program_instr (step->program, k);
+      const LoomVisitAttrs *attrs = instr->attrs;
+
+      if (instr->prim != loom_prim ("visit"))
+        continue;
+      for (guint i = 0; i < loom_program_n_instrs (attrs->body[0]); i++)
+        {
+          const LoomInstr *inner = loom_program_instr (attrs->body[0], i);
+
+          if (inner->prim != loom_prim ("matmul"))
+            continue;
+          products++;
+          g_assert_cmpint (loom_value_info (attrs->body[0], inner->in[0])->desc.dtype, ==, LOOM_BF16);
+          g_assert_cmpint (loom_value_info (attrs->body[0], inner->in[1])->desc.dtype, ==, LOOM_BF16);
+        }
+    }
+  g_assert_cmpuint (products, >=, 5);
+  run_graph (graph, &(RunOptions){ .device = "cpu", .steps = 8 }, &low);
+  run_graph (full, &(RunOptions){ .device = "cpu", .steps = 8 }, &high);
+  for (guint s = 0; s < 8; s++)
+    g_assert_cmpfloat_with_epsilon (g_array_index (low.losses, double, s), g_array_index (high.losses, double, s),
+                                    2e-2);
+}
+
+/* What is carried may be whole numbers: a module_input says what zeros they begin as. */
+static void
+test_counter (void)
+{
+  g_autofree char *xml = g_strdup_printf (
+      HEAD "<module name='cell'><node id='x' op='module_input'/>"
+           "<node id='n' op='module_input' shape='B' dtype='i64'/><node id='one' op='constant' value='1' dtype='i64'/>"
+           "<node id='more' op='add'/><node id='y' op='module_output'/><node id='n1' op='module_output' carry='n'/>"
+           "<wire from='n' to='more.input'/><wire from='one' to='more.other'/><wire from='x' to='y'/>"
+           "<wire from='more' to='n1'/></module>" WHAT ROWS "<node id='loop' op='scan' body='cell' axis='1'/>"
+           "<node id='off' op='expression' formula='x + 0 * n'/><node id='count' op='unsqueeze' dim='1'/>"
+           "<wire from='rows' to='loop.x'/><wire from='loop.n1' to='count'/><wire from='data.x' to='off.x'/>"
+           "<wire from='count' to='off.n'/><wire from='off' to='flat'/>" LEARN TRAIN,
+      "f32");
+  g_autoptr (LoomStep) step = new_step (xml);
+
+  g_assert_cmpuint (count_prims (step->program, "scan"), ==, 1);
+}
+
 /* ---- size ----------------------------------------------------------------------------------- */
 
 typedef struct
@@ -237,6 +307,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/loops/recompute", test_recompute);
   g_test_add_func ("/loops/precision", test_precision);
+  g_test_add_func ("/loops/chosen-precision", test_chosen_precision);
+  g_test_add_func ("/loops/counter", test_counter);
   g_test_add_func ("/loops/size", test_size);
   g_test_add_func ("/loops/nan", test_nan);
   return g_test_run ();
