@@ -204,7 +204,7 @@ static const OnnxPrimWriter *
 find_writer (const LoomPrim *prim)
 {
   static const OnnxPrimWriter *const tables[]
-      = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg, onnx_prims_loop };
+      = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg, onnx_prims_loop, onnx_prims_visit };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
     for (const OnnxPrimWriter *writer = tables[t]; writer->name != NULL; writer++)

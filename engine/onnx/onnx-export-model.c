@@ -115,6 +115,17 @@ onnx_ints_var (OnnxExport *all, guint n, const gint64 *values)
 
 /* ---- nodes ------------------------------------------------------------ */
 
+static void
+body_free (gpointer data)
+{
+  OnnxBody *body = data;
+
+  g_ptr_array_unref (body->nodes);
+  g_ptr_array_unref (body->inputs);
+  g_ptr_array_unref (body->outputs);
+  g_free (body);
+}
+
 OnnxOutNode *
 onnx_add_node (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
 {
@@ -125,6 +136,7 @@ onnx_add_node (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
   node->in = g_ptr_array_new ();
   node->out = g_ptr_array_new ();
   node->attributes = g_ptr_array_new ();
+  node->bodies = g_ptr_array_new_with_free_func (body_free);
   for (guint i = 0; i < n_in; i++)
     g_ptr_array_add (node->in, in[i]);
   while (node->in->len > 0 && node->in->pdata[node->in->len - 1] == NULL)
@@ -203,14 +215,16 @@ onnx_node_set_string (OnnxExport *all, OnnxOutNode *node, const char *name, cons
 }
 
 OnnxBody *
-onnx_node_add_body (OnnxExport *all, OnnxOutNode *node)
+onnx_node_add_body (OnnxExport *all, OnnxOutNode *node, const char *name)
 {
-  node->body = g_new0 (OnnxBody, 1);
-  node->body->nodes = g_ptr_array_new_with_free_func (onnx_out_node_free);
-  node->body->inputs = g_ptr_array_new ();
-  node->body->outputs = g_ptr_array_new ();
-  attribute (all, node, "body", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
-  return node->body;
+  OnnxBody *body = g_new0 (OnnxBody, 1);
+
+  body->attribute = attribute (all, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
+  body->nodes = g_ptr_array_new_with_free_func (onnx_out_node_free);
+  body->inputs = g_ptr_array_new ();
+  body->outputs = g_ptr_array_new ();
+  g_ptr_array_add (node->bodies, body);
+  return body;
 }
 
 void
@@ -218,13 +232,7 @@ onnx_out_node_free (gpointer data)
 {
   OnnxOutNode *node = data;
 
-  if (node->body != NULL)
-    {
-      g_ptr_array_unref (node->body->nodes);
-      g_ptr_array_unref (node->body->inputs);
-      g_ptr_array_unref (node->body->outputs);
-      g_free (node->body);
-    }
+  g_ptr_array_unref (node->bodies);
   g_ptr_array_unref (node->in);
   g_ptr_array_unref (node->out);
   g_ptr_array_unref (node->attributes);
@@ -342,11 +350,10 @@ make_node (OnnxExport *all, OnnxOutNode *from)
   node->input = names_of (all, from->in);
   node->n_output = from->out->len;
   node->output = names_of (all, from->out);
-  for (guint i = 0; i < from->attributes->len; i++)
+  for (guint i = 0; i < from->bodies->len; i++)
     {
-      Onnx__AttributeProto *a = from->attributes->pdata[i];
-      if (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)
-        a->g = make_body (all, from->body);
+      const OnnxBody *body = from->bodies->pdata[i];
+      body->attribute->g = make_body (all, body);
     }
   node->n_attribute = from->attributes->len;
   node->attribute = (Onnx__AttributeProto **)from->attributes->pdata;
@@ -472,8 +479,11 @@ mark (GPtrArray *nodes, GPtrArray *outputs)
       const OnnxOutNode *node = nodes->pdata[i];
       if (!onnx_node_is_needed (node))
         continue;
-      if (node->body != NULL)
-        mark (node->body->nodes, node->body->outputs);
+      for (guint k = 0; k < node->bodies->len; k++)
+        {
+          const OnnxBody *body = node->bodies->pdata[k];
+          mark (body->nodes, body->outputs);
+        }
       for (guint k = 0; k < node->in->len; k++)
         if (node->in->pdata[k])
           ((OnnxVar *)node->in->pdata[k])->needed = TRUE;

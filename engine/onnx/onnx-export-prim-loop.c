@@ -10,9 +10,8 @@ attrs_of (const OnnxPrim *q, guint binding)
   return q->instr[binding]->attrs;
 }
 
-/* A size that is not the same for all bindings is left open. */
-static LoomType
-type_of (const OnnxPrim *q, LoomValue v)
+LoomType
+onnx_prim_type (const OnnxPrim *q, LoomValue v)
 {
   const LoomTensorDesc *d = &loom_value_info (q->p[0], v)->desc;
   LoomType type = { .dtype = d->dtype, .shape = { .rank = d->rank } };
@@ -34,21 +33,28 @@ body_input (OnnxPrim *b, guint i)
   g_autofree char *name = g_strdup_printf ("%s/%s", b->all->path != NULL ? b->all->path : "", input->name);
   OnnxVar *v = onnx_var_new (b->all, name);
 
-  v->type = type_of (b, input->value);
+  v->type = onnx_prim_type (b, input->value);
   return v;
 }
 
-/* Each result is a value of its own, although two may be one, or an input. */
+void
+onnx_prim_give (OnnxPrim *b, OnnxBody *body, OnnxVar *result, const LoomType *type)
+{
+  OnnxVar *v = onnx_call (b->all, "Identity", ONNX_VARS (result));
+
+  v->type = *type;
+  g_ptr_array_add (body->outputs, v);
+}
+
 static void
 give_results (OnnxPrim *b, OnnxBody *body)
 {
   for (guint i = 0; i < loom_program_n_outputs (b->p[0]) && !b->w->failed; i++)
     {
       LoomValue value = loom_program_get_output (b->p[0], i)->value;
-      OnnxVar *v = onnx_call (b->all, "Identity", ONNX_VARS (onnx_prim_value (b, value)));
+      LoomType type = onnx_prim_type (b, value);
 
-      v->type = type_of (b, value);
-      g_ptr_array_add (body->outputs, v);
+      onnx_prim_give (b, body, onnx_prim_value (b, value), &type);
     }
 }
 
@@ -88,7 +94,7 @@ write_scan (OnnxPrim *q)
     b.p[k] = attrs_of (q, k)->body;
   b.var = var;
   node = onnx_add_node (q->all, "Scan", n, in);
-  body = onnx_node_add_body (q->all, node);
+  body = onnx_node_add_body (q->all, node, "body");
   set_directions (q, node);
   for (guint i = 0; i < n_in; i++)
     {

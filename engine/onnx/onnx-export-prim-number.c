@@ -407,8 +407,14 @@ index_in (OnnxPrim *q, guint i)
 static gboolean
 write_gather_rows (OnnxPrim *q)
 {
-  OnnxOutNode *node = onnx_add_node (q->all, "Gather", ONNX_VARS (IN (0), index_in (q, 1)));
+  OnnxOutNode *node;
 
+  if (IN (1)->counts)
+    {
+      onnx_prim_out (q, 0, IN (0));
+      return TRUE;
+    }
+  node = onnx_add_node (q->all, "Gather", ONNX_VARS (IN (0), index_in (q, 1)));
   onnx_node_set_int (q->all, node, "axis", 0);
   onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;

@@ -23,7 +23,8 @@ typedef struct
   gboolean (*write) (OnnxPrim *q);
 } OnnxPrimWriter;
 
-extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[], onnx_prims_loop[];
+extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[], onnx_prims_loop[],
+    onnx_prims_visit[];
 
 /* Writes the instructions of the programs, all of whose inputs have a value. */
 void onnx_prim_write_program (OnnxPrim *q);
@@ -44,6 +45,10 @@ OnnxVar *onnx_prim_shape_var (OnnxPrim *q, LoomValue v);
 OnnxVar *onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes);
 /* A number that may depend on the dynamic sizes (1 / B of a mean), as a scalar; NULL after onnx_refuse(). */
 OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDINGS]);
+/* A value's type in the model; a size that is not the same for all bindings is left open. */
+LoomType onnx_prim_type (const OnnxPrim *q, LoomValue v);
+/* One more result of a body that is being written. Each is a value of its own, although two may be one, or an input. */
+void onnx_prim_give (OnnxPrim *q, OnnxBody *body, OnnxVar *result, const LoomType *type);
 /* The type ONNX computes in: f32, f64 or i64. */
 LoomDType onnx_prim_compute_type (LoomDType dtype);
 

@@ -26,13 +26,15 @@ typedef struct
   LoomTensor *tensor; /* of an initialiser */
   LoomType type;      /* of an input or output of the graph */
   gboolean needed;
+  gboolean counts;      /* 0, 1, 2 … of all rows: what is gathered by it stays as it is */
   gboolean is_external; /* its numbers go to the file beside the model, at offset */
   guint64 offset;
 } OnnxVar;
 
-/* The graph that a node runs. It sees the values of what is around it by their names. */
+/* A graph that a node runs. It sees the values of what is around it by their names. */
 typedef struct
 {
+  Onnx__AttributeProto *attribute;
   GPtrArray *nodes;            /* OnnxOutNode; owns, in order */
   GPtrArray *inputs, *outputs; /* OnnxVar */
 } OnnxBody;
@@ -44,7 +46,7 @@ struct _OnnxOutNode
   const char *path;
   GPtrArray *in, *out;   /* OnnxVar; NULL for an input that is left out */
   GPtrArray *attributes; /* Onnx__AttributeProto */
-  OnnxBody *body;        /* NULL: it runs none */
+  GPtrArray *bodies;     /* OnnxBody; owns */
 };
 
 /* A size: add + coef · symbols, or, where `of` is set, a dimension that is looked up where the model runs. */
@@ -133,8 +135,8 @@ void onnx_node_set_ints (OnnxExport *all, OnnxOutNode *node, const char *name, g
 void onnx_node_set_float (OnnxExport *all, OnnxOutNode *node, const char *name, double value);
 void onnx_node_set_string (OnnxExport *all, OnnxOutNode *node, const char *name, const char *value);
 void onnx_node_set_strings (OnnxExport *all, OnnxOutNode *node, const char *name, guint n, const char *const *values);
-/* Gives the node an empty body, as its attribute “body”. */
-OnnxBody *onnx_node_add_body (OnnxExport *all, OnnxOutNode *node);
+/* Gives the node an empty body, as its attribute of this name. */
+OnnxBody *onnx_node_add_body (OnnxExport *all, OnnxOutNode *node, const char *name);
 void onnx_out_node_free (gpointer node);
 /* Output i; earlier ones come to be, too. */
 OnnxVar *onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i);

@@ -2,7 +2,6 @@
  *
  * A model is what prediction needs: values of data sets and input nodes come in; losses and steps of training, which
  * its outputs do not need, are left out. Modules are written flat, because a runtime plans across them all the same. */
-#include "engine/ops/loom-loop.h"
 #include "engine/onnx/onnx-export-private.h"
 
 #include "engine/recipe/loom-train-spec.h"
@@ -141,14 +140,9 @@ write_node (LoomOnnxWriter *self, guint i)
       = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
   const OnnxWriter *writer = find_writer (w.node->op->name);
 
-  /* The body of a loop is written with the node that runs it, by that node's lowering. */
+  /* The body of a loop or a choice is written with the node that runs it, by that node's lowering. */
   if (w.node->loop != G_MAXUINT)
     return;
-  if (w.node->op->role == LOOM_ROLE_LOOP && loom_op_loop (w.node->op)->kind != LOOM_LOOP_SCAN)
-    {
-      onnx_refuse (&w, "it runs modules as data choose, which is not written as ONNX yet.");
-      return;
-    }
   /* A node behind one that was refused is not at fault itself. */
   for (guint k = 0; k < w.node->n_inputs; k++)
     if (w.node->input[k].node != G_MAXUINT && !loom_net_is_from_body (self->net, i, k)

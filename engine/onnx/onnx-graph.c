@@ -164,11 +164,13 @@ wire_element (const OnnxNode *node, guint i)
   return loom_element_new (LOOM_TAG_WIRE, "from", source, "to", to, NULL);
 }
 
-/* Bodies' weights are named by the node that runs them, and then as in a module. */
+/* Bodies' weights are named by the node that runs them, then by the number of one of several, and then as in a module.
+ */
 static void
 add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
 {
   g_autofree char *path = g_strconcat (prefix, node->id, NULL), *inner = g_strconcat (path, ".", NULL);
+  gboolean is_numbered = node->body[1] != NULL;
 
   for (guint i = 0; i < node->weights->len; i++)
     {
@@ -178,12 +180,15 @@ add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
       g_ptr_array_add (weights, loom_named_tensor_new (name, own->tensor));
     }
   for (guint b = 0; b < G_N_ELEMENTS (node->body) && node->body[b] != NULL; b++)
-    for (guint i = 0; i < node->body[b]->scope->nodes->len; i++)
-      {
-        const OnnxNode *within = node->body[b]->scope->nodes->pdata[i];
-        if (within->live)
-          add_weights (within, inner, weights);
-      }
+    {
+      g_autofree char *begin = is_numbered ? g_strdup_printf ("%s%u.", inner, b) : g_strdup (inner);
+      for (guint i = 0; i < node->body[b]->scope->nodes->len; i++)
+        {
+          const OnnxNode *within = node->body[b]->scope->nodes->pdata[i];
+          if (within->live)
+            add_weights (within, begin, weights);
+        }
+    }
 }
 
 /* Appends to a module in the making, or to the graph itself. */

@@ -1,9 +1,8 @@
-/* ONNX's control flow: If, Loop and Scan.
+/* ONNX's loops: Loop and Scan.
  *
  * A loop becomes a scan over a module, whose number of steps is known before it runs. Its body is tried as a module
  * first; where that cannot be, because sizes differ from step to step or a slice is cut where the step's number says,
- * and there are few steps, they are drawn one behind the other. A branch that is known while importing is drawn in
- * place; of two the results are chosen from. */
+ * and there are few steps, they are drawn one behind the other. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -11,42 +10,6 @@
 /* Steps and nodes that are drawn one behind the other where a body cannot be a module. */
 #define MAX_UNROLLED_STEPS 256
 #define MAX_UNROLLED_NODES 4096
-/* Loops within loops would multiply these, so all bodies and branches of a model are counted, each as often as it is
- * drawn. */
-#define MAX_SCOPES 20000
-
-static gboolean
-has_room (OnnxCtx *c)
-{
-  if (c->all->scopes->len > MAX_SCOPES)
-    onnx_fail (c, "the model's bodies and branches would have to be drawn more than %d times.", MAX_SCOPES);
-  return !c->failed;
-}
-
-static const Onnx__GraphProto *
-graph_of (OnnxCtx *c, const char *name)
-{
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
-
-  if (!has_room (c))
-    return NULL;
-  if (a == NULL || a->g == NULL)
-    onnx_fail (c, "its “%s” is missing.", name);
-  for (gsize i = 0; !c->failed && i < a->g->n_input + a->g->n_output; i++)
-    {
-      const Onnx__ValueInfoProto *port = i < a->g->n_input ? a->g->input[i] : a->g->output[i - a->g->n_input];
-      const Onnx__TypeProto *type = port->type;
-
-      if (port->name == NULL || !*port->name)
-        onnx_fail (c, "an input or output of its “%s” has no name.", name);
-      else if (type != NULL && type->value_case != ONNX__TYPE_PROTO__VALUE__NOT_SET
-               && type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        onnx_fail (c, "“%s” of its “%s” is a sequence or an optional value, and graphs carry tensors only.", port->name,
-                   name);
-    }
-  return c->failed ? NULL : a->g;
-}
-
 static LoomTensor *
 scalar (LoomDType dtype, gint64 value)
 {
@@ -74,94 +37,6 @@ declare_wire (OnnxImport *scope, const char *name, const OnnxWire *wire)
   onnx_declare (scope, name)->wire = wire;
 }
 
-/* What a graph gives under this name, as one of the node's outputs. */
-static void
-give (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
-{
-  OnnxCtx within = onnx_scope_ctx (c, scope);
-  OnnxValue *value = onnx_reach (&within, name);
-
-  if (value == NULL)
-    onnx_fail (c, "nothing makes “%s”.", name);
-  else if (value->failed || within.failed)
-    c->failed = TRUE;
-  else if (onnx_has_output (c, output))
-    onnx_alias (c->all, c->node->output[output], value);
-}
-
-/* ---- If ------------------------------------------------------------------ */
-
-static OnnxImport *
-draw_branch (OnnxCtx *c, const Onnx__GraphProto *branch)
-{
-  OnnxImport *scope = onnx_scope_new (c->all, NULL);
-
-  onnx_add_tensors (scope, branch);
-  onnx_map_nodes (scope, branch);
-  return scope;
-}
-
-/* What a branch gives, where c's nodes can be wired to it. */
-static const OnnxWire *
-result_of (OnnxCtx *c, OnnxImport *branch, const char *name)
-{
-  OnnxCtx within = onnx_scope_ctx (c, branch);
-  const OnnxWire *wire = onnx_reach_wire (&within, name);
-
-  c->failed = c->failed || within.failed;
-  return wire;
-}
-
-/* Which branch counts is known only while the model runs: both are computed, and one of the results is taken. */
-static void
-take_either (OnnxCtx *c)
-{
-  static const LoomShape single = { 0 };
-  const Onnx__GraphProto *graph[2] = { graph_of (c, "then_branch"), graph_of (c, "else_branch") };
-  const OnnxWire *condition = onnx_in (c, 0);
-  OnnxImport *branch[2];
-
-  if (c->failed)
-    return;
-  condition = onnx_cast (c, onnx_reshape (c, condition, &single), LOOM_BOOL);
-  if (graph[0]->n_output != graph[1]->n_output)
-    onnx_fail (c, "its branches give %u and %u values.", (guint)graph[0]->n_output, (guint)graph[1]->n_output);
-  for (guint b = 0; b < 2 && !c->failed; b++)
-    branch[b] = draw_branch (c, graph[b]);
-  for (guint i = 0; i < graph[0]->n_output && !c->failed; i++)
-    {
-      const OnnxWire *yes = result_of (c, branch[0], graph[0]->output[i]->name);
-      const OnnxWire *no = result_of (c, branch[1], graph[1]->output[i]->name);
-      g_autofree char *one = loom_shape_to_string (&yes->type.shape), *other = loom_shape_to_string (&no->type.shape);
-
-      if (!loom_shape_equal (&yes->type.shape, &no->type.shape) || yes->type.dtype != no->type.dtype)
-        onnx_fail (
-            c, "its branches give %s %s and %s %s, and which of them it is would be known only while the model runs.",
-            loom_dtype_name (yes->type.dtype), one, loom_dtype_name (no->type.dtype), other);
-      onnx_out (c, i, onnx_emit (c, "where", ONNX_IN (condition, yes, no), NULL));
-    }
-}
-
-static void
-map_if (OnnxCtx *c)
-{
-  const LoomTensor *condition = onnx_is_constant (c, 0) ? onnx_const_or_null (c, 0) : NULL;
-  const Onnx__GraphProto *branch;
-
-  if (condition == NULL || condition->count != 1)
-    {
-      take_either (c);
-      return;
-    }
-  branch = graph_of (c, loom_tensor_get (condition, 0) != 0 ? "then_branch" : "else_branch");
-  if (branch == NULL)
-    return;
-  OnnxImport *scope = draw_branch (c, branch);
-  for (guint i = 0; i < branch->n_output && !c->failed; i++)
-    give (c, scope, branch->output[i]->name, i);
-  c->first_node = c->all->nodes->len; /* which were noted one by one */
-}
-
 /* ---- Loop ------------------------------------------------------------------ */
 
 typedef struct
@@ -179,7 +54,7 @@ read_loop (OnnxCtx *c, Loop *l)
   const LoomTensor *trip = onnx_const_or_null (c, 0), *condition = onnx_const_or_null (c, 1);
   LoomDim dim;
 
-  l->body = graph_of (c, "body");
+  l->body = onnx_graph_of (c, "body");
   if (l->body == NULL)
     return FALSE;
   l->n_carried = onnx_n_inputs (c) > 2 ? onnx_n_inputs (c) - 2 : 0;
@@ -318,7 +193,7 @@ loop_unrolled (OnnxCtx *c, const Loop *l)
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     carried[i] = first_value (c, l, i);
   onnx_add_tensors (tensors, l->body);
-  for (; t < l->steps.coef && another && has_room (c); t++)
+  for (; t < l->steps.coef && another && onnx_has_room (c); t++)
     {
       scope = onnx_scope_new (tensors, NULL);
       OnnxCtx within = onnx_scope_ctx (c, scope);
@@ -429,7 +304,7 @@ read_scan (OnnxCtx *c, Scan *s)
   guint first = onnx_opset (c) < 9 ? 1 : 0, n = onnx_n_inputs (c) - MIN (first, onnx_n_inputs (c));
   gint64 sequences = onnx_attr_int (c, "num_scan_inputs", 0);
 
-  s->body = graph_of (c, "body");
+  s->body = onnx_graph_of (c, "body");
   if (s->body == NULL)
     return FALSE;
   if (first && onnx_has (c, 0))
@@ -588,7 +463,6 @@ map_scan (OnnxCtx *c)
 }
 
 const OnnxMap onnx_map_control[] = {
-  { "If", NULL, map_if },
   { "Loop", NULL, map_loop },
   { "Scan", NULL, map_scan },
   { NULL },

@@ -190,6 +190,10 @@ void onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph);
 OnnxImport *onnx_scope_new (OnnxImport *outer, const char *module);
 void onnx_scope_free (gpointer scope);
 void onnx_module_free (gpointer module);
+/* FALSE, and a fault, where the model would be drawn far too often: loops within loops multiply. */
+gboolean onnx_has_room (OnnxCtx *c);
+/* The graph that is this attribute of the node, whose ends are tensors with names; NULL after a fault. */
+const Onnx__GraphProto *onnx_graph_of (OnnxCtx *c, const char *name);
 /* A context to draw by hand in a scope, for the node of c. */
 OnnxCtx onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope);
 /* An input of the scope's module of about this name, and one that stands for a wire outside of it. */
@@ -315,7 +319,7 @@ extern const OnnxMap *const onnx_map_tables[]; /* NULL-terminated */
 const OnnxMap *onnx_map_find (const char *domain, const char *name);
 extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
-    onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_control[],
+    onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* Loops within loops would multiply these, so all bodies and branches of a model are counted, each as often as it is
+ * drawn. */
+#define MAX_SCOPES 20000
+
 OnnxImport *
 onnx_scope_new (OnnxImport *outer, const char *module)
 {
@@ -79,6 +83,40 @@ onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope)
   within.first_node = scope->nodes->len;
   within.drawn = TRUE;
   return within;
+}
+
+/* ---- graphs of a node ---------------------------------------------------- */
+
+gboolean
+onnx_has_room (OnnxCtx *c)
+{
+  if (c->all->scopes->len > MAX_SCOPES)
+    onnx_fail (c, "the model's bodies and branches would have to be drawn more than %d times.", MAX_SCOPES);
+  return !c->failed;
+}
+
+const Onnx__GraphProto *
+onnx_graph_of (OnnxCtx *c, const char *name)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  if (!onnx_has_room (c))
+    return NULL;
+  if (a == NULL || a->g == NULL)
+    onnx_fail (c, "its “%s” is missing.", name);
+  for (gsize i = 0; !c->failed && i < a->g->n_input + a->g->n_output; i++)
+    {
+      const Onnx__ValueInfoProto *port = i < a->g->n_input ? a->g->input[i] : a->g->output[i - a->g->n_input];
+      const Onnx__TypeProto *type = port->type;
+
+      if (port->name == NULL || !*port->name)
+        onnx_fail (c, "an input or output of its “%s” has no name.", name);
+      else if (type != NULL && type->value_case != ONNX__TYPE_PROTO__VALUE__NOT_SET
+               && type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+        onnx_fail (c, "“%s” of its “%s” is a sequence or an optional value, and graphs carry tensors only.", port->name,
+                   name);
+    }
+  return c->failed ? NULL : a->g;
 }
 
 /* ---- the module's ends -------------------------------------------------- */

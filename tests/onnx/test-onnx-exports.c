@@ -37,6 +37,7 @@ main (int argc, char **argv)
                                         "scan-axes-directions",
                                         "loop-tied-weight",
                                         "loop-counts",
+                                        "if-data",
                                         "loop-grows",
                                         "attention-past-causal",
                                         "attention-cap-scores" };
