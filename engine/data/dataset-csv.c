@@ -7,6 +7,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/data/csv-columns.h"
 #include "engine/data/csv-prepare.h"
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
@@ -25,7 +26,12 @@ static const LoomDatasetParam params[] = {
   { .name = "features",
     .type = LOOM_DATASET_STRING,
     .def = "",
-    .doc = "Columns of x, separated by commas; all but the target when left out." },
+    .doc = "LoomCsvColumns of x, separated by commas; all but the target when left out." },
+  { .name = "weight",
+    .type = LOOM_DATASET_STRING,
+    .def = "",
+    .doc = "Column of what each row counts, from 0: the port weight, f32 [B], for a loss or for "
+           "sample_weights=\"weight\"; no column of x unless features names it." },
   { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "One character between fields, or tab." },
   { .name = "header",
     .type = LOOM_DATASET_ENUM,
@@ -51,140 +57,15 @@ static const LoomDatasetParam params[] = {
   { .name = NULL },
 };
 
-/* Which columns are features and which targets. */
-typedef struct
-{
-  GPtrArray *names;           /* of all columns */
-  GArray *features, *targets; /* guint, indices of columns */
-  gboolean is_class;
-  gboolean row_is_read; /* the first line holds data and has been read already */
-  LoomCsvMissing missing;
-} Columns;
-
 static void
-columns_clear (Columns *self)
-{
-  g_clear_pointer (&self->names, g_ptr_array_unref);
-  g_clear_pointer (&self->features, g_array_unref);
-  g_clear_pointer (&self->targets, g_array_unref);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Columns, columns_clear)
-
-static int
-find_column (const Columns *self, const char *name)
-{
-  for (guint i = 0; i < self->names->len; i++)
-    {
-      if (g_str_equal (g_ptr_array_index (self->names, i), name))
-        return (int)i;
-    }
-  return -1;
-}
-
-/* Appends the columns of a list of names to out. */
-static gboolean
-pick_columns (const Columns *self, const char *list, const char *path, GArray *out, GError **error)
-{
-  g_auto (GStrv) wanted = g_strsplit (list, ",", -1);
-
-  for (char **name = wanted; *name != NULL; name++)
-    {
-      int column = find_column (self, g_strstrip (*name));
-      guint index = (guint)column;
-
-      if (column < 0)
-        {
-          g_autofree const char **candidates = g_new0 (const char *, self->names->len + 1);
-          const char *nearest;
-
-          memcpy (candidates, self->names->pdata, self->names->len * sizeof *candidates);
-          nearest = loom_nearest (*name, candidates);
-          if (nearest != NULL)
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”. Did you mean “%s”?", path, *name,
-                         nearest);
-          else
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”; its first is “%s”.", path, *name,
-                         candidates[0]);
-          return FALSE;
-        }
-      g_array_append_val (out, index);
-    }
-  return TRUE;
-}
-
-static gboolean
-choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomCsvReader *reader,
-                Columns *columns, GError **error)
-{
-  const char *features = loom_option_string (klass, options, "features");
-  GError *failure = NULL;
-
-  columns->is_class = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
-  columns->names = g_ptr_array_new_with_free_func (g_free);
-  columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
-  columns->targets = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (!loom_csv_read_row (reader, &failure))
-    {
-      if (failure == NULL)
-        g_set_error (&failure, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty; its first line must name the columns.",
-                     reader->path);
-      g_propagate_error (error, failure);
-      return FALSE;
-    }
-  columns->missing = loom_csv_missing (klass, options);
-  columns->row_is_read = g_str_equal (loom_option_string (klass, options, "header"), "false");
-  for (guint i = 0; i < reader->fields->len; i++)
-    {
-      g_autofree char *number = g_strdup_printf ("c%u", i + 1);
-      const char *name = columns->row_is_read ? number : g_ptr_array_index (reader->fields, i);
-      int before = find_column (columns, name);
-
-      /* A column is chosen by its name, which must therefore stand for one. */
-      if (before >= 0 && *name != '\0')
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” names two columns “%s”, number %d and number %u; rename one.", reader->path, name,
-                       before + 1, i + 1);
-          return FALSE;
-        }
-      g_ptr_array_add (columns->names, g_strdup (name));
-    }
-  if (!pick_columns (columns, loom_option_string (klass, options, "target"), reader->path, columns->targets, error))
-    return FALSE;
-  if (columns->is_class && columns->targets->len != 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has several targets, which are numbers; say target_type=\"float\", or name one.");
-      return FALSE;
-    }
-  if (*features != '\0')
-    return pick_columns (columns, features, reader->path, columns->features, error);
-  for (guint i = 0; i < columns->names->len; i++)
-    {
-      gboolean is_target = FALSE;
-
-      for (guint k = 0; k < columns->targets->len; k++)
-        is_target = is_target || g_array_index (columns->targets, guint, k) == i;
-      if (!is_target)
-        g_array_append_val (columns->features, i);
-    }
-  if (columns->features->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has no column beside the target; is delimiter=\"%c\" right?", reader->path, reader->delimiter);
-      return FALSE;
-    }
-  return TRUE;
-}
-
-static void
-fill_info (const Columns *columns, LoomDatasetInfo *info)
+fill_info (const LoomCsvColumns *columns, LoomDatasetInfo *info)
 {
   const gint64 n_features = columns->features->len, n_targets = columns->targets->len;
 
   loom_info_add_port (info, "x", LOOM_F32, 1, &n_features);
   loom_info_add_port (info, "y", columns->is_class ? LOOM_I64 : LOOM_F32, columns->is_class ? 0 : 1, &n_targets);
+  if (columns->weights->len > 0)
+    loom_info_add_port (info, LOOM_WEIGHT_PORT, LOOM_F32, 0, NULL);
   if (!columns->is_class)
     info->n_classes = 0;
 }
@@ -251,64 +132,10 @@ init_reader (LoomCsvReader *self, const LoomDatasetClass *klass, const LoomDatas
   return TRUE;
 }
 
-static gboolean
-parse_number (const LoomCsvReader *reader, const Columns *columns, guint column, float *value, GError **error)
-{
-  const char *text = g_ptr_array_index (reader->fields, column);
-  const gboolean is_missing = loom_csv_is_missing (text);
-  char *end;
-  double number;
-
-  if (is_missing && columns->missing != LOOM_CSV_MISSING_REFUSE)
-    {
-      *value = NAN;
-      return TRUE;
-    }
-  number = g_ascii_strtod (text, &end);
-  if (end == text || *end != '\0' || !isfinite (number))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number%s.", reader->path,
-                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
-                   is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" leaves the row out" : "");
-      return FALSE;
-    }
-  *value = (float)number;
-  if (isfinite (*value))
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” line %d, column “%s”: %s is larger than single precision holds (3.4e38). Scale the column, or "
-               "leave it out.",
-               reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
-  return FALSE;
-}
-
-static gboolean
-append_numbers (const LoomCsvReader *reader, const Columns *columns, const GArray *which, GArray *out, GError **error)
-{
-  for (guint i = 0; i < which->len; i++)
-    {
-      float value;
-
-      if (!parse_number (reader, columns, g_array_index (which, guint, i), &value, error))
-        return FALSE;
-      g_array_append_val (out, value);
-    }
-  return TRUE;
-}
-
-static gboolean
-has_gap (const GArray *values, guint from)
-{
-  for (guint i = from; i < values->len; i++)
-    if (isnan (g_array_index (values, float, i)))
-      return TRUE;
-  return FALSE;
-}
-
 /* A row without its class is of no use; one with gaps, where these are not filled. A word such as “none” may be a
  * class. */
 static gboolean
-is_left_out (const LoomCsvReader *reader, const Columns *columns, const GArray *x, guint from)
+is_left_out (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *x, guint from)
 {
   if (columns->missing == LOOM_CSV_MISSING_REFUSE)
     return FALSE;
@@ -319,18 +146,30 @@ is_left_out (const LoomCsvReader *reader, const Columns *columns, const GArray *
       if (label[0] == '\0' || strcmp (label, "?") == 0)
         return TRUE;
     }
-  return columns->missing == LOOM_CSV_MISSING_DROP && has_gap (x, from);
+  return columns->missing == LOOM_CSV_MISSING_DROP && loom_csv_has_gap (x, from);
 }
 
-/* Reads all rows: numbers into x and, for float targets, y; class labels as texts. */
 static gboolean
-read_rows (LoomCsvReader *reader, Columns *columns, GArray *x, GArray *y, GPtrArray *labels, GError **error)
+check_weight (const LoomCsvReader *reader, const LoomCsvColumns *columns, float weight, GError **error)
+{
+  if (!(weight < 0))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: a weight is a number from 0, not %g.",
+               reader->path, reader->row_line,
+               (const char *)columns->names->pdata[g_array_index (columns->weights, guint, 0)], (double)weight);
+  return FALSE;
+}
+
+/* Reads all rows: numbers into x, w and, for float targets, y; class labels as texts. */
+static gboolean
+read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y, GArray *w, GPtrArray *labels,
+           GError **error)
 {
   GError *failure = NULL;
 
   while (columns->row_is_read || loom_csv_read_row (reader, &failure))
     {
-      const guint before_x = x->len, before_y = y->len;
+      const guint before_x = x->len, before_y = y->len, before_w = w->len;
 
       columns->row_is_read = FALSE;
       if (reader->fields->len != columns->names->len)
@@ -339,7 +178,7 @@ read_rows (LoomCsvReader *reader, Columns *columns, GArray *x, GArray *y, GPtrAr
                        reader->path, reader->row_line, reader->fields->len, columns->names->len);
           return FALSE;
         }
-      if (!append_numbers (reader, columns, columns->features, x, error))
+      if (!loom_csv_append_numbers (reader, columns, columns->features, x, error))
         return FALSE;
       if (is_left_out (reader, columns, x, before_x))
         {
@@ -359,12 +198,18 @@ read_rows (LoomCsvReader *reader, Columns *columns, GArray *x, GArray *y, GPtrAr
             }
           g_ptr_array_add (labels, (char *)label);
         }
-      else if (!append_numbers (reader, columns, columns->targets, y, error))
+      else if (!loom_csv_append_numbers (reader, columns, columns->targets, y, error))
         return FALSE;
-      if (has_gap (y, before_y))
+      if (!loom_csv_append_numbers (reader, columns, columns->weights, w, error)
+          || (w->len > before_w && !check_weight (reader, columns, g_array_index (w, float, before_w), error)))
+        return FALSE;
+      if (loom_csv_has_gap (y, before_y) || loom_csv_has_gap (w, before_w))
         {
           g_array_set_size (x, before_x);
           g_array_set_size (y, before_y);
+          g_array_set_size (w, before_w);
+          if (columns->is_class)
+            g_ptr_array_set_size (labels, (int)labels->len - 1);
         }
     }
   if (failure != NULL)
@@ -448,7 +293,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autofree char *text = NULL;
   g_autoptr (GPtrArray) fields = NULL;
-  g_auto (Columns) columns = { NULL };
+  g_auto (LoomCsvColumns) columns = { NULL };
   LoomCsvReader reader = { NULL };
   gsize length;
 
@@ -456,7 +301,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   if (text == NULL || !init_reader (&reader, klass, options, path, text, length, error))
     return FALSE;
   fields = reader.fields;
-  if (!choose_columns (klass, options, &reader, &columns, error))
+  if (!loom_csv_choose_columns (klass, options, &reader, &columns, error))
     return FALSE;
   fill_info (&columns, info);
   return TRUE;
@@ -468,12 +313,13 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autofree char *text = NULL;
   g_autoptr (GPtrArray) fields = NULL, labels = g_ptr_array_new ();
-  g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float)), y = g_array_new (FALSE, FALSE, sizeof (float));
-  g_autoptr (LoomTensor) inputs = NULL, targets = NULL;
-  g_auto (Columns) columns = { NULL };
+  g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float)), y = g_array_new (FALSE, FALSE, sizeof (float)),
+                     w = g_array_new (FALSE, FALSE, sizeof (float));
+  g_autoptr (LoomTensor) inputs = NULL, targets = NULL, weights = NULL;
+  g_auto (LoomCsvColumns) columns = { NULL };
   LoomDatasetInfo info = { 0 };
   LoomCsvReader reader = { NULL };
-  LoomTensor *data[2];
+  LoomTensor *data[3];
   LoomDataset *self;
   char **class_names = NULL;
   gint64 n;
@@ -483,15 +329,18 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   if (text == NULL || !init_reader (&reader, klass, options, path, text, length, error))
     return NULL;
   fields = reader.fields;
-  if (!choose_columns (klass, options, &reader, &columns, error) || !read_rows (&reader, &columns, x, y, labels, error))
+  if (!loom_csv_choose_columns (klass, options, &reader, &columns, error)
+      || !read_rows (&reader, &columns, x, y, w, labels, error))
     return NULL;
   fill_info (&columns, &info);
   n = x->len / columns.features->len;
   inputs = tensor_from_floats (x, n, columns.features->len, error);
   targets = columns.is_class ? loom_tensor_new (LOOM_I64, 1, &n, error)
                              : tensor_from_floats (y, n, columns.targets->len, error);
-  if (inputs == NULL || targets == NULL)
+  weights = loom_tensor_new (LOOM_F32, 1, &n, error);
+  if (inputs == NULL || targets == NULL || weights == NULL)
     return NULL;
+  memcpy (weights->data, w->data, w->len * sizeof (float));
   if (columns.is_class && !keep_numbers (labels, targets, &info.n_classes))
     class_names = number_names (labels, targets, &info.n_classes);
 
@@ -503,6 +352,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
     self->feature_names[i] = g_strdup (columns.names->pdata[g_array_index (columns.features, guint, i)]);
   data[0] = inputs;
   data[1] = targets;
+  data[2] = weights;
   loom_table_random_split (self, data, (guint64)loom_option_int (klass, options, "seed"),
                            loom_option_float (klass, options, "val_fraction"),
                            loom_option_float (klass, options, "test_fraction"));
@@ -524,7 +374,7 @@ is_number (const char *text)
 /* Where the features stand in a file, from its first row: a header names them, in any order and among others; rows
  * without a header hold them and nothing else. */
 static gboolean
-find_features (const LoomDataset *self, const LoomCsvReader *first, Columns *columns, gboolean *has_header,
+find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColumns *columns, gboolean *has_header,
                GError **error)
 {
   const char *missing = NULL;
@@ -540,7 +390,7 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, Columns *col
     }
   for (char **name = self->feature_names; *name != NULL; name++)
     {
-      int column = find_column (columns, *name);
+      int column = loom_csv_find_column (columns, *name);
       guint index = (guint)column;
 
       if (column < 0 && missing == NULL)
@@ -580,7 +430,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
   LoomCsvReader reader = { name, text, text + length, self->delimiter, 1, 1, NULL };
   g_autoptr (GPtrArray) fields = reader.fields = g_ptr_array_new ();
   g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float));
-  g_auto (Columns) columns = { NULL };
+  g_auto (LoomCsvColumns) columns = { NULL };
   GError *failure = NULL;
   gboolean has_row;
 
@@ -604,7 +454,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
           return FALSE;
         }
       g_array_set_size (x, 0);
-      if (!append_numbers (&reader, &columns, columns.features, x, error))
+      if (!loom_csv_append_numbers (&reader, &columns, columns.features, x, error))
         return FALSE;
       t = loom_tensor_new (LOOM_F32, 1, &n, error);
       if (t == NULL)

@@ -15,7 +15,7 @@
 struct _LoomAugment
 {
   gint64 channels, height, width;
-  double flip, rotate, zoom, brightness, contrast, saturation;
+  double flip, rotate, zoom, shear, brightness, contrast, saturation;
   gint64 crop, cutout;
   gboolean changes, normalizes;
   double *mean, *std; /* a number a channel */
@@ -26,7 +26,7 @@ typedef struct
 {
   gboolean flip;
   gint64 dx, dy;
-  double angle, scale;
+  double angle, scale, lean;               /* lean: columns that a picture moves by in each row */
   double brightness, contrast, saturation; /* factors */
   gint64 cut_x, cut_y;                     /* the middle of the square */
 } Draw;
@@ -44,12 +44,13 @@ loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
   self->crop = loom_option_int (klass, options, "crop");
   self->rotate = loom_option_float (klass, options, "rotate");
   self->zoom = loom_option_float (klass, options, "zoom");
+  self->shear = loom_option_float (klass, options, "shear");
   self->brightness = loom_option_float (klass, options, "brightness");
   self->contrast = loom_option_float (klass, options, "contrast");
   self->saturation = loom_option_float (klass, options, "saturation");
   self->cutout = loom_option_int (klass, options, "cutout");
-  self->changes = self->flip > 0 || self->crop > 0 || self->rotate > 0 || self->zoom > 0 || self->brightness > 0
-                  || self->contrast > 0 || self->saturation > 0 || self->cutout > 0;
+  self->changes = self->flip > 0 || self->crop > 0 || self->rotate > 0 || self->zoom > 0 || self->shear > 0
+                  || self->brightness > 0 || self->contrast > 0 || self->saturation > 0 || self->cutout > 0;
   self->normalizes = has_mean || has_std;
   if (!self->changes && !self->normalizes)
     return NULL;
@@ -113,6 +114,7 @@ draw (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample)
   d.saturation = 1 + draw_signed (&random) * self->saturation;
   d.cut_x = loom_sample_below (&random, (guint32)self->width);
   d.cut_y = loom_sample_below (&random, (guint32)self->height);
+  d.lean = tan (draw_signed (&random) * self->shear * G_PI / 180);
   return d;
 }
 
@@ -135,13 +137,13 @@ sample_at (const LoomAugment *self, const float *plane, double x, double y)
                  + v * ((1 - u) * pixel (self, plane, x0, y0 + 1) + u * pixel (self, plane, x0 + 1, y0 + 1)));
 }
 
-/* Each pixel of the new picture is looked up in the old one: turned back and shrunk back around the middle, then moved.
- * Without turning and zooming pixels stay what they are. */
+/* Each pixel of the new picture is looked up in the old one: turned back and shrunk back around the middle, made
+ * upright again, then moved. Without all that pixels stay what they are. */
 static void
 move (const LoomAugment *self, const Draw *d, float *picture)
 {
   const gint64 count = self->channels * self->height * self->width;
-  const gboolean exact = self->rotate == 0 && self->zoom == 0;
+  const gboolean exact = self->rotate == 0 && self->zoom == 0 && self->shear == 0;
   const double cx = (double)(self->width - 1) / 2, cy = (double)(self->height - 1) / 2;
   const double c = cos (d->angle) / d->scale, s = sin (d->angle) / d->scale;
   g_autofree float *old = NULL;
@@ -155,11 +157,12 @@ move (const LoomAugment *self, const Draw *d, float *picture)
         {
           const float *plane = old + k * self->height * self->width;
           const gint64 from = d->flip ? self->width - 1 - x : x;
-          const double u = (double)from - cx, v = (double)y - cy;
+          const double u = (double)from - cx, v = (double)y - cy, down = c * v - s * u;
 
           picture[(k * self->height + y) * self->width + x]
               = exact ? pixel (self, plane, from + d->dx, y + d->dy)
-                      : sample_at (self, plane, c * u + s * v + cx + (double)d->dx, c * v - s * u + cy + (double)d->dy);
+                      : sample_at (self, plane, c * u + s * v + d->lean * down + cx + (double)d->dx,
+                                   down + cy + (double)d->dy);
         }
 }
 

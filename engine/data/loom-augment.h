@@ -16,6 +16,8 @@ G_BEGIN_DECLS
     .doc = "Degrees by which training pictures are turned at most." },                                         \
   { .name = "zoom", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,                      \
     .doc = "Share by which training pictures become larger or smaller at most." },                             \
+  { .name = "shear", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 80,                      \
+    .doc = "Degrees by which upright lines in training pictures lean at most." },                              \
   { .name = "brightness", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
     .doc = "Share by which training pictures become brighter or darker at most." },                            \
   { .name = "contrast", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                    \

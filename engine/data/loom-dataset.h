@@ -12,6 +12,7 @@
 G_BEGIN_DECLS
 
 #define LOOM_DATASET_MAX_PORTS 4
+#define LOOM_WEIGHT_PORT       "weight" /* f32 [B], from 0: what a sample counts */
 
 typedef enum
 {

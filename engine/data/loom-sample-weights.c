@@ -1,4 +1,4 @@
-/* How often each sample is drawn, by the weight of its class.
+/* How often each sample is drawn, by its own weight or by that of its class.
  *
  * A sampler with weights draws with replacement, as torch.utils.data.WeightedRandomSampler does: an epoch has as many
  * samples as without weights, some of them several times and others not at all. */
@@ -14,6 +14,13 @@ static gboolean
 are_balanced (const char *text)
 {
   return g_str_equal (text, LOOM_SAMPLE_WEIGHTS_BALANCED);
+}
+
+/* What the data set's port "weight" says of each sample. */
+static gboolean
+are_own (const char *text)
+{
+  return g_str_equal (text, LOOM_SAMPLE_WEIGHTS_OWN);
 }
 
 /* "1,0,2.5": GArray of double, at least one of them above 0; NULL where it is something else. */
@@ -42,27 +49,28 @@ parse (const char *text)
 gboolean
 loom_sample_weights_are_valid (const char *text)
 {
-  g_autoptr (GArray) weights = are_balanced (text) ? NULL : parse (text);
+  g_autoptr (GArray) weights = are_balanced (text) || are_own (text) ? NULL : parse (text);
 
-  return weights != NULL || are_balanced (text);
+  return weights != NULL || are_balanced (text) || are_own (text);
 }
 
+/* The port of this name that has one number a sample, of classes a whole one; -1 where there is none. */
 static int
-find_classes (const LoomDatasetInfo *info)
+find_port (const LoomDatasetInfo *info, const char *name, LoomDType dtype)
 {
   for (guint p = 0; p < info->n_ports; p++)
     {
       const LoomType *type = &info->port[p].type;
 
-      if (g_str_equal (info->port[p].name, "y") && type->dtype == LOOM_I64 && type->shape.rank == 1)
+      if (g_str_equal (info->port[p].name, name) && type->dtype == dtype && type->shape.rank == 1)
         return (int)p;
     }
   return -1;
 }
 
-/* The class of each training sample; -1 where it has none. */
+/* That number of each training sample. */
 static gboolean
-read_classes (const LoomDataset *dataset, guint port, gint64 n, gint64 *classes, GError **error)
+read_numbers (const LoomDataset *dataset, guint port, gint64 n, double *number, GError **error)
 {
   gint64 index[CHUNK];
 
@@ -77,39 +85,63 @@ read_classes (const LoomDataset *dataset, guint port, gint64 n, gint64 *classes,
       if (read == NULL)
         return FALSE;
       for (guint i = 0; i < m; i++)
-        classes[done + i] = (gint64)loom_tensor_get (read->pdata[port], i);
+        number[done + i] = loom_tensor_get (read->pdata[port], i);
     }
   return TRUE;
 }
 
+/* As the data set has them, which has looked at each. */
+static double *
+own_weights (const LoomDataset *dataset, gint64 n, GError **error)
+{
+  const int port = find_port (loom_dataset_info (dataset), LOOM_WEIGHT_PORT, LOOM_F32);
+  g_autofree double *weights = g_new (double, MAX (n, 1));
+  double sum = 0;
+
+  if (port < 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "sample_weights=\"" LOOM_SAMPLE_WEIGHTS_OWN
+                   "\" takes each sample’s own weight, and this data set has "
+                   "none: a csv data set has them with weight=\"COLUMN\".");
+      return NULL;
+    }
+  if (!read_numbers (dataset, (guint)port, n, weights, error))
+    return NULL;
+  for (gint64 i = 0; i < n; i++)
+    sum += weights[i];
+  if (sum > 0)
+    return g_steal_pointer (&weights);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "By sample_weights no training sample would ever be drawn: the weight of each is 0.");
+  return NULL;
+}
+
 static GArray *
-balance (const gint64 *classes, gint64 n, gint64 n_classes)
+balance (const double *classes, gint64 n, gint64 n_classes)
 {
   GArray *weights = g_array_sized_new (FALSE, TRUE, sizeof (double), (guint)n_classes);
 
   g_array_set_size (weights, (guint)n_classes);
   for (gint64 i = 0; i < n; i++)
     if (classes[i] >= 0)
-      g_array_index (weights, double, classes[i])++;
+      g_array_index (weights, double, (guint)classes[i])++;
   for (gint64 c = 0; c < n_classes; c++)
     if (g_array_index (weights, double, c) > 0)
       g_array_index (weights, double, c) = 1 / g_array_index (weights, double, c);
   return weights;
 }
 
-double *
-loom_sample_weights (const LoomDataset *dataset, const char *text, GError **error)
+static double *
+weights_of_classes (const LoomDataset *dataset, const char *text, GError **error)
 {
   const LoomDatasetInfo *info = loom_dataset_info (dataset);
   const gint64 n = info->n[LOOM_SPLIT_TRAIN];
-  const int port = find_classes (info);
-  g_autofree gint64 *classes = g_new (gint64, MAX (n, 1));
-  g_autofree double *weights = g_new (double, MAX (n, 1));
+  const int port = find_port (info, "y", LOOM_I64);
+  g_autofree double *classes = g_new (double, MAX (n, 1)), *weights = g_new (double, MAX (n, 1));
   g_autoptr (GArray) of_class = NULL;
   gint64 n_classes = info->n_classes;
   double sum = 0;
-
-  g_return_val_if_fail (loom_sample_weights_are_valid (text), NULL);
 
   if (port < 0)
     {
@@ -118,10 +150,10 @@ loom_sample_weights (const LoomDataset *dataset, const char *text, GError **erro
                    "i64 [B]. Leave sample_weights out.");
       return NULL;
     }
-  if (!read_classes (dataset, (guint)port, n, classes, error))
+  if (!read_numbers (dataset, (guint)port, n, classes, error))
     return NULL;
   for (gint64 i = 0; i < n; i++)
-    n_classes = MAX (n_classes, classes[i] + 1);
+    n_classes = MAX (n_classes, (gint64)classes[i] + 1);
   of_class = are_balanced (text) ? balance (classes, n, n_classes) : parse (text);
   if (of_class->len != n_classes)
     {
@@ -132,11 +164,19 @@ loom_sample_weights (const LoomDataset *dataset, const char *text, GError **erro
       return NULL;
     }
   for (gint64 i = 0; i < n; i++)
-    sum += weights[i] = classes[i] >= 0 ? g_array_index (of_class, double, classes[i]) : 0;
+    sum += weights[i] = classes[i] >= 0 ? g_array_index (of_class, double, (guint)classes[i]) : 0;
   if (sum > 0)
     return g_steal_pointer (&weights);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                "By sample_weights no training sample would ever be drawn: the classes that it gives a weight do not "
                "occur in them.");
   return NULL;
+}
+
+double *
+loom_sample_weights (const LoomDataset *dataset, const char *text, GError **error)
+{
+  g_return_val_if_fail (loom_sample_weights_are_valid (text), NULL);
+  return are_own (text) ? own_weights (dataset, loom_dataset_info (dataset)->n[LOOM_SPLIT_TRAIN], error)
+                        : weights_of_classes (dataset, text, error);
 }

@@ -143,8 +143,9 @@ static const LoomAttribute of_train[] = {
   { .spec = { .name = "sample_weights",
               .type = LOOM_PARAM_STRING,
               .def = "",
-              .doc = "How often samples are drawn, with replacement: balanced, each class as often as the others, or a "
-                     "number for each class, such as 1,1,5. Without it an epoch has each sample once." } },
+              .doc = "How often samples are drawn, with replacement: balanced, each class as often as the others, a "
+                     "number for each class, such as 1,1,5, or weight, by the data set’s port of this name. Without it "
+                     "an epoch has each sample once." } },
   { .spec
     = { .name = "tf32",
         .type = LOOM_PARAM_BOOL,

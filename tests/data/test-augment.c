@@ -171,6 +171,30 @@ test_geometry (void)
   g_assert_cmpfloat (smallest, <, 0.7);
 }
 
+/* Leaning, rows stay as steep as they are and are moved against each other. */
+static void
+test_shear (void)
+{
+  static const char *const options[] = { FILES, "shear", "30", NULL };
+  g_autoptr (LoomTensor) t = read_epoch (options, LOOM_SPLIT_TRAIN, 3);
+  double least = 0, most = 0;
+
+  for (int i = 0; i < N; i++)
+    {
+      const double dx = at (t, i, 1, 4, 5) - at (t, i, 1, 4, 4), dy = at (t, i, 1, 5, 4) - at (t, i, 1, 4, 4);
+      const double lean = atan ((dy - 4.0 / 255) / dx) * 180 / G_PI;
+
+      g_assert_cmpfloat_with_epsilon (at (t, i, 1, 4, 4), original (1, 4, 4), 1e-6);
+      g_assert_cmpfloat_with_epsilon (dx, 10.0 / 255, 1e-6);
+      least = MIN (least, lean);
+      most = MAX (most, lean);
+    }
+  g_assert_cmpfloat (most, <=, 30.001);
+  g_assert_cmpfloat (most, >, 20);
+  g_assert_cmpfloat (least, >=, -30.001);
+  g_assert_cmpfloat (least, <, -20);
+}
+
 static void
 test_colors (void)
 {
@@ -486,6 +510,7 @@ main (int argc, char **argv)
   g_test_add_func ("/augment/flip", test_flip);
   g_test_add_func ("/augment/crop", test_crop);
   g_test_add_func ("/augment/geometry", test_geometry);
+  g_test_add_func ("/augment/shear", test_shear);
   g_test_add_func ("/augment/colors", test_colors);
   g_test_add_func ("/augment/cutout", test_cutout);
   g_test_add_func ("/augment/normalize", test_normalize);

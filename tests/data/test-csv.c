@@ -241,6 +241,41 @@ test_training_rows (void)
   g_assert_cmpfloat_with_epsilon (squares / x->len, 1, 1e-5);
 }
 
+/* A column of weights is a port of its own and none of x; a row without its weight counts as one without a target. */
+static void
+test_weight (void)
+{
+  const char *const options[]
+      = { "path", path, "target", "y", "weight", "w", "test_fraction", "0", "missing", "drop", NULL };
+  const LoomDatasetOptions get = { .get = loom_dataset_options_from_strv, .data = options };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = NULL, none = NULL;
+  g_autoptr (GPtrArray) read = NULL;
+  const LoomDatasetInfo *info;
+
+  write_text ("a,w,y\n1,0.5,rose\n2,,tulip\n3,2,tulip\n");
+  dataset = loom_dataset_open ("csv", &get, &error);
+  g_assert_no_error (error);
+  info = loom_dataset_info (dataset);
+  g_assert_cmpuint (info->n_ports, ==, 3);
+  g_assert_cmpstr (info->port[2].name, ==, "weight");
+  g_assert_cmpint (info->n[LOOM_SPLIT_TRAIN], ==, 2);
+  read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, (const gint64[]){ 0, 1 }, 2, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_cmpint (((LoomTensor *)read->pdata[0])->dim[1], ==, 1);
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[0], i), ==, i == 0 ? 1 : 3);
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[1], i), ==, i);
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[2], i), ==, i == 0 ? 0.5 : 2);
+    }
+  write_text ("a,w,y\n1,0.5,rose\n2,-1,tulip\n");
+  none = loom_dataset_open ("csv", &get, &error);
+  g_assert_null (none);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight is a number from 0, not -1."));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -258,6 +293,7 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/gaps", test_gaps);
   g_test_add_func ("/csv/normalize", test_normalize);
   g_test_add_func ("/csv/training-rows", test_training_rows);
+  g_test_add_func ("/csv/weight", test_weight);
   status = g_test_run ();
   g_unlink (path);
   g_rmdir (folder);

@@ -309,7 +309,9 @@ test_weights (gconstpointer data)
 static double *
 weights_of (const char *path, const char *text, GError **error)
 {
-  const char *const options[] = { "path", path, "target", "kind", "test_fraction", "0", NULL };
+  const char *const options[]
+      = { "path", path, "target", "kind", "test_fraction", "0", g_str_equal (text, "weight") ? "weight" : NULL,
+          "a",    NULL };
   const LoomDatasetOptions get = { .get = loom_dataset_options_from_strv, .data = options };
   g_autoptr (LoomDataset) dataset = loom_dataset_open ("csv", &get, NULL);
 
@@ -324,24 +326,27 @@ test_class_weights (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("gradloom-loader-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "t.csv", NULL);
-  g_autoptr (GString) table = g_string_new ("a,kind\n");
-  g_autofree double *balanced = NULL, *given = NULL;
+  g_autoptr (GString) table = g_string_new ("a,b,kind\n");
+  g_autofree double *balanced = NULL, *given = NULL, *own = NULL;
   static const char *const bad[][2] = { { "1,2,3", "*3 numbers*2 classes*" }, { "0.5", "*1 numbers*2 classes*" } };
   double sum[2] = { 0 };
   g_autoptr (GError) error = NULL;
 
   for (guint i = 0; i < 40; i++)
-    g_string_append_printf (table, "%u,%s\n", i, i % 4 == 0 ? "rose" : "daisy");
+    g_string_append_printf (table, "%u,1,%s\n", i, i % 4 == 0 ? "rose" : "daisy");
   g_assert_true (g_file_set_contents (path, table->str, -1, NULL));
   balanced = weights_of (path, "balanced", &error);
   g_assert_no_error (error);
   given = weights_of (path, "2,0", &error);
+  g_assert_no_error (error);
+  own = weights_of (path, "weight", &error);
   g_assert_no_error (error);
   for (guint i = 0; i < 40; i++)
     {
       /* Daisies are class 0. */
       sum[balanced[i] > 1.0 / 20] += balanced[i];
       g_assert_cmpfloat (given[i], ==, balanced[i] > 1.0 / 20 ? 0 : 2);
+      g_assert_cmpfloat (own[i], ==, i);
     }
   g_assert_cmpfloat_with_epsilon (sum[0], 1, 1e-12);
   g_assert_cmpfloat_with_epsilon (sum[1], 1, 1e-12);

@@ -1,0 +1,192 @@
+#include "engine/data/csv-columns.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-fault.h"
+#include "engine/data/loom-csv-guess.h"
+
+void
+loom_csv_columns_clear (LoomCsvColumns *self)
+{
+  g_clear_pointer (&self->names, g_ptr_array_unref);
+  g_clear_pointer (&self->features, g_array_unref);
+  g_clear_pointer (&self->targets, g_array_unref);
+  g_clear_pointer (&self->weights, g_array_unref);
+}
+
+int
+loom_csv_find_column (const LoomCsvColumns *self, const char *name)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    {
+      if (g_str_equal (g_ptr_array_index (self->names, i), name))
+        return (int)i;
+    }
+  return -1;
+}
+
+/* Appends the columns of a list of names to out. */
+static gboolean
+pick_columns (const LoomCsvColumns *self, const char *list, const char *path, GArray *out, GError **error)
+{
+  g_auto (GStrv) wanted = g_strsplit (list, ",", -1);
+
+  for (char **name = wanted; *name != NULL; name++)
+    {
+      int column = loom_csv_find_column (self, g_strstrip (*name));
+      guint index = (guint)column;
+
+      if (column < 0)
+        {
+          g_autofree const char **candidates = g_new0 (const char *, self->names->len + 1);
+          const char *nearest;
+
+          memcpy (candidates, self->names->pdata, self->names->len * sizeof *candidates);
+          nearest = loom_nearest (*name, candidates);
+          if (nearest != NULL)
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”. Did you mean “%s”?", path, *name,
+                         nearest);
+          else
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”; its first is “%s”.", path, *name,
+                         candidates[0]);
+          return FALSE;
+        }
+      g_array_append_val (out, index);
+    }
+  return TRUE;
+}
+
+static gboolean
+is_among (const GArray *columns, guint column)
+{
+  for (guint k = 0; k < columns->len; k++)
+    if (g_array_index (columns, guint, k) == column)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomCsvReader *reader,
+                         LoomCsvColumns *columns, GError **error)
+{
+  const char *features = loom_option_string (klass, options, "features");
+  const char *weight = loom_option_string (klass, options, "weight");
+  GError *failure = NULL;
+
+  columns->is_class = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
+  columns->names = g_ptr_array_new_with_free_func (g_free);
+  columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
+  columns->targets = g_array_new (FALSE, FALSE, sizeof (guint));
+  columns->weights = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (!loom_csv_read_row (reader, &failure))
+    {
+      if (failure == NULL)
+        g_set_error (&failure, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty; its first line must name the columns.",
+                     reader->path);
+      g_propagate_error (error, failure);
+      return FALSE;
+    }
+  columns->missing = loom_csv_missing (klass, options);
+  columns->row_is_read = g_str_equal (loom_option_string (klass, options, "header"), "false");
+  for (guint i = 0; i < reader->fields->len; i++)
+    {
+      g_autofree char *number = g_strdup_printf ("c%u", i + 1);
+      const char *name = columns->row_is_read ? number : g_ptr_array_index (reader->fields, i);
+      int before = loom_csv_find_column (columns, name);
+
+      /* A column is chosen by its name, which must therefore stand for one. */
+      if (before >= 0 && *name != '\0')
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” names two columns “%s”, number %d and number %u; rename one.", reader->path, name,
+                       before + 1, i + 1);
+          return FALSE;
+        }
+      g_ptr_array_add (columns->names, g_strdup (name));
+    }
+  if (!pick_columns (columns, loom_option_string (klass, options, "target"), reader->path, columns->targets, error))
+    return FALSE;
+  if (columns->is_class && columns->targets->len != 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set csv has several targets, which are numbers; say target_type=\"float\", or name one.");
+      return FALSE;
+    }
+  if (*weight != '\0' && !pick_columns (columns, weight, reader->path, columns->weights, error))
+    return FALSE;
+  if (columns->weights->len > 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set csv has weight=\"%s\", which must be one column.", weight);
+      return FALSE;
+    }
+  if (*features != '\0')
+    return pick_columns (columns, features, reader->path, columns->features, error);
+  for (guint i = 0; i < columns->names->len; i++)
+    if (!is_among (columns->targets, i) && !is_among (columns->weights, i))
+      g_array_append_val (columns->features, i);
+  if (columns->features->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” has no column beside the target; is delimiter=\"%c\" right?", reader->path, reader->delimiter);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, guint column, float *value, GError **error)
+{
+  const char *text = g_ptr_array_index (reader->fields, column);
+  const gboolean is_missing = loom_csv_is_missing (text);
+  char *end;
+  double number;
+
+  if (is_missing && columns->missing != LOOM_CSV_MISSING_REFUSE)
+    {
+      *value = NAN;
+      return TRUE;
+    }
+  number = g_ascii_strtod (text, &end);
+  if (end == text || *end != '\0' || !isfinite (number))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number%s.", reader->path,
+                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
+                   is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" leaves the row out" : "");
+      return FALSE;
+    }
+  *value = (float)number;
+  if (isfinite (*value))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” line %d, column “%s”: %s is larger than single precision holds (3.4e38). Scale the column, or "
+               "leave it out.",
+               reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
+  return FALSE;
+}
+
+gboolean
+loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which, GArray *out,
+                         GError **error)
+{
+  for (guint i = 0; i < which->len; i++)
+    {
+      float value;
+
+      if (!parse_number (reader, columns, g_array_index (which, guint, i), &value, error))
+        return FALSE;
+      g_array_append_val (out, value);
+    }
+  return TRUE;
+}
+
+gboolean
+loom_csv_has_gap (const GArray *values, guint from)
+{
+  for (guint i = from; i < values->len; i++)
+    if (isnan (g_array_index (values, float, i)))
+      return TRUE;
+  return FALSE;
+}

@@ -1,0 +1,34 @@
+/* The columns of a table as text, by what they are for. */
+#pragma once
+
+#include "engine/data/csv-prepare.h"
+#include "engine/data/loom-csv.h"
+#include "engine/data/loom-dataset-private.h"
+
+G_BEGIN_DECLS
+
+/* Which columns are features, which targets, and which, if any, the weight. */
+typedef struct
+{
+  GPtrArray *names;                     /* of all columns */
+  GArray *features, *targets, *weights; /* guint, indices of columns; at most one weight */
+  gboolean is_class;
+  gboolean row_is_read; /* the first line holds data and has been read already */
+  LoomCsvMissing missing;
+} LoomCsvColumns;
+
+void loom_csv_columns_clear (LoomCsvColumns *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomCsvColumns, loom_csv_columns_clear)
+
+/* Reads the first line, and finds the columns that the options name; FALSE with DATA or SCHEMA. */
+gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+                                  LoomCsvReader *reader, LoomCsvColumns *columns, GError **error);
+/* -1 where there is none of this name. */
+int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
+/* Appends the numbers that the row has in these columns: floats, NaN for a gap where gaps are not refused. */
+gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which,
+                                  GArray *out, GError **error);
+/* TRUE where one of the numbers from a place on is missing. */
+gboolean loom_csv_has_gap (const GArray *values, guint from);
+
+G_END_DECLS
