@@ -19,23 +19,15 @@ loom_program_expand (const LoomProgram *p, GError **error)
     {
       const LoomInstr *instr = loom_program_instr (p, i);
       g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
-      g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
 
       for (guint k = 0; k < instr->n_in; k++)
         in[k] = loom_rewrite_value (&r, instr->in[k]);
       if (loom_prim_has_bodies (instr->prim))
-        {
-          loom_rewrite_bodies (&r, instr, in, expand_body, NULL);
-          continue;
-        }
-      if (instr->prim->tier != LOOM_TIER_COMPOSITE || instr->prim->expand == NULL)
-        {
-          loom_rewrite_copy (&r, instr, in);
-          continue;
-        }
-      loom_rewrite_place (&r, instr);
-      instr->prim->expand (r.to, instr, in, out);
-      loom_rewrite_results (&r, instr, out);
+        loom_rewrite_bodies (&r, instr, in, expand_body, NULL);
+      else if (instr->prim->tier == LOOM_TIER_COMPOSITE && instr->prim->expand != NULL)
+        loom_rewrite_expand (&r, instr, in);
+      else
+        loom_rewrite_copy (&r, instr, in);
     }
   return loom_rewrite_end (&r);
 }

@@ -25,6 +25,7 @@ typedef enum
   LOOM_PRIM_GATE = 1 << 4, /* it lets a step write: on several devices all must have reported their faults before */
   LOOM_PRIM_COLLECTIVE
   = 1 << 6,                  /* all ranks call it together, in one order: never shared, moved or dropped by one alone */
+  LOOM_PRIM_LOOP = 1 << 7,   /* its attributes are LoomScanAttrs, whose body runs for each row */
   LOOM_PRIM_PRODUCT = 1 << 5 /* sums of products of its operands, which TF32 may round where the program allows it */
 } LoomPrimFlags;
 

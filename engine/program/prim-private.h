@@ -94,6 +94,8 @@ void loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr);
 void loom_rewrite_results (LoomRewrite *r, const LoomInstr *instr, const LoomValue *out);
 /* The instruction as it is, with these operands of `to`. */
 void loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);
+/* The expansion of a composite in its place. */
+void loom_rewrite_expand (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);
 /* The same commits, outputs and ports; returns `to`. */
 LoomProgram *loom_rewrite_end (LoomRewrite *r);
 

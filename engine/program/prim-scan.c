@@ -103,6 +103,7 @@ static const LoomPrim scan
     = { .name = "scan",
         .doc = "Runs a body for each row of its sequences, carrying values from one to the next.",
         .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_LOOP,
         .attrs_size = sizeof (LoomScanAttrs),
         .infer = infer_scan,
         .gradient = loom_scan_gradient,

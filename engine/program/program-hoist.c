@@ -34,7 +34,7 @@ static LoomProgram *hoist (const LoomProgram *p, guint n, LoomValue *values);
 static gboolean
 can_hoist (const LoomInstr *instr)
 {
-  return instr->prim == loom_prim ("scan") && !((const LoomScanAttrs *)instr->attrs)->no_hoist;
+  return (instr->prim->flags & LOOM_PRIM_LOOP) != 0 && !((const LoomScanAttrs *)instr->attrs)->no_hoist;
 }
 
 /* ---- what can leave ------------------------------------------------------------- */

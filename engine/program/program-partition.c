@@ -447,18 +447,13 @@ expand_batch_norms (const LoomProgram *p)
     {
       const LoomInstr *instr = loom_program_instr (p, i);
       g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
-      g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
 
       for (guint k = 0; k < instr->n_in; k++)
         in[k] = loom_rewrite_value (&r, instr->in[k]);
-      if (instr->prim->share != loom_share_batch_norm && instr->prim->share != loom_share_batch_norm_grad)
-        {
-          loom_rewrite_copy (&r, instr, in);
-          continue;
-        }
-      loom_rewrite_place (&r, instr);
-      instr->prim->expand (r.to, instr, in, out);
-      loom_rewrite_results (&r, instr, out);
+      if (instr->prim->share == loom_share_batch_norm || instr->prim->share == loom_share_batch_norm_grad)
+        loom_rewrite_expand (&r, instr, in);
+      else
+        loom_rewrite_copy (&r, instr, in);
     }
   return loom_rewrite_end (&r);
 }

@@ -232,7 +232,7 @@ is_trusted (const Places *w, const LoomInstr *instr, GHashTable *keepers)
 
   if (keepers == NULL || instr->origin == NULL || !g_hash_table_contains (keepers, instr->origin))
     return FALSE;
-  if (!g_str_equal (instr->prim->name, "scan"))
+  if ((instr->prim->flags & LOOM_PRIM_LOOP) == 0)
     return TRUE;
   for (guint k = 0; k < instr->n_in; k++)
     {

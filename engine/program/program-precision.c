@@ -166,7 +166,7 @@ copy_instr (Pass *pass, const LoomInstr *instr)
 {
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
-  gboolean weak = TRUE, is_loop = instr->prim == loom_prim ("scan");
+  gboolean weak = TRUE, is_loop = (instr->prim->flags & LOOM_PRIM_LOOP) != 0;
   LoomDType result = LOOM_N_DTYPES;
 
   for (guint k = 0; k < instr->n_in; k++)

@@ -121,7 +121,7 @@ maker (Pass *pass, LoomValue v, Scope **scope)
   if (info == NULL || info->producer == G_MAXUINT)
     return NULL;
   instr = loom_program_instr (pass->r.from, info->producer);
-  if (instr->region != LOOM_REGION_FORWARD || instr->prim == loom_prim ("scan"))
+  if (instr->region != LOOM_REGION_FORWARD || (instr->prim->flags & LOOM_PRIM_LOOP) != 0)
     return NULL;
   *scope = scope_of (pass, instr->origin);
   return *scope != NULL ? instr : NULL;

@@ -85,6 +85,16 @@ loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
   loom_rewrite_results (r, instr, out);
 }
 
+void
+loom_rewrite_expand (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
+{
+  g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
+
+  loom_rewrite_place (r, instr);
+  instr->prim->expand (r->to, instr, in, out);
+  loom_rewrite_results (r, instr, out);
+}
+
 LoomProgram *
 loom_rewrite_end (LoomRewrite *r)
 {

@@ -17,7 +17,7 @@ struct _LoomEagerLoop
 gboolean
 loom_eager_is_loop (const LoomEager *eager, guint index)
 {
-  return loom_program_instr (loom_eager_program (eager), index)->prim == loom_prim ("scan");
+  return (loom_program_instr (loom_eager_program (eager), index)->prim->flags & LOOM_PRIM_LOOP) != 0;
 }
 
 void

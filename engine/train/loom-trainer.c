@@ -262,6 +262,12 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                    t->spec->parallel.data, t->comm->size, t->spec->parallel.data);
       return NULL;
     }
+  if (t->comm == NULL && t->spec->parallel.data > 1 && !options->no_epochs)
+    trainer_note (t,
+                  "<parallel> divides a batch among %" G_GINT64_FORMAT
+                  " ranks, and this is one alone, with a part of that "
+                  "batch. Start them with --ranks %" G_GINT64_FORMAT ".",
+                  t->spec->parallel.data, t->spec->parallel.data);
   if (t->ranks == 0)
     t->ranks = t->comm != NULL ? t->comm->size : 1;
   t->spec->batch_size *= t->ranks;
