@@ -3,58 +3,125 @@
  * For people as a listing, for other programs as JSON (app/listing-json.c). */
 #include "app/command.h"
 #include "app/listing-json.h"
+#include "app/listing-ranks.h"
 #include "app/listing.h"
 
 #include <stdio.h>
 
+typedef struct
+{
+  gint64 batch; /* 0: the graph's; of a rank, where there are several */
+  gboolean evaluation, tf32;
+  const char *precision, *device, *strategy; /* NULL: the graph's */
+  int ranks;                                 /* 0: one */
+} Wanted;
+
+/* What was built of: for whoever builds it in other ways. */
+typedef struct
+{
+  LoomGraph *graph;
+  LoomTrainSpec *spec; /* NULL: there is no <train> */
+} Source;
+
+static void
+source_clear (Source *source)
+{
+  g_clear_pointer (&source->spec, loom_train_spec_free);
+  g_clear_pointer (&source->graph, loom_graph_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Source, source_clear)
+
+static void
+set_options (LoomGraph *graph, const Wanted *wanted)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+
+  if (train == NULL)
+    return;
+  if (wanted->precision != NULL)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", wanted->precision)));
+  if (wanted->tf32)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "tf32", "true")));
+  if (wanted->device != NULL) /* f64 is for the device ref alone, whoever named it */
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", wanted->device)));
+  if (wanted->strategy != NULL)
+    {
+      if (loom_element_find (train, LOOM_TAG_PARALLEL) == NULL)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_insert (train, loom_element_n_children (train),
+                                                                   loom_element_new (LOOM_TAG_PARALLEL, NULL))));
+      loom_edit_free (loom_graph_apply (
+          graph, loom_edit_set (loom_element_find (train, LOOM_TAG_PARALLEL), "strategy", wanted->strategy)));
+    }
+}
+
 static gboolean
-build (const char *path, gint64 batch, gboolean evaluation, const char *precision, gboolean tf32, const char *device,
-       Listing *l, GError **error)
+build (const char *path, const Wanted *wanted, Source *source, Listing *l, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
+  LoomElement *train;
 
-  if (graph == NULL)
+  source->graph = command_read_graph (path, error);
+  if (source->graph == NULL)
     return FALSE;
-  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  if (precision != NULL && train != NULL)
-    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", precision)));
-  if (tf32 && train != NULL)
-    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "tf32", "true")));
-  if (device != NULL && train != NULL) /* f64 is for the device ref alone, whoever named it */
-    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", device)));
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  set_options (source->graph, wanted);
+  train = loom_element_find (loom_graph_root (source->graph), LOOM_TAG_TRAIN);
+  g_autoptr (LoomNet) net = loom_net_new (source->graph, NULL, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
   if (train == NULL || loom_element_get (train, "loss") == NULL)
     {
       LoomBinding binding = { 0 };
 
-      binding.value['B' - 'A'] = batch ? batch : 1;
-      return listing_build_ends (graph, &binding, TRUE, l, error);
+      binding.value['B' - 'A'] = wanted->batch ? wanted->batch : 1;
+      return listing_build_ends (source->graph, &binding, TRUE, l, error);
     }
-  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  if (!loom_faults_to_error (faults, path, error)
-      || !listing_build_step (graph, spec, batch ? batch : spec->batch_size, !evaluation, l, error))
+  source->spec = loom_train_spec_new (source->graph, net, faults);
+  if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  if (!evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
+  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * MAX (1, wanted->ranks);
+  if (!listing_build_step (source->graph, source->spec, batch, !wanted->evaluation, l, error))
+    return FALSE;
+  if (!wanted->evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
     {
-      spec->keep_all = TRUE;
-      l->keeping = loom_step_new (graph, spec, l->step->batch, TRUE, error);
-      return l->keeping != NULL;
+      source->spec->keep_all = TRUE;
+      l->keeping = loom_step_new (source->graph, source->spec, l->step->batch, TRUE, error);
+      source->spec->keep_all = FALSE;
+      if (l->keeping == NULL)
+        return FALSE;
     }
+  if (wanted->ranks < 2)
+    return TRUE;
+  loom_step_divide (l->step, source->spec, 0, wanted->ranks);
+  l->program = l->step->program;
+  if (l->keeping != NULL)
+    loom_step_divide (l->keeping, source->spec, 0, wanted->ranks);
   return TRUE;
 }
+
+#define OPTIONS_OF_RANKS(wanted, strategy)                                                                             \
+  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of the first of so many ranks", "N" },                 \
+  {                                                                                                                    \
+    "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, "What ranks divide: data, zero1, zero2 or zero3", "S"            \
+  }
+
+/* FALSE where the number of ranks is none. */
+static gboolean
+check_ranks (const Wanted *wanted)
+{
+  return wanted->ranks >= 0 && wanted->ranks <= 4096;
+}
+#define RANKS_RANGE "--ranks takes a number from 1 to 4096."
 
 static int
 run_program (const Command *command, int argc, char **argv)
 {
-  gint64 batch = 0;
-  gboolean evaluation = FALSE, json = FALSE;
-  g_autofree char *precision = NULL;
+  Wanted wanted = { 0 };
+  gboolean json = FALSE;
+  g_autofree char *precision = NULL, *strategy = NULL;
   const GOptionEntry entries[] = {
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
-    { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "B (default: the graph's, else 1)", "N" },
+    { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "The evaluation step instead of the training step", NULL },
+    OPTIONS_OF_RANKS (wanted, strategy),
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16 or f64 (default: the graph's)", "P" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
@@ -66,11 +133,16 @@ run_program (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
-  if (batch < 0)
+  g_auto (Source) source = { 0 };
+  if (wanted.batch < 0)
     return command_usage (command, "--batch-size takes a positive number.");
+  if (!check_ranks (&wanted))
+    return command_usage (command, RANKS_RANGE);
   /* A program belongs to no device; f64 has one alone. */
-  const char *device = g_strcmp0 (precision, loom_dtype_name (LOOM_F64)) == 0 ? loom_dtype_backend (LOOM_F64) : NULL;
-  if (!build (argv[1], batch, evaluation, precision, FALSE, device, &l, &error))
+  wanted.precision = precision;
+  wanted.strategy = strategy;
+  wanted.device = g_strcmp0 (precision, loom_dtype_name (LOOM_F64)) == 0 ? loom_dtype_backend (LOOM_F64) : NULL;
+  if (!build (argv[1], &wanted, &source, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (json)
     {
@@ -181,16 +253,17 @@ make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, 
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
-  gint64 batch = 0;
-  gboolean evaluation = FALSE, no_fusion = FALSE, passes = FALSE, json = FALSE, tf32 = FALSE;
+  Wanted wanted = { 0 };
+  gboolean no_fusion = FALSE, passes = FALSE, json = FALSE;
   int threads = 0;
-  g_autofree char *device = NULL, *precision = NULL;
+  g_autofree char *device = NULL, *precision = NULL, *strategy = NULL;
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
-    { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "B (default: the graph's, else 1)", "N" },
+    { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "The evaluation step instead of the training step", NULL },
+    OPTIONS_OF_RANKS (wanted, strategy),
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
-    { "tf32", 0, 0, G_OPTION_ARG_NONE, &tf32, "Products of f32 in TF32, where the device has it", NULL },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -205,7 +278,15 @@ run_plan (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
-  if (!build (argv[1], batch, evaluation, precision, tf32, device, &l, &error))
+  g_auto (Source) source = { 0 };
+  g_auto (ListingRanks) ranks = { 0 };
+  if (!check_ranks (&wanted))
+    return command_usage (command, RANKS_RANGE);
+  wanted.precision = precision;
+  wanted.strategy = strategy;
+  wanted.device = device;
+  if (!build (argv[1], &wanted, &source, &l, &error)
+      || (wanted.ranks > 1 && !listing_ranks_init (&ranks, wanted.ranks, &error)))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   command_take_costs (command, argv[1], devices);
@@ -213,6 +294,7 @@ run_plan (const Command *command, int argc, char **argv)
                                         : l.device != NULL ? l.device
                                                            : "cpu",
                               .no_fusion = no_fusion,
+                              .comm = wanted.ranks > 1 ? ranks.comm[0] : NULL,
                               .strict_devices = l.strict_devices };
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
   if (plan == NULL)
@@ -229,6 +311,9 @@ run_plan (const Command *command, int argc, char **argv)
     }
   if (l.keeping != NULL && !passes && !print_saving (&l, plan, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
+  if (wanted.ranks > 1 && source.spec != NULL && !passes && !wanted.evaluation
+      && !listing_print_strategies (source.graph, source.spec, l.step->batch, &ranks, devices, &options, json, &error))
+    return command_fail (command, g_steal_pointer (&error));
   command_warn_of_costs (command, devices);
   return 0;
 }
@@ -237,10 +322,14 @@ const Command command_plan = {
   .name = "plan",
   .arguments = "GRAPH|RUN",
   .summary = "what runs: fused kernels, devices, memory",
-  .details = "--passes prints how many instructions each pass left and how many bytes they make: first the passes that "
-             "made the\n"
-             "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
-             "values, as if\n"
-             "nothing shared a place; behind the last pass, those of the arena.",
+  .details
+  = "--ranks N shows the part of the first of N ranks, --batch-size being that of each, and at the end a table "
+    "of what\n"
+    "the strategies of <parallel> cost: memory of a rank by owner, and the bytes that it sends in a step.\n\n"
+    "--passes prints how many instructions each pass left and how many bytes they make: first the passes that "
+    "made the\n"
+    "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
+    "values, as if\n"
+    "nothing shared a place; behind the last pass, those of the arena.",
   .run = run_plan,
 };

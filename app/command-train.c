@@ -129,7 +129,7 @@ static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
-  g_autofree char *weights = NULL, *match = NULL;
+  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 0;
@@ -156,6 +156,8 @@ run_train (const Command *command, int argc, char **argv)
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
+    { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
+      "What ranks divide: data, zero1, zero2 or zero3 (default: the graph's)", "S" },
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "At the end, a table of where a step waits", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Events on standard output, one object a line", NULL },
     { NULL },
@@ -168,6 +170,7 @@ run_train (const Command *command, int argc, char **argv)
     .device = device,
     .precision = precision,
     .tf32 = tf32,
+    .strategy = strategy,
     .threads = threads,
     .epochs = MAX (epochs, 0),
     .no_epochs = epochs == 0,

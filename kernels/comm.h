@@ -38,6 +38,10 @@ struct LoomComm
    * reduced in f32 and rounded once. */
   LoomStatus (*all_reduce) (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op,
                             LoomMessage *message);
+  /* from has a part for each rank, one behind the other, of counts[rank] elements, the same list on every rank; to
+   * receives the reduction of this rank's part, with the bits that all_reduce gives it. to may be that part of from. */
+  LoomStatus (*reduce_scatter) (LoomComm *self, const void *from, void *to, const int64_t *counts, LoomDType dtype,
+                                LoomReduceOp op, LoomMessage *message);
   /* to receives the ranks' parts one behind the other; bytes[rank] is the size of each rank's, the same list on every
    * rank. from may be the rank's own part of to. */
   LoomStatus (*all_gather) (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message);

@@ -37,8 +37,8 @@ loom_named_tensors_new (void)
 static int
 compare_for_writing (gconstpointer a, gconstpointer b)
 {
-  const LoomNamedTensor *x = *(LoomNamedTensor *const *)a, *y = *(LoomNamedTensor *const *)b;
-  gsize sx = loom_dtype_size (x->tensor->dtype), sy = loom_dtype_size (y->tensor->dtype);
+  const LoomTensorEntry *x = *(LoomTensorEntry *const *)a, *y = *(LoomTensorEntry *const *)b;
+  gsize sx = loom_dtype_size (x->dtype), sy = loom_dtype_size (y->dtype);
 
   if (sx != sy)
     return sx > sy ? -1 : 1;
@@ -60,6 +60,16 @@ build_metadata (JsonBuilder *builder, GHashTable *metadata)
   json_builder_end_object (builder);
 }
 
+static gsize
+entry_bytes (const LoomTensorEntry *e)
+{
+  gsize bytes = loom_dtype_size (e->dtype);
+
+  for (int d = 0; d < e->rank; d++)
+    bytes *= (gsize)e->dim[d];
+  return bytes;
+}
+
 /* The header for tensors in this order, padded with blanks so that the numbers begin
  * at a multiple of 8. */
 static GString *
@@ -76,21 +86,21 @@ build_header (GPtrArray *ordered, GHashTable *metadata)
     build_metadata (builder, metadata);
   for (guint i = 0; i < ordered->len; i++)
     {
-      const LoomNamedTensor *named = g_ptr_array_index (ordered, i);
+      const LoomTensorEntry *e = g_ptr_array_index (ordered, i);
 
-      json_builder_set_member_name (builder, named->name);
+      json_builder_set_member_name (builder, e->name);
       json_builder_begin_object (builder);
       json_builder_set_member_name (builder, "dtype");
-      json_builder_add_string_value (builder, safetensors_dtype_names[named->tensor->dtype]);
+      json_builder_add_string_value (builder, safetensors_dtype_names[e->dtype]);
       json_builder_set_member_name (builder, "shape");
       json_builder_begin_array (builder);
-      for (int d = 0; d < named->tensor->rank; d++)
-        json_builder_add_int_value (builder, named->tensor->dim[d]);
+      for (int d = 0; d < e->rank; d++)
+        json_builder_add_int_value (builder, e->dim[d]);
       json_builder_end_array (builder);
       json_builder_set_member_name (builder, "data_offsets");
       json_builder_begin_array (builder);
       json_builder_add_int_value (builder, offset);
-      offset += named->tensor->bytes;
+      offset += (gint64)entry_bytes (e);
       json_builder_add_int_value (builder, offset);
       json_builder_end_array (builder);
       json_builder_end_object (builder);
@@ -104,44 +114,92 @@ build_header (GPtrArray *ordered, GHashTable *metadata)
   return text;
 }
 
-gboolean
-loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error)
+static gboolean
+begin (LoomAtomicFile *file, GPtrArray *ordered, GHashTable *metadata, GError **error)
+{
+  g_autoptr (GString) header = build_header (ordered, metadata);
+  guint8 length[8];
+
+  for (int i = 0; i < 8; i++)
+    length[i] = (guint8)((guint64)header->len >> (8 * i));
+  return loom_atomic_file_write (file, length, sizeof length, error)
+         && loom_atomic_file_write (file, header->str, header->len, error);
+}
+
+/* The entries in the order of the file; NULL with DATA where a name is there twice. */
+static GPtrArray *
+order (const char *path, guint n, const LoomTensorEntry *entries, GError **error)
 {
   g_autoptr (GPtrArray) ordered = g_ptr_array_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (LoomAtomicFile) file = NULL;
-  g_autoptr (GString) header = NULL;
-  guint8 length[8];
 
-  g_return_val_if_fail (path != NULL && tensors != NULL, FALSE);
+  for (guint i = 0; i < n; i++)
+    {
+      if (!g_hash_table_add (seen, (gpointer)entries[i].name))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” cannot be written: two tensors are named “%s”.",
+                       path != NULL ? path : "", entries[i].name);
+          return NULL;
+        }
+      g_ptr_array_add (ordered, (gpointer)&entries[i]);
+    }
+  g_ptr_array_sort (ordered, compare_for_writing);
+  return g_steal_pointer (&ordered);
+}
+
+gboolean
+loom_safetensors_stream (const char *path, guint n, const LoomTensorEntry *entries, GHashTable *metadata,
+                         LoomTensorGet get, gpointer data, GError **error)
+{
+  g_autoptr (GPtrArray) ordered = order (path, n, entries, error);
+  g_autoptr (LoomAtomicFile) file = NULL;
+  g_autoptr (GError) failure = NULL;
+
+  if (ordered == NULL)
+    return FALSE;
+  file = path != NULL ? loom_atomic_file_new (path, &failure) : NULL;
+  if (file != NULL)
+    begin (file, ordered, metadata, &failure);
+  for (guint i = 0; i < ordered->len; i++)
+    {
+      const LoomTensorEntry *e = g_ptr_array_index (ordered, i);
+      g_autoptr (LoomTensor) t = get (e->name, data, failure == NULL ? &failure : NULL);
+
+      if (t == NULL)
+        break;
+      if (file != NULL && failure == NULL)
+        loom_atomic_file_write (file, t->data, t->bytes, &failure);
+    }
+  if (failure == NULL && file != NULL)
+    loom_atomic_file_commit (file, &failure);
+  if (failure == NULL)
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
+static LoomTensor *
+get_named (const char *name, gpointer data, GError **error)
+{
+  return loom_tensor_ref (g_hash_table_lookup (data, name));
+}
+
+gboolean
+loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error)
+{
+  g_autofree LoomTensorEntry *entries = g_new0 (LoomTensorEntry, tensors->len + 1);
+  g_autoptr (GHashTable) by_name = g_hash_table_new (g_str_hash, g_str_equal);
+
+  g_return_val_if_fail (path != NULL, FALSE);
 
   for (guint i = 0; i < tensors->len; i++)
     {
-      LoomNamedTensor *named = g_ptr_array_index (tensors, i);
+      const LoomNamedTensor *named = g_ptr_array_index (tensors, i);
 
-      if (!g_hash_table_add (seen, named->name))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” cannot be written: two tensors are named “%s”.", path,
-                       named->name);
-          return FALSE;
-        }
-      g_ptr_array_add (ordered, named);
+      entries[i] = (LoomTensorEntry){ .name = named->name, .dtype = named->tensor->dtype, .rank = named->tensor->rank };
+      for (int d = 0; d < named->tensor->rank; d++)
+        entries[i].dim[d] = named->tensor->dim[d];
+      g_hash_table_insert (by_name, named->name, named->tensor);
     }
-  g_ptr_array_sort (ordered, compare_for_writing);
-  header = build_header (ordered, metadata);
-  for (int i = 0; i < 8; i++)
-    length[i] = (guint8)((guint64)header->len >> (8 * i));
-
-  file = loom_atomic_file_new (path, error);
-  if (file == NULL || !loom_atomic_file_write (file, length, sizeof length, error)
-      || !loom_atomic_file_write (file, header->str, header->len, error))
-    return FALSE;
-  for (guint i = 0; i < ordered->len; i++)
-    {
-      const LoomNamedTensor *named = g_ptr_array_index (ordered, i);
-
-      if (!loom_atomic_file_write (file, named->tensor->data, named->tensor->bytes, error))
-        return FALSE;
-    }
-  return loom_atomic_file_commit (file, error);
+  return loom_safetensors_stream (path, tensors->len, entries, metadata, get_named, by_name, error);
 }

@@ -45,6 +45,21 @@ GPtrArray *loom_named_tensors_new (void);
  * bytes. metadata (name → text) may be NULL. Errors: IO; DATA for a name twice. */
 gboolean loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error);
 
+/* What is to be written, of which `get` makes one tensor at a time, in the order of the file. */
+typedef struct
+{
+  const char *name;
+  LoomDType dtype;
+  int rank;
+  gint64 dim[LOOM_SHAPE_MAX_RANK];
+} LoomTensorEntry;
+typedef LoomTensor *(*LoomTensorGet) (const char *name, gpointer data, GError **error); /* (transfer full) */
+
+/* The same for tensors that are made on the way. path may be NULL: then all are made, and none is written. Also where
+ * writing fails the others are made, for ranks make them together. */
+gboolean loom_safetensors_stream (const char *path, guint n, const LoomTensorEntry *entries, GHashTable *metadata,
+                                  LoomTensorGet get, gpointer data, GError **error);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSafetensors, loom_safetensors_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNamedTensor, loom_named_tensor_free)
 

@@ -1,12 +1,14 @@
-/* The kernel of a collective: the plan's communicator, called with the addresses of the values.
+/* The kernels of collectives: the plan's communicator, called with the addresses of the values.
  *
- * Values that are exchanged together are laid one behind the other in scratch memory, so that one call serves all: a
- * message costs as much as many bytes do. What is alone is exchanged where it lies. */
+ * A message costs as much as many bytes do, so small values that are exchanged together are laid one behind the other
+ * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy. */
 #include "engine/plan/plan-private.h"
 
 #include "kernels/comm.h"
 
 #include <string.h>
+
+#define LARGE (64 * 1024) /* bytes from which on a value is exchanged by a call of its own */
 
 typedef struct
 {
@@ -15,29 +17,158 @@ typedef struct
   LoomDType dtype;
   LoomReduceOp op;
   guint n;         /* values */
-  gsize *bytes;    /* of each */
-  gint64 count;    /* elements of all */
-  gint64 *by_rank; /* all_gather: bytes of each rank's part */
+  gint64 *count;   /* elements of each, whole */
+  gint64 packed;   /* elements of all that are exchanged together */
+  gint64 *by_rank; /* each rank's part of what is exchanged: elements or bytes */
   char *name;
 } Collective;
+
+/* What is done with one value, or with small ones that lie one behind the other, rank by rank. */
+typedef LoomStatus (*Exchange) (Collective *c, const void *from, void *to, gint64 count, LoomMessage *message);
+
+static gsize
+element (const Collective *c)
+{
+  return loom_dtype_size (c->dtype);
+}
+
+static gboolean
+is_packed (const Collective *c, guint k)
+{
+  return c->n > 1 && (gsize)c->count[k] * element (c) < LARGE;
+}
+
+static LoomCommPart
+part (const Collective *c, gint64 count, int rank)
+{
+  return loom_comm_part (count, rank, c->comm->size);
+}
+
+/* Every rank's part of one value, in units of so many bytes. */
+static const gint64 *
+parts_of (Collective *c, gint64 count, gint64 unit)
+{
+  for (int r = 0; r < c->comm->size; r++)
+    c->by_rank[r] = part (c, count, r).count * unit;
+  return c->by_rank;
+}
+
+/* The same of all small ones together. */
+static const gint64 *
+packed_parts (Collective *c, gint64 unit)
+{
+  memset (c->by_rank, 0, (gsize)c->comm->size * sizeof *c->by_rank);
+  for (guint k = 0; k < c->n; k++)
+    for (int r = 0; r < c->comm->size && is_packed (c, k); r++)
+      c->by_rank[r] += part (c, c->count[k], r).count * unit;
+  return c->by_rank;
+}
+
+static char *
+copy_bytes (char *to, const void *from, gint64 count, const Collective *c)
+{
+  if (count > 0)
+    memcpy (to, from, (gsize)count * element (c));
+  return to + (gsize)count * element (c);
+}
+
+/* Small values to scratch memory or back, those of each rank together: all of them, or one rank's. */
+static char *
+pack (const Collective *c, char *at, void *const *values, int rank, gboolean values_are_parts)
+{
+  for (guint k = 0; k < c->n; k++)
+    if (is_packed (c, k))
+      {
+        LoomCommPart p = part (c, c->count[k], rank);
+
+        at = copy_bytes (at, (char *)values[k] + (values_are_parts ? 0 : (gsize)p.first * element (c)), p.count, c);
+      }
+  return at;
+}
+
+static const char *
+unpack (const Collective *c, const char *at, void *const *values, int rank, gboolean values_are_parts)
+{
+  for (guint k = 0; k < c->n; k++)
+    if (is_packed (c, k))
+      {
+        LoomCommPart p = part (c, c->count[k], rank);
+
+        copy_bytes ((char *)values[k] + (values_are_parts ? 0 : (gsize)p.first * element (c)), at, p.count, c);
+        at += (gsize)p.count * element (c);
+      }
+  return at;
+}
 
 static LoomStatus
 run_all_reduce (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Collective *c = (Collective *)self;
-  char *pack = c->n > 1 ? buffers[2 * c->n] : NULL, *at = pack;
-  LoomStatus status;
+  LoomComm *comm = c->comm;
+  char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = room;
+  const char *from = room;
+  LoomStatus status = LOOM_STATUS_OK;
 
-  if (c->n == 1)
-    return c->comm->all_reduce (c->comm, buffers[0], buffers[1], c->count, c->dtype, c->op, message);
-  for (guint k = 0; k < c->n; at += c->bytes[k++])
-    if (c->bytes[k] > 0)
-      memcpy (at, buffers[k], c->bytes[k]);
-  status = c->comm->all_reduce (c->comm, pack, pack, c->count, c->dtype, c->op, message);
-  at = pack;
-  for (guint k = 0; k < c->n && status == LOOM_STATUS_OK; at += c->bytes[k++])
-    if (c->bytes[k] > 0)
-      memcpy (buffers[c->n + k], at, c->bytes[k]);
+  for (guint k = 0; k < c->n && status == LOOM_STATUS_OK; k++)
+    if (!is_packed (c, k))
+      status = comm->all_reduce (comm, buffers[k], buffers[c->n + k], c->count[k], c->dtype, c->op, message);
+  if (status != LOOM_STATUS_OK || c->packed == 0)
+    return status;
+  for (int r = 0; r < comm->size; r++)
+    to = pack (c, to, buffers, r, FALSE);
+  status = comm->all_reduce (comm, room, room, c->packed, c->dtype, c->op, message);
+  for (int r = 0; r < comm->size && status == LOOM_STATUS_OK; r++)
+    from = unpack (c, from, buffers + c->n, r, FALSE);
+  return status;
+}
+
+static LoomStatus
+run_reduce_scatter (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Collective *c = (Collective *)self;
+  LoomComm *comm = c->comm;
+  char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = room, *own = room;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint k = 0; k < c->n && status == LOOM_STATUS_OK; k++)
+    if (!is_packed (c, k))
+      status = comm->reduce_scatter (comm, buffers[k], buffers[c->n + k], parts_of (c, c->count[k], 1), c->dtype, c->op,
+                                     message);
+  if (status != LOOM_STATUS_OK || c->packed == 0)
+    return status;
+  for (int r = 0; r < comm->size; r++)
+    {
+      own = r == comm->rank ? to : own;
+      to = pack (c, to, buffers, r, FALSE);
+    }
+  status = comm->reduce_scatter (comm, room, own, packed_parts (c, 1), c->dtype, c->op, message);
+  if (status == LOOM_STATUS_OK)
+    unpack (c, own, buffers + c->n, comm->rank, TRUE);
+  return status;
+}
+
+static LoomStatus
+run_unshard (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Collective *c = (Collective *)self;
+  LoomComm *comm = c->comm;
+  char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *own = room;
+  const char *from = room;
+  gint64 bytes = (gint64)element (c);
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint k = 0; k < c->n && status == LOOM_STATUS_OK; k++)
+    if (!is_packed (c, k))
+      status = comm->all_gather (comm, buffers[k], buffers[c->n + k], parts_of (c, c->count[k], bytes), message);
+  if (status != LOOM_STATUS_OK || c->packed == 0)
+    return status;
+  packed_parts (c, bytes);
+  for (int r = 0; r < comm->rank; r++)
+    own += c->by_rank[r];
+  pack (c, own, buffers, comm->rank, TRUE);
+  status = comm->all_gather (comm, own, room, c->by_rank, message);
+  for (int r = 0; r < comm->size && status == LOOM_STATUS_OK; r++)
+    from = unpack (c, from, buffers + c->n, r, FALSE);
   return status;
 }
 
@@ -54,42 +185,69 @@ collective_free (LoomKernel *self)
 {
   Collective *c = (Collective *)self;
 
-  g_free (c->bytes);
+  g_free (c->count);
   g_free (c->by_rank);
   g_free (c->name);
   g_free (c);
 }
 
+/* n values whose whole shapes these are. */
 static void
-prepare_all_reduce (Collective *c, const LoomAllReduceAttrs *attrs, const LoomKernelSpec *spec)
+prepare_values (Collective *c, guint n, const LoomTensorDesc *whole)
 {
-  gsize all = 0;
+  c->n = n;
+  c->count = g_new0 (gint64, n + 1);
+  for (guint k = 0; k < n; k++)
+    c->count[k] = (gint64)loom_desc_count (&whole[k]);
+  for (guint k = 0; k < n; k++)
+    c->packed += is_packed (c, k) ? c->count[k] : 0;
+  c->base.scratch_bytes = (gsize)c->packed * element (c);
+}
+
+static void
+prepare_all_reduce (Collective *c, const LoomKernelSpec *spec)
+{
+  const LoomAllReduceAttrs *attrs = spec->attrs;
 
   c->op = attrs->op;
-  c->n = attrs->n;
-  c->bytes = g_new0 (gsize, c->n + 1);
-  for (guint k = 0; k < c->n; k++)
-    {
-      c->bytes[k] = loom_desc_bytes (&spec->in[k]);
-      c->count += loom_desc_count (&spec->in[k]);
-      all += c->bytes[k];
-    }
+  prepare_values (c, attrs->n, spec->in);
   c->base.run = run_all_reduce;
-  c->base.scratch_bytes = c->n > 1 ? MAX (all, 1) : 0;
-  c->name = g_strdup_printf ("%s, %d ranks", c->comm->name, c->comm->size);
 }
 
 static void
-prepare_all_gather (Collective *c, const LoomAllGatherTo *attrs, const LoomKernelSpec *spec)
+prepare_reduce_scatter (Collective *c, const LoomKernelSpec *spec)
 {
-  gint64 sample = (gint64)loom_desc_bytes (&spec->out[0]) / attrs->samples;
+  const LoomReduceScatterAttrs *attrs = spec->attrs;
 
-  c->by_rank = g_new0 (gint64, (gsize)c->comm->size + 1);
-  for (int k = 0; k < c->comm->size; k++)
-    c->by_rank[k] = loom_comm_part (attrs->samples, k, c->comm->size).count * sample;
-  c->base.run = run_all_gather;
-  c->name = g_strdup_printf ("%s, %d ranks", c->comm->name, c->comm->size);
+  c->op = attrs->op;
+  prepare_values (c, attrs->n, spec->in);
+  c->base.run = run_reduce_scatter;
 }
+
+static void
+prepare_unshard (Collective *c, const LoomKernelSpec *spec)
+{
+  prepare_values (c, ((const LoomUnshardTo *)spec->attrs)->n, spec->out);
+  c->base.run = run_unshard;
+}
+
+static void
+prepare_all_gather (Collective *c, const LoomKernelSpec *spec)
+{
+  const LoomAllGatherTo *attrs = spec->attrs;
+
+  parts_of (c, attrs->samples, (gint64)loom_desc_bytes (&spec->out[0]) / attrs->samples);
+  c->base.run = run_all_gather;
+}
+
+static const struct
+{
+  const char *name;
+  void (*prepare) (Collective *c, const LoomKernelSpec *spec);
+} kinds[] = { { "all_reduce", prepare_all_reduce },
+              { "reduce_scatter", prepare_reduce_scatter },
+              { "unshard", prepare_unshard },
+              { "all_gather", prepare_all_gather } };
 
 LoomKernel *
 work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPrim *prim, const LoomKernelSpec *spec,
@@ -106,10 +264,11 @@ work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPri
   c = g_new0 (Collective, 1);
   c->comm = comm;
   c->dtype = spec->in[0].dtype;
-  if (prim == loom_prim ("all_reduce"))
-    prepare_all_reduce (c, spec->attrs, spec);
-  else
-    prepare_all_gather (c, spec->attrs, spec);
+  c->by_rank = g_new0 (gint64, (gsize)comm->size + 1);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (g_str_equal (prim->name, kinds[i].name))
+      kinds[i].prepare (c, spec);
+  c->name = g_strdup_printf ("%s, %d ranks", comm->name, comm->size);
   c->base.free = collective_free;
   c->base.name = c->name;
   return &c->base;

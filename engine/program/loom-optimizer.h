@@ -42,6 +42,7 @@ struct _LoomOptimizer
   /* NULL where the step is no part of a program, because it evaluates the loss as often as it likes (lbfgs, newton):
    * then engine/train drives it from outside. */
   void (*emit) (const LoomOptimizerCall *call);
+  gboolean takes_norms;        /* a step depends on the norm of each tensor, which no part of it knows */
   gboolean takes_no_gradients; /* weights change by other means ("none": the graph assigns to them) */
 };
 

@@ -4,24 +4,38 @@
  * samples), or pending (each rank has a summand, and the value is their sum). Inputs are split along their first axis.
  * A primitive's `share` says in which form it takes its operands and what its results then are; one without it takes
  * whole operands. Where a value is wanted in another form than it has, a collective or a slice stands between. So
- * counts, means and losses are those of the whole batch, whatever is divided how. */
+ * counts, means and losses are those of the whole batch, whatever is divided how.
+ *
+ * What the update keeps and makes may be divided, too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054): each rank then
+ * has a range of the elements of every tensor, and updates that. */
 #pragma once
 
 #include "engine/program/loom-program.h"
 
 G_BEGIN_DECLS
 
+/* What each rank has a part of; each includes those before it. */
+typedef enum
+{
+  LOOM_SHARDS_NONE,
+  LOOM_SHARDS_OPTIMIZER,  /* states of the optimiser, and averages of weights (ZeRO-1) */
+  LOOM_SHARDS_GRADIENTS,  /* exchanged as they are made, each rank keeping its part of the sums (ZeRO-2) */
+  LOOM_SHARDS_PARAMETERS, /* gathered where they are needed (ZeRO-3) */
+} LoomShards;
+
 typedef struct
 {
-  gint64 samples; /* of the whole batch, at least as many as ranks */
+  gint64 samples; /* of the whole batch; where there are fewer than ranks, each rank computes all of it */
   int rank, ranks;
+  LoomShards shards;
   gsize bucket;             /* bytes of gradients that are exchanged in one call; 0: each alone */
   gboolean sync_batch_norm; /* statistics of batch norms are those of the whole batch; else of the rank's samples */
 } LoomPartition;
 
-/* The part of one rank. Slots and outputs are whole on every rank and keep their indices; inputs whose first axis is
- * the samples are a part of it. Scalars and shapes that every rank has are as before, so all ranks run the same
- * instructions in the same order. */
+/* The part of one rank. Slots and outputs keep their indices, and are whole on every rank but for slots of which it has
+ * a part (LoomSlot.is_shard), and for sums of gradients over several batches, of which each rank has a summand where
+ * the gradients are not divided. Inputs whose first axis is the samples are a part of it. Scalars and shapes that every
+ * rank has are as before, so all ranks run the same instructions in the same order. */
 LoomProgram *loom_program_partition (const LoomProgram *p, const LoomPartition *partition);
 
 G_END_DECLS

@@ -241,6 +241,24 @@ typedef struct
   LoomReduceOp op;
 } LoomAllReduceAttrs;
 
+/* reduce_scatter: in… → out…, of one type; each result is a rank's part, flat, of the reduction of its operand over all
+ * ranks. */
+typedef struct
+{
+  guint n;
+  LoomReduceOp op;
+  int rank, ranks;
+} LoomReduceScatterAttrs;
+
+/* unshard: part… → whole…, of one type. Each operand is what a rank has of the elements of a result, flat, as
+ * loom_comm_part() divides them. */
+#define LOOM_UNSHARD_MAX 32
+typedef struct
+{
+  guint n;
+  LoomDims to[LOOM_UNSHARD_MAX];
+} LoomUnshardTo;
+
 /* all_gather: part → whole. Along the first axis `to` counts samples, each of equally many rows, of which every rank
  * has a part (loom_comm_part() in kernels/comm.h). */
 typedef struct

@@ -386,6 +386,21 @@ loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDTyp
   return p->slots->len - 1;
 }
 
+void
+loom_program_shard_slot (LoomProgram *p, int index, gint64 first, gint64 count)
+{
+  LoomSlot *slot = p->slots->pdata[index];
+
+  g_return_if_fail (!slot->is_shard && slot->read == 0);
+  slot->is_shard = TRUE;
+  slot->whole_rank = slot->rank;
+  for (int i = 0; i < slot->rank; i++)
+    slot->whole_dim[i] = slot->dim[i];
+  slot->rank = 1;
+  slot->dim[0] = count;
+  slot->first = first;
+}
+
 LoomValue
 loom_program_read (LoomProgram *p, int index)
 {

@@ -61,8 +61,13 @@ typedef struct
   LoomDType dtype;
   int rank;
   gint64 dim[LOOM_MAX_RANK];
-  LoomInit init;
+  LoomInit init;      /* of the whole tensor */
   gboolean trainable; /* parameters only: false when frozen */
+  /* On one of several ranks: rank and dim are those of a list, elements `first` … of the tensor in row-major order. */
+  gboolean is_shard;
+  int whole_rank; /* the tensor's own shape */
+  gint64 whole_dim[LOOM_MAX_RANK];
+  gint64 first;
   LoomValue read;     /* its value at the start of the step; 0 if never read */
   LoomValue commit;   /* its value after the step; 0 if unchanged */
 } LoomSlot;
@@ -155,6 +160,8 @@ LoomValue loom_program_input (LoomProgram *p, const char *name, LoomDType dtype,
 /* The slot's index; a second declaration of the same name returns the first. */
 int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDType dtype, int rank,
                        const gint64 *dims, const LoomInit *init, gboolean trainable);
+/* The slot has these elements of the tensor alone. To be called before it is read. */
+void loom_program_shard_slot (LoomProgram *p, int slot, gint64 first, gint64 count);
 LoomValue loom_program_read (LoomProgram *p, int slot);
 void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
 /* The program reads and writes the state under another name, which no other slot of it has. */

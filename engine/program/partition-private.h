@@ -11,6 +11,8 @@ typedef enum
   LOOM_SHARE_WHOLE,
   LOOM_SHARE_SPLIT,   /* along `axis`, which counts samples, each with equally many places */
   LOOM_SHARE_PENDING, /* the value is the sum of what the ranks have */
+  LOOM_SHARE_SHARD,   /* flat: a range of the elements of the tensor, as loom_comm_part() divides them */
+  LOOM_SHARE_LEAST,   /* the value is the least of what the ranks have: 1 where all have 1 */
   LOOM_SHARE_LOCAL    /* statistics of a rank's own samples; elsewhere the mean over ranks, weighed by samples */
 } LoomShareKind;
 
@@ -28,7 +30,11 @@ struct _LoomShareCall
   guint n_in, n_out;
   const LoomTensorDesc *in, *out; /* an absent operand has dtype LOOM_N_DTYPES, and so has an unwanted result */
   const LoomShare *have;          /* of the operands */
+  const gboolean *is_zero;        /* likewise: it is a constant 0 */
   gint64 samples;                 /* of the whole batch: an axis can be split where its size is a multiple of it */
+  gboolean divides_update;        /* this is a part of the update, of which each rank makes its shards */
+  gboolean divides_norm;          /* the norm of gradients is summed by shards, whether the update is or not */
+  gboolean keeps_sums;            /* this is a part of the update that only gathers gradients, each rank its own */
   LoomShare *want;                /* of the operands */
   LoomShare *result;
 };
@@ -37,6 +43,7 @@ struct _LoomShareCall
 
 void loom_share_elementwise (LoomShareCall *call, LoomScalarOp op);
 void loom_share_same (LoomShareCall *call); /* the result is operand 0, under another type or barrier */
+void loom_share_convert (LoomShareCall *call); /* the same, also of shards */
 void loom_share_reduce (LoomShareCall *call);
 void loom_share_argreduce (LoomShareCall *call);
 void loom_share_matmul (LoomShareCall *call);
@@ -59,5 +66,12 @@ void loom_share_slice (LoomShareCall *call);
 void loom_share_pad (LoomShareCall *call);
 void loom_share_concat (LoomShareCall *call);
 void loom_share_cumsum (LoomShareCall *call);
+
+/* ---- partition-update.c: how the update is ------------------------------ */
+
+void loom_share_grad_stats (LoomShareCall *call);
+void loom_share_step (LoomShareCall *call);
+/* An element-wise instruction that shards or the sums of several batches decide on; FALSE: they do not. */
+gboolean loom_share_update (LoomShareCall *call, LoomScalarOp op, gboolean passes_sums);
 
 G_END_DECLS

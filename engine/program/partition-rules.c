@@ -75,9 +75,12 @@ passes_sums (const LoomShareCall *call, LoomScalarOp op)
 void
 loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
 {
+  gboolean passes = loom_dtype_is_float (call->out[0].dtype) && passes_sums (call, op);
   int from_end = 0;
 
-  if (loom_dtype_is_float (call->out[0].dtype) && passes_sums (call, op))
+  if (loom_share_update (call, op, passes))
+    return;
+  if (passes)
     {
       for (guint k = 0; k < call->n_in; k++)
         call->want[k] = call->have[k];
@@ -110,6 +113,18 @@ loom_share_same (LoomShareCall *call)
   for (guint k = 0; k < call->n_in; k++)
     call->want[k] = call->have[k];
   set_results (call, call->have[0]);
+}
+
+void
+loom_share_convert (LoomShareCall *call)
+{
+  if (call->have[0].kind == LOOM_SHARE_SHARD)
+    {
+      call->want[0] = call->have[0];
+      set_results (call, call->have[0]);
+    }
+  else
+    loom_share_same (call);
 }
 
 /* ---- reductions ---------------------------------------------------------------- */

@@ -3,20 +3,35 @@
  * their own, because a program is divided after it was differentiated. */
 #include "engine/program/prim-private.h"
 
+#include "kernels/comm.h"
+
+static gboolean
+have_one_type (guint n_in, const LoomTensorDesc *in, char **why)
+{
+  for (guint i = 0; i < n_in; i++)
+    if (in[i].dtype != in[0].dtype)
+      return loom_prim_refuse (why, "exchanges numbers of one type");
+  return TRUE;
+}
+
+static gboolean
+are_numbers (guint n_in, const LoomTensorDesc *in, char **why)
+{
+  if (n_in > 0 && (in[0].dtype == LOOM_U8 || in[0].dtype == LOOM_BOOL))
+    return loom_prim_refuse (why, "reduces numbers");
+  return have_one_type (n_in, in, why);
+}
+
 static gboolean
 infer_all_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                   char **why)
 {
   const LoomAllReduceAttrs *a = attrs;
 
-  if (!loom_prim_arity (n_in, a->n, why))
+  if (!loom_prim_arity (n_in, a->n, why) || !are_numbers (n_in, in, why))
     return FALSE;
   for (guint i = 0; i < n_in; i++)
-    {
-      if (in[i].dtype != in[0].dtype || in[i].dtype == LOOM_U8 || in[i].dtype == LOOM_BOOL)
-        return loom_prim_refuse (why, "reduces numbers of one type");
-      out[i] = in[i];
-    }
+    out[i] = in[i];
   *n_out = n_in;
   return TRUE;
 }
@@ -38,6 +53,72 @@ static const LoomPrim all_reduce = { .name = "all_reduce",
                                      .attrs_size = sizeof (LoomAllReduceAttrs),
                                      .infer = infer_all_reduce,
                                      .describe = describe_all_reduce };
+
+static char *
+describe_n (const void *attrs)
+{
+  return g_strdup_printf ("n=%u", *(const guint *)attrs);
+}
+
+static gboolean
+infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                      char **why)
+{
+  const LoomReduceScatterAttrs *a = attrs;
+
+  if (!loom_prim_arity (n_in, a->n, why) || !are_numbers (n_in, in, why))
+    return FALSE;
+  for (guint i = 0; i < n_in; i++)
+    out[i] = loom_desc_make (in[i].dtype, 1,
+                             (gint64[]){ loom_comm_part (loom_desc_count (&in[i]), a->rank, a->ranks).count });
+  *n_out = n_in;
+  return TRUE;
+}
+
+static char *
+describe_reduce_scatter (const void *attrs)
+{
+  const LoomReduceScatterAttrs *a = attrs;
+
+  return g_strdup_printf ("n=%u rank=%d of %d", a->n, a->rank, a->ranks);
+}
+
+static const LoomPrim reduce_scatter
+    = { .name = "reduce_scatter",
+        .doc = "Sums values of the same shape over all ranks; every rank gets a part of the elements.",
+        .purpose = "The exchange of gradients between ranks",
+        .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_COLLECTIVE,
+        .attrs_size = sizeof (LoomReduceScatterAttrs),
+        .infer = infer_reduce_scatter,
+        .describe = describe_reduce_scatter };
+
+static gboolean
+infer_unshard (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomUnshardTo *a = attrs;
+
+  if (!loom_prim_arity (n_in, a->n, why) || !have_one_type (n_in, in, why))
+    return FALSE;
+  for (guint i = 0; i < n_in; i++)
+    {
+      out[i] = loom_desc_make (in[i].dtype, a->to[i].rank, a->to[i].dim);
+      if (in[i].rank != 1 || in[i].dim[0] > loom_desc_count (&out[i]))
+        return loom_prim_refuse (why, "has parts that do not fit the whole");
+    }
+  *n_out = n_in;
+  return TRUE;
+}
+
+static const LoomPrim unshard
+    = { .name = "unshard",
+        .doc = "Puts the elements that the ranks have of each value together; every rank gets all.",
+        .purpose = "The exchange of parameters between ranks",
+        .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_COLLECTIVE,
+        .attrs_size = sizeof (LoomUnshardTo),
+        .infer = infer_unshard,
+        .describe = describe_n };
 
 static gboolean
 infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -77,4 +158,4 @@ static const LoomPrim all_gather = { .name = "all_gather",
                                      .infer = infer_all_gather,
                                      .describe = describe_all_gather };
 
-const LoomPrim *const loom_prims_collective[] = { &all_reduce, &all_gather, NULL };
+const LoomPrim *const loom_prims_collective[] = { &all_reduce, &reduce_scatter, &unshard, &all_gather, NULL };

@@ -81,8 +81,10 @@ struct _LoomRewrite
   LoomProgram *to;
   GArray *map; /* LoomValue of `to` by value of `from` */
   LoomProgramPass pass;
-  void (*localise) (LoomRewrite *r,
-                    LoomTensorDesc *desc); /* set before begin: what an input of `from` is in `to`; or NULL */
+  /* Set before begin, or NULL: what an input of `from` is in `to`, and whether a slot is a part there, and which. */
+  void (*localise) (LoomRewrite *r, LoomTensorDesc *desc);
+  gboolean (*shard) (LoomRewrite *r, const LoomSlot *slot, gint64 *first, gint64 *count);
+  const LoomValue *next; /* set before end, or NULL: the next value of each slot, where it is not the map's */
 };
 
 /* A new program with the same slots and inputs. name and doc are literals, for listings. */

@@ -97,7 +97,7 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 }
 
 static const LoomPrim detach = { .name = "detach",
-                                 .share = loom_share_same,
+                                 .share = loom_share_convert,
                                  .doc = "The same value, which no gradient passes.",
                                  .tier = LOOM_TIER_CORE,
                                  .max_out = 1,
@@ -492,7 +492,7 @@ equal_copy (const void *a, const void *b)
 }
 
 static const LoomPrim copy = { .name = "copy",
-                               .share = loom_share_same,
+                               .share = loom_share_convert,
                                .doc = "The same values in another element type.",
                                .tier = LOOM_TIER_CORE,
                                .attrs_size = sizeof (LoomCopyTo),

@@ -1,7 +1,7 @@
 /* The update region's primitives: statistics over all gradients, and the optimisers' steps over many tensors at once.
  *
  * They end a program, so they have no gradient; results lie at their operands' addresses. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 #include "kernels/optim.h"
 
@@ -47,6 +47,7 @@ static const LoomPrim grad_stats = { .name = "grad_stats",
                                      .purpose = "The norm of the gradients",
                                      .tier = LOOM_TIER_CORE,
                                      .attrs_size = sizeof (LoomGradStatsAttrs),
+                                     .share = loom_share_grad_stats,
                                      .max_out = 2,
                                      .infer = infer_grad_stats,
                                      .describe = describe_count,
@@ -136,6 +137,7 @@ static const LoomPrim sgd_step = { .name = "sgd_step",
                                    .doc = "Stochastic gradient descent on many tensors.",
                                    .tier = LOOM_TIER_CORE,
                                    .attrs_size = sizeof (LoomSgdAttrs),
+                                   .share = loom_share_step,
                                    .infer = infer_sgd,
                                    .describe = describe_sgd,
                                    .flops = flops_per_operand,
@@ -248,6 +250,7 @@ static const LoomPrim adam_step = { .name = "adam_step",
                                     .doc = "Adam or AdamW on many tensors.",
                                     .tier = LOOM_TIER_CORE,
                                     .attrs_size = sizeof (LoomAdamAttrs),
+                                    .share = loom_share_step,
                                     .infer = infer_adam,
                                     .describe = describe_adam,
                                     .flops = flops_per_operand,
@@ -275,6 +278,7 @@ describe_other (const void *attrs)
                                          .doc = "A step of " #name_ " on many tensors.",                               \
                                          .tier = LOOM_TIER_CORE,                                                       \
                                          .attrs_size = sizeof (LoomStepAttrs),                                         \
+                                         .share = loom_share_step,                                                     \
                                          .infer = infer_other,                                                         \
                                          .describe = describe_other,                                                   \
                                          .flops = flops_per_operand,                                                   \

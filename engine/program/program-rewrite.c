@@ -16,8 +16,13 @@ copy_sources (LoomRewrite *r)
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
+      gboolean is_shard = slot->is_shard;
+      gint64 first = slot->first, count = slot->dim[0];
 
-      loom_program_slot (to, slot->name, slot->kind, slot->dtype, slot->rank, slot->dim, &slot->init, slot->trainable);
+      loom_program_slot (to, slot->name, slot->kind, slot->dtype, is_shard ? slot->whole_rank : slot->rank,
+                         is_shard ? slot->whole_dim : slot->dim, &slot->init, slot->trainable);
+      if (is_shard || (r->shard != NULL && r->shard (r, slot, &first, &count)))
+        loom_program_shard_slot (to, (int)i, first, count);
     }
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
     {
@@ -102,9 +107,11 @@ loom_rewrite_end (LoomRewrite *r)
     {
       const LoomSlot *slot = loom_program_get_slot (r->from, i);
 
+      LoomValue next = r->next != NULL ? r->next[i] : loom_rewrite_value (r, slot->commit);
+
       /* State keeps its type, whatever the pass computes its next value in. */
       if (slot->commit != 0)
-        loom_program_commit (r->to, (int)i, loom_cast (r->to, loom_rewrite_value (r, slot->commit), slot->dtype));
+        loom_program_commit (r->to, (int)i, loom_cast (r->to, next, slot->dtype));
     }
   for (guint i = 0; i < loom_program_n_outputs (r->from); i++)
     {

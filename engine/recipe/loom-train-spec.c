@@ -483,21 +483,25 @@ read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
-/* Strategies and sizes of the file format that there are no ranks for yet. */
+/* A step by a tensor's norm needs the whole tensor, a search along the gradient the whole of all. */
+static void
+check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
+{
+  if (spec->parallel.shards == LOOM_SHARDS_NONE || spec->optimizer == NULL
+      || (spec->optimizer->emit != NULL && !spec->optimizer->takes_norms))
+    return;
+  loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
+                                       "strategy is “%s”, but “%s” needs %s, of which each rank would have a part.",
+                                       loom_element_get (e, "strategy"), spec->optimizer->name,
+                                       spec->optimizer->emit != NULL ? "the norm of each tensor" : "all weights"),
+                      "strategy", "data", "Set it to data, or take another optimizer.");
+}
+
+/* What of the file format there are no ranks for yet. */
 static gboolean
-check_strategy (RecipeReading *r, const LoomElement *e)
+check_later (RecipeReading *r, const LoomElement *e)
 {
   static const char *const later[] = { "tensor", "pipeline", "microbatches", "schedule", "staleness", "min_ranks" };
-  const char *strategy = loom_element_get (e, "strategy");
-
-  if (strategy != NULL && strcmp (strategy, "data") != 0)
-    {
-      loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
-                                           "strategy is “%s”; this version of Gradloom divides the data alone.",
-                                           strategy),
-                          "strategy", "data", "Set it to data.");
-      return FALSE;
-    }
   for (guint i = 0; i < G_N_ELEMENTS (later); i++)
     if (loom_element_get (e, later[i]) != NULL)
       {
@@ -513,9 +517,11 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
   g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_PARALLEL, 0);
 
-  if (!check_strategy (r, e))
+  if (!check_later (r, e))
     return;
   recipe_check_names (r, e, known, NULL);
+  spec->parallel.shards = (LoomShards)recipe_choice (r, e, "strategy");
+  check_shards (r, e, spec);
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
   spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");

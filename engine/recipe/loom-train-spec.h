@@ -5,6 +5,7 @@
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-schedule.h"
 #include "engine/program/loom-optimizer.h"
+#include "engine/program/loom-partition.h"
 
 G_BEGIN_DECLS
 
@@ -56,6 +57,7 @@ typedef enum
 /* <parallel>: how a step is divided among ranks. */
 typedef struct
 {
+  LoomShards shards;        /* what of the update is divided, too: strategies zero1, zero2, zero3 */
   gint64 data;              /* ranks that have parts of a batch; 0: as many as there are */
   double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
   gboolean sync_batch_norm; /* statistics of batch norms over all ranks */

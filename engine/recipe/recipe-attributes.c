@@ -205,8 +205,9 @@ static const LoomAttribute of_parallel[] = {
   { .spec = { .name = "strategy",
               .type = LOOM_PARAM_ENUM,
               .def = "data",
-              .choices = WORDS ("data"),
-              .doc = "What ranks share: data gives each a part of the batch and all of the weights" } },
+              .choices = WORDS ("data", "zero1", "zero2", "zero3"),
+              .doc = "What each rank has a part of: data: the batch; zero1: states of the optimizer, too; zero2: and "
+                     "gradients; zero3: and weights" } },
   { .spec = { .name = "data",
               .type = LOOM_PARAM_INT,
               .def = "0",

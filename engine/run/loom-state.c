@@ -15,7 +15,10 @@ typedef struct
 {
   char *name;
   LoomSlotKind kind;
-  LoomTensorDesc desc;
+  LoomTensorDesc desc; /* of what is here */
+  gboolean is_shard;   /* a part of the elements of `whole`, from `first` on */
+  LoomTensorDesc whole;
+  gint64 first;
   LoomPlanDevice *device;
   char *address;
 } StateSlot;
@@ -33,6 +36,8 @@ struct _LoomState
   LoomDevices *devices;
   char *device;
   guint64 seed;
+  LoomComm *comm; /* NULL: there is one rank */
+  gboolean is_divided;
   GArray *slots;   /* StateSlot */
   GArray *buffers; /* Buffer */
   GHashTable *by_name;
@@ -88,6 +93,18 @@ loom_state_unref (LoomState *state)
   loom_devices_unref (state->devices);
   g_free (state->device);
   g_free (state);
+}
+
+void
+loom_state_set_comm (LoomState *state, LoomComm *comm)
+{
+  state->comm = comm;
+}
+
+gboolean
+loom_state_is_divided (const LoomState *state)
+{
+  return state->is_divided;
 }
 
 static StateSlot *
@@ -165,11 +182,14 @@ copy_out (LoomState *state, StateSlot *s, void *to, GError **error)
 static gboolean
 check_same (const StateSlot *have, const LoomSlot *want, GError **error)
 {
-  gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank;
+  gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank && have->is_shard == want->is_shard;
 
   for (int i = 0; same && i < want->rank; i++)
     same = have->desc.dim[i] == want->dim[i];
-  if (!same)
+  if (!same && have->is_shard != want->is_shard)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                 "Each rank has a part of %s alone, so that none can look at it by itself.", want->name);
+  else if (!same)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                  "%s has another shape or type than this run's state. Start a new run for a changed graph.",
                  want->name);
@@ -252,6 +272,14 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
       s.desc.rank = slot->rank;
       for (int r = 0; r < slot->rank; r++)
         s.desc.dim[r] = slot->dim[r];
+      s.whole = s.desc;
+      s.is_shard = slot->is_shard;
+      s.first = slot->first;
+      if (slot->is_shard)
+        s.whole.rank = slot->whole_rank;
+      for (int r = 0; slot->is_shard && r < slot->whole_rank; r++)
+        s.whole.dim[r] = slot->whole_dim[r];
+      state->is_divided = state->is_divided || slot->is_shard;
       g_array_append_val (state->slots, s);
       g_array_append_val (source, i);
       g_hash_table_insert (state->by_name, g_strdup (slot->name), GINT_TO_POINTER ((int)state->slots->len - 1));
@@ -280,12 +308,12 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
           if (loom_desc_count (&s->desc) > 0)
             memset (s->address, 0, loom_desc_bytes (&s->desc));
           t = loom_tensor_new_from_bytes (s->desc.dtype, s->desc.rank, dims, there, 0);
-          loom_state_fill_initial (t, &slot->init, state->seed, s->name);
+          loom_state_fill_initial (t, s->first, &slot->init, state->seed, s->name);
           continue;
         }
       t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
       if (t != NULL)
-        loom_state_fill_initial (t, &slot->init, state->seed, s->name);
+        loom_state_fill_initial (t, s->first, &slot->init, state->seed, s->name);
       if (t == NULL || (t->bytes > 0 && !copy_in (state, s, t->data, error)))
         {
           forget (state, first, first_buffer);
@@ -313,7 +341,7 @@ loom_state_slot (const LoomState *state, guint i, const char **name, LoomSlotKin
   if (kind != NULL)
     *kind = s->kind;
   if (desc != NULL)
-    *desc = s->desc;
+    *desc = s->whole;
 }
 
 void *
@@ -335,21 +363,49 @@ find_slot (LoomState *state, const char *name, GError **error)
   return slot_at (state, (guint)i);
 }
 
+static LoomTensor *
+tensor_like (const LoomTensorDesc *d, GError **error)
+{
+  gint64 dims[LOOM_MAX_RANK];
+
+  for (int r = 0; r < d->rank; r++)
+    dims[r] = d->dim[r];
+  return loom_tensor_new (d->dtype, d->rank, dims, error);
+}
+
+/* All ranks' parts of a slot, from each one's own. */
+static gboolean
+gather (LoomState *state, const StateSlot *s, const LoomTensor *own, LoomTensor *whole, GError **error)
+{
+  LoomComm *comm = state->comm;
+  g_autofree gint64 *bytes = g_new0 (gint64, (gsize)comm->size + 1);
+  LoomMessage message = { "" };
+
+  for (int r = 0; r < comm->size; r++)
+    bytes[r] = loom_comm_part (whole->count, r, comm->size).count * (gint64)loom_dtype_size (s->desc.dtype);
+  if (comm->all_gather (comm, own->data, whole->data, bytes, &message) == LOOM_STATUS_OK)
+    return TRUE;
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message.text);
+  return FALSE;
+}
+
 LoomTensor *
 loom_state_get (LoomState *state, const char *name, GError **error)
 {
   StateSlot *s = find_slot (state, name, error);
-  g_autoptr (LoomTensor) t = NULL;
-  gint64 dims[LOOM_MAX_RANK];
+  g_autoptr (LoomTensor) t = NULL, whole = NULL;
 
   if (s == NULL)
     return NULL;
-  for (int r = 0; r < s->desc.rank; r++)
-    dims[r] = s->desc.dim[r];
-  t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
+  t = tensor_like (&s->desc, error);
   if (t == NULL || (t->bytes > 0 && !copy_out (state, s, t->data, error)))
     return NULL;
-  return g_steal_pointer (&t);
+  if (!s->is_shard)
+    return g_steal_pointer (&t);
+  whole = tensor_like (&s->whole, error);
+  if (whole == NULL || !gather (state, s, t, whole, error))
+    return NULL;
+  return g_steal_pointer (&whole);
 }
 
 LoomType
@@ -361,10 +417,10 @@ state_type_of (const LoomTensorDesc *d)
 static gboolean
 same_shape (const StateSlot *s, const LoomTensor *t)
 {
-  gboolean same = s->desc.rank == t->rank;
+  gboolean same = s->whole.rank == t->rank;
 
   for (int r = 0; same && r < t->rank; r++)
-    same = s->desc.dim[r] == t->dim[r];
+    same = s->whole.dim[r] == t->dim[r];
   return same;
 }
 
@@ -379,7 +435,7 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
   if (!same_shape (s, value) || loom_dtype_is_float (s->desc.dtype) != loom_dtype_is_float (value->dtype))
     {
       LoomShape shape = loom_tensor_shape (value);
-      LoomType wanted = state_type_of (&s->desc);
+      LoomType wanted = state_type_of (&s->whole);
       g_autofree char *want = loom_shape_to_string (&wanted.shape);
       g_autofree char *got = loom_shape_to_string (&shape);
 
@@ -390,7 +446,9 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
   converted = loom_tensor_convert (value, s->desc.dtype, !loom_dtype_is_float (s->desc.dtype), error);
   if (converted == NULL)
     return FALSE;
-  return converted->bytes == 0 || copy_in (state, s, converted->data, error);
+  return loom_desc_count (&s->desc) == 0
+         || copy_in (state, s, (const char *)converted->data + (gsize)s->first * loom_dtype_size (s->desc.dtype),
+                     error);
 }
 
 gboolean

@@ -7,6 +7,7 @@
 
 #include "engine/core/loom-tensor.h"
 #include "engine/plan/loom-plan.h"
+#include "kernels/comm.h"
 
 G_BEGIN_DECLS
 
@@ -18,16 +19,23 @@ LoomState *loom_state_ref (LoomState *state);
 void loom_state_unref (LoomState *state);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomState, loom_state_unref)
 
+/* Of a run of several ranks, before the first slot: slots of which each rank has a part are whole for whoever gets or
+ * sets one. Getting such a slot is then a collective, which all ranks call together; each one that is set is given to
+ * all ranks, and each takes its part. The communicator must outlive the state. */
+void loom_state_set_comm (LoomState *state, LoomComm *comm);
+/* TRUE if ranks have parts of slots, so that files are written by all of them together. */
+gboolean loom_state_is_divided (const LoomState *state);
+
 /* Declares every slot of a program that is not there yet and initialises it from (seed, name) alone. OUT_OF_MEMORY
  * names bytes wanted and free. A slot of other shape or type than before is a SHAPE error. */
 gboolean loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error);
 
 guint loom_state_n_slots (const LoomState *state);
-/* Name, kind and description of slot i. */
+/* Name, kind and description of slot i, whole. */
 void loom_state_slot (const LoomState *state, guint i, const char **name, LoomSlotKind *kind, LoomTensorDesc *desc);
 int loom_state_find (const LoomState *state, const char *name);
 void *loom_state_address (const LoomState *state, guint i); /* in device memory */
-/* Copies out, or in (shape and dtype must match: SHAPE error; floats are converted). */
+/* Copies out, or in, whole (shape and dtype must match: SHAPE error; floats are converted). */
 LoomTensor *loom_state_get (LoomState *state, const char *name, GError **error);
 gboolean loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error);
 /* Scalar slots. Setting takes effect at the next step; FALSE when there is none of that name. */
@@ -39,8 +47,10 @@ double loom_state_get_scalar (LoomState *state, const char *name);
  * workspace, the arena that its executors share, and what each keeps beside it. */
 void loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS]);
 
-/* Weights as safetensors with PyTorch names: parameters and buffers. load: every name and shape must match unless
- * partial; `report`, if not NULL, receives what was missing, unused, mismatched, each behind a line break. */
+/* Weights as safetensors with PyTorch names: parameters and buffers, a tensor at a time, so that no rank has all of
+ * them. A rank that takes part in saving and does not write gives NULL as the path. load: every name and shape must
+ * match unless partial; `report`, if not NULL, receives what was missing, unused, mismatched, each behind a line break.
+ */
 gboolean loom_state_save_weights (LoomState *state, const char *path, GError **error);
 /* The same names with other values: each from the slot prefix + name where there is one, else its own. */
 gboolean loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error);

@@ -53,8 +53,8 @@ LoomExec *loom_state_find_site (LoomState *state, gint64 site, guint *row);
 /* ---- state (loom-state.c, state-init.c) --------------------------------- */
 
 LoomType state_type_of (const LoomTensorDesc *d);
-/* A new tensor gets the initial value of the slot of this name. */
-void loom_state_fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name);
+/* A new tensor gets the initial value of the slot of this name, or a list that of its elements from `first` on. */
+void loom_state_fill_initial (LoomTensor *t, gint64 first, const LoomInit *init, guint64 seed, const char *name);
 
 /* ---- the walker (loom-eager.c) ------------------------------------------- */
 

@@ -20,28 +20,43 @@ is_kept (const char *name)
 /* Under this key weights say after how many steps they were so. */
 #define STEP "step"
 
+typedef struct
+{
+  LoomState *state;
+  const char *prefix; /* of the slots whose values are written under the names of others */
+} Saving;
+
+static LoomTensor *
+get_slot (const char *name, gpointer data, GError **error)
+{
+  const Saving *self = data;
+  g_autofree char *other = g_strconcat (self->prefix, name, NULL);
+
+  return loom_state_get (self->state, loom_state_find (self->state, other) >= 0 ? other : name, error);
+}
+
 static gboolean
 save (LoomState *state, const char *path, gboolean weights, const char *prefix, GError **error)
 {
-  g_autoptr (GPtrArray) items = loom_named_tensors_new ();
+  g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (LoomTensorEntry));
   g_autoptr (GHashTable) metadata = NULL;
+  Saving saving = { state, prefix };
   char step[32];
 
   for (guint i = 0; i < loom_state_n_slots (state); i++)
     {
-      g_autofree char *other = NULL;
-      g_autoptr (LoomTensor) t = NULL;
-      const char *name;
+      LoomTensorEntry e = { 0 };
+      LoomTensorDesc desc;
       LoomSlotKind kind;
 
-      loom_state_slot (state, i, &name, &kind, NULL);
-      other = g_strconcat (prefix, name, NULL);
-      if (is_weight (kind) != weights || !is_kept (name))
+      loom_state_slot (state, i, &e.name, &kind, &desc);
+      if (is_weight (kind) != weights || !is_kept (e.name))
         continue;
-      t = loom_state_get (state, loom_state_find (state, other) >= 0 ? other : name, error);
-      if (t == NULL)
-        return FALSE;
-      g_ptr_array_add (items, loom_named_tensor_new (name, t));
+      e.dtype = desc.dtype;
+      e.rank = desc.rank;
+      for (int r = 0; r < desc.rank; r++)
+        e.dim[r] = desc.dim[r];
+      g_array_append_val (entries, e);
     }
   if (weights && loom_state_find (state, "step") >= 0)
     {
@@ -49,7 +64,8 @@ save (LoomState *state, const char *path, gboolean weights, const char *prefix, 
       metadata = g_hash_table_new (g_str_hash, g_str_equal);
       g_hash_table_insert (metadata, (gpointer)STEP, step);
     }
-  return loom_safetensors_save (path, items, metadata, error);
+  return loom_safetensors_stream (path, entries->len, (const LoomTensorEntry *)entries->data, metadata, get_slot,
+                                  &saving, error);
 }
 
 gint64

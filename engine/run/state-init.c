@@ -23,7 +23,7 @@ random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
 }
 
 void
-loom_state_fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name)
+loom_state_fill_initial (LoomTensor *t, gint64 first, const LoomInit *init, guint64 seed, const char *name)
 {
   guint64 stream = loom_hash_name (name);
 
@@ -34,18 +34,18 @@ loom_state_fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, cons
         loom_tensor_set (t, i, init->a);
         break;
       case LOOM_INIT_UNIFORM:
-        loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, i, FALSE));
+        loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, first + i, FALSE));
         break;
       case LOOM_INIT_NORMAL:
-        loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, i, TRUE));
+        loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, first + i, TRUE));
         break;
       case LOOM_INIT_DATA:
-        loom_tensor_set (t, i, init->data[i]);
+        loom_tensor_set (t, i, init->data[first + i]);
         break;
       case LOOM_INIT_ZEROS:
       default:
         return; /* a new tensor is zero */
       }
-  for (gint64 i = init->zero_from; i < init->zero_from + init->zero_count; i++)
-    loom_tensor_set (t, i, 0);
+  for (gint64 i = MAX (init->zero_from, first); i < MIN (init->zero_from + init->zero_count, first + t->count); i++)
+    loom_tensor_set (t, i - first, 0);
 }

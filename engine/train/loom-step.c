@@ -225,6 +225,24 @@ replace_program (LoomStep *step, LoomProgram *program)
   step->program = program;
 }
 
+void
+loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks)
+{
+  LoomPartition partition = { .samples = step->batch,
+                              .rank = rank,
+                              .ranks = ranks,
+                              .shards = spec->parallel.shards,
+                              .bucket = (gsize)(spec->parallel.bucket_mb * 1e6),
+                              .sync_batch_norm = spec->parallel.sync_batch_norm };
+
+  replace_program (step, loom_program_partition (step->program, &partition));
+  if (step->update == NULL)
+    return;
+  LoomProgram *update = loom_program_partition (step->update, &partition);
+  loom_program_unref (step->update);
+  step->update = update;
+}
+
 /* The loss, then input and target of each metric. (transfer full) */
 static LoomNetSource *
 wanted_of (const LoomTrainSpec *spec, guint *n)

@@ -184,6 +184,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
     trainer_note (t, "%s", warning);
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
+  loom_state_set_comm (t->state, t->comm);
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
   TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
   if (plan == NULL)
@@ -254,6 +255,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!check_graph (t, graph, given, error) || (options->resume != NULL && !check_resume (t->spec, options, error)))
     return NULL;
   t->comm = options->comm;
+  t->keeps = options->out != NULL || options->resume != NULL;
   if (t->comm != NULL && t->spec->parallel.data > 0 && t->spec->parallel.data != t->comm->size)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
@@ -279,7 +281,8 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
 
   if (options->resume != NULL)
     {
-      gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device != NULL || options->threads > 0;
+      gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device != NULL || options->threads > 0
+                       || options->strategy != NULL;
       if (!trainer_restore (t, options->resume, error))
         return NULL;
       if (is_writer (t) && !trainer_folder_open (t, options->resume, again, error))

@@ -27,6 +27,7 @@ typedef struct
   double lr;              /* NaN: the graph's */
   const char *precision;  /* "f32", "bf16", "f16"; NULL: the graph's */
   gboolean tf32;          /* products of f32 may be rounded to TF32; FALSE: as the graph says */
+  const char *strategy;   /* of <parallel>; NULL: the graph's */
   gint64 seed;            /* -1: the graph's */
   const char *const *set; /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
   const char *weights;    /* safetensors to begin from; NULL: the graph's; "": none */

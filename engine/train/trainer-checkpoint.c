@@ -154,7 +154,7 @@ trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error)
 {
   g_autofree char *path = t->folder != NULL ? g_build_filename (t->folder, name, NULL) : NULL;
 
-  return path == NULL
+  return !trainer_takes_part (t)
          || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
 }
 
@@ -236,6 +236,17 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
   return TRUE;
 }
 
+/* The part of a rank that writes nothing: it gives what it has of the state, in the order in which rank 0 asks. */
+static gboolean
+give_parts (LoomTrainer *t, GError **error)
+{
+  if (!loom_state_save_weights (t->state, NULL, error) || !loom_state_save_optimizer (t->state, NULL, error)
+      || (trainer_has_averages (t) && !trainer_checkpoint_weights (t, "weights-ema.safetensors", error)))
+    return FALSE;
+  t->clock.saved_step = t->place.step;
+  return TRUE;
+}
+
 /* The sentence about a full disk is that of any file; here the remedy is to resume the run. */
 gboolean
 trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
@@ -244,7 +255,11 @@ trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
   g_autoptr (GError) local = NULL;
   const char *found;
 
-  if (t->folder == NULL || write_checkpoint (t, out_path, &local))
+  if (!trainer_takes_part (t))
+    return TRUE;
+  if (t->folder == NULL)
+    return give_parts (t, error);
+  if (write_checkpoint (t, out_path, &local))
     return TRUE;
   found = strstr (local->message, advice);
   if (found != NULL)

@@ -63,7 +63,8 @@ run_command (LoomTrainer *t, const TrainerCommand *command, TrainerAction *actio
       *action = TRAINER_INTERRUPT;
       return TRUE;
     case LOOM_COMMAND_CHECKPOINT:
-      return trainer_checkpoint_write (t, NULL, error);
+      t->checkpoint_due = loom_state_is_divided (t->state);
+      return t->checkpoint_due || trainer_checkpoint_write (t, NULL, error);
     case LOOM_COMMAND_SET_HYPER:
       return trainer_set_hyper (t, command->name, command->value, error);
     }

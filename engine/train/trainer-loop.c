@@ -240,8 +240,13 @@ try_step (LoomTrainer *t, GError **error)
       if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
         return FALSE;
     }
-  if (t->place.step >= t->clock.next_step && read_clock (t) && !trainer_checkpoint_write (t, NULL, error))
-    return FALSE;
+  if (t->place.step >= t->clock.next_step && read_clock (t))
+    {
+      if (loom_state_is_divided (t->state))
+        t->checkpoint_due = t->comm->rank == 0;
+      else if (!trainer_checkpoint_write (t, NULL, error))
+        return FALSE;
+    }
 
   /* Whoever looks on may slow the run down on purpose. */
   trainer_waits_end (t);
@@ -352,7 +357,13 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
                          split != LOOM_N_SPLITS ? validation : t->place.loss_sum / t->place.sample_sum);
   t->place.epoch++;
   t->place.batch = 0;
-  return !epoch_checkpoint_fits (t) || trainer_checkpoint_write (t, NULL, error);
+  g_autoptr (GError) lost = NULL;
+  if (trainer_rank_0_says (t, epoch_checkpoint_fits (t), &lost))
+    return trainer_checkpoint_write (t, NULL, error);
+  gboolean failed = lost != NULL;
+  if (failed)
+    g_propagate_error (error, g_steal_pointer (&lost));
+  return !failed;
 }
 
 static LoomTrainerEnd
@@ -445,8 +456,11 @@ run (LoomTrainer *t, GError **error)
 static void
 save_finished (LoomTrainer *t, const GError *failure)
 {
-  if (t->folder != NULL && !t->mid_step_failure && t->place.step != t->clock.saved_step && failure->domain == LOOM_ERROR
-      && failure->code != LOOM_ERROR_IO && !t->weights_overflow)
+  /* Ranks with parts of the state write together, so only where all have failed alike. */
+  if (loom_state_is_divided (t->state) && failure->code != LOOM_ERROR_NAN)
+    return;
+  if (trainer_takes_part (t) && !t->mid_step_failure && t->place.step != t->clock.saved_step
+      && failure->domain == LOOM_ERROR && failure->code != LOOM_ERROR_IO && !t->weights_overflow)
     trainer_checkpoint_write (t, NULL, NULL);
 }
 

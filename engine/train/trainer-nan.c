@@ -11,6 +11,7 @@
 typedef struct
 {
   const LoomProgram *program;
+  LoomState *state;
   LoomStep *own; /* which has the program, where it is not the plan's; else NULL */
   const LoomInstr *instr;
   guint index;
@@ -108,14 +109,8 @@ walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *dev
 {
   g_autoptr (LoomEager) eager = NULL;
 
-  if (batch->n_own != batch->n && first->own == NULL)
-    {
-      first->own = loom_step_new (t->graph, t->spec, batch->n_own, TRUE, error);
-      if (first->own == NULL)
-        return;
-    }
   first->program = first->own != NULL ? first->own->program : plan->step->program;
-  eager = loom_eager_new ((LoomProgram *)first->program, t->state, t->devices, device, error);
+  eager = loom_eager_new ((LoomProgram *)first->program, first->state, t->devices, device, error);
 
   if (eager == NULL)
     return;
@@ -143,10 +138,10 @@ name_of (const FirstNonFinite *first)
 
 /* Repeats the batch and says where it failed. */
 static char *
-search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
+search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, LoomStep *own, LoomState *state)
 {
   static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
-  FirstNonFinite first = { 0 };
+  FirstNonFinite first = { .own = own, .state = state };
   g_autoptr (GError) error = NULL;
   g_autofree char *name = NULL, *steps = NULL;
   char *sentence;
@@ -156,10 +151,7 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     walk (t, plan, batch, "cpu", &first, NULL);
   if (first.instr == NULL)
-    {
-      loom_step_free (first.own);
-      return g_strdup ("Repeating the batch a step at a time did not show where");
-    }
+    return g_strdup ("Repeating the batch a step at a time did not show where");
   if (first.instr->origin != NULL)
     set_failed_node (t, first.instr->origin, NULL);
   t->weights_overflow = first.instr->region != LOOM_REGION_UPDATE;
@@ -170,7 +162,6 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
                               isnan (first.value) ? "NaN"
                               : first.value > 0   ? "infinity"
                                                   : "minus infinity");
-  loom_step_free (first.own);
   return sentence;
 }
 
@@ -191,12 +182,20 @@ void
 trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError **error)
 {
   g_autofree char *where = bad_start (t, batch), *go_on = NULL;
+  gboolean is_part = t->comm != NULL && t->comm->size > 1;
+  /* A program that is divided among ranks is walked through by none of them. */
+  g_autoptr (LoomStep) own = is_part ? loom_step_new (t->graph, t->spec, batch->n_own, TRUE, NULL) : NULL;
+  g_autoptr (LoomState) state = NULL;
   const char *hint = "The weights are as before that step.";
 
   loom_state_set_scalar (t->state, "step", t->place.step);
+  state = own != NULL && loom_state_is_divided (t->state) ? trainer_whole_state (t, own->program, NULL)
+                                                          : loom_state_ref (t->state);
   if (where == NULL)
     {
-      where = search (t, plan, batch);
+      where = state != NULL && (own != NULL || !is_part)
+                  ? search (t, plan, batch, own, state)
+                  : g_strdup ("Repeating it on this rank alone did not show where");
       hint = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
   if (t->weights_overflow && t->folder != NULL && t->place.base_lr > 0)

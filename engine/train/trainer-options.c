@@ -67,6 +67,20 @@ set_train_int (LoomGraph *graph, const char *name, gint64 value, GPtrArray *all)
   set_train (graph, name, text, all);
 }
 
+/* <parallel> is made where it is not there. */
+static void
+set_strategy (LoomGraph *graph, const char *strategy, GPtrArray *all)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+
+  if (strategy == NULL)
+    return;
+  if (loom_element_find (train, LOOM_TAG_PARALLEL) == NULL)
+    loom_edit_free (loom_graph_apply (
+        graph, loom_edit_insert (train, loom_element_n_children (train), loom_element_new (LOOM_TAG_PARALLEL, NULL))));
+  set_attribute (graph, loom_element_find (train, LOOM_TAG_PARALLEL), "strategy", strategy, "--strategy", TRUE, all);
+}
+
 /* The element that "fc", "block.conv" (an instance's inner node) or "train" names. */
 static LoomElement *
 find_target (LoomGraph *graph, const char *path)
@@ -176,6 +190,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   set_train (graph, "match", options->match, given);
   set_train (graph, "precision", options->precision, given);
   set_train (graph, "tf32", options->tf32 ? "true" : NULL, given);
+  set_strategy (graph, options->strategy, given);
   if (!isnan (options->lr))
     set_train (graph, "lr", g_ascii_dtostr (number, sizeof number, options->lr), given);
   return g_steal_pointer (&graph);

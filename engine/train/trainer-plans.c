@@ -182,7 +182,8 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
 gboolean
 trainer_plan_update (LoomTrainer *t, GError **error)
 {
-  LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
+  LoomPlanOptions options
+      = { .device = t->device, .comm = t->comm, .strict_devices = loom_graph_strict_devices (t->graph) };
 
   t->weight_slot = t->first_slot = t->rng_slot = -1;
   if (t->spec->accumulate == 1)

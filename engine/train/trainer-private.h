@@ -328,6 +328,8 @@ struct _LoomTrainer
   char *data_folder;
   char *folder; /* the run's; NULL: nothing is written */
   LoomComm *comm;    /* NULL: it is the only rank */
+  gboolean keeps;    /* the run is written, by this rank or another */
+  gboolean checkpoint_due; /* of rank 0: all are to write one before the next step */
   GArray *set_since; /* of rank 0: what the others have not heard of */
   int ranks;         /* of the run when it began: its batch size is so many times that of <train> */
 
@@ -398,8 +400,15 @@ void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
 
 /* ---- ranks ---- */
 
-/* The step's program becomes this rank's part of it, where there are several ranks. */
+/* The step's programs become this rank's part of them, where there are several ranks. */
 void trainer_divide_step (LoomTrainer *t, LoomStep *step);
+/* TRUE if a checkpoint is written by this rank, or with parts of the state that it has. */
+gboolean trainer_takes_part (const LoomTrainer *t);
+/* What rank 0 knows, where ranks have to do alike because each has a part of the state; else what this one does. FALSE
+ * on an error. */
+gboolean trainer_rank_0_says (LoomTrainer *t, gboolean yes, GError **error);
+/* The values of a program's slots, whole, in a state of its own: all ranks ask together. */
+LoomState *trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error);
 /* In the place of trainer_poll() where there are ranks: rank 0 does what it was asked for, and all do the same. DIST
  * where a rank is gone. */
 gboolean trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error);

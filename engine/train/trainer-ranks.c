@@ -3,27 +3,62 @@
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-hash.h"
-#include "engine/program/loom-partition.h"
 
 #include <string.h>
+
+static gboolean
+fail (LoomStatus status, const LoomMessage *message, GError **error)
+{
+  if (status == LOOM_STATUS_OK)
+    return TRUE;
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message->text);
+  return FALSE;
+}
 
 void
 trainer_divide_step (LoomTrainer *t, LoomStep *step)
 {
-  LoomProgram *divided;
-  LoomPartition partition;
+  if (t->comm != NULL && t->comm->size > 1)
+    loom_step_divide (step, t->spec, t->comm->rank, t->comm->size);
+}
 
-  /* A batch of fewer samples than ranks is computed whole by each of them. */
-  if (t->comm == NULL || t->comm->size == 1 || step->batch < t->comm->size)
-    return;
-  partition = (LoomPartition){ .samples = step->batch,
-                               .rank = t->comm->rank,
-                               .ranks = t->comm->size,
-                               .bucket = (gsize)(t->spec->parallel.bucket_mb * 1e6),
-                               .sync_batch_norm = t->spec->parallel.sync_batch_norm };
-  divided = loom_program_partition (step->program, &partition);
-  loom_program_unref (step->program);
-  step->program = divided;
+gboolean
+trainer_takes_part (const LoomTrainer *t)
+{
+  return t->folder != NULL || (t->keeps && loom_state_is_divided (t->state));
+}
+
+gboolean
+trainer_rank_0_says (LoomTrainer *t, gboolean yes, GError **error)
+{
+  gint32 word = yes;
+  LoomMessage message = { "" };
+
+  if (!loom_state_is_divided (t->state))
+    return yes;
+  return fail (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error) && word != 0;
+}
+
+LoomState *
+trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error)
+{
+  g_autoptr (LoomState) whole = loom_state_new (t->devices, t->device, t->spec->seed);
+
+  if (!loom_state_adopt (whole, program, error))
+    return NULL;
+  for (guint i = 0; i < loom_state_n_slots (t->state); i++)
+    {
+      g_autoptr (LoomTensor) value = NULL;
+      const char *name;
+
+      loom_state_slot (t->state, i, &name, NULL, NULL);
+      if (loom_state_find (whole, name) < 0)
+        continue;
+      value = loom_state_get (t->state, name, error);
+      if (value == NULL || !loom_state_set (whole, name, value, error))
+        return NULL;
+    }
+  return g_steal_pointer (&whole);
 }
 
 /* ---- agreeing ----------------------------------------------------------------- */
@@ -50,15 +85,6 @@ trainer_note_hyper (LoomTrainer *t, const char *name, double value)
     t->set_since = g_array_new (FALSE, FALSE, sizeof (Word));
   g_strlcpy (word.name, name, sizeof word.name);
   g_array_append_val (t->set_since, word);
-}
-
-static gboolean
-fail (LoomStatus status, const LoomMessage *message, GError **error)
-{
-  if (status == LOOM_STATUS_OK)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message->text);
-  return FALSE;
 }
 
 /* Rank 0 tells what it was asked for, the others do it. */
@@ -95,24 +121,28 @@ gboolean
 trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
 {
   TrainerAction own = TRAINER_CONTINUE;
-  gint64 wanted = 0, most = 0;
+  gint64 wanted[2] = { 0 }, most[2];
   LoomMessage message = { "" };
 
   if (g_atomic_int_get (&t->inbox.pending))
-    wanted = 1;
+    wanted[0] = 1;
   /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
   if (t->comm->rank != 0)
-    wanted = trainer_must_end (t) ? 2 : 0;
-  if (!fail (t->comm->all_reduce (t->comm, &wanted, &most, 1, LOOM_I64, LOOM_REDUCE_MAX, &message), &message, error))
+    wanted[0] = trainer_must_end (t) ? 2 : 0;
+  wanted[1] = t->checkpoint_due;
+  if (!fail (t->comm->all_reduce (t->comm, wanted, most, 2, LOOM_I64, LOOM_REDUCE_MAX, &message), &message, error))
     return FALSE;
   *action = TRAINER_CONTINUE;
-  if (most == 0)
+  t->checkpoint_due = FALSE;
+  if (most[1] != 0 && !trainer_checkpoint_write (t, NULL, error))
+    return FALSE;
+  if (most[0] == 0)
     return TRUE;
-  if (t->comm->rank == 0 && wanted > 0 && !trainer_poll (t, FALSE, &own, error))
+  if (t->comm->rank == 0 && wanted[0] > 0 && !trainer_poll (t, FALSE, &own, error))
     return FALSE;
   if (!pass_on (t, &own, error))
     return FALSE;
-  *action = most == 2 ? TRAINER_INTERRUPT : own;
+  *action = most[0] == 2 ? TRAINER_INTERRUPT : own;
   return TRUE;
 }
 

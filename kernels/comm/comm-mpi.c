@@ -20,6 +20,7 @@ typedef struct
   char *room; /* what is received */
   size_t room_bytes;
   const void **part;                        /* by rank */
+  int64_t *count;                           /* likewise */
   int *n_send, *at_send, *n_take, *at_take; /* by rank */
 } Mpi;
 
@@ -83,29 +84,48 @@ reduce_small (Mpi *m, const void *from, void *to, int64_t count, LoomDType dtype
   return LOOM_STATUS_OK;
 }
 
-/* At most so many elements that bytes fit an int, which MPI counts by. */
+/* The reduction of the rank's own part of `from`, which has counts[rank] elements for each. All bytes fit an int, which
+ * MPI counts by. */
 static LoomStatus
-reduce_block (Mpi *m, const char *from, char *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
+scatter_block (Mpi *m, const char *from, char *to, const int64_t *counts, LoomDType dtype, LoomReduceOp op,
+               LoomMessage *message)
 {
-  size_t element = loom_dtype_size (dtype);
-  LoomCommPart own = loom_comm_part (count, m->base.rank, m->base.size);
-  size_t own_bytes = (size_t)own.count * element;
+  size_t element = loom_dtype_size (dtype), at = 0, own_at = 0;
+  size_t own_bytes = (size_t)counts[m->base.rank] * element;
   LoomStatus status = make_room (m, own_bytes * (size_t)m->base.size, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
   for (int k = 0; k < m->base.size; k++)
     {
-      LoomCommPart part = loom_comm_part (count, k, m->base.size);
+      size_t bytes = (size_t)counts[k] * element;
 
-      m->n_send[k] = k == m->base.rank ? 0 : (int)((size_t)part.count * element);
-      m->at_send[k] = (int)((size_t)part.first * element);
+      if (k == m->base.rank)
+        own_at = at;
+      m->n_send[k] = k == m->base.rank ? 0 : (int)bytes;
+      m->at_send[k] = (int)at;
       m->n_take[k] = k == m->base.rank ? 0 : (int)own_bytes;
       m->at_take[k] = (int)((size_t)k * own_bytes);
+      at += bytes;
     }
   TRY (MPI_Alltoallv (from, m->n_send, m->at_send, MPI_BYTE, m->room, m->n_take, m->at_take, MPI_BYTE, m->comm));
-  loom_comm_reduce (to + (size_t)own.first * element, parts (m, from + (size_t)own.first * element, own_bytes),
-                    m->base.size, own.count, dtype, op);
+  loom_comm_reduce (to, parts (m, from + own_at, own_bytes), m->base.size, counts[m->base.rank], dtype, op);
+  return LOOM_STATUS_OK;
+}
+
+/* At most so many elements that bytes fit an int. */
+static LoomStatus
+reduce_block (Mpi *m, const char *from, char *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
+{
+  size_t element = loom_dtype_size (dtype);
+  LoomCommPart own = loom_comm_part (count, m->base.rank, m->base.size);
+  LoomStatus status;
+
+  for (int k = 0; k < m->base.size; k++)
+    m->count[k] = loom_comm_part (count, k, m->base.size).count;
+  status = scatter_block (m, from, to + (size_t)own.first * element, m->count, dtype, op, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
   for (int k = 0; k < m->base.size; k++)
     {
       LoomCommPart part = loom_comm_part (count, k, m->base.size);
@@ -139,6 +159,26 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
 }
 
 static LoomStatus
+too_large (LoomMessage *message)
+{
+  snprintf (message->text, sizeof message->text, "ranks exchange at most 2 GiB of a value at a time");
+  return LOOM_STATUS_UNSUPPORTED;
+}
+
+static LoomStatus
+reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *counts, LoomDType dtype, LoomReduceOp op,
+                LoomMessage *message)
+{
+  int64_t all = 0;
+
+  for (int k = 0; k < self->size; k++)
+    all += counts[k];
+  if (all * (int64_t)loom_dtype_size (dtype) > INT32_MAX)
+    return too_large (message);
+  return scatter_block ((Mpi *)self, from, to, counts, dtype, op, message);
+}
+
+static LoomStatus
 all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message)
 {
   Mpi *m = (Mpi *)self;
@@ -150,10 +190,9 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
       m->at_take[k] = (int)at;
     }
   if (at > INT32_MAX)
-    {
-      snprintf (message->text, sizeof message->text, "ranks exchange at most 2 GiB of a value at a time");
-      return LOOM_STATUS_UNSUPPORTED;
-    }
+    return too_large (message);
+  if ((const char *)to + m->at_take[self->rank] == from)
+    from = MPI_IN_PLACE;
   TRY (MPI_Allgatherv (from, (int)bytes[self->rank], MPI_BYTE, to, m->n_take, m->at_take, MPI_BYTE, m->comm));
   return LOOM_STATUS_OK;
 }
@@ -184,6 +223,7 @@ mpi_free (Mpi *m)
 {
   free (m->room);
   free (m->part);
+  free (m->count);
   free (m->n_send);
   free (m);
 }
@@ -233,14 +273,16 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
   m->base.local_size = count_local (&m->base.local_rank);
   m->base.name = "mpi";
   m->base.all_reduce = all_reduce;
+  m->base.reduce_scatter = reduce_scatter;
   m->base.all_gather = all_gather;
   m->base.broadcast = broadcast;
   m->base.barrier = barrier;
   m->base.abort = comm_abort;
   m->base.free = comm_free;
   m->part = calloc ((size_t)m->base.size, sizeof *m->part);
+  m->count = calloc ((size_t)m->base.size, sizeof *m->count);
   m->n_send = calloc (4 * (size_t)m->base.size, sizeof *m->n_send);
-  if (m->part == NULL || m->n_send == NULL)
+  if (m->part == NULL || m->count == NULL || m->n_send == NULL)
     {
       mpi_free (m);
       MPI_Finalize ();

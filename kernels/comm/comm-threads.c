@@ -97,6 +97,25 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
 }
 
 static LoomStatus
+reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *counts, LoomDType dtype, LoomReduceOp op,
+                LoomMessage *message)
+{
+  Rank *r = (Rank *)self;
+  Group *g = r->group;
+  LoomStatus status = publish (r, from, to, message);
+  size_t first = 0;
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  for (int k = 0; k < self->rank; k++)
+    first += (size_t)counts[k] * loom_dtype_size (dtype);
+  for (int k = 0; k < self->size; k++)
+    r->part[k] = (const char *)g->from[k] + first;
+  loom_comm_reduce (to, r->part, self->size, counts[self->rank], dtype, op);
+  return meet (g, message);
+}
+
+static LoomStatus
 all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message)
 {
   Rank *r = (Rank *)self;
@@ -189,6 +208,7 @@ rank_new (Group *g, int rank)
                         .local_size = g->size,
                         .name = "threads",
                         .all_reduce = all_reduce,
+                        .reduce_scatter = reduce_scatter,
                         .all_gather = all_gather,
                         .broadcast = broadcast,
                         .barrier = barrier,

@@ -106,6 +106,22 @@ test_resume (void)
   compare_weights ("whole/weights.safetensors", "parts/weights.safetensors");
 }
 
+/* Ranks that have parts of all state write whole tensors, which any number of ranks goes on from, divided otherwise. */
+static void
+test_divided (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  if (!can_run ())
+    return;
+  cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "90", "--out", "undivided");
+  cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "30", "--ranks", "3", "--strategy", "zero3",
+              "--steps", "2", "--out", "divided");
+  cli_expect (0, NULL, "train", "--resume", "divided", "--ranks", "2", "--strategy", "zero1", "--steps", "6");
+  cli_expect (0, NULL, "train", "--resume", "divided");
+  compare_weights ("undivided/weights.safetensors", "divided/weights.safetensors");
+}
+
 /* What is wrong is said once, with the status that one rank has. */
 static void
 test_wrong (void)
@@ -115,7 +131,7 @@ test_wrong (void)
   if (!can_run ())
     return;
   g_auto (CliResult) missing = cli ("train", "nowhere.xml", "--ranks", "2", NULL);
-  g_auto (CliResult) nan = cli ("train", path, "--ranks", "2", "--lr", "1000", NULL);
+  g_auto (CliResult) nan = cli ("train", path, "--ranks", "2", "--lr", "1000", "--strategy", "zero3", NULL);
 
   g_assert_cmpint (missing.status, ==, 1);
   g_assert_nonnull (strstr (missing.err, "nowhere.xml"));
@@ -269,6 +285,7 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/ranks/equal", test_equal);
   g_test_add_func ("/cli/ranks/resume", test_resume);
+  g_test_add_func ("/cli/ranks/divided", test_divided);
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/lost", test_lost);

@@ -74,6 +74,14 @@ joined (LoomReduceOp op, int64_t i)
           g_assert_cmpfloat (READ (y[i]), ==, joined (op, i));                                                         \
         g_assert_cmpint (comm->all_reduce (comm, x, x, count, TYPE, op, &message), ==, LOOM_STATUS_OK);                \
         g_assert_cmpint (count == 0 ? 0 : memcmp (x, y, (size_t)count * sizeof (T)), ==, 0);                           \
+        /* An uneven list, in which a rank has nothing. */                                                             \
+        const int64_t counts[RANKS] = { count / 2, 0, count - count / 2 };                                             \
+        int64_t first = comm->rank == 0 ? 0 : count / 2;                                                               \
+                                                                                                                       \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+          x[i] = (T)WRITE (value (comm->rank, i));                                                                     \
+        g_assert_cmpint (comm->reduce_scatter (comm, x, x + first, counts, TYPE, op, &message), ==, LOOM_STATUS_OK);   \
+        g_assert_cmpint (memcmp (x + first, y + first, (size_t)counts[comm->rank] * sizeof (T)), ==, 0);               \
       }
 
 static uint16_t

@@ -1,0 +1,178 @@
+/* What ranks do, for `gradloom program` and `gradloom plan`. */
+#include "app/listing-ranks.h"
+
+#include "app/command.h"
+
+#include <stdio.h>
+
+gboolean
+listing_ranks_init (ListingRanks *self, int ranks, GError **error)
+{
+  LoomMessage message = { "" };
+
+  self->comm = g_new0 (LoomComm *, (gsize)ranks);
+  if (loom_comm_threads_new (ranks, self->comm, &message) == LOOM_STATUS_OK)
+    {
+      self->ranks = ranks;
+      return TRUE;
+    }
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, message.text);
+  return FALSE;
+}
+
+void
+listing_ranks_clear (ListingRanks *self)
+{
+  for (int k = 0; k < self->ranks; k++)
+    self->comm[k]->free (self->comm[k]);
+  g_clear_pointer (&self->comm, g_free);
+}
+
+/* ---- what travels ----------------------------------------------------------- */
+
+static double
+bytes_of (const LoomProgram *p, guint n, const LoomValue *values)
+{
+  double bytes = 0;
+
+  for (guint k = 0; k < n; k++)
+    if (values[k] != 0)
+      bytes += (double)loom_desc_bytes (&loom_value_info (p, values[k])->desc);
+  return bytes;
+}
+
+/* A rank sends all but its own part of what is gathered or reduced, and both where a reduction reaches all (Thakur,
+ * Rabenseifner and Gropp 2005). */
+static double
+sent_by (const LoomProgram *p, int ranks, guint *calls)
+{
+  double bytes = 0;
+
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if ((instr->prim->flags & LOOM_PRIM_COLLECTIVE) == 0)
+        continue;
+      /* The larger side is whole; one that is whole on both reaches all ranks. */
+      double in = bytes_of (p, instr->n_in, instr->in), out = bytes_of (p, instr->n_out, instr->out);
+      bytes += in == out ? 2 * in : MAX (in, out);
+      *calls += 1;
+    }
+  return bytes * (ranks - 1) / ranks;
+}
+
+/* ---- the table ------------------------------------------------------------------ */
+
+typedef struct
+{
+  gsize bytes[LOOM_N_OWNERS], total;
+  double sent;
+  guint calls;
+} Row;
+
+static gboolean
+add_plan (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, LoomPlanMemory *memory,
+          GError **error)
+{
+  g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, options, error);
+  LoomPlanMemory m;
+
+  if (plan == NULL)
+    return FALSE;
+  loom_plan_memory (plan, 0, &m);
+  loom_plan_memory_join (memory, &m);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    memory->state[o] = MAX (memory->state[o], m.state[o]);
+  return TRUE;
+}
+
+/* One rank's, where it needs more than those before it. */
+static gboolean
+measure (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, int rank,
+         LoomDevices *devices, const LoomPlanOptions *options, Row *row, GError **error)
+{
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
+  LoomPlanOptions own = *options;
+  LoomPlanMemory memory = { 0 };
+  gsize bytes[LOOM_N_OWNERS], total = 0;
+
+  if (step == NULL)
+    return FALSE;
+  loom_step_divide (step, spec, rank, ranks->ranks);
+  own.comm = ranks->comm[rank];
+  if (!add_plan (step->program, devices, &own, &memory, error)
+      || (step->update != NULL && !add_plan (step->update, devices, &own, &memory, error)))
+    return FALSE;
+  loom_plan_memory_sum (&memory, bytes);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    total += bytes[o];
+  if (total <= row->total)
+    return TRUE;
+  *row = (Row){ .total = total };
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    row->bytes[o] = bytes[o];
+  row->sent = (double)spec->accumulate * sent_by (step->program, ranks->ranks, &row->calls);
+  row->calls *= (guint)spec->accumulate;
+  if (step->update != NULL)
+    row->sent += sent_by (step->update, ranks->ranks, &row->calls);
+  return TRUE;
+}
+
+static void
+print_row (const char *strategy, const Row *row, gboolean chosen, gboolean json)
+{
+  if (json)
+    {
+      LoomJson *line = command_event_new ("strategy");
+
+      loom_json_string (line, "strategy", strategy);
+      loom_json_bool (line, "chosen", chosen);
+      loom_json_int (line, "memory", (gint64)row->total);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        loom_json_int (line, loom_owner_name ((LoomOwner)o), (gint64)row->bytes[o]);
+      loom_json_fixed (line, "sent", row->sent, 0);
+      loom_json_int (line, "calls", row->calls);
+      command_event_print (line);
+      return;
+    }
+  printf ("%c %-8s", chosen ? '*' : ' ', strategy);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    {
+      g_autofree char *text = loom_bytes_to_string ((double)row->bytes[o]);
+
+      printf (" %12s", text);
+    }
+  g_autofree char *total = loom_bytes_to_string ((double)row->total), *sent = loom_bytes_to_string (row->sent);
+  printf (" %10s %10s in %u\n", total, sent, row->calls);
+}
+
+gboolean
+listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
+                          LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
+{
+  static const char *const name[] = { "data", "zero1", "zero2", "zero3" };
+  LoomShards chosen = spec->parallel.shards;
+  gboolean ok = TRUE, divides = spec->optimizer->emit != NULL && !spec->optimizer->takes_norms;
+
+  if (!json)
+    {
+      printf ("\nmemory of each of %d ranks, and what it sends in a step:\n%-10s", ranks->ranks, "");
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        printf (" %12s", loom_owner_name ((LoomOwner)o));
+      printf (" %10s %10s\n", "together", "sent");
+    }
+  for (guint s = 0; s < (divides ? G_N_ELEMENTS (name) : 1) && ok; s++)
+    {
+      Row row = { 0 };
+
+      spec->parallel.shards = (LoomShards)s;
+      /* Parts differ by one sample and by one element at most: the first rank's and the last one's are both kinds. */
+      ok = measure (graph, spec, batch, ranks, 0, devices, options, &row, error)
+           && measure (graph, spec, batch, ranks, ranks->ranks - 1, devices, options, &row, error);
+      if (ok)
+        print_row (name[s], &row, s == chosen, json);
+    }
+  spec->parallel.shards = chosen;
+  return ok;
+}

@@ -1,0 +1,351 @@
+/* The forms of a value on one rank, and the exchanges that lead from one to another.
+ *
+ * A value is brought into another form once, where it is first wanted so. What only the update wants waits in buckets,
+ * in the order in which the backward pass makes it, and is exchanged as soon as a bucket is full. Whole values of
+ * shards are forgotten with the region in which they were gathered, so that parameters of which each rank has a part
+ * are gathered for the forward pass and once more for the backward pass, and take no room in between. */
+#include "engine/program/partition-forms.h"
+
+gint64
+partition_rows (const Partition *self, gint64 size, gint64 samples)
+{
+  return size / self->options->samples * samples;
+}
+
+/* ---- exchanges --------------------------------------------------------------- */
+
+static LoomValue
+all_reduce (LoomProgram *p, LoomReduceOp op, guint n, const LoomValue *in, LoomValue *out)
+{
+  LoomAllReduceAttrs attrs = { .n = n, .op = op };
+
+  return loom_emit (p, loom_prim ("all_reduce"), &attrs, n, in, out);
+}
+
+static LoomValue
+reduce_scatter (const Partition *self, guint n, const LoomValue *in, LoomValue *out)
+{
+  LoomReduceScatterAttrs attrs
+      = { .n = n, .op = LOOM_REDUCE_SUM, .rank = self->options->rank, .ranks = self->options->ranks };
+
+  return loom_emit (self->r.to, loom_prim ("reduce_scatter"), &attrs, n, in, out);
+}
+
+/* ---- buckets -------------------------------------------------------------------- */
+
+void
+partition_init_buckets (Partition *self)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (self->bucket); i++)
+    self->bucket[i] = (PartitionBucket){ .values = g_array_new (FALSE, FALSE, sizeof (LoomValue)), .scatter = i == 1 };
+  self->gathered = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+}
+
+void
+partition_clear_buckets (Partition *self)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (self->bucket); i++)
+    g_array_unref (self->bucket[i].values);
+  g_array_unref (self->gathered);
+}
+
+static gsize
+bytes_of (const Partition *self, LoomValue v)
+{
+  return loom_desc_bytes (desc_from (self, v));
+}
+
+/* The first values of a list, as many as one call takes: of one type, up to a bucket's bytes and to `most`. */
+static guint
+first_bucket (const Partition *self, guint n, const LoomValue *values, guint most)
+{
+  LoomDType dtype = desc_from (self, values[0])->dtype;
+  gsize bytes = bytes_of (self, values[0]);
+  guint k = 1;
+
+  while (k < MIN (n, most) && bytes < self->options->bucket && desc_from (self, values[k])->dtype == dtype)
+    bytes += bytes_of (self, values[k++]);
+  return k;
+}
+
+static void
+exchange (Partition *self, guint n, const LoomValue *values, gboolean scatter)
+{
+  g_autofree LoomValue *in = g_new0 (LoomValue, n + 1), *out = g_new0 (LoomValue, n + 1);
+
+  for (guint k = 0; k < n; k++)
+    in[k] = local_value (self, values[k]);
+  loom_program_set_origin (self->r.to, NULL, loom_value_info (self->r.to, in[0])->device);
+  if (scatter)
+    reduce_scatter (self, n, in, out);
+  else
+    all_reduce (self->r.to, LOOM_REDUCE_SUM, n, in, out);
+  for (guint k = 0; k < n; k++)
+    (scatter ? self->shard : self->whole)[values[k]] = out[k];
+}
+
+static void
+flush (Partition *self, PartitionBucket *b)
+{
+  const LoomValue *values = (const LoomValue *)b->values->data;
+
+  for (guint first = 0; first < b->values->len;)
+    {
+      guint n = first_bucket (self, b->values->len - first, values + first, G_MAXUINT);
+
+      exchange (self, n, values + first, b->scatter);
+      first += n;
+    }
+  g_array_set_size (b->values, 0);
+  b->bytes = 0;
+}
+
+void
+partition_put (Partition *self, LoomValue v)
+{
+  PartitionBucket *b = &self->bucket[self->time[v] == PARTITION_LATE_SHARD];
+
+  if (!self->holds && b->values->len > 0
+      && desc_from (self, g_array_index (b->values, LoomValue, 0))->dtype != desc_from (self, v)->dtype)
+    flush (self, b);
+  g_array_append_val (b->values, v);
+  b->bytes += bytes_of (self, v);
+  if (!self->holds && b->bytes >= self->options->bucket)
+    flush (self, b);
+}
+
+/* ---- whole ------------------------------------------------------------------------ */
+
+/* perm that brings an axis to the front, or from there back to its place. */
+static LoomValue
+move_axis (LoomProgram *p, LoomValue v, int axis, gboolean back)
+{
+  int rank = value_desc (p, v)->rank, perm[LOOM_MAX_RANK];
+
+  if (axis == 0)
+    return v;
+  for (int i = 0; i < rank; i++)
+    if (back)
+      perm[i] = i < axis ? i + 1 : i == axis ? 0 : i;
+    else
+      perm[i] = i == 0 ? axis : i <= axis ? i - 1 : i;
+  return loom_permute (p, v, perm);
+}
+
+static LoomValue
+gather (const Partition *self, LoomValue v)
+{
+  LoomProgram *p = self->r.to;
+  int axis = self->have[v].axis;
+  LoomValue part = move_axis (p, local_value (self, v), axis, FALSE);
+  LoomAllGatherTo attrs = { .samples = self->options->samples, .to = { .rank = value_desc (p, part)->rank } };
+
+  for (int i = 0; i < attrs.to.rank; i++)
+    attrs.to.dim[i] = value_desc (p, part)->dim[i];
+  attrs.to.dim[0] = desc_from (self, v)->dim[axis];
+  return move_axis (p, loom_emit (p, loom_prim ("all_gather"), &attrs, 1, &part, NULL), axis, TRUE);
+}
+
+static LoomValue
+mean_over_ranks (const Partition *self, LoomValue v)
+{
+  LoomProgram *p = self->r.to;
+  LoomValue local = local_value (self, v);
+  double weight = (double)self->own.count / (double)self->options->samples;
+  LoomValue part = loom_binary (p, LOOM_SCALAR_MUL, local, loom_const (p, value_desc (p, local)->dtype, weight));
+
+  return all_reduce (p, LOOM_REDUCE_SUM, 1, &part, NULL);
+}
+
+static void
+unshard (Partition *self, guint n, const LoomValue *values)
+{
+  LoomUnshardTo attrs = { .n = n };
+  LoomValue in[LOOM_UNSHARD_MAX], out[LOOM_UNSHARD_MAX];
+
+  for (guint k = 0; k < n; k++)
+    {
+      const LoomTensorDesc *d = desc_from (self, values[k]);
+
+      in[k] = local_value (self, values[k]);
+      attrs.to[k].rank = d->rank;
+      for (int i = 0; i < d->rank; i++)
+        attrs.to[k].dim[i] = d->dim[i];
+    }
+  loom_emit (self->r.to, loom_prim ("unshard"), &attrs, n, in, out);
+  for (guint k = 0; k < n; k++)
+    {
+      self->whole[values[k]] = out[k];
+      g_array_append_val (self->gathered, values[k]);
+    }
+}
+
+void
+partition_gather (Partition *self, guint n, const LoomValue *values)
+{
+  for (guint first = 0; first < n;)
+    {
+      guint count = first_bucket (self, n - first, values + first, LOOM_UNSHARD_MAX);
+
+      unshard (self, count, values + first);
+      first += count;
+    }
+}
+
+static LoomValue
+whole_value (Partition *self, LoomValue v)
+{
+  LoomValue local = local_value (self, v);
+
+  if (v == 0 || self->have[v].kind == LOOM_SHARE_WHOLE)
+    return local;
+  if (self->whole[v] == 0 && self->time[v] == PARTITION_LATE)
+    flush (self, &self->bucket[0]);
+  if (self->whole[v] != 0)
+    return self->whole[v];
+  switch (self->have[v].kind)
+    {
+    case LOOM_SHARE_SPLIT:
+      self->whole[v] = gather (self, v);
+      break;
+    case LOOM_SHARE_LOCAL:
+      self->whole[v] = mean_over_ranks (self, v);
+      break;
+    case LOOM_SHARE_SHARD:
+      unshard (self, 1, &v);
+      break;
+    default:
+      self->whole[v] = all_reduce (
+          self->r.to, self->have[v].kind == LOOM_SHARE_LEAST ? LOOM_REDUCE_MIN : LOOM_REDUCE_SUM, 1, &local, NULL);
+    }
+  return self->whole[v];
+}
+
+/* ---- parts of samples ---------------------------------------------------------------- */
+
+static LoomValue part_of (Partition *self, LoomValue v, int axis);
+
+/* The part of what an instruction makes of operands that every rank has: made of parts of those, where that is as easy.
+ * 0: it is not. */
+static LoomValue
+make_part (Partition *self, LoomValue v, int axis)
+{
+  guint producer = loom_value_info (self->r.from, v)->producer;
+  const LoomInstr *instr = producer != G_MAXUINT ? loom_program_instr (self->r.from, producer) : NULL;
+  const LoomTensorDesc *d = desc_from (self, v);
+  g_autofree LoomValue *in = NULL;
+  g_autofree gpointer attrs = NULL;
+
+  if (instr == NULL || instr->n_out != 1
+      || !((instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_CONVERTS))
+           || instr->prim->share == loom_share_expand || instr->prim->constant != NULL))
+    return 0;
+  in = g_new0 (LoomValue, instr->n_in + 1);
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      int own_axis = instr->in[k] != 0 ? desc_from (self, instr->in[k])->rank - (d->rank - axis) : -1;
+
+      in[k] = own_axis >= 0 && desc_from (self, instr->in[k])->dim[own_axis] != 1
+                  ? part_of (self, instr->in[k], own_axis)
+                  : whole_value (self, instr->in[k]);
+    }
+  attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
+  if (instr->prim->dims_at > 0)
+    G_STRUCT_MEMBER (LoomDims, attrs, instr->prim->dims_at - 1).dim[axis]
+        = partition_rows (self, d->dim[axis], self->own.count);
+  return loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, NULL);
+}
+
+static LoomValue
+slice_part (Partition *self, LoomValue v, int axis)
+{
+  LoomValue all = whole_value (self, v);
+  LoomTensorDesc d = *desc_from (self, v);
+  gint64 start[LOOM_MAX_RANK] = { 0 };
+
+  start[axis] = partition_rows (self, d.dim[axis], self->own.first);
+  d.dim[axis] = partition_rows (self, d.dim[axis], self->own.count);
+  return loom_slice (self->r.to, all, start, NULL, d.dim);
+}
+
+static LoomValue
+part_of (Partition *self, LoomValue v, int axis)
+{
+  gpointer key = GUINT_TO_POINTER (v * LOOM_MAX_RANK + (guint)axis);
+  LoomValue part;
+
+  if (self->have[v].kind == LOOM_SHARE_SPLIT && self->have[v].axis == axis)
+    return local_value (self, v);
+  part = GPOINTER_TO_UINT (g_hash_table_lookup (self->parts, key));
+  if (part != 0)
+    return part;
+  if (self->have[v].kind == LOOM_SHARE_WHOLE)
+    part = make_part (self, v, axis);
+  if (part == 0)
+    part = slice_part (self, v, axis);
+  g_hash_table_insert (self->parts, key, GUINT_TO_POINTER (part));
+  return part;
+}
+
+/* ---- shards and summands ------------------------------------------------------------ */
+
+static LoomValue
+slice_shard (Partition *self, LoomValue v)
+{
+  gint64 total = (gint64)loom_desc_count (desc_from (self, v));
+  LoomCommPart own = loom_comm_part (total, self->options->rank, self->options->ranks);
+  LoomValue flat = loom_reshape (self->r.to, whole_value (self, v), 1, &total);
+
+  return loom_slice (self->r.to, flat, &own.first, NULL, &own.count);
+}
+
+static LoomValue
+shard_of (Partition *self, LoomValue v)
+{
+  LoomValue local = local_value (self, v);
+
+  if (self->have[v].kind == LOOM_SHARE_SHARD)
+    return local;
+  if (self->shard[v] == 0 && self->time[v] == PARTITION_LATE_SHARD)
+    flush (self, &self->bucket[1]);
+  if (self->shard[v] == 0 && self->have[v].kind == LOOM_SHARE_PENDING && self->whole[v] == 0
+      && self->time[v] == PARTITION_EARLY)
+    reduce_scatter (self, 1, &local, &self->shard[v]);
+  if (self->shard[v] == 0)
+    self->shard[v] = slice_shard (self, v);
+  return self->shard[v];
+}
+
+/* Of what all ranks have whole, the first one's is the sum and the others' are zeros. */
+static LoomValue
+summand_of (Partition *self, LoomValue v)
+{
+  const LoomTensorDesc *d = desc_from (self, v);
+  LoomValue whole;
+
+  if (self->have[v].kind == LOOM_SHARE_PENDING)
+    return local_value (self, v);
+  whole = whole_value (self, v); /* all ranks make it, as that may be an exchange */
+  return self->options->rank == 0 ? whole : loom_fill (self->r.to, d->dtype, d->rank, (const gint64 *)d->dim, 0);
+}
+
+LoomValue
+partition_value (Partition *self, LoomValue v, LoomShare want)
+{
+  if (v == 0)
+    return 0;
+  switch (want.kind)
+    {
+    case LOOM_SHARE_WHOLE:
+      return whole_value (self, v);
+    case LOOM_SHARE_SPLIT:
+      return part_of (self, v, want.axis);
+    case LOOM_SHARE_SHARD:
+      return shard_of (self, v);
+    case LOOM_SHARE_PENDING:
+      return summand_of (self, v);
+    default:
+      g_assert (self->have[v].kind == want.kind);
+      return local_value (self, v);
+    }
+}

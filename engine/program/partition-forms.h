@@ -1,0 +1,68 @@
+/* Shared by the files that write a rank's program: what they know of the undivided one, and the forms of its values. */
+#pragma once
+
+#include "engine/program/partition-private.h"
+
+#include "kernels/comm.h"
+
+G_BEGIN_DECLS
+
+/* Values of r.from of one type that wait to be exchanged in one call. */
+typedef struct
+{
+  GArray *values;
+  gsize bytes;
+  gboolean scatter; /* each rank gets its part of the sums; else all of them */
+} PartitionBucket;
+
+typedef enum
+{
+  PARTITION_EARLY,     /* made whole where it is wanted */
+  PARTITION_LATE,      /* pending, and wanted by the update alone */
+  PARTITION_LATE_SHARD /* likewise, and only as a shard */
+} PartitionTime;
+
+typedef struct
+{
+  LoomRewrite r;
+  const LoomPartition *options;
+  gboolean divides;    /* there are samples for all ranks; else each computes all of them */
+  LoomCommPart own;    /* of the samples */
+  LoomShare *have;     /* by value of r.from: how its value in r.to is divided */
+  LoomShare **want;    /* by instruction: of its operands */
+  PartitionTime *time; /* by value */
+  LoomValue *whole;    /* by value: where it was made whole; 0: not yet */
+  LoomValue *shard;    /* by value: this rank's shard of it, where it has another form */
+  GHashTable *parts;   /* value and axis → the rank's part of it */
+  PartitionBucket bucket[2];
+  gboolean divides_norm, keeps_sums; /* as in LoomShareCall */
+  gboolean holds;                    /* buckets wait until the backward pass is over */
+  GArray *gathered;                  /* shards of r.from that are whole in the region that is being written */
+  LoomRegion region;
+  LoomValue *next; /* by slot */
+} Partition;
+
+static inline const LoomTensorDesc *
+desc_from (const Partition *self, LoomValue v)
+{
+  return value_desc (self->r.from, v);
+}
+
+/* v of r.from in r.to as it is. */
+static inline LoomValue
+local_value (const Partition *self, LoomValue v)
+{
+  return loom_rewrite_value (&self->r, v);
+}
+
+gint64 partition_rows (const Partition *self, gint64 size, gint64 samples);
+void partition_init_buckets (Partition *self);
+void partition_clear_buckets (Partition *self);
+/* A late value was made. */
+void partition_put (Partition *self, LoomValue v);
+/* v of r.from in a form that it has or can be brought into. */
+LoomValue partition_value (Partition *self, LoomValue v, LoomShare want);
+/* Whole values of shards, in as few calls as buckets allow. */
+void partition_gather (Partition *self, guint n, const LoomValue *values);
+
+G_END_DECLS

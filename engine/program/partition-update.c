@@ -1,0 +1,95 @@
+/* How the update is divided among ranks: each has a range of the elements of every tensor.
+ *
+ * What works element by element works on such ranges as on whole tensors. The sum of squares of all gradients is a sum
+ * over ranges, whichever of them are divided, so its bits are the same for every way of dividing. */
+#include "engine/program/partition-private.h"
+
+static const LoomShare pending = { LOOM_SHARE_PENDING, 0 }, shard = { LOOM_SHARE_SHARD, 0 };
+
+static gboolean
+has_kind (const LoomShareCall *call, LoomShareKind kind)
+{
+  for (guint k = 0; k < call->n_in; k++)
+    if (call->have[k].kind == kind)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+want_all (LoomShareCall *call, guint n, LoomShare share)
+{
+  for (guint k = 0; k < n; k++)
+    call->want[k] = share;
+}
+
+/* Gradients → the sum of their squares, and whether all are finite. While batches are only gathered, the sum is over
+ * what each rank has, since it belongs to no step. */
+void
+loom_share_grad_stats (LoomShareCall *call)
+{
+  if (call->keeps_sums && has_kind (call, LOOM_SHARE_PENDING))
+    want_all (call, call->n_in, pending);
+  else if (call->divides_update || call->divides_norm)
+    want_all (call, call->n_in, shard);
+  else
+    return;
+  call->result[0] = pending;
+  call->result[1] = (LoomShare){ LOOM_SHARE_LEAST, 0 };
+}
+
+/* p…, g…, each state…, scalars → p…, each state… */
+void
+loom_share_step (LoomShareCall *call)
+{
+  guint n = (guint) * (const int *)call->attrs;
+
+  if (!call->divides_update && !has_kind (call, LOOM_SHARE_SHARD))
+    return;
+  want_all (call, n + call->n_out, shard);
+  for (guint o = 0; o < call->n_out; o++)
+    call->result[o] = shard;
+}
+
+/* Every operand has the result's shape or is a scalar. */
+static gboolean
+is_flat (const LoomShareCall *call)
+{
+  for (guint k = 0; k < call->n_in; k++)
+    if (call->in[k].rank != 0 && !loom_desc_same_shape (&call->in[k], &call->out[0]))
+      return FALSE;
+  return call->out[0].rank > 0;
+}
+
+gboolean
+loom_share_update (LoomShareCall *call, LoomScalarOp op, gboolean passes_sums)
+{
+  gboolean sums = has_kind (call, LOOM_SHARE_PENDING);
+
+  if (!is_flat (call))
+    return FALSE;
+  if (has_kind (call, LOOM_SHARE_SHARD) || (call->divides_update && sums && !call->keeps_sums))
+    {
+      for (guint k = 0; k < call->n_in; k++)
+        if (call->in[k].rank > 0)
+          call->want[k] = shard;
+      call->result[0] = shard;
+      return TRUE;
+    }
+  if (!call->keeps_sums || !sums || passes_sums)
+    return FALSE;
+  if (op == LOOM_SCALAR_ADD && call->in[0].rank > 0 && call->in[1].rank > 0)
+    want_all (call, 2, pending);
+  else if (op == LOOM_SCALAR_SELECT && call->have[0].kind == LOOM_SHARE_WHOLE && call->in[0].rank == 0)
+    {
+      for (guint k = 1; k < 3; k++)
+        if (!call->is_zero[k] && call->in[k].rank == 0)
+          return FALSE;
+      for (guint k = 1; k < 3; k++)
+        if (!call->is_zero[k])
+          call->want[k] = pending;
+    }
+  else
+    return FALSE;
+  call->result[0] = pending;
+  return TRUE;
+}

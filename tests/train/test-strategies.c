@@ -1,0 +1,198 @@
+/* Runs of several ranks, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one
+ * rank that has the whole batch, within 1e-10, whatever the ranks divide; and all strategies have the same bits, but
+ * for gradients of several batches, which are summed over ranks first or last. What is compared clips by the norm,
+ * gathers several batches, keeps averages and ends an epoch with a short batch. */
+#include "tests/scratch.h"
+#include "tests/train/train-test.h"
+
+#define STEPS 20
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  GPtrArray *value; /* LoomTensor by slot, whole */
+  GPtrArray *name;
+  GArray *loss;
+} Rank;
+
+static void
+note_loss (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  g_array_append_val (((Rank *)data)->loss, step->loss);
+}
+
+static gpointer
+run_rank (gpointer data)
+{
+  static const LoomTrainerObserver observer = { .step = note_loss };
+  Rank *rank = data;
+  g_autoptr (GError) error = NULL;
+  LoomState *state = loom_trainer_state (rank->trainer);
+
+  loom_trainer_set_observer (rank->trainer, &observer, rank);
+  loom_trainer_run (rank->trainer, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      LoomSlotKind kind;
+      const char *name;
+
+      loom_state_slot (state, i, &name, &kind, NULL);
+      /* Sums of gradients are nothing between two steps. */
+      if (kind == LOOM_SLOT_SCALAR || g_str_has_prefix (name, "optimizer.accumulate."))
+        continue;
+      g_ptr_array_add (rank->value, loom_state_get (state, name, &error));
+      g_assert_no_error (error);
+      g_ptr_array_add (rank->name, g_strdup (name));
+    }
+  return NULL;
+}
+
+static void
+rank_init (Rank *rank)
+{
+  rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  rank->name = g_ptr_array_new_with_free_func (g_free);
+  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
+}
+
+static void
+rank_clear (Rank *rank)
+{
+  loom_trainer_free (rank->trainer);
+  g_ptr_array_unref (rank->value);
+  g_ptr_array_unref (rank->name);
+  g_array_unref (rank->loss);
+}
+
+static void
+run_alone (Rank *rank, const char *xml)
+{
+  rank_init (rank);
+  rank->trainer = train_test_new (xml, (LoomTrainerOptions){ .device = "ref", .batch_size = 48, .steps = STEPS });
+  run_rank (rank);
+}
+
+/* Each trainer is made by its own thread, as each rank's by its own process. */
+typedef struct
+{
+  Rank *rank;
+  const char *xml, *strategy;
+  LoomComm *comm;
+} Start;
+
+static gpointer
+start_rank (gpointer data)
+{
+  Start *start = data;
+
+  start->rank->trainer = train_test_new (start->xml, (LoomTrainerOptions){ .device = "ref",
+                                                                           .batch_size = 48 / start->comm->size,
+                                                                           .steps = STEPS,
+                                                                           .strategy = start->strategy,
+                                                                           .comm = start->comm });
+  return run_rank (start->rank);
+}
+
+static void
+run_together (Rank *rank, int ranks, const char *xml, const char *strategy)
+{
+  g_autofree LoomComm **comm = g_new0 (LoomComm *, (gsize)ranks);
+  g_autofree GThread **thread = g_new0 (GThread *, (gsize)ranks);
+  g_autofree Start *start = g_new0 (Start, (gsize)ranks);
+  LoomMessage message;
+
+  g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < ranks; k++)
+    {
+      rank_init (&rank[k]);
+      start[k] = (Start){ &rank[k], xml, strategy, comm[k] };
+      thread[k] = g_thread_new ("rank", start_rank, &start[k]);
+    }
+  for (int k = 0; k < ranks; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < ranks; k++)
+    comm[k]->free (comm[k]);
+}
+
+static void
+compare (const Rank *a, const Rank *b, double tolerance, const char *what)
+{
+  g_assert_cmpuint (a->loss->len, ==, STEPS);
+  g_assert_cmpuint (b->loss->len, ==, STEPS);
+  for (guint i = 0; i < STEPS; i++)
+    if (!(fabs (g_array_index (a->loss, double, i) - g_array_index (b->loss, double, i)) <= tolerance))
+      g_error ("%s: loss %u is %.17g and %.17g", what, i, g_array_index (a->loss, double, i),
+               g_array_index (b->loss, double, i));
+  g_assert_cmpuint (a->value->len, ==, b->value->len);
+  for (guint i = 0; i < a->value->len; i++)
+    {
+      const LoomTensor *x = a->value->pdata[i], *y = b->value->pdata[i];
+
+      g_assert_cmpstr (a->name->pdata[i], ==, b->name->pdata[i]);
+      g_assert_cmpint (x->count, ==, y->count);
+      for (gint64 k = 0; k < x->count; k++)
+        if (!(fabs (loom_tensor_get (x, k) - loom_tensor_get (y, k)) <= tolerance))
+          g_error ("%s: %s [%d] is %.17g and %.17g", what, (const char *)a->name->pdata[i], (int)k,
+                   loom_tensor_get (x, k), loom_tensor_get (y, k));
+    }
+}
+
+static const struct
+{
+  const char *name, *train, *inside;
+  guint same; /* so many strategies have the same bits */
+} cases[] = {
+  { "adam", "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\"", "<clip norm=\"0.05\" value=\"0.03\"/>", 4 },
+  { "accumulate", "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" ema=\"0.9\"", "<clip norm=\"0.05\"/>", 2 },
+  { "sgd", "optimizer=\"sgd\" lr=\"0.1\"", "<group match=\"hidden.*\" lr=\"0.05\"/>", 4 },
+};
+
+static void
+test_case (gconstpointer data)
+{
+  static const char *const strategy[] = { "data", "zero1", "zero2", "zero3" };
+  guint c = GPOINTER_TO_UINT (data);
+  g_autofree char *xml = g_strdup_printf (
+      TRAIN_TEST_SPIRALS ("n=\"300\"", "5") "<train loss=\"loss\" %s precision=\"f64\" epochs=\"50\" seed=\"3\">%s"
+                                            "<parallel bucket_mb=\"0.0001\"/></train></graph>",
+      cases[c].train, cases[c].inside);
+  Rank alone = { 0 };
+
+  run_alone (&alone, xml);
+  for (int ranks = 2; ranks <= 3; ranks++)
+    {
+      Rank first[3] = { 0 };
+
+      for (guint s = 0; s < G_N_ELEMENTS (strategy); s++)
+        {
+          g_autofree char *what = g_strdup_printf ("%s, %d ranks, %s", cases[c].name, ranks, strategy[s]);
+          Rank rank[3] = { 0 };
+
+          run_together (s == 0 ? first : rank, ranks, xml, strategy[s]);
+          for (int k = 0; k < ranks; k++)
+            if (s == 0)
+              compare (&alone, &first[k], 1e-10, what);
+            else
+              compare (&first[0], &rank[k], s < cases[c].same ? 0 : 1e-12, what);
+          for (int k = 0; k < ranks && s > 0; k++)
+            rank_clear (&rank[k]);
+        }
+      for (int k = 0; k < ranks; k++)
+        rank_clear (&first[k]);
+    }
+  rank_clear (&alone);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
+    {
+      g_autofree char *name = g_strconcat ("/strategies/", cases[c].name, NULL);
+
+      g_test_add_data_func (name, GUINT_TO_POINTER (c), test_case);
+    }
+  return g_test_run ();
+}
