@@ -71,7 +71,7 @@ static const Rule rules[] = {
     { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/run",
-    { "engine/core/", "engine/program/", "engine/plan/", "engine/interop/", "kernels/philox.h" },
+    { "engine/core/", "engine/program/", "engine/plan/", "engine/interop/", "kernels/comm.h", "kernels/philox.h" },
     { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/onnx",
