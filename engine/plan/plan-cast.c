@@ -3,7 +3,7 @@
  * An element-wise kernel converts as it loads, so a widened copy that only such kernels read is removed: each
  * reads the narrow value (bf16, a mask of one byte), and that is what stays in memory until the backward pass. A
  * product accumulates in f32 anyway, so one whose result is only wanted in f32 (the gradient of a weight) writes it so.
- */
+ * Sums and layer norms whose kernels take both types read narrow operands, or write narrow results. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -121,4 +121,73 @@ work_widen_results (Work *w)
         || (work_is (instr, "matmul") && ((const LoomMatmulAttrs *)instr->attrs)->act == LOOM_SCALAR_ID))
       for (guint o = 0; o < instr->out->len; o++)
         take_wide_result (w, instr, o);
+}
+
+/* v's shape in another type. */
+static guint
+value_in_type (Work *w, guint v, LoomDType dtype)
+{
+  LoomTensorDesc desc = work_value (w, v)->desc;
+
+  desc.dtype = dtype;
+  return work_new_value (w, &desc, work_value (w, v));
+}
+
+/* A sum of 16-bit floats that were widened for it alone, perhaps seen in another shape. */
+static void
+read_narrow (Work *w, WorkInstr *instr)
+{
+  guint seen = work_in (instr, 0), wide = work_root (w, seen), narrow, out = work_out (instr, 0);
+  WorkInstr *cast = widening (w, wide);
+  LoomDType from = cast != NULL ? work_value (w, work_in (cast, 0))->desc.dtype : LOOM_F32;
+
+  if (cast == NULL || cast->device_name != instr->device_name || work_only_reader (w, wide, TRUE) != instr
+      || (from != LOOM_BF16 && from != LOOM_F16))
+    return;
+  narrow = value_in_type (w, seen, from);
+  if (!work_has_small_kernel (w, instr, 1, &narrow, 1, &out, loom_desc_bytes (&work_value (w, wide)->desc)))
+    return;
+  work_set_alias (w, narrow, work_in (cast, 0));
+  work_set_in (w, instr, 0, narrow);
+}
+
+/* A normalised f32 that is only read, perhaps in another shape, after it was rounded to 16 bits. */
+static void
+write_narrow (Work *w, WorkInstr *instr)
+{
+  guint wide = work_out (instr, 0), narrow, rounded;
+  WorkInstr *reader = wide != 0 ? work_only_reader (w, wide, TRUE) : NULL;
+  g_autofree guint *in = NULL, *out = NULL;
+  LoomDType to;
+
+  if (reader == NULL || !is_cast (reader) || reader->device_name != instr->device_name
+      || work_value (w, wide)->desc.dtype != LOOM_F32)
+    return;
+  rounded = work_out (reader, 0);
+  to = work_value (w, rounded)->desc.dtype;
+  if ((to != LOOM_BF16 && to != LOOM_F16) || work_value (w, rounded)->is_output || work_value (w, rounded)->commit >= 0)
+    return;
+  narrow = value_in_type (w, wide, to);
+  in = g_new (guint, instr->in->len + 1);
+  out = g_new (guint, instr->out->len + 1);
+  for (guint k = 0; k < instr->in->len; k++)
+    in[k] = work_in (instr, k);
+  for (guint k = 0; k < instr->out->len; k++)
+    out[k] = k == 0 ? narrow : work_out (instr, k);
+  if (!work_has_small_kernel (w, instr, instr->in->len, in, instr->out->len, out,
+                              loom_desc_bytes (&work_value (w, wide)->desc)))
+    return;
+  work_set_out (w, instr, 0, narrow);
+  work_erase (w, reader);
+  work_set_alias (w, rounded, narrow);
+}
+
+void
+work_join_casts (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "reduce"))
+      read_narrow (w, instr);
+    else if (work_is (instr, "layer_norm"))
+      write_narrow (w, instr);
 }

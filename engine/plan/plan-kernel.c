@@ -275,6 +275,27 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   return work_options (w, device, instr, &call.spec, option) > 0;
 }
 
+gboolean
+work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
+                       gsize limit)
+{
+  const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
+  const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+  g_auto (WorkCall) call = { 0 };
+  gboolean small;
+
+  if (device == NULL)
+    return FALSE;
+  call_init (w, &call, instr, n_in, in, n_out, out);
+  if (try_kernel (device, &call.spec, &kernel, &message) != LOOM_STATUS_OK)
+    return FALSE;
+  small = kernel->scratch_bytes < limit;
+  kernel->free (kernel);
+  return small;
+}
+
 /* ---- kernels ---------------------------------------------------------------- */
 
 LoomStatus

@@ -30,6 +30,8 @@ const WorkPass work_passes[] = {
   { "narrow operands", "Element-wise work converts 16-bit types as it reads.", work_absorb_casts, WORK_IS_FUSION },
   { "wide results", "Products of 16-bit floats write f32 where only that is wanted.", work_widen_results,
     WORK_IS_FUSION },
+  { "narrow sums", "Sums read 16-bit types and layer norms write them, where their kernels do.", work_join_casts,
+    WORK_IS_FUSION },
   { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_IS_FUSION },
   { "rematerialisation", "Cheap values are computed a second time for the backward pass instead of being kept.",
     work_rematerialise, WORK_IS_FUSION },

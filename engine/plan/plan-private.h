@@ -259,6 +259,7 @@ void work_fuse_epilogues (Work *w);
 void work_fuse_norms (Work *w);
 void work_absorb_casts (Work *w);
 void work_widen_results (Work *w);
+void work_join_casts (Work *w);
 void work_fuse_chains (Work *w);
 void work_rematerialise (Work *w);
 
@@ -312,6 +313,10 @@ guint work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *inst
 /* TRUE if the instruction's device has a kernel for it, with its attributes and steps as they are now but these
  * operands and results. Whoever joins instructions asks this before. */
 gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);
+/* TRUE if that kernel also works in less than `limit` bytes of scratch: one that converts an operand there first wins
+ * nothing over a conversion of its own. */
+gboolean work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
+                                const guint *out, gsize limit);
 
 /* plan-memory.c: liveness, in-place, offsets. */
 void work_assign_memory (Work *w);

@@ -80,12 +80,12 @@ read_name (const char *name, uint32_t value[N_FIELDS])
 
 bool
 cuda_blas_from_name (cublasLtHandle_t handle, cublasComputeType_t compute, cudaDataType_t scale, cudaDataType_t data,
-                     const char *name, cublasLtMatmulAlgo_t *algorithm)
+                     cudaDataType_t result, const char *name, cublasLtMatmulAlgo_t *algorithm)
 {
   uint32_t value[N_FIELDS];
 
   if (!read_name (name, value)
-      || cublasLtMatmulAlgoInit (handle, compute, scale, data, data, data, data, (int)value[0], algorithm)
+      || cublasLtMatmulAlgoInit (handle, compute, scale, data, data, result, result, (int)value[0], algorithm)
              != CUBLAS_STATUS_SUCCESS)
     return false;
   for (size_t i = 1; i < N_FIELDS; i++)

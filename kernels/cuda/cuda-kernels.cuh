@@ -104,6 +104,34 @@ store (Bf16 *to, float x)
   to->bits = loom_bf16_from_float (x);
 }
 
+/* V neighbouring elements as f32, in one access where V is more than 1; the address is a multiple of V elements. */
+template <typename T, int V>
+struct alignas (sizeof (T) * V) Pack
+{
+  T at[V];
+};
+
+template <int V, typename T>
+__device__ static inline void
+load_pack (float to[V], const T *from)
+{
+  const Pack<T, V> pack = *(const Pack<T, V> *)from;
+
+  for (int i = 0; i < V; i++)
+    to[i] = load (pack.at[i]);
+}
+
+template <int V, typename T>
+__device__ static inline void
+store_pack (T *to, const float from[V])
+{
+  Pack<T, V> pack;
+
+  for (int i = 0; i < V; i++)
+    store (&pack.at[i], from[i]);
+  *(Pack<T, V> *)to = pack;
+}
+
 /* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024);
  * all threads get the result. */
 template <typename Op, int THREADS, typename A>

@@ -6,7 +6,10 @@
  * bytes are the same: a bias along n is then one along the rows, which is what cuBLASLt's
  * epilogues add. An epilogue that it does not offer is run as an element-wise kernel
  * on the product, in place. The workspace comes from the plan's arena, so two streams
- * never share one, and reductions in place are excluded: their order is not fixed. */
+ * never share one, and reductions in place are excluded: their order is not fixed.
+ *
+ * Products of 16-bit operands may have a result in f32. Their bias may be f32 where cuBLASLt wants it in the result's
+ * type: it is then rounded to that in front of the product. */
 #include <cublasLt.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,7 +66,12 @@ typedef struct
   size_t workspace;
   bool has_bias, epilogue_bias;
   bool empty_sum; /* k is 0 */
-  size_t element, y_bytes;
+  cudaDataType_t to;           /* the result's */
+  size_t element, to_element;  /* bytes of an operand's element and of a result's */
+  size_t y_bytes;
+  bool rounds;                 /* the bias has another type than the result: */
+  LoomKernel *round;           /* brings it into the scratch at `rounded` */
+  size_t rounded;
   int64_t m, n, k;
   Batches batches;  /* the innermost is one strided batch, the others are walked */
   int64_t outer;    /* how many calls the walk makes */
@@ -111,7 +119,7 @@ static LoomStatus
 matmul_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
 {
   Matmul *self = (Matmul *)base;
-  const void *bias = buffers[2];
+  const void *bias = self->round != NULL ? (char *)buffers[4] + self->rounded : buffers[2];
 
   if (!self->epilogue_bias || self->empty_sum)
     return LOOM_STATUS_OK;
@@ -144,8 +152,8 @@ multiply (Matmul *self, cudaStream_t stream, char *y, const char *a, const char 
           at_y += place * self->batches.y[d];
         }
       status = blas_check (cublasLtMatmul (self->device->blas, self->product, alpha, b + at_b * self->element, self->b,
-                                           a + at_a * self->element, self->a, beta, y + at_y * self->element, self->y,
-                                           y + at_y * self->element, self->y, &self->algorithm, workspace,
+                                           a + at_a * self->element, self->a, beta, y + at_y * self->to_element, self->y,
+                                           y + at_y * self->to_element, self->y, &self->algorithm, workspace,
                                            self->workspace, stream),
                            "a matrix product", message);
       if (status != LOOM_STATUS_OK)
@@ -161,11 +169,19 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   const int out = self->has_bias ? 3 : 2;
   cudaStream_t handle = cuda_stream (self->device, stream);
   uintptr_t workspace = 0;
-  LoomStatus status;
+  LoomStatus status = LOOM_STATUS_OK;
 
   if (self->y_bytes == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
+  if (self->round != NULL)
+    {
+      void *const round[] = { buffers[2], (char *)buffers[out + 1] + self->rounded };
+
+      status = self->round->run (self->round, stream, round, message);
+      if (status != LOOM_STATUS_OK)
+        return status;
+    }
   if (self->workspace != 0)
     workspace = ((uintptr_t)buffers[out + 1] + WORKSPACE_ALIGNMENT - 1) & ~(uintptr_t)(WORKSPACE_ALIGNMENT - 1);
   if (self->empty_sum)
@@ -192,6 +208,8 @@ matmul_free (LoomKernel *base)
 
   if (self->tail != NULL)
     self->tail->free (self->tail);
+  if (self->round != NULL)
+    self->round->free (self->round);
   if (self->a != NULL)
     cublasLtMatrixLayoutDestroy (self->a);
   if (self->b != NULL)
@@ -311,19 +329,19 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
     result = layout_new (&self->a, precision->data, attrs->trans_a ? self->m : self->k,
                          attrs->trans_a ? self->k : self->m, &self->batches, self->batches.a);
   if (result == CUBLAS_STATUS_SUCCESS)
-    result = layout_new (&self->y, precision->data, self->n, self->m, &self->batches, self->batches.y);
+    result = layout_new (&self->y, self->to, self->n, self->m, &self->batches, self->batches.y);
   return result;
 }
 
 /* The largest power of two, at most 64, that divides every address a call may be given:
- * buffers begin at 64 bytes, walked batches at their own multiples. */
+ * buffers begin at 64 bytes, walked batches of elements at their own multiples. */
 static uint32_t
-alignment_of (const Matmul *self, const int64_t *stride)
+alignment_of (const Matmul *self, const int64_t *stride, size_t element)
 {
   uint32_t alignment = 64;
 
   for (int d = 0; d < self->batches.rank - 1; d++)
-    while ((uint64_t)stride[d] * self->element % alignment != 0)
+    while ((uint64_t)stride[d] * element % alignment != 0)
       alignment /= 2;
   return alignment;
 }
@@ -334,10 +352,13 @@ workspace_limit (const Matmul *self)
   return self->device->architecture >= 90 ? WORKSPACE_LIMIT_90 : WORKSPACE_LIMIT;
 }
 
-/* The arena aligns scratch to 64 bytes. */
+/* The arena aligns scratch to 64 bytes. A bias that is to be rounded stands behind the workspace. */
 static size_t
-scratch_of (size_t workspace)
+scratch_of (Matmul *self, size_t workspace)
 {
+  self->rounded = workspace != 0 ? (workspace + 2 * WORKSPACE_ALIGNMENT - 1) & ~(size_t)(WORKSPACE_ALIGNMENT - 1) : 0;
+  if (self->rounds)
+    return self->rounded + (size_t)self->n * self->to_element;
   return workspace != 0 ? workspace + WORKSPACE_ALIGNMENT : 0;
 }
 
@@ -346,10 +367,14 @@ scratch_of (size_t workspace)
 static int
 propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS])
 {
-  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+  /* Parts of a 16-bit sum that are kept in its own type would each be rounded to it. */
+  const uint32_t reductions
+      = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+        | (self->to_element < sizeof (float) ? 0u : (uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
   const size_t limit = workspace_limit (self);
-  const uint32_t align_a = alignment_of (self, self->batches.b), align_b = alignment_of (self, self->batches.a);
-  const uint32_t align_y = alignment_of (self, self->batches.y);
+  const uint32_t align_a = alignment_of (self, self->batches.b, self->element),
+                 align_b = alignment_of (self, self->batches.a, self->element),
+                 align_y = alignment_of (self, self->batches.y, self->to_element);
   const struct
   {
     cublasLtMatmulPreferenceAttributes_t what;
@@ -419,7 +444,7 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
   for (int part = 0; part < 3; part++)
     {
       /* A kernel behind the product would round to the 16-bit type twice. */
-      if (part > 0 && self->element < sizeof (float))
+      if (part > 0 && self->to_element < sizeof (float))
         return NULL;
       for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
         if (epilogues[i].act == parts[part].act && epilogues[i].has_bias == parts[part].has_bias
@@ -445,10 +470,11 @@ find_configuration (Matmul *self, const char *name, const cublasLtMatmulHeuristi
     }
   /* Made from its name it may want the addresses that vectors of 16 bytes want. */
   memset (to, 0, sizeof *to);
-  return alignment_of (self, self->batches.a) >= 16 && alignment_of (self, self->batches.b) >= 16
-         && alignment_of (self, self->batches.y) >= 16
-         && cuda_blas_from_name (self->device->blas, self->compute, self->precision->scale, self->precision->data, name,
-                                 &to->algo)
+  return alignment_of (self, self->batches.a, self->element) >= 16
+         && alignment_of (self, self->batches.b, self->element) >= 16
+         && alignment_of (self, self->batches.y, self->to_element) >= 16
+         && cuda_blas_from_name (self->device->blas, self->compute, self->precision->scale, self->precision->data, self->to,
+                                 name, &to->algo)
          && cublasLtMatmulAlgoCheck (self->device->blas, self->product, self->b, self->a, self->y, self->y, &to->algo,
                                      to)
                 == CUBLAS_STATUS_SUCCESS
@@ -481,21 +507,29 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
              : blas_check (describe (self, spec->attrs), "describing a matrix product to cuBLASLt", message);
 }
 
+/* 16-bit operands may have a result in f32, or a bias in f32. */
+static bool
+takes_types (const LoomKernelSpec *spec)
+{
+  const LoomDType from = spec->in[0].dtype, to = spec->out[0].dtype;
+  const bool narrow = from == LOOM_BF16 || from == LOOM_F16;
+
+  return spec->in[1].dtype == from && (to == from || (narrow && to == LOOM_F32))
+         && (spec->n_in < 3 || spec->in[2].dtype == to || (narrow && spec->in[2].dtype == LOOM_F32));
+}
+
 /* The product without its configuration. */
 static LoomStatus
 product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomMessage *message)
 {
   const LoomMatmulAttrs *attrs = spec->attrs;
   const LoomTensorDesc *a = &spec->in[0], *b = &spec->in[1], *y = &spec->out[0];
-  const Precision *precision = precision_of (y->dtype);
+  const Precision *precision = precision_of (a->dtype), *to = precision_of (y->dtype);
   LoomStatus status;
   Matmul *self;
 
-  if (precision == NULL || !cuda_all_plain (spec))
+  if (precision == NULL || to == NULL || !cuda_all_plain (spec) || !takes_types (spec))
     return LOOM_STATUS_UNSUPPORTED;
-  for (int i = 0; i < spec->n_in; i++)
-    if (spec->in[i].dtype != y->dtype)
-      return LOOM_STATUS_UNSUPPORTED;
   if (a->rank < 2 || b->rank < 2 || y->rank < 2 || spec->n_in != (attrs->has_bias ? 3 : 2))
     return cuda_fail (message, LOOM_STATUS_INVALID, "a matrix product needs two operands of rank 2 or more");
   self = calloc (1, sizeof *self);
@@ -507,7 +541,10 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
     .precision = precision,
     .compute = precision->dtype == LOOM_F32 && spec->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute,
     .has_bias = attrs->has_bias,
-    .element = loom_dtype_size (y->dtype),
+    .rounds = attrs->has_bias && spec->in[2].dtype != y->dtype,
+    .to = to->data,
+    .element = loom_dtype_size (a->dtype),
+    .to_element = loom_dtype_size (y->dtype),
     .y_bytes = loom_desc_bytes (y),
     .m = y->dim[y->rank - 2],
     .n = y->dim[y->rank - 1],
@@ -553,7 +590,7 @@ cuda_matmul_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       for (int k = 0; k < *n_algorithms; k++)
         known |= algorithms[k].name == kept;
       if (kept != NULL && !known)
-        algorithms[(*n_algorithms)++] = (CudaAlgorithm){ kept, scratch_of (found[i].workspaceSize) };
+        algorithms[(*n_algorithms)++] = (CudaAlgorithm){ kept, scratch_of (self, found[i].workspaceSize) };
     }
   matmul_free (&self->base);
   return LOOM_STATUS_OK;
@@ -586,6 +623,17 @@ configure (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
       cuda_blas_name (&chosen.algo, name);
       snprintf (self->name, sizeof self->name, "%s%s", name, epilogue->name);
     }
+  if (self->rounds && self->epilogue_bias)
+    {
+      LoomTensorDesc rounded = spec->in[2];
+      const LoomKernelSpec cast = { .primitive = "cast", .n_in = 1, .n_out = 1, .in = &spec->in[2], .out = &rounded };
+      LoomStatus status;
+
+      rounded.dtype = spec->out[0].dtype;
+      status = cuda_kernel_new (self->device, &cast, &self->round, message);
+      if (status != LOOM_STATUS_OK)
+        return status;
+    }
   return cuda_tail_new (self->device, &spec->out[0], attrs->has_bias && !self->epilogue_bias ? &spec->in[2] : NULL,
                         epilogue != NULL && epilogue->act == attrs->act ? LOOM_SCALAR_ID : attrs->act, &self->tail,
                         message);
@@ -606,7 +654,7 @@ cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
       return status;
     }
   self->base.name = self->name;
-  self->base.scratch_bytes = scratch_of (self->workspace);
+  self->base.scratch_bytes = scratch_of (self, self->workspace);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

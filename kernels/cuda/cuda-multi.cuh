@@ -8,8 +8,13 @@
 
 #include "kernels/cuda/cuda-kernels.cuh"
 
-#define CHUNK 8192
-#define LISTS 5 /* p, g and at most three states */
+#define CHUNK 2048 /* eight elements for each thread: small networks then have a block for every processor */
+
+enum
+{
+  AT_ONCE = 4 /* elements that a thread reads before it writes the first */
+};
+#define LISTS 5    /* p, g and at most three states */
 
 typedef struct
 {

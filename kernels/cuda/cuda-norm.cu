@@ -1,323 +1,293 @@
-/* Batch and layer normalisation with their gradients.
+/* Layer normalisation and its gradient, a warp a row, of long rows a block.
  *
- * Batch norm gives one block to a channel, layer norm one block to a row. Sums that
- * run over a whole batch are held in f64. The gradients of layer norm's weight and bias
- * are sums down the columns: chunks of the rows first, joined in order by a second
- * kernel, so the bits do not depend on the run. */
+ * Rows of 16-bit floats are read and written as they are; rows of f32 may have their result in 16 bits. Statistics and
+ * parameters are f32.
+ *
+ * The gradients of weight and bias are sums down the columns, held in f64: chunks of the rows first, joined in order by a
+ * second kernel, so the bits do not depend on the run. */
+#include <limits.h>
 #include <math.h>
+#include <type_traits>
 
 #include "kernels/cuda/cuda-kernels.cuh"
 
 #define COLUMNS 32
 #define LANES   8
 
-/* Element (n, c, s) of a batch lies at n·batch + c·channel + s·space, whichever the layout. */
-typedef struct
-{
-  long long n, channels, space;
-  long long batch_stride, channel_stride, space_stride;
-} Batch;
-
 typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
-  Batch batch;
-  long long rows, columns; /* layer norm */
+  long long rows, columns;
   int chunks;
-  bool affine, relu;
+  LoomDType from, to; /* of x, and of y */
+  bool affine;
   double eps;
 } Norm;
 
-/* ---- batch norm ------------------------------------------------------------------------- */
+/* ---- kernels ---------------------------------------------------------------------------------- */
 
+/* A row has THREADS threads, a warp or the whole block; each takes V neighbouring elements at a time. */
+template <int THREADS>
 __device__ static long long
-batch_place (const Batch &batch, long long i)
+row_of (void)
 {
-  return i / batch.space * batch.batch_stride + blockIdx.x * batch.channel_stride
-         + i % batch.space * batch.space_stride;
+  return (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
 }
 
-/* NaN stays NaN. */
-__device__ static float
-activated (float y, bool relu)
-{
-  return relu && y <= 0 ? 0.0f : y;
-}
-
-/* x and y are (N, C, space) by batch's strides; mean, var, weight and bias are (C), the last two NULL without an affine
- * part. A block a channel, whose threads share its N·space elements. */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS) batch_norm_kernel (float *y, float *mean, float *var, const float *x,
-                                                    const float *weight, const float *bias, Batch batch, double eps, bool relu)
-{
-  const long long n = batch.n * batch.space;
-  double sum = 0, squares = 0;
-
-  for (long long i = threadIdx.x; i < n; i += CUDA_THREADS)
-    sum += x[batch_place (batch, i)];
-  const double middle = block_join<Sum, CUDA_THREADS> (sum) / n;
-  for (long long i = threadIdx.x; i < n; i += CUDA_THREADS)
-    {
-      const double d = x[batch_place (batch, i)] - middle;
-
-      squares += d * d;
-    }
-  const double spread = block_join<Sum, CUDA_THREADS> (squares) / n;
-  const float centre = (float)middle, scale = (float)(1.0 / sqrt (spread + eps));
-  const float w = weight != NULL ? weight[blockIdx.x] : 1.0f, b = bias != NULL ? bias[blockIdx.x] : 0.0f;
-
-  if (threadIdx.x == 0)
-    {
-      mean[blockIdx.x] = centre;
-      var[blockIdx.x] = (float)spread;
-    }
-  for (long long i = threadIdx.x; i < n; i += CUDA_THREADS)
-    {
-      const long long at = batch_place (batch, i);
-
-      y[at] = activated ((x[at] - centre) * scale * w + b, relu);
-    }
-}
-
-/* The part of g that passes the activation behind the normalisation. */
-__device__ static float
-gate (float g, float y, bool relu)
-{
-  return !relu || y > 0 ? g : 0.0f;
-}
-
-/* g, x and dx are (N, C, space) by batch's strides; all else is (C), weight and bias NULL without an affine part (bias is
- * read for the activation alone). A block a channel. dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015). */
+/* x and y are (rows, columns), mean and rstd (rows), weight and bias (columns) or NULL. */
+template <typename X, typename Y, int THREADS, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    batch_norm_grad_kernel (float *dx, float *dweight, float *dbias, const float *g, const float *x, const float *mean,
-                            const float *var, const float *weight, const float *bias, Batch batch, double eps, bool relu)
+    layer_norm_kernel (Y *y, float *mean, float *rstd, const X *x, const float *weight, const float *bias, long long rows,
+                       int columns, double eps)
 {
-  const long long n = batch.n * batch.space;
-  const float centre = mean[blockIdx.x], scale = (float)(1.0 / sqrt ((double)var[blockIdx.x] + eps));
-  const float w = weight != NULL ? weight[blockIdx.x] : 1.0f, b = bias != NULL ? bias[blockIdx.x] : 0.0f;
-  double sum = 0, product = 0;
+  const long long at = row_of<THREADS> ();
+  const int lane = threadIdx.x % THREADS;
+  float sum = 0, squares = 0, part[V], w[V], b[V];
 
-  for (long long i = threadIdx.x; i < n; i += CUDA_THREADS)
-    {
-      const long long at = batch_place (batch, i);
-      const float normal = (x[at] - centre) * scale, from = gate (g[at], normal * w + b, relu);
-
-      sum += from;
-      product += (double)from * normal;
-    }
-  sum = block_join<Sum, CUDA_THREADS> (sum);
-  product = block_join<Sum, CUDA_THREADS> (product);
-  if (threadIdx.x == 0 && dweight != NULL)
-    {
-      dweight[blockIdx.x] = (float)product;
-      dbias[blockIdx.x] = (float)sum;
-    }
-  const float share = (float)(sum / n), product_share = (float)(product / n);
-  for (long long i = threadIdx.x; i < n; i += CUDA_THREADS)
-    {
-      const long long at = batch_place (batch, i);
-
-      const float normal = (x[at] - centre) * scale;
-
-      dx[at] = w * scale * (gate (g[at], normal * w + b, relu) - share - normal * product_share);
-    }
-}
-
-/* x and y are count elements in either layout: the channel of element i is i / channel_stride mod channels. mean, var,
- * weight and bias are (C), the last two NULL without an affine part. A thread an element. */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS)
-    batch_norm_apply_kernel (float *y, const float *x, const float *mean, const float *var, const float *weight,
-                             const float *bias, long long count, long long channel_stride, long long channels, double eps,
-                             bool relu)
-{
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
-
-  if (i >= count)
+  if (at >= rows)
     return;
-  const long long c = i / channel_stride % channels;
-  const float scale = (float)(1.0 / sqrt ((double)var[c] + eps));
-  const float w = weight != NULL ? weight[c] : 1.0f, b = bias != NULL ? bias[c] : 0.0f;
+  const X *row = x + at * columns;
+  for (int i = lane * V; i < columns; i += THREADS * V)
+    {
+      load_pack<V> (part, row + i);
+      for (int k = 0; k < V; k++)
+        sum += part[k];
+    }
+  const float centre = block_join<Sum, THREADS> (sum) / columns;
+  for (int i = lane * V; i < columns; i += THREADS * V)
+    {
+      load_pack<V> (part, row + i);
+      for (int k = 0; k < V; k++)
+        squares += (part[k] - centre) * (part[k] - centre);
+    }
+  const float scale = (float)(1.0 / sqrt ((double)block_join<Sum, THREADS> (squares) / columns + eps));
 
-  y[i] = activated ((x[i] - mean[c]) * scale * w + b, relu);
+  if (lane == 0)
+    {
+      mean[at] = centre;
+      rstd[at] = scale;
+    }
+  for (int i = lane * V; i < columns; i += THREADS * V)
+    {
+      load_pack<V> (part, row + i);
+      if (weight != NULL)
+        {
+          load_pack<V> (w, weight + i);
+          load_pack<V> (b, bias + i);
+        }
+      for (int k = 0; k < V; k++)
+        part[k] = weight != NULL ? (part[k] - centre) * scale * w[k] + b[k] : (part[k] - centre) * scale;
+      store_pack<V> (y + at * columns + i, part);
+    }
 }
 
-/* ---- layer norm --------------------------------------------------------------------------- */
-
-/* x and y are (rows, columns), mean and rstd (rows), weight and bias (columns) or NULL. A block a row. */
+/* g, x and dx are (rows, columns), mean and rstd (rows), weight (columns) or NULL.
+ * dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) with h = g·weight (Ba, Kiros and Hinton 2016). */
+template <typename T, int THREADS, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    layer_norm_kernel (float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
-                       long long columns, double eps)
+    layer_norm_grad_kernel (T *dx, const T *g, const T *x, const float *mean, const float *rstd, const float *weight,
+                            long long rows, int columns)
 {
-  const float *row = x + blockIdx.x * columns;
-  float sum = 0, squares = 0;
+  const long long at = row_of<THREADS> ();
+  const int lane = threadIdx.x % THREADS;
+  float sum = 0, product = 0, of_g[V], of_x[V], w[V];
 
-  for (long long i = threadIdx.x; i < columns; i += CUDA_THREADS)
-    sum += row[i];
-  const float centre = block_join<Sum, CUDA_THREADS> (sum) / columns;
-  for (long long i = threadIdx.x; i < columns; i += CUDA_THREADS)
-    squares += (row[i] - centre) * (row[i] - centre);
-  const float scale = (float)(1.0 / sqrt ((double)block_join<Sum, CUDA_THREADS> (squares) / columns + eps));
-
-  if (threadIdx.x == 0)
+  if (at >= rows)
+    return;
+  const long long base = at * columns;
+  const float centre = mean[at], scale = rstd[at];
+  for (int i = lane * V; i < columns; i += THREADS * V)
     {
-      mean[blockIdx.x] = centre;
-      rstd[blockIdx.x] = scale;
+      load_pack<V> (of_g, g + base + i);
+      load_pack<V> (of_x, x + base + i);
+      if (weight != NULL)
+        load_pack<V> (w, weight + i);
+      for (int k = 0; k < V; k++)
+        {
+          const float h = weight != NULL ? of_g[k] * w[k] : of_g[k];
+
+          sum += h;
+          product += h * (of_x[k] - centre) * scale;
+        }
     }
-  for (long long i = threadIdx.x; i < columns; i += CUDA_THREADS)
-    y[blockIdx.x * columns + i]
-        = (row[i] - centre) * scale * (weight != NULL ? weight[i] : 1.0f) + (bias != NULL ? bias[i] : 0.0f);
+  sum = block_join<Sum, THREADS> (sum) / columns;
+  product = block_join<Sum, THREADS> (product) / columns;
+  for (int i = lane * V; i < columns; i += THREADS * V)
+    {
+      load_pack<V> (of_g, g + base + i);
+      load_pack<V> (of_x, x + base + i);
+      if (weight != NULL)
+        load_pack<V> (w, weight + i);
+      for (int k = 0; k < V; k++)
+        {
+          const float h = weight != NULL ? of_g[k] * w[k] : of_g[k];
+
+          of_g[k] = scale * (h - sum - (of_x[k] - centre) * scale * product);
+        }
+      store_pack<V> (dx + base + i, of_g);
+    }
 }
 
-/* g, x and dx are (rows, columns), mean and rstd (rows), weight (columns) or NULL. A block a row.
- * dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) with h = g·weight (Ba, Kiros and Hinton 2016). */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS) layer_norm_grad_kernel (float *dx, const float *g, const float *x, const float *mean,
-                                                         const float *rstd, const float *weight, long long columns)
+/* Joins what the LANES threads of a column have; those of lane 0 get it. */
+__device__ static void
+join_lanes (double *weight, double *bias)
 {
-  const long long base = blockIdx.x * columns;
-  const float centre = mean[blockIdx.x], scale = rstd[blockIdx.x];
-  float sum = 0, product = 0;
+  __shared__ double shares[2][LANES][COLUMNS];
+  const int place = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
 
-  for (long long i = threadIdx.x; i < columns; i += CUDA_THREADS)
+  shares[0][lane][place] = *weight;
+  shares[1][lane][place] = *bias;
+  __syncthreads ();
+  for (int i = 1; i < LANES && lane == 0; i++)
     {
-      const float h = g[base + i] * (weight != NULL ? weight[i] : 1.0f);
-
-      sum += h;
-      product += h * (x[base + i] - centre) * scale;
-    }
-  sum = block_join<Sum, CUDA_THREADS> (sum) / columns;
-  product = block_join<Sum, CUDA_THREADS> (product) / columns;
-  for (long long i = threadIdx.x; i < columns; i += CUDA_THREADS)
-    {
-      const float h = g[base + i] * (weight != NULL ? weight[i] : 1.0f);
-
-      dx[base + i] = scale * (h - sum - (x[base + i] - centre) * scale * product);
+      *weight += shares[0][i][place];
+      *bias += shares[1][i][place];
     }
 }
 
 /* parts is (chunks, 2, columns): Σ g·x̂ and Σ g over a chunk of the rows; g and x are (rows, columns), mean and rstd
  * (rows). A block takes COLUMNS columns of one chunk; LANES threads share each column. */
+template <typename T>
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
-    layer_norm_parts_kernel (double *parts, const float *g, const float *x, const float *mean, const float *rstd,
-                             long long rows, long long columns, int chunks)
+    layer_norm_parts_kernel (double *parts, const T *__restrict__ g, const T *__restrict__ x, const float *__restrict__ mean,
+                             const float *__restrict__ rstd, long long rows, int columns, int chunks)
 {
-  __shared__ double shares[2][LANES][COLUMNS];
-  const int place = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
-  const long long column = (long long)blockIdx.x * COLUMNS + place, end = rows * (blockIdx.y + 1) / chunks;
+  const int column = blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
+  const long long end = rows * (blockIdx.y + 1) / chunks;
   double weight = 0, bias = 0;
 
-  for (long long r = rows * blockIdx.y / chunks + lane; r < end && column < columns; r += LANES)
+#pragma unroll 4
+  for (long long r = rows * blockIdx.y / chunks + threadIdx.x / COLUMNS; r < end && column < columns; r += LANES)
     {
-      const double gradient = g[r * columns + column];
+      const double gradient = load (g[r * columns + column]);
 
-      weight += gradient * ((x[r * columns + column] - mean[r]) * rstd[r]);
+      weight += gradient * ((load (x[r * columns + column]) - mean[r]) * rstd[r]);
       bias += gradient;
     }
-  shares[0][lane][place] = weight;
-  shares[1][lane][place] = bias;
-  __syncthreads ();
-  if (lane != 0 || column >= columns)
+  join_lanes (&weight, &bias);
+  if (threadIdx.x >= COLUMNS || column >= columns)
     return;
-  for (int i = 1; i < LANES; i++)
-    {
-      weight += shares[0][i][place];
-      bias += shares[1][i][place];
-    }
-  parts[blockIdx.y * 2 * columns + column] = weight;
-  parts[(blockIdx.y * 2 + 1) * columns + column] = bias;
+  parts[blockIdx.y * 2LL * columns + column] = weight;
+  parts[(blockIdx.y * 2LL + 1) * columns + column] = bias;
 }
 
-/* dweight and dbias (columns) from parts (chunks, 2, columns), in the chunks' order; a thread a column. */
+/* dweight and dbias (columns) from parts (chunks, 2, columns); threads as above. */
 __global__ static void
-__launch_bounds__ (CUDA_THREADS)
-    layer_norm_join_kernel (float *dweight, float *dbias, const double *parts, long long columns, int chunks)
+__launch_bounds__ (COLUMNS *LANES)
+    layer_norm_join_kernel (float *dweight, float *dbias, const double *__restrict__ parts, int columns, int chunks)
 {
-  const long long column = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  const int column = blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
   double weight = 0, bias = 0;
 
-  if (column >= columns)
-    return;
-  for (int k = 0; k < chunks; k++)
+#pragma unroll 4
+  for (int k = threadIdx.x / COLUMNS; k < chunks && column < columns; k += LANES)
     {
       weight += parts[2LL * k * columns + column];
       bias += parts[(2LL * k + 1) * columns + column];
     }
+  join_lanes (&weight, &bias);
+  if (threadIdx.x >= COLUMNS || column >= columns)
+    return;
   dweight[column] = (float)weight;
   dbias[column] = (float)bias;
 }
 
 /* ---- host ---------------------------------------------------------------------------------- */
 
-static LoomStatus
-batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+/* Calls f with the threads of a row and the elements that each takes at a time. */
+template <typename F>
+static void
+with_row (const Norm *self, F f)
 {
-  Norm *self = (Norm *)base;
+  const bool narrow = self->columns <= 4096, packs = self->columns % 4 == 0;
+
+  if (narrow && packs)
+    f (std::integral_constant<int, 32> (), std::integral_constant<int, 4> ());
+  else if (narrow)
+    f (std::integral_constant<int, 32> (), std::integral_constant<int, 1> ());
+  else if (packs)
+    f (std::integral_constant<int, CUDA_THREADS> (), std::integral_constant<int, 4> ());
+  else
+    f (std::integral_constant<int, CUDA_THREADS> (), std::integral_constant<int, 1> ());
+}
+
+template <typename F>
+static void
+with_float (LoomDType dtype, F f)
+{
+  if (dtype == LOOM_BF16)
+    f (Bf16 ());
+  else if (dtype == LOOM_F16)
+    f (F16 ());
+  else
+    f (0.0f);
+}
+
+template <typename X, typename Y>
+static void
+launch_layer_norm (const Norm *self, cudaStream_t stream, void *const *buffers)
+{
   const int out = self->affine ? 3 : 1;
+  const float *weight = self->affine ? (const float *)buffers[1] : NULL, *bias = self->affine ? (const float *)buffers[2] : NULL;
 
-  if (self->batch.channels == 0)
-    return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  batch_norm_kernel<<<(unsigned int)self->batch.channels, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      (float *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], (const float *)buffers[0],
-      self->affine ? (const float *)buffers[1] : NULL, self->affine ? (const float *)buffers[2] : NULL, self->batch,
-      self->eps, self->relu);
-  return cuda_launched ("batch_norm", message);
-}
+  with_row (self, [&] (auto threads, auto pack) {
+    constexpr int THREADS = decltype (threads)::value;
 
-static LoomStatus
-batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Norm *self = (Norm *)base;
-  const int out = self->affine ? (self->relu ? 6 : 5) : 4;
-
-  if (self->batch.channels == 0)
-    return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  batch_norm_grad_kernel<<<(unsigned int)self->batch.channels, CUDA_THREADS, 0,
-                           cuda_stream (self->device, stream)>>> (
-      (float *)buffers[out], self->affine ? (float *)buffers[out + 1] : NULL,
-      self->affine ? (float *)buffers[out + 2] : NULL, (const float *)buffers[0], (const float *)buffers[1],
-      (const float *)buffers[2], (const float *)buffers[3], self->affine ? (const float *)buffers[4] : NULL,
-      self->affine && self->relu ? (const float *)buffers[5] : NULL, self->batch, self->eps, self->relu);
-  return cuda_launched ("batch_norm_grad", message);
-}
-
-static LoomStatus
-batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Norm *self = (Norm *)base;
-  const int out = self->affine ? 5 : 3;
-  const long long count = self->batch.n * self->batch.channels * self->batch.space;
-
-  if (count == 0)
-    return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  batch_norm_apply_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      (float *)buffers[out], (const float *)buffers[0], (const float *)buffers[1], (const float *)buffers[2],
-      self->affine ? (const float *)buffers[3] : NULL, self->affine ? (const float *)buffers[4] : NULL, count,
-      self->batch.channel_stride, self->batch.channels, self->eps, self->relu);
-  return cuda_launched ("batch_norm_apply", message);
+    layer_norm_kernel<X, Y, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (
+        (Y *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], (const X *)buffers[0], weight, bias,
+        self->rows, (int)self->columns, self->eps);
+  });
 }
 
 static LoomStatus
 layer_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Norm *self = (Norm *)base;
-  const int out = self->affine ? 3 : 1;
+  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->rows == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  layer_norm_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      (float *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], (const float *)buffers[0],
-      self->affine ? (const float *)buffers[1] : NULL, self->affine ? (const float *)buffers[2] : NULL, self->columns,
-      self->eps);
+  with_float (self->from, [&] (auto x) {
+    if (self->to == self->from)
+      launch_layer_norm<decltype (x), decltype (x)> (self, handle, buffers);
+    else if (self->to == LOOM_BF16)
+      launch_layer_norm<decltype (x), Bf16> (self, handle, buffers);
+    else
+      launch_layer_norm<decltype (x), F16> (self, handle, buffers);
+  });
   return cuda_launched ("layer_norm", message);
+}
+
+template <typename T>
+static void
+launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buffers)
+{
+  const int out = self->affine ? 5 : 4;
+  const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
+  const float *mean = (const float *)buffers[2], *rstd = (const float *)buffers[3];
+  const float *weight = self->affine ? (const float *)buffers[4] : NULL;
+
+  if (self->affine)
+    {
+      double *parts = (double *)buffers[out + 3];
+
+      layer_norm_parts_kernel<T><<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream>>> (
+          parts, g, x, mean, rstd, self->rows, (int)self->columns, self->chunks);
+      layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (
+          (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (int)self->columns, self->chunks);
+    }
+  if (self->rows != 0)
+    with_row (self, [&] (auto threads, auto pack) {
+      constexpr int THREADS = decltype (threads)::value;
+
+      layer_norm_grad_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (
+          (T *)buffers[out], g, x, mean, rstd, weight, self->rows, (int)self->columns);
+    });
 }
 
 static LoomStatus
@@ -325,167 +295,89 @@ layer_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
 {
   Norm *self = (Norm *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
-  const int out = self->affine ? 5 : 4;
-  const float *g = (const float *)buffers[0], *x = (const float *)buffers[1];
-  const float *mean = (const float *)buffers[2], *rstd = (const float *)buffers[3];
 
   if (self->columns == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->affine)
-    {
-      double *parts = (double *)buffers[out + 3];
-
-      layer_norm_parts_kernel<<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0,
-                                handle>>> (parts, g, x, mean, rstd, self->rows, self->columns, self->chunks);
-      layer_norm_join_kernel<<<blocks_for (self->columns, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-          (float *)buffers[out + 1], (float *)buffers[out + 2], parts, self->columns, self->chunks);
-    }
-  if (self->rows != 0)
-    layer_norm_grad_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
-        (float *)buffers[out], g, x, mean, rstd, self->affine ? (const float *)buffers[4] : NULL, self->columns);
+  with_float (self->from, [&] (auto x) { launch_layer_norm_grad<decltype (x)> (self, handle, buffers); });
   return cuda_launched ("layer_norm_grad", message);
 }
 
-/* x is the operand that is normalised; n_in and n_out count what an affine call has. */
+/* Of an affine call, 32-bit statistics and parameters; g, x and dx of one type, and y of x's or, behind f32, of 16 bits. */
+static bool
+takes_types (const LoomKernelSpec *spec, int image)
+{
+  const LoomDType from = spec->in[image].dtype, to = spec->out[0].dtype;
+
+  if (from != LOOM_F32 && from != LOOM_BF16 && from != LOOM_F16)
+    return false;
+  if (to != from && !(image == 0 && from == LOOM_F32 && (to == LOOM_BF16 || to == LOOM_F16)))
+    return false;
+  return (image == 0 || spec->in[0].dtype == from)
+         && all_of_dtype (spec->in + image + 1, spec->n_in - image - 1, LOOM_F32)
+         && all_of_dtype (spec->out + 1, spec->n_out - 1, LOOM_F32);
+}
+
+/* image: which operand is normalised; n_in and n_out: what the call has. */
 static LoomStatus
-norm_new (LoomDevice *device, const LoomKernelSpec *spec, int n_in, int n_out, const char *name,
+norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int n_in, int n_out, const char *name,
           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Norm **out,
           LoomMessage *message)
 {
   const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
+  const LoomTensorDesc *x = &spec->in[image];
   Norm *self;
 
-  if (!all_of_dtype (spec->in, spec->n_in, LOOM_F32) || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
-    return LOOM_STATUS_UNSUPPORTED;
   if (spec->n_in != n_in || spec->n_out != n_out)
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s has %d operands and %d results where %d and %d belong",
                       spec->primitive, spec->n_in, spec->n_out, n_in, n_out);
+  if (!takes_types (spec, image) || !cuda_all_plain (spec) || attrs->axes < 1 || attrs->axes > x->rank
+      || cuda_extent (x, x->rank - attrs->axes, x->rank) > INT_MAX)
+    return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Norm> (device, name, run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->affine = attrs->affine;
-  self->relu = attrs->act == LOOM_SCALAR_RELU;
-  self->eps = attrs->eps;
-  *out = self;
-  return LOOM_STATUS_OK;
-}
-
-/* Every operand of x's shape has x's layout, since one set of strides serves them all. */
-static LoomStatus
-set_batch (Norm *self, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *other,
-           LoomKernel **kernel, LoomMessage *message)
-{
-  int64_t strides[LOOM_MAX_RANK];
-
-  if (x->rank < 2 || !cuda_same_shape (x, other) || x->layout != other->layout || spec->out[0].layout != x->layout)
-    {
-      free (self);
-      return LOOM_STATUS_UNSUPPORTED;
-    }
-  cuda_strides (x, strides);
-  self->batch.n = x->dim[0];
-  self->batch.channels = x->dim[1];
-  self->batch.space = cuda_extent (x, 2, x->rank);
-  self->batch.batch_stride = strides[0];
-  self->batch.channel_stride = strides[1];
-  self->batch.space_stride = x->rank > 2 ? strides[x->rank - 1] : 1;
-  *kernel = &self->base;
-  return LOOM_STATUS_OK;
-}
-
-LoomStatus
-cuda_batch_norm_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
-  Norm *self = NULL;
-  LoomStatus status
-      = norm_new (device, spec, attrs->affine ? 3 : 1, 3, "own batch_norm", batch_norm_run, &self, message);
-
-  if (status != LOOM_STATUS_OK)
-    return status;
-  self->base.inplace[0] = 1;
-  return set_batch (self, spec, &spec->in[0], &spec->in[0], kernel, message);
-}
-
-LoomStatus
-cuda_batch_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
-  Norm *self = NULL;
-  LoomStatus status = norm_new (device, spec, attrs->affine ? (attrs->act == LOOM_SCALAR_RELU ? 6 : 5) : 4,
-                                attrs->affine ? 3 : 1, "own batch_norm_grad", batch_norm_grad_run, &self, message);
-
-  if (status != LOOM_STATUS_OK)
-    return status;
-  self->base.inplace[0] = 3;
-  return set_batch (self, spec, &spec->in[1], &spec->in[0], kernel, message);
-}
-
-LoomStatus
-cuda_batch_norm_apply_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
-  Norm *self = NULL;
-  LoomStatus status
-      = norm_new (device, spec, attrs->affine ? 5 : 3, 1, "own batch_norm_apply", batch_norm_apply_run, &self, message);
-
-  if (status != LOOM_STATUS_OK)
-    return status;
-  self->base.inplace[0] = 1;
-  return set_batch (self, spec, &spec->in[0], &spec->in[0], kernel, message);
-}
-
-static LoomStatus
-set_rows (Norm *self, const LoomKernelSpec *spec, const LoomTensorDesc *x, LoomKernel **kernel)
-{
-  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
-
-  if (!cuda_all_plain (spec) || attrs->axes < 1 || attrs->axes > x->rank)
-    {
-      free (self);
-      return LOOM_STATUS_UNSUPPORTED;
-    }
   self->rows = cuda_extent (x, 0, x->rank - attrs->axes);
   self->columns = cuda_extent (x, x->rank - attrs->axes, x->rank);
-  *kernel = &self->base;
+  self->from = x->dtype;
+  self->to = spec->out[0].dtype;
+  self->affine = attrs->affine;
+  self->eps = attrs->eps;
+  self->base.inplace[0] = self->from == self->to ? (1u << (image + 1)) - 1 : 0;
+  *out = self;
   return LOOM_STATUS_OK;
 }
 
 LoomStatus
 cuda_layer_norm_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
+  const bool affine = ((const LoomNormAttrs *)spec->attrs)->affine;
   Norm *self = NULL;
   LoomStatus status
-      = norm_new (device, spec, attrs->affine ? 3 : 1, 3, "own layer_norm", layer_norm_run, &self, message);
+      = norm_new (device, spec, 0, affine ? 3 : 1, 3, "own layer_norm", layer_norm_run, &self, message);
 
-  if (status != LOOM_STATUS_OK)
-    return status;
-  self->base.inplace[0] = 1;
-  return set_rows (self, spec, &spec->in[0], kernel);
+  if (status == LOOM_STATUS_OK)
+    *kernel = &self->base;
+  return status;
 }
 
 LoomStatus
 cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
+  const bool affine = ((const LoomNormAttrs *)spec->attrs)->affine;
   Norm *self = NULL;
-  LoomStatus status = norm_new (device, spec, attrs->affine ? 5 : 4, attrs->affine ? 3 : 1, "own layer_norm_grad",
+  LoomStatus status = norm_new (device, spec, 1, affine ? 5 : 4, affine ? 3 : 1, "own layer_norm_grad",
                                 layer_norm_grad_run, &self, message);
   int64_t chunks;
 
   if (status != LOOM_STATUS_OK)
     return status;
-  self->base.inplace[0] = 3;
-  status = set_rows (self, spec, &spec->in[1], kernel);
-  if (status != LOOM_STATUS_OK)
-    return status;
   chunks = self->rows / 64;
-  if (chunks > 64)
-    chunks = 64;
+  if (chunks > 128)
+    chunks = 128;
   self->chunks = chunks > 1 ? (int)chunks : 1;
   if (self->affine)
     self->base.scratch_bytes = (size_t)self->chunks * 2 * self->columns * sizeof (double);
+  *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

@@ -6,6 +6,8 @@
 
 /* ---- gradient statistics --------------------------------------------------------------------- */
 
+#define JOINERS 512
+
 /* parts is (chunks, 2): a chunk's sum of squares, and 1 where all of its elements are finite, else 0. A block a chunk. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunks)
@@ -13,6 +15,7 @@ __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunk
   const Chunk chunk = chunks[blockIdx.x];
   double sum = 0, finite = 1;
 
+#pragma unroll AT_ONCE
   for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
     {
       const double g = chunk.at[0][i];
@@ -32,17 +35,18 @@ __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunk
 
 /* parts is (n, 2), sumsq and finite are scalars; one block, whose threads add in a fixed order. */
 __global__ static void
-__launch_bounds__ (CUDA_THREADS) stats_join_kernel (float *sumsq, float *finite, const double *parts, int n)
+__launch_bounds__ (JOINERS) stats_join_kernel (float *sumsq, float *finite, const double *__restrict__ parts, int n)
 {
   double sum = 0, all = 1;
 
-  for (int i = threadIdx.x; i < n; i += CUDA_THREADS)
+#pragma unroll AT_ONCE
+  for (int i = threadIdx.x; i < n; i += JOINERS)
     {
       sum += parts[i * 2];
       all = parts[i * 2 + 1] < all ? parts[i * 2 + 1] : all;
     }
-  sum = block_join<Sum, CUDA_THREADS> (sum);
-  all = block_join<Smallest, CUDA_THREADS> (all);
+  sum = block_join<Sum, JOINERS> (sum);
+  all = block_join<Smallest, JOINERS> (all);
   if (threadIdx.x == 0)
     {
       *sumsq = (float)sum;
@@ -61,7 +65,7 @@ grad_stats_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   cuda_use (self->device);
   if (self->n_chunks > 0)
     stats_kernel<<<self->n_chunks, CUDA_THREADS, 0, handle>>> (parts, self->chunks);
-  stats_join_kernel<<<1, CUDA_THREADS, 0, handle>>> (sumsq, finite, parts, self->n_chunks);
+  stats_join_kernel<<<1, JOINERS, 0, handle>>> (sumsq, finite, parts, self->n_chunks);
   return cuda_launched ("grad_stats", message);
 }
 
@@ -146,14 +150,34 @@ __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalar
     return;
   /* The buffer may hold NaN before the first step. */
   const bool keeps = attrs.momentum && step != 1;
-  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
+  for (int begin = threadIdx.x; begin < chunk.count; begin += AT_ONCE * CUDA_THREADS)
     {
-      const float p = chunk.at[0][i], d = chunk.at[1][i] * common.scale + common.decay * p;
-      float buffer = keeps ? chunk.at[2][i] : 0;
+      float p[AT_ONCE], g[AT_ONCE], buffer[AT_ONCE];
 
-      chunk.at[0][i] = attrs.momentum ? sgd_momentum_f (p, d, &buffer, common.c) : p - common.c[0] * d;
-      if (attrs.momentum)
-        chunk.at[2][i] = buffer;
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++)
+        {
+          const int i = begin + k * CUDA_THREADS;
+
+          if (i >= chunk.count)
+            break;
+          p[k] = chunk.at[0][i];
+          g[k] = chunk.at[1][i];
+          buffer[k] = keeps ? chunk.at[2][i] : 0;
+        }
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++)
+        {
+          const int i = begin + k * CUDA_THREADS;
+          float d;
+
+          if (i >= chunk.count)
+            break;
+          d = g[k] * common.scale + common.decay * p[k];
+          chunk.at[0][i] = attrs.momentum ? sgd_momentum_f (p[k], d, &buffer[k], common.c) : p[k] - common.c[0] * d;
+          if (attrs.momentum)
+            chunk.at[2][i] = buffer[k];
+        }
     }
 }
 
@@ -168,17 +192,37 @@ __launch_bounds__ (CUDA_THREADS) adam_kernel (const Chunk *chunks, Scalars scala
 
   if (!begin_step<5> (scalars, attrs, &common, &step))
     return;
-  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
+  for (int begin = threadIdx.x; begin < chunk.count; begin += AT_ONCE * CUDA_THREADS)
     {
-      const float p = chunk.at[0][i];
-      float mean = chunk.at[2][i], square = chunk.at[3][i];
-      float second = adam_moments_f (chunk.at[1][i] * common.scale + common.decay * p, &mean, &square, common.c);
+      float p[AT_ONCE], g[AT_ONCE], mean[AT_ONCE], square[AT_ONCE];
 
-      chunk.at[2][i] = mean;
-      chunk.at[3][i] = square;
-      if (attrs.amsgrad)
-        chunk.at[4][i] = second = Largest::join (chunk.at[4][i], second);
-      chunk.at[0][i] = adam_f (p * common.shrink, mean, second, common.c);
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++)
+        {
+          const int i = begin + k * CUDA_THREADS;
+
+          if (i >= chunk.count)
+            break;
+          p[k] = chunk.at[0][i];
+          g[k] = chunk.at[1][i];
+          mean[k] = chunk.at[2][i];
+          square[k] = chunk.at[3][i];
+        }
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++)
+        {
+          const int i = begin + k * CUDA_THREADS;
+          float second;
+
+          if (i >= chunk.count)
+            break;
+          second = adam_moments_f (g[k] * common.scale + common.decay * p[k], &mean[k], &square[k], common.c);
+          chunk.at[2][i] = mean[k];
+          chunk.at[3][i] = square[k];
+          if (attrs.amsgrad)
+            chunk.at[4][i] = second = Largest::join (chunk.at[4][i], second);
+          chunk.at[0][i] = adam_f (p[k] * common.shrink, mean[k], second, common.c);
+        }
     }
 }
 

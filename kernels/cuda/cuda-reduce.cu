@@ -1,18 +1,22 @@
 /* Reductions over any set of axes, and the place of the largest element.
  *
- * The input's axes are split into those kept and those reduced; a result is then an offset plus a walk. f32 is
+ * The input's axes are split into those kept and those reduced; a result is then an offset plus a walk. Floats are
  * accumulated in f64, because memory limits these kernels, not arithmetic. When few results read much, the walk is cut
  * into chunks that separate blocks take, and a second kernel joins the chunks in order: the cut depends on the shape
- * alone, so the bits do not depend on the run. */
+ * alone, so the bits do not depend on the run. 16-bit floats are read as they are where their sum is
+ * wanted in f32. */
 #include <limits.h>
 #include <math.h>
 
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
 {
   int rank;
+  bool small; /* places are below 2³¹, so that they are divided by `by` */
   long long dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
+  Divisor by[LOOM_MAX_RANK];
 } Axes;
 
 typedef struct
@@ -41,6 +45,19 @@ place (const Axes &axes, long long i)
 {
   long long offset = 0;
 
+  if (axes.small)
+    {
+      unsigned int rest = (unsigned int)i;
+
+      for (int d = axes.rank - 1; d > 0; d--)
+        {
+          const unsigned int above = divide (rest, axes.by[d]);
+
+          offset += (long long)(rest - above * axes.by[d].by) * axes.stride[d];
+          rest = above;
+        }
+      return axes.rank > 0 ? offset + rest * axes.stride[0] : 0;
+    }
   for (int d = axes.rank - 1; d >= 0; d--)
     {
       offset += i % axes.dim[d] * axes.stride[d];
@@ -49,32 +66,55 @@ place (const Axes &axes, long long i)
   return offset;
 }
 
+/* An element as what it is summed in. */
+template <typename A, typename T>
+__device__ static A
+take (T x)
+{
+  return (A)x;
+}
+
+template <typename A>
+__device__ static A
+take (F16 x)
+{
+  return load (x);
+}
+
+template <typename A>
+__device__ static A
+take (Bf16 x)
+{
+  return load (x);
+}
+
 __device__ static long long
 chunk_begin (const Shape &shape, int chunk)
 {
   return shape.reads * chunk / shape.chunks;
 }
 
-/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (outputs, chunks). A block a result and chunk. */
+/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (chunks, outputs). A block a result and chunk. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *x, Shape shape, A neutral)
+__launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
 {
   const long long result = blockIdx.x, base = place (shape.kept, result);
   const long long end = chunk_begin (shape, blockIdx.y + 1);
   A value = neutral;
 
+#pragma unroll 4
   for (long long r = chunk_begin (shape, blockIdx.y) + threadIdx.x; r < end; r += CUDA_THREADS)
-    value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
+    value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
   value = block_join<Op, CUDA_THREADS> (value);
   if (threadIdx.x == 0)
-    out[result * shape.chunks + blockIdx.y] = (O)value;
+    out[blockIdx.y * shape.outputs + result] = (O)value;
 }
 
 /* x and out as above. A block takes COLUMNS neighbouring results of one chunk; LANES threads share each walk. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
-__launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape shape, A neutral)
+__launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
 {
   __shared__ A shares[LANES][COLUMNS];
   const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
@@ -86,8 +126,9 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape sha
     {
       const long long base = place (shape.kept, result);
 
+#pragma unroll 4
       for (long long r = chunk_begin (shape, blockIdx.y) + lane; r < end; r += LANES)
-        value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
+        value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
     }
   shares[lane][column] = value;
   __syncthreads ();
@@ -95,13 +136,13 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape sha
     return;
   for (int i = 1; i < LANES; i++)
     value = Op::join (value, shares[i][column]);
-  out[result * shape.chunks + blockIdx.y] = (O)value;
+  out[blockIdx.y * shape.outputs + result] = (O)value;
 }
 
 /* x as above, y (outputs); a thread a result, for those that read at most SERIAL_READS elements. */
-template <typename Op, typename T, typename A>
+template <typename Op, typename T, typename A, typename O>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) serial_kernel (T *y, const T *x, Shape shape, A neutral)
+__launch_bounds__ (CUDA_THREADS) serial_kernel (O *y, const T *x, Shape shape, A neutral)
 {
   const long long result = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   A value = neutral;
@@ -110,11 +151,11 @@ __launch_bounds__ (CUDA_THREADS) serial_kernel (T *y, const T *x, Shape shape, A
     return;
   const long long base = place (shape.kept, result);
   for (long long r = 0; r < shape.reads; r++)
-    value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
-  y[result] = (T)value;
+    value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
+  y[result] = (O)value;
 }
 
-/* y (outputs) from chunks (outputs, chunks), joined in order. */
+/* y (outputs) from chunks (n, outputs), joined in order. */
 template <typename Op, typename A, typename O>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) join_kernel (O *y, const A *chunks, long long outputs, int n)
@@ -123,13 +164,14 @@ __launch_bounds__ (CUDA_THREADS) join_kernel (O *y, const A *chunks, long long o
 
   if (i >= outputs)
     return;
-  A value = chunks[i * n];
+  A value = chunks[i];
+#pragma unroll 4
   for (int k = 1; k < n; k++)
-    value = Op::join (value, chunks[i * n + k]);
+    value = Op::join (value, chunks[k * outputs + i]);
   y[i] = (O)value;
 }
 
-template <typename Op, typename T, typename A>
+template <typename Op, typename T, typename A, typename O>
 static void
 launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A neutral)
 {
@@ -138,8 +180,8 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
   const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.chunks);
 
   if (shape.reads <= SERIAL_READS)
-    serial_kernel<Op, T, A><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x,
-                                                                                               shape, neutral);
+    serial_kernel<Op, T, A, O><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+        (O *)buffers[1], x, shape, neutral);
   else if (shape.chunks > 1)
     {
       A *chunks = (A *)buffers[2];
@@ -148,13 +190,13 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
         columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream>>> (chunks, x, shape, neutral);
       else
         rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream>>> (chunks, x, shape, neutral);
-      join_kernel<Op, A, T><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-          (T *)buffers[1], chunks, shape.outputs, shape.chunks);
+      join_kernel<Op, A, O><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+          (O *)buffers[1], chunks, shape.outputs, shape.chunks);
     }
   else if (self->columns)
-    columns_kernel<Op, T, A, T><<<grid, COLUMNS * LANES, 0, stream>>> ((T *)buffers[1], x, shape, neutral);
+    columns_kernel<Op, T, A, O><<<grid, COLUMNS * LANES, 0, stream>>> ((O *)buffers[1], x, shape, neutral);
   else
-    rows_kernel<Op, T, A, T><<<grid, CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x, shape, neutral);
+    rows_kernel<Op, T, A, O><<<grid, CUDA_THREADS, 0, stream>>> ((O *)buffers[1], x, shape, neutral);
 }
 
 template <typename T, typename A>
@@ -162,13 +204,13 @@ static void
 launch_op (const Reduce *self, cudaStream_t stream, void *const *buffers, A lowest, A highest)
 {
   if (self->op == LOOM_REDUCE_SUM)
-    launch_reduce<Sum, T, A> (self, stream, buffers, 0);
+    launch_reduce<Sum, T, A, T> (self, stream, buffers, 0);
   else if (self->op == LOOM_REDUCE_PROD)
-    launch_reduce<Product, T, A> (self, stream, buffers, 1);
+    launch_reduce<Product, T, A, T> (self, stream, buffers, 1);
   else if (self->op == LOOM_REDUCE_MAX)
-    launch_reduce<Largest, T, A> (self, stream, buffers, lowest);
+    launch_reduce<Largest, T, A, T> (self, stream, buffers, lowest);
   else
-    launch_reduce<Smallest, T, A> (self, stream, buffers, highest);
+    launch_reduce<Smallest, T, A, T> (self, stream, buffers, highest);
 }
 
 static LoomStatus
@@ -184,6 +226,10 @@ reduce_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
     launch_op<float, double> (self, handle, buffers, -INFINITY, INFINITY);
   else if (self->dtype == LOOM_F64)
     launch_op<double, double> (self, handle, buffers, -INFINITY, INFINITY);
+  else if (self->dtype == LOOM_BF16)
+    launch_reduce<Sum, Bf16, double, float> (self, handle, buffers, 0);
+  else if (self->dtype == LOOM_F16)
+    launch_reduce<Sum, F16, double, float> (self, handle, buffers, 0);
   else
     launch_op<long long, long long> (self, handle, buffers, LLONG_MIN, LLONG_MAX);
   return cuda_launched ("reduce", message);
@@ -208,17 +254,33 @@ add_axis (Axes *axes, int64_t dim, int64_t stride)
   axes->rank++;
 }
 
+/* count: of all places of the axes. */
+static void
+set_divisors (Axes *axes, long long count)
+{
+  axes->small = count <= INT_MAX;
+  for (int d = 0; d < axes->rank && axes->small; d++)
+    axes->by[d] = divisor_of ((unsigned long long)axes->dim[d]);
+}
+
+static bool
+takes_types (LoomReduceOp op, LoomDType from, LoomDType to)
+{
+  if (from == LOOM_BF16 || from == LOOM_F16)
+    return op == LOOM_REDUCE_SUM && to == LOOM_F32;
+  return from == to && (from == LOOM_F32 || from == LOOM_F64 || from == LOOM_I64);
+}
+
 LoomStatus
 cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomReduceAttrs *attrs = (const LoomReduceAttrs *)spec->attrs;
   const LoomTensorDesc *x = &spec->in[0];
   static const int nhwc[4] = { 0, 2, 3, 1 };
-  int64_t strides[LOOM_MAX_RANK], blocks, wanted;
+  int64_t strides[LOOM_MAX_RANK], blocks, wanted, least;
   Reduce *self;
 
-  if (x->dtype != spec->out[0].dtype
-      || (x->dtype != LOOM_F32 && x->dtype != LOOM_F64 && x->dtype != LOOM_I64))
+  if (!takes_types (attrs->op, x->dtype, spec->out[0].dtype))
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Reduce> (device, "own reduce", reduce_run, message);
   if (self == NULL)
@@ -241,14 +303,17 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
       free (self);
       return LOOM_STATUS_UNSUPPORTED;
     }
+  set_divisors (&self->shape.kept, self->shape.outputs);
+  set_divisors (&self->shape.reduced, self->shape.reads);
   self->columns
       = self->shape.kept.rank > 0 && self->shape.kept.stride[self->shape.kept.rank - 1] == 1 && self->shape.outputs > 1;
-  /* About four blocks a processor of a large GPU, each with at least 2,048 elements a
-   * result; a constant, not this GPU's size, so that every GPU gives the same bits. */
+  /* About eight blocks for each processor of a large GPU, each thread with at least four elements; constants, not this GPU's
+   * size, so that every GPU gives the same bits. */
   blocks = self->columns ? (self->shape.outputs + COLUMNS - 1) / COLUMNS : self->shape.outputs;
-  wanted = blocks > 0 && blocks < 512 ? 512 / blocks : 1;
-  if (wanted > self->shape.reads / 2048)
-    wanted = self->shape.reads / 2048;
+  least = 4 * (self->columns ? LANES : CUDA_THREADS);
+  wanted = blocks > 0 && blocks < 1024 ? 1024 / blocks : 1;
+  if (wanted > self->shape.reads / least)
+    wanted = self->shape.reads / least;
   self->shape.chunks = wanted > 1 ? (int)wanted : 1;
   if (self->shape.chunks > 1)
     self->base.scratch_bytes = (size_t)self->shape.outputs * self->shape.chunks * sizeof (double);

@@ -273,14 +273,14 @@ buffer_clear (const Machine *machine, Buffer *buffer)
 /* ---- running ------------------------------------------------------------ */
 
 static LoomTensorDesc
-adapt (const LoomTensorDesc *d, LoomDType real, LoomLayout layout, const Sample *sample, gboolean is_weight)
+adapt (const LoomTensorDesc *d, int i, LoomDType real, LoomLayout layout, const Sample *sample, gboolean is_weight)
 {
   LoomTensorDesc a = *d;
-  gboolean broadcasts = FALSE;
+  gboolean broadcasts = FALSE, narrow = real == LOOM_BF16 || real == LOOM_F16;
 
   if (a.dtype == LOOM_F32
-      && !(sample->mixed && (real == LOOM_BF16 || real == LOOM_F16)
-           && loom_desc_count (d) != loom_desc_count (&sample->in[0])))
+      && !(narrow && sample->mixed && loom_desc_count (d) != loom_desc_count (&sample->in[0]))
+      && !(narrow && (sample->wide >> i & 1)))
     a.dtype = real;
   if (g_str_equal (sample->primitive, "elementwise"))
     broadcasts = loom_desc_count (d) != loom_desc_count (&sample->out[0]);
@@ -349,9 +349,9 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
   int n = sample->n_in + sample->n_out;
 
   for (int i = 0; i < sample->n_in; i++)
-    in[i] = adapt (&sample->in[i], real, layout, sample, is_weight (sample, FALSE, i));
+    in[i] = adapt (&sample->in[i], i, real, layout, sample, is_weight (sample, FALSE, i));
   for (int i = 0; i < sample->n_out; i++)
-    out[i] = adapt (&sample->out[i], real, layout, sample, is_weight (sample, TRUE, i));
+    out[i] = adapt (&sample->out[i], sample->n_in + i, real, layout, sample, is_weight (sample, TRUE, i));
   for (int i = 0; i < n && machine->nhwc != NULL; i++)
     (i < sample->n_in ? &in[i] : &out[i - sample->n_in])->layout
         = i < 64 && ((*machine->nhwc >> i) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;

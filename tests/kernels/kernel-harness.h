@@ -80,6 +80,7 @@ typedef struct
   double tolerance; /* |a - b| ≤ tolerance·(1 + |b|) */
   gboolean nhwc;    /* rank 4 operands may be NHWC as well */
   gboolean joined;  /* only a planner makes the call, where the back end has it: one may lack it */
+  guint32 wide;     /* operands, and behind them results, that are f32 where the others take a 16-bit type, a bit each */
   gboolean mixed;   /* only operands with as many elements as the first take a 16-bit type; statistics stay f32 */
   int in_place;     /* the first so many outputs lie at the inputs alias[o] (optimisers) */
   int alias[SAMPLE_MAX_OUT];

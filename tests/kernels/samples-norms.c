@@ -79,15 +79,15 @@ batch_norm_samples (GPtrArray *all, const char *shape, int affine, gboolean relu
       for (int i = 0; i < (grad ? 2 * affine : v == 0 ? 2 : 0); i++)
         sample_out (s, c);
       s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine, .act = relu ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
-      s->nhwc = TRUE;
+      s->nhwc = s->mixed = TRUE;
     }
 }
 
 static void
 norm_samples (GPtrArray *all)
 {
-  static const char *const batch[] = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2", "300,6" };
-  static const char *const layer[] = { "5", "4,3", "3,5,70", "2,3,4,5", "300,129" };
+  static const char *const batch[] = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2", "300,6", "5,33,40,16", "70,2,8,9" };
+  static const char *const layer[] = { "5", "4,3", "3,5,70", "2,3,4,5", "300,129", "3,4200", "2,4101", "131,64" };
 
   for (int affine = 0; affine < 2; affine++)
     {
@@ -112,6 +112,8 @@ norm_samples (GPtrArray *all)
               sample_out (s, rows);
               sample_out (s, rows);
               s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+              s->mixed = TRUE;
+              s->wide = axes % 2; /* a result in 16 bits of rows in f32 */
               s = sample_add (all, "layer_norm_grad", 1e-4, "%s last %d%s", layer[v], axes, affine ? " affine" : "");
               sample_in (s, x, FILL_NORMAL, 0);
               sample_in (s, x, FILL_NORMAL, 0);
@@ -123,6 +125,7 @@ norm_samples (GPtrArray *all)
               for (int i = 0; i < 2 * affine; i++)
                 sample_out (s, row);
               s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+              s->mixed = TRUE;
             }
         }
     }

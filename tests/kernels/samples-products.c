@@ -30,6 +30,26 @@ matmul_samples (GPtrArray *all)
   static const LoomScalarOp acts[]
       = { LOOM_SCALAR_ID, LOOM_SCALAR_RELU, LOOM_SCALAR_GELU, LOOM_SCALAR_GELU_TANH, LOOM_SCALAR_SIGMOID };
 
+  /* What mixed precision asks for: 16-bit operands with a bias in f32, with a result in f32, with both. */
+  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+    for (int kind = 0; kind < 3; kind++)
+      {
+        char a[64], b[64], y[64];
+        Sample *s;
+
+        g_snprintf (a, sizeof a, "%s%d,%d", cases[v].batch_a, cases[v].m, cases[v].k);
+        g_snprintf (b, sizeof b, "%s%d,%d", cases[v].batch_b, cases[v].k, cases[v].n);
+        g_snprintf (y, sizeof y, "%s%d,%d", cases[v].batch_y, cases[v].m, cases[v].n);
+        s = sample_add (all, "matmul", 2e-5, "%s x %s, f32 %s", a, b, kind == 0 ? "bias" : kind == 1 ? "result" : "bias and result");
+        sample_in (s, desc (F, a), FILL_NORMAL, 0);
+        sample_in (s, desc (F, b), FILL_NORMAL, 0);
+        g_snprintf (b, sizeof b, "%d", cases[v].n);
+        if (kind != 1)
+          sample_in (s, desc (F, b), FILL_NORMAL, 0);
+        sample_out (s, desc (F, y));
+        s->wide = kind == 2 ? 1 << 2 | 1 << 3 : 1 << 2;
+        s->attrs.matmul = (LoomMatmulAttrs){ FALSE, FALSE, kind != 1, LOOM_SCALAR_ID };
+      }
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int flags = 0; flags < 8; flags++)
       for (int act = 0; act < (v % 4 == 1 ? (int)G_N_ELEMENTS (acts) : 3); act++)

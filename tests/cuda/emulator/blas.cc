@@ -157,10 +157,12 @@ fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const
 {
   int64_t m = desc.trans[0] == CUBLAS_OP_T ? a.columns : a.rows, k = desc.trans[0] == CUBLAS_OP_T ? a.rows : a.columns;
   int64_t n = desc.trans[1] == CUBLAS_OP_T ? b.rows : b.columns, l = desc.trans[1] == CUBLAS_OP_T ? b.columns : b.rows;
-  bool wide = y.type == CUDA_R_64F;
+  bool wide = y.type == CUDA_R_64F, narrow = a.type == CUDA_R_16BF || a.type == CUDA_R_16F;
 
+  if (a.type != b.type || c.type != y.type || (y.type != a.type && !(narrow && y.type == CUDA_R_32F)))
+    return false;
   for (const Layout *x : { &a, &b, &c, &y })
-    if (x->order != CUBLASLT_ORDER_COL || x->ld < x->rows || x->type != y.type || x->batches != y.batches
+    if (x->order != CUBLASLT_ORDER_COL || x->ld < x->rows || x->batches != y.batches
         || x->batches < 1 || x->stride < 0)
       return false;
   if (c.rows != y.rows || c.columns != y.columns || (y.batches > 1 && y.stride < y.ld * (y.columns - 1) + y.rows))

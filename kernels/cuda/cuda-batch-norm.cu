@@ -1,0 +1,481 @@
+/* Batch normalisation and its gradient, spread over the whole GPU.
+ *
+ * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel joins the chunks in
+ * their order and writes its own chunk. The cut depends on the shape alone, so the bits do not depend on the run or the
+ * GPU. Images in NHWC are walked 32 channels at a time, plain ones along a channel; 16-bit images are read and written as
+ * they are, statistics and parameters stay f32. */
+#include <limits.h>
+#include <math.h>
+#include <type_traits>
+
+#include "kernels/cuda/cuda-divide.cuh"
+#include "kernels/cuda/cuda-kernels.cuh"
+
+#define COLUMNS 32
+#define LANES   (CUDA_THREADS / COLUMNS)
+
+/* Element (n, c, s) of a batch lies at (n·channels + c)·space + s, in NHWC at (n·space + s)·channels + c. */
+typedef struct
+{
+  unsigned int channels, space, elements; /* of a channel: N·space */
+  int chunks;
+  Divisor by_space;
+} Batch;
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  Batch batch;
+  LoomDType dtype; /* of the images */
+  bool nhwc, affine, relu;
+  double eps;
+} Norm;
+
+/* Two sums over a chunk of a channel. */
+typedef struct
+{
+  double a, b;
+} Pair;
+
+struct Both
+{
+  __device__ static Pair
+  join (Pair x, Pair y)
+  {
+    return { x.a + y.a, x.b + y.b };
+  }
+};
+
+/* NaN stays NaN. */
+__device__ static float
+activated (float y, bool relu)
+{
+  return relu && y <= 0 ? 0.0f : y;
+}
+
+/* The part of g that passes the activation behind the normalisation. */
+__device__ static float
+gate (float g, float y, bool relu)
+{
+  return !relu || y > 0 ? g : 0.0f;
+}
+
+__device__ static float
+or_one (const float *weight, unsigned int c)
+{
+  return weight != NULL ? weight[c] : 1.0f;
+}
+
+__device__ static float
+or_zero (const float *bias, unsigned int c)
+{
+  return bias != NULL ? bias[c] : 0.0f;
+}
+
+/* ---- who walks where -------------------------------------------------------------------- */
+
+/* A block's share. Plain: channel blockIdx.x, all threads side by side along it. NHWC: 32 channels from 32·blockIdx.x,
+ * LANES threads for each. Chunk blockIdx.y of both. */
+template <bool NHWC>
+struct Walk
+{
+  unsigned int channel, at, end, step;
+  bool inside;
+
+  __device__
+  Walk (const Batch &b)
+  {
+    const unsigned int begin = (unsigned int)((unsigned long long)b.elements * blockIdx.y / b.chunks);
+
+    end = (unsigned int)((unsigned long long)b.elements * (blockIdx.y + 1) / b.chunks);
+    channel = NHWC ? blockIdx.x * COLUMNS + threadIdx.x % COLUMNS : blockIdx.x;
+    at = begin + (NHWC ? threadIdx.x / COLUMNS : threadIdx.x);
+    step = NHWC ? LANES : CUDA_THREADS;
+    inside = channel < b.channels;
+  }
+
+  /* Where element i of the channel lies. */
+  __device__ size_t
+  place (const Batch &b, unsigned int i) const
+  {
+    if (NHWC)
+      return (size_t)i * b.channels + channel;
+    const unsigned int n = divide (i, b.by_space);
+
+    return ((size_t)n * b.channels + channel) * b.space + (i - n * b.space);
+  }
+};
+
+/* Joins what the threads of a channel have; all of them get it. */
+template <bool NHWC>
+__device__ static Pair
+join_channel (Pair mine)
+{
+  if (!NHWC)
+    return { block_join<Sum, CUDA_THREADS> (mine.a), block_join<Sum, CUDA_THREADS> (mine.b) };
+  __shared__ double shares[2][LANES][COLUMNS];
+  const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
+
+  __syncthreads ();
+  shares[0][lane][column] = mine.a;
+  shares[1][lane][column] = mine.b;
+  __syncthreads ();
+  Pair all = { shares[0][0][column], shares[1][0][column] };
+  for (int i = 1; i < LANES; i++)
+    all = Both::join (all, { shares[0][i][column], shares[1][i][column] });
+  return all;
+}
+
+/* The sums of all chunks of a block's channels; parts is (chunks, channels). */
+template <bool NHWC>
+__device__ static Pair
+join_chunks (const Pair *parts, const Batch &b, const Walk<NHWC> &walk)
+{
+  Pair mine = { 0, 0 };
+
+  for (int k = NHWC ? threadIdx.x / COLUMNS : threadIdx.x; k < b.chunks && walk.inside; k += walk.step)
+    mine = Both::join (mine, parts[(size_t)k * b.channels + walk.channel]);
+  return join_channel<NHWC> (mine);
+}
+
+template <bool NHWC>
+__device__ static void
+put_part (Pair *parts, const Batch &b, const Walk<NHWC> &walk, Pair mine)
+{
+  const Pair all = join_channel<NHWC> (mine);
+
+  if (walk.inside && threadIdx.x < (NHWC ? COLUMNS : 1))
+    parts[(size_t)blockIdx.y * b.channels + walk.channel] = all;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------- */
+
+/* parts: Σ x and Σ x² of each chunk. In f64 their difference keeps the variance of f32 elements whose mean is up to 10⁴
+ * times their deviation. */
+template <typename T, bool NHWC>
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) batch_norm_parts_kernel (Pair *parts, const T *__restrict__ x, Batch b)
+{
+  const Walk<NHWC> walk (b);
+  Pair mine = { 0, 0 };
+
+  if (walk.inside)
+#pragma unroll 4
+    for (unsigned int i = walk.at; i < walk.end; i += walk.step)
+      {
+        const double value = load (x[walk.place (b, i)]);
+
+        mine.a += value;
+        mine.b += value * value;
+      }
+  put_part<NHWC> (parts, b, walk, mine);
+}
+
+/* y as x; mean and var (C) from parts; weight and bias (C), NULL without an affine part. */
+template <typename T, bool NHWC>
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    batch_norm_kernel (T *y, float *mean, float *var, const Pair *parts, const T *x, const float *weight,
+                       const float *bias, Batch b, double eps, bool relu)
+{
+  const Walk<NHWC> walk (b);
+  const Pair sums = join_chunks<NHWC> (parts, b, walk);
+  const double middle = sums.a / b.elements, square = sums.b / b.elements - middle * middle;
+  const double spread = square < 0 ? 0 : square;
+
+  if (!walk.inside)
+    return;
+  if (blockIdx.y == 0 && threadIdx.x < (NHWC ? COLUMNS : 1))
+    {
+      mean[walk.channel] = (float)middle;
+      var[walk.channel] = (float)spread;
+    }
+  const float centre = (float)middle, scale = (float)(1.0 / sqrt (spread + eps));
+  const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
+#pragma unroll 4
+  for (unsigned int i = walk.at; i < walk.end; i += walk.step)
+    {
+      const size_t at = walk.place (b, i);
+
+      store (&y[at], activated ((load (x[at]) - centre) * scale * w + c, relu));
+    }
+}
+
+/* parts: Σ g and Σ g·x̂ of each chunk, of the g that passes the activation. */
+template <typename T, bool NHWC>
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    batch_norm_grad_parts_kernel (Pair *parts, const T *__restrict__ g, const T *__restrict__ x, const float *mean,
+                                  const float *var, const float *weight, const float *bias, Batch b, double eps, bool relu)
+{
+  const Walk<NHWC> walk (b);
+  Pair mine = { 0, 0 };
+
+  if (walk.inside)
+    {
+      const float centre = mean[walk.channel], scale = (float)(1.0 / sqrt ((double)var[walk.channel] + eps));
+      const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
+
+#pragma unroll 4
+      for (unsigned int i = walk.at; i < walk.end; i += walk.step)
+        {
+          const size_t at = walk.place (b, i);
+          const float normal = (load (x[at]) - centre) * scale, from = gate (load (g[at]), normal * w + c, relu);
+
+          mine.a += from;
+          mine.b += (double)from * normal;
+        }
+    }
+  put_part<NHWC> (parts, b, walk, mine);
+}
+
+/* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015); dx, g and x lie alike, all else
+ * is (C). */
+template <typename T, bool NHWC>
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    batch_norm_grad_kernel (T *dx, float *dweight, float *dbias, const Pair *parts, const T *g, const T *x, const float *mean,
+                            const float *var, const float *weight, const float *bias, Batch b, double eps, bool relu)
+{
+  const Walk<NHWC> walk (b);
+  const Pair sums = join_chunks<NHWC> (parts, b, walk);
+
+  if (!walk.inside)
+    return;
+  if (blockIdx.y == 0 && threadIdx.x < (NHWC ? COLUMNS : 1) && dweight != NULL)
+    {
+      dweight[walk.channel] = (float)sums.b;
+      dbias[walk.channel] = (float)sums.a;
+    }
+  const float centre = mean[walk.channel], scale = (float)(1.0 / sqrt ((double)var[walk.channel] + eps));
+  const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
+  const float share = (float)(sums.a / b.elements), product_share = (float)(sums.b / b.elements);
+#pragma unroll 4
+  for (unsigned int i = walk.at; i < walk.end; i += walk.step)
+    {
+      const size_t at = walk.place (b, i);
+      const float normal = (load (x[at]) - centre) * scale, from = gate (load (g[at]), normal * w + c, relu);
+
+      store (&dx[at], w * scale * (from - share - normal * product_share));
+    }
+}
+
+/* y from statistics that are known. */
+template <typename T, bool NHWC>
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    batch_norm_apply_kernel (T *y, const T *x, const float *mean, const float *var, const float *weight, const float *bias,
+                             Batch b, double eps, bool relu)
+{
+  const Walk<NHWC> walk (b);
+
+  if (!walk.inside)
+    return;
+  const float centre = mean[walk.channel], scale = (float)(1.0 / sqrt ((double)var[walk.channel] + eps));
+  const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
+#pragma unroll 4
+  for (unsigned int i = walk.at; i < walk.end; i += walk.step)
+    {
+      const size_t at = walk.place (b, i);
+
+      store (&y[at], activated ((load (x[at]) - centre) * scale * w + c, relu));
+    }
+}
+
+/* ---- host ------------------------------------------------------------------------------- */
+
+static dim3
+grid_of (const Norm *self)
+{
+  const Batch &b = self->batch;
+
+  return dim3 (self->nhwc ? blocks_for (b.channels, COLUMNS) : b.channels, b.chunks);
+}
+
+/* Calls f with an image's element and whether it lies in NHWC. */
+template <typename F>
+static void
+with_image (const Norm *self, F f)
+{
+  const auto in_layout = [&] (auto element) {
+    if (self->nhwc)
+      f (element, std::true_type ());
+    else
+      f (element, std::false_type ());
+  };
+
+  if (self->dtype == LOOM_BF16)
+    in_layout (Bf16 ());
+  else if (self->dtype == LOOM_F16)
+    in_layout (F16 ());
+  else
+    in_layout (0.0f);
+}
+
+static LoomStatus
+batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Norm *self = (Norm *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const int out = self->affine ? 3 : 1;
+  const float *weight = self->affine ? (const float *)buffers[1] : NULL;
+  const float *bias = self->affine ? (const float *)buffers[2] : NULL;
+  Pair *parts = (Pair *)buffers[out + 3];
+
+  if (self->batch.channels == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  with_image (self, [&] (auto element, auto nhwc) {
+    using T = decltype (element);
+
+    batch_norm_parts_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (parts, (const T *)buffers[0],
+                                                                                      self->batch);
+    batch_norm_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+        (T *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (const T *)buffers[0], weight, bias,
+        self->batch, self->eps, self->relu);
+  });
+  return cuda_launched ("batch_norm", message);
+}
+
+static LoomStatus
+batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Norm *self = (Norm *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const int out = self->affine ? (self->relu ? 6 : 5) : 4;
+  const float *mean = (const float *)buffers[2], *var = (const float *)buffers[3];
+  const float *weight = self->affine ? (const float *)buffers[4] : NULL;
+  const float *bias = self->affine && self->relu ? (const float *)buffers[5] : NULL;
+  float *dweight = self->affine ? (float *)buffers[out + 1] : NULL, *dbias = self->affine ? (float *)buffers[out + 2] : NULL;
+  Pair *parts = (Pair *)buffers[out + (self->affine ? 3 : 1)];
+
+  if (self->batch.channels == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  with_image (self, [&] (auto element, auto nhwc) {
+    using T = decltype (element);
+    const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
+
+    batch_norm_grad_parts_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+        parts, g, x, mean, var, weight, bias, self->batch, self->eps, self->relu);
+    batch_norm_grad_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+        (T *)buffers[out], dweight, dbias, parts, g, x, mean, var, weight, bias, self->batch, self->eps, self->relu);
+  });
+  return cuda_launched ("batch_norm_grad", message);
+}
+
+static LoomStatus
+batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Norm *self = (Norm *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const int out = self->affine ? 5 : 3;
+  const float *weight = self->affine ? (const float *)buffers[3] : NULL;
+  const float *bias = self->affine ? (const float *)buffers[4] : NULL;
+
+  if (self->batch.channels == 0 || self->batch.elements == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  with_image (self, [&] (auto element, auto nhwc) {
+    using T = decltype (element);
+
+    batch_norm_apply_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+        (T *)buffers[out], (const T *)buffers[0], (const float *)buffers[1], (const float *)buffers[2], weight, bias,
+        self->batch, self->eps, self->relu);
+  });
+  return cuda_launched ("batch_norm_apply", message);
+}
+
+/* About eight blocks for each processor of a large GPU, a constant so that every GPU gives the same bits; a chunk has 2,048
+ * elements or, in NHWC, 64 rows. */
+static int
+chunks_of (const Norm *self)
+{
+  const Batch &b = self->batch;
+  const long long blocks = self->nhwc ? blocks_for (b.channels, COLUMNS) : b.channels;
+  long long chunks = blocks > 0 && blocks < 1024 ? 1024 / blocks : 1;
+
+  if (chunks > b.elements / (self->nhwc ? 64 : 2048))
+    chunks = b.elements / (self->nhwc ? 64 : 2048);
+  return chunks > 1 ? (int)chunks : 1;
+}
+
+/* Images (x, and what has its shape) are of one type and in one layout, all else is f32. */
+static bool
+takes (const LoomKernelSpec *spec, const LoomTensorDesc *x)
+{
+  const int n = spec->n_in + spec->n_out;
+
+  if (x->rank < 2 || (x->dtype != LOOM_F32 && x->dtype != LOOM_BF16 && x->dtype != LOOM_F16))
+    return false;
+  for (int i = 0; i < n; i++)
+    {
+      const LoomTensorDesc *d = i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
+
+      if (d->rank == 1 ? d->dtype != LOOM_F32 : d->dtype != x->dtype || d->layout != x->layout || !cuda_same_shape (x, d))
+        return false;
+    }
+  return true;
+}
+
+/* x: operand number `image`; n_in and n_out: what the call has. */
+static LoomStatus
+norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int n_in, int n_out, const char *name,
+          LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomKernel **kernel,
+          LoomMessage *message)
+{
+  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
+  const LoomTensorDesc *x = &spec->in[image];
+  Norm *self;
+
+  if (spec->n_in != n_in || spec->n_out != n_out)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s has %d operands and %d results where %d and %d belong",
+                      spec->primitive, spec->n_in, spec->n_out, n_in, n_out);
+  if (!takes (spec, x) || loom_desc_count (x) / (x->dim[1] > 0 ? x->dim[1] : 1) > INT_MAX)
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<Norm> (device, name, run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dtype = x->dtype;
+  self->nhwc = x->layout == LOOM_LAYOUT_NHWC && x->rank == 4;
+  self->affine = attrs->affine;
+  self->relu = attrs->act == LOOM_SCALAR_RELU;
+  self->eps = attrs->eps;
+  self->batch.channels = (unsigned int)x->dim[1];
+  self->batch.space = (unsigned int)cuda_extent (x, 2, x->rank);
+  self->batch.elements = (unsigned int)(x->dim[0] * self->batch.space);
+  self->batch.by_space = divisor_of (self->batch.space);
+  self->batch.chunks = chunks_of (self);
+  self->base.scratch_bytes = n_out == 1 && strcmp (spec->primitive, "batch_norm_apply") == 0
+                                 ? 0
+                                 : (size_t)self->batch.chunks * self->batch.channels * sizeof (Pair);
+  self->base.inplace[0] = (1u << (image + 1)) - 1;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_batch_norm_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const bool affine = ((const LoomNormAttrs *)spec->attrs)->affine;
+
+  return norm_new (device, spec, 0, affine ? 3 : 1, 3, "own batch_norm", batch_norm_run, kernel, message);
+}
+
+LoomStatus
+cuda_batch_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
+
+  return norm_new (device, spec, 1, attrs->affine ? (attrs->act == LOOM_SCALAR_RELU ? 6 : 5) : 4, attrs->affine ? 3 : 1,
+                   "own batch_norm_grad", batch_norm_grad_run, kernel, message);
+}
+
+LoomStatus
+cuda_batch_norm_apply_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const bool affine = ((const LoomNormAttrs *)spec->attrs)->affine;
+
+  return norm_new (device, spec, 0, affine ? 5 : 3, 1, "own batch_norm_apply", batch_norm_apply_run, kernel, message);
+}
