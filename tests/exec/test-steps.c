@@ -492,7 +492,8 @@ run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, Lo
   g_autoptr (Side) got = like != NULL ? side_new (graph, device, dtype, training, error) : NULL;
   g_auto (Source) source = { 0 };
   double first = 0, last = 0;
-  const int n_steps = count_steps (graph);
+  int n_steps = count_steps (graph);
+  gboolean aside = FALSE;
 
   if (got == NULL)
     return FALSE;
@@ -502,6 +503,8 @@ run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, Lo
   for (j->step = 1; j->step <= (training ? n_steps : 2); j->step++)
     {
       g_autoptr (GPtrArray) batch = draw_batch (&source, got->program);
+      const gsize said = j->report->len;
+      const guint wrong = j->wrong;
 
       /* Both begin from the exact values rounded to f32. */
       begin_from (like, truth->state);
@@ -511,6 +514,17 @@ run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, Lo
           || !side_step (got, batch, training, error))
         return FALSE;
       judge_step (j, truth, like, got);
+      /* A ReLU whose operand is within a rounding of 0 may flip, which in a batch of four is seen in every gradient before
+       * it. So in a 16-bit type one step may be off, and another is taken in its place; a wrong kernel is off in that one,
+       * too. */
+      if (j->wrong > wrong && dtype != LOOM_F32 && training && !aside)
+        {
+          g_test_message ("put aside, and another step taken: %s", j->report->str + said);
+          g_string_truncate (j->report, said);
+          j->wrong = wrong;
+          aside = TRUE;
+          n_steps++;
+        }
       last = loom_tensor_get (got->outputs->pdata[0], 0);
       first = j->step == 1 ? last : first;
     }
