@@ -4,6 +4,9 @@
 #include <string.h>
 
 static const LoomEnv table[] = {
+  { .name = "GRADLOOM_COMM_LANE",
+    .doc = "1 or 0: ranks exchange gradients beside the computation, in a thread of their own, or in turns with it. "
+           "Without it, beside it where a processor is left for that." },
   { .name = "GRADLOOM_CPU_DEVICES",
     .doc
     = "How many devices the processor is divided into: cpu, cpu:1 and so on, each with its share of the threads." },

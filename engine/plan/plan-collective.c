@@ -2,6 +2,7 @@
  *
  * A message costs as much as many bytes do, so small values that are exchanged together are laid one behind the other
  * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy. */
+#include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-private.h"
 
 #include "kernels/comm.h"
@@ -10,10 +11,16 @@
 
 #define LARGE (64 * 1024) /* bytes from which on a value is exchanged by a call of its own */
 
-typedef struct
+typedef struct _Collective Collective;
+struct _Collective
 {
   LoomKernel base;
+  LoomStatus (*exchange) (Collective *c, void *const *buffers, LoomMessage *message);
   LoomComm *comm;
+  PlanLane *lane; /* which makes the calls; NULL: they are made at once */
+  PlanJob job;
+  void *const *buffers; /* of the job */
+  gboolean goes_ahead;  /* somebody else waits for the job */
   LoomDType dtype;
   LoomReduceOp op;
   guint n;         /* values */
@@ -21,10 +28,7 @@ typedef struct
   gint64 packed;   /* elements of all that are exchanged together */
   gint64 *by_rank; /* each rank's part of what is exchanged: elements or bytes */
   char *name;
-} Collective;
-
-/* What is done with one value, or with small ones that lie one behind the other, rank by rank. */
-typedef LoomStatus (*Exchange) (Collective *c, const void *from, void *to, gint64 count, LoomMessage *message);
+};
 
 static gsize
 element (const Collective *c)
@@ -101,9 +105,8 @@ unpack (const Collective *c, const char *at, void *const *values, int rank, gboo
 }
 
 static LoomStatus
-run_all_reduce (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+all_reduce (Collective *c, void *const *buffers, LoomMessage *message)
 {
-  Collective *c = (Collective *)self;
   LoomComm *comm = c->comm;
   char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = room;
   const char *from = room;
@@ -123,9 +126,8 @@ run_all_reduce (LoomKernel *self, LoomStream *stream, void *const *buffers, Loom
 }
 
 static LoomStatus
-run_reduce_scatter (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+reduce_scatter (Collective *c, void *const *buffers, LoomMessage *message)
 {
-  Collective *c = (Collective *)self;
   LoomComm *comm = c->comm;
   char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = room, *own = room;
   LoomStatus status = LOOM_STATUS_OK;
@@ -148,9 +150,8 @@ run_reduce_scatter (LoomKernel *self, LoomStream *stream, void *const *buffers, 
 }
 
 static LoomStatus
-run_unshard (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+unshard (Collective *c, void *const *buffers, LoomMessage *message)
 {
-  Collective *c = (Collective *)self;
   LoomComm *comm = c->comm;
   char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *own = room;
   const char *from = room;
@@ -173,17 +174,97 @@ run_unshard (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMes
 }
 
 static LoomStatus
-run_all_gather (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+all_gather (Collective *c, void *const *buffers, LoomMessage *message)
+{
+  return c->comm->all_gather (c->comm, buffers[0], buffers[1], c->by_rank, message);
+}
+
+/* ---- the lane ------------------------------------------------------------- */
+
+static LoomStatus
+run_job (gpointer data, LoomMessage *message)
+{
+  Collective *c = data;
+
+  return c->exchange (c, c->buffers, message);
+}
+
+static LoomStatus
+run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Collective *c = (Collective *)self;
 
-  return c->comm->all_gather (c->comm, buffers[0], buffers[1], c->by_rank, message);
+  if (c->lane == NULL)
+    return c->exchange (c, buffers, message);
+  plan_lane_wait (c->lane, &c->job, NULL); /* of a step that has failed before it came to wait */
+  c->buffers = buffers;
+  plan_lane_post (c->lane, &c->job);
+  return c->goes_ahead ? LOOM_STATUS_OK : plan_lane_wait (c->lane, &c->job, message);
+}
+
+void
+plan_collective_set_lane (LoomKernel *kernel, PlanLane *lane)
+{
+  Collective *c = (Collective *)kernel;
+
+  c->lane = plan_lane_ref (lane);
+  c->job = (PlanJob){ .run = run_job, .data = c };
+}
+
+typedef struct
+{
+  LoomKernel base;
+  PlanLane *lane;
+  PlanJob *job;
+} Wait;
+
+static LoomStatus
+run_wait (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Wait *wait = (Wait *)self;
+
+  return plan_lane_wait (wait->lane, wait->job, message);
+}
+
+static void
+wait_free (LoomKernel *self)
+{
+  plan_lane_unref (((Wait *)self)->lane);
+  g_free (self);
+}
+
+LoomKernel *
+plan_collective_go_ahead (LoomKernel *kernel)
+{
+  Collective *c = (Collective *)kernel;
+  Wait *wait = g_new0 (Wait, 1);
+
+  c->goes_ahead = TRUE;
+  wait->base = (LoomKernel){ .run = run_wait, .free = wait_free, .name = "until it is over" };
+  wait->lane = plan_lane_ref (c->lane);
+  wait->job = &c->job;
+  return &wait->base;
+}
+
+gboolean
+plan_collective_is_large (const LoomKernel *kernel)
+{
+  const Collective *c = (const Collective *)kernel;
+  gsize bytes = 0;
+
+  for (guint k = 0; k < c->n; k++)
+    bytes += (gsize)c->count[k] * element (c);
+  return bytes >= LARGE;
 }
 
 static void
 collective_free (LoomKernel *self)
 {
   Collective *c = (Collective *)self;
+
+  if (c->lane != NULL)
+    plan_lane_wait (c->lane, &c->job, NULL);
+  plan_lane_unref (c->lane);
 
   g_free (c->count);
   g_free (c->by_rank);
@@ -211,7 +292,9 @@ prepare_all_reduce (Collective *c, const LoomKernelSpec *spec)
 
   c->op = attrs->op;
   prepare_values (c, attrs->n, spec->in);
-  c->base.run = run_all_reduce;
+  c->exchange = all_reduce;
+  for (guint k = 0; k < MIN (c->n, LOOM_EW_MAX_OUT); k++)
+    c->base.inplace[k] = 1u << k;
 }
 
 static void
@@ -221,14 +304,14 @@ prepare_reduce_scatter (Collective *c, const LoomKernelSpec *spec)
 
   c->op = attrs->op;
   prepare_values (c, attrs->n, spec->in);
-  c->base.run = run_reduce_scatter;
+  c->exchange = reduce_scatter;
 }
 
 static void
 prepare_unshard (Collective *c, const LoomKernelSpec *spec)
 {
   prepare_values (c, ((const LoomUnshardTo *)spec->attrs)->n, spec->out);
-  c->base.run = run_unshard;
+  c->exchange = unshard;
 }
 
 static void
@@ -237,7 +320,7 @@ prepare_all_gather (Collective *c, const LoomKernelSpec *spec)
   const LoomAllGatherTo *attrs = spec->attrs;
 
   parts_of (c, attrs->samples, (gint64)loom_desc_bytes (&spec->out[0]) / attrs->samples);
-  c->base.run = run_all_gather;
+  c->exchange = all_gather;
 }
 
 static const struct
@@ -269,6 +352,7 @@ work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPri
     if (g_str_equal (prim->name, kinds[i].name))
       kinds[i].prepare (c, spec);
   c->name = g_strdup_printf ("%s, %d ranks", comm->name, comm->size);
+  c->base.run = run;
   c->base.free = collective_free;
   c->base.name = c->name;
   return &c->base;

@@ -31,6 +31,18 @@ new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
   return (int)w->storages->len - 1;
 }
 
+/* Where an instruction that begins here is over. */
+static int
+end_of (Work *w, guint i)
+{
+  const WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+  guint position = i;
+
+  if (instr->until != NULL)
+    g_ptr_array_find (w->schedule, instr->until, &position);
+  return (int)position;
+}
+
 /* Position of the last instruction that reads each root value; the end for outputs. */
 static int *
 find_last_uses (Work *w)
@@ -46,7 +58,7 @@ find_last_uses (Work *w)
 
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
-          last[work_root (w, work_in (instr, k))] = MAX (last[work_root (w, work_in (instr, k))], (int)i);
+          last[work_root (w, work_in (instr, k))] = MAX (last[work_root (w, work_in (instr, k))], end_of (w, i));
     }
   for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->is_output)
@@ -60,6 +72,13 @@ is_update (const WorkInstr *instr)
   return instr->prim != NULL && instr->prim->updates != NULL;
 }
 
+/* What the update reads, and what ranks exchange in front of it. */
+static gboolean
+takes_gradients (const WorkInstr *instr)
+{
+  return is_update (instr) || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0);
+}
+
 static void
 classify_owners (Work *w)
 {
@@ -67,7 +86,7 @@ classify_owners (Work *w)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);
 
-      if (!is_update (instr))
+      if (!takes_gradients (instr))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
@@ -129,9 +148,9 @@ static gboolean
 take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
 {
   guint out = work_out (instr, o);
+  int end = end_of (w, position);
 
-  if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup
-      || work_value (w, out)->owner == LOOM_OWNER_GRADIENTS)
+  if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
     return FALSE;
   for (guint k = 0; k < instr->in->len && k < 32; k++)
     {
@@ -139,10 +158,14 @@ take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
       WorkStorage *s;
       gboolean safe = TRUE;
 
-      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != (int)position)
+      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != end)
+        continue;
+      /* What is no gradient may lie elsewhere, or live shorter. */
+      if (work_value (w, out)->owner == LOOM_OWNER_GRADIENTS
+          && (w->options.flat_gradients || work_value (w, work_root (w, v))->owner != LOOM_OWNER_GRADIENTS))
         continue;
       s = storage_of (w, v);
-      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0 || s->last > (int)position
+      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0 || s->last > end
           || loom_desc_bytes (&work_value (w, v)->desc) != loom_desc_bytes (&work_value (w, out)->desc))
         continue;
       /* Every other operand in the same bytes must allow it as well, and no other result may have taken them. */
@@ -228,6 +251,7 @@ make_storages (Work *w)
           int s = new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
                                LOOM_OWNER_WORKSPACE);
 
+          g_array_index (w->storages, WorkStorage, (guint)s).last = instr->setup ? -1 : end_of (w, i);
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }

@@ -74,6 +74,7 @@ struct _WorkInstr
   const char *algorithm; /* the option that was chosen for it */
   GString *label;
   gsize scratch_offset;
+  WorkInstr *until; /* of what the lane does while others go on: the one that waits for it, whose own is itself */
 };
 
 typedef struct
@@ -274,6 +275,9 @@ void work_faults_to_error (Work *w);
 /* A copy that the planner makes, in front of an instruction (NULL: at the end); prim NULL: between devices. */
 WorkInstr *work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to,
                              int device);
+
+/* plan-overlap.c: what ranks exchange, beside what they compute. */
+void work_overlap_exchanges (Work *w);
 
 /* plan-layout.c: algorithms and layouts, chosen together for the whole graph, and the reorders between them. */
 void work_choose_layouts (Work *w);

@@ -266,6 +266,13 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
       snprintf (message->text, sizeof message->text, "MPI could not be started");
       return LOOM_STATUS_DEVICE;
     }
+  if (granted < MPI_THREAD_SERIALIZED)
+    {
+      free (m);
+      MPI_Finalize ();
+      snprintf (message->text, sizeof message->text, "this MPI takes calls of its first thread alone");
+      return LOOM_STATUS_UNSUPPORTED;
+    }
   m->comm = MPI_COMM_WORLD;
   MPI_Comm_set_errhandler (m->comm, MPI_ERRORS_RETURN);
   MPI_Comm_rank (m->comm, &m->base.rank);

@@ -232,6 +232,8 @@ check_ranks (int ranks, const Side *truth, const char *path)
   g_autofree Side *data = g_new0 (Side, (gsize)ranks);
   LoomPartition partition = { .samples = truth->samples, .ranks = ranks, .bucket = 1 << 16, .sync_batch_norm = TRUE };
 
+  /* In turns with the computation, and beside it. */
+  g_setenv ("GRADLOOM_COMM_LANE", ranks == 2 ? "0" : "1", TRUE);
   for (LoomShards shards = LOOM_SHARDS_NONE; shards <= LOOM_SHARDS_PARAMETERS; shards++)
     {
       g_autofree Side *side = g_new0 (Side, (gsize)ranks);

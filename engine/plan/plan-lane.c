@@ -1,0 +1,103 @@
+/* The lane of a plan that carries communication. */
+#include "engine/plan/plan-lane.h"
+
+struct _PlanLane
+{
+  gatomicrefcount refs;
+  GThread *thread;
+  GMutex lock;
+  GCond posted, done;
+  GQueue jobs;
+  gboolean ends;
+};
+
+static gpointer
+run_lane (gpointer data)
+{
+  PlanLane *lane = data;
+
+  g_mutex_lock (&lane->lock);
+  for (;;)
+    {
+      PlanJob *job = g_queue_pop_head (&lane->jobs);
+
+      if (job == NULL && lane->ends)
+        break;
+      if (job == NULL)
+        {
+          g_cond_wait (&lane->posted, &lane->lock);
+          continue;
+        }
+      g_mutex_unlock (&lane->lock);
+      job->status = job->run (job->data, &job->message);
+      g_mutex_lock (&lane->lock);
+      job->done = TRUE;
+      g_cond_broadcast (&lane->done);
+    }
+  g_mutex_unlock (&lane->lock);
+  return NULL;
+}
+
+PlanLane *
+plan_lane_new (void)
+{
+  PlanLane *lane = g_new0 (PlanLane, 1);
+
+  g_atomic_ref_count_init (&lane->refs);
+  g_mutex_init (&lane->lock);
+  g_cond_init (&lane->posted);
+  g_cond_init (&lane->done);
+  g_queue_init (&lane->jobs);
+  lane->thread = g_thread_new ("communication", run_lane, lane);
+  return lane;
+}
+
+PlanLane *
+plan_lane_ref (PlanLane *lane)
+{
+  g_atomic_ref_count_inc (&lane->refs);
+  return lane;
+}
+
+void
+plan_lane_unref (PlanLane *lane)
+{
+  if (lane == NULL || !g_atomic_ref_count_dec (&lane->refs))
+    return;
+  g_mutex_lock (&lane->lock);
+  lane->ends = TRUE;
+  g_cond_signal (&lane->posted);
+  g_mutex_unlock (&lane->lock);
+  g_thread_join (lane->thread);
+  g_mutex_clear (&lane->lock);
+  g_cond_clear (&lane->posted);
+  g_cond_clear (&lane->done);
+  g_free (lane);
+}
+
+void
+plan_lane_post (PlanLane *lane, PlanJob *job)
+{
+  g_mutex_lock (&lane->lock);
+  job->waiting = TRUE;
+  job->done = FALSE;
+  job->message.text[0] = '\0';
+  g_queue_push_tail (&lane->jobs, job);
+  g_cond_signal (&lane->posted);
+  g_mutex_unlock (&lane->lock);
+}
+
+LoomStatus
+plan_lane_wait (PlanLane *lane, PlanJob *job, LoomMessage *message)
+{
+  if (!job->waiting)
+    return LOOM_STATUS_OK;
+  g_mutex_lock (&lane->lock);
+  while (!job->done)
+    g_cond_wait (&lane->done, &lane->lock);
+  g_mutex_unlock (&lane->lock);
+  job->waiting = FALSE;
+  if (job->status != LOOM_STATUS_OK && message != NULL)
+    *message = job->message;
+  return job->status;
+}

@@ -1,0 +1,126 @@
+/* Communication beside computation: what ranks exchange is handed to the plan's lane where it is ready, and waited for
+ * in front of the first instruction that reads it. Shards are gathered one call ahead of where they are read.
+ *
+ * Collectives keep their order, which is the same on all ranks, and all of a plan go by its lane. */
+#include "engine/core/loom-env.h"
+#include "engine/plan/plan-lane.h"
+#include "engine/plan/plan-private.h"
+
+static gboolean
+is_collective (const WorkInstr *instr)
+{
+  return instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && instr->kernel != NULL
+         && instr->until == NULL;
+}
+
+static WorkInstr *
+at (const Work *w, guint i)
+{
+  return g_ptr_array_index (w->schedule, i);
+}
+
+/* A lane wants a processor: where ranks keep all of them busy it would take turns with the computation. */
+static gboolean
+has_processor (Work *w)
+{
+  const char *wanted = loom_env ("GRADLOOM_COMM_LANE");
+  const LoomComm *comm = w->options.comm;
+
+  if (comm == NULL)
+    return FALSE;
+  if (wanted != NULL)
+    return g_str_equal (wanted, "1");
+  return comm->local_size * (work_device (w, 0)->info.threads + 1) <= loom_processors ();
+}
+
+/* The first position behind `i` that reads a result; the end where none does. */
+static guint
+first_reader (Work *w, guint i)
+{
+  const WorkInstr *instr = at (w, i);
+
+  for (guint j = i + 1; j < w->schedule->len; j++)
+    for (guint k = 0; k < at (w, j)->in->len; k++)
+      for (guint o = 0; o < instr->out->len; o++)
+        if (work_in (at (w, j), k) != 0 && work_out (instr, o) != 0
+            && work_root (w, work_in (at (w, j), k)) == work_root (w, work_out (instr, o)))
+          return j;
+  return w->schedule->len;
+}
+
+/* The first position where all operands of an instruction are there. */
+static guint
+first_ready (Work *w, const WorkInstr *instr)
+{
+  guint ready = 0;
+
+  for (guint i = 0; i < w->schedule->len && at (w, i) != instr; i++)
+    for (guint k = 0; k < instr->in->len; k++)
+      for (guint o = 0; o < at (w, i)->out->len; o++)
+        if (work_out (at (w, i), o) != 0 && work_root (w, work_in (instr, k)) == work_root (w, work_out (at (w, i), o)))
+          ready = i + 1;
+  return ready;
+}
+
+/* What is there already, as shards of parameters are, is exchanged as soon as what was exchanged before it is read. */
+static void
+gather_ahead (Work *w)
+{
+  guint earliest = 0;
+
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = at (w, i);
+      guint to;
+
+      if (instr->setup || !is_collective (instr))
+        {
+          earliest = instr->setup ? i + 1 : earliest;
+          continue;
+        }
+      to = MAX (earliest, first_ready (w, instr));
+      if (to < i && instr->region != LOOM_REGION_UPDATE)
+        {
+          g_ptr_array_remove_index (w->schedule, i);
+          g_ptr_array_insert (w->schedule, (int)to, instr);
+        }
+      else
+        to = i;
+      /* One call ahead, not all: what is gathered takes room. */
+      earliest = MAX (to + 1, MIN (first_reader (w, to), i) + 1);
+    }
+}
+
+static void
+wait_before (Work *w, WorkInstr *instr, guint position)
+{
+  WorkInstr *before = position < w->schedule->len ? at (w, position) : NULL;
+  WorkInstr *wait = work_insert (w, before, instr->prim, instr->attrs);
+
+  g_string_printf (wait->label, "wait for %s", instr->label->str);
+  wait->kernel = plan_collective_go_ahead (instr->kernel);
+  wait->device = instr->device;
+  wait->device_name = instr->device_name;
+  wait->region = before != NULL ? before->region : instr->region;
+  wait->until = wait;
+  instr->until = wait;
+  g_ptr_array_insert (w->schedule, (int)position, wait);
+}
+
+void
+work_overlap_exchanges (Work *w)
+{
+  PlanLane *lane;
+
+  if (!has_processor (w))
+    return;
+  gather_ahead (w);
+  lane = plan_lane_new ();
+  for (guint i = 0; i < w->schedule->len; i++)
+    if (is_collective (at (w, i)))
+      plan_collective_set_lane (at (w, i)->kernel, lane);
+  for (guint i = 0; i < w->schedule->len; i++)
+    if (is_collective (at (w, i)) && plan_collective_is_large (at (w, i)->kernel) && first_reader (w, i) > i + 1)
+      wait_before (w, at (w, i), first_reader (w, i));
+  plan_lane_unref (lane);
+}
