@@ -422,11 +422,20 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
 
 /* ---- numbers ------------------------------------------------------------------ */
 
+/* What a device rounds to where that makes it faster, or NULL. */
+static const char *
+precision_of (const LoomKernelSpec *spec)
+{
+  if (spec->tf32)
+    return "tf32";
+  return spec->n_in > 0 && (spec->in[0].dtype == LOOM_F16 || spec->in[0].dtype == LOOM_BF16) ? "16-bit" : NULL;
+}
+
 double
 loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomKernelSpec *spec,
                           const LoomKernelOption *option, double flops, double bytes)
 {
-  const char *layout = loom_cost_layout_name (spec, option->nhwc);
+  const char *layout = loom_cost_layout_name (spec, option->nhwc), *precision = precision_of (spec);
   int name = (int)strcspn (option->algorithm, ":"); /* configurations of one algorithm have one rate */
   g_autoptr (GString) group = g_string_new (NULL);
   const Rate *r = NULL;
@@ -442,6 +451,14 @@ loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomK
       if (word > 3)
         g_string_append_printf (group, " %s", layout);
       r = g_hash_table_lookup (table->rates, group->str);
+      if (precision != NULL && word > 1)
+        {
+          const Rate *special;
+
+          g_string_append_printf (group, " %s", precision);
+          special = g_hash_table_lookup (table->rates, group->str);
+          r = special != NULL ? special : r;
+        }
     }
   if (r == NULL)
     return 1e-6 + bytes / 1e10;

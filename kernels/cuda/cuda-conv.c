@@ -3,8 +3,9 @@
  * Its algorithms are options of the planner (cuda_conv2d_algorithms), never searched for by running them. Those whose
  * sums have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no
  * activation here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as
- * one element-wise kernel. Images in NHWC want the filter so as well: the weights are packed into scratch in front of
- * the call, or their gradient unpacked behind it. */
+ * one element-wise kernel. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images in NHWC
+ * want the filter so as well: the weights are packed into scratch in front of the call, or their gradient unpacked
+ * behind it. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,27 +27,29 @@ typedef struct
   int number;      /* in the enumeration of its pass */
   int64_t largest; /* filter of Winograd's algorithms, which take 3×3 and up to this; 0: the algorithm is a product,
                     * which takes every shape, stride, dilation and layout */
+  bool rounds;     /* as much as TF32 does, whatever the math mode: on an H100 its results are away by 2e-4 to 6e-4 of
+                    * their norm */
 } Algorithm;
 
 /* The first is the one where costs are equal. */
 static const Algorithm forward[] = {
-  { "cudnn-implicit-precomp", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, 0 },
-  { "cudnn-implicit", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, 0 },
-  { "cudnn-winograd", CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, 3 },
-  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, 5 },
+  { "cudnn-implicit-precomp", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, 0, false },
+  { "cudnn-implicit", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, 0, false },
+  { "cudnn-winograd", CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, 3, false },
+  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, 5, true },
   { NULL },
 };
 
 static const Algorithm input_gradient[] = {
-  { "cudnn-implicit", CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, 0 },
-  { "cudnn-winograd", CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, 3 },
-  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, 5 },
+  { "cudnn-implicit", CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, 0, false },
+  { "cudnn-winograd", CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, 3, false },
+  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, 5, true },
   { NULL },
 };
 
 static const Algorithm weight_gradient[] = {
-  { "cudnn-implicit", CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, 0 },
-  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, 5 },
+  { "cudnn-implicit", CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, 0, false },
+  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, 5, true },
   { NULL },
 };
 
@@ -366,6 +369,8 @@ takes (const Algorithm *algorithm, const Call *call)
   const LoomConv2dAttrs *a = call->attrs;
   const int64_t *filter = call->w->dim + 2;
 
+  if (algorithm->rounds && !call->tf32)
+    return false;
   if (algorithm->largest == 0)
     return true;
   return a->algorithm != LOOM_CONV_DIRECT && call->x->layout == LOOM_LAYOUT_PLAIN && filter[0] == filter[1]
@@ -402,6 +407,11 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
   *n = 0;
   if (status != LOOM_STATUS_OK && !declines (status))
     return status;
+  if (call.pass == WEIGHT_GRADIENT && max > 0 && cuda_gemm_weight_grad_takes (device, spec, &found[0].scratch))
+    {
+      found[0].name = "own-gemm";
+      *n = products = 1;
+    }
   for (const Algorithm *a = algorithms[call.pass]; self != NULL && a->name != NULL && *n < max; a++)
     {
       status = takes (a, &call) ? ask_workspace (self, call.pass, a, message) : LOOM_STATUS_UNSUPPORTED;
@@ -486,6 +496,9 @@ cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
 
   if (strcmp (spec->algorithm, "own") == 0)
     return direct[call.pass](device, spec, kernel, message);
+  if (strcmp (spec->algorithm, "own-gemm") == 0)
+    return call.pass == WEIGHT_GRADIENT ? cuda_gemm_weight_grad_new (device, spec, kernel, message)
+                                        : LOOM_STATUS_UNSUPPORTED;
   status = conv_new (device, &call, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;

@@ -258,6 +258,9 @@ extern "C"
   LoomStatus cuda_direct_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_direct_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_direct_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* scratch: bytes that the kernel will want. */
+  bool cuda_gemm_weight_grad_takes (LoomDevice *, const LoomKernelSpec *, size_t *scratch);
+  LoomStatus cuda_gemm_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
   /* Of the convolution and both its gradients, as the spec's primitive says. */
   LoomStatus
