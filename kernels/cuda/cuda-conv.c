@@ -1,11 +1,12 @@
-/* Convolution by cuDNN's classic calls, f32, all images plain or all NHWC.
+/* Convolution by cuDNN's classic calls, all images plain or all NHWC, f32 or 16-bit floats whose sums are f32.
  *
  * Its algorithms are options of the planner (cuda_conv2d_algorithms), never searched for by running them. Those whose
  * sums have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no
  * activation here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as
- * one element-wise kernel. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images in NHWC
- * want the filter so as well: the weights are packed into scratch in front of the call, or their gradient unpacked
- * behind it. */
+ * one element-wise kernel, so that of 16-bit floats with a bias the result is rounded twice: as a convolution, and with
+ * its bias, which is added in f32. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images
+ * in NHWC want the filter so as well: the weights are packed into scratch in front of the call, or their gradient
+ * unpacked behind it. cuDNN makes that gradient in the images' type, from which it is widened where f32 is wanted. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +67,8 @@ typedef struct
   Pass pass;
   const LoomConv2dAttrs *attrs;
   const LoomTensorDesc *x, *w, *y;
-  bool tf32; /* LoomKernelSpec.tf32 */
+  const LoomTensorDesc *bias; /* or its gradient, where there is one */
+  bool tf32;                  /* LoomKernelSpec.tf32 */
 } Call;
 
 typedef struct
@@ -88,11 +90,13 @@ typedef struct
 static Call
 call_of (const LoomKernelSpec *spec)
 {
+  const LoomTensorDesc *in = spec->in, *out = spec->out;
+
   if (strcmp (spec->primitive, "conv2d_input_grad") == 0)
-    return (Call){ INPUT_GRADIENT, spec->attrs, &spec->out[0], &spec->in[1], &spec->in[0], spec->tf32 };
+    return (Call){ INPUT_GRADIENT, spec->attrs, &out[0], &in[1], &in[0], NULL, spec->tf32 };
   if (strcmp (spec->primitive, "conv2d_weight_grad") == 0)
-    return (Call){ WEIGHT_GRADIENT, spec->attrs, &spec->in[1], &spec->out[0], &spec->in[0], spec->tf32 };
-  return (Call){ FORWARD, spec->attrs, &spec->in[0], &spec->in[1], &spec->out[0], spec->tf32 };
+    return (Call){ WEIGHT_GRADIENT, spec->attrs, &in[1], &out[0], &in[0], &out[1], spec->tf32 };
+  return (Call){ FORWARD, spec->attrs, &in[0], &in[1], &out[0], &in[2], spec->tf32 };
 }
 
 static LoomStatus
@@ -290,13 +294,28 @@ format_of (const LoomTensorDesc *d)
   return d->layout == LOOM_LAYOUT_NHWC ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
 }
 
+static cudnnDataType_t
+type_of (const LoomTensorDesc *d)
+{
+  return d->dtype == LOOM_F32 ? CUDNN_DATA_FLOAT : d->dtype == LOOM_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
+}
+
+static cudnnMathType_t
+math_of (const Call *call)
+{
+  if (call->x->dtype != LOOM_F32)
+    return CUDNN_TENSOR_OP_MATH;
+  /* FMA alone: without it f32 may be rounded to TF32. */
+  return call->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+}
+
 static cudnnStatus_t
 describe_tensor (cudnnTensorDescriptor_t *to, const LoomTensorDesc *d)
 {
   cudnnStatus_t result = cudnnCreateTensorDescriptor (to);
 
   if (result == CUDNN_STATUS_SUCCESS)
-    result = cudnnSetTensor4dDescriptor (*to, format_of (d), CUDNN_DATA_FLOAT, (int)d->dim[0], (int)d->dim[1],
+    result = cudnnSetTensor4dDescriptor (*to, format_of (d), type_of (d), (int)d->dim[0], (int)d->dim[1],
                                          (int)d->dim[2], (int)d->dim[3]);
   return result;
 }
@@ -313,8 +332,8 @@ describe (Conv *self, const Call *call)
   if (result == CUDNN_STATUS_SUCCESS)
     result = cudnnCreateFilterDescriptor (&self->w);
   if (result == CUDNN_STATUS_SUCCESS)
-    result = cudnnSetFilter4dDescriptor (self->w, CUDNN_DATA_FLOAT, format_of (call->x), (int)w->dim[0], (int)w->dim[1],
-                                         (int)w->dim[2], (int)w->dim[3]);
+    result = cudnnSetFilter4dDescriptor (self->w, type_of (call->x), format_of (call->x), (int)w->dim[0],
+                                         (int)w->dim[1], (int)w->dim[2], (int)w->dim[3]);
   if (result == CUDNN_STATUS_SUCCESS)
     result = cudnnCreateConvolutionDescriptor (&self->shape);
   if (result == CUDNN_STATUS_SUCCESS)
@@ -323,9 +342,8 @@ describe (Conv *self, const Call *call)
                                               (int)attrs->dilation[1], CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
   if (result == CUDNN_STATUS_SUCCESS)
     result = cudnnSetConvolutionGroupCount (self->shape, (int)attrs->groups);
-  /* FMA alone: without it f32 may be rounded to TF32. */
   if (result == CUDNN_STATUS_SUCCESS)
-    result = cudnnSetConvolutionMathType (self->shape, call->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH);
+    result = cudnnSetConvolutionMathType (self->shape, math_of (call));
   return result;
 }
 
@@ -340,7 +358,9 @@ conv_new (LoomDevice *device, const Call *call, Conv **out, LoomMessage *message
   if (call->x->layout != call->y->layout || call->w->layout != LOOM_LAYOUT_PLAIN || attrs->pad[0] != attrs->pad[1]
       || attrs->pad[2] != attrs->pad[3])
     return LOOM_STATUS_UNSUPPORTED;
-  if (call->x->dtype != LOOM_F32 || call->w->dtype != LOOM_F32 || call->y->dtype != LOOM_F32)
+  if ((call->x->dtype != LOOM_F32 && call->x->dtype != LOOM_BF16 && call->x->dtype != LOOM_F16)
+      || call->y->dtype != call->x->dtype
+      || (call->w->dtype != call->x->dtype && (call->pass != WEIGHT_GRADIENT || call->w->dtype != LOOM_F32)))
     return LOOM_STATUS_UNSUPPORTED;
   if (call->x->rank != 4 || call->w->rank != 4 || call->y->rank != 4)
     return cuda_fail (message, LOOM_STATUS_INVALID, "a convolution needs operands of rank 4");
@@ -371,6 +391,8 @@ takes (const Algorithm *algorithm, const Call *call)
 
   if (algorithm->rounds && !call->tf32)
     return false;
+  if (call->x->dtype != LOOM_F32)
+    return algorithm == algorithms[call->pass];
   if (algorithm->largest == 0)
     return true;
   return a->algorithm != LOOM_CONV_DIRECT && call->x->layout == LOOM_LAYOUT_PLAIN && filter[0] == filter[1]
@@ -378,14 +400,33 @@ takes (const Algorithm *algorithm, const Call *call)
          && a->dilation[0] == 1 && a->dilation[1] == 1;
 }
 
+/* The filter as cuDNN has it. */
+static LoomTensorDesc
+packed_of (const Call *call)
+{
+  LoomTensorDesc packed = *call->w;
+
+  packed.layout = call->x->layout;
+  packed.dtype = call->x->dtype;
+  return packed;
+}
+
+static bool
+is_packed (const Call *call)
+{
+  return call->x->layout != LOOM_LAYOUT_PLAIN || call->w->dtype != call->x->dtype;
+}
+
 /* The workspace, and behind it the packed filter. */
 static size_t
 scratch_of (Conv *self, const Call *call)
 {
-  if (call->x->layout == LOOM_LAYOUT_PLAIN)
+  const LoomTensorDesc packed = packed_of (call);
+
+  if (!is_packed (call))
     return self->workspace;
   self->packed = (self->workspace + 63) & ~(size_t)63;
-  return self->packed + loom_desc_bytes (call->w);
+  return self->packed + loom_desc_bytes (&packed);
 }
 
 /* The statuses by which a library declines a call; any other is a failure. */
@@ -442,15 +483,14 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
 static LoomStatus
 add_pack (Conv *self, const Call *call, LoomMessage *message)
 {
-  LoomTensorDesc packed = *call->w;
+  const LoomTensorDesc packed = packed_of (call);
   const bool unpack = call->pass == WEIGHT_GRADIENT;
   const LoomKernelSpec spec = {
     .primitive = "copy", .n_in = 1, .n_out = 1, .in = unpack ? &packed : call->w, .out = unpack ? call->w : &packed
   };
 
-  if (call->x->layout == LOOM_LAYOUT_PLAIN)
+  if (!is_packed (call))
     return LOOM_STATUS_OK;
-  packed.layout = LOOM_LAYOUT_NHWC;
   return cuda_copy_new (self->device, &spec, &self->pack, message);
 }
 
@@ -458,12 +498,13 @@ add_pack (Conv *self, const Call *call, LoomMessage *message)
 static LoomStatus
 add_tail (Conv *self, const Call *call, LoomMessage *message)
 {
-  const LoomTensorDesc bias = { .dtype = LOOM_F32, .rank = 3, .dim = { call->y->dim[1], 1, 1 } };
+  const LoomTensorDesc bias
+      = { .dtype = self->has_bias ? call->bias->dtype : LOOM_F32, .rank = 3, .dim = { call->y->dim[1], 1, 1 } };
 
   if (call->pass == FORWARD)
     return cuda_tail_new (self->device, call->y, self->has_bias ? &bias : NULL, call->attrs->act, &self->tail, message);
   if (call->pass == WEIGHT_GRADIENT && self->has_bias)
-    return cuda_channel_sum_new (self->device, call->y, &self->tail, message);
+    return cuda_bias_grad_new (self->device, call->y, call->bias, &self->tail, message);
   return LOOM_STATUS_OK;
 }
 

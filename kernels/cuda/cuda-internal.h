@@ -261,6 +261,9 @@ extern "C"
   /* scratch: bytes that the kernel will want. */
   bool cuda_gemm_weight_grad_takes (LoomDevice *, const LoomKernelSpec *, size_t *scratch);
   LoomStatus cuda_gemm_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* Σ g over all axes but the second of g [N,K,P,Q], into db [K]; buffers are g, db, scratch. */
+  LoomStatus
+  cuda_bias_grad_new (LoomDevice *, const LoomTensorDesc *g, const LoomTensorDesc *db, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
   /* Of the convolution and both its gradients, as the spec's primitive says. */
   LoomStatus

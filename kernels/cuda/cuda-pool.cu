@@ -1,138 +1,183 @@
-/* Pooling over windows of [N, C, H, W], each operand and result in a layout of its own.
+/* Pooling over windows of [N, C, H, W], each operand and result in a layout of its own, f32 or 16-bit floats that are
+ * added up in f32.
  *
  * Every kernel gathers: a thread computes one element of what is written and visits the windows (or the places of its
- * window) that concern it in a fixed order. So the gradients of overlapping windows need no atomics. */
+ * window) that concern it in a fixed order. So the gradients of overlapping windows need no atomics. Neighbouring
+ * threads write neighbouring elements. */
 #include <math.h>
 
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* Strides of a rank 4 tensor along N, C, H, W. */
 typedef struct
 {
-  long long stride[4];
+  int stride[4];
 } Strides;
+
+/* Sizes of a tensor that is written, from the fastest axis on, and which of N, C, H, W those axes are. */
+typedef struct
+{
+  int axis[3];
+  unsigned int count;
+  Divisor size[3];
+} Order;
+
+/* x is [n,c,h,w], y [n,c,p,q]; all elements are below 2³¹. */
+typedef struct
+{
+  int kernel[2], stride[2], pad[2], dilation[2];
+  int h, w, p, q;
+  bool count_include_pad;
+  float divisor; /* 0: by the window's size */
+  Divisor by_stride[2], by_dilation[2];
+  Strides x, y, indices;
+  Order order; /* of what is written */
+} Window;
 
 typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
-  LoomPool2dAttrs attrs;
-  long long n, c, h, w, p, q; /* x is [n,c,h,w], y [n,c,p,q] */
-  Strides x, y, indices;
+  Window window;
+  LoomDType dtype;
   bool wide; /* places as i32 */
 } Pool;
-
-/* The part of Pool that a kernel needs, without host pointers. */
-typedef struct
-{
-  LoomPool2dAttrs attrs;
-  long long n, c, h, w, p, q;
-  Strides x, y, indices;
-} Window;
 
 /* Where this thread's element stands in [n, c, rows, columns], and in `from` the image and channel of what concerns it;
  * false behind the last element. */
 __device__ static bool
-locate (const Window &window, long long rows, long long columns, long long at[4], long long from[4])
+locate (const Window &window, int at[4], int from[4])
 {
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  unsigned int rest = blockIdx.x * CUDA_THREADS + threadIdx.x;
 
-  if (i >= window.n * window.c * rows * columns)
+  if (rest >= window.order.count)
     return false;
-  at[3] = i % columns;
-  at[2] = i / columns % rows;
-  from[1] = at[1] = i / columns / rows % window.c;
-  from[0] = at[0] = i / columns / rows / window.c;
+  for (int i = 0; i < 3; i++)
+    {
+      const unsigned int above = divide (rest, window.order.size[i]);
+      const int place = (int)(rest - above * window.order.size[i].by);
+
+      /* Registers have no addresses, so the axis is sought. */
+      for (int axis = 1; axis < 4; axis++)
+        if (window.order.axis[i] == axis)
+          at[axis] = place;
+      rest = above;
+    }
+  from[0] = at[0] = (int)rest;
+  from[1] = at[1];
   return true;
 }
 
-__device__ static long long
-place (const Strides &strides, const long long at[4])
+__device__ static int
+place (const Strides &strides, const int at[4])
 {
   return at[0] * strides.stride[0] + at[1] * strides.stride[1] + at[2] * strides.stride[2] + at[3] * strides.stride[3];
 }
 
 /* x [N,C,H,W]; y and where [N,C,P,Q]; a thread an element of y, over its window's kernel[0]×kernel[1] places. */
-template <typename W>
+template <typename T, typename W>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *indices, const float *x, Window window)
+__launch_bounds__ (CUDA_THREADS) max_pool_kernel (T *y, W *indices, const T *__restrict__ x, Window window)
 {
-  const LoomPool2dAttrs &a = window.attrs;
-  long long at[4], from[4];
+  int at[4], from[4], winner = -1;
   float best = -INFINITY;
-  int winner = -1;
 
-  if (!locate (window, window.p, window.q, at, from))
+  if (!locate (window, at, from))
     return;
-  for (int r = 0; r < a.kernel[0]; r++)
-    for (int s = 0; s < a.kernel[1]; s++)
-      {
-        from[2] = at[2] * a.stride[0] - a.pad[0] + r * a.dilation[0];
-        from[3] = at[3] * a.stride[1] - a.pad[1] + s * a.dilation[1];
-        if (from[2] < 0 || from[2] >= window.h || from[3] < 0 || from[3] >= window.w)
-          continue;
-        const float value = x[place (window.x, from)];
-        /* The last NaN of a window wins, as in PyTorch. */
-        if (winner < 0 || value > best || value != value)
-          {
-            best = value;
-            winner = r * (int)a.kernel[1] + s;
-          }
-      }
-  y[place (window.y, at)] = best;
+  for (int r = 0; r < window.kernel[0]; r++)
+    {
+      from[2] = at[2] * window.stride[0] - window.pad[0] + r * window.dilation[0];
+      if (from[2] < 0 || from[2] >= window.h)
+        continue;
+      for (int s = 0; s < window.kernel[1]; s++)
+        {
+          from[3] = at[3] * window.stride[1] - window.pad[1] + s * window.dilation[1];
+          if (from[3] < 0 || from[3] >= window.w)
+            continue;
+          const float value = load (x[place (window.x, from)]);
+          /* The last NaN of a window wins, as in PyTorch. */
+          if (winner < 0 || value > best || value != value)
+            {
+              best = value;
+              winner = r * window.kernel[1] + s;
+            }
+        }
+    }
+  store (&y[place (window.y, at)], best);
   indices[place (window.indices, at)] = (W)(winner < 0 ? 0 : winner);
 }
 
-/* The output row whose window has input row `row` at its place r, or -1. */
-__device__ static long long
-covering (long long row, int r, long long stride, long long pad, long long dilation, long long rows)
+/* The windows along an axis (0: rows) that reach a place: first … last, of `count`. */
+typedef struct
 {
-  const long long shifted = row + pad - r * dilation;
+  int first, last;
+} Span;
 
-  if (shifted < 0 || shifted % stride != 0 || shifted / stride >= rows)
-    return -1;
-  return shifted / stride;
+__device__ static Span
+covering (const Window &window, int axis, int at, int count)
+{
+  const int shifted = at + window.pad[axis], reach = shifted - (window.kernel[axis] - 1) * window.dilation[axis];
+  Span span;
+
+  span.first = reach <= 0 ? 0 : (int)divide (reach + window.stride[axis] - 1, window.by_stride[axis]);
+  span.last = (int)divide (shifted, window.by_stride[axis]);
+  span.last = span.last < count ? span.last : count - 1;
+  return span;
+}
+
+/* At which of its places the window at `from` reads `at`, or -1. */
+__device__ static int
+tap (const Window &window, int axis, int at, int from)
+{
+  const int distance = at + window.pad[axis] - from * window.stride[axis];
+  const int taps = (int)divide (distance, window.by_dilation[axis]);
+
+  return taps * window.dilation[axis] == distance ? taps : -1;
 }
 
 /* dx [N,C,H,W]; g and indices [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
-template <typename W>
+template <typename T, typename W>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g, const W *indices, Window window)
+__launch_bounds__ (CUDA_THREADS)
+    max_pool_grad_kernel (T *dx, const T *__restrict__ g, const W *__restrict__ indices, Window window)
 {
-  const LoomPool2dAttrs &a = window.attrs;
-  long long at[4], from[4];
+  int at[4], from[4];
   float sum = 0;
 
-  if (!locate (window, window.h, window.w, at, from))
+  if (!locate (window, at, from))
     return;
-  for (int r = 0; r < a.kernel[0]; r++)
+  const Span rows = covering (window, 0, at[2], window.p), columns = covering (window, 1, at[3], window.q);
+
+  for (from[2] = rows.first; from[2] <= rows.last; from[2]++)
     {
-      from[2] = covering (at[2], r, a.stride[0], a.pad[0], a.dilation[0], window.p);
-      for (int s = 0; s < a.kernel[1] && from[2] >= 0; s++)
+      const int r = tap (window, 0, at[2], from[2]);
+
+      for (from[3] = columns.first; from[3] <= columns.last && r >= 0; from[3]++)
         {
-          from[3] = covering (at[3], s, a.stride[1], a.pad[1], a.dilation[1], window.q);
-          if (from[3] >= 0 && (int)indices[place (window.indices, from)] == r * (int)a.kernel[1] + s)
-            sum += g[place (window.y, from)];
+          const int s = tap (window, 1, at[3], from[3]);
+
+          if (s >= 0 && (int)indices[place (window.indices, from)] == r * window.kernel[1] + s)
+            sum += load (g[place (window.y, from)]);
         }
     }
-  dx[place (window.x, at)] = sum;
+  store (&dx[place (window.x, at)], sum);
 }
 
 /* The divisor of an average, by PyTorch's rule: padding counts up to its edge if at all,
  * what hangs over beyond it never. */
 __device__ static float
-divisor (const Window &window, long long p, long long q)
+divisor (const Window &window, int p, int q)
 {
-  const LoomPool2dAttrs &a = window.attrs;
-  long long top = p * a.stride[0] - a.pad[0], left = q * a.stride[1] - a.pad[1];
-  long long bottom = top + a.kernel[0], right = left + a.kernel[1];
+  int top = p * window.stride[0] - window.pad[0], left = q * window.stride[1] - window.pad[1];
+  int bottom = top + window.kernel[0], right = left + window.kernel[1];
 
-  if (a.divisor != 0)
-    return (float)a.divisor;
-  if (a.count_include_pad)
+  if (window.divisor != 0)
+    return window.divisor;
+  if (window.count_include_pad)
     {
-      bottom = bottom < window.h + a.pad[0] ? bottom : window.h + a.pad[0];
-      right = right < window.w + a.pad[1] ? right : window.w + a.pad[1];
+      bottom = bottom < window.h + window.pad[0] ? bottom : window.h + window.pad[0];
+      right = right < window.w + window.pad[1] ? right : window.w + window.pad[1];
     }
   else
     {
@@ -145,47 +190,42 @@ divisor (const Window &window, long long p, long long q)
 }
 
 /* x [N,C,H,W], y [N,C,P,Q]; a thread an element of y, over its window's places. */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS) avg_pool_kernel (float *y, const float *x, Window window)
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) avg_pool_kernel (T *y, const T *__restrict__ x, Window window)
 {
-  const LoomPool2dAttrs &a = window.attrs;
-  long long at[4], from[4];
+  int at[4], from[4];
   float sum = 0;
 
-  if (!locate (window, window.p, window.q, at, from))
+  if (!locate (window, at, from))
     return;
-  for (int r = 0; r < a.kernel[0]; r++)
-    for (int s = 0; s < a.kernel[1]; s++)
+  for (int r = 0; r < window.kernel[0]; r++)
+    for (int s = 0; s < window.kernel[1]; s++)
       {
-        from[2] = at[2] * a.stride[0] - a.pad[0] + r;
-        from[3] = at[3] * a.stride[1] - a.pad[1] + s;
+        from[2] = at[2] * window.stride[0] - window.pad[0] + r;
+        from[3] = at[3] * window.stride[1] - window.pad[1] + s;
         if (from[2] >= 0 && from[2] < window.h && from[3] >= 0 && from[3] < window.w)
-          sum += x[place (window.x, from)];
+          sum += load (x[place (window.x, from)]);
       }
-  y[place (window.y, at)] = sum / divisor (window, at[2], at[3]);
+  store (&y[place (window.y, at)], sum / divisor (window, at[2], at[3]));
 }
 
 /* dx [N,C,H,W], g [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (float *dx, const float *g, Window window)
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (T *dx, const T *__restrict__ g, Window window)
 {
-  const LoomPool2dAttrs &a = window.attrs;
-  long long at[4], from[4];
+  int at[4], from[4];
   float sum = 0;
 
-  if (!locate (window, window.h, window.w, at, from))
+  if (!locate (window, at, from))
     return;
-  for (int r = 0; r < a.kernel[0]; r++)
-    {
-      from[2] = covering (at[2], r, a.stride[0], a.pad[0], 1, window.p);
-      for (int s = 0; s < a.kernel[1] && from[2] >= 0; s++)
-        {
-          from[3] = covering (at[3], s, a.stride[1], a.pad[1], 1, window.q);
-          if (from[3] >= 0)
-            sum += g[place (window.y, from)] / divisor (window, from[2], from[3]);
-        }
-    }
-  dx[place (window.x, at)] = sum;
+  const Span rows = covering (window, 0, at[2], window.p), columns = covering (window, 1, at[3], window.q);
+
+  for (from[2] = rows.first; from[2] <= rows.last; from[2]++)
+    for (from[3] = columns.first; from[3] <= columns.last; from[3]++)
+      sum += load (g[place (window.y, from)]) / divisor (window, from[2], from[3]);
+  store (&dx[place (window.x, at)], sum);
 }
 
 /* ---- host ---------------------------------------------------------------------------------- */
@@ -194,38 +234,53 @@ typedef struct
 {
   unsigned int blocks;
   cudaStream_t stream;
-  Window window;
 } Launch;
 
-/* A thread for each element of y, or of dx where back is true; false when there is none to compute. */
+/* A thread for each element that is written; false when there is none. */
 static bool
-prepare (const Pool *self, LoomStream *stream, bool back, Launch *launch)
+prepare (const Pool *self, LoomStream *stream, Launch *launch)
 {
-  const long long count = self->n * self->c * (back ? self->h * self->w : self->p * self->q);
-
-  if (count == 0)
+  if (self->window.order.count == 0)
     return false;
   cuda_use (self->device);
-  launch->blocks = blocks_for (count, CUDA_THREADS);
+  launch->blocks = blocks_for (self->window.order.count, CUDA_THREADS);
   launch->stream = cuda_stream (self->device, stream);
-  launch->window = { self->attrs, self->n, self->c, self->h, self->w, self->p, self->q, self->x, self->y, self->indices };
   return true;
+}
+
+/* Calls f with an element of the pool's type. */
+template <typename F>
+static void
+with_float (const Pool *self, F f)
+{
+  if (self->dtype == LOOM_F32)
+    f (0.0f);
+  else if (self->dtype == LOOM_BF16)
+    f (Bf16 ());
+  else
+    f (F16 ());
 }
 
 static LoomStatus
 max_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   const Pool *self = (const Pool *)base;
-  const float *x = (const float *)buffers[0];
-  float *y = (float *)buffers[1];
   Launch to;
 
-  if (!prepare (self, stream, false, &to))
+  if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  if (self->wide)
-    max_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, (int *)buffers[2], x, to.window);
-  else
-    max_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, (unsigned char *)buffers[2], x, to.window);
+  with_float (self, [&] (auto element) {
+    typedef decltype (element) T;
+    const T *x = (const T *)buffers[0];
+    T *y = (T *)buffers[1];
+
+    /* clang-format off */
+    if (self->wide)
+      max_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, (int *)buffers[2], x, self->window);
+    else
+      max_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, (unsigned char *)buffers[2], x, self->window);
+    /* clang-format on */
+  });
   return cuda_launched ("max_pool2d", message);
 }
 
@@ -233,41 +288,64 @@ static LoomStatus
 max_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   const Pool *self = (const Pool *)base;
-  const float *g = (const float *)buffers[0];
-  const void *indices = buffers[1];
-  float *dx = (float *)buffers[2];
   Launch to;
 
-  if (!prepare (self, stream, true, &to))
+  if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  if (self->wide)
-    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const int *)indices, to.window);
-  else
-    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const unsigned char *)indices, to.window);
+  with_float (self, [&] (auto element) {
+    typedef decltype (element) T;
+    const T *g = (const T *)buffers[0];
+    const int *wide = (const int *)buffers[1];
+    const unsigned char *narrow = (const unsigned char *)buffers[1];
+    T *dx = (T *)buffers[2];
+
+    /* clang-format off */
+    if (self->wide)
+      max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, wide, self->window);
+    else
+      max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, narrow, self->window);
+    /* clang-format on */
+  });
   return cuda_launched ("max_pool2d_grad", message);
 }
 
 static LoomStatus
 avg_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
+  const Pool *self = (const Pool *)base;
   Launch to;
 
-  if (!prepare ((const Pool *)base, stream, false, &to))
+  if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  avg_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> ((float *)buffers[1], (const float *)buffers[0],
-                                                              to.window);
+  with_float (self, [&] (auto element) {
+    typedef decltype (element) T;
+    const T *x = (const T *)buffers[0];
+    T *y = (T *)buffers[1];
+
+    /* clang-format off */
+    avg_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, x, self->window);
+    /* clang-format on */
+  });
   return cuda_launched ("avg_pool2d", message);
 }
 
 static LoomStatus
 avg_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
+  const Pool *self = (const Pool *)base;
   Launch to;
 
-  if (!prepare ((const Pool *)base, stream, true, &to))
+  if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  avg_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> ((float *)buffers[1], (const float *)buffers[0],
-                                                                   to.window);
+  with_float (self, [&] (auto element) {
+    typedef decltype (element) T;
+    const T *g = (const T *)buffers[0];
+    T *dx = (T *)buffers[1];
+
+    /* clang-format off */
+    avg_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, self->window);
+    /* clang-format on */
+  });
   return cuda_launched ("avg_pool2d_grad", message);
 }
 
@@ -279,41 +357,70 @@ strides_of (const LoomTensorDesc *desc)
 
   cuda_strides (desc, all);
   for (int i = 0; i < 4; i++)
-    strides.stride[i] = all[i];
+    strides.stride[i] = (int)all[i];
   return strides;
 }
 
-/* where is NULL for averages. */
+static Order
+order_of (const LoomTensorDesc *desc)
+{
+  static const int plain[3] = { 3, 2, 1 }, nhwc[3] = { 1, 3, 2 };
+  Order order;
+
+  order.count = (unsigned int)loom_desc_count (desc);
+  for (int i = 0; i < 3; i++)
+    {
+      order.axis[i] = (desc->layout == LOOM_LAYOUT_NHWC ? nhwc : plain)[i];
+      order.size[i] = divisor_of ((unsigned long long)desc->dim[order.axis[i]]);
+    }
+  return order;
+}
+
+/* where is NULL for averages; written is x or y. */
 static LoomStatus
 pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *y,
-          const LoomTensorDesc *indices, const char *name,
+          const LoomTensorDesc *indices, const LoomTensorDesc *written, const char *name,
           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomKernel **kernel,
           LoomMessage *message)
 {
+  const LoomPool2dAttrs *attrs = (const LoomPool2dAttrs *)spec->attrs;
   Pool *self;
 
-  if (x->dtype != LOOM_F32 || y->dtype != LOOM_F32
+  if ((x->dtype != LOOM_F32 && x->dtype != LOOM_BF16 && x->dtype != LOOM_F16) || y->dtype != x->dtype
       || (indices != NULL && indices->dtype != LOOM_U8 && indices->dtype != LOOM_I32))
     return LOOM_STATUS_UNSUPPORTED;
   if (x->rank != 4 || y->rank != 4 || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1]
       || (indices != NULL && !cuda_same_shape (indices, y)))
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4 that agree in N and C",
                       spec->primitive);
+  if (loom_desc_count (x) > INT32_MAX || loom_desc_count (y) > INT32_MAX)
+    return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "%s of 2³¹ elements or more: a smaller batch has fewer",
+                      spec->primitive);
   self = kernel_struct<Pool> (device, name, run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->attrs = *(const LoomPool2dAttrs *)spec->attrs;
-  self->n = x->dim[0];
-  self->c = x->dim[1];
-  self->h = x->dim[2];
-  self->w = x->dim[3];
-  self->p = y->dim[2];
-  self->q = y->dim[3];
-  self->x = strides_of (x);
-  self->y = strides_of (y);
+  for (int i = 0; i < 2; i++)
+    {
+      self->window.kernel[i] = (int)attrs->kernel[i];
+      self->window.stride[i] = (int)attrs->stride[i];
+      self->window.pad[i] = (int)attrs->pad[i];
+      self->window.dilation[i] = indices != NULL ? (int)attrs->dilation[i] : 1;
+      self->window.by_stride[i] = divisor_of ((unsigned long long)attrs->stride[i]);
+      self->window.by_dilation[i] = divisor_of ((unsigned long long)self->window.dilation[i]);
+    }
+  self->window.count_include_pad = attrs->count_include_pad;
+  self->window.divisor = (float)attrs->divisor;
+  self->window.h = (int)x->dim[2];
+  self->window.w = (int)x->dim[3];
+  self->window.p = (int)y->dim[2];
+  self->window.q = (int)y->dim[3];
+  self->window.x = strides_of (x);
+  self->window.y = strides_of (y);
+  self->window.order = order_of (written);
+  self->dtype = x->dtype;
   if (indices != NULL)
     {
-      self->indices = strides_of (indices);
+      self->window.indices = strides_of (indices);
       self->wide = indices->dtype == LOOM_I32;
     }
   *kernel = &self->base;
@@ -323,26 +430,27 @@ pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
 LoomStatus
 cuda_max_pool2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return pool_new (device, spec, &spec->in[0], &spec->out[0], &spec->out[1], "own max_pool2d", max_pool_run, kernel,
-                   message);
+  return pool_new (device, spec, &spec->in[0], &spec->out[0], &spec->out[1], &spec->out[0], "own max_pool2d",
+                   max_pool_run, kernel, message);
 }
 
 LoomStatus
 cuda_max_pool2d_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return pool_new (device, spec, &spec->out[0], &spec->in[0], &spec->in[1], "own max_pool2d_grad", max_pool_grad_run,
-                   kernel, message);
+  return pool_new (device, spec, &spec->out[0], &spec->in[0], &spec->in[1], &spec->out[0], "own max_pool2d_grad",
+                   max_pool_grad_run, kernel, message);
 }
 
 LoomStatus
 cuda_avg_pool2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return pool_new (device, spec, &spec->in[0], &spec->out[0], NULL, "own avg_pool2d", avg_pool_run, kernel, message);
+  return pool_new (device, spec, &spec->in[0], &spec->out[0], NULL, &spec->out[0], "own avg_pool2d", avg_pool_run,
+                   kernel, message);
 }
 
 LoomStatus
 cuda_avg_pool2d_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return pool_new (device, spec, &spec->out[0], &spec->in[0], NULL, "own avg_pool2d_grad", avg_pool_grad_run, kernel,
-                   message);
+  return pool_new (device, spec, &spec->out[0], &spec->in[0], NULL, &spec->out[0], "own avg_pool2d_grad",
+                   avg_pool_grad_run, kernel, message);
 }
