@@ -56,13 +56,15 @@ agrees (double a, double b, double tolerance, double largest)
   return fabs (a - b) <= tolerance * (1 + fabs (b));
 }
 
-/* How often a result is rounded to its type: a library may round a product before its epilogue reads it, as cuBLASLt does
- * on an H100. */
+/* How often a result is rounded to its type: a library may round a product before its epilogue reads it, as cuBLASLt
+ * does on an H100, and a convolution before its bias is added, as cuDNN does. */
 static int
 roundings (const Sample *s)
 {
   const LoomMatmulAttrs *a = &s->attrs.matmul;
 
+  if (g_str_equal (s->primitive, "conv2d"))
+    return s->attrs.conv.has_bias ? 2 : 1;
   return g_str_equal (s->primitive, "matmul") && (a->has_bias || a->act != LOOM_SCALAR_ID) ? 2 : 1;
 }
 

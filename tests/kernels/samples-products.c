@@ -119,6 +119,25 @@ conv_samples (GPtrArray *all)
         sample_out (s, y);
         s->attrs.conv = attrs;
         s->nhwc = TRUE;
+        if (mode == 1 && v % 4 == 0) /* as mixed precision has it */
+          {
+            s = sample_add (all, "conv2d", 3e-5, "case %d, f32 bias", v);
+            sample_in (s, x, FILL_NORMAL, 0);
+            sample_in (s, w, FILL_NORMAL, 0);
+            sample_in (s, bias, FILL_NORMAL, 0);
+            sample_out (s, y);
+            s->attrs.conv = attrs;
+            s->nhwc = TRUE;
+            s->wide = 1 << 2;
+            s = sample_add (all, "conv2d_weight_grad", 5e-5, "case %d, f32 results", v);
+            sample_in (s, y, FILL_NORMAL, 0);
+            sample_in (s, x, FILL_NORMAL, 0);
+            sample_out (s, w);
+            sample_out (s, bias);
+            s->attrs.conv = attrs;
+            s->nhwc = TRUE;
+            s->wide = 1 << 2 | 1 << 3;
+          }
         if (mode & 2)
           continue;
         s = sample_add (all, "conv2d_weight_grad", 5e-5, "case %d mode %d", v, mode);
