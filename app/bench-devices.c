@@ -1,4 +1,7 @@
-/* `gradloom bench devices`: peaks of products, sums and copies on each device. */
+/* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that only
+ * memory limits, a copy from the host, and what a call costs that computes nothing. A row each, so that devices can be compared.
+ *
+ * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
 #include "app/bench-private.h"
 
 #include <math.h>
@@ -54,29 +57,35 @@ probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **er
   return TRUE;
 }
 
+#define MOST_SIZES 5
+#define LONG_CALL  0.1 /* seconds; the next size, which takes many times as long, is left out behind one */
+
 typedef struct
 {
   const char *name, *unit;
-  double scale; /* from calls a second to the unit */
-  /* Builds the program; size is smaller on a device that is slow on purpose. */
-  void (*build) (LoomProgram *p, gint64 size);
-  gint64 size, small;
+  double scale; /* from work a second to the unit; 0: the unit is a time, of this many seconds' reciprocal in `work` */
+  LoomValue (*build) (LoomProgram *p, gint64 size, LoomDType dtype);
+  gint64 sizes[MOST_SIZES]; /* ascending, behind them 0; of a device that is slow on purpose the first alone is taken */
   double (*work) (gint64 size);
+  LoomDType dtype;
+  gboolean tf32, gpu; /* products of f32 in TF32; on GPUs alone */
 } ProbeKind;
 
 /* The operands are parameters, so that they lie in the device's memory and no copy is timed. */
 static LoomValue
-resident (LoomProgram *p, const char *name, int rank, const gint64 *dims)
+resident (LoomProgram *p, const char *name, int rank, const gint64 *dims, LoomDType dtype)
 {
-  LoomInit init = { .kind = LOOM_INIT_ZEROS };
-  return loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, TRUE));
+  LoomInit init = { .kind = LOOM_INIT_NORMAL, .a = 0, .b = 1 };
+
+  return loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, dtype, rank, dims, &init, TRUE));
 }
 
-static void
-build_matmul (LoomProgram *p, gint64 n)
+static LoomValue
+build_matmul (LoomProgram *p, gint64 n, LoomDType dtype)
 {
   gint64 dims[] = { n, n };
-  loom_program_output (p, "y", loom_matmul (p, resident (p, "a", 2, dims), resident (p, "b", 2, dims), FALSE, FALSE));
+
+  return loom_matmul (p, resident (p, "a", 2, dims, dtype), resident (p, "b", 2, dims, dtype), FALSE, FALSE);
 }
 
 static double
@@ -85,10 +94,10 @@ matmul_work (gint64 n)
   return 2.0 * n * n * n;
 }
 
-static void
-build_add (LoomProgram *p, gint64 n)
+static LoomValue
+build_add (LoomProgram *p, gint64 n, LoomDType dtype)
 {
-  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, resident (p, "a", 1, &n), resident (p, "b", 1, &n)));
+  return loom_binary (p, LOOM_SCALAR_ADD, resident (p, "a", 1, &n, dtype), resident (p, "b", 1, &n, dtype));
 }
 
 static double
@@ -97,10 +106,10 @@ add_work (gint64 n)
   return 12.0 * n;
 }
 
-static void
-build_copy (LoomProgram *p, gint64 n)
+static LoomValue
+build_copy (LoomProgram *p, gint64 n, LoomDType dtype)
 {
-  loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_NEG, loom_program_input (p, "x", LOOM_F32, 1, &n)));
+  return loom_unary (p, LOOM_SCALAR_NEG, loom_program_input (p, "x", dtype, 1, &n));
 }
 
 static double
@@ -109,10 +118,22 @@ copy_work (gint64 n)
   return 4.0 * n;
 }
 
+static double
+one (gint64 n)
+{
+  return 1;
+}
+
+#define MATMUL_SIZES { 64, 256, 1024, 4096 }
+
 static const ProbeKind probes[] = {
-  { "matmul f32", "GFLOP/s", 1e-9, build_matmul, 1024, 128, matmul_work },
-  { "memory (a + b)", "GB/s", 1e-9, build_add, 1 << 24, 1 << 20, add_work },
-  { "input from host", "GB/s", 1e-9, build_copy, 1 << 24, 1 << 20, copy_work },
+  { "matmul f32", "GFLOP/s", 1e-9, build_matmul, MATMUL_SIZES, matmul_work, LOOM_F32 },
+  { "matmul tf32", "GFLOP/s", 1e-9, build_matmul, MATMUL_SIZES, matmul_work, LOOM_F32, TRUE, TRUE },
+  { "matmul bf16", "GFLOP/s", 1e-9, build_matmul, MATMUL_SIZES, matmul_work, LOOM_BF16 },
+  { "matmul f16", "GFLOP/s", 1e-9, build_matmul, MATMUL_SIZES, matmul_work, LOOM_F16, FALSE, TRUE },
+  { "memory (a + b)", "GB/s", 1e-9, build_add, { 1 << 20, 1 << 24, 1 << 27 }, add_work, LOOM_F32 },
+  { "input from host", "GB/s", 1e-9, build_copy, { 1 << 20, 1 << 24 }, copy_work, LOOM_F32 },
+  { "a call (a + b)", "µs", 0, build_add, { 1 }, one, LOOM_F32 },
 };
 
 static void
@@ -124,6 +145,46 @@ list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, 
     g_printerr ("gradloom bench: %s is emulated, so its speed says nothing; it is left out.\n", name);
   else
     g_ptr_array_add (data, g_strdup (name));
+}
+
+static gboolean
+measure (const ProbeKind *kind, gint64 size, LoomDevices *devices, const char *device, const BenchOptions *o, BenchStats *s,
+         GError **error)
+{
+  g_auto (Probe) probe = { 0 };
+
+  probe.program = loom_program_new ();
+  loom_program_set_tf32 (probe.program, kind->tf32);
+  loom_program_output (probe.program, "y", kind->build (probe.program, size, kind->dtype));
+  return probe_ready (&probe, devices, device, error)
+         && bench_measure (probe_step, &probe, o->windows, MIN (o->seconds, 0.2), s, error);
+}
+
+/* The median of calls a second, the fewest and the most, in the probe's unit. */
+static void
+show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions *o, const BenchStats *s)
+{
+  double rate[] = { s->median, s->min, s->max }, in_unit[3];
+
+  for (guint i = 0; i < 3; i++)
+    in_unit[i] = kind->scale != 0 ? rate[i] * kind->work (size) * kind->scale : 1e6 / rate[i];
+  if (o->json)
+    {
+      LoomJson *json = command_event_new ("device");
+
+      loom_json_string (json, "device", device);
+      loom_json_string (json, "what", kind->name);
+      loom_json_int (json, "size", size);
+      loom_json_string (json, "unit", kind->unit);
+      loom_json_number (json, "median", in_unit[0]);
+      loom_json_number (json, "min", MIN (in_unit[1], in_unit[2]));
+      loom_json_number (json, "max", MAX (in_unit[1], in_unit[2]));
+      command_event_print (json);
+    }
+  else
+    printf ("%-8s %-16s %10" G_GINT64_FORMAT " %10.1f %-8s (min %.1f, max %.1f)\n", device, kind->name, size, in_unit[0],
+            kind->unit, MIN (in_unit[1], in_unit[2]), MAX (in_unit[1], in_unit[2]));
+  command_flush ();
 }
 
 int
@@ -138,37 +199,20 @@ bench_devices (const Command *command, const BenchOptions *o)
   loom_devices_foreach (devices, list_device, names);
   for (guint d = 0; d < names->len; d++)
     for (guint i = 0; i < G_N_ELEMENTS (probes); i++)
-      {
-        const ProbeKind *kind = &probes[i];
-        const char *device = names->pdata[d];
-        gint64 size = g_str_equal (device, "ref") ? kind->small : kind->size;
-        g_autoptr (GError) error = NULL;
-        g_auto (Probe) probe = { 0 };
-        BenchStats s;
+      for (guint k = 0; k < MOST_SIZES && probes[i].sizes[k] != 0; k++)
+        {
+          const char *device = names->pdata[d];
+          g_autoptr (GError) error = NULL;
+          BenchStats s;
 
-        if (o->device != NULL && !g_str_equal (o->device, device))
-          continue;
-        probe.program = loom_program_new ();
-        kind->build (probe.program, size);
-        if (!probe_ready (&probe, devices, device, &error)
-            || !bench_measure (probe_step, &probe, o->windows, MIN (o->seconds, 0.2), &s, &error))
-          return command_fail (command, g_steal_pointer (&error));
-        double unit = kind->work (size) * kind->scale;
-        if (o->json)
-          {
-            LoomJson *json = command_event_new ("device");
-            loom_json_string (json, "device", device);
-            loom_json_string (json, "what", kind->name);
-            loom_json_string (json, "unit", kind->unit);
-            loom_json_number (json, "median", s.median * unit);
-            loom_json_number (json, "min", s.min * unit);
-            loom_json_number (json, "max", s.max * unit);
-            command_event_print (json);
-          }
-        else
-          printf ("%-8s %-16s %8.1f %s  (min %.1f, max %.1f)\n", device, kind->name, s.median * unit, kind->unit,
-                  s.min * unit, s.max * unit);
-        command_flush ();
-      }
+          if ((o->device != NULL && !g_str_equal (o->device, device))
+              || (probes[i].gpu && !g_str_has_prefix (device, "cuda")) || (k > 0 && g_str_equal (device, "ref")))
+            break;
+          if (!measure (&probes[i], probes[i].sizes[k], devices, device, o, &s, &error))
+            return command_fail (command, g_steal_pointer (&error));
+          show (&probes[i], probes[i].sizes[k], device, o, &s);
+          if (s.median < 1 / LONG_CALL)
+            break;
+        }
   return 0;
 }
