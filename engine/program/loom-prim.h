@@ -41,7 +41,7 @@ typedef enum
 typedef enum
 {
   LOOM_PRECISION_FOLLOW, /* that of its operands: a longer formula in f32, all else in their type where they have one */
-  LOOM_PRECISION_LOW,    /* its first two operands go down; a bias stays as it is */
+  LOOM_PRECISION_LOW,    /* its first two operands go down, and others of the first one's rank; a bias stays */
   LOOM_PRECISION_F32,    /* every operand goes up */
   LOOM_PRECISION_NORM, /* the first operand stays as it is, the rest goes up: statistics and scale are f32 beside it */
   LOOM_PRECISION_ROUNDS_ONCE /* element-wise: the result is an operand, or is rounded once, and so is its gradient */

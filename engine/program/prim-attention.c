@@ -7,6 +7,7 @@
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
+#define MAX_IN    7 /* of attention_grad */
 
 /* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions the heads that share keys have an axis of their own: queries are
  * [N, K, H/K, T, E], keys [N, K, 1, S, E]. */
@@ -150,10 +151,26 @@ finite_or_zero (LoomProgram *p, const Sizes *s, LoomValue x)
                        x, loom_const (p, s->dtype, 0));
 }
 
+/* 16-bit floats as f32, in which a softmax is taken; wide has MAX_IN values. */
 static void
-expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+widen (LoomProgram *p, guint n, const LoomValue *in, LoomValue *wide)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      LoomDType dtype = in[i] != 0 ? value_desc (p, in[i])->dtype : LOOM_BOOL;
+
+      wide[i] = loom_dtype_is_float (dtype) ? loom_cast (p, in[i], dtype_wide (dtype)) : in[i];
+    }
+}
+
+static void
+expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given, LoomValue *out)
 {
   const LoomAttentionAttrs *a = instr->attrs;
+  LoomDType dtype = value_desc (p, given[0])->dtype;
+  LoomValue in[MAX_IN];
+
+  widen (p, instr->n_in, given, in);
   Sizes s = sizes_of (value_desc (p, in[0]), value_desc (p, in[1]), value_desc (p, in[2]));
   LoomValue score = scores (p, a, &s, in[0], in[1], a->has_mask ? in[3] : 0), top, e, sum, some;
 
@@ -164,7 +181,7 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, L
   some = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, sum, loom_const (p, s.dtype, 0)), sum,
                        loom_const (p, s.dtype, 1));
   out[0] = loom_matmul (p, loom_binary (p, LOOM_SCALAR_DIV, e, some), wide_keys (p, &s, in[2], s.depth), FALSE, FALSE);
-  out[0] = loom_reshape (p, out[0], 4, (gint64[]){ s.n, s.heads, s.queries, s.depth });
+  out[0] = loom_cast (p, loom_reshape (p, out[0], 4, (gint64[]){ s.n, s.heads, s.queries, s.depth }), dtype);
   out[1] = loom_reshape (p, ADD (loom_unary (p, LOOM_SCALAR_LOG, sum), top), 3, (gint64[]){ s.n, s.heads, s.queries });
 }
 
@@ -182,9 +199,13 @@ score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, con
 
 /* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads that share keys. */
 static void
-expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *given, LoomValue *out)
 {
   const LoomAttentionAttrs *a = instr->attrs;
+  LoomDType dtype = value_desc (p, given[1])->dtype;
+  LoomValue in[MAX_IN];
+
+  widen (p, instr->n_in, given, in);
   LoomTensorDesc q = *value_desc (p, in[1]), k = *value_desc (p, in[2]), v = *value_desc (p, in[3]);
   Sizes s = sizes_of (&q, &k, &v);
   LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
@@ -196,19 +217,25 @@ expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *
   out[0] = loom_reshape (p, out[0], 4, q.dim);
   out[1] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[1], 1u << 2, FALSE), 4, k.dim);
   out[2] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[2], 1u << 2, FALSE), 4, v.dim);
+  for (int i = 0; i < 3; i++)
+    out[i] = loom_cast (p, out[i], dtype);
 }
 
 /* ---- gradient --------------------------------------------------------- */
 
 /* A mask that is learnt is small beside the scores as a rule, but its gradient needs all of them. */
 static LoomValue
-mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *in)
+mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *given)
 {
-  LoomTensorDesc d = *value_desc (p, in[6]);
+  LoomTensorDesc d = *value_desc (p, given[6]);
+  LoomValue in[MAX_IN];
+
+  widen (p, MAX_IN, given, in);
   Sizes s = sizes_of (value_desc (p, in[1]), value_desc (p, in[2]), value_desc (p, in[3]));
   LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
 
-  return loom_sum_to (p, loom_reshape (p, ds, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys }), 4, d.dim);
+  ds = loom_sum_to (p, loom_reshape (p, ds, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys }), 4, d.dim);
+  return loom_cast (p, ds, d.dtype);
 }
 
 static gboolean
@@ -294,7 +321,7 @@ static const LoomPrim attention
         .expand = expand_attention,
         .describe = describe_attention,
         .flops = flops_attention,
-        .precision = LOOM_PRECISION_F32,
+        .precision = LOOM_PRECISION_LOW,
         .equal = equal_attention };
 
 static const LoomPrim attention_grad = { .name = "attention_grad",

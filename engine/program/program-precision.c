@@ -107,8 +107,9 @@ settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
     }
   if (rule == LOOM_PRECISION_LOW)
     {
-      for (guint k = 0; k < MIN (instr->n_in, 2); k++)
-        if (in[k] != 0 && loom_dtype_is_float (type_of (pass, in[k])))
+      for (guint k = 0; k < instr->n_in; k++)
+        if (in[k] != 0 && loom_dtype_is_float (type_of (pass, in[k]))
+            && (k < 2 || value_desc (pass->r.to, in[k])->rank == value_desc (pass->r.to, in[0])->rank))
           in[k] = in_type (pass, in[k], type);
       return LOOM_N_DTYPES;
     }

@@ -1,385 +1,488 @@
-/* Scaled dot-product attention and its gradient without a matrix of all scores (Dao et al., "FlashAttention", 2022): a
- * warp walks over the keys of one query, or over the queries of one key, and its lanes share the head's features.
+/* Attention and its gradient of f32, by 128 threads of which each has 8 rows and 4 columns of a tile of 64×64 scores;
+ * and the constructors, which take the kernels of cuda-attention-half.cu for 16-bit floats.
  *
- * A score is worked out where it is needed, once forward and twice backward. No two warps add to one place. */
-#include <math.h>
+ * Features pass through shared memory a piece at a time, so that heads of all sizes have the same kernels. Columns of
+ * results beyond those of one block are another block's, which works the scores out again. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
+#include <limits.h>
 
-#include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/cuda/cuda-attention.cuh"
 
-#define WARPS (CUDA_THREADS / 32)
-#define MOST  256 /* features of a head: 8 in each lane */
+#define ROWS   ATTENTION_ROWS
+#define PIECE  32         /* features */
+#define STRIDE (ROWS + 4) /* of rows of shared memory */
 
-/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], mask [N or 1, H or 1, T or 1, S]. */
-typedef struct
+/* One's place in a tile: 8 rows from `down` on, 4 columns from `across` on. Sixteen lanes beside each other have the same
+ * rows. */
+struct Place
 {
-  long long n, heads, groups, queries, keys; /* N, H, K, T, S */
-  int width, depth;                          /* E, D */
-  float scale;
-  bool causal, has_mask, mask_is_bool;
-  long long mask_stride[3]; /* of sample, head and query; 0 where one mask serves all */
-} Sizes;
+  int down, across;
+  __device__ inline Place () : down (threadIdx.x / 16 * 8), across (threadIdx.x % 16 * 4)
+  {
+  }
+};
 
-typedef struct
+/* Memory of a block: two pieces of 64 rows by feature, or 64 rows of 64 columns. */
+typedef float4 Room[2 * PIECE * STRIDE / 4];
+/* What goes from a product to the next one: by column and row. */
+typedef float4 Shares[ROWS * STRIDE / 4];
+
+/* sums [8][4] += the products of what stands at `left` and `right`. */
+__device__ static inline void
+add_product (float sums[8][4], const float *left, const float *right)
 {
-  LoomKernel base;
-  LoomDevice *device;
-  Sizes sizes;
-  int parts; /* features in each lane */
-} Attention;
+  const float4 low = *(const float4 *)left, high = *(const float4 *)(left + 4), other = *(const float4 *)right;
+  const float a[8] = { low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w };
+  const float b[4] = { other.x, other.y, other.z, other.w };
 
-/* A lane's share of the features of one row of `length`; zeros behind its end. */
-template <int PARTS>
+  UNROLL
+  for (int i = 0; i < 8; i++)
+    {
+      UNROLL
+      for (int j = 0; j < 4; j++)
+        sums[i][j] += a[i] * b[j];
+    }
+}
+
+__device__ static inline void
+clear (float sums[8][4])
+{
+  UNROLL
+  for (int i = 0; i < 8; i++)
+    {
+      UNROLL
+      for (int j = 0; j < 4; j++)
+        sums[i][j] = 0;
+    }
+}
+
+/* sums = rows·columnsᵀ; of each of the two matrices so many rows are there, and what lies behind counts as zeros. */
 __device__ static void
-take_row (float part[PARTS], const float *row, int length)
+multiply_rows (float sums[8][4], const float *rows, int n_rows, const float *columns, int n_columns, int width, float *room)
 {
-  for (int i = 0; i < PARTS; i++)
-    {
-      const int at = i * 32 + threadIdx.x % 32;
+  const Place place;
+  const int feature = threadIdx.x % 8, from = threadIdx.x / 8;
+  float *other = room + PIECE * STRIDE;
 
-      part[i] = at < length ? row[at] : 0.0f;
+  clear (sums);
+  for (int begin = 0; begin < width; begin += PIECE)
+    {
+      __syncthreads ();
+      UNROLL_BY (2)
+      for (int i = 0; i < ROWS / 16; i++)
+        {
+          UNROLL
+          for (int k = 0; k < PIECE / 8; k++)
+            {
+              const int row = from + 16 * i, at = feature + 8 * k;
+              const bool there = begin + at < width;
+              const long long of = (long long)row * width + begin + at;
+
+              room[at * STRIDE + row] = there && row < n_rows ? rows[of] : 0.0f;
+              other[at * STRIDE + row] = there && row < n_columns ? columns[of] : 0.0f;
+            }
+        }
+      __syncthreads ();
+      UNROLL_BY (8)
+      for (int k = 0; k < PIECE; k++)
+        add_product (sums, room + k * STRIDE + place.down, other + k * STRIDE + place.across);
     }
 }
 
-template <int PARTS>
+/* Makes scores in powers of two of products. The mask of the tile's first row and column lies at `at`; its rows and
+ * columns are so many elements apart, and so many are there. */
+__device__ static inline void
+add_mask (float products[8][4], const AttentionSizes &s, const void *mask, long long at, int rows, long long down,
+          int columns, long long across)
+{
+  const Place place;
+
+  UNROLL
+  for (int i = 0; i < 8; i++)
+    {
+      UNROLL
+      for (int j = 0; j < 4; j++)
+        {
+          const int row = place.down + i, column = place.across + j;
+          const bool there = row < rows && column < columns;
+
+          products[i][j] *= s.scale_2;
+          products[i][j] += there ? mask_adds<float> (s, mask, at + row * down + column * across) : 0.0f;
+        }
+    }
+}
+
 __device__ static void
-put_row (float *row, const float part[PARTS], int length, float factor)
+put_shares (float *shares, const float tile[8][4])
 {
-  for (int i = 0; i < PARTS; i++)
-    {
-      const int at = i * 32 + threadIdx.x % 32;
+  const Place place;
 
-      if (at < length)
-        row[at] = part[i] * factor;
+  __syncthreads ();
+  UNROLL
+  for (int j = 0; j < 4; j++)
+    {
+      float *to = shares + (place.across + j) * STRIDE + place.down;
+
+      *(float4 *)to = float4{ tile[0][j], tile[1][j], tile[2][j], tile[3][j] };
+      *(float4 *)(to + 4) = float4{ tile[4][j], tile[5][j], tile[6][j], tile[7][j] };
     }
 }
 
-/* The product of a row in shares with one in memory; every lane gets it. */
-template <int PARTS>
-__device__ static float
-dot (const float part[PARTS], const float *row, int length)
+/* sums += shares·matrix, of which 64·OUTS columns from `from` on count, and `rows` of 64 rows are there. */
+template <int OUTS>
+__device__ static void
+add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, int rows, int length, int from, float *room)
 {
-  float other[PARTS], sum = 0;
+  const Place place;
 
-  take_row<PARTS> (other, row, length);
-  for (int i = 0; i < PARTS; i++)
-    sum += part[i] * other[i];
-  return block_join<Sum, 32> (sum);
-}
-
-/* What the mask adds to the score of a key for a query: -∞ where it is not kept. */
-__device__ static float
-masked (const Sizes &s, const void *mask, long long sample, long long head, long long query, long long key)
-{
-  if (s.causal && key > query)
-    return -INFINITY;
-  if (!s.has_mask)
-    return 0;
-  const long long at = sample * s.mask_stride[0] + head * s.mask_stride[1] + query * s.mask_stride[2] + key;
-  if (s.mask_is_bool)
-    return ((const unsigned char *)mask)[at] ? 0.0f : -INFINITY;
-  return ((const float *)mask)[at];
-}
-
-/* y [N,H,T,D] and lse [N,H,T]; a warp a query. */
-template <int PARTS>
-__global__ void
-__launch_bounds__ (CUDA_THREADS)
-    attention_kernel (float *y, float *lse, const float *q, const float *k, const float *v, const void *mask, Sizes s)
-{
-  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32;
-  float mine[PARTS], sums[PARTS] = { 0 }, value[PARTS], top = -INFINITY, total = 0;
-
-  if (row >= s.n * s.heads * s.queries)
-    return;
-  const long long query = row % s.queries, head = row / s.queries % s.heads, sample = row / s.queries / s.heads;
-  const long long first = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
-  const long long limit = s.causal && query + 1 < s.keys ? query + 1 : s.keys;
-  take_row<PARTS> (mine, q + row * s.width, s.width);
-  for (long long j = 0; j < limit; j++)
+  UNROLL
+  for (int o = 0; o < OUTS; o++)
     {
-      const float extra = masked (s, mask, sample, head, query, j);
-      if (extra == -INFINITY)
-        continue;
-      const float score = dot<PARTS> (mine, k + (first + j) * s.width, s.width) * s.scale + extra;
-      const float most = Largest::join (top, score);
-      const float base = most == -INFINITY ? 0.0f : most, fade = expf (top - base), share = expf (score - base);
+      const int begin = from + o * ROWS;
 
-      take_row<PARTS> (value, v + (first + j) * s.depth, s.depth);
-      for (int i = 0; i < PARTS; i++)
-        sums[i] = sums[i] * fade + share * value[i];
-      total = total * fade + share;
-      top = most;
+      __syncthreads ();
+      UNROLL_BY (8)
+      for (int i = 0; i < ROWS * ROWS / ATTENTION_THREADS; i++)
+        {
+          const int at = i * ATTENTION_THREADS + threadIdx.x, row = at / ROWS, column = at % ROWS;
+          const bool there = row < rows && begin + column < length;
+
+          room[row * STRIDE + column] = there ? matrix[(long long)row * length + begin + column] : 0.0f;
+        }
+      __syncthreads ();
+      UNROLL_BY (8)
+      for (int k = 0; k < ROWS; k++)
+        add_product (sums[o], shares + k * STRIDE + place.down, room + k * STRIDE + place.across);
     }
-  put_row<PARTS> (y + row * s.depth, sums, s.depth, total == 0 ? 0.0f : 1.0f / total);
-  if (threadIdx.x % 32 == 0)
-    lse[row] = (top == -INFINITY ? 0.0f : top) + logf (total);
 }
 
-/* dq [N,H,T,E] = scale·Σ dS·k; a warp a query. g [N,H,T,D], lse and delta [N,H,T]. */
-template <int PARTS>
-__global__ void
-__launch_bounds__ (CUDA_THREADS)
-    attention_queries_kernel (float *dq, const float *g, const float *q, const float *k, const float *v,
-                              const float *lse, const float *delta, const void *mask, Sizes s)
+/* 64 columns from `from` on of a block's rows, of which `rows` are there. */
+__device__ static inline void
+put_rows (float *to, const float sums[8][4], const float factor[8], int rows, int length, int from)
 {
-  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32;
-  float mine[PARTS], gradient[PARTS], other[PARTS], sums[PARTS] = { 0 };
+  const Place place;
 
-  if (row >= s.n * s.heads * s.queries)
-    return;
-  const long long query = row % s.queries, head = row / s.queries % s.heads, sample = row / s.queries / s.heads;
-  const long long first = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
-  const long long limit = s.causal && query + 1 < s.keys ? query + 1 : s.keys;
-  const float base = lse[row] == -INFINITY ? 0.0f : lse[row], away = delta[row];
-  take_row<PARTS> (mine, q + row * s.width, s.width);
-  take_row<PARTS> (gradient, g + row * s.depth, s.depth);
-  for (long long j = 0; j < limit; j++)
+  UNROLL
+  for (int i = 0; i < 8; i++)
     {
-      const float extra = masked (s, mask, sample, head, query, j);
-      if (extra == -INFINITY)
-        continue;
-      const float share = expf (dot<PARTS> (mine, k + (first + j) * s.width, s.width) * s.scale + extra - base);
-      const float ds = share * (dot<PARTS> (gradient, v + (first + j) * s.depth, s.depth) - away);
-
-      take_row<PARTS> (other, k + (first + j) * s.width, s.width);
-      for (int i = 0; i < PARTS; i++)
-        sums[i] += ds * other[i];
+      UNROLL
+      for (int j = 0; j < 4; j++)
+        if (place.down + i < rows && from + place.across + j < length)
+          to[(long long)(place.down + i) * length + from + place.across + j] = sums[i][j] * factor[i];
     }
-  put_row<PARTS> (dq + row * s.width, sums, s.width, s.scale);
 }
 
-/* dk [N,K,S,E] = scale·Σ dS·q and dv [N,K,S,D] = Σ P·g over the queries of all heads that share the key; a warp a key.
- */
-template <int PARTS>
-__global__ void
-__launch_bounds__ (CUDA_THREADS)
-    attention_keys_kernel (float *dk, float *dv, const float *g, const float *q, const float *k, const float *v,
-                           const float *lse, const float *delta, const void *mask, Sizes s)
+/* The sum or the largest of a row, which sixteen lanes have. */
+template <typename Op>
+__device__ static inline float
+join_row (float x)
 {
-  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32, share_count = s.heads / s.groups;
-  float mine[PARTS], value[PARTS], query_row[PARTS], gradient[PARTS], sums[PARTS] = { 0 }, value_sums[PARTS] = { 0 };
-
-  if (row >= s.n * s.groups * s.keys)
-    return;
-  const long long key = row % s.keys, group = row / s.keys % s.groups, sample = row / s.keys / s.groups;
-  take_row<PARTS> (mine, k + row * s.width, s.width);
-  take_row<PARTS> (value, v + row * s.depth, s.depth);
-  for (long long head = group * share_count; head < (group + 1) * share_count; head++)
-    for (long long i = s.causal ? key : 0; i < s.queries; i++)
-      {
-        const long long at = (sample * s.heads + head) * s.queries + i;
-        const float extra = masked (s, mask, sample, head, i, key);
-        if (extra == -INFINITY)
-          continue;
-        const float base = lse[at] == -INFINITY ? 0.0f : lse[at];
-        const float share = expf (dot<PARTS> (mine, q + at * s.width, s.width) * s.scale + extra - base);
-        const float ds = share * (dot<PARTS> (value, g + at * s.depth, s.depth) - delta[at]);
-
-        take_row<PARTS> (query_row, q + at * s.width, s.width);
-        take_row<PARTS> (gradient, g + at * s.depth, s.depth);
-        for (int c = 0; c < PARTS; c++)
-          {
-            sums[c] += ds * query_row[c];
-            value_sums[c] += share * gradient[c];
-          }
-      }
-  put_row<PARTS> (dk + row * s.width, sums, s.width, s.scale);
-  put_row<PARTS> (dv + row * s.depth, value_sums, s.depth, 1.0f);
+  UNROLL
+  for (int offset = 8; offset > 0; offset /= 2)
+    x = Op::join (x, __shfl_xor_sync (0xffffffffu, x, offset));
+  return x;
 }
 
-/* k [N,K,T,E] and v [N,K,T,D] put at their places in keys [N,K,C,E] and values [N,K,C,D]; a thread a feature of both.
- */
+/* y [N,H,T,D] and lse [N,H,T]; a block 64 queries of a head, the last ones of it, which have most to do, first, and
+ * 64·OUTS columns. */
+template <int OUTS>
+__global__ void
+__launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, const float *q, const float *k,
+                                                      const float *v, const void *mask, AttentionSizes s)
+{
+  __shared__ Room room4;
+  __shared__ Shares shares4;
+  float *room = (float *)room4, *shares = (float *)shares4;
+  const Place place;
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
+  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
+  float sums[OUTS][8][4], share[8][4], top[8], total[8];
+
+  UNROLL
+  for (int o = 0; o < OUTS; o++)
+    clear (sums[o]);
+  UNROLL
+  for (int i = 0; i < 8; i++)
+    {
+      top[i] = -INFINITY;
+      total[i] = 0;
+    }
+  for (int key = 0; key < limit; key += ROWS)
+    {
+      multiply_rows (share, q + (head.queries + first) * s.width, s.queries - first, k + (head.keys + key) * s.width,
+                     s.keys - key, s.width, room);
+      if (s.has_mask)
+        add_mask (share, s, mask, head.mask + first * s.mask_stride[2] + key, s.queries - first, s.mask_stride[2],
+                  s.keys - key, 1);
+      UNROLL
+      for (int i = 0; i < 8; i++)
+        {
+          const int kept = keys_kept (s, first + place.down + i) - place.across;
+          float most = top[i], fade, base;
+
+          UNROLL
+          for (int j = 0; j < 4; j++)
+            {
+              share[i][j] = j < kept - key ? share[i][j] * factor : -INFINITY;
+              most = fmaxf (most, share[i][j]);
+            }
+          most = join_row<Largest> (most);
+          base = most == -INFINITY ? 0.0f : most;
+          fade = exp2f (top[i] - base);
+          top[i] = most;
+          total[i] *= fade;
+          UNROLL
+          for (int j = 0; j < 4; j++)
+            {
+              share[i][j] = exp2f (share[i][j] - base);
+              total[i] += share[i][j];
+              UNROLL
+              for (int o = 0; o < OUTS; o++)
+                sums[o][i][j] *= fade;
+            }
+        }
+      put_shares (shares, share);
+      add_shares<OUTS> (sums, shares, v + (head.keys + key) * s.depth, s.keys - key, s.depth, from, room);
+    }
+  UNROLL
+  for (int i = 0; i < 8; i++)
+    {
+      total[i] = join_row<Sum> (total[i]);
+      if (place.across == 0 && blockIdx.y == 0 && first + place.down + i < s.queries)
+        lse[head.queries + first + place.down + i] = (top[i] == -INFINITY ? 0.0f : top[i] * LN_2) + logf (total[i]);
+      total[i] = total[i] == 0 ? 0.0f : 1.0f / total[i];
+    }
+  UNROLL
+  for (int o = 0; o < OUTS; o++)
+    put_rows (y + (head.queries + first) * s.depth, sums[o], total, s.queries - first, s.depth, from + o * ROWS);
+}
+
+/* dq [N,H,T,E] = scale·Σ dS·k; a block 64 queries of a head and 64·OUTS columns. g [N,H,T,D], lse and delta [N,H,T]. */
+template <int OUTS>
+__global__ void
+__launch_bounds__ (ATTENTION_THREADS, 2)
+    queries_kernel (float *dq, const float *g, const float *q, const float *k, const float *v, const float *lse,
+                    const float *delta, const void *mask, AttentionSizes s)
+{
+  __shared__ Room room4;
+  __shared__ Shares shares4;
+  float *room = (float *)room4, *shares = (float *)shares4;
+  const Place place;
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
+  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
+  float sums[OUTS][8][4], share[8][4], slope[8][4], base[8], away[8], scale[8];
+
+  UNROLL
+  for (int o = 0; o < OUTS; o++)
+    clear (sums[o]);
+  UNROLL
+  for (int i = 0; i < 8; i++)
+    {
+      const bool there = first + place.down + i < s.queries;
+
+      base[i] = there ? score_base (lse[head.queries + first + place.down + i]) : 0.0f;
+      away[i] = there ? delta[head.queries + first + place.down + i] : 0.0f;
+      scale[i] = s.scale;
+    }
+  for (int key = 0; key < limit; key += ROWS)
+    {
+      multiply_rows (share, q + (head.queries + first) * s.width, s.queries - first, k + (head.keys + key) * s.width,
+                     s.keys - key, s.width, room);
+      multiply_rows (slope, g + (head.queries + first) * s.depth, s.queries - first, v + (head.keys + key) * s.depth,
+                     s.keys - key, s.depth, room);
+      if (s.has_mask)
+        add_mask (share, s, mask, head.mask + first * s.mask_stride[2] + key, s.queries - first, s.mask_stride[2],
+                  s.keys - key, 1);
+      UNROLL
+      for (int i = 0; i < 8; i++)
+        {
+          const int kept = keys_kept (s, first + place.down + i) - place.across;
+
+          UNROLL
+          for (int j = 0; j < 4; j++)
+            {
+              const float score = j < kept - key ? share[i][j] * factor : -INFINITY;
+
+              slope[i][j] = exp2f (score - base[i]) * (slope[i][j] - away[i]);
+            }
+        }
+      put_shares (shares, slope);
+      add_shares<OUTS> (sums, shares, k + (head.keys + key) * s.width, s.keys - key, s.width, from, room);
+    }
+  UNROLL
+  for (int o = 0; o < OUTS; o++)
+    put_rows (dq + (head.queries + first) * s.width, sums[o], scale, s.queries - first, s.width, from + o * ROWS);
+}
+
+/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; a block 64
+ * keys, the rows of its tiles, and 64 columns of both. */
 static __global__ void
-__launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const float *k, const float *v,
-                                              const long long *place, Sizes s, CudaRaise raise)
+__launch_bounds__ (ATTENTION_THREADS, 2)
+    keys_kernel (float *dk, float *dv, const float *g, const float *q, const float *k, const float *v, const float *lse,
+                 const float *delta, const void *mask, AttentionSizes s)
 {
-  const int wide = s.width > s.depth ? s.width : s.depth;
-  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x, from = *place;
+  __shared__ Room room4;
+  __shared__ Shares shares4;
+  float *room = (float *)room4, *shares = (float *)shares4;
+  const Place place;
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const int tiles = (s.keys + ROWS - 1) / ROWS, first = (int)(blockIdx.x % tiles) * ROWS, from = blockIdx.y * ROWS;
+  const long long sample = blockIdx.x / tiles / s.groups, group = blockIdx.x / tiles % s.groups;
+  const long long key = (sample * s.groups + group) * s.keys + first, shared_by = s.heads / s.groups;
+  float key_sums[1][8][4], value_sums[1][8][4], share[8][4], slope[8][4], scale[8], one[8];
 
-  if (from < 0 || from + s.queries > s.keys)
+  clear (key_sums[0]);
+  clear (value_sums[0]);
+  UNROLL
+  for (int i = 0; i < 8; i++)
     {
-      if (at == 0)
-        raise_fault (raise, CUDA_FAULT_ROW, from < 0 ? from : from + s.queries - 1, s.keys);
-      return;
+      scale[i] = s.scale;
+      one[i] = 1;
     }
-  if (at >= s.n * s.groups * s.queries * wide)
-    return;
-  const long long row = at / wide, to = row / s.queries * s.keys + from + row % s.queries;
-  const int feature = (int)(at % wide);
-  if (feature < s.width)
-    keys[to * s.width + feature] = k[row * s.width + feature];
-  if (feature < s.depth)
-    values[to * s.depth + feature] = v[row * s.depth + feature];
-}
+  for (long long h = group * shared_by; h < (group + 1) * shared_by; h++)
+    for (int query = s.causal ? first : 0; query < s.queries; query += ROWS)
+      {
+        const AttentionHead head = attention_head (s, sample, h);
+        const float *queries = q + (head.queries + query) * s.width, *gradients = g + (head.queries + query) * s.depth;
+        const int left = s.queries - query;
 
-/* y [N,H,T,D] of the queries from *place on, over the keys before and at each; a warp a query. */
-template <int PARTS>
-__global__ void
-__launch_bounds__ (CUDA_THREADS)
-    cached_kernel (float *y, const float *q, const float *keys, const float *values, const long long *place, Sizes s)
-{
-  const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32, from = *place;
-  float mine[PARTS], sums[PARTS] = { 0 }, value[PARTS], top = -INFINITY, total = 0;
+        multiply_rows (share, k + key * s.width, s.keys - first, queries, left, s.width, room);
+        multiply_rows (slope, v + key * s.depth, s.keys - first, gradients, left, s.depth, room);
+        if (s.has_mask)
+          add_mask (share, s, mask, head.mask + query * s.mask_stride[2] + first, s.keys - first, 1, left,
+                    s.mask_stride[2]);
+        UNROLL
+        for (int j = 0; j < 4; j++)
+          {
+            const bool there = place.across + j < left;
+            const float base = there ? score_base (lse[head.queries + query + place.across + j]) : 0.0f;
+            const float away = there ? delta[head.queries + query + place.across + j] : 0.0f;
 
-  if (row >= s.n * s.heads * s.queries || from < 0 || from + s.queries > s.keys)
-    return;
-  const long long head = row / s.queries % s.heads, sample = row / s.queries / s.heads;
-  const long long first = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
-  take_row<PARTS> (mine, q + row * s.width, s.width);
-  for (long long j = 0; j <= from + row % s.queries; j++)
-    {
-      const float score = dot<PARTS> (mine, keys + (first + j) * s.width, s.width) * s.scale;
-      const float most = Largest::join (top, score), fade = expf (top - most), share = expf (score - most);
+            UNROLL
+            for (int i = 0; i < 8; i++)
+              {
+                const bool keeps = !s.causal || query + place.across + j >= first + place.down + i;
+                const float score = keeps ? share[i][j] * factor : -INFINITY;
 
-      take_row<PARTS> (value, values + (first + j) * s.depth, s.depth);
-      for (int i = 0; i < PARTS; i++)
-        sums[i] = sums[i] * fade + share * value[i];
-      total = total * fade + share;
-      top = most;
-    }
-  put_row<PARTS> (y + row * s.depth, sums, s.depth, 1.0f / total);
+                share[i][j] = exp2f (score - base);
+                slope[i][j] = share[i][j] * (slope[i][j] - away);
+              }
+          }
+        put_shares (shares, share);
+        add_shares<1> (value_sums, shares, gradients, left, s.depth, from, room);
+        put_shares (shares, slope);
+        add_shares<1> (key_sums, shares, queries, left, s.width, from, room);
+      }
+  put_rows (dk + key * s.width, key_sums[0], scale, s.keys - first, s.width, from);
+  put_rows (dv + key * s.depth, value_sums[0], one, s.keys - first, s.depth, from);
 }
 
 /* ---- host --------------------------------------------------------------------------- */
 
-template <int PARTS>
 static void
-launch_forward (const Attention *self, cudaStream_t stream, void *const *b)
+launch_forward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
 {
-  const Sizes &s = self->sizes;
-  const unsigned int blocks = blocks_for (s.n * s.heads * s.queries, WARPS);
+  const AttentionSizes &s = *sizes;
+  const unsigned int blocks = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ROWS);
   const float *q = (const float *)b[0], *k = (const float *)b[1], *v = (const float *)b[2];
-  void *const *out = b + (s.has_mask ? 4 : 3);
+  const void *mask = s.has_mask ? b[3] : NULL;
+  float *y = (float *)b[s.has_mask ? 4 : 3], *lse = (float *)b[s.has_mask ? 5 : 4];
 
-  attention_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)out[0], (float *)out[1], q, k, v,
-                                                                s.has_mask ? b[3] : NULL, s);
+  if (s.depth <= ROWS)
+    forward_kernel<1><<<blocks, ATTENTION_THREADS, 0, stream>>> (y, lse, q, k, v, mask, s);
+  else
+    forward_kernel<2><<<dim3 (blocks, blocks_for (s.depth, 2 * ROWS)), ATTENTION_THREADS, 0, stream>>> (y, lse, q, k, v,
+                                                                                                        mask, s);
 }
 
-template <int PARTS>
 static void
-launch_backward (const Attention *self, cudaStream_t stream, void *const *b)
+launch_backward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
 {
-  const Sizes &s = self->sizes;
-  const unsigned int queries = blocks_for (s.n * s.heads * s.queries, WARPS);
-  const unsigned int keys = blocks_for (s.n * s.groups * s.keys, WARPS);
+  const AttentionSizes &s = *sizes;
+  const unsigned int queries = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ROWS);
+  const unsigned int keys = (unsigned int)(s.n * s.groups) * blocks_for (s.keys, ROWS);
+  const unsigned int columns = blocks_for (s.width > s.depth ? s.width : s.depth, ROWS);
   const float *g = (const float *)b[0], *q = (const float *)b[1], *k = (const float *)b[2], *v = (const float *)b[3];
   const float *lse = (const float *)b[4], *delta = (const float *)b[5];
   const void *mask = s.has_mask ? b[6] : NULL;
-  void *const *out = b + (s.has_mask ? 7 : 6);
+  float *const *out = (float *const *)b + (s.has_mask ? 7 : 6);
 
-  if (queries > 0)
-    attention_queries_kernel<PARTS>
-        <<<queries, CUDA_THREADS, 0, stream>>> ((float *)out[0], g, q, k, v, lse, delta, mask, s);
-  if (keys > 0)
-    attention_keys_kernel<PARTS>
-        <<<keys, CUDA_THREADS, 0, stream>>> ((float *)out[1], (float *)out[2], g, q, k, v, lse, delta, mask, s);
+  if (queries > 0 && s.width > 0 && s.width <= ROWS)
+    queries_kernel<1><<<queries, ATTENTION_THREADS, 0, stream>>> (out[0], g, q, k, v, lse, delta, mask, s);
+  else if (queries > 0 && s.width > 0)
+    queries_kernel<2><<<dim3 (queries, blocks_for (s.width, 2 * ROWS)), ATTENTION_THREADS, 0, stream>>> (
+        out[0], g, q, k, v, lse, delta, mask, s);
+  if (keys > 0 && columns > 0)
+    keys_kernel<<<dim3 (keys, columns), ATTENTION_THREADS, 0, stream>>> (out[1], out[2], g, q, k, v, lse, delta, mask, s);
 }
 
 static LoomStatus
 attention_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  const Attention *self = (const Attention *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
+  const AttentionKernel *self = (const AttentionKernel *)base;
+  const AttentionSizes &s = self->sizes;
+  AttentionSizes sizes = s;
 
-  if (self->sizes.n * self->sizes.heads * self->sizes.queries == 0)
+  if (s.n * s.heads * s.queries == 0 && s.n * s.groups * s.keys == 0)
     return LOOM_STATUS_OK;
+  for (int i = 0; i < self->buffers; i++)
+    sizes.aligned = sizes.aligned && (uintptr_t)buffers[i] % 16 == 0;
   cuda_use (self->device);
-  if (self->parts <= 2)
-    launch_forward<2> (self, handle, buffers);
-  else if (self->parts <= 4)
-    launch_forward<4> (self, handle, buffers);
-  else
-    launch_forward<MOST / 32> (self, handle, buffers);
-  return cuda_launched ("attention", message);
-}
-
-static LoomStatus
-attention_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  const Attention *self = (const Attention *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
-
-  cuda_use (self->device);
-  if (self->parts <= 2)
-    launch_backward<2> (self, handle, buffers);
-  else if (self->parts <= 4)
-    launch_backward<4> (self, handle, buffers);
-  else
-    launch_backward<MOST / 32> (self, handle, buffers);
-  return cuda_launched ("attention_grad", message);
-}
-
-template <int PARTS>
-static void
-launch_cached (const Attention *self, cudaStream_t stream, void *const *b)
-{
-  const Sizes &s = self->sizes;
-  const unsigned int blocks = blocks_for (s.n * s.heads * s.queries, WARPS);
-  const float *q = (const float *)b[0], *keys = (const float *)b[6], *values = (const float *)b[7];
-  const long long *place = (const long long *)b[5];
-
-  cached_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)b[8], q, keys, values, place, s);
-}
-
-static LoomStatus
-attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
-{
-  const Attention *self = (const Attention *)base;
-  const Sizes &s = self->sizes;
-  const int wide = s.width > s.depth ? s.width : s.depth;
-  cudaStream_t handle = cuda_stream (self->device, stream);
-
-  cuda_use (self->device);
-  /* One thread at least looks at the place. */
-  const unsigned int blocks = 1 + blocks_for (s.n * s.groups * s.queries * wide, CUDA_THREADS);
-  const float *k = (const float *)b[1], *v = (const float *)b[2];
-  const long long *place = (const long long *)b[5];
-
-  keep_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s,
-                                                     cuda_raise (self->device, stream, base, NULL));
-  if (s.n * s.heads * s.queries == 0 || wide == 0)
-    return cuda_launched ("attention_cached", message);
-  if (self->parts <= 2)
-    launch_cached<2> (self, handle, b);
-  else if (self->parts <= 4)
-    launch_cached<4> (self, handle, b);
-  else
-    launch_cached<MOST / 32> (self, handle, b);
-  return cuda_launched ("attention_cached", message);
+  self->launch (&sizes, cuda_stream (self->device, stream), buffers);
+  return cuda_launched (base->name, message);
 }
 
 /* q, k and v stand at `at`, the mask at `mask_at` where there is one. */
 static LoomStatus
-any_attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_at, const char *name,
-                   LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomKernel **kernel,
-                   LoomMessage *message)
+attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_at, bool gradient, LoomKernel **kernel,
+               LoomMessage *message)
 {
   const LoomAttentionAttrs *a = (const LoomAttentionAttrs *)spec->attrs;
   const LoomTensorDesc *q = &spec->in[at], *k = &spec->in[at + 1], *v = &spec->in[at + 2];
-  Attention *self;
-  int most;
+  const LoomTensorDesc *mask = a->has_mask ? &spec->in[mask_at] : NULL;
+  const LoomDType type = q->dtype;
+  const int64_t features = q->dim[3] > v->dim[3] ? q->dim[3] : v->dim[3];
+  AttentionKernel *self;
 
-  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, mask_at, LOOM_F32)
-      || !all_of_dtype (spec->out, spec->n_out, LOOM_F32) || q->dim[3] > MOST || v->dim[3] > MOST)
+  if (!cuda_all_plain (spec) || features > ATTENTION_WIDTH || q->dim[2] > INT_MAX / 2 || k->dim[2] > INT_MAX / 2)
     return LOOM_STATUS_UNSUPPORTED;
-  if (a->has_mask && spec->in[mask_at].dtype != LOOM_F32 && spec->in[mask_at].dtype != LOOM_BOOL)
+  /* Sums over keys are f32; all else is of the queries' type. */
+  if (!all_of_dtype (spec->in, at + 3, type) || !all_of_dtype (spec->in + at + 3, mask_at - at - 3, LOOM_F32)
+      || !all_of_dtype (spec->out, gradient ? 3 : 1, type) || (!gradient && spec->out[1].dtype != LOOM_F32))
     return LOOM_STATUS_UNSUPPORTED;
-  self = kernel_struct<Attention> (device, name, run, message);
+  if (mask != NULL && mask->dtype != type && mask->dtype != LOOM_BOOL)
+    return LOOM_STATUS_UNSUPPORTED;
+  void (*launch) (const AttentionSizes *, cudaStream_t, void *const *) = gradient ? launch_backward : launch_forward;
+  if (type == LOOM_BF16 || type == LOOM_F16)
+    launch = cuda_attention_half (device, type, (int)features, gradient);
+  else if (type != LOOM_F32)
+    launch = NULL;
+  if (launch == NULL)
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<AttentionKernel> (device, gradient ? "own attention_grad" : "own attention", attention_run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
+  self->launch = launch;
+  self->buffers = spec->n_in + spec->n_out;
   self->sizes.n = q->dim[0];
   self->sizes.heads = q->dim[1];
   self->sizes.groups = k->dim[1];
-  self->sizes.queries = q->dim[2];
-  self->sizes.keys = k->dim[2];
+  self->sizes.queries = (int)q->dim[2];
+  self->sizes.keys = (int)k->dim[2];
   self->sizes.width = (int)q->dim[3];
   self->sizes.depth = (int)v->dim[3];
+  self->sizes.aligned = q->dim[3] % 8 == 0 && v->dim[3] % 8 == 0;
   self->sizes.scale = (float)a->scale;
+  self->sizes.scale_2 = (float)(a->scale * M_LOG2E);
   self->sizes.causal = a->causal;
   self->sizes.has_mask = a->has_mask;
-  if (a->has_mask)
+  if (mask != NULL)
     {
-      const LoomTensorDesc *mask = &spec->in[mask_at];
       long long stride = k->dim[2];
 
       self->sizes.mask_is_bool = mask->dtype == LOOM_BOOL;
@@ -389,8 +492,6 @@ any_attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int m
           stride *= mask->dim[i];
         }
     }
-  most = self->sizes.width > self->sizes.depth ? self->sizes.width : self->sizes.depth;
-  self->parts = (most + 31) / 32;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }
@@ -398,37 +499,11 @@ any_attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int m
 LoomStatus
 cuda_attention_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return any_attention_new (device, spec, 0, 3, "own attention", attention_run, kernel, message);
+  return attention_new (device, spec, 0, 3, false, kernel, message);
 }
 
 LoomStatus
 cuda_attention_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return any_attention_new (device, spec, 1, 6, "own attention_grad", attention_grad_run, kernel, message);
-}
-
-LoomStatus
-cuda_attention_cached_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const LoomAttentionCachedAttrs *a = (const LoomAttentionCachedAttrs *)spec->attrs;
-  const LoomTensorDesc *q = &spec->in[0], *keys = &spec->in[3], *values = &spec->in[4];
-  Attention *self;
-
-  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, 5, LOOM_F32) || !all_of_dtype (spec->out, 3, LOOM_F32)
-      || q->dim[3] > MOST || values->dim[3] > MOST)
-    return LOOM_STATUS_UNSUPPORTED;
-  self = kernel_struct<Attention> (device, "own attention_cached", attention_cached_run, message);
-  if (self == NULL)
-    return LOOM_STATUS_OUT_OF_MEMORY;
-  self->sizes.n = q->dim[0];
-  self->sizes.heads = q->dim[1];
-  self->sizes.groups = keys->dim[1];
-  self->sizes.queries = q->dim[2];
-  self->sizes.keys = keys->dim[2];
-  self->sizes.width = (int)q->dim[3];
-  self->sizes.depth = (int)values->dim[3];
-  self->sizes.scale = (float)a->scale;
-  self->parts = ((self->sizes.width > self->sizes.depth ? self->sizes.width : self->sizes.depth) + 31) / 32;
-  *kernel = &self->base;
-  return LOOM_STATUS_OK;
+  return attention_new (device, spec, 1, 6, true, kernel, message);
 }

@@ -57,7 +57,8 @@ agrees (double a, double b, double tolerance, double largest)
 }
 
 /* How often a result is rounded to its type: a library may round a product before its epilogue reads it, as cuBLASLt
- * does on an H100, and a convolution before its bias is added, as cuDNN does. */
+ * does on an H100, and a convolution before its bias is added, as cuDNN does. Kernels of attention round gradients of
+ * scores before they are summed over all keys or queries. */
 static int
 roundings (const Sample *s)
 {
@@ -65,6 +66,8 @@ roundings (const Sample *s)
 
   if (g_str_equal (s->primitive, "conv2d"))
     return s->attrs.conv.has_bias ? 2 : 1;
+  if (g_str_equal (s->primitive, "attention_grad"))
+    return 8;
   return g_str_equal (s->primitive, "matmul") && (a->has_bias || a->act != LOOM_SCALAR_ID) ? 2 : 1;
 }
 

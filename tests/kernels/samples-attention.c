@@ -21,6 +21,11 @@ static const Setting settings[] = {
   { "1,2,130,64", "1,2,130,64", "1,2,130,64", NULL, TRUE, FALSE, 0.125 },     /* several blocks */
   { "1,2,50,33", "1,1,300,33", "1,1,300,70", "1,1,1,300", FALSE, TRUE, 0.2 }, /* remainders everywhere */
   { "3,4,97,17", "3,4,140,17", "3,4,140,40", NULL, TRUE, FALSE, 0.25 },       /* many threads */
+  { "1,4,150,16", "1,2,90,16", "1,2,90,24", NULL, TRUE, FALSE, 0.25 },        /* tiles of queries that see all keys */
+  { "1,4,70,8", "1,2,200,8", "1,2,200,8", "1,4,70,200", FALSE, FALSE, 0.3 },  /* a bias of several tiles */
+  { "2,2,66,32", "2,1,129,32", "2,1,129,32", "2,1,66,129", TRUE, TRUE, 0.2 }, /* both masks, on edges of tiles */
+  { "1,1,80,136", "1,1,72,136", "1,1,72,200", NULL, TRUE, FALSE, 0.08 },      /* the widest heads */
+  { "1,1,65,256", "1,1,65,256", "1,1,65,100", NULL, FALSE, FALSE, 0.06 },     /* */
 };
 
 /* q, and k with v and the kept keys with values, behind so many places. */
@@ -111,6 +116,7 @@ samples_attention (GPtrArray *all)
               sample_out (s, y);
               sample_out (s, rows);
             }
+          s->wide = grad ? 1u << 4 | 1u << 5 : 1u << (s->n_in + 1); /* sums over keys */
           s->attrs.attention = (LoomAttentionAttrs){ set->scale, set->causal, set->mask != NULL };
         }
     }

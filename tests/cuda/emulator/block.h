@@ -14,6 +14,7 @@ struct Warp
   bool barrier;                    /* at which of the two */
   int offset, line;
   uint32_t epoch;                  /* warp barriers passed */
+  unsigned char from[32];
   unsigned long long sent[32], came[32];
 };
 

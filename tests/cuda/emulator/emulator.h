@@ -25,7 +25,9 @@
 #define __launch_bounds__(...)
 #define __syncthreads() emulated::barrier (__LINE__)
 #define __syncwarp()    emulated::warp_barrier (__LINE__)
-#define __shfl_xor_sync(mask, value, offset) emulated::shuffle_xor (mask, value, offset, __LINE__)
+#define __shfl_xor_sync(mask, value, offset)                                                                           \
+  emulated::shuffle (mask, value, emulated::lane () ^ (offset), offset, __LINE__)
+#define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
 
 /* As the device library has them: exact at multiples of one half. */
 static inline double
@@ -108,18 +110,22 @@ void *dynamic_shared (void);
 /* cudaFuncSetAttribute(); a kernel goes by the name that its launch spells. */
 cudaError_t set_attribute (const char *kernel, cudaFuncAttribute what, int value);
 
-/* Sends 8 bytes to lane ^ offset and gives what came. No memory is ordered by it. */
-unsigned long long exchange (unsigned mask, unsigned long long value, int offset, int line);
+/* The lane of the warp that runs. */
+int lane (void);
+
+/* Gives the 8 bytes that lane `from` of the warp has as its value; `place` tells shuffles of one line apart. No memory
+ * is ordered by it. */
+unsigned long long exchange (unsigned mask, unsigned long long value, int from, int place, int line);
 
 template <typename A>
 A
-shuffle_xor (unsigned mask, A value, int offset, int line)
+shuffle (unsigned mask, A value, int from, int place, int line)
 {
   static_assert (sizeof (A) <= 8, "a shuffle moves at most 8 bytes");
   unsigned long long bits = 0;
 
   memcpy (&bits, &value, sizeof value);
-  bits = exchange (mask, bits, offset, line);
+  bits = exchange (mask, bits, from, place, line);
   memcpy (&value, &bits, sizeof value);
   return value;
 }

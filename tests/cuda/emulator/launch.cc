@@ -291,8 +291,14 @@ warp_barrier (int line)
   wait ();
 }
 
+int
+lane (void)
+{
+  return thread_of (current) % 32;
+}
+
 unsigned long long
-exchange (unsigned mask, unsigned long long value, int offset, int line)
+exchange (unsigned mask, unsigned long long value, int from, int place, int line)
 {
   int thread = thread_of (current), lane = thread % 32;
   Warp *warp = &now.warp[thread / 32];
@@ -300,9 +306,10 @@ exchange (unsigned mask, unsigned long long value, int offset, int line)
   if (mask != 0xffffffffu)
     found ("%s: a shuffle among some lanes of a warp is not supported here (line %d)", now.name, line);
   warp->sent[lane] = value;
-  if (meet (warp, lane, thread / 32, false, offset, line))
+  warp->from[lane] = (unsigned char)(from & 31);
+  if (meet (warp, lane, thread / 32, false, place, line))
     for (int i = 0; i < 32; i++)
-      warp->came[i] = warp->sent[i ^ offset];
+      warp->came[i] = warp->sent[warp->from[i]];
   wait ();
   return warp->came[lane];
 }

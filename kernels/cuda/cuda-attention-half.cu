@@ -1,0 +1,616 @@
+/* Attention and its gradient of 16-bit floats on tensor cores.
+ *
+ * A warp has 16 rows of its block's 64. A tile of scores is the sum of one product and, after the softmax, the left
+ * side of the next, which has the same elements in the same lanes: it never leaves the registers. The gradient of keys
+ * and values is worked out with keys as rows, so that this is true there, too. While a tile is worked on, the next one
+ * is brought to shared memory. Shares and gradients of scores are rounded to the operands' type before they are
+ * multiplied. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
+#include "kernels/cuda/cuda-attention.cuh"
+
+/* Code for older GPUs would not be run (see cuda_attention_half()) and would be long. */
+#if !defined __CUDA_ARCH__ || defined LOOM_TENSOR_CORES
+#define HAVE_BODIES
+#endif
+
+/* Sizes that follow from the features of a head, padded to WIDTH with zeros. A row of shared memory is 16 bytes longer,
+ * so that eight rows lie in different banks. */
+template <int WIDTH>
+struct Plan
+{
+  enum
+  {
+    STRIDE = WIDTH + 8,
+    STREAM = WIDTH <= 64 ? 64 : WIDTH <= 128 ? 32 : 16, /* rows of a tile that passes by */
+    OUT = WIDTH < 128 ? WIDTH : 128,                    /* columns of a gradient that one block works out */
+    OWN = ATTENTION_ROWS * STRIDE,                      /* elements of a block's own rows */
+    TILE = STREAM * STRIDE,                             /* of a tile that passes by; there are two of each */
+    FORWARD_BYTES = 2 * (OWN + 4 * TILE),
+    QUERIES_BYTES = 2 * (2 * OWN + 4 * TILE),
+    KEYS_BYTES = 2 * (2 * OWN + 4 * TILE) + 4 * 4 * STREAM
+  };
+};
+
+/* The block's threads bring rows first … first+ROWS-1 of a matrix of `count` rows; zeros behind its ends. */
+template <int WIDTH, int ROWS>
+__device__ static inline void
+bring (unsigned short *to, const void *matrix, int first, int count, int length, bool aligned)
+{
+  const unsigned short *from = (const unsigned short *)matrix;
+  const int pieces = WIDTH / 8;
+
+  if (!aligned)
+    {
+      for (int i = threadIdx.x; i < ROWS * WIDTH; i += ATTENTION_THREADS)
+        {
+          const int row = i / WIDTH, column = i % WIDTH;
+          const bool there = first + row < count && column < length;
+
+          to[row * Plan<WIDTH>::STRIDE + column] = there ? from[(long long)(first + row) * length + column] : 0;
+        }
+      return;
+    }
+  UNROLL
+  for (int i = 0; i < ROWS * pieces / ATTENTION_THREADS; i++)
+    {
+      const int at = i * ATTENTION_THREADS + threadIdx.x, row = at / pieces, column = at % pieces * 8;
+      const bool there = first + row < count && column < length;
+
+      copy_16 (to + row * Plan<WIDTH>::STRIDE + column, there ? from + (long long)(first + row) * length + column : from,
+               there);
+    }
+}
+
+/* A block without steps has not waited yet for its own rows, at whose place results go out. */
+__device__ static inline void
+finish (int steps)
+{
+  copies_wait<0> ();
+  if (steps == 0)
+    __syncthreads ();
+}
+
+/* 16 rows of shared memory as the left side of products, in registers where these have room for them. */
+template <int WIDTH, bool KEPT>
+struct Rows
+{
+  const unsigned short *at;
+  unsigned kept[KEPT ? WIDTH / 16 : 1][4];
+
+  __device__ inline void
+  begin (const unsigned short *rows)
+  {
+    at = rows;
+    if (KEPT)
+      {
+        UNROLL
+        for (int i = 0; i < WIDTH / 16; i++)
+          take_rows (kept[KEPT ? i : 0], at + i * 16, Plan<WIDTH>::STRIDE);
+      }
+  }
+
+  __device__ inline void
+  part (unsigned words[4], int i) const
+  {
+    if (!KEPT)
+      take_rows (words, at + i * 16, Plan<WIDTH>::STRIDE);
+    else
+      {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+          words[k] = kept[KEPT ? i : 0][k];
+      }
+  }
+};
+
+/* sums [16×COLUMNS] = rows·othersᵀ, others [COLUMNS×WIDTH]. */
+template <typename T, int WIDTH, int COLUMNS, bool KEPT>
+__device__ static inline void
+multiply_rows (float sums[][4], const Rows<WIDTH, KEPT> &rows, const unsigned short *others)
+{
+  const int stride = Plan<WIDTH>::STRIDE;
+
+  UNROLL
+  for (int n = 0; n < COLUMNS / 8; n++)
+    {
+      UNROLL
+      for (int i = 0; i < 4; i++)
+        sums[n][i] = 0;
+    }
+  UNROLL
+  for (int i = 0; i < WIDTH / 16; i++)
+    {
+      unsigned a[4], b[4];
+
+      rows.part (a, i);
+      UNROLL
+      for (int n = 0; n < COLUMNS / 16; n++)
+        {
+          take_columns (b, others + n * 16 * stride + i * 16, stride);
+          multiply_two<T> (sums + 2 * n, a, b);
+        }
+    }
+}
+
+/* sums [16×OUT] += shares [16×STREAM]·matrix [STREAM×OUT]. */
+template <typename T, int WIDTH, int OUT>
+__device__ static inline void
+add_shares (float sums[][4], const float shares[][4], const unsigned short *matrix)
+{
+  const int stride = Plan<WIDTH>::STRIDE;
+
+  UNROLL
+  for (int i = 0; i < Plan<WIDTH>::STREAM / 16; i++)
+    {
+      const float *left = shares[2 * i], *right = shares[2 * i + 1];
+      const unsigned a[4] = { pack (T (), left[0], left[1]), pack (T (), left[2], left[3]),
+                              pack (T (), right[0], right[1]), pack (T (), right[2], right[3]) };
+      unsigned b[4];
+
+      UNROLL
+      for (int n = 0; n < OUT / 16; n++)
+        {
+          take_as_it_is (b, matrix + i * 16 * stride + n * 16, stride);
+          multiply_two<T> (sums + 2 * n, a, b);
+        }
+    }
+}
+
+/* Columns from … from+OUT-1 of the warp's 16 rows, through shared memory that no other warp reads, so that they leave in
+ * whole pieces. `to` is the first row, of which `rows` are there; low and high are factors of rows below 8 and from 8
+ * on. */
+template <typename T, int WIDTH, int OUT>
+__device__ static inline void
+put_rows (T *to, unsigned short *through, const float sums[][4], float low, float high, int rows, int length, int from,
+          bool aligned)
+{
+  const int lane = threadIdx.x % 32, stride = Plan<WIDTH>::STRIDE, pieces = OUT / 8;
+  unsigned short *mine = through + lane / 4 * stride + lane % 4 * 2;
+
+  __syncwarp ();
+  UNROLL
+  for (int n = 0; n < OUT / 8; n++)
+    {
+      *(unsigned *)(mine + n * 8) = pack (T (), sums[n][0] * low, sums[n][1] * low);
+      *(unsigned *)(mine + 8 * stride + n * 8) = pack (T (), sums[n][2] * high, sums[n][3] * high);
+    }
+  __syncwarp ();
+  if (aligned)
+    {
+      for (int i = lane; i < 16 * pieces; i += 32)
+        {
+          const int row = i / pieces, column = i % pieces * 8;
+
+          if (row < rows && from + column < length)
+            *(uint4 *)(to + (long long)row * length + from + column) = *(const uint4 *)(through + row * stride + column);
+        }
+      return;
+    }
+  for (int i = lane; i < 16 * OUT; i += 32)
+    {
+      const int row = i / OUT, column = i % OUT;
+
+      if (row < rows && from + column < length)
+        to[(long long)row * length + from + column].bits = through[row * stride + column];
+    }
+}
+
+/* Makes scores in powers of two of products. The mask of row 0 and this lane's first column lies at `at`; its rows and
+ * columns are so many elements apart. So many rows, counted from 0, and columns, from this lane's first, are there. */
+template <typename T, int COLUMNS>
+__device__ static inline void
+add_mask (float products[][4], const AttentionSizes &s, const void *mask, long long at, int row, int rows, long long down,
+          long long across, int columns)
+{
+  UNROLL
+  for (int half = 0; half < 2; half++)
+    {
+      const long long from = at + (row + half * 8) * down;
+
+      UNROLL
+      for (int n = 0; n < COLUMNS / 8; n++)
+        {
+          UNROLL
+          for (int i = 0; i < 2; i++)
+            {
+              const bool there = row + half * 8 < rows && n * 8 + i < columns;
+
+              products[n][half * 2 + i] *= s.scale_2;
+              products[n][half * 2 + i] += there ? mask_adds<T> (s, mask, from + (n * 8 + i) * across) : 0.0f;
+            }
+        }
+    }
+}
+
+/* The sum and the largest of a row, which four lanes have. */
+template <typename Op>
+__device__ static inline float
+join_row (float x)
+{
+  x = Op::join (x, __shfl_xor_sync (0xffffffffu, x, 1));
+  return Op::join (x, __shfl_xor_sync (0xffffffffu, x, 2));
+}
+
+/* y [N,H,T,D] and lse [N,H,T]; a block 64 queries of a head, the last ones of it, which have most to do, first. */
+template <typename T, int WIDTH>
+__global__ void
+__launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
+    half_forward_kernel (T *y, float *lse, const T *q, const T *k, const T *v, const void *mask, AttentionSizes s)
+{
+#ifdef HAVE_BODIES
+  typedef Plan<WIDTH> P;
+  const int tiles = (s.queries + ATTENTION_ROWS - 1) / ATTENTION_ROWS;
+  const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ATTENTION_ROWS;
+  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const int steps = (keys_before (s, first + ATTENTION_ROWS) + P::STREAM - 1) / P::STREAM;
+  const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
+  extern __shared__ uint4 room[];
+  unsigned short *own = (unsigned short *)room, *passing = own + P::OWN;
+  unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  float sums[WIDTH / 8][4], share[P::STREAM / 8][4], top[2] = { -INFINITY, -INFINITY }, total[2] = { 0, 0 };
+  Rows<WIDTH, (WIDTH <= 128)> rows;
+  int kept[2]; /* keys of either row, as this lane's columns count them */
+
+  UNROLL
+  for (int n = 0; n < WIDTH / 8; n++)
+    {
+      UNROLL
+      for (int i = 0; i < 4; i++)
+        sums[n][i] = 0;
+    }
+  UNROLL
+  for (int half = 0; half < 2; half++)
+    kept[half] = keys_kept (s, row + half * 8) - lane % 4 * 2;
+  bring<WIDTH, ATTENTION_ROWS> (own, q + head.queries * s.width, first, s.queries, s.width, s.aligned);
+  if (steps > 0)
+    {
+      bring<WIDTH, P::STREAM> (passing, k + head.keys * s.width, 0, s.keys, s.width, s.aligned);
+      bring<WIDTH, P::STREAM> (passing + P::TILE, v + head.keys * s.depth, 0, s.keys, s.depth, s.aligned);
+    }
+  copies_end ();
+  for (int step = 0; step < steps; step++)
+    {
+      const unsigned short *tile = passing + step % 2 * 2 * P::TILE;
+      const int key = step * P::STREAM;
+
+      copies_wait<0> ();
+      __syncthreads ();
+      if (step + 1 < steps)
+        {
+          unsigned short *next = passing + (step + 1) % 2 * 2 * P::TILE;
+
+          bring<WIDTH, P::STREAM> (next, k + head.keys * s.width, key + P::STREAM, s.keys, s.width, s.aligned);
+          bring<WIDTH, P::STREAM> (next + P::TILE, v + head.keys * s.depth, key + P::STREAM, s.keys, s.depth, s.aligned);
+          copies_end ();
+        }
+      if (step == 0)
+        rows.begin (mine);
+      multiply_rows<T, WIDTH, P::STREAM> (share, rows, tile);
+      if (s.has_mask)
+        add_mask<T, P::STREAM> (share, s, mask, head.mask + key + lane % 4 * 2, row, s.queries, s.mask_stride[2], 1,
+                                s.keys - key - lane % 4 * 2);
+      UNROLL
+      for (int n = 0; n < P::STREAM / 8; n++)
+        {
+          UNROLL
+          for (int i = 0; i < 4; i++)
+            share[n][i] = n * 8 + i % 2 < kept[i / 2] - key ? share[n][i] * factor : -INFINITY;
+        }
+      UNROLL
+      for (int half = 0; half < 2; half++)
+        {
+          float most = top[half], fade, base;
+
+          UNROLL
+          for (int n = 0; n < P::STREAM / 8; n++)
+            most = fmaxf (most, fmaxf (share[n][2 * half], share[n][2 * half + 1]));
+          most = join_row<Largest> (most);
+          base = most == -INFINITY ? 0.0f : most;
+          fade = exp2f (top[half] - base);
+          top[half] = most;
+          total[half] *= fade;
+          UNROLL
+          for (int n = 0; n < P::STREAM / 8; n++)
+            {
+              share[n][2 * half] = exp2f (share[n][2 * half] - base);
+              share[n][2 * half + 1] = exp2f (share[n][2 * half + 1] - base);
+              total[half] += share[n][2 * half] + share[n][2 * half + 1];
+            }
+          UNROLL
+          for (int n = 0; n < WIDTH / 8; n++)
+            {
+              sums[n][2 * half] *= fade;
+              sums[n][2 * half + 1] *= fade;
+            }
+        }
+      add_shares<T, WIDTH, WIDTH> (sums, share, tile + P::TILE);
+    }
+  finish (steps);
+  UNROLL
+  for (int half = 0; half < 2; half++)
+    {
+      total[half] = join_row<Sum> (total[half]);
+      if (lane % 4 == 0 && row + half * 8 < s.queries)
+        lse[head.queries + row + half * 8] = (top[half] == -INFINITY ? 0.0f : top[half] * LN_2) + logf (total[half]);
+      total[half] = total[half] == 0 ? 0.0f : 1.0f / total[half];
+    }
+  put_rows<T, WIDTH, WIDTH> (y + (head.queries + row - lane / 4) * s.depth, mine, sums, total[0], total[1],
+                             s.queries - (row - lane / 4), s.depth, 0, s.aligned);
+#endif
+}
+
+/* dq [N,H,T,E] = scale·Σ dS·k; a block 64 queries of a head, and OUT columns from blockIdx.y·OUT on. g [N,H,T,D], lse and
+ * delta [N,H,T]. */
+template <typename T, int WIDTH>
+__global__ void
+__launch_bounds__ (ATTENTION_THREADS, 2)
+    half_queries_kernel (T *dq, const T *g, const T *q, const T *k, const T *v, const float *lse, const float *delta,
+                         const void *mask, AttentionSizes s)
+{
+#ifdef HAVE_BODIES
+  typedef Plan<WIDTH> P;
+  const int tiles = (s.queries + ATTENTION_ROWS - 1) / ATTENTION_ROWS, from = blockIdx.y * P::OUT;
+  const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ATTENTION_ROWS;
+  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const int steps = (keys_before (s, first + ATTENTION_ROWS) + P::STREAM - 1) / P::STREAM;
+  const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
+  extern __shared__ uint4 room[];
+  unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
+  unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  float sums[P::OUT / 8][4], share[P::STREAM / 8][4], slope[P::STREAM / 8][4], base[2], away[2];
+  Rows<WIDTH, (WIDTH <= 64)> queries, gradients;
+  int kept[2]; /* keys of either row, as this lane's columns count them */
+
+  UNROLL
+  for (int n = 0; n < P::OUT / 8; n++)
+    {
+      UNROLL
+      for (int i = 0; i < 4; i++)
+        sums[n][i] = 0;
+    }
+  UNROLL
+  for (int half = 0; half < 2; half++)
+    kept[half] = keys_kept (s, row + half * 8) - lane % 4 * 2;
+  bring<WIDTH, ATTENTION_ROWS> (own, q + head.queries * s.width, first, s.queries, s.width, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, g + head.queries * s.depth, first, s.queries, s.depth, s.aligned);
+  if (steps > 0)
+    {
+      bring<WIDTH, P::STREAM> (passing, k + head.keys * s.width, 0, s.keys, s.width, s.aligned);
+      bring<WIDTH, P::STREAM> (passing + P::TILE, v + head.keys * s.depth, 0, s.keys, s.depth, s.aligned);
+    }
+  copies_end ();
+  UNROLL
+  for (int half = 0; half < 2; half++)
+    {
+      const bool there = row + half * 8 < s.queries;
+
+      base[half] = there ? score_base (lse[head.queries + row + half * 8]) : 0.0f;
+      away[half] = there ? delta[head.queries + row + half * 8] : 0.0f;
+    }
+  for (int step = 0; step < steps; step++)
+    {
+      const unsigned short *tile = passing + step % 2 * 2 * P::TILE;
+      const int key = step * P::STREAM;
+
+      copies_wait<0> ();
+      __syncthreads ();
+      if (step + 1 < steps)
+        {
+          unsigned short *next = passing + (step + 1) % 2 * 2 * P::TILE;
+
+          bring<WIDTH, P::STREAM> (next, k + head.keys * s.width, key + P::STREAM, s.keys, s.width, s.aligned);
+          bring<WIDTH, P::STREAM> (next + P::TILE, v + head.keys * s.depth, key + P::STREAM, s.keys, s.depth, s.aligned);
+          copies_end ();
+        }
+      if (step == 0)
+        {
+          queries.begin (mine);
+          gradients.begin (mine + P::OWN);
+        }
+      multiply_rows<T, WIDTH, P::STREAM> (share, queries, tile);
+      if (s.has_mask)
+        add_mask<T, P::STREAM> (share, s, mask, head.mask + key + lane % 4 * 2, row, s.queries, s.mask_stride[2], 1,
+                                s.keys - key - lane % 4 * 2);
+      multiply_rows<T, WIDTH, P::STREAM> (slope, gradients, tile + P::TILE);
+      UNROLL
+      for (int n = 0; n < P::STREAM / 8; n++)
+        {
+          UNROLL
+          for (int i = 0; i < 4; i++)
+            {
+              const float score = n * 8 + i % 2 < kept[i / 2] - key ? share[n][i] * factor : -INFINITY;
+
+              slope[n][i] = exp2f (score - base[i / 2]) * (slope[n][i] - away[i / 2]);
+            }
+        }
+      add_shares<T, WIDTH, P::OUT> (sums, slope, tile + from);
+    }
+  finish (steps);
+  put_rows<T, WIDTH, P::OUT> (dq + (head.queries + row - lane / 4) * s.width, mine, sums, s.scale, s.scale,
+                              s.queries - (row - lane / 4), s.width, from, s.aligned);
+#endif
+}
+
+/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; a block 64
+ * keys, and OUT columns of both from blockIdx.y·OUT on. */
+template <typename T, int WIDTH>
+__global__ void
+__launch_bounds__ (ATTENTION_THREADS, 2)
+    half_keys_kernel (T *dk, T *dv, const T *g, const T *q, const T *k, const T *v, const float *lse,
+                      const float *delta, const void *mask, AttentionSizes s)
+{
+#ifdef HAVE_BODIES
+  typedef Plan<WIDTH> P;
+  const int tiles = (s.keys + ATTENTION_ROWS - 1) / ATTENTION_ROWS, from = blockIdx.y * P::OUT;
+  const int first = (int)(blockIdx.x % tiles) * ATTENTION_ROWS, shared_by = (int)(s.heads / s.groups);
+  const long long sample = blockIdx.x / tiles / s.groups, group = blockIdx.x / tiles % s.groups;
+  const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
+  /* Tiles of queries that look at these keys, in each head. */
+  const int begin = s.causal ? first / P::STREAM : 0, end = (s.queries + P::STREAM - 1) / P::STREAM;
+  const int each = end > begin ? end - begin : 0, steps = each * shared_by;
+  const long long keys = (sample * s.groups + group) * s.keys;
+  extern __shared__ uint4 room[];
+  unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
+  unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  float *numbers = (float *)(passing + 4 * P::TILE); /* lse and delta of a tile's queries */
+  float key_sums[P::OUT / 8][4], value_sums[P::OUT / 8][4], share[P::STREAM / 8][4], slope[P::STREAM / 8][4];
+  Rows<WIDTH, (WIDTH <= 64)> key_rows, value_rows;
+  /* Queries that do not keep the key of either row, as this lane's columns count them. */
+  const int skipped[2] = { (s.causal ? row : 0) - lane % 4 * 2, (s.causal ? row + 8 : 0) - lane % 4 * 2 };
+
+  auto bring_step = [&] (int step) {
+    const AttentionHead head = attention_head (s, sample, group * shared_by + step / each);
+    const int query = (begin + step % each) * P::STREAM;
+    unsigned short *tile = passing + step % 2 * 2 * P::TILE;
+
+    bring<WIDTH, P::STREAM> (tile, q + head.queries * s.width, query, s.queries, s.width, s.aligned);
+    bring<WIDTH, P::STREAM> (tile + P::TILE, g + head.queries * s.depth, query, s.queries, s.depth, s.aligned);
+    if (threadIdx.x < 2 * P::STREAM)
+      {
+        const int at = query + (int)threadIdx.x % P::STREAM;
+        const float *of = (threadIdx.x < P::STREAM ? lse : delta) + head.queries;
+
+        copy_4 (numbers + step % 2 * 2 * P::STREAM + threadIdx.x, at < s.queries ? of + at : of, at < s.queries);
+      }
+  };
+
+  UNROLL
+  for (int n = 0; n < P::OUT / 8; n++)
+    {
+      UNROLL
+      for (int i = 0; i < 4; i++)
+        key_sums[n][i] = value_sums[n][i] = 0;
+    }
+  bring<WIDTH, ATTENTION_ROWS> (own, k + keys * s.width, first, s.keys, s.width, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, v + keys * s.depth, first, s.keys, s.depth, s.aligned);
+  if (steps > 0)
+    bring_step (0);
+  copies_end ();
+  for (int step = 0; step < steps; step++)
+    {
+      const unsigned short *tile = passing + step % 2 * 2 * P::TILE;
+      const float *bases = numbers + step % 2 * 2 * P::STREAM + lane % 4 * 2, *aways = bases + P::STREAM;
+      const int query = (begin + step % each) * P::STREAM;
+      const long long head_mask = attention_head (s, sample, group * shared_by + step / each).mask;
+
+      copies_wait<0> ();
+      __syncthreads ();
+      if (step + 1 < steps)
+        {
+          bring_step (step + 1);
+          copies_end ();
+        }
+      if (step == 0)
+        {
+          key_rows.begin (mine);
+          value_rows.begin (mine + P::OWN);
+        }
+      multiply_rows<T, WIDTH, P::STREAM> (share, key_rows, tile);
+      if (s.has_mask)
+        add_mask<T, P::STREAM> (share, s, mask, head_mask + (query + lane % 4 * 2) * s.mask_stride[2], row, s.keys, 1,
+                                s.mask_stride[2], s.queries - query - lane % 4 * 2);
+      multiply_rows<T, WIDTH, P::STREAM> (slope, value_rows, tile + P::TILE);
+      UNROLL
+      for (int n = 0; n < P::STREAM / 8; n++)
+        {
+          UNROLL
+          for (int i = 0; i < 4; i++)
+            {
+              const float score = n * 8 + i % 2 >= skipped[i / 2] - query ? share[n][i] * factor : -INFINITY;
+
+              share[n][i] = exp2f (score - score_base (bases[n * 8 + i % 2]));
+              slope[n][i] = share[n][i] * (slope[n][i] - aways[n * 8 + i % 2]);
+            }
+        }
+      add_shares<T, WIDTH, P::OUT> (value_sums, share, tile + P::TILE + from);
+      add_shares<T, WIDTH, P::OUT> (key_sums, slope, tile + from);
+    }
+  finish (steps);
+  put_rows<T, WIDTH, P::OUT> (dk + (keys + row - lane / 4) * s.width, mine, key_sums, s.scale, s.scale,
+                              s.keys - (row - lane / 4), s.width, from, s.aligned);
+  put_rows<T, WIDTH, P::OUT> (dv + (keys + row - lane / 4) * s.depth, mine + P::OWN, value_sums, 1, 1,
+                              s.keys - (row - lane / 4), s.depth, from, s.aligned);
+#endif
+}
+
+/* ---- host --------------------------------------------------------------------------- */
+
+typedef void (*Launch) (const AttentionSizes *sizes, cudaStream_t stream, void *const *buffers);
+
+template <typename T, int WIDTH>
+static void
+launch_forward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
+{
+  const AttentionSizes &s = *sizes;
+  const unsigned int blocks = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ATTENTION_ROWS);
+  const T *q = (const T *)b[0], *k = (const T *)b[1], *v = (const T *)b[2];
+  void *const *out = b + (s.has_mask ? 4 : 3);
+  const void *mask = s.has_mask ? b[3] : NULL;
+
+  half_forward_kernel<T, WIDTH><<<blocks, ATTENTION_THREADS, Plan<WIDTH>::FORWARD_BYTES, stream>>> (
+      (T *)out[0], (float *)out[1], q, k, v, mask, s);
+}
+
+template <typename T, int WIDTH>
+static void
+launch_backward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
+{
+  const AttentionSizes &s = *sizes;
+  const unsigned int queries = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ATTENTION_ROWS);
+  const unsigned int keys = (unsigned int)(s.n * s.groups) * blocks_for (s.keys, ATTENTION_ROWS);
+  const unsigned int width = blocks_for (s.width, Plan<WIDTH>::OUT), depth = blocks_for (s.depth, Plan<WIDTH>::OUT);
+  const T *g = (const T *)b[0], *q = (const T *)b[1], *k = (const T *)b[2], *v = (const T *)b[3];
+  const float *lse = (const float *)b[4], *delta = (const float *)b[5];
+  const void *mask = s.has_mask ? b[6] : NULL;
+  void *const *out = b + (s.has_mask ? 7 : 6);
+
+  if (queries > 0 && width > 0)
+    half_queries_kernel<T, WIDTH>
+        <<<dim3 (queries, width), ATTENTION_THREADS, Plan<WIDTH>::QUERIES_BYTES, stream>>> ((T *)out[0], g, q, k, v, lse,
+                                                                                           delta, mask, s);
+  if (keys > 0 && (width > 0 || depth > 0))
+    half_keys_kernel<T, WIDTH>
+        <<<dim3 (keys, width > depth ? width : depth), ATTENTION_THREADS, Plan<WIDTH>::KEYS_BYTES, stream>>> (
+            (T *)out[1], (T *)out[2], g, q, k, v, lse, delta, mask, s);
+}
+
+/* NULL where the device has too little shared memory. */
+template <typename T, int WIDTH>
+static Launch
+prepare (bool gradient)
+{
+  const cudaFuncAttribute what = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  cudaError_t error;
+
+  if (gradient)
+    {
+      error = cudaFuncSetAttribute (half_queries_kernel<T, WIDTH>, what, Plan<WIDTH>::QUERIES_BYTES);
+      if (error == cudaSuccess)
+        error = cudaFuncSetAttribute (half_keys_kernel<T, WIDTH>, what, Plan<WIDTH>::KEYS_BYTES);
+    }
+  else
+    error = cudaFuncSetAttribute (half_forward_kernel<T, WIDTH>, what, Plan<WIDTH>::FORWARD_BYTES);
+  if (error == cudaSuccess)
+    return gradient ? launch_backward<T, WIDTH> : launch_forward<T, WIDTH>;
+  cudaGetLastError ();
+  return NULL;
+}
+
+template <typename T>
+static Launch
+prepare_type (int features, bool gradient)
+{
+  return features <= 64 ? prepare<T, 64> (gradient) : features <= 128 ? prepare<T, 128> (gradient) : prepare<T, 256> (gradient);
+}
+
+Launch
+cuda_attention_half (LoomDevice *device, LoomDType dtype, int features, bool gradient)
+{
+  if (device->architecture < 80)
+    return NULL;
+  return dtype == LOOM_BF16 ? prepare_type<Bf16> (features, gradient) : prepare_type<F16> (features, gradient);
+}

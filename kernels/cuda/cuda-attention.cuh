@@ -1,0 +1,92 @@
+/* What the kernels of attention share. Each works on tiles of the scores and never has all of them in memory (Dao,
+ * "FlashAttention-2", 2023): a block has 64 queries of one head, or 64 keys, walks over the others a tile at a time,
+ * and nobody else adds to its results. Scores are in powers of two, which the GPU raises fastest. */
+#ifndef LOOM_CUDA_ATTENTION_CUH
+#define LOOM_CUDA_ATTENTION_CUH
+
+#include <math.h>
+
+#include "kernels/cuda/cuda-mma.cuh"
+
+#define ATTENTION_ROWS    64 /* queries or keys of a block */
+#define ATTENTION_THREADS 128
+#define ATTENTION_WIDTH   256 /* the most features of a head */
+#define LOG2_E            1.4426950408889634f
+#define LN_2              0.6931471805599453f
+
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], mask [N or 1, H or 1, T or 1, S]. */
+typedef struct
+{
+  long long n, heads, groups; /* N, H, K */
+  int queries, keys;          /* T, S */
+  int width, depth;           /* E, D */
+  float scale, scale_2;       /* of scores as they are, and in powers of two */
+  bool causal, has_mask, mask_is_bool;
+  bool aligned;             /* every row of every operand begins at a multiple of 16 bytes */
+  long long mask_stride[3]; /* of sample, head and query; 0 where one mask serves all */
+} AttentionSizes;
+
+/* A head of queries among all, and the first rows that belong to it. */
+typedef struct
+{
+  long long queries, keys; /* of q, y, lse and their gradients; of k and v */
+  long long mask;          /* its first element */
+} AttentionHead;
+
+__device__ static inline AttentionHead
+attention_head (const AttentionSizes &s, long long sample, long long head)
+{
+  AttentionHead at;
+
+  at.queries = (sample * s.heads + head) * s.queries;
+  at.keys = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
+  at.mask = sample * s.mask_stride[0] + head * s.mask_stride[1];
+  return at;
+}
+
+/* What a mask of floats of type M, or of bools, adds to the score at this place, in powers of two. */
+template <typename M>
+__device__ static inline float
+mask_adds (const AttentionSizes &s, const void *mask, long long at)
+{
+  if (s.mask_is_bool)
+    return ((const unsigned char *)mask)[at] ? 0.0f : -INFINITY;
+  return load (((const M *)mask)[at]) * LOG2_E;
+}
+
+/* Log Σ exp as what is taken off a score in powers of two; 0 for -∞, of a query that keeps no key. */
+__device__ static inline float
+score_base (float lse)
+{
+  return lse == -INFINITY ? 0.0f : lse * LOG2_E;
+}
+
+/* Keys before this one are kept by a query, as far as the mask does not say otherwise. */
+__device__ static inline int
+keys_kept (const AttentionSizes &s, int query)
+{
+  return s.causal && query < s.keys ? query + 1 : s.keys;
+}
+
+/* How many keys the queries before `end` may look at. */
+__device__ static inline int
+keys_before (const AttentionSizes &s, int end)
+{
+  return s.causal && end < s.keys ? end : s.keys;
+}
+
+typedef struct AttentionKernel AttentionKernel;
+struct AttentionKernel
+{
+  LoomKernel base;
+  LoomDevice *device;
+  AttentionSizes sizes; /* aligned: as far as it follows from them */
+  int buffers;          /* operands and results */
+  void (*launch) (const AttentionSizes *sizes, cudaStream_t stream, void *const *buffers);
+};
+
+/* Launches for 16-bit floats of this type and so many features; NULL where the device does not have them. */
+void (*cuda_attention_half (LoomDevice *device, LoomDType dtype, int features,
+                            bool gradient)) (const AttentionSizes *, cudaStream_t, void *const *);
+
+#endif
