@@ -15,8 +15,9 @@ loom_spec_operand (const LoomKernelSpec *spec, int i)
   return i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
 }
 
-/* Primitives that know images, and which of their operands of rank 4 are none: a convolution's weights. Bits are those
- * of LoomKernelOption.nhwc, where w_in counts from the first operand and w_out from the first result. */
+/* Primitives that know images, and which of their operands of rank 4 are none: a convolution's weights, and what a sum
+ * leaves of an image. Bits are those of LoomKernelOption.nhwc, where w_in counts from the first operand and w_out from
+ * the first result. */
 static inline bool
 loom_image_primitive (const char *primitive, uint64_t *w_in, uint64_t *w_out)
 {
@@ -35,6 +36,7 @@ loom_image_primitive (const char *primitive, uint64_t *w_in, uint64_t *w_out)
     { "batch_norm", 0, 0 },
     { "batch_norm_grad", 0, 0 },
     { "batch_norm_apply", 0, 0 },
+    { "reduce", 0, 1 << 0 },
   };
 
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

@@ -1,0 +1,189 @@
+/* A sum of parts that were each padded to the whole becomes one concatenation.
+ *
+ * Whoever cuts a tensor into slices (queries, keys and values of one product, the gates of a recurrent cell) gets its
+ * gradient as a sum of padded parts: each part is written with zeros around it, and these are read again and added.
+ * Where the parts lie side by side and leave no gap, that is their concatenation, which reads and writes each number
+ * once. The bits are the same, but for the sign of a zero. */
+#include "engine/plan/plan-private.h"
+
+typedef struct
+{
+  guint value;       /* the padded part */
+  WorkInstr *pad;    /* what makes it */
+  WorkInstr *reader; /* the sum that takes it */
+  gint64 first, n;   /* its place along the axis */
+} Part;
+
+static gboolean
+is_sum (Work *w, const WorkInstr *instr)
+{
+  const LoomTensorDesc *out;
+
+  if (instr == NULL || !work_is_step (instr, LOOM_SCALAR_ADD))
+    return FALSE;
+  out = &work_value (w, work_out (instr, 0))->desc;
+  return instr->in->len == 2 && instr->compute == out->dtype
+         && work_same_dims (&work_value (w, work_in (instr, 0))->desc, out)
+         && work_same_dims (&work_value (w, work_in (instr, 1))->desc, out)
+         && work_value (w, work_in (instr, 0))->desc.dtype == out->dtype
+         && work_value (w, work_in (instr, 1))->desc.dtype == out->dtype;
+}
+
+/* The axis along which a pad places its operand, where that is one alone, in steps of 1 between zeros; else -1. */
+static int
+axis_of (Work *w, const WorkInstr *pad)
+{
+  const LoomPadTo *a = pad->attrs;
+  const LoomTensorDesc *part = &work_value (w, work_in (pad, 0))->desc;
+  int axis = -1;
+
+  if (a->kernel.value != 0)
+    return -1;
+  for (int i = 0; i < part->rank; i++)
+    {
+      if (a->kernel.step[i] != 1 && part->dim[i] != 1)
+        return -1;
+      if (part->dim[i] == a->to.dim[i])
+        continue;
+      if (axis >= 0)
+        return -1;
+      axis = i;
+    }
+  return axis;
+}
+
+/* Collects the padded parts of a sum of sums, in the order in which they are added. */
+static void
+collect (Work *w, WorkInstr *sum, GArray *parts)
+{
+  for (guint k = 0; k < 2; k++)
+    {
+      guint v = work_in (sum, k);
+      WorkInstr *producer = work_value (w, v)->producer;
+
+      if (producer == NULL || producer->device_name != sum->device_name || work_only_reader (w, v, FALSE) != sum)
+        continue;
+      if (is_sum (w, producer))
+        collect (w, producer, parts);
+      else if (work_is (producer, "pad") && axis_of (w, producer) >= 0)
+        {
+          Part part = { .value = v, .pad = producer, .reader = sum };
+
+          g_array_append_val (parts, part);
+        }
+    }
+}
+
+static int
+compare_places (const void *a, const void *b)
+{
+  const Part *x = a, *y = b;
+
+  return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Sorts the parts by their place; FALSE where they do not make up the whole along this axis. */
+static gboolean
+are_whole (Work *w, GArray *parts, int axis)
+{
+  gint64 end = 0;
+
+  for (guint i = 0; i < parts->len; i++)
+    {
+      Part *part = &g_array_index (parts, Part, i);
+
+      if (axis_of (w, part->pad) != axis)
+        return FALSE;
+      part->first = ((const LoomPadTo *)part->pad->attrs)->kernel.start[axis];
+      part->n = work_value (w, work_in (part->pad, 0))->desc.dim[axis];
+    }
+  g_array_sort (parts, compare_places);
+  for (guint i = 0; i < parts->len; i++)
+    {
+      const Part *part = &g_array_index (parts, Part, i);
+
+      if (part->first != end)
+        return FALSE;
+      end += part->n;
+    }
+  return end == work_value (w, g_array_index (parts, Part, 0).value)->desc.dim[axis];
+}
+
+/* A sum without this operand is its other one. */
+static void
+leave_out (Work *w, guint v)
+{
+  WorkInstr *sum = work_only_reader (w, v, FALSE);
+  guint other = work_in (sum, work_in (sum, 0) == v ? 1 : 0), out = work_out (sum, 0);
+
+  work_erase (w, sum);
+  work_replace (w, out, other);
+}
+
+/* The concatenation stands in front of the last sum, where all parts are there, and takes the place of its part; the
+ * other parts leave their sums. */
+static void
+join (Work *w, GArray *parts, int axis)
+{
+  LoomConcatAttrs attrs = { .axis = axis };
+  const Part *last = &g_array_index (parts, Part, 0);
+  g_autofree guint *in = g_new (guint, parts->len);
+  WorkInstr *concat;
+  guint result;
+
+  for (guint i = 1; i < parts->len; i++)
+    if (!work_is_before (g_array_index (parts, Part, i).reader, last->reader))
+      last = &g_array_index (parts, Part, i);
+  concat = work_insert (w, last->reader, loom_prim ("concat"), &attrs);
+  concat->region = last->pad->region;
+  concat->origin = last->pad->origin;
+  concat->device_name = last->pad->device_name;
+  concat->recomputation = last->pad->recomputation;
+  g_string_assign (concat->label, "concat");
+  result = work_new_value (w, &work_value (w, last->value)->desc, work_value (w, last->value));
+  for (guint i = 0; i < parts->len; i++)
+    {
+      in[i] = work_in (g_array_index (parts, Part, i).pad, 0);
+      work_add_in (w, concat, in[i]);
+    }
+  work_add_out (w, concat, result);
+  if (!work_has_kernel (w, concat, parts->len, in, 1, &result))
+    {
+      work_erase (w, concat);
+      return;
+    }
+  work_set_in (w, last->reader, work_in (last->reader, 0) == last->value ? 0 : 1, result);
+  for (guint i = 0; i < parts->len; i++)
+    if (g_array_index (parts, Part, i).value != last->value)
+      leave_out (w, g_array_index (parts, Part, i).value);
+}
+
+/* A sum whose reader is a sum is met with that one. */
+static gboolean
+is_outermost (Work *w, const WorkInstr *sum)
+{
+  const WorkInstr *reader = work_only_reader (w, work_out (sum, 0), FALSE);
+
+  return reader == NULL || reader->device_name != sum->device_name || !is_sum (w, reader);
+}
+
+void
+work_join_parts (Work *w)
+{
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      if (!is_sum (w, instr) || !is_outermost (w, instr))
+        continue;
+      g_array_set_size (parts, 0);
+      collect (w, instr, parts);
+      if (parts->len >= 2)
+        {
+          int axis = axis_of (w, g_array_index (parts, Part, 0).pad);
+
+          if (are_whole (w, parts, axis))
+            join (w, parts, axis);
+        }
+    }
+}
