@@ -199,12 +199,15 @@ SETUP = ['--buildtype=plain', '-Dc_args=-w', '-Dstudio=false', '-Dtests=true', '
 
 def build():
     env = dict(os.environ)
-    # Compilers' caches find what they have in another folder, too.
+    # Compilers' caches find what they have in another folder, too; without one headers are read once.
     env.update(CCACHE_BASEDIR=TREE, CCACHE_NOHASHDIR='1')
+    cached = shutil.which('ccache') is not None and not env.get('CCACHE_DISABLE')
+    if shutil.which('ld.lld') is not None:
+        env.update(CC_LD='lld', CXX_LD='lld')
     options = os.path.join(BUILD, 'options.txt')
     if not os.path.exists(options) or open(options, encoding='utf-8').read() != repr(SETUP):
         shutil.rmtree(BUILD, ignore_errors=True)
-        run('meson', 'setup', BUILD, TREE, *SETUP, env=env)
+        run('meson', 'setup', BUILD, TREE, *SETUP, '-Db_pch=' + ('false' if cached else 'true'), env=env)
         with open(options, 'w', encoding='utf-8') as f:
             f.write(repr(SETUP))
     run('ninja', '-C', BUILD, *TARGETS, *([ONNX_TARGET] if has_onnx() else []), env=env)
