@@ -29,6 +29,7 @@ typedef struct
   int rank, ranks;
   LoomShards shards;
   gsize bucket;             /* bytes of gradients that are exchanged in one call; 0: each alone */
+  gboolean bf16;            /* gradients of f32 travel as bf16; their sums are made in f32 and rounded once */
   gboolean sync_batch_norm; /* statistics of batch norms are those of the whole batch; else of the rank's samples */
 } LoomPartition;
 

@@ -73,15 +73,18 @@ exchange (Partition *self, guint n, const LoomValue *values, gboolean scatter)
 {
   g_autofree LoomValue *in = g_new0 (LoomValue, n + 1), *out = g_new0 (LoomValue, n + 1);
 
+  LoomDType dtype = desc_from (self, values[0])->dtype;
+  gboolean narrow = self->options->bf16 && dtype == LOOM_F32;
+
+  loom_program_set_origin (self->r.to, NULL, loom_value_info (self->r.to, local_value (self, values[0]))->device);
   for (guint k = 0; k < n; k++)
-    in[k] = local_value (self, values[k]);
-  loom_program_set_origin (self->r.to, NULL, loom_value_info (self->r.to, in[0])->device);
+    in[k] = narrow ? loom_cast (self->r.to, local_value (self, values[k]), LOOM_BF16) : local_value (self, values[k]);
   if (scatter)
     reduce_scatter (self, n, in, out);
   else
     all_reduce (self->r.to, LOOM_REDUCE_SUM, n, in, out);
   for (guint k = 0; k < n; k++)
-    (scatter ? self->shard : self->whole)[values[k]] = out[k];
+    (scatter ? self->shard : self->whole)[values[k]] = loom_cast (self->r.to, out[k], dtype);
 }
 
 static void
@@ -132,18 +135,56 @@ move_axis (LoomProgram *p, LoomValue v, int axis, gboolean back)
   return loom_permute (p, v, perm);
 }
 
+/* An axis as blocks and what each has, or both as one axis again. */
 static LoomValue
-gather (const Partition *self, LoomValue v)
+part_blocks (LoomProgram *p, LoomValue v, int axis, gint64 blocks)
+{
+  LoomTensorDesc d = *value_desc (p, v);
+  gint64 dim[LOOM_MAX_RANK];
+
+  for (int i = 0; i < d.rank; i++)
+    dim[i + (i > axis)] = d.dim[i];
+  dim[axis] = blocks;
+  dim[axis + 1] = d.dim[axis] / blocks;
+  return loom_reshape (p, v, d.rank + 1, dim);
+}
+
+static LoomValue
+join_blocks (LoomProgram *p, LoomValue v, int axis)
+{
+  LoomTensorDesc d = *value_desc (p, v);
+  gint64 dim[LOOM_MAX_RANK];
+
+  for (int i = 0; i < d.rank - 1; i++)
+    dim[i] = i < axis ? d.dim[i] : i > axis ? d.dim[i + 1] : d.dim[axis] * d.dim[axis + 1];
+  return loom_reshape (p, v, d.rank - 1, dim);
+}
+
+static LoomValue
+gather_axis (const Partition *self, LoomValue local, gint64 size, int axis)
 {
   LoomProgram *p = self->r.to;
-  int axis = self->have[v].axis;
-  LoomValue part = move_axis (p, local_value (self, v), axis, FALSE);
+  LoomValue part = move_axis (p, local, axis, FALSE);
   LoomAllGatherTo attrs = { .samples = self->options->samples, .to = { .rank = value_desc (p, part)->rank } };
 
   for (int i = 0; i < attrs.to.rank; i++)
     attrs.to.dim[i] = value_desc (p, part)->dim[i];
-  attrs.to.dim[0] = desc_from (self, v)->dim[axis];
+  attrs.to.dim[0] = size;
   return move_axis (p, loom_emit (p, loom_prim ("all_gather"), &attrs, 1, &part, NULL), axis, TRUE);
+}
+
+static LoomValue
+gather (const Partition *self, LoomValue v)
+{
+  LoomProgram *p = self->r.to;
+  LoomShare share = self->have[v];
+  gint64 size = desc_from (self, v)->dim[share.axis];
+  LoomValue parts;
+
+  if (share.blocks <= 1)
+    return gather_axis (self, local_value (self, v), size, share.axis);
+  parts = part_blocks (p, local_value (self, v), share.axis, share.blocks);
+  return join_blocks (p, gather_axis (self, parts, size / share.blocks, share.axis + 1), share.axis);
 }
 
 static LoomValue
@@ -223,16 +264,24 @@ whole_value (Partition *self, LoomValue v)
 
 /* ---- parts of samples ---------------------------------------------------------------- */
 
-static LoomValue part_of (Partition *self, LoomValue v, int axis);
+static LoomValue part_of (Partition *self, LoomValue v, LoomShare share);
+
+static LoomShare
+along (LoomShare share, int axis)
+{
+  share.axis = axis;
+  return share;
+}
 
 /* The part of what an instruction makes of operands that every rank has: made of parts of those, where that is as easy.
  * 0: it is not. */
 static LoomValue
-make_part (Partition *self, LoomValue v, int axis)
+make_part (Partition *self, LoomValue v, LoomShare share)
 {
   guint producer = loom_value_info (self->r.from, v)->producer;
   const LoomInstr *instr = producer != G_MAXUINT ? loom_program_instr (self->r.from, producer) : NULL;
   const LoomTensorDesc *d = desc_from (self, v);
+  int axis = share.axis;
   g_autofree LoomValue *in = NULL;
   g_autofree gpointer attrs = NULL;
 
@@ -246,7 +295,7 @@ make_part (Partition *self, LoomValue v, int axis)
       int own_axis = instr->in[k] != 0 ? desc_from (self, instr->in[k])->rank - (d->rank - axis) : -1;
 
       in[k] = own_axis >= 0 && desc_from (self, instr->in[k])->dim[own_axis] != 1
-                  ? part_of (self, instr->in[k], own_axis)
+                  ? part_of (self, instr->in[k], along (share, own_axis))
                   : whole_value (self, instr->in[k]);
     }
   attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
@@ -257,10 +306,9 @@ make_part (Partition *self, LoomValue v, int axis)
 }
 
 static LoomValue
-slice_part (Partition *self, LoomValue v, int axis)
+slice_axis (const Partition *self, LoomValue all, int axis)
 {
-  LoomValue all = whole_value (self, v);
-  LoomTensorDesc d = *desc_from (self, v);
+  LoomTensorDesc d = *value_desc (self->r.to, all);
   gint64 start[LOOM_MAX_RANK] = { 0 };
 
   start[axis] = partition_rows (self, d.dim[axis], self->own.first);
@@ -269,20 +317,32 @@ slice_part (Partition *self, LoomValue v, int axis)
 }
 
 static LoomValue
-part_of (Partition *self, LoomValue v, int axis)
+slice_part (Partition *self, LoomValue v, LoomShare share)
 {
-  gpointer key = GUINT_TO_POINTER (v * LOOM_MAX_RANK + (guint)axis);
+  LoomProgram *p = self->r.to;
+  LoomValue all = whole_value (self, v);
+
+  if (share.blocks <= 1)
+    return slice_axis (self, all, share.axis);
+  return join_blocks (p, slice_axis (self, part_blocks (p, all, share.axis, share.blocks), share.axis + 1), share.axis);
+}
+
+static LoomValue
+part_of (Partition *self, LoomValue v, LoomShare share)
+{
+  gsize number = (gsize)MAX (share.blocks, 1) << 40 | (gsize)(v * LOOM_MAX_RANK + (guint)share.axis);
+  gpointer key = GSIZE_TO_POINTER (number);
   LoomValue part;
 
-  if (self->have[v].kind == LOOM_SHARE_SPLIT && self->have[v].axis == axis)
+  if (loom_share_equal (self->have[v], share))
     return local_value (self, v);
   part = GPOINTER_TO_UINT (g_hash_table_lookup (self->parts, key));
   if (part != 0)
     return part;
   if (self->have[v].kind == LOOM_SHARE_WHOLE)
-    part = make_part (self, v, axis);
+    part = make_part (self, v, share);
   if (part == 0)
-    part = slice_part (self, v, axis);
+    part = slice_part (self, v, share);
   g_hash_table_insert (self->parts, key, GUINT_TO_POINTER (part));
   return part;
 }
@@ -339,7 +399,7 @@ partition_value (Partition *self, LoomValue v, LoomShare want)
     case LOOM_SHARE_WHOLE:
       return whole_value (self, v);
     case LOOM_SHARE_SPLIT:
-      return part_of (self, v, want.axis);
+      return part_of (self, v, want);
     case LOOM_SHARE_SHARD:
       return shard_of (self, v);
     case LOOM_SHARE_PENDING:

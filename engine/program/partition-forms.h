@@ -36,10 +36,13 @@ typedef struct
   GHashTable *parts;   /* value and axis → the rank's part of it */
   PartitionBucket bucket[2];
   gboolean divides_norm, keeps_sums; /* as in LoomShareCall */
+  gboolean is_body;                  /* it runs many times, so nothing is exchanged in it */
   gboolean holds;                    /* buckets wait until the backward pass is over */
   GArray *gathered;                  /* shards of r.from that are whole in the region that is being written */
   LoomRegion region;
   LoomValue *next; /* by slot */
+  GHashTable
+      *loops; /* index of an instruction → the forms of its body's inputs, LoomShare, and behind them its outputs */
 } Partition;
 
 static inline const LoomTensorDesc *
@@ -54,6 +57,24 @@ local_value (const Partition *self, LoomValue v)
 {
   return loom_rewrite_value (&self->r, v);
 }
+
+/* ---- program-partition.c ---------------------------------------------------- */
+
+/* Of a program that begins with these forms of its inputs: to be set in have[], and then the rewriting to be begun. */
+void partition_init (Partition *self, const LoomProgram *p, const LoomPartition *options);
+void partition_clear (Partition *self);
+/* Finds the forms of an instruction's operands and results, and writes it. */
+void partition_decide (Partition *self, guint i);
+void partition_write (Partition *self, guint i);
+
+/* ---- partition-loops.c -------------------------------------------------------- */
+
+/* A loop is divided where its body can be without an exchange. */
+void partition_decide_loop (Partition *self, guint i, LoomShareCall *call);
+/* The body for this rank. (transfer full) */
+LoomProgram *partition_loop_body (Partition *self, guint i);
+
+/* ---- partition-forms.c -------------------------------------------------------- */
 
 gint64 partition_rows (const Partition *self, gint64 size, gint64 samples);
 void partition_init_buckets (Partition *self);

@@ -20,7 +20,16 @@ typedef struct
 {
   LoomShareKind kind;
   int axis;
+  gint64
+      blocks; /* the axis is so many blocks, each of which is split: places of a text, each with all samples; 0: one */
 } LoomShare;
+
+static inline gboolean
+loom_share_equal (LoomShare a, LoomShare b)
+{
+  return a.kind == b.kind
+         && (a.kind != LOOM_SHARE_SPLIT || (a.axis == b.axis && MAX (a.blocks, 1) == MAX (b.blocks, 1)));
+}
 
 /* An instruction of the undivided program. share() may change `want` and sets `out`; without a word, results
  * are whole and operands wanted so. */
@@ -34,7 +43,7 @@ struct _LoomShareCall
   gint64 samples;                 /* of the whole batch: an axis can be split where its size is a multiple of it */
   gboolean divides_update;        /* this is a part of the update, of which each rank makes its shards */
   gboolean divides_norm;          /* the norm of gradients is summed by shards, whether the update is or not */
-  gboolean keeps_sums;            /* this is a part of the update that only gathers gradients, each rank its own */
+  gboolean keeps_sums;            /* sums are added up by each rank for itself, and exchanged elsewhere */
   LoomShare *want;                /* of the operands */
   LoomShare *result;
 };

@@ -2,12 +2,19 @@
  * which a rank can work on its own; what it leaves alone is wanted whole. */
 #include "engine/program/partition-private.h"
 
-static const LoomShare pending = { LOOM_SHARE_PENDING, 0 };
+static const LoomShare pending = { .kind = LOOM_SHARE_PENDING };
 
 static LoomShare
 split (int axis)
 {
-  return (LoomShare){ LOOM_SHARE_SPLIT, axis };
+  return (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
+}
+
+/* The same along another axis. */
+static LoomShare
+split_like (LoomShare share, int axis)
+{
+  return (LoomShare){ LOOM_SHARE_SPLIT, axis, share.blocks };
 }
 
 static gboolean
@@ -19,7 +26,7 @@ is_split (const LoomShareCall *call, guint k)
 static gboolean
 is_split_at (const LoomShareCall *call, guint k, int axis)
 {
-  return is_split (call, k) && call->have[k].axis == axis;
+  return is_split (call, k) && call->have[k].axis == axis && call->have[k].blocks <= 1;
 }
 
 static gboolean
@@ -75,6 +82,7 @@ passes_sums (const LoomShareCall *call, LoomScalarOp op)
 void
 loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
 {
+  LoomShare share = { 0 };
   gboolean passes = loom_dtype_is_float (call->out[0].dtype) && passes_sums (call, op);
   int from_end = 0;
 
@@ -88,7 +96,10 @@ loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
       return;
     }
   for (guint k = 0; k < call->n_in && from_end == 0; k++)
-    from_end = axis_from_end (call, k);
+    {
+      from_end = axis_from_end (call, k);
+      share = call->have[k];
+    }
   if (from_end == 0)
     return;
   for (guint k = 0; k < call->n_in; k++)
@@ -96,9 +107,9 @@ loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
       int axis = call->in[k].rank - from_end;
 
       if (axis >= 0 && call->in[k].dim[axis] != 1)
-        call->want[k] = split (axis);
+        call->want[k] = split_like (share, axis);
     }
-  call->result[0] = split (call->out[0].rank - from_end);
+  call->result[0] = split_like (share, call->out[0].rank - from_end);
 }
 
 void
@@ -220,6 +231,8 @@ loom_share_matmul (LoomShareCall *call)
         continue;
       if (axis < d->rank - 2)
         {
+          if (call->have[k].blocks > 1)
+            return;
           share_lead (call, d->rank - axis);
           return;
         }
@@ -231,7 +244,7 @@ loom_share_matmul (LoomShareCall *call)
           if (a->has_bias || a->act != LOOM_SCALAR_ID)
             return;
           call->want[k] = call->have[k];
-          call->want[other] = split (summed_axis (&call->in[other], other == 1, trans[other]));
+          call->want[other] = split_like (call->have[k], summed_axis (&call->in[other], other == 1, trans[other]));
           call->result[0] = pending;
           return;
         }
@@ -239,7 +252,7 @@ loom_share_matmul (LoomShareCall *call)
       if (k == 1 && a->has_bias)
         return;
       call->want[k] = call->have[k];
-      call->result[0] = split (call->out[0].rank - (k == 0 ? 2 : 1));
+      call->result[0] = split_like (call->have[k], call->out[0].rank - (k == 0 ? 2 : 1));
       return;
     }
   if (is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE && !a->has_bias && a->act == LOOM_SCALAR_ID)
@@ -297,6 +310,9 @@ loom_share_cross_entropy (LoomShareCall *call)
   for (guint k = 1; k < call->n_in && axis < 0; k++)
     if (is_split (call, k))
       axis = call->have[k].axis == 0 ? 0 : call->have[k].axis + 1;
+  for (guint k = 0; k < call->n_in; k++)
+    if (is_split (call, k) && call->have[k].blocks > 1)
+      return;
   if (axis < 0 || axis == 1)
     return;
   of_samples = axis == 0 ? 0 : axis - 1;
@@ -317,7 +333,7 @@ loom_share_batch_norm (LoomShareCall *call)
     return;
   call->want[0] = split (0);
   call->result[0] = split (0);
-  call->result[1] = call->result[2] = (LoomShare){ LOOM_SHARE_LOCAL, 0 };
+  call->result[1] = call->result[2] = (LoomShare){ .kind = LOOM_SHARE_LOCAL };
 }
 
 /* g, x, mean, var, [weight], [bias] → dx, [dweight, dbias] */
@@ -415,27 +431,32 @@ loom_share_permute (LoomShareCall *call)
   loom_share_same (call);
   for (int i = 0; is_split (call, 0) && i < call->out[0].rank; i++)
     if (a->perm[i] == call->have[0].axis)
-      call->result[0] = split (i);
+      call->result[0] = split_like (call->have[0], i);
 }
 
-/* The axis of the result that begins where the operand's does and counts samples, or -1. */
+/* The axis of the result in which the operand's samples are counted, with its blocks, or -1. */
 static int
-find_axis (const LoomShareCall *call)
+find_axis (const LoomShareCall *call, gint64 *blocks)
 {
   const LoomTensorDesc *x = &call->in[0], *y = &call->out[0];
-  gint64 before = 1, at = 1;
+  gint64 outer = MAX (call->have[0].blocks, 1), at = 1;
 
   for (int i = 0; i < call->have[0].axis; i++)
-    before *= x->dim[i];
-  for (int i = 0; i < y->rank && at <= before; at *= y->dim[i++])
-    if (at == before && y->dim[i] != 1 && y->dim[i] % call->samples == 0)
-      return i;
+    outer *= x->dim[i];
+  for (int i = 0; i < y->rank && at <= outer; at *= y->dim[i++])
+    {
+      *blocks = outer / at;
+      if (at * y->dim[i] > outer && (*blocks == 1 || y->rank < LOOM_MAX_RANK) && outer % at == 0
+          && y->dim[i] % (*blocks * call->samples) == 0)
+        return i;
+    }
   return -1;
 }
 
 void
 loom_share_reshape (LoomShareCall *call)
 {
+  gint64 blocks = 1;
   int axis;
 
   if (!is_split (call, 0))
@@ -443,11 +464,11 @@ loom_share_reshape (LoomShareCall *call)
       loom_share_same (call);
       return;
     }
-  axis = find_axis (call);
+  axis = find_axis (call, &blocks);
   if (axis < 0)
     return;
   call->want[0] = call->have[0];
-  call->result[0] = split (axis);
+  call->result[0] = (LoomShare){ LOOM_SHARE_SPLIT, axis, blocks };
 }
 
 void
@@ -455,7 +476,7 @@ loom_share_expand (LoomShareCall *call)
 {
   loom_share_same (call);
   if (is_split (call, 0))
-    call->result[0] = split (call->have[0].axis + call->out[0].rank - call->in[0].rank);
+    call->result[0] = split_like (call->have[0], call->have[0].axis + call->out[0].rank - call->in[0].rank);
 }
 
 static gboolean
@@ -489,14 +510,14 @@ void
 loom_share_concat (LoomShareCall *call)
 {
   const LoomConcatAttrs *a = call->attrs;
-  int axis = -1;
+  LoomShare share = { LOOM_SHARE_WHOLE, -1, 0 };
 
-  for (guint k = 0; k < call->n_in && axis < 0; k++)
+  for (guint k = 0; k < call->n_in && share.axis < 0; k++)
     if (is_split (call, k))
-      axis = call->have[k].axis;
-  if (axis < 0 || axis == a->axis)
+      share = call->have[k];
+  if (share.axis < 0 || share.axis == a->axis)
     return;
   for (guint k = 0; k < call->n_in; k++)
-    call->want[k] = split (axis);
-  call->result[0] = split (axis);
+    call->want[k] = share;
+  call->result[0] = share;
 }

@@ -4,7 +4,7 @@
  * over ranges, whichever of them are divided, so its bits are the same for every way of dividing. */
 #include "engine/program/partition-private.h"
 
-static const LoomShare pending = { LOOM_SHARE_PENDING, 0 }, shard = { LOOM_SHARE_SHARD, 0 };
+static const LoomShare pending = { .kind = LOOM_SHARE_PENDING }, shard = { .kind = LOOM_SHARE_SHARD };
 
 static gboolean
 has_kind (const LoomShareCall *call, LoomShareKind kind)
@@ -34,7 +34,7 @@ loom_share_grad_stats (LoomShareCall *call)
   else
     return;
   call->result[0] = pending;
-  call->result[1] = (LoomShare){ LOOM_SHARE_LEAST, 0 };
+  call->result[1] = (LoomShare){ .kind = LOOM_SHARE_LEAST };
 }
 
 /* p…, g…, each state…, scalars → p…, each state… */

@@ -82,7 +82,7 @@ struct _LoomRewrite
   GArray *map; /* LoomValue of `to` by value of `from` */
   LoomProgramPass pass;
   /* Set before begin, or NULL: what an input of `from` is in `to`, and whether a slot is a part there, and which. */
-  void (*localise) (LoomRewrite *r, LoomTensorDesc *desc);
+  void (*localise) (LoomRewrite *r, guint input, LoomTensorDesc *desc);
   gboolean (*shard) (LoomRewrite *r, const LoomSlot *slot, gint64 *first, gint64 *count);
   const LoomValue *next; /* set before end, or NULL: the next value of each slot, where it is not the map's */
 };

@@ -13,7 +13,7 @@
 static LoomShare
 share_of (const Partition *self, LoomValue v)
 {
-  return v != 0 ? self->have[v] : (LoomShare){ LOOM_SHARE_WHOLE, 0 };
+  return v != 0 ? self->have[v] : (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
 /* ---- state ---------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ share_of (const Partition *self, LoomValue v)
 static LoomShare
 slot_share (const Partition *self, const LoomSlot *slot)
 {
-  const LoomShare shard = { LOOM_SHARE_SHARD, 0 }, pending = { LOOM_SHARE_PENDING, 0 };
+  const LoomShare shard = { .kind = LOOM_SHARE_SHARD }, pending = { .kind = LOOM_SHARE_PENDING };
   LoomShards shards = self->options->shards;
   gboolean is_state = slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY);
 
@@ -32,7 +32,7 @@ slot_share (const Partition *self, const LoomSlot *slot)
     return shard;
   if (slot->kind == LOOM_SLOT_PARAMETER && shards >= LOOM_SHARDS_PARAMETERS && slot->rank > 0)
     return shard;
-  return (LoomShare){ LOOM_SHARE_WHOLE, 0 };
+  return (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
 static gboolean
@@ -106,8 +106,8 @@ fill_descs (const Partition *self, guint n, const LoomValue *values, LoomTensorD
       desc[k].dtype = LOOM_N_DTYPES;
 }
 
-static void
-decide (Partition *self, guint i)
+void
+partition_decide (Partition *self, guint i)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
   g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->n_in + 1);
@@ -119,7 +119,8 @@ decide (Partition *self, guint i)
   gboolean divided = self->divides_norm && instr->prim->share == loom_share_grad_stats;
   double value;
 
-  self->want[i] = g_new0 (LoomShare, instr->n_in + 1);
+  if (self->want[i] == NULL)
+    self->want[i] = g_new0 (LoomShare, instr->n_in + 1);
   for (guint k = 0; k < instr->n_in; k++)
     {
       have[k] = share_of (self, instr->in[k]);
@@ -141,10 +142,12 @@ decide (Partition *self, guint i)
                          .samples = self->options->samples,
                          .divides_update = updates && self->options->shards != LOOM_SHARDS_NONE,
                          .divides_norm = self->divides_norm,
-                         .keeps_sums = updates && self->keeps_sums,
+                         .keeps_sums = (updates && self->keeps_sums) || self->is_body,
                          .want = self->want[i],
                          .result = result };
-  if (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
+  if (instr->prim->flags & LOOM_PRIM_LOOP)
+    partition_decide_loop (self, i, &call);
+  else if (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
     loom_share_elementwise (&call, instr->prim->scalar);
   else if (instr->prim->share != NULL)
     instr->prim->share (&call);
@@ -173,7 +176,7 @@ end_share (const Partition *self, guint i)
 {
   if (i < loom_program_n_slots (self->r.from))
     return slot_share (self, loom_program_get_slot (self->r.from, i));
-  return (LoomShare){ LOOM_SHARE_WHOLE, 0 };
+  return (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
 /* Who wants a pending value otherwise. */
@@ -286,19 +289,22 @@ gather_operands (Partition *self, guint i)
   partition_gather (self, values->len, (const LoomValue *)values->data);
 }
 
-static void
-write_instr (Partition *self, guint i)
+void
+partition_write (Partition *self, guint i)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
   g_autofree gpointer attrs = local_attrs (self, instr);
+  g_autoptr (LoomProgram) body = NULL;
 
   enter_region (self, instr->region);
   loom_rewrite_place (&self->r, instr);
   gather_operands (self, i);
   for (guint k = 0; k < instr->n_in; k++)
     in[k] = partition_value (self, instr->in[k], self->want[i][k]);
+  if (instr->prim->flags & LOOM_PRIM_LOOP)
+    body = ((LoomScanAttrs *)attrs)->body = partition_loop_body (self, i);
   loom_rewrite_place (&self->r, instr);
   loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, out);
   loom_rewrite_results (&self->r, instr, out);
@@ -312,7 +318,7 @@ static void
 write_ends (Partition *self)
 {
   const LoomProgram *p = self->r.from;
-  const LoomShare whole = { LOOM_SHARE_WHOLE, 0 };
+  const LoomShare whole = { .kind = LOOM_SHARE_WHOLE };
   g_autoptr (GArray) gathered = g_array_new (FALSE, FALSE, sizeof (LoomValue));
 
   enter_region (self, LOOM_REGION_UPDATE);
@@ -340,12 +346,13 @@ write_ends (Partition *self)
 }
 
 static void
-localise_input (LoomRewrite *r, LoomTensorDesc *desc)
+localise_input (LoomRewrite *r, guint input, LoomTensorDesc *desc)
 {
-  Partition *self = (Partition *)r;
+  const Partition *self = (const Partition *)r;
+  LoomShare share = self->have[loom_program_get_input (r->from, input)->value];
 
-  if (self->divides && desc->rank > 0 && desc->dim[0] == self->options->samples)
-    desc->dim[0] = self->own.count;
+  if (share.kind == LOOM_SHARE_SPLIT)
+    desc->dim[share.axis] = partition_rows (self, desc->dim[share.axis], self->own.count);
 }
 
 static void
@@ -357,7 +364,7 @@ decide_inputs (Partition *self)
       const LoomTensorDesc *d = desc_from (self, v);
 
       if (self->divides && d->rank > 0 && d->dim[0] == self->options->samples)
-        self->have[v] = (LoomShare){ LOOM_SHARE_SPLIT, 0 };
+        self->have[v] = (LoomShare){ .kind = LOOM_SHARE_SPLIT };
     }
 }
 
@@ -374,49 +381,67 @@ put_slots (Partition *self)
     }
 }
 
+void
+partition_init (Partition *self, const LoomProgram *p, const LoomPartition *options)
+{
+  guint n = loom_program_n_values (p);
+
+  self->options = options;
+  self->divides = options->samples >= options->ranks;
+  self->own = loom_comm_part (options->samples, options->rank, options->ranks);
+  self->r.from = p;
+  self->r.localise = localise_input;
+  self->have = g_new0 (LoomShare, n + 1);
+  self->want = g_new0 (LoomShare *, loom_program_n_instrs (p) + 1);
+  self->time = g_new0 (PartitionTime, n + 1);
+  self->whole = g_new0 (LoomValue, n + 1);
+  self->shard = g_new0 (LoomValue, n + 1);
+  self->next = g_new0 (LoomValue, loom_program_n_slots (p) + 1);
+  self->parts = g_hash_table_new (NULL, NULL);
+  self->loops = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  partition_init_buckets (self);
+}
+
+void
+partition_clear (Partition *self)
+{
+  for (guint i = 0; i < loom_program_n_instrs (self->r.from); i++)
+    g_free (self->want[i]);
+  g_free (self->have);
+  g_free (self->want);
+  g_free (self->time);
+  g_free (self->whole);
+  g_free (self->shard);
+  g_free (self->next);
+  g_hash_table_unref (self->parts);
+  g_hash_table_unref (self->loops);
+  partition_clear_buckets (self);
+}
+
 static LoomProgram *
 divide (const LoomProgram *p, const LoomPartition *options)
 {
-  Partition self = { .options = options,
-                     .divides = options->samples >= options->ranks,
-                     .divides_norm = norm_matters (p),
-                     .keeps_sums = is_accumulating (p) && options->shards < LOOM_SHARDS_GRADIENTS,
-                     .holds = options->shards == LOOM_SHARDS_OPTIMIZER,
-                     .own = loom_comm_part (options->samples, options->rank, options->ranks) };
-  guint n = loom_program_n_values (p), n_instrs = loom_program_n_instrs (p);
+  Partition self = { 0 };
+  guint n_instrs = loom_program_n_instrs (p);
   LoomProgram *to;
 
-  self.have = g_new0 (LoomShare, n + 1);
-  self.want = g_new0 (LoomShare *, n_instrs + 1);
-  self.time = g_new0 (PartitionTime, n + 1);
-  self.whole = g_new0 (LoomValue, n + 1);
-  self.shard = g_new0 (LoomValue, n + 1);
-  self.next = g_new0 (LoomValue, loom_program_n_slots (p) + 1);
-  self.parts = g_hash_table_new (NULL, NULL);
-  partition_init_buckets (&self);
-  self.r.localise = localise_input;
+  partition_init (&self, p, options);
+  self.divides_norm = norm_matters (p);
+  self.keeps_sums = is_accumulating (p) && options->shards < LOOM_SHARDS_GRADIENTS;
+  self.holds = options->shards == LOOM_SHARDS_OPTIMIZER;
   self.r.shard = shard_slot;
-  loom_rewrite_begin (&self.r, p, "partition", "Each rank computes the part of its samples; sums go over all ranks.");
   decide_inputs (&self);
   decide_slots (&self);
+  loom_rewrite_begin (&self.r, p, "partition", "Each rank computes the part of its samples; sums go over all ranks.");
   for (guint i = 0; i < n_instrs; i++)
-    decide (&self, i);
+    partition_decide (&self, i);
   find_late (&self);
   put_slots (&self);
   for (guint i = 0; i < n_instrs; i++)
-    write_instr (&self, i);
+    partition_write (&self, i);
   write_ends (&self);
   to = loom_rewrite_end (&self.r);
-  for (guint i = 0; i < n_instrs; i++)
-    g_free (self.want[i]);
-  g_free (self.have);
-  g_free (self.want);
-  g_free (self.time);
-  g_free (self.whole);
-  g_free (self.shard);
-  g_free (self.next);
-  g_hash_table_unref (self.parts);
-  partition_clear_buckets (&self);
+  partition_clear (&self);
   return to;
 }
 

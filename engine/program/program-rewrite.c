@@ -37,7 +37,7 @@ copy_sources (LoomRewrite *r)
           LoomTensorDesc desc = info->desc;
 
           if (r->localise != NULL)
-            r->localise (r, &desc);
+            r->localise (r, (guint)info->input, &desc);
           g_array_index (map, LoomValue, v)
               = loom_program_input (to, loom_program_get_input (p, info->input)->name, desc.dtype, desc.rank, desc.dim);
         }

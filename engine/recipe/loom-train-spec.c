@@ -524,6 +524,7 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
   check_shards (r, e, spec);
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
+  spec->parallel.reduce_bf16 = recipe_choice (r, e, "reduce_dtype") == 1;
   spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");
 }
 

@@ -60,6 +60,7 @@ typedef struct
   LoomShards shards;        /* what of the update is divided, too: strategies zero1, zero2, zero3 */
   gint64 data;              /* ranks that have parts of a batch; 0: as many as there are */
   double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
+  gboolean reduce_bf16;     /* gradients travel as bf16 */
   gboolean sync_batch_norm; /* statistics of batch norms over all ranks */
 } LoomParallel;
 

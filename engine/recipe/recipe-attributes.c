@@ -220,6 +220,12 @@ static const LoomAttribute of_parallel[] = {
               .minimum = 0,
               .maximum = 1e6,
               .doc = "Megabytes of gradients that are exchanged in one call; 0: each tensor alone" } },
+  { .spec
+    = { .name = "reduce_dtype",
+        .type = LOOM_PARAM_ENUM,
+        .def = "f32",
+        .choices = WORDS ("f32", "bf16"),
+        .doc = "The type in which gradients of f32 travel: bf16 halves the bytes, and rounds what each rank sends" } },
   { .spec = { .name = "sync_batch_norm",
               .type = LOOM_PARAM_BOOL,
               .def = "false",

@@ -233,6 +233,7 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks
                               .ranks = ranks,
                               .shards = spec->parallel.shards,
                               .bucket = (gsize)(spec->parallel.bucket_mb * 1e6),
+                              .bf16 = spec->parallel.reduce_bf16,
                               .sync_batch_norm = spec->parallel.sync_batch_norm };
 
   replace_program (step, loom_program_partition (step->program, &partition));

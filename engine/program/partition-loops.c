@@ -1,0 +1,145 @@
+/* Loops divided among ranks: each rank runs the loop for its samples.
+ *
+ * The forms of a body's results follow from those of its inputs, as in any program; those of carried values have to be
+ * the same in front of a run and behind it, so they are looked for until they are. A body that would have to exchange
+ * something, in each of its runs, is not divided: its operands are gathered once in front of the loop. */
+#include "engine/program/partition-forms.h"
+
+/* Whether a value can be brought into another form by a rank alone. */
+static gboolean
+is_near (LoomShare have, LoomShare want)
+{
+  return loom_share_equal (have, want)
+         || (have.kind == LOOM_SHARE_WHOLE && (want.kind == LOOM_SHARE_SPLIT || want.kind == LOOM_SHARE_PENDING));
+}
+
+/* The forms of a body's outputs where its inputs have these; FALSE where ranks would have to exchange something. */
+static gboolean
+decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output)
+{
+  Partition self = { 0 };
+  gboolean ok = TRUE;
+
+  partition_init (&self, body, outer->options);
+  self.is_body = TRUE;
+  for (guint i = 0; i < loom_program_n_inputs (body); i++)
+    self.have[loom_program_get_input (body, i)->value] = input[i];
+  for (guint i = 0; i < loom_program_n_instrs (body) && ok; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (body, i);
+
+      partition_decide (&self, i);
+      for (guint k = 0; k < instr->n_in && ok; k++)
+        ok = instr->in[k] == 0 || is_near (self.have[instr->in[k]], self.want[i][k]);
+    }
+  for (guint o = 0; o < loom_program_n_outputs (body) && ok; o++)
+    output[o] = self.have[loom_program_get_output (body, o)->value];
+  partition_clear (&self);
+  return ok;
+}
+
+/* A row of it, and what has rows of this form. */
+static LoomShare
+row_of (LoomShare share)
+{
+  share.axis -= share.kind == LOOM_SHARE_SPLIT;
+  return share;
+}
+
+static LoomShare
+rows_of (LoomShare share)
+{
+  share.axis += share.kind == LOOM_SHARE_SPLIT;
+  return share;
+}
+
+/* Takes over what the body makes of carried values that every rank has whole in front of it: zeros mostly. FALSE where
+ * they cannot agree. */
+static gboolean
+settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *output, gboolean *changed)
+{
+  *changed = FALSE;
+  for (guint k = 0; k < a->n_carried; k++)
+    if (!is_near (output[k], input[k]))
+      {
+        if (!is_near (input[k], output[k]))
+          return FALSE;
+        input[k] = output[k];
+        *changed = TRUE;
+      }
+  return TRUE;
+}
+
+void
+partition_decide_loop (Partition *self, guint i, LoomShareCall *call)
+{
+  const LoomScanAttrs *a = call->attrs;
+  guint sequences = a->n_carried + a->n_sequences;
+  g_autofree LoomShare *forms = g_new0 (LoomShare, call->n_in + call->n_out + 1);
+  LoomShare *output = forms + call->n_in;
+  gboolean changed = FALSE, any = FALSE;
+
+  for (guint k = 0; k < call->n_in; k++)
+    {
+      gboolean is_sequence = k >= a->n_carried && k < sequences;
+
+      if (call->have[k].kind != LOOM_SHARE_SPLIT || (is_sequence && call->have[k].axis == 0))
+        continue;
+      forms[k] = is_sequence ? row_of (call->have[k]) : call->have[k];
+      any = TRUE;
+    }
+  for (guint round = 0; any && round <= a->n_carried + 1; round++)
+    {
+      if (!decide_body (self, a->body, forms, output) || !settle_carried (a, forms, output, &changed))
+        return;
+      if (!changed)
+        break;
+    }
+  if (!any || changed)
+    return;
+  for (guint o = 0; o < call->n_out; o++)
+    if (output[o].kind > LOOM_SHARE_PENDING)
+      return;
+  for (guint k = 0; k < call->n_in; k++)
+    call->want[k] = k >= a->n_carried && k < sequences ? rows_of (forms[k]) : forms[k];
+  for (guint o = 0; o < call->n_out; o++)
+    {
+      for (guint k = 0; k < a->n_carried; k++)
+        if (loom_program_get_output (a->body, k)->value == loom_program_get_output (a->body, o)->value)
+          output[o] = forms[k];
+      call->result[o] = o < a->n_carried ? forms[o] : rows_of (output[o]);
+    }
+  g_hash_table_insert (self->loops, GUINT_TO_POINTER (i), g_steal_pointer (&forms));
+}
+
+LoomProgram *
+partition_loop_body (Partition *self, guint i)
+{
+  const LoomScanAttrs *a = loom_program_instr (self->r.from, i)->attrs;
+  const LoomShare *forms = g_hash_table_lookup (self->loops, GUINT_TO_POINTER (i));
+  guint n_in = loom_program_n_inputs (a->body), n_out = loom_program_n_outputs (a->body);
+  Partition body = { 0 };
+  LoomProgram *to;
+
+  if (forms == NULL)
+    return loom_program_ref (a->body);
+  partition_init (&body, a->body, self->options);
+  body.is_body = TRUE;
+  for (guint k = 0; k < n_in; k++)
+    body.have[loom_program_get_input (a->body, k)->value] = forms[k];
+  loom_rewrite_begin (&body.r, a->body, "partition", "Each rank runs a loop for its samples.");
+  for (guint k = 0; k < loom_program_n_instrs (a->body); k++)
+    partition_decide (&body, k);
+  for (guint k = 0; k < loom_program_n_instrs (a->body); k++)
+    partition_write (&body, k);
+  for (guint o = 0; o < n_out; o++)
+    {
+      LoomValue v = loom_program_get_output (a->body, o)->value;
+      LoomValue own = partition_value (&body, v, forms[n_in + o]);
+
+      g_array_index (body.r.map, LoomValue, v) = own;
+    }
+  to = loom_rewrite_end (&body.r);
+  partition_clear (&body);
+  return to;
+}
