@@ -262,11 +262,11 @@ typedef struct
 
 /* Level and upright pieces of different nets share no more than a crossing: where two run within two pixels of each
  * other, it is for no longer than a lane is wide. */
-static void
-check_apart (StudioScene *scene, const char *name)
+static GArray *
+straights_of (StudioScene *scene)
 {
   const StudioRoute *route = studio_scene_routes (scene);
-  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Straight));
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (Straight));
 
   for (guint l = 0; l < scene->n_links; l++)
     for (guint k = 0; k < route[l].n_pieces; k++)
@@ -280,20 +280,62 @@ check_apart (StudioScene *scene, const char *name)
         if (studio_curve_is_straight (c) && (upright || c->y[0] == c->y[3]))
           g_array_append_val (all, s);
       }
+  return all;
+}
+
+/* Of different nets, in one direction. */
+static gboolean
+are_parallel (const StudioScene *scene, const Straight *p, const Straight *q)
+{
+  const StudioLink *lp = &scene->link[p->link], *lq = &scene->link[q->link];
+
+  return p->upright == q->upright && (lp->from != lq->from || lp->output != lq->output);
+}
+
+static double
+common (const Straight *p, const Straight *q)
+{
+  return MIN (p->b, q->b) - MAX (p->a, q->a);
+}
+
+static void
+check_apart (StudioScene *scene, const char *name)
+{
+  g_autoptr (GArray) all = straights_of (scene);
+
   for (guint i = 0; i < all->len; i++)
     for (guint j = i + 1; j < all->len; j++)
       {
         const Straight *p = &g_array_index (all, Straight, i), *q = &g_array_index (all, Straight, j);
-        const StudioLink *lp = &scene->link[p->link], *lq = &scene->link[q->link];
 
-        if (p->upright == q->upright && (lp->from != lq->from || lp->output != lq->output) && fabs (p->at - q->at) < 1.9
-            && MIN (p->b, q->b) - MAX (p->a, q->a) > 12)
+        if (are_parallel (scene, p, q) && fabs (p->at - q->at) < 1.9 && common (p, q) > 12)
           {
             g_autofree char *one = name_of (scene, p->link), *other = name_of (scene, q->link);
 
             g_error ("%s: %s and %s lie on each other at %s %g from %g to %g", name, one, other, p->upright ? "x" : "y",
                      p->at, MAX (p->a, q->a), MIN (p->b, q->b));
           }
+      }
+}
+
+/* How many pairs of neighbours that run beside each other for long are one cable, and how many are not. */
+static guint n_cables, n_beside;
+
+static void
+count_cables (StudioScene *scene, const char *name)
+{
+  g_autoptr (GArray) all = straights_of (scene);
+
+  for (guint i = 0; i < all->len; i++)
+    for (guint j = i + 1; j < all->len; j++)
+      {
+        const Straight *p = &g_array_index (all, Straight, i), *q = &g_array_index (all, Straight, j);
+        double apart = fabs (p->at - q->at);
+
+        if (!are_parallel (scene, p, q) || common (p, q) < 100 || common (p, q) < 0.7 * MIN (p->b - p->a, q->b - q->a))
+          continue;
+        n_cables += apart < 4.1;
+        n_beside += apart >= 4.1 && apart < 12;
       }
 }
 
@@ -330,6 +372,14 @@ static void
 test_apart (void)
 {
   foreach_graph (check_apart);
+}
+
+static void
+test_cables (void)
+{
+  foreach_graph (count_cables);
+  g_test_message ("%u neighbours lie in one cable, %u beside each other", n_cables, n_beside);
+  g_assert_cmpuint (n_cables, >, 2 * n_beside);
 }
 
 /* Ways hang together and go from port to port. */
@@ -684,6 +734,7 @@ main (int argc, char **argv)
   g_test_add_func ("/routes/under-no-card", test_under);
   g_test_add_func ("/routes/under-no-pin", test_hanging);
   g_test_add_func ("/routes/nets-apart", test_apart);
+  g_test_add_func ("/routes/cables", test_cables);
   g_test_add_func ("/routes/pills", test_pills);
   g_test_add_func ("/routes/pill-texts", test_pill_texts);
   g_test_add_func ("/routes/moving", test_moving);

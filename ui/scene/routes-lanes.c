@@ -2,7 +2,10 @@
  *
  * After "Orthogonal connector routing" (Wybrow, Marriott, Stuckey, GD 2009): the ways say round which cards a wire
  * goes; here pieces slide within the room that cards leave them. Which of two goes on which side is read off where they
- * part, so that they cross only where they must. */
+ * part, so that they cross only where they must.
+ *
+ * Wires that have most of their way in common are drawn as one cable: their lanes lie as close as two lines can that
+ * are still told apart, wherever each would have gone alone, and fan out where they part. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>
@@ -13,6 +16,9 @@
 #define LANE_END   12.0 /* lanes are kept a little beyond their ends, which slide, too */
 #define LANE_GAP   10.0 /* between lanes, where there is room */
 #define LANE_LEAST 2.0
+#define CABLE_GAP  4.0   /* between the lanes of a cable, which are 2 wide */
+#define CABLE_LONG 100.0 /* what two lanes have in common is at least as long, */
+#define CABLE_MOST 0.6   /* and so much of the shorter one */
 #define MOST_VOTES 8u /* pieces of a lane that are asked */
 #define WEIGHT     100
 #define MOST_PAIRS 400u /* a bundle of more is put in order by place alone */
@@ -27,6 +33,7 @@ typedef struct
   gboolean fixed;
   double at, low, high, a, b; /* where it lies, may lie, and from where to where it goes */
   double first, last;         /* packed from the one side, from the other */
+  guint cable;                /* of its bundle; 0: none */
 } Lane;
 
 typedef struct
@@ -123,7 +130,7 @@ collect_lanes (Lanes *self, RouteIndex *index, RouteWire *wire, guint n, guint u
         }
       else
         {
-          Lane fresh = { i, 1, c->net, c->fixed, c->at, low, high, c->a, c->b, 0, 0 };
+          Lane fresh = { i, 1, c->net, c->fixed, c->at, low, high, c->a, c->b, 0, 0, 0 };
 
           g_array_append_val (self->lanes, fresh);
         }
@@ -145,6 +152,15 @@ static gboolean
 are_beside (const Lane *p, const Lane *q)
 {
   return p->a - LANE_END < q->b + LANE_END && q->a - LANE_END < p->b + LANE_END;
+}
+
+static gboolean
+are_cable (const Lane *p, const Lane *q)
+{
+  double common = MIN (p->b, q->b) - MAX (p->a, q->a);
+
+  return common >= CABLE_LONG && common >= CABLE_MOST * MIN (p->b - p->a, q->b - q->a)
+         && fabs (p->at - q->at) <= LANE_NEAR;
 }
 
 /* Whether two lanes could come to lie on each other. */
@@ -326,6 +342,43 @@ sort_bundle (Bundle *self)
   memcpy (self->apart, apart, (gsize)n * n);
 }
 
+/* The lanes of a cable want to be where they are on the average, or where one of them has to be. They are in order, so
+ * that those of one cable follow each other. */
+static void
+draw_together (Bundle *self)
+{
+  for (guint first = 0, end; first < self->n; first = end)
+    {
+      double sum = 0, low = -G_MAXDOUBLE, high = G_MAXDOUBLE, place;
+      const Lane *fixed = NULL;
+
+      for (end = first; end < self->n && (end == first || are_cable (self->lane[end - 1], self->lane[end])); end++)
+        {
+          sum += self->lane[end]->at;
+          low = MAX (low, self->lane[end]->low);
+          high = MIN (high, self->lane[end]->high);
+          if (self->lane[end]->fixed)
+            fixed = self->lane[end];
+        }
+      /* Where cards leave no room that is common, each stays with its own. */
+      if (end - first < 2 || low > high)
+        continue;
+      place = fixed != NULL ? fixed->at : CLAMP (sum / (end - first), low, high);
+      for (guint i = first; i < end; i++)
+        {
+          self->lane[i]->cable = first + 1;
+          if (!self->lane[i]->fixed)
+            self->lane[i]->at = place;
+        }
+    }
+}
+
+static double
+gap_between (const Lane *p, const Lane *q, double gap)
+{
+  return p->cable != 0 && p->cable == q->cable ? MIN (gap, CABLE_GAP) : gap;
+}
+
 /* The least and the most that lanes may be, at this distance from each other; FALSE when they do not fit. */
 static gboolean
 limits (const Bundle *self, double gap, double *least, double *most)
@@ -337,7 +390,7 @@ limits (const Bundle *self, double gap, double *least, double *most)
       least[j] = self->lane[j]->low;
       for (guint i = 0; i < j; i++)
         if (self->apart[i * self->n + j])
-          least[j] = MAX (least[j], least[i] + gap);
+          least[j] = MAX (least[j], least[i] + gap_between (self->lane[i], self->lane[j], gap));
       fits = fits && least[j] <= self->lane[j]->high + 1e-6;
     }
   for (guint j = self->n; j-- > 0;)
@@ -345,7 +398,7 @@ limits (const Bundle *self, double gap, double *least, double *most)
       most[j] = self->lane[j]->high;
       for (guint i = j + 1; i < self->n; i++)
         if (self->apart[j * self->n + i])
-          most[j] = MIN (most[j], most[i] - gap);
+          most[j] = MIN (most[j], most[i] - gap_between (self->lane[i], self->lane[j], gap));
     }
   return fits;
 }
@@ -377,6 +430,8 @@ place_bundle (const GArray *candidates, Lane **lane, guint n)
     {
       relate (&self, pass == 1);
       sort_bundle (&self);
+      if (pass == 0)
+        draw_together (&self);
       gap = widest_gap (&self, least, most);
     }
   if (gap == 0)
@@ -387,7 +442,7 @@ place_bundle (const GArray *candidates, Lane **lane, guint n)
 
       for (guint i = 0; i < j; i++)
         if (self.apart[i * n + j])
-          at = MAX (at, lane[i]->first + gap);
+          at = MAX (at, lane[i]->first + gap_between (lane[i], lane[j], gap));
       lane[j]->first = MIN (at, most[j]);
     }
   for (guint j = n; j-- > 0;)
@@ -396,7 +451,7 @@ place_bundle (const GArray *candidates, Lane **lane, guint n)
 
       for (guint i = j + 1; i < n; i++)
         if (self.apart[j * n + i])
-          at = MIN (at, lane[i]->last - gap);
+          at = MIN (at, lane[i]->last - gap_between (lane[j], lane[i], gap));
       lane[j]->last = MAX (at, least[j]);
     }
   for (guint j = 0; j < n; j++)
