@@ -6,7 +6,7 @@
 #pragma once
 
 #include "engine/data/loom-samples.h"
-#include "engine/train/loom-bleu.h"
+#include "engine/recipe/loom-bleu.h"
 #include "engine/train/loom-predictor.h"
 
 G_BEGIN_DECLS

@@ -1,4 +1,4 @@
-#include "engine/train/loom-bleu.h"
+#include "engine/recipe/loom-bleu.h"
 
 #include <math.h>
 
