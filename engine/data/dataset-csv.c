@@ -12,9 +12,11 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-room.h"
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
+#define NEEDED         2.0 /* bytes of memory for each of the file: the text, and its numbers */
 
 static const char *const yes_no[] = { "true", "false", NULL };
 
@@ -81,6 +83,9 @@ read_text (const char *path, gsize max, gsize *length, GError **error)
     return NULL;
   if (max == 0)
     {
+      if (!loom_room_check (path, NEEDED,
+                            "take fewer rows, or write the columns as .npy files, which are read in pieces", error))
+        return NULL;
       if (!g_file_get_contents (path, &text, length, &cause))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);

@@ -7,7 +7,10 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-room.h"
 #include "engine/data/loom-vocabulary.h"
+
+#define NEEDED 10.0 /* bytes of memory for each of the text: two copies, and a number for each token */
 
 /* On every Debian machine: 264 KB of English. */
 #define DEFAULT_PATH "/usr/share/common-licenses"
@@ -116,6 +119,8 @@ append_file (const char *path, gboolean any_bytes, GString *text, GError **error
   g_autoptr (GError) cause = NULL;
   gsize length;
 
+  if (!loom_room_check (path, NEEDED, "take a part of the text", error))
+    return FALSE;
   if (!g_file_get_contents (path, &content, &length, &cause))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);

@@ -82,6 +82,12 @@ loom_augment_free (LoomAugment *self)
   g_free (self);
 }
 
+gboolean
+loom_augment_changes (const LoomAugment *self)
+{
+  return self->changes;
+}
+
 /* ---- drawing -------------------------------------------------------------- */
 
 /* From -1 to 1. */

@@ -44,6 +44,8 @@ LoomAugment *loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetO
 void loom_augment_free (LoomAugment *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAugment, loom_augment_free)
 
+/* FALSE where it normalises alone. */
+gboolean loom_augment_changes (const LoomAugment *self);
 /* Changes one picture (C, H, W) of 0 to 1 by random numbers that depend on nothing but seed, epoch and sample, and
  * normalises it. */
 void loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture);

@@ -2,6 +2,8 @@
  * read: checks that every source needs stand here once. */
 #include "engine/data/loom-dataset-private.h"
 
+#include <string.h>
+
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/dataset-list.h"
@@ -364,4 +366,33 @@ loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, const
   const guint64 first = 0;
 
   return read_new (self, split, &first, indices, n, error);
+}
+
+gboolean
+loom_dataset_changes_samples (const LoomDataset *self)
+{
+  return self->mixup > 0 || (self->augment != NULL && loom_augment_changes (self->augment));
+}
+
+LoomTensor *
+loom_dataset_read_variants (const LoomDataset *self, gint64 index, guint n, GError **error)
+{
+  g_autoptr (LoomTensor) all = NULL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const guint64 epoch = i - 1;
+      g_autoptr (GPtrArray) read = read_new (self, LOOM_SPLIT_TRAIN, i == 0 ? NULL : &epoch, &index, 1, error);
+      const LoomTensor *x = read != NULL ? read->pdata[0] : NULL;
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+      if (x == NULL)
+        return NULL;
+      memcpy (dims, x->dim, sizeof dims[0] * (gsize)x->rank);
+      dims[0] = n;
+      if (all == NULL && (all = loom_tensor_new (x->dtype, x->rank, dims, error)) == NULL)
+        return NULL;
+      memcpy ((char *)all->data + i * x->bytes, x->data, x->bytes);
+    }
+  return g_steal_pointer (&all);
 }

@@ -137,6 +137,12 @@ loom_dataset_read_new (const LoomDataset *self, LoomSplit split, const gint64 *i
 GPtrArray *loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
                                             GError **error);
 
+/* Whether training samples are changed at random each time they are read. */
+gboolean loom_dataset_changes_samples (const LoomDataset *self);
+/* x of one training sample as it is, and behind that as the first n - 1 epochs of a run with seed 0 have it: [n, …], n
+ * at least 1. (transfer full) */
+LoomTensor *loom_dataset_read_variants (const LoomDataset *self, gint64 index, guint n, GError **error);
+
 /* A permutation of 0 … n-1 that depends on nothing but its arguments: Fisher and
  * Yates's shuffle fed by Philox. Loaders order an epoch by it. */
 void loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *out);

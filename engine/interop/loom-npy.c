@@ -281,8 +281,9 @@ store_fortran (LoomTensor *t, const guint8 *data, const Storage *storage)
     }
 }
 
-LoomTensor *
-loom_npy_parse (const void *data, gsize length, const char *name, GError **error)
+/* whole: the bytes with an owner, where numbers may stay in them; else NULL. */
+static LoomTensor *
+parse_array (const void *data, gsize length, const char *name, GBytes *whole, GError **error)
 {
   g_autoptr (LoomTensor) t = NULL;
   Header header;
@@ -324,6 +325,9 @@ loom_npy_parse (const void *data, gsize length, const char *name, GError **error
         }
     }
 
+  if (whole != NULL && !header.storage->widened && (!header.fortran || header.rank <= 1)
+      && header.data_offset % header.storage->size == 0)
+    return loom_tensor_new_from_bytes (header.storage->dtype, header.rank, header.dim, whole, header.data_offset);
   t = loom_tensor_new (header.storage->dtype, header.rank, header.dim, error);
   if (t == NULL)
     return NULL;
@@ -340,6 +344,12 @@ loom_npy_parse (const void *data, gsize length, const char *name, GError **error
 }
 
 LoomTensor *
+loom_npy_parse (const void *data, gsize length, const char *name, GError **error)
+{
+  return parse_array (data, length, name, NULL, error);
+}
+
+LoomTensor *
 loom_npy_load (const char *path, GError **error)
 {
   g_autoptr (GError) cause = NULL;
@@ -351,10 +361,12 @@ loom_npy_load (const char *path, GError **error)
   if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
     {
       g_autoptr (GMappedFile) mapped = loom_file_map (path, error);
+      g_autoptr (GBytes) bytes = mapped != NULL ? g_mapped_file_get_bytes (mapped) : NULL;
 
-      return mapped == NULL
-                 ? NULL
-                 : loom_npy_parse (g_mapped_file_get_contents (mapped), g_mapped_file_get_length (mapped), path, error);
+      if (bytes == NULL)
+        return NULL;
+      length = g_bytes_get_size (bytes);
+      return parse_array (g_bytes_get_data (bytes, NULL), length, path, length > LOOM_NPY_MAPPED ? bytes : NULL, error);
     }
   /* A pipe cannot be mapped; a missing file gets its sentence here. */
   if (!loom_file_read (path, MAGIC, MAX_STREAM, &content, &length, &cause))

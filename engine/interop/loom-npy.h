@@ -9,6 +9,10 @@
 
 G_BEGIN_DECLS
 
+/* Numbers of files that are larger stay there where they are stored as tensors have them, and are read piece by piece
+ * as they are looked at: such a file must not be cut off meanwhile. */
+#define LOOM_NPY_MAPPED ((gsize)1 << 30)
+
 /* Errors: IO when the file cannot be read, DATA when it holds something else. */
 LoomTensor *loom_npy_load (const char *path, GError **error);
 

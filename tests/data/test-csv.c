@@ -1,6 +1,7 @@
 /* Tables as text: what is guessed of them, and what their gaps and columns become. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -276,6 +277,29 @@ test_weight (void)
   g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight is a number from 0, not -1."));
 }
 
+/* A file of a terabyte, with a hole in it that takes no room on the disk. */
+static void
+test_no_room (void)
+{
+  const char *const options[] = { "path", path, "target", "y", NULL };
+  const LoomDatasetOptions get = { .get = loom_dataset_options_from_strv, .data = options };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = NULL;
+
+  write_text ("a,y\n1,0\n");
+  if (truncate (path, G_GINT64_CONSTANT (1) << 40) != 0)
+    {
+      g_test_skip ("files cannot be as large here");
+      return;
+    }
+  dataset = loom_dataset_open ("csv", &get, &error);
+  g_assert_null (dataset);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, "of memory once they are read"));
+  g_assert_nonnull (strstr (error->message, "write the columns as .npy files, which are read in pieces."));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -294,6 +318,7 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/normalize", test_normalize);
   g_test_add_func ("/csv/training-rows", test_training_rows);
   g_test_add_func ("/csv/weight", test_weight);
+  g_test_add_func ("/csv/no-room", test_no_room);
   status = g_test_run ();
   g_unlink (path);
   g_rmdir (folder);

@@ -1,7 +1,9 @@
 /* Data sets from files: IDX, CSV, NumPy, text, Fashion-MNIST; good ones and bad ones. */
+#include <fcntl.h>
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include "engine/core/loom-error.h"
@@ -333,6 +335,43 @@ test_npy (Fixture *f, gconstpointer data)
   assert_refused (f, "npy", half, "The data set npy has only one of test_x and test_y; give both.");
 }
 
+/* A file of more than a gigabyte, most of it a hole, of which no more is read than the samples that are asked for. */
+static void
+test_npy_large (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "x", "x.npy", NULL };
+  static const gint64 n = 300000, width = 1024, last = 299999;
+  const LoomDatasetOptions options = { loom_dataset_options_from_strv, strv, f->folder };
+  g_autofree char *path = g_build_filename (f->folder, "x.npy", NULL);
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autoptr (GPtrArray) read = NULL;
+  const float one = 1;
+  static const char form[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (300000, 1024), }";
+  char padded[128];
+  int file = g_open (path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+  memset (padded, ' ', sizeof padded);
+  memcpy (padded, "\x93NUMPY\x01\0v\0", 10);
+  memcpy (padded + 10, form, strlen (form));
+  padded[127] = '\n';
+  g_assert_cmpint (write (file, padded, sizeof padded), ==, sizeof padded);
+  if (ftruncate (file, (off_t)(sizeof padded + (gsize)(n * width) * sizeof one)) != 0
+      || pwrite (file, &one, sizeof one, (off_t)(sizeof padded + (gsize)(last * width + 3) * sizeof one)) != sizeof one)
+    {
+      close (file);
+      g_test_skip ("files cannot be as large here");
+      return;
+    }
+  close (file);
+  dataset = loom_dataset_open ("npy", &options, &f->error);
+  g_assert_no_error (f->error);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, n);
+  read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, &last, 1, &f->error);
+  g_assert_no_error (f->error);
+  for (gint64 i = 0; i < width; i++)
+    g_assert_cmpfloat (loom_tensor_get (read->pdata[0], i), ==, i == 3);
+}
+
 static void
 test_text (Fixture *f, gconstpointer data)
 {
@@ -584,6 +623,7 @@ main (int argc, char **argv)
   ADD ("/files/csv-bad", test_csv_bad);
   ADD ("/files/describe-twice", test_describe_twice);
   ADD ("/files/npy", test_npy);
+  ADD ("/files/npy-large", test_npy_large);
   ADD ("/files/text", test_text);
   ADD ("/files/text-words", test_text_words);
   ADD ("/files/text-bytes", test_text_bytes);

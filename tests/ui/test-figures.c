@@ -187,6 +187,27 @@ test_samples (void)
   g_assert_null (gone);
 }
 
+/* A picture that training changes is shown as it is and beside that as it is changed. */
+static void
+test_variants (void)
+{
+  g_autoptr (StudioFigure) plain = sample_of ("source=\"shapes\" size=\"32\" n=\"10\"");
+  g_autoptr (StudioFigure) strip = sample_of ("source=\"shapes\" size=\"32\" n=\"10\" rotate=\"30\" shear=\"20\"");
+  guint differ[4] = { 0 };
+
+  g_assert_cmpuint (plain->width, ==, 32);
+  g_assert_cmpuint (strip->height, ==, 32);
+  g_assert_cmpuint (strip->width, ==, 4 * 32 + 3 * 2);
+  for (guint y = 0; y < 32; y++)
+    for (guint x = 0; x < 32; x++)
+      for (guint k = 0; k < 4; k++)
+        differ[k]
+            += memcmp (plain->pixels + 3 * (y * 32 + x), strip->pixels + 3 * (y * strip->width + k * 34 + x), 3) != 0;
+  g_assert_cmpuint (differ[0], ==, 0);
+  for (guint k = 1; k < 4; k++)
+    g_assert_cmpuint (differ[k], >, 20);
+}
+
 /* Tokens are read as a text, without what fills them up, and below a picture stands its sentence. */
 static void
 test_sentences (void)
@@ -267,6 +288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/figures/inside", test_inside);
   g_test_add_func ("/figures/inside-follows-edits", test_inside_follows_edits);
   g_test_add_func ("/figures/samples", test_samples);
+  g_test_add_func ("/figures/variants", test_variants);
   g_test_add_func ("/figures/sentences", test_sentences);
   g_test_add_func ("/figures/late-samples", test_late_samples);
   g_test_add_func ("/figures/heights", test_heights);

@@ -15,6 +15,8 @@
 #define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a picture of the size of a stamp */
 #define MAX_POINTS 240
 #define MAX_SIDE   256 /* of an image */
+#define VARIANTS   4   /* of a sample that is changed while training, itself among them */
+#define GAP_GREY   128 /* between them */
 
 /* ---- which data set ------------------------------------------------------ */
 
@@ -150,11 +152,12 @@ label_of (const LoomDataset *dataset, const LoomTensor *y)
   return studio_format_local (value);
 }
 
+/* Images [N, C, H, W] or [N, H, W] side by side. */
 static StudioFigure *
 image_of (const LoomTensor *x)
 {
   int channels = x->rank == 4 ? (int)x->dim[1] : 1;
-  gint64 height = x->dim[x->rank - 2], width = x->dim[x->rank - 1];
+  gint64 n = x->dim[0], height = x->dim[x->rank - 2], width = x->dim[x->rank - 1], gap = 1 + width / 28;
   double least = INFINITY, most = -INFINITY;
   StudioFigure *figure = studio_figure_new (STUDIO_FIGURE_IMAGE);
 
@@ -163,17 +166,32 @@ image_of (const LoomTensor *x)
       least = MIN (least, loom_tensor_get (x, i));
       most = MAX (most, loom_tensor_get (x, i));
     }
-  figure->width = (guint)width;
+  figure->width = (guint)(n * width + (n - 1) * gap);
   figure->height = (guint)height;
-  figure->pixels = g_malloc0 ((gsize)(width * height * 3));
-  for (gint64 i = 0; i < width * height; i++)
-    for (int c = 0; c < 3; c++)
-      {
-        double v = loom_tensor_get (x, (channels >= 3 ? c : 0) * width * height + i);
+  figure->pixels = g_malloc ((gsize)(figure->width * figure->height * 3));
+  memset (figure->pixels, GAP_GREY, (gsize)(figure->width * figure->height * 3));
+  for (gint64 k = 0; k < n; k++)
+    for (gint64 i = 0; i < width * height; i++)
+      for (int c = 0; c < 3; c++)
+        {
+          gint64 plane = k * channels + (channels >= 3 ? c : 0);
+          gint64 at = i / width * figure->width + k * (width + gap) + i % width;
+          double v = loom_tensor_get (x, plane * width * height + i);
 
-        figure->pixels[3 * i + c] = (guint8)(most > least ? 255 * (v - least) / (most - least) : 0);
-      }
+          figure->pixels[3 * at + c] = (guint8)(most > least ? 255 * (v - least) / (most - least) : 0);
+        }
   return figure;
+}
+
+/* The sample, with some of what training makes of it where that is changed at random. */
+static StudioFigure *
+strip_of (const LoomDataset *dataset, LoomSplit split, const LoomTensor *x)
+{
+  g_autoptr (LoomTensor) variants = split == LOOM_SPLIT_TRAIN && loom_dataset_changes_samples (dataset)
+                                        ? loom_dataset_read_variants (dataset, 0, VARIANTS, NULL)
+                                        : NULL;
+
+  return image_of (variants != NULL ? variants : x);
 }
 
 static StudioFigure *
@@ -266,7 +284,7 @@ figure_of (const LoomDataset *dataset)
   if (is_plane (info))
     figure = points_of (x, y);
   else if (is_image (x))
-    figure = image_of (x);
+    figure = strip_of (dataset, split, x);
   else
     figure = studio_figure_new (STUDIO_FIGURE_WORDS);
   if (figure->kind == STUDIO_FIGURE_WORDS)

@@ -1,0 +1,54 @@
+#include "engine/data/loom-room.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+/* The number behind a word of a file of the kernel's; G_MAXUINT64 where there is none. */
+static guint64
+read_number (const char *path, const char *word)
+{
+  g_autofree char *text = NULL;
+  const char *at;
+  char *end;
+  guint64 number;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL) || (at = strstr (text, word)) == NULL)
+    return G_MAXUINT64;
+  at += strlen (word);
+  number = g_ascii_strtoull (at, &end, 10);
+  return end == at ? G_MAXUINT64 : number;
+}
+
+guint64
+loom_room (void)
+{
+  guint64 available = read_number ("/proc/meminfo", "MemAvailable:");
+  guint64 most = read_number ("/sys/fs/cgroup/memory.max", ""),
+          taken = read_number ("/sys/fs/cgroup/memory.current", "");
+
+  if (available != G_MAXUINT64)
+    available *= 1024;
+  if (most != G_MAXUINT64 && taken != G_MAXUINT64)
+    available = MIN (available, most > taken ? most - taken : 0);
+  return available;
+}
+
+gboolean
+loom_room_check (const char *path, double factor, const char *remedy, GError **error)
+{
+  g_autofree char *has = NULL, *needs = NULL, *there = NULL;
+  guint64 room = loom_room ();
+  GStatBuf info;
+
+  if (g_stat (path, &info) != 0 || (double)info.st_size * factor <= (double)room)
+    return TRUE;
+  has = g_format_size ((guint64)info.st_size);
+  needs = g_format_size ((guint64)((double)info.st_size * factor));
+  there = g_format_size (room);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” has %s, which take about %s of memory once they are read, and %s are free; %s.", path, has, needs,
+               there, remedy);
+  return FALSE;
+}
