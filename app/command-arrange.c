@@ -2,7 +2,6 @@
  *
  * Of the file only <layout> is written anew. The rest stays byte for byte, whoever wrote it: the new elements are cut
  * from what the graph's writer makes and put where the old ones stood. */
-#include "engine/loom-loops.h"
 #include "app/command.h"
 
 #include "ui/layout/studio-layout.h"

@@ -1,7 +1,7 @@
 /* Modules that are run by loops, branches and along trees. */
 #pragma once
 
-#include "engine/loom-loops.h"
+#include "engine/loom.h"
 #include "ui/document/studio-document.h"
 
 G_BEGIN_DECLS

@@ -2,7 +2,6 @@
  *
  * Built anew at every change: 2,000 cards cost about two milliseconds, and a whole array that
  * never is half updated is worth more than the rest of a millisecond. */
-#include "engine/loom-loops.h"
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>
