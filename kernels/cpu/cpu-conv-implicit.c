@@ -17,7 +17,9 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (1 * 1024 * 1024) /* of a block's panels */
+#define BLOCK_BYTES (1 * 1024 * 1024) /* of a block's panels, and at least where sums are small */
+#define BLOCK_LEAST (384 * 1024)
+#define SUMS        16 /* times as many bytes as the sums, which each block reads and writes, cost next to nothing */
 #define BLOCK_MIN   128               /* pixels, below which the sums are read and written too often */
 #define GROUP       64                /* pixels whose gradient is summed by one thread for the bias */
 #define CHUNK       16                /* input channels that are put in their places at a time */
@@ -229,6 +231,7 @@ ISA (cpu_conv_implicit_weight) (LoomDevice *device, const LoomKernelSpec *spec, 
 {
   const LoomConv2dAttrs *a = spec->attrs;
   const LoomTensorDesc *g = &spec->in[0], *x = &spec->in[1], *w = &spec->out[0];
+  int64_t bytes;
   Implicit *self;
 
   if (!fits (spec))
@@ -247,7 +250,9 @@ ISA (cpu_conv_implicit_weight) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->blocks = (self->rows + PANEL - 1) / PANEL;
   self->panels = (self->K + PANEL - 1) / PANEL;
   self->pixels = self->N * self->P * self->Q;
-  self->block = BLOCK_BYTES / ((self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
+  bytes = SUMS * self->panels * self->rows * PANEL * (int64_t)sizeof (float);
+  bytes = bytes < BLOCK_LEAST ? BLOCK_LEAST : bytes < BLOCK_BYTES ? bytes : BLOCK_BYTES;
+  self->block = bytes / ((self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = self->block < self->pixels ? self->block : self->pixels;
   self->block = (self->block + GROUP - 1) / GROUP * GROUP;
