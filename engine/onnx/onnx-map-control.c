@@ -68,8 +68,9 @@ read_loop (OnnxCtx *c, Loop *l)
   l->has_trip = onnx_has (c, 0);
   if (l->has_trip && (trip == NULL || trip->count != 1))
     {
-      onnx_fail (c, "how many steps it takes is computed while the model runs; here it has to be known when the model "
-                    "is read, as a number or as a size of an input.");
+      onnx_fail (
+          c, "how many steps it takes is computed while the model runs; here it has to be known when the model "
+             "is read, as a number or as a size of an input. Export the model with a number of steps that is fixed.");
       return FALSE;
     }
   if (onnx_has (c, 1) && (condition == NULL || condition->count != 1))
@@ -104,7 +105,7 @@ goes_on (OnnxCtx *c, OnnxImport *scope, const Loop *l, gboolean *another)
   else if (t == NULL || t->count != 1)
     onnx_fail (c,
                "whether it takes another step is computed while the model runs (“%s”), and here the number of steps "
-               "is known before the first.",
+               "is known before the first. Export the model with a number of steps that is fixed.",
                name);
   *another = !c->failed && loom_tensor_get (t, 0) != 0;
   if (*another && !l->has_trip)
