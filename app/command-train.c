@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "app/train-signals.h"
 #include "app/train-view.h"
@@ -125,11 +126,19 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
+static gboolean
+has_folder (const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  return access (folder, W_OK | X_OK) == 0 && !g_file_test (path, G_FILE_TEST_IS_DIR);
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
-  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL;
+  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 0;
@@ -158,6 +167,8 @@ run_train (const Command *command, int argc, char **argv)
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
       "What ranks divide: data, zero1, zero2 or zero3 (default: the graph's)", "S" },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the lanes of the sixth step, for Perfetto and Studio",
+      "F.json" },
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "At the end, a table of where a step waits", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Events on standard output, one object a line", NULL },
     { NULL },
@@ -184,6 +195,7 @@ run_train (const Command *command, int argc, char **argv)
     .out = out,
     .resume = resume,
     .checkpoint_seconds = checkpoint_seconds,
+    .trace = trace,
   };
   if (lr != NULL && (!command_float (lr, &options.lr) || options.lr < 0))
     return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
@@ -201,6 +213,9 @@ run_train (const Command *command, int argc, char **argv)
                           "--resume goes on with the batch size, seed, graph and weights that the run has, so "
                           "it goes with none of --batch-size, --seed, --precision, --tf32, --set, --weights and "
                           "--match. Leave them out, or start a new run with --out.");
+  if (trace != NULL && !has_folder (trace))
+    return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
+                          trace);
   if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
     return refuse_folder (command, argv[1]);
   if (resume == NULL && argc != 2)
@@ -293,6 +308,10 @@ const Command command_train = {
     "classes.\n\n"
     "--waits prints at the end how long a step waited for its batch, for the computation and for the rest; where data\n"
     "take a large part, read less, change pictures less, or make batches larger.\n\n"
+    "--trace writes what every rank and device did when in the sixth step (or the last of fewer), as JSON that\n"
+    "ui.perfetto.dev opens: nodes with their kernels, exchanges with their bytes, and waiting for a batch or another "
+    "rank.\n"
+    "Behind each kernel the device is waited for, so that step takes longer on a GPU.\n\n"
     "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
     "--json: besides the members that graphs/README.md lists, each event has the seconds since training began, and\n"
     "each step the samples a second.\n\n"

@@ -68,6 +68,7 @@ static const struct
   { "lr", "d", G_STRUCT_OFFSET (WorkerStart, lr) },
   { "at_least", "d", G_STRUCT_OFFSET (WorkerStart, at_least) },
   { "threads", "i", G_STRUCT_OFFSET (WorkerStart, threads) },
+  { "ranks", "i", G_STRUCT_OFFSET (WorkerStart, ranks) },
   { "paused", "b", G_STRUCT_OFFSET (WorkerStart, paused) },
   { "device", "s", G_STRUCT_OFFSET (WorkerStart, device) },
   { "out", "s", G_STRUCT_OFFSET (WorkerStart, out) },

@@ -14,6 +14,7 @@ typedef struct
 {
   LoomGraph *graph;
   WorkerStart start;
+  char *trace; /* where the lanes of a step are written */
 } Job;
 
 typedef struct
@@ -34,6 +35,7 @@ struct _WorkerRunner
 
   GRWLock trainer_lock; /* written only to replace the trainer */
   LoomTrainer *trainer;
+  WorkerRanks *ranks; /* the trainer's; NULL: it is alone */
 
   GMutex lock;
   GCond wake;
@@ -61,6 +63,7 @@ job_free (Job *job)
 {
   g_clear_pointer (&job->graph, loom_graph_unref);
   worker_start_clear (&job->start);
+  g_free (job->trace);
   g_free (job);
 }
 
@@ -214,7 +217,18 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
                                    .state = state_cb,
                                    .note = note_cb,
                                    .memory = memory_cb };
-  g_autoptr (LoomTrainer) trainer = loom_trainer_new (job->graph, &options, error);
+  g_autoptr (LoomTrainer) trainer = NULL;
+
+  const char *folder = job->start.resume != NULL ? job->start.resume : job->start.out;
+  if (folder != NULL)
+    options.trace = job->trace = g_build_filename (folder, LOOM_TRACE_FILE, NULL);
+  if (job->start.ranks > 1)
+    {
+      runner->ranks = worker_ranks_new (job->start.ranks, job->graph, &options, error);
+      trainer = runner->ranks != NULL ? worker_ranks_make (runner->ranks, error) : NULL;
+    }
+  else
+    trainer = loom_trainer_new (job->graph, &options, error);
 
   if (trainer == NULL)
     return NULL;
@@ -253,11 +267,14 @@ do_job (WorkerRunner *runner, Job *job)
 
   g_rw_lock_writer_lock (&runner->trainer_lock);
   g_clear_pointer (&runner->trainer, loom_trainer_free);
+  g_clear_pointer (&runner->ranks, worker_ranks_free);
   g_rw_lock_writer_unlock (&runner->trainer_lock);
 
   LoomTrainer *trainer = build_trainer (runner, job, &error);
   if (trainer == NULL)
     {
+      if (runner->ranks != NULL)
+        worker_ranks_end (runner->ranks, error);
       mark_ended (runner);
       fail (runner, job, NULL, error);
       return;
@@ -278,6 +295,8 @@ do_job (WorkerRunner *runner, Job *job)
   g_mutex_unlock (&runner->lock);
 
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  if (runner->ranks != NULL)
+    worker_ranks_end (runner->ranks, error);
   mark_ended (runner);
   answer_checkpoints (runner, NULL, "The run ended before a checkpoint was written.");
   if (end == LOOM_TRAINER_DONE)
@@ -342,6 +361,7 @@ worker_runner_free (WorkerRunner *runner)
   g_thread_join (runner->thread);
   g_thread_pool_free (runner->views, FALSE, TRUE);
   g_clear_pointer (&runner->trainer, loom_trainer_free);
+  g_clear_pointer (&runner->ranks, worker_ranks_free);
   g_rw_lock_clear (&runner->trainer_lock);
   g_mutex_clear (&runner->lock);
   g_cond_clear (&runner->wake);
@@ -511,7 +531,7 @@ snapshot (LoomTrainer *trainer, const ViewJob *job, GError **error)
   gint64 step = 0;
   g_autoptr (LoomTensor) value = loom_trainer_snapshot (trainer, job->port, &step, error);
 
-  if (value != NULL && g_str_has_prefix (job->port, "words:"))
+  if (value != NULL && (g_str_has_prefix (job->port, "words:") || g_str_equal (job->port, LOOM_SNAPSHOT_TRACE)))
     return as_bytes (value, step);
   return value ? downsample (value, step, job->index, job->n_index, job->max_bytes) : NULL;
 }

@@ -99,6 +99,7 @@ typedef struct
   double at_least; /* seconds; 0: as fast as it can */
   char *device, *out, *resume;
   int threads;
+  int ranks; /* threads of the worker that divide each batch; 0, 1: one */
   gboolean paused;
 } WorkerStart;
 
@@ -126,6 +127,20 @@ worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, 
 
 /* The same on the thread that waits for views; the trainer is held. NULL with a sentence as error. */
 GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
+
+/* ---- ranks ---- */
+
+typedef struct _WorkerRanks WorkerRanks;
+
+/* Starts the ranks but the first, which have these options; what they point to, and the graph, must live until they
+ * have ended. Divides the machine's threads in options where no number was asked for. */
+WorkerRanks *worker_ranks_new (int n, LoomGraph *graph, LoomTrainerOptions *options, GError **error);
+/* The trainer of the first rank, once all are ready for the same. */
+LoomTrainer *worker_ranks_make (WorkerRanks *ranks, GError **error);
+/* After its run: waits for the others. An error that is this rank's alone ends them. */
+void worker_ranks_end (WorkerRanks *ranks, const GError *error);
+/* After its trainer. */
+void worker_ranks_free (WorkerRanks *ranks);
 
 /* ---- methods ---- */
 void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);

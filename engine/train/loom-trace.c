@@ -181,7 +181,7 @@ read_event (GArray *spans, GHashTable *lanes, JsonObject *event)
 }
 
 GArray *
-loom_trace_read (const char *path, char **title, GError **error)
+loom_trace_parse (const char *data, gsize length, char **title, GError **error)
 {
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_autoptr (GHashTable) lanes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
@@ -191,10 +191,9 @@ loom_trace_read (const char *path, char **title, GError **error)
   JsonObject *whole = NULL;
   JsonNode *events = NULL;
 
-  if (!json_parser_load_from_file (parser, path, &local))
+  if (!json_parser_load_from_data (parser, data, (gssize)length, &local))
     {
-      g_set_error (error, LOOM_ERROR, local->domain == G_FILE_ERROR ? LOOM_ERROR_IO : LOOM_ERROR_DATA,
-                   "The trace %s cannot be read: %s", path, local->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is no JSON: %s.", local->message);
       return NULL;
     }
   root = json_parser_get_root (parser);
@@ -204,7 +203,7 @@ loom_trace_read (const char *path, char **title, GError **error)
     events = json_object_get_member (whole, "traceEvents");
   if (events == NULL || !JSON_NODE_HOLDS_ARRAY (events))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The file %s is no trace: it has no list “traceEvents”.", path);
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "It has no list “traceEvents”.");
       return NULL;
     }
   for (guint i = 0; i < json_array_get_length (json_node_get_array (events)); i++)
@@ -218,4 +217,22 @@ loom_trace_read (const char *path, char **title, GError **error)
     *title = g_strdup (text (object_of (whole, "otherData"), "title"));
   loom_trace_sort (spans);
   return g_steal_pointer (&spans);
+}
+
+GArray *
+loom_trace_read (const char *path, char **title, GError **error)
+{
+  g_autofree char *data = NULL;
+  gsize length;
+  GArray *spans;
+
+  if (!g_file_get_contents (path, &data, &length, error))
+    {
+      g_prefix_error (error, "The trace cannot be read: ");
+      return NULL;
+    }
+  spans = loom_trace_parse (data, length, title, error);
+  if (spans == NULL)
+    g_prefix_error (error, "The file %s is no trace. ", path);
+  return spans;
 }

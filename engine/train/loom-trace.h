@@ -7,6 +7,8 @@
 
 G_BEGIN_DECLS
 
+#define LOOM_TRACE_FILE "trace.json" /* in the folder of a run that Studio has started */
+
 typedef enum
 {
   LOOM_TRACE_COMPUTE,
@@ -32,7 +34,8 @@ void loom_trace_add (GArray *spans, const LoomTraceSpan *span, const char *lane,
 void loom_trace_sort (GArray *spans);
 /* The text of such a file; title says what it is of. (transfer full) */
 char *loom_trace_to_text (const GArray *spans, const char *title);
-/* The spans of a file that loom_trace_to_text() made; DATA where it is none. */
+/* The spans of a text or file that loom_trace_to_text() made; DATA where it is none. title may be NULL. */
+GArray *loom_trace_parse (const char *text, gsize length, char **title, GError **error);
 GArray *loom_trace_read (const char *path, char **title, GError **error);
 
 G_END_DECLS

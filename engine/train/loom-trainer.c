@@ -224,6 +224,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
       = (gint64)((options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30) * G_USEC_PER_SEC);
 
   t->max_steps = options->steps;
+  t->trace.path = g_strdup (options->trace);
   t->notes = g_string_new (NULL);
   if (options->resume != NULL)
     {
@@ -341,6 +342,7 @@ loom_trainer_free (LoomTrainer *t)
   trainer_transfer_free (t->transfer);
   g_free (t->metric_value);
   g_free (t->eval_value);
+  trainer_trace_free (&t->trace);
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);

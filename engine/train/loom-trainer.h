@@ -38,6 +38,7 @@ typedef struct
   const char *costs_of;   /* a run folder whose cost table is taken; NULL: resume's, else the user's */
   LoomComm *comm;         /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
                            * Must outlive the trainer. Rank 0 writes what is written. */
+  const char *trace;      /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -180,12 +181,16 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
 #define LOOM_SNAPSHOT_TIMES "time:"
+#define LOOM_SNAPSHOT_TRACE "trace:"
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
  * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
  * run: it is answered between steps.
  *
  * LOOM_SNAPSHOT_TIMES as the port: the seconds that each node of the net takes for the fixed sample, forwards and
- * backwards and unfused, f32 in the order of loom_net_node(). It takes a few steps' time. */
+ * backwards and unfused, f32 in the order of loom_net_node(). It takes a few steps' time.
+ *
+ * LOOM_SNAPSHOT_TRACE: the lanes of the step that was recorded last as the text of a trace file (loom-trace.h), u8; the
+ * next step is then recorded. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
 typedef struct

@@ -138,7 +138,7 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
   if (t->carry_slot >= 0)
     loom_state_set_scalar_at (t->state, (guint)t->carry_slot, (double)(t->place.batch * t->spec->accumulate + part));
   trainer_feed_batch (plan, batch);
-  return loom_exec_run (plan->exec, error);
+  return t->trace.active ? trainer_trace_run (t, plan->exec, error) : loom_exec_run (plan->exec, error);
 }
 
 /* A batch has failed, and nothing of it was written; it is still there to be looked at. Always FALSE. */
@@ -173,6 +173,7 @@ try_step (LoomTrainer *t, GError **error)
   g_autoptr (GError) local = NULL;
 
   trainer_waits_begin (t);
+  trainer_trace_begin (t);
   set_rates (t);
   lr = t->rates.lr;
   for (gint64 part = 0; samples < all; part++)
@@ -202,7 +203,7 @@ try_step (LoomTrainer *t, GError **error)
     }
   if (t->update != NULL)
     {
-      if (!loom_exec_run (t->update, &local))
+      if (t->trace.active ? !trainer_trace_run (t, t->update, &local) : !loom_exec_run (t->update, &local))
         {
           if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_NAN))
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
@@ -247,6 +248,9 @@ try_step (LoomTrainer *t, GError **error)
       else if (!trainer_checkpoint_write (t, NULL, error))
         return FALSE;
     }
+
+  if (t->trace.active && !trainer_trace_end (t, error))
+    return FALSE;
 
   /* Whoever looks on may slow the run down on purpose. */
   trainer_waits_end (t);

@@ -11,6 +11,7 @@
 #include "engine/data/loom-loader.h"
 #include "engine/train/loom-driver.h"
 #include "engine/train/loom-step.h"
+#include "engine/train/loom-trace.h"
 #include "engine/train/loom-trainer.h"
 
 #include <json-glib/json-glib.h>
@@ -97,6 +98,30 @@ LoomTensor *trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPt
 void trainer_waits_begin (LoomTrainer *t);
 void trainer_waits_lap (LoomTrainer *t, gint64 *kind);
 void trainer_waits_end (LoomTrainer *t);
+
+/* ---- the lanes of a step ---- */
+
+typedef struct
+{
+  char *path;      /* of the file that one step is written to; NULL: none is */
+  gint64 at;       /* that step; 0: not decided yet */
+  gboolean wanted; /* the next step is to be recorded, on all ranks; rank 0 or the only one is asked */
+  gboolean active; /* this one is */
+  gint64 begin;
+  GArray *spans; /* LoomExecSpan of one run of a plan */
+  GArray *lanes; /* LoomTraceSpan */
+  char *text;    /* the newest trace, on rank 0; NULL: there is none yet */
+} TrainerTrace;
+
+/* A step begins; decides whether it is recorded. */
+void trainer_trace_begin (LoomTrainer *t);
+/* loom_exec_run() in a step that is recorded. */
+gboolean trainer_trace_run (LoomTrainer *t, LoomExec *exec, GError **error);
+/* Such a step has ended, on all ranks. */
+gboolean trainer_trace_end (LoomTrainer *t, GError **error);
+/* The newest trace as text, and a wish for the next. (transfer full) */
+LoomTensor *trainer_trace_answer (LoomTrainer *t, GError **error);
+void trainer_trace_free (TrainerTrace *trace);
 
 /* ---- metrics ---- */
 
@@ -355,6 +380,7 @@ struct _LoomTrainer
   TrainerRates rates;
   TrainerClock clock;
   TrainerWaits waits;
+  TrainerTrace trace;
   TrainerInbox inbox;
 
   double *metric_value; /* room for an observer's */

@@ -69,7 +69,8 @@ trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error)
 typedef struct
 {
   gint32 action;
-  gint32 more; /* another one follows */
+  gint32 more;  /* another one follows */
+  gint32 trace; /* the next step is recorded */
   double value;
   char name[NAME_BYTES]; /* "": none was set */
 } Word;
@@ -105,6 +106,7 @@ pass_on (LoomTrainer *t, TrainerAction *action, GError **error)
           if (waiting > 0)
             g_array_remove_index (t->set_since, 0);
           word.action = *action;
+          word.trace = t->trace.wanted;
           word.more = waiting > 1;
         }
       if (!fail (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error))
@@ -114,6 +116,7 @@ pass_on (LoomTrainer *t, TrainerAction *action, GError **error)
     }
   while (word.more);
   *action = word.action;
+  t->trace.wanted = word.trace;
   return TRUE;
 }
 

@@ -288,6 +288,8 @@ answer (LoomTrainer *t, const char *name, GError **error)
     if (g_str_equal (loom_net_weight (t->net, i)->name, name) && loom_state_find (t->state, name) >= 0)
       return loom_state_get (t->state, name, error);
 
+  if (g_str_equal (name, LOOM_SNAPSHOT_TRACE))
+    return trainer_trace_answer (t, error);
   TrainerSnapshots *self = get_snapshots (t, error);
   if (self == NULL)
     return NULL;

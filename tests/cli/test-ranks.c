@@ -276,6 +276,41 @@ test_collectives (void)
     check_collectives ("mpi");
 }
 
+/* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another. */
+static void
+test_trace (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *title = NULL;
+  g_autoptr (GArray) spans = NULL;
+  guint n[2][LOOM_N_TRACE_KINDS] = { 0 };
+
+  if (!can_run ())
+    return;
+  cli_expect (0, NULL, "train", path, "--ranks", "2", "--epochs", "3", "--trace", "lanes.json");
+  cli_expect (2, "no folder", "train", path, "--trace", "nowhere/lanes.json");
+  spans = loom_trace_read ("lanes.json", &title, NULL);
+  g_assert_nonnull (spans);
+  g_assert_cmpstr (title, ==, "step 6");
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+
+      g_assert_cmpint (span->rank, <, 2);
+      g_assert_cmpint (span->begin, <=, span->end);
+      n[span->rank][span->kind]++;
+      /* Times are written to the nanosecond, read as doubles. */
+      if (i > 0 && span[-1].rank == span->rank && g_str_equal (span[-1].lane, span->lane))
+        g_assert_cmpint (span[-1].end, <=, span->begin + 2);
+    }
+  for (guint r = 0; r < 2; r++)
+    {
+      g_assert_cmpuint (n[r][LOOM_TRACE_COMPUTE], >, 4);
+      g_assert_cmpuint (n[r][LOOM_TRACE_EXCHANGE], >, 0);
+      g_assert_cmpuint (n[r][LOOM_TRACE_EXCHANGE], ==, n[1 - r][LOOM_TRACE_EXCHANGE]);
+    }
+  g_assert_cmpuint (n[0][LOOM_TRACE_WAIT] + n[1][LOOM_TRACE_WAIT], >, 2);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -288,6 +323,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/divided", test_divided);
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
+  g_test_add_func ("/cli/ranks/trace", test_trace);
   g_test_add_func ("/cli/ranks/lost", test_lost);
   g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
   status = g_test_run ();

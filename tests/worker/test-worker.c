@@ -494,6 +494,52 @@ words_at (Fixture *f, const char *port, GError **error)
 }
 
 /* What rows and columns of a map stand for: the first test sample, whatever the run does; and ports without words. */
+/* The text of the newest trace. (transfer full) */
+static char *
+trace (Fixture *f)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
+  gint64 step;
+  gsize n;
+
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, "trace:", g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
+                                           &step, &dims, &full, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  const char *text = g_variant_get_fixed_array (bytes, &n, 1);
+  return g_strndup (text, n);
+}
+
+/* Two ranks in the worker: each pause, step and trace is of both; the run ends as one. */
+static void
+test_ranks (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  GVariantBuilder b;
+  g_autofree char *before = NULL, *after = NULL;
+
+  load (f, GRAPH, 0);
+  g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (2));
+  g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (2));
+  g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
+  loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, &error);
+  g_assert_no_error (error);
+  WAIT_UNTIL (state_is (f, "paused"));
+  before = trace (f);
+  g_assert_cmpstr (before, ==, "{\"traceEvents\":[]}");
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 1);
+  after = trace (f);
+  g_assert_nonnull (strstr (after, "rank 1"));
+  g_assert_nonnull (strstr (after, "\"cat\":\"exchange\""));
+  g_assert_nonnull (strstr (after, "\"node\":\"hidden\""));
+  CALL (f, resume);
+  WAIT_UNTIL (state_is (f, "done"));
+  /* 1,024 samples in batches of 2 × 64. */
+  g_assert_cmpint (f->last_step, ==, 16);
+}
+
 static void
 test_words (Fixture *f, gconstpointer data)
 {
@@ -913,6 +959,7 @@ main (int argc, char **argv)
   g_test_add ("/worker/whole-run", Fixture, NULL, set_up, test_whole_run, tear_down);
   g_test_add ("/worker/faults", Fixture, NULL, set_up, test_faults, tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, set_up, test_commands, tear_down);
+  g_test_add ("/worker/ranks", Fixture, NULL, set_up, test_ranks, tear_down);
   g_test_add ("/worker/words", Fixture, NULL, set_up, test_words, tear_down);
   g_test_add ("/worker/pace", Fixture, NULL, set_up, test_pace, tear_down);
   g_test_add ("/worker/early-pause", Fixture, NULL, set_up, test_early_pause, tear_down);

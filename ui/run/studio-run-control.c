@@ -291,6 +291,8 @@ start_options (StudioRun *self, gboolean resume)
     g_variant_builder_add (&b, "{sv}", "device", g_variant_new_string (self->device));
   if (o->threads > 0)
     g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  if (self->ranks > 1)
+    g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (self->ranks));
   if (self->pace > 0)
     g_variant_builder_add (&b, "{sv}", "at_least", g_variant_new_double (self->pace));
   g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));
@@ -552,6 +554,18 @@ studio_run_set_pace (StudioRun *self, double seconds)
   if (self->worker != NULL && self->start_sent && studio_run_is_live (self))
     loom_bus_worker1_call_set_pace (studio_worker_get_proxy (self->worker), seconds, NULL, obeyed_cb,
                                     command_new (self, NULL));
+}
+
+void
+studio_run_set_ranks (StudioRun *self, int ranks)
+{
+  self->ranks = ranks;
+}
+
+int
+studio_run_get_ranks (StudioRun *self)
+{
+  return MAX (self->ranks, 1);
 }
 
 double

@@ -24,7 +24,7 @@ struct _StudioRunPanel
   StudioRun *run;
 
   GtkWidget *strip, *settings, *settings_place, *settings_button, *settings_popover, *state_label, *speed_label,
-      *epochs_spin, *lr_label, *lr_entry, *device_drop, *pace_drop, *export_button;
+      *epochs_spin, *lr_label, *lr_entry, *device_drop, *ranks_spin, *pace_drop, *export_button;
   GtkWidget *body;
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
@@ -242,6 +242,7 @@ show_settings (StudioRunPanel *self)
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs != NULL ? g_ascii_strtod (epochs, NULL) : 1);
   show_rate (self, lr != NULL ? lr : "0.001");
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->ranks_spin), studio_run_get_ranks (self->run));
   /* The first device serves where the graph names none. */
   GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
   for (guint i = 0; devices != NULL && i < g_list_model_get_n_items (devices); i++)
@@ -265,6 +266,13 @@ device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
   GObject *item = gtk_drop_down_get_selected_item (drop);
   if (!self->filling && item != NULL)
     studio_training_set (self->document, "device", gtk_string_object_get_string (GTK_STRING_OBJECT (item)));
+}
+
+static void
+ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
+{
+  if (!self->filling)
+    studio_run_set_ranks (self->run, gtk_spin_button_get_value_as_int (spin));
 }
 
 /* In the order of the drop-down's words. */
@@ -435,6 +443,7 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   CHILD (lr_label);
   CHILD (lr_entry);
   CHILD (device_drop);
+  CHILD (ranks_spin);
   CHILD (pace_drop);
   CHILD (export_button);
   CHILD (body);
@@ -472,6 +481,7 @@ studio_run_panel_init (StudioRunPanel *self)
   fold_settings (self, TRUE);
   g_signal_connect (self->epochs_spin, "value-changed", G_CALLBACK (epochs_cb), self);
   g_signal_connect (self->lr_entry, "activate", G_CALLBACK (lr_cb), self);
+  g_signal_connect (self->ranks_spin, "value-changed", G_CALLBACK (ranks_cb), self);
   g_signal_connect (self->pace_drop, "notify::selected", G_CALLBACK (pace_cb), self);
   g_signal_connect (self->device_drop, "notify::selected", G_CALLBACK (device_cb), self);
 }

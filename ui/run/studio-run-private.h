@@ -44,6 +44,7 @@ struct _StudioRun
   StudioWorker *worker;      /* NULL while none is connected */
   GCancellable *cancellable; /* of the start that is under way */
   double pace;               /* seconds a run takes at least */
+  int ranks;                 /* of the next run; 0, 1: one */
   gboolean step_wanted, pause_wanted;
   gint64 pause_asked; /* monotonic; 0: not asked */
   double pause_ms;

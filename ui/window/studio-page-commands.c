@@ -190,6 +190,7 @@ PLAIN (train)
 PLAIN (step)
 PLAIN (restart)
 PLAIN (show_run)
+PLAIN (show_timeline)
 PLAIN (export_map)
 PLAIN (reload)
 PLAIN (dismiss_disk)
@@ -295,6 +296,13 @@ static const StudioPageCommand commands[] = {
     { NULL },
     "checkpoint resume slower" },
   { "show-run", NULL, show_run_cb, N_ ("Training"), N_ ("Show the Graph as It Is Trained"), { NULL }, "run version" },
+  { "timeline",
+    NULL,
+    show_timeline_cb,
+    N_ ("Training"),
+    N_ ("T_imeline of a Step"),
+    { "<Control><Shift>t" },
+    "lanes trace ranks devices exchange wait profile" },
   { "device", "s", device_cb, NULL, NULL, { NULL }, NULL },
   { "learning-rate",
     NULL,

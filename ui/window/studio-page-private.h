@@ -74,6 +74,7 @@ struct _StudioPage
   gboolean zoom_shown;       /* soon: an idle is on its way */
   int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
   gboolean holder_dismissed; /* that another Studio has the file open is known */
+  GtkWidget *timeline;       /* weak: the window with the lanes of a step */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   GtkWidget *lr_return;  /* what had the focus before the learning rate was asked for */
@@ -128,6 +129,9 @@ AdwMessageDialog *studio_page_new_question (StudioPage *self, const char *headin
 
 /* ---- documentation of operators (-operator.c) ---- */
 void studio_page_show_documentation (StudioPage *self);
+
+/* ---- lanes of a step (-run.c) ---- */
+void studio_page_show_timeline (StudioPage *self);
 /* Below what is there, in one step. */
 void studio_page_insert_example_of (StudioPage *self, const char *op);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/run/studio-timeline-window.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-page-private.h"
 
@@ -335,4 +336,12 @@ void
 studio_page_set_device (StudioPage *self, const char *device)
 {
   studio_training_set (self->document, "device", device);
+}
+
+/* ---- lanes of a step ------------------------------------------------------------------------------ */
+
+void
+studio_page_show_timeline (StudioPage *self)
+{
+  studio_timeline_window_present (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), &self->timeline, self->run);
 }

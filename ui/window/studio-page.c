@@ -257,6 +257,9 @@ page_dispose (GObject *object)
     }
   g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
   g_clear_object (&self->chooser);
+  if (self->timeline != NULL)
+    gtk_window_destroy (GTK_WINDOW (self->timeline));
+  g_clear_weak_pointer (&self->timeline);
   g_clear_weak_pointer (&self->question);
   g_clear_weak_pointer (&self->lr_return);
   studio_page_dispose_actions (self);

@@ -1,0 +1,123 @@
+/* Several ranks in the worker's process: threads, each with a trainer of its own. The first one is the run that Studio
+ * sees; the others do as it does and say nothing. */
+#include "app/worker/worker.h"
+
+typedef struct
+{
+  WorkerRanks *ranks;
+  LoomComm *comm;
+  GThread *thread;
+} Follower;
+
+struct _WorkerRanks
+{
+  int n;
+  LoomGraph *graph;
+  LoomTrainerOptions options;
+  LoomComm *first;
+  Follower *follower; /* n - 1 */
+};
+
+/* Trainers are made one after the other: they read the same files. */
+static GMutex making;
+
+static gpointer
+follow (gpointer data)
+{
+  Follower *self = data;
+  LoomTrainerOptions options = self->ranks->options;
+  g_autoptr (GError) error = NULL, failure = NULL;
+  g_autoptr (LoomTrainer) trainer = NULL;
+  gboolean speaks;
+
+  options.comm = self->comm;
+  g_mutex_lock (&making);
+  trainer = loom_trainer_new (self->ranks->graph, &options, &error);
+  g_mutex_unlock (&making);
+  if (loom_dist_agree (self->comm, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
+                       &failure))
+    loom_trainer_run (trainer, &error);
+  /* The first rank says why all have ended. */
+  if (error != NULL && !loom_dist_is_shared (error))
+    {
+      g_autofree char *why = g_strdup_printf ("Rank %d: %s", self->comm->rank, error->message);
+
+      self->comm->abort (self->comm, why);
+    }
+  return NULL;
+}
+
+WorkerRanks *
+worker_ranks_new (int n, LoomGraph *graph, LoomTrainerOptions *options, GError **error)
+{
+  WorkerRanks *self;
+  g_autofree LoomComm **comm = g_new0 (LoomComm *, n);
+  LoomMessage message = { "" };
+
+  if (loom_comm_threads_new (n, comm, &message) != LOOM_STATUS_OK)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "%s.", message.text);
+      return NULL;
+    }
+  if (options->threads == 0)
+    options->threads = MAX (1, loom_processors () / n);
+  self = g_new0 (WorkerRanks, 1);
+  self->n = n;
+  self->graph = graph != NULL ? loom_graph_ref (graph) : NULL;
+  self->options = *options;
+  self->follower = g_new0 (Follower, n);
+  self->first = options->comm = comm[0];
+  for (int k = 1; k < n; k++)
+    self->follower[k - 1] = (Follower){ .ranks = self, .comm = comm[k] };
+  for (int k = 1; k < n; k++)
+    self->follower[k - 1].thread = g_thread_new ("rank", follow, &self->follower[k - 1]);
+  return self;
+}
+
+LoomTrainer *
+worker_ranks_make (WorkerRanks *self, GError **error)
+{
+  LoomTrainerOptions options = self->options;
+  g_autoptr (GError) failure = NULL;
+  LoomTrainer *trainer;
+  gboolean speaks, agree;
+
+  options.comm = self->first;
+  g_mutex_lock (&making);
+  trainer = loom_trainer_new (self->graph, &options, error);
+  g_mutex_unlock (&making);
+  agree = loom_dist_agree (self->first, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0,
+                           &speaks, &failure);
+  if (!agree && trainer != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      g_clear_pointer (&trainer, loom_trainer_free);
+    }
+  return trainer;
+}
+
+void
+worker_ranks_end (WorkerRanks *self, const GError *error)
+{
+  if (error != NULL && !loom_dist_is_shared (error))
+    self->first->abort (self->first, error->message);
+  for (int k = 1; k < self->n; k++)
+    if (self->follower[k - 1].thread != NULL)
+      {
+        g_thread_join (self->follower[k - 1].thread);
+        self->follower[k - 1].comm->free (self->follower[k - 1].comm);
+        self->follower[k - 1].thread = NULL;
+      }
+}
+
+void
+worker_ranks_free (WorkerRanks *self)
+{
+  if (self == NULL)
+    return;
+  worker_ranks_end (self, NULL);
+  self->first->free (self->first);
+  g_clear_pointer (&self->graph, loom_graph_unref);
+  g_free (self->follower);
+  g_free (self);
+}

@@ -1,0 +1,300 @@
+/* The lanes of one step: what each instruction took on every rank, and where a rank waited for the others.
+ *
+ * A rank notes when its exchanges begin and end. They are the same ones in the same order everywhere, so once all notes
+ * are together the time until the last rank began is waiting, and what is left is the exchange itself. Nothing has to
+ * be done to the step for that. */
+#include "engine/core/loom-atomic-file.h"
+#include "engine/train/trainer-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WARM   5 /* steps before the one that is recorded for a file */
+#define CLOCKS 9 /* meetings by which clocks of several machines are compared */
+
+static const char nothing[] = "{\"traceEvents\":[]}";
+
+static gint64
+now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
+}
+
+void
+trainer_trace_free (TrainerTrace *trace)
+{
+  g_free (trace->path);
+  g_free (trace->text);
+  g_clear_pointer (&trace->spans, g_array_unref);
+  g_clear_pointer (&trace->lanes, g_array_unref);
+}
+
+/* ---- recording ----------------------------------------------------------------- */
+
+void
+trainer_trace_begin (LoomTrainer *t)
+{
+  TrainerTrace *trace = &t->trace;
+
+  if (trace->path != NULL && trace->at == 0)
+    trace->at = MIN (t->place.step + WARM + 1, t->max_steps > 0 ? MIN (t->max_steps, t->total_steps) : t->total_steps);
+  trace->active = trace->wanted || (trace->path != NULL && t->place.step + 1 == trace->at);
+  if (!trace->active)
+    return;
+  if (trace->spans == NULL)
+    {
+      trace->spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
+      trace->lanes = g_array_new (FALSE, TRUE, sizeof (LoomTraceSpan));
+    }
+  g_array_set_size (trace->lanes, 0);
+  trace->begin = now_ns ();
+}
+
+static gboolean
+is_exchange (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
+
+  return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
+}
+
+/* What is exchanged, or read and written. */
+static double
+bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
+{
+  double bytes = 0;
+
+  if (!is_exchange (instr))
+    return instr->bytes;
+  for (guint k = instr->n_in; k < instr->n_in + instr->n_out; k++)
+    if (instr->value[k] != G_MAXUINT)
+      bytes += (double)loom_desc_bytes (&loom_plan_value (plan, instr->value[k])->desc);
+  return bytes;
+}
+
+static void
+add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
+{
+  const LoomPlanInstr *instr = span->instr;
+  g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
+  LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
+                       .kind = is_exchange (instr) ? LOOM_TRACE_EXCHANGE : LOOM_TRACE_COMPUTE,
+                       .begin = span->begin,
+                       .end = span->end,
+                       .bytes = bytes_of (plan, instr) };
+
+  loom_trace_add (t->trace.lanes, &to,
+                  to.kind == LOOM_TRACE_EXCHANGE ? "exchange" : loom_plan_device (plan, instr->device)->name,
+                  instr->label, instr->origin != NULL ? instr->origin : purpose);
+}
+
+gboolean
+trainer_trace_run (LoomTrainer *t, LoomExec *exec, GError **error)
+{
+  TrainerTrace *trace = &t->trace;
+  gint64 waited = now_ns ();
+  gboolean ok;
+
+  if (trace->lanes->len == 0)
+    {
+      LoomTraceSpan wait = {
+        .rank = t->comm != NULL ? t->comm->rank : 0, .kind = LOOM_TRACE_WAIT, .begin = trace->begin, .end = waited
+      };
+
+      loom_trace_add (trace->lanes, &wait, t->device, "wait", "the batch");
+    }
+  g_array_set_size (trace->spans, 0);
+  loom_exec_trace (exec, trace->spans);
+  ok = loom_exec_run (exec, error);
+  loom_exec_trace (exec, NULL);
+  for (guint i = 0; ok && i < trace->spans->len; i++)
+    add_instr (t, loom_exec_plan (exec), &g_array_index (trace->spans, LoomExecSpan, i));
+  return ok;
+}
+
+/* ---- all ranks together ----------------------------------------------------------- */
+
+static gboolean
+ok (LoomStatus status, const LoomMessage *message, GError **error)
+{
+  if (status == LOOM_STATUS_OK)
+    return TRUE;
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message->text);
+  return FALSE;
+}
+
+static int
+compare (gconstpointer a, gconstpointer b)
+{
+  gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* How much this machine's clock is ahead of rank 0's, from meetings, which all leave at about the same time. */
+static gboolean
+compare_clocks (LoomComm *comm, gint64 *ahead, GError **error)
+{
+  gint64 away[CLOCKS];
+  LoomMessage message = { "" };
+
+  *ahead = 0;
+  for (int i = 0; i < CLOCKS && comm->local_size < comm->size; i++)
+    {
+      gint64 own, first;
+
+      if (!ok (comm->barrier (comm, &message), &message, error))
+        return FALSE;
+      own = first = now_ns ();
+      if (!ok (comm->broadcast (comm, &first, sizeof first, 0, &message), &message, error))
+        return FALSE;
+      away[i] = own - first;
+    }
+  if (comm->local_size < comm->size)
+    {
+      qsort (away, CLOCKS, sizeof *away, compare);
+      *ahead = away[CLOCKS / 2];
+    }
+  return TRUE;
+}
+
+/* The spans of all ranks, in their order. */
+static GArray *
+gather (LoomTrainer *t, GError **error)
+{
+  LoomComm *comm = t->comm;
+  GArray *own = t->trace.lanes;
+  g_autofree int64_t *bytes = g_new0 (int64_t, (gsize)comm->size), *eight = g_new (int64_t, (gsize)comm->size);
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
+  int64_t mine = (int64_t)(own->len * sizeof (LoomTraceSpan)), sum = 0;
+  LoomMessage message = { "" };
+
+  for (int k = 0; k < comm->size; k++)
+    eight[k] = sizeof mine;
+  if (!ok (comm->all_gather (comm, &mine, bytes, eight, &message), &message, error))
+    return NULL;
+  for (int k = 0; k < comm->size; k++)
+    sum += bytes[k];
+  g_array_set_size (all, (guint)(sum / (int64_t)sizeof (LoomTraceSpan)));
+  if (!ok (comm->all_gather (comm, own->data, all->data, bytes, &message), &message, error))
+    return NULL;
+  return g_steal_pointer (&all);
+}
+
+/* The k-th exchange of a rank is the k-th of every other one. Calls func for each with its k. */
+static void
+foreach_exchange (GArray *spans, void (*func) (GArray *spans, guint i, guint k, GArray *last), GArray *last)
+{
+  guint k = 0, len = spans->len;
+  gint32 rank = -1;
+
+  for (guint i = 0; i < len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+
+      k = span->rank == rank ? k : 0;
+      rank = span->rank;
+      if (span->kind == LOOM_TRACE_EXCHANGE)
+        func (spans, i, k++, last);
+    }
+}
+
+/* When the last rank begins it. */
+static void
+find_last (GArray *spans, guint i, guint k, GArray *last)
+{
+  gint64 begin = g_array_index (spans, LoomTraceSpan, i).begin;
+
+  if (k == last->len)
+    g_array_append_val (last, begin);
+  g_array_index (last, gint64, k) = MAX (g_array_index (last, gint64, k), begin);
+}
+
+/* An exchange that began before the others came is a wait and an exchange. */
+static void
+split_wait (GArray *spans, guint i, guint k, GArray *last)
+{
+  LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i), wait = *span;
+  gint64 begin = MIN (g_array_index (last, gint64, k), span->end);
+
+  if (begin <= span->begin)
+    return;
+  wait.kind = LOOM_TRACE_WAIT;
+  wait.end = span->begin = begin;
+  wait.bytes = 0;
+  g_array_append_val (spans, wait);
+}
+
+static gboolean
+join_ranks (LoomTrainer *t, GError **error)
+{
+  gint64 ahead;
+  GArray *all;
+
+  if (!compare_clocks (t->comm, &ahead, error))
+    return FALSE;
+  for (guint i = 0; i < t->trace.lanes->len; i++)
+    {
+      LoomTraceSpan *span = &g_array_index (t->trace.lanes, LoomTraceSpan, i);
+
+      span->begin -= ahead;
+      span->end -= ahead;
+    }
+  all = gather (t, error);
+  if (all == NULL)
+    return FALSE;
+  if (t->comm->rank == 0)
+    {
+      g_autoptr (GArray) last = g_array_new (FALSE, FALSE, sizeof (gint64));
+
+      foreach_exchange (all, find_last, last);
+      foreach_exchange (all, split_wait, last);
+    }
+  g_array_unref (t->trace.lanes);
+  t->trace.lanes = all;
+  return TRUE;
+}
+
+gboolean
+trainer_trace_end (LoomTrainer *t, GError **error)
+{
+  TrainerTrace *trace = &t->trace;
+  gint64 first = G_MAXINT64;
+  g_autofree char *title = NULL;
+  gboolean to_file = trace->path != NULL && t->place.step == trace->at;
+
+  trace->active = trace->wanted = FALSE;
+  if (t->comm != NULL && t->comm->size > 1 && !join_ranks (t, error))
+    return FALSE;
+  if (t->comm != NULL && t->comm->rank > 0)
+    return TRUE;
+  for (guint i = 0; i < trace->lanes->len; i++)
+    first = MIN (first, g_array_index (trace->lanes, LoomTraceSpan, i).begin);
+  for (guint i = 0; i < trace->lanes->len; i++)
+    {
+      g_array_index (trace->lanes, LoomTraceSpan, i).begin -= first;
+      g_array_index (trace->lanes, LoomTraceSpan, i).end -= first;
+    }
+  loom_trace_sort (trace->lanes);
+  title = g_strdup_printf ("step %" G_GINT64_FORMAT, t->place.step);
+  g_free (trace->text);
+  trace->text = loom_trace_to_text (trace->lanes, title);
+  return !to_file || loom_file_replace (trace->path, trace->text, strlen (trace->text), error);
+}
+
+LoomTensor *
+trainer_trace_answer (LoomTrainer *t, GError **error)
+{
+  const char *text = t->trace.text != NULL ? t->trace.text : nothing;
+  gint64 n = (gint64)strlen (text);
+  LoomTensor *answer = loom_tensor_new (LOOM_U8, 1, &n, error);
+
+  t->trace.wanted = TRUE;
+  if (answer != NULL)
+    memcpy (answer->data, text, (gsize)n);
+  return answer;
+}

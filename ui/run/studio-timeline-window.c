@@ -1,0 +1,233 @@
+/* The window of the timeline. A worker is asked for its newest trace, which makes it record the next step as well; the
+ * file in the folder of a run has the sixth step, and serves where no worker is left. */
+#include "ui/run/studio-timeline-window.h"
+
+#include <adwaita.h>
+#include <glib/gi18n.h>
+
+#include "engine/loom.h"
+#include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-timeline.h"
+
+#define WIDTH     900
+#define HEIGHT    360
+#define PERIOD    1 /* seconds */
+#define MAX_BYTES (4 * 1024 * 1024)
+
+typedef struct
+{
+  GtkWidget *window, *stack, *words, *summary;
+  AdwStatusPage *nothing;
+  StudioTimeline *timeline;
+  StudioRun *run;
+  guint timer;
+  gboolean in_flight, has_spans;
+} View;
+
+static void
+say_nothing (View *self)
+{
+  gboolean live = studio_run_is_live (self->run);
+
+  if (self->has_spans)
+    return;
+  adw_status_page_set_title (self->nothing, live ? _ ("Not Recorded Yet") : _ ("No Step Is Recorded"));
+  adw_status_page_set_description (
+      self->nothing, live ? _ ("The next step is recorded as soon as it is taken.")
+                          : _ ("Train the graph: what its ranks and devices do in a step is shown here."));
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
+}
+
+static void
+show (View *self, GArray *spans, const char *title)
+{
+  g_autofree char *summary = NULL, *all = NULL;
+
+  if (spans == NULL || spans->len == 0)
+    {
+      say_nothing (self);
+      return;
+    }
+  self->has_spans = TRUE;
+  studio_timeline_set_spans (self->timeline, spans);
+  summary = studio_timeline_summary (self->timeline);
+  all = g_strdup_printf ("%s · %s", title, summary);
+  gtk_label_set_label (GTK_LABEL (self->summary), all);
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "lanes");
+}
+
+static void
+show_file (View *self)
+{
+  const char *folder = studio_run_get_folder (self->run);
+  g_autofree char *path = folder != NULL ? g_build_filename (folder, LOOM_TRACE_FILE, NULL) : NULL, *title = NULL;
+  g_autoptr (GArray) spans = path != NULL ? loom_trace_read (path, &title, NULL) : NULL;
+
+  show (self, spans, title);
+}
+
+/* What a callback holds: the window may be closed before it comes. */
+static void
+answer_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  GtkWidget *window = data;
+  View *self = g_object_get_data (G_OBJECT (window), "view");
+  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
+  gint64 step;
+
+  if (self == NULL)
+    {
+      g_object_unref (window);
+      return;
+    }
+  self->in_flight = FALSE;
+  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values, result,
+                                                 NULL))
+    {
+      gsize n;
+      const char *text = g_variant_get_fixed_array (values, &n, 1);
+      g_autofree char *title = NULL;
+      g_autoptr (GArray) spans = loom_trace_parse (text, n, &title, NULL);
+
+      show (self, spans, title);
+    }
+  g_object_unref (window);
+}
+
+static gboolean
+refresh (gpointer data)
+{
+  View *self = data;
+  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
+  StudioRunState state = studio_run_get_state (self->run);
+
+  if (proxy == NULL && !self->has_spans)
+    show_file (self);
+  if (proxy == NULL || self->in_flight || (state != STUDIO_RUN_RUNNING && self->has_spans))
+    return G_SOURCE_CONTINUE;
+  self->in_flight = TRUE;
+  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_TRACE, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
+                                      MAX_BYTES, NULL, answer_cb, g_object_ref (self->window));
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+state_cb (StudioRun *run, View *self)
+{
+  if (studio_run_get_state (run) == STUDIO_RUN_STARTING)
+    self->has_spans = FALSE;
+  say_nothing (self);
+  refresh (self);
+}
+
+static void
+told_cb (StudioTimeline *timeline, const char *text, View *self)
+{
+  gtk_label_set_label (
+      GTK_LABEL (self->words),
+      text != NULL ? text : _ ("Point at a box, or choose one with the arrow keys; the wheel, + and − zoom."));
+}
+
+static void
+view_free (gpointer data)
+{
+  View *self = data;
+
+  g_source_remove (self->timer);
+  g_signal_handlers_disconnect_by_data (self->run, self);
+  g_object_unref (self->run);
+  g_free (self);
+}
+
+/* Widgets go with the window, which a call that is under way still holds. */
+static void
+destroy_cb (GtkWidget *window, gpointer data)
+{
+  g_object_set_data (G_OBJECT (window), "view", NULL);
+}
+
+static gboolean
+close_cb (GtkWidget *window, GVariant *arguments, gpointer data)
+{
+  gtk_window_close (GTK_WINDOW (window));
+  return TRUE;
+}
+
+static GtkWidget *
+add_label (GtkWidget *box)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_widget_add_css_class (label, "numeric");
+  gtk_box_append (GTK_BOX (box), label);
+  return label;
+}
+
+static GtkWidget *
+make_lanes (View *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scroller = gtk_scrolled_window_new ();
+
+  gtk_widget_set_margin_start (box, 12);
+  gtk_widget_set_margin_end (box, 12);
+  gtk_widget_set_margin_bottom (box, 12);
+  self->summary = add_label (box);
+  self->timeline = studio_timeline_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (self->timeline));
+  gtk_widget_set_vexpand (scroller, TRUE);
+  gtk_box_append (GTK_BOX (box), scroller);
+  self->words = add_label (box);
+  g_signal_connect (self->timeline, "told", G_CALLBACK (told_cb), self);
+  told_cb (self->timeline, NULL, self);
+  return box;
+}
+
+static GtkWidget *
+new_window (GtkWindow *parent, StudioRun *run)
+{
+  View *self = g_new0 (View, 1);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *header = adw_header_bar_new ();
+  GtkEventController *keys = gtk_shortcut_controller_new ();
+  double scale = studio_text_scale (GTK_WIDGET (parent));
+
+  self->window = adw_window_new ();
+  self->run = g_object_ref (run);
+  self->stack = gtk_stack_new ();
+  self->nothing = ADW_STATUS_PAGE (adw_status_page_new ());
+  gtk_widget_add_css_class (header, "flat");
+  gtk_stack_add_named (GTK_STACK (self->stack), GTK_WIDGET (self->nothing), "nothing");
+  gtk_stack_add_named (GTK_STACK (self->stack), make_lanes (self), "lanes");
+  gtk_widget_set_vexpand (self->stack, TRUE);
+  gtk_box_append (GTK_BOX (box), header);
+  gtk_box_append (GTK_BOX (box), self->stack);
+  adw_window_set_content (ADW_WINDOW (self->window), box);
+  gtk_window_set_title (GTK_WINDOW (self->window), _ ("Timeline of a Step"));
+  gtk_window_set_transient_for (GTK_WINDOW (self->window), parent);
+  gtk_window_set_destroy_with_parent (GTK_WINDOW (self->window), TRUE);
+  gtk_window_set_default_size (GTK_WINDOW (self->window), (int)(WIDTH * MIN (scale, 1.3)),
+                               (int)(HEIGHT * MIN (scale, 1.5)));
+  for (guint i = 0; i < 2; i++)
+    gtk_shortcut_controller_add_shortcut (
+        GTK_SHORTCUT_CONTROLLER (keys),
+        gtk_shortcut_new (gtk_keyval_trigger_new (i == 0 ? GDK_KEY_Escape : GDK_KEY_w, i == 0 ? 0 : GDK_CONTROL_MASK),
+                          gtk_callback_action_new (close_cb, NULL, NULL)));
+  gtk_widget_add_controller (self->window, keys);
+  g_object_set_data_full (G_OBJECT (self->window), "view", self, view_free);
+  g_signal_connect (self->window, "destroy", G_CALLBACK (destroy_cb), NULL);
+  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  self->timer = g_timeout_add_seconds (PERIOD, refresh, self);
+  say_nothing (self);
+  refresh (self);
+  return self->window;
+}
+
+void
+studio_timeline_window_present (GtkWindow *parent, GtkWidget **window, StudioRun *run)
+{
+  if (*window == NULL)
+    g_set_weak_pointer (window, new_window (parent, run));
+  gtk_window_present (GTK_WINDOW (*window));
+}
