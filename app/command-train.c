@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "app/train-launch.h"
 #include "app/train-signals.h"
 #include "app/train-view.h"
 
@@ -53,19 +54,6 @@ leave_ranks (RankComm *comm)
     comm->free (comm);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
-
-/* The same command in each rank; words begin with the command's name. */
-static int
-launch (char **words, int ranks, GError **error)
-{
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-
-  g_ptr_array_add (argv, (gpointer) "gradloom");
-  for (guint i = 0; words[i] != NULL; i++)
-    g_ptr_array_add (argv, words[i]);
-  g_ptr_array_add (argv, NULL);
-  return loom_dist_launch (ranks, (char *const *)argv->pdata, error);
-}
 
 /* Ranks on one machine have its processors between them. */
 static void
@@ -145,6 +133,7 @@ run_train (const Command *command, int argc, char **argv)
   gboolean tf32 = FALSE;
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
+  TrainLaunch launch = { 0 };
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
@@ -167,6 +156,8 @@ run_train (const Command *command, int argc, char **argv)
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
       "What ranks divide: data, zero1, zero2 or zero3 (default: the graph's)", "S" },
+    { "min-ranks", 0, 0, G_OPTION_ARG_INT, &launch.min_ranks,
+      "Where a rank is lost, continue from the newest checkpoint with one less, down to so many", "N" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the lanes of the sixth step, for Perfetto and Studio",
       "F.json" },
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "At the end, a table of where a step waits", NULL },
@@ -225,12 +216,12 @@ run_train (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
   TrainSignals signals = { 0 };
-  if (ranks > 1 && !loom_dist_is_rank ())
-    {
-      int status = launch (words, ranks, &error);
-
-      return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
-    }
+  int launched;
+  launch.ranks = ranks;
+  launch.json = view.json;
+  launch.waits = view.waits;
+  if (train_launch (command, words, &launch, &options, &launched))
+    return launched;
   train_signals_block (&signals);
   g_autoptr (RankComm) comm = loom_dist_is_rank () ? loom_dist_join (&error) : NULL;
   if (error != NULL)
@@ -308,6 +299,11 @@ const Command command_train = {
     "classes.\n\n"
     "--waits prints at the end how long a step waited for its batch, for the computation and for the rest; where data\n"
     "take a large part, read less, change pictures less, or make batches larger.\n\n"
+    "--ranks N starts mpirun; under mpirun (--host a,b) or srun --mpi=pmix the ranks are theirs, and torchrun's "
+    "processes on\n"
+    "one machine become ranks as well. With --min-ranks a lost rank costs the steps since the newest checkpoint, and "
+    "no\n"
+    "more: the others are started again.\n\n"
     "--trace writes what every rank and device did when in the sixth step (or the last of fewer), as JSON that\n"
     "ui.perfetto.dev opens: nodes with their kernels, exchanges with their bytes, and waiting for a batch or another "
     "rank.\n"

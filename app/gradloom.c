@@ -1,6 +1,7 @@
 /* `gradloom`: finds the command and hands over. The table below is all that main() knows. */
 #include "app/command.h"
 #include "app/manual.h"
+#include "app/sweep.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -13,7 +14,7 @@ static const Command *const commands[] = {
   &command_check,   &command_train,  &command_eval,     &command_run,      &command_program,
   &command_plan,    &command_bench,  &command_ops,      &command_devices,  &command_worker,
   &command_export,  &command_import, &command_predict,  &command_generate, &command_diff,
-  &command_arrange, &command_new,    &command_transfer, &command_simulate,
+  &command_arrange, &command_new,    &command_transfer, &command_simulate, &command_sweep,
 };
 
 static void

@@ -140,9 +140,9 @@ test_wrong (void)
   g_assert_nonnull (strstr (nan.err, "first appeared at node"));
 }
 
-/* A rank of the run in this folder that is not the first. */
+/* A rank of the run in this folder, by a line of its environment. */
 static int
-find_rank (void)
+find_process (const char *mark)
 {
 
   g_autoptr (GDir) dir = g_dir_open ("/proc", 0, NULL);
@@ -157,24 +157,40 @@ find_rank (void)
 
       if (g_strcmp0 (there, here) != 0 || !g_file_get_contents (path, &text, &length, NULL))
         continue;
-      if (memmem (text, length, "OMPI_COMM_WORLD_RANK=1", 22) != NULL)
+      if (memmem (text, length, mark, strlen (mark)) != NULL)
         return atoi (name);
     }
   return 0;
 }
 
+/* One that is not the first. */
+static int
+find_rank (void)
+{
+  return find_process ("OMPI_COMM_WORLD_RANK=1");
+}
+
+/* min_ranks: "1", or NULL. */
 static GPid
-start (const char *folder)
+start_with (const char *folder, const char *min_ranks)
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
   g_autofree char *path = cli_example ("lessons/spirals.xml");
-  const char *argv[] = { program, "train", path, "--epochs", "1000000", "--ranks", "2", "--out", folder, NULL };
+  const char *argv[] = { program,   "train", path,    "--epochs", "1000000",
+                         "--ranks", "2",     "--out", folder,     min_ranks != NULL ? "--min-ranks" : NULL,
+                         min_ranks, NULL };
   GPid pid;
 
   g_assert_true (g_spawn_async (NULL, (char **)argv, NULL,
                                 G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
                                 NULL, NULL, &pid, NULL));
   return pid;
+}
+
+static GPid
+start (const char *folder)
+{
+  return start_with (folder, NULL);
 }
 
 static int
@@ -276,7 +292,59 @@ test_collectives (void)
     check_collectives ("mpi");
 }
 
-/* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another. */
+/* Where a rank is lost the run goes on with one less, until it is interrupted; the checkpoint of that end is whole. */
+static void
+test_elastic (void)
+{
+  GPid pid;
+  int lost;
+
+  cli_expect (2, "needs --out", "train", "x.xml", "--ranks", "2", "--min-ranks", "1");
+  if (!can_run ())
+    return;
+  pid = start_with ("elastic", "1");
+  wait_until_it_trains ("elastic");
+  lost = find_rank ();
+  g_assert_cmpint (lost, >, 0);
+  kill (lost, SIGKILL);
+  for (int i = 0; i < 3000 && find_process ("OMPI_COMM_WORLD_SIZE=1") == 0; i++)
+    g_usleep (10000);
+  g_assert_cmpint (find_process ("OMPI_COMM_WORLD_SIZE=1"), >, 0);
+  g_usleep (500000);
+  kill (pid, SIGINT);
+  g_assert_cmpint (wait_for (pid), ==, 130);
+  cli_expect (0, NULL, "train", "--resume", "elastic", "--epochs", "1");
+}
+
+static void
+with_environment (const char *const *names, const char *const *values, int status, const char *says)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  for (guint i = 0; names[i] != NULL; i++)
+    g_setenv (names[i], values[i], TRUE);
+  cli_expect (status, says, "train", path, "--epochs", "1");
+  for (guint i = 0; names[i] != NULL; i++)
+    g_unsetenv (names[i]);
+}
+
+/* torchrun's processes: the first one starts the ranks, the others leave; srun's need MPI's interface. */
+static void
+test_launchers (void)
+{
+  static const char *const torchrun[] = { "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", NULL };
+  static const char *const srun[] = { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL };
+
+  if (!can_run ())
+    return;
+  with_environment (torchrun, (const char *[]){ "1", "2", "2" }, 0, NULL);
+  with_environment (torchrun, (const char *[]){ "0", "2", "2" }, 0, NULL);
+  with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 2, "on several machines");
+  with_environment (srun, (const char *[]){ "0", "2" }, 2, "srun --mpi=pmix");
+}
+
+/* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another.
+ */
 static void
 test_trace (void)
 {
@@ -324,6 +392,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/trace", test_trace);
+  g_test_add_func ("/cli/ranks/launchers", test_launchers);
+  g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
   g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
   status = g_test_run ();

@@ -503,8 +503,8 @@ trace (Fixture *f)
   gint64 step;
   gsize n;
 
-  loom_bus_worker1_call_get_snapshot_sync (f->bus, "trace:", g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
-                                           &step, &dims, &full, &bytes, NULL, &error);
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, "trace:", g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
+                                           1 << 20, &step, &dims, &full, &bytes, NULL, &error);
   g_assert_no_error (error);
   const char *text = g_variant_get_fixed_array (bytes, &n, 1);
   return g_strndup (text, n);

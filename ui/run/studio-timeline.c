@@ -73,7 +73,7 @@ names_width (StudioTimeline *self)
 
   for (guint i = 0; i < self->lanes->len; i++)
     {
-      g_autoptr (PangoLayout) layout = layout_of (self, g_array_index (self->lanes, Lane, i).name, FALSE);
+      g_autoptr (PangoLayout) layout = layout_of (self, g_array_index (self->lanes, Lane, i).name, TRUE);
       int w;
 
       pango_layout_get_pixel_size (layout, &w, NULL);

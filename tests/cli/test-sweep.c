@@ -1,0 +1,120 @@
+/* `gradloom sweep`: every setting with every seed, the same numbers as single runs, draws that a seed repeats, and runs
+ * that fail without ending the others. */
+#include "tests/cli/cli.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+/* The objects of one event. (transfer full) */
+static GPtrArray *
+events (const CliResult *r, const char *what)
+{
+  g_auto (GStrv) line = g_strsplit (r->out, "\n", -1);
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)json_object_unref);
+
+  for (guint i = 0; line[i] != NULL && line[i][0] != '\0'; i++)
+    {
+      g_autoptr (JsonParser) parser = json_parser_new ();
+      JsonObject *event;
+
+      g_assert_true (json_parser_load_from_data (parser, line[i], -1, NULL));
+      event = json_node_get_object (json_parser_get_root (parser));
+      if (g_str_equal (json_object_get_string_member (event, "event"), what))
+        g_ptr_array_add (all, json_object_ref (event));
+    }
+  return all;
+}
+
+static double
+last_loss (const CliResult *r)
+{
+  g_autoptr (GPtrArray) evals = events (r, "eval");
+
+  g_assert_cmpuint (evals->len, >, 0);
+  return json_object_get_double_member (evals->pdata[evals->len - 1], "loss");
+}
+
+static void
+test_grid (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *csv = NULL;
+  g_auto (CliResult) r = cli ("sweep", path, "--grid", "train.lr=0.001,0.01", "--grid", "hidden.out_features=4,8",
+                              "--seeds", "1,2", "--epochs", "1", "--json", "--csv", "runs.csv", NULL);
+  g_auto (CliResult) a = cli ("train", path, "--set", "train.lr=0.01", "--set", "hidden.out_features=4", "--seed", "1",
+                              "--epochs", "1", "--json", NULL);
+  g_auto (CliResult) b = cli ("train", path, "--set", "train.lr=0.01", "--set", "hidden.out_features=4", "--seed", "2",
+                              "--epochs", "1", "--json", NULL);
+  g_autoptr (GPtrArray) runs = events (&r, "run"), points = events (&r, "sweep");
+  double mean = (last_loss (&a) + last_loss (&b)) / 2, spread = fabs (last_loss (&a) - last_loss (&b)) / sqrt (2);
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (runs->len, ==, 8);
+  g_assert_cmpuint (points->len, ==, 4);
+  g_assert_cmpstr (
+      json_object_get_string_member (json_object_get_object_member (points->pdata[1], "settings"), "train.lr"), ==,
+      "0.01");
+  g_assert_cmpint (json_object_get_int_member (points->pdata[1], "runs"), ==, 2);
+  /* Runs of a sweep may have other threads, which sum in another order. */
+  g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[1], "loss") - mean), <, 1e-3);
+  g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[1], "loss_spread") - spread), <, 1e-3);
+  g_assert_true (g_file_get_contents ("runs.csv", &csv, NULL, NULL));
+  g_assert_true (
+      g_str_has_prefix (csv, "train.lr,hidden.out_features,seed,step,train_loss,loss,accuracy,failure\n0.001,4,1,"));
+}
+
+static void
+test_random (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  static const char *const range[] = { "train.lr=1e-4..1e-1:log", "hidden.out_features=4..6:int" };
+  g_auto (CliResult) a = cli ("sweep", path, "--random", "4", "--range", range[0], "--range", range[1], "--steps", "1",
+                              "--jobs", "1", "--json", NULL);
+  g_auto (CliResult) b = cli ("sweep", path, "--random", "4", "--range", range[0], "--range", range[1], "--steps", "1",
+                              "--jobs", "1", "--json", NULL);
+  g_autoptr (GPtrArray) points = events (&a, "sweep");
+
+  g_assert_cmpint (a.status, ==, 0);
+  g_assert_cmpstr (a.out, ==, b.out);
+  g_assert_cmpuint (points->len, ==, 4);
+  for (guint i = 0; i < 4; i++)
+    {
+      JsonObject *settings = json_object_get_object_member (points->pdata[i], "settings");
+      double lr = g_ascii_strtod (json_object_get_string_member (settings, "train.lr"), NULL);
+      double n = g_ascii_strtod (json_object_get_string_member (settings, "hidden.out_features"), NULL);
+
+      g_assert_true (lr >= 1e-4 && lr <= 1e-1 && n >= 4 && n <= 6 && n == floor (n));
+    }
+}
+
+static void
+test_wrong (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) some = cli ("sweep", path, "--grid", "hidden.out_features=4,-4", "--steps", "1", NULL);
+
+  g_assert_cmpint (some.status, ==, 0);
+  g_assert_nonnull (strstr (some.out, "1 failed: "));
+  cli_expect (1, NULL, "sweep", path, "--grid", "train.nope=1,2", "--steps", "1");
+  cli_expect (2, "as --set does", "sweep", path, "--grid", "lr=1");
+  cli_expect (2, "--range", "sweep", path, "--random", "2");
+  cli_expect (2, "is no range", "sweep", path, "--random", "2", "--range", "train.lr=2..1");
+  cli_expect (2, "--seeds takes", "sweep", path, "--seeds", "x");
+  cli_expect (2, "positive", "sweep", path, "--jobs", "0");
+  cli_expect (1, "nowhere.xml", "sweep", "nowhere.xml");
+}
+
+int
+main (int argc, char *argv[])
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/sweep/grid", test_grid);
+  g_test_add_func ("/cli/sweep/random", test_random);
+  g_test_add_func ("/cli/sweep/wrong", test_wrong);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}
