@@ -246,17 +246,6 @@ plan_collective_go_ahead (LoomKernel *kernel)
   return &wait->base;
 }
 
-gboolean
-plan_collective_is_large (const LoomKernel *kernel)
-{
-  const Collective *c = (const Collective *)kernel;
-  gsize bytes = 0;
-
-  for (guint k = 0; k < c->n; k++)
-    bytes += (gsize)c->count[k] * element (c);
-  return bytes >= LARGE;
-}
-
 static void
 collective_free (LoomKernel *self)
 {

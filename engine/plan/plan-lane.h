@@ -33,7 +33,5 @@ LoomStatus plan_lane_wait (PlanLane *lane, PlanJob *job, LoomMessage *message);
  * that to the other kernel, which may be asked for once. */
 void plan_collective_set_lane (LoomKernel *kernel, PlanLane *lane);
 LoomKernel *plan_collective_go_ahead (LoomKernel *kernel);
-/* Whether it gains more than it costs to hand it over. */
-gboolean plan_collective_is_large (const LoomKernel *kernel);
 
 G_END_DECLS

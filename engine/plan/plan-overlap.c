@@ -120,7 +120,7 @@ work_overlap_exchanges (Work *w)
     if (is_collective (at (w, i)))
       plan_collective_set_lane (at (w, i)->kernel, lane);
   for (guint i = 0; i < w->schedule->len; i++)
-    if (is_collective (at (w, i)) && plan_collective_is_large (at (w, i)->kernel) && first_reader (w, i) > i + 1)
+    if (is_collective (at (w, i)) && first_reader (w, i) > i + 1)
       wait_before (w, at (w, i), first_reader (w, i));
   plan_lane_unref (lane);
 }
