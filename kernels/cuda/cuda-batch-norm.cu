@@ -2,16 +2,15 @@
  *
  * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel joins the chunks in
  * their order and writes its own chunk. The cut depends on the shape alone, so the bits do not depend on the run or the
- * GPU. Images in NHWC are walked 32 channels at a time, plain ones along a channel; 16-bit images are read and written as
+ * GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel; 16-bit images are read and written as
  * they are, statistics and parameters stay f32. */
 #include <limits.h>
 #include <math.h>
-#include <type_traits>
 
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-#define COLUMNS 32
+#define COLUMNS 16 /* threads side by side along the channels of NHWC, each with V of these */
 #define LANES   (CUDA_THREADS / COLUMNS)
 
 /* Element (n, c, s) of a batch lies at (n·channels + c)·space + s, in NHWC at (n·space + s)·channels + c. */
@@ -75,9 +74,9 @@ or_zero (const float *bias, unsigned int c)
 
 /* ---- who walks where -------------------------------------------------------------------- */
 
-/* A block's share. Plain: channel blockIdx.x, all threads side by side along it. NHWC: 32 channels from 32·blockIdx.x,
- * LANES threads for each. Chunk blockIdx.y of both. */
-template <bool NHWC>
+/* A block's share. Plain: channel blockIdx.x, all threads side by side along it, V is 1. NHWC: COLUMNS·V channels, LANES
+ * threads for each V of them. Chunk blockIdx.y of both. */
+template <bool NHWC, int V>
 struct Walk
 {
   unsigned int channel, at, end, step;
@@ -89,13 +88,13 @@ struct Walk
     const unsigned int begin = (unsigned int)((unsigned long long)b.elements * blockIdx.y / b.chunks);
 
     end = (unsigned int)((unsigned long long)b.elements * (blockIdx.y + 1) / b.chunks);
-    channel = NHWC ? blockIdx.x * COLUMNS + threadIdx.x % COLUMNS : blockIdx.x;
+    channel = NHWC ? (blockIdx.x * COLUMNS + threadIdx.x % COLUMNS) * V : blockIdx.x;
     at = begin + (NHWC ? threadIdx.x / COLUMNS : threadIdx.x);
     step = NHWC ? LANES : CUDA_THREADS;
     inside = channel < b.channels;
   }
 
-  /* Where element i of the channel lies. */
+  /* Where element i of the channel lies, and behind it those of the next V - 1. */
   __device__ size_t
   place (const Batch &b, unsigned int i) const
   {
@@ -108,201 +107,308 @@ struct Walk
 };
 
 /* Joins what the threads of a channel have; all of them get it. */
-template <bool NHWC>
-__device__ static Pair
-join_channel (Pair mine)
+template <bool NHWC, int V>
+__device__ static void
+join_channel (Pair mine[V])
 {
   if (!NHWC)
-    return { block_join<Sum, CUDA_THREADS> (mine.a), block_join<Sum, CUDA_THREADS> (mine.b) };
-  __shared__ double shares[2][LANES][COLUMNS];
+    {
+      mine[0] = { block_join<Sum, CUDA_THREADS> (mine[0].a), block_join<Sum, CUDA_THREADS> (mine[0].b) };
+      return;
+    }
+  __shared__ double shares[2 * V][LANES][COLUMNS];
   const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
 
   __syncthreads ();
-  shares[0][lane][column] = mine.a;
-  shares[1][lane][column] = mine.b;
+  for (int v = 0; v < V; v++)
+    {
+      shares[2 * v][lane][column] = mine[v].a;
+      shares[2 * v + 1][lane][column] = mine[v].b;
+    }
   __syncthreads ();
-  Pair all = { shares[0][0][column], shares[1][0][column] };
-  for (int i = 1; i < LANES; i++)
-    all = Both::join (all, { shares[0][i][column], shares[1][i][column] });
-  return all;
+  for (int v = 0; v < V; v++)
+    {
+      mine[v] = { shares[2 * v][0][column], shares[2 * v + 1][0][column] };
+      for (int i = 1; i < LANES; i++)
+        mine[v] = Both::join (mine[v], { shares[2 * v][i][column], shares[2 * v + 1][i][column] });
+    }
 }
 
 /* The sums of all chunks of a block's channels; parts is (chunks, channels). */
-template <bool NHWC>
-__device__ static Pair
-join_chunks (const Pair *parts, const Batch &b, const Walk<NHWC> &walk)
-{
-  Pair mine = { 0, 0 };
-
-  for (int k = NHWC ? threadIdx.x / COLUMNS : threadIdx.x; k < b.chunks && walk.inside; k += walk.step)
-    mine = Both::join (mine, parts[(size_t)k * b.channels + walk.channel]);
-  return join_channel<NHWC> (mine);
-}
-
-template <bool NHWC>
+template <bool NHWC, int V>
 __device__ static void
-put_part (Pair *parts, const Batch &b, const Walk<NHWC> &walk, Pair mine)
+join_chunks (Pair sums[V], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
 {
-  const Pair all = join_channel<NHWC> (mine);
-
-  if (walk.inside && threadIdx.x < (NHWC ? COLUMNS : 1))
-    parts[(size_t)blockIdx.y * b.channels + walk.channel] = all;
+  for (int v = 0; v < V; v++)
+    sums[v] = { 0, 0 };
+  for (int k = NHWC ? threadIdx.x / COLUMNS : threadIdx.x; k < b.chunks && walk.inside; k += walk.step)
+    for (int v = 0; v < V; v++)
+      sums[v] = Both::join (sums[v], parts[(size_t)k * b.channels + walk.channel + v]);
+  join_channel<NHWC, V> (sums);
 }
+
+/* One thread of each channel. */
+template <bool NHWC>
+__device__ static bool
+is_first (void)
+{
+  return threadIdx.x < (NHWC ? COLUMNS : 1);
+}
+
+template <bool NHWC, int V>
+__device__ static void
+put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[V])
+{
+  join_channel<NHWC, V> (mine);
+  if (!walk.inside || !is_first<NHWC> ())
+    return;
+  for (int v = 0; v < V; v++)
+    parts[(size_t)blockIdx.y * b.channels + walk.channel + v] = mine[v];
+}
+
+/* What normalises V channels. */
+template <int V>
+struct Scales
+{
+  float centre[V], scale[V], weight[V], bias[V];
+
+  __device__ void
+  take_parameters (const float *of_weight, const float *of_bias, unsigned int channel)
+  {
+    for (int v = 0; v < V; v++)
+      {
+        weight[v] = or_one (of_weight, channel + v);
+        bias[v] = or_zero (of_bias, channel + v);
+      }
+  }
+
+  __device__
+  Scales (const Pair sums[V], unsigned int elements, const float *of_weight, const float *of_bias, unsigned int channel,
+          double eps, float spread[V])
+  {
+    for (int v = 0; v < V; v++)
+      {
+        const double middle = sums[v].a / elements, square = sums[v].b / elements - middle * middle;
+        const double s = square < 0 ? 0 : square;
+
+        centre[v] = (float)middle;
+        scale[v] = (float)(1.0 / sqrt (s + eps));
+        spread[v] = (float)s;
+      }
+    take_parameters (of_weight, of_bias, channel);
+  }
+
+  __device__
+  Scales (const float *mean, const float *var, const float *of_weight, const float *of_bias, unsigned int channel, double eps)
+  {
+    for (int v = 0; v < V; v++)
+      {
+        centre[v] = mean[channel + v];
+        scale[v] = (float)(1.0 / sqrt ((double)var[channel + v] + eps));
+      }
+    take_parameters (of_weight, of_bias, channel);
+  }
+};
 
 /* ---- kernels ---------------------------------------------------------------------------- */
 
 /* parts: Σ x and Σ x² of each chunk. In f64 their difference keeps the variance of f32 elements whose mean is up to 10⁴
  * times their deviation. */
-template <typename T, bool NHWC>
+template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_parts_kernel (Pair *parts, const T *__restrict__ x, Batch b)
 {
-  const Walk<NHWC> walk (b);
-  Pair mine = { 0, 0 };
+  const Walk<NHWC, V> walk (b);
+  Pair mine[V] = {};
 
   if (walk.inside)
 #pragma unroll 4
     for (unsigned int i = walk.at; i < walk.end; i += walk.step)
       {
-        const double value = load (x[walk.place (b, i)]);
+        float part[V];
 
-        mine.a += value;
-        mine.b += value * value;
+        load_pack<V> (part, x + walk.place (b, i));
+        for (int v = 0; v < V; v++)
+          {
+            mine[v].a += part[v];
+            mine[v].b += (double)part[v] * part[v];
+          }
       }
-  put_part<NHWC> (parts, b, walk, mine);
+  put_part<NHWC, V> (parts, b, walk, mine);
+}
+
+template <typename T, bool NHWC, int V>
+__device__ static void
+normalise (T *y, const T *x, const Batch &b, const Walk<NHWC, V> &walk, const Scales<V> &s, bool relu)
+{
+#pragma unroll 4
+  for (unsigned int i = walk.at; i < walk.end; i += walk.step)
+    {
+      const size_t at = walk.place (b, i);
+      float part[V];
+
+      load_pack<V> (part, x + at);
+      for (int v = 0; v < V; v++)
+        part[v] = activated ((part[v] - s.centre[v]) * s.scale[v] * s.weight[v] + s.bias[v], relu);
+      store_pack<V> (y + at, part);
+    }
 }
 
 /* y as x; mean and var (C) from parts; weight and bias (C), NULL without an affine part. */
-template <typename T, bool NHWC>
+template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_kernel (T *y, float *mean, float *var, const Pair *parts, const T *x, const float *weight,
                        const float *bias, Batch b, double eps, bool relu)
 {
-  const Walk<NHWC> walk (b);
-  const Pair sums = join_chunks<NHWC> (parts, b, walk);
-  const double middle = sums.a / b.elements, square = sums.b / b.elements - middle * middle;
-  const double spread = square < 0 ? 0 : square;
+  const Walk<NHWC, V> walk (b);
+  Pair sums[V];
+  float spread[V];
 
+  join_chunks<NHWC, V> (sums, parts, b, walk);
   if (!walk.inside)
     return;
-  if (blockIdx.y == 0 && threadIdx.x < (NHWC ? COLUMNS : 1))
-    {
-      mean[walk.channel] = (float)middle;
-      var[walk.channel] = (float)spread;
-    }
-  const float centre = (float)middle, scale = (float)(1.0 / sqrt (spread + eps));
-  const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
-#pragma unroll 4
-  for (unsigned int i = walk.at; i < walk.end; i += walk.step)
-    {
-      const size_t at = walk.place (b, i);
-
-      store (&y[at], activated ((load (x[at]) - centre) * scale * w + c, relu));
-    }
+  const Scales<V> s (sums, b.elements, weight, bias, walk.channel, eps, spread);
+  if (blockIdx.y == 0 && is_first<NHWC> ())
+    for (int v = 0; v < V; v++)
+      {
+        mean[walk.channel + v] = s.centre[v];
+        var[walk.channel + v] = spread[v];
+      }
+  normalise<T, NHWC, V> (y, x, b, walk, s, relu);
 }
 
 /* parts: Σ g and Σ g·x̂ of each chunk, of the g that passes the activation. */
-template <typename T, bool NHWC>
+template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_grad_parts_kernel (Pair *parts, const T *__restrict__ g, const T *__restrict__ x, const float *mean,
                                   const float *var, const float *weight, const float *bias, Batch b, double eps, bool relu)
 {
-  const Walk<NHWC> walk (b);
-  Pair mine = { 0, 0 };
+  const Walk<NHWC, V> walk (b);
+  Pair mine[V] = {};
 
   if (walk.inside)
     {
-      const float centre = mean[walk.channel], scale = (float)(1.0 / sqrt ((double)var[walk.channel] + eps));
-      const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
+      const Scales<V> s (mean, var, weight, bias, walk.channel, eps);
 
 #pragma unroll 4
       for (unsigned int i = walk.at; i < walk.end; i += walk.step)
         {
           const size_t at = walk.place (b, i);
-          const float normal = (load (x[at]) - centre) * scale, from = gate (load (g[at]), normal * w + c, relu);
+          float of_x[V], of_g[V];
 
-          mine.a += from;
-          mine.b += (double)from * normal;
+          load_pack<V> (of_x, x + at);
+          load_pack<V> (of_g, g + at);
+          for (int v = 0; v < V; v++)
+            {
+              const float normal = (of_x[v] - s.centre[v]) * s.scale[v];
+              const float from = gate (of_g[v], normal * s.weight[v] + s.bias[v], relu);
+
+              mine[v].a += from;
+              mine[v].b += (double)from * normal;
+            }
         }
     }
-  put_part<NHWC> (parts, b, walk, mine);
+  put_part<NHWC, V> (parts, b, walk, mine);
 }
 
 /* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015); dx, g and x lie alike, all else
  * is (C). */
-template <typename T, bool NHWC>
+template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_grad_kernel (T *dx, float *dweight, float *dbias, const Pair *parts, const T *g, const T *x, const float *mean,
                             const float *var, const float *weight, const float *bias, Batch b, double eps, bool relu)
 {
-  const Walk<NHWC> walk (b);
-  const Pair sums = join_chunks<NHWC> (parts, b, walk);
+  const Walk<NHWC, V> walk (b);
+  Pair sums[V];
+  float share[V], product[V];
 
+  join_chunks<NHWC, V> (sums, parts, b, walk);
   if (!walk.inside)
     return;
-  if (blockIdx.y == 0 && threadIdx.x < (NHWC ? COLUMNS : 1) && dweight != NULL)
+  const Scales<V> s (mean, var, weight, bias, walk.channel, eps);
+  for (int v = 0; v < V; v++)
     {
-      dweight[walk.channel] = (float)sums.b;
-      dbias[walk.channel] = (float)sums.a;
+      if (blockIdx.y == 0 && is_first<NHWC> () && dweight != NULL)
+        {
+          dweight[walk.channel + v] = (float)sums[v].b;
+          dbias[walk.channel + v] = (float)sums[v].a;
+        }
+      share[v] = (float)(sums[v].a / b.elements);
+      product[v] = (float)(sums[v].b / b.elements);
     }
-  const float centre = mean[walk.channel], scale = (float)(1.0 / sqrt ((double)var[walk.channel] + eps));
-  const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
-  const float share = (float)(sums.a / b.elements), product_share = (float)(sums.b / b.elements);
 #pragma unroll 4
   for (unsigned int i = walk.at; i < walk.end; i += walk.step)
     {
       const size_t at = walk.place (b, i);
-      const float normal = (load (x[at]) - centre) * scale, from = gate (load (g[at]), normal * w + c, relu);
+      float of_x[V], of_g[V];
 
-      store (&dx[at], w * scale * (from - share - normal * product_share));
+      load_pack<V> (of_x, x + at);
+      load_pack<V> (of_g, g + at);
+      for (int v = 0; v < V; v++)
+        {
+          const float normal = (of_x[v] - s.centre[v]) * s.scale[v];
+          const float from = gate (of_g[v], normal * s.weight[v] + s.bias[v], relu);
+
+          of_g[v] = s.weight[v] * s.scale[v] * (from - share[v] - normal * product[v]);
+        }
+      store_pack<V> (dx + at, of_g);
     }
 }
 
 /* y from statistics that are known. */
-template <typename T, bool NHWC>
+template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_apply_kernel (T *y, const T *x, const float *mean, const float *var, const float *weight, const float *bias,
                              Batch b, double eps, bool relu)
 {
-  const Walk<NHWC> walk (b);
+  const Walk<NHWC, V> walk (b);
 
-  if (!walk.inside)
-    return;
-  const float centre = mean[walk.channel], scale = (float)(1.0 / sqrt ((double)var[walk.channel] + eps));
-  const float w = or_one (weight, walk.channel), c = or_zero (bias, walk.channel);
-#pragma unroll 4
-  for (unsigned int i = walk.at; i < walk.end; i += walk.step)
-    {
-      const size_t at = walk.place (b, i);
-
-      store (&y[at], activated ((load (x[at]) - centre) * scale * w + c, relu));
-    }
+  if (walk.inside)
+    normalise<T, NHWC, V> (y, x, b, walk, Scales<V> (mean, var, weight, bias, walk.channel, eps), relu);
 }
 
 /* ---- host ------------------------------------------------------------------------------- */
+
+/* Of NHWC, by each thread. */
+static int
+channels_at_once (const Norm *self)
+{
+  return !self->nhwc || self->batch.channels % 32 != 0 ? 1 : self->batch.channels % 64 != 0 ? 2 : 4;
+}
 
 static dim3
 grid_of (const Norm *self)
 {
   const Batch &b = self->batch;
 
-  return dim3 (self->nhwc ? blocks_for (b.channels, COLUMNS) : b.channels, b.chunks);
+  return dim3 (self->nhwc ? blocks_for (b.channels, COLUMNS * channels_at_once (self)) : b.channels, b.chunks);
 }
 
-/* Calls f with an image's element and whether it lies in NHWC. */
+template <bool NHWC, int V>
+struct Shape
+{
+  static constexpr bool nhwc = NHWC;
+  static constexpr int at_once = V;
+};
+
+/* Calls f with an image's element and how it is walked. */
 template <typename F>
 static void
 with_image (const Norm *self, F f)
 {
   const auto in_layout = [&] (auto element) {
-    if (self->nhwc)
-      f (element, std::true_type ());
+    if (!self->nhwc)
+      f (element, Shape<false, 1> ());
+    else if (channels_at_once (self) == 1)
+      f (element, Shape<true, 1> ());
+    else if (channels_at_once (self) == 2)
+      f (element, Shape<true, 2> ());
     else
-      f (element, std::false_type ());
+      f (element, Shape<true, 4> ());
   };
 
   if (self->dtype == LOOM_BF16)
@@ -326,12 +432,12 @@ batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  with_image (self, [&] (auto element, auto nhwc) {
+  with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
 
-    batch_norm_parts_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (parts, (const T *)buffers[0],
+    batch_norm_parts_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (parts, (const T *)buffers[0],
                                                                                       self->batch);
-    batch_norm_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+    batch_norm_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         (T *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (const T *)buffers[0], weight, bias,
         self->batch, self->eps, self->relu);
   });
@@ -353,13 +459,13 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  with_image (self, [&] (auto element, auto nhwc) {
+  with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
     const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
 
-    batch_norm_grad_parts_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+    batch_norm_grad_parts_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         parts, g, x, mean, var, weight, bias, self->batch, self->eps, self->relu);
-    batch_norm_grad_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+    batch_norm_grad_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         (T *)buffers[out], dweight, dbias, parts, g, x, mean, var, weight, bias, self->batch, self->eps, self->relu);
   });
   return cuda_launched ("batch_norm_grad", message);
@@ -377,10 +483,10 @@ batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers
   if (self->batch.channels == 0 || self->batch.elements == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  with_image (self, [&] (auto element, auto nhwc) {
+  with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
 
-    batch_norm_apply_kernel<T, decltype (nhwc)::value><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
+    batch_norm_apply_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         (T *)buffers[out], (const T *)buffers[0], (const float *)buffers[1], (const float *)buffers[2], weight, bias,
         self->batch, self->eps, self->relu);
   });
@@ -393,7 +499,7 @@ static int
 chunks_of (const Norm *self)
 {
   const Batch &b = self->batch;
-  const long long blocks = self->nhwc ? blocks_for (b.channels, COLUMNS) : b.channels;
+  const long long blocks = self->nhwc ? blocks_for (b.channels, COLUMNS * channels_at_once (self)) : b.channels;
   long long chunks = blocks > 0 && blocks < 1024 ? 1024 / blocks : 1;
 
   if (chunks > b.elements / (self->nhwc ? 64 : 2048))

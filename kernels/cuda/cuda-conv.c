@@ -436,12 +436,24 @@ declines (LoomStatus status)
   return status == LOOM_STATUS_UNSUPPORTED || status == LOOM_STATUS_INVALID;
 }
 
+/* What needs no algorithm of cuDNN's of that pass. */
+static const struct
+{
+  const char *name;
+  bool (*takes) (const LoomKernelSpec *);
+  CudaConstructor make;
+} others[] = {
+  { "product", cuda_conv_product_takes, cuda_conv_product_new },
+  { "cudnn-turned", cuda_conv_turned_takes, cuda_conv_turned_new },
+};
+
 LoomStatus
 cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *found, int max, int *n,
                         LoomMessage *message)
 {
   const Call call = call_of (spec);
   Conv *self = NULL;
+  LoomKernel *other = NULL;
   LoomStatus status = conv_new (device, &call, &self, message);
   int products = 0;
 
@@ -453,6 +465,13 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       found[0].name = "own-gemm";
       *n = products = 1;
     }
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && self != NULL; i++)
+    if (*n < max && others[i].takes (spec) && others[i].make (device, spec, &other, message) == LOOM_STATUS_OK)
+      {
+        found[(*n)++] = (CudaAlgorithm){ others[i].name, other->scratch_bytes };
+        products++;
+        other->free (other);
+      }
   for (const Algorithm *a = algorithms[call.pass]; self != NULL && a->name != NULL && *n < max; a++)
     {
       status = takes (a, &call) ? ask_workspace (self, call.pass, a, message) : LOOM_STATUS_UNSUPPORTED;
@@ -537,6 +556,9 @@ cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
 
   if (strcmp (spec->algorithm, "own") == 0)
     return direct[call.pass](device, spec, kernel, message);
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (strcmp (spec->algorithm, others[i].name) == 0)
+      return others[i].make (device, spec, kernel, message);
   if (strcmp (spec->algorithm, "own-gemm") == 0)
     return call.pass == WEIGHT_GRADIENT ? cuda_gemm_weight_grad_new (device, spec, kernel, message)
                                         : LOOM_STATUS_UNSUPPORTED;

@@ -1,9 +1,8 @@
 /* Rows of a table by index, and the sum of rows back into a table.
  *
- * The sum is deterministic without sorting: each block owns a few rows of the table,
- * walks the whole list of indices in order and adds the gradients that are its own.
- * Every element is added to by one thread, in the order of the list. The walk reads
- * (rows / rows per block)·indices words, nearly all from the cache. */
+ * The sum is deterministic without sorting: each block owns a few rows of the table, walks the whole list of indices in
+ * order, 256 at a time, picks those that are its own and adds their gradients. Every element is added to by one thread, in
+ * the order of the list. The walk reads (rows / rows per block)·indices words, nearly all from the cache. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -36,6 +35,26 @@ __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *i
     y[at] = table[row * width + at % width];
 }
 
+/* Which lanes of the warp have it, a bit each. */
+__device__ static unsigned int
+lanes_with (bool it)
+{
+  unsigned int lanes = it ? 1u << threadIdx.x % 32 : 0;
+
+  for (int offset = 16; offset > 0; offset /= 2)
+    lanes |= __shfl_xor_sync (0xffffffffu, lanes, offset);
+  return lanes;
+}
+
+/* Bits that are set (Warren, "Hacker's Delight", 2002, section 5-1). */
+__device__ static int
+count_bits (unsigned int x)
+{
+  x -= x >> 1 & 0x55555555u;
+  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+  return (int)((((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
 /* table is (table_rows, width), index (indices), g (indices, width). A block has rows_per_block rows and CUDA_THREADS
  * columns of the table; a thread adds to one column of those rows. */
 template <typename I>
@@ -44,31 +63,55 @@ __launch_bounds__ (CUDA_THREADS)
     scatter_kernel (float *table, const I *index, const float *g, long long indices, long long width,
                     long long table_rows, int rows_per_block, CudaRaise raise)
 {
-  __shared__ long long some[CUDA_THREADS];
+  __shared__ long long row_of[CUDA_THREADS];
+  __shared__ int place_of[CUDA_THREADS], counts[CUDA_THREADS / 32];
   const long long first = (long long)blockIdx.x * rows_per_block,
                   column = (long long)blockIdx.y * CUDA_THREADS + threadIdx.x;
   const long long end = first + rows_per_block < table_rows ? first + rows_per_block : table_rows;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  float sum = 0; /* of the only row */
 
   for (long long row = first; row < end && column < width; row++)
     table[row * width + column] = 0;
   for (long long base = 0; base < indices; base += CUDA_THREADS)
     {
-      const int n = indices - base < CUDA_THREADS ? (int)(indices - base) : CUDA_THREADS;
+      const bool there = base + threadIdx.x < indices;
+      const long long row = there ? index[base + threadIdx.x] : -1;
+      const bool mine = row >= first && row < end;
+      const unsigned int lanes = lanes_with (mine);
+      int before = 0, all = 0;
 
+      if (there && (row < 0 || row >= table_rows))
+        raise_fault (raise, CUDA_FAULT_ROW, row, table_rows);
+      if (lane == 0)
+        counts[warp] = count_bits (lanes);
       __syncthreads ();
-      if (threadIdx.x < n)
+      for (int w = 0; w < CUDA_THREADS / 32; w++)
         {
-          const long long row = index[base + threadIdx.x];
+          before += w < warp ? counts[w] : 0;
+          all += counts[w];
+        }
+      if (mine)
+        {
+          const int at = before + count_bits (lanes & ((1u << lane) - 1));
 
-          some[threadIdx.x] = row;
-          if (row < 0 || row >= table_rows)
-            raise_fault (raise, CUDA_FAULT_ROW, row, table_rows);
+          row_of[at] = row;
+          place_of[at] = threadIdx.x;
         }
       __syncthreads ();
-      for (int k = 0; k < n; k++)
-        if (some[k] >= first && some[k] < end && column < width)
-          table[some[k] * width + column] += g[(base + k) * width + column];
+      for (int k = 0; k < all && column < width; k++)
+        {
+          const float value = g[(base + place_of[k]) * width + column];
+
+          if (rows_per_block == 1)
+            sum += value;
+          else
+            table[row_of[k] * width + column] += value;
+        }
+      __syncthreads ();
     }
+  if (rows_per_block == 1 && column < width)
+    table[first * width + column] = sum;
 }
 
 /* ---- host ------------------------------------------------------------------------------ */

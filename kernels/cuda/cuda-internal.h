@@ -249,6 +249,13 @@ extern "C"
   LoomStatus cuda_avg_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* y = act (y [+ bias]) in place, what a product or a convolution leaves to do: buffers are y, [bias], y. bias
    * broadcasts to y. NULL where there is nothing to do. */
+  /* Convolutions as something simpler (cuda-conv-other.c). */
+  bool cuda_conv_product_takes (const LoomKernelSpec *);
+  LoomStatus cuda_conv_product_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  bool cuda_conv_turned_takes (const LoomKernelSpec *);
+  LoomStatus cuda_conv_turned_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each image turned half about: what an input gradient convolves with. */
+  LoomStatus cuda_turn_filter_new (LoomDevice *, const LoomTensorDesc *w, LoomKernel **, LoomMessage *);
   LoomStatus cuda_tail_new (LoomDevice *, const LoomTensorDesc *y, const LoomTensorDesc *bias, LoomScalarOp act,
                             LoomKernel **, LoomMessage *);
   /* Σ g over all axes but the second of g [N,K,P,Q]; its bytes [1,K,1,1] are those of [K]. */

@@ -335,6 +335,25 @@ cuda_permute_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **k
   return finish_one (self, kernel);
 }
 
+LoomStatus
+cuda_turn_filter_new (LoomDevice *device, const LoomTensorDesc *w, LoomKernel **kernel, LoomMessage *message)
+{
+  const long long k = w->dim[0], c = w->dim[1], r = w->dim[2], s = w->dim[3];
+  const LoomKernelSpec spec = { "permute", NULL, 1, 1, w, w };
+  Move *self = move_new (device, &spec, 1, "own turned filter", message);
+
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->part[0].walk = (Walk){
+    .rank = 4,
+    .from_base = r * s - 1,
+    .dim = { c, k, r, s },
+    .from = { r * s, c * r * s, -s, -1 },
+    .to = { k * r * s, r * s, s, 1 },
+  };
+  return finish_one (self, kernel);
+}
+
 /* A change of type is an element-wise program without steps: its loads and stores
  * convert. The register must hold both types. */
 static LoomStatus

@@ -34,9 +34,11 @@ typedef struct
   LoomReduceOp op;
   Shape shape;
   bool columns; /* neighbouring results read neighbouring elements */
+  bool warps;   /* results that read so little that a warp is enough for each */
 } Reduce;
 
 #define SERIAL_READS 16
+#define WARP_READS   1024
 #define COLUMNS      32
 #define LANES        8
 
@@ -94,20 +96,24 @@ chunk_begin (const Shape &shape, int chunk)
   return shape.reads * chunk / shape.chunks;
 }
 
-/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (chunks, outputs). A block a result and chunk. */
-template <typename Op, typename T, typename A, typename O>
+/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (chunks, outputs). THREADS, a warp or the whole block,
+ * share a result and chunk. */
+template <typename Op, typename T, typename A, typename O, int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
 {
-  const long long result = blockIdx.x, base = place (shape.kept, result);
+  const long long result = (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
   const long long end = chunk_begin (shape, blockIdx.y + 1);
   A value = neutral;
 
+  if (result >= shape.outputs)
+    return;
+  const long long base = place (shape.kept, result);
 #pragma unroll 4
-  for (long long r = chunk_begin (shape, blockIdx.y) + threadIdx.x; r < end; r += CUDA_THREADS)
+  for (long long r = chunk_begin (shape, blockIdx.y) + threadIdx.x % THREADS; r < end; r += THREADS)
     value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
-  value = block_join<Op, CUDA_THREADS> (value);
-  if (threadIdx.x == 0)
+  value = block_join<Op, THREADS> (value);
+  if (threadIdx.x % THREADS == 0)
     out[blockIdx.y * shape.outputs + result] = (O)value;
 }
 
@@ -155,20 +161,40 @@ __launch_bounds__ (CUDA_THREADS) serial_kernel (O *y, const T *x, Shape shape, A
   y[result] = (O)value;
 }
 
-/* y (outputs) from chunks (n, outputs), joined in order. */
+/* y (outputs) from chunks (n, outputs). A block takes COLUMNS results, whose chunks LANES threads share; each adds its own
+ * in order, and what they have is joined in order. */
 template <typename Op, typename A, typename O>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) join_kernel (O *y, const A *chunks, long long outputs, int n)
+__launch_bounds__ (COLUMNS *LANES) join_kernel (O *y, const A *__restrict__ chunks, long long outputs, int n, A neutral)
 {
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  __shared__ A shares[LANES][COLUMNS];
+  const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
+  const long long i = (long long)blockIdx.x * COLUMNS + column;
+  A value = neutral;
 
-  if (i >= outputs)
-    return;
-  A value = chunks[i];
 #pragma unroll 4
-  for (int k = 1; k < n; k++)
+  for (int k = lane; k < n && i < outputs; k += LANES)
     value = Op::join (value, chunks[k * outputs + i]);
+  shares[lane][column] = value;
+  __syncthreads ();
+  if (lane != 0 || i >= outputs)
+    return;
+  for (int k = 1; k < LANES; k++)
+    value = Op::join (value, shares[k][column]);
   y[i] = (O)value;
+}
+
+template <typename Op, typename T, typename A, typename O>
+static void
+launch_rows (const Reduce *self, cudaStream_t stream, O *out, const T *x, A neutral)
+{
+  const Shape &shape = self->shape;
+  const dim3 grid (blocks_for (shape.outputs, self->warps ? CUDA_THREADS / 32 : 1), shape.chunks);
+
+  if (self->warps)
+    rows_kernel<Op, T, A, O, 32><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
+  else
+    rows_kernel<Op, T, A, O, CUDA_THREADS><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
 }
 
 template <typename Op, typename T, typename A, typename O>
@@ -177,7 +203,7 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
 {
   const Shape &shape = self->shape;
   const T *x = (const T *)buffers[0];
-  const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.chunks);
+  const dim3 grid (blocks_for (shape.outputs, COLUMNS), shape.chunks);
 
   if (shape.reads <= SERIAL_READS)
     serial_kernel<Op, T, A, O><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
@@ -189,14 +215,14 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
       if (self->columns)
         columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream>>> (chunks, x, shape, neutral);
       else
-        rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream>>> (chunks, x, shape, neutral);
-      join_kernel<Op, A, O><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-          (O *)buffers[1], chunks, shape.outputs, shape.chunks);
+        launch_rows<Op> (self, stream, chunks, x, neutral);
+      join_kernel<Op, A, O><<<blocks_for (shape.outputs, COLUMNS), COLUMNS * LANES, 0, stream>>> (
+          (O *)buffers[1], chunks, shape.outputs, shape.chunks, neutral);
     }
   else if (self->columns)
     columns_kernel<Op, T, A, O><<<grid, COLUMNS * LANES, 0, stream>>> ((O *)buffers[1], x, shape, neutral);
   else
-    rows_kernel<Op, T, A, O><<<grid, CUDA_THREADS, 0, stream>>> ((O *)buffers[1], x, shape, neutral);
+    launch_rows<Op> (self, stream, (O *)buffers[1], x, neutral);
 }
 
 template <typename T, typename A>
@@ -309,6 +335,7 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
       = self->shape.kept.rank > 0 && self->shape.kept.stride[self->shape.kept.rank - 1] == 1 && self->shape.outputs > 1;
   /* About eight blocks for each processor of a large GPU, each thread with at least four elements; constants, not this GPU's
    * size, so that every GPU gives the same bits. */
+  self->warps = self->shape.reads <= WARP_READS;
   blocks = self->columns ? (self->shape.outputs + COLUMNS - 1) / COLUMNS : self->shape.outputs;
   least = 4 * (self->columns ? LANES : CUDA_THREADS);
   wanted = blocks > 0 && blocks < 1024 ? 1024 / blocks : 1;
