@@ -198,6 +198,8 @@ test_variants (void)
   g_assert_cmpuint (plain->width, ==, 32);
   g_assert_cmpuint (strip->height, ==, 32);
   g_assert_cmpuint (strip->width, ==, 4 * 32 + 3 * 2);
+  g_assert_nonnull (plain->label);
+  g_assert_null (strip->label);
   for (guint y = 0; y < 32; y++)
     for (guint x = 0; x < 32; x++)
       for (guint k = 0; k < 4; k++)

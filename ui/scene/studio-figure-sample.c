@@ -289,7 +289,7 @@ figure_of (const LoomDataset *dataset)
     figure = studio_figure_new (STUDIO_FIGURE_WORDS);
   if (figure->kind == STUDIO_FIGURE_WORDS)
     figure->label = words_of (dataset, loom_dataset_token_names (dataset), x);
-  else if (figure->kind == STUDIO_FIGURE_IMAGE)
+  else if (figure->kind == STUDIO_FIGURE_IMAGE && figure->width == x->dim[x->rank - 1]) /* a strip leaves it no room */
     figure->label = is_sentence (dataset, last) ? words_of (dataset, loom_dataset_class_names (dataset), last)
                                                 : label_of (dataset, y);
   else if (figure->n_groups > 0)
