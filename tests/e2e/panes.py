@@ -28,7 +28,7 @@ def fold(t, s):
     t.ok(True, "the header's button unfolds one again")
     s.end()
     s.launch()
-    g = s.wait("again", lambda g: len(g.cards) == 8 and g.find("Optimizer"), 3)
+    g = s.still("again", lambda g: len(g.cards) == 8 and g.find("Optimizer"))
     t.ok(not g.find("Search layers"), "what was folded is folded at the next start")
     s.key("ctrl+f")
     g = s.wait("search", lambda g: g.find("fc1", x1=g.canvas[0] - 1), 1)
