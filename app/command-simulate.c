@@ -126,10 +126,14 @@ print_head (const char *path, const SimulateWork *work, const SimulateSetup *set
     bytes += g_array_index (work->layers, SimulateLayer, i).parameters;
   g_autofree char *gradients = loom_bytes_to_string (bytes);
 
-  printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; %s within machines of %d, %s between%s\n", path,
-          work->samples, gradients, card != NULL ? "by the peaks of " : "measured here",
-          card != NULL ? card->title : "", setup->inside.title, setup->per_machine, setup->between.title,
-          setup->overlap ? "; exchange during the backward pass" : "; exchange after each bucket");
+  printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; ", path, work->samples, gradients,
+          card != NULL ? "by the peaks of " : "measured here", card != NULL ? card->title : "");
+  if (o->link == NULL)
+    printf ("ranks of this machine, which share its processors\n");
+  else
+    printf ("%s within machines of %d, %s between; gradients are exchanged %s\n", setup->inside.title,
+            setup->per_machine, setup->between.title,
+            setup->overlap ? "during the backward pass" : "while nothing is computed");
   printf ("%5s %9s %10s %9s %11s %10s %7s %9s", "GPUs", "replicas", "step ms", "samples/s", "exchange ms", "exposed ms",
           "bubble", "memory");
   printf (" %10s %10s %7s\n", "efficiency", o->no_measure ? "" : "measured", o->no_measure ? "" : "error");
@@ -375,8 +379,9 @@ const Command command_simulate = {
     "the peaks of a card, and exchanges that take so long a message and so long a byte. Gradients are exchanged in\n"
     "buckets of 25 MB, on cards during the backward pass. Efficiency is the throughput of a GPU beside that of one "
     "alone.\n"
-    "Without --card and --link, up to 4 ranks are also run here, as threads, and what was measured stands beside the\n"
-    "prediction, with its error.\n\n"
+    "Without --link ranks are threads of this machine and share its processors, so that efficiency compares all of "
+    "them\n"
+    "with one rank; up to 4 are also run, and what was measured stands beside the prediction, with its error.\n\n"
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"
