@@ -1,7 +1,7 @@
 /* Batch normalisation and its gradient, spread over the whole GPU.
  *
  * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel joins the chunks in
- * their order and writes its own chunk. The cut depends on the shape alone, so the bits do not depend on the run or the
+ * their order, and a third writes, a chunk a block. The cut depends on the shape alone, so the bits do not depend on the run or the
  * GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel; 16-bit images are read and written as
  * they are, statistics and parameters stay f32. */
 #include <limits.h>
@@ -134,16 +134,21 @@ join_channel (Pair mine[V])
     }
 }
 
-/* The sums of all chunks of a block's channels; parts is (chunks, channels). */
+/* The sums of all chunks of a block's channels; parts is (chunks + 1, channels). Plain: the block joins them. NHWC: they
+ * stand behind the chunks, which are too many there for each block to read. */
 template <bool NHWC, int V>
 __device__ static void
-join_chunks (Pair sums[V], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
+take_sums (Pair sums[V], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
 {
-  for (int v = 0; v < V; v++)
-    sums[v] = { 0, 0 };
-  for (int k = NHWC ? threadIdx.x / COLUMNS : threadIdx.x; k < b.chunks && walk.inside; k += walk.step)
-    for (int v = 0; v < V; v++)
-      sums[v] = Both::join (sums[v], parts[(size_t)k * b.channels + walk.channel + v]);
+  if (NHWC)
+    {
+      for (int v = 0; v < V && walk.inside; v++)
+        sums[v] = parts[(size_t)b.chunks * b.channels + walk.channel + v];
+      return;
+    }
+  sums[0] = { 0, 0 };
+  for (int k = threadIdx.x; k < b.chunks; k += CUDA_THREADS)
+    sums[0] = Both::join (sums[0], parts[(size_t)k * b.channels + walk.channel]);
   join_channel<NHWC, V> (sums);
 }
 
@@ -164,6 +169,22 @@ put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[V])
     return;
   for (int v = 0; v < V; v++)
     parts[(size_t)blockIdx.y * b.channels + walk.channel + v] = mine[v];
+}
+
+/* Joins the chunks for NHWC. A block takes COLUMNS channels, whose chunks LANES threads share; each adds its own in order, and what
+ * they have is joined in order. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) batch_norm_join_kernel (Pair *parts, Batch b)
+{
+  const unsigned int channel = blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
+  Pair mine[1] = {};
+
+#pragma unroll 4
+  for (int k = threadIdx.x / COLUMNS; k < b.chunks && channel < b.channels; k += LANES)
+    mine[0] = Both::join (mine[0], parts[(size_t)k * b.channels + channel]);
+  join_channel<true, 1> (mine);
+  if (channel < b.channels && threadIdx.x < COLUMNS)
+    parts[(size_t)b.chunks * b.channels + channel] = mine[0];
 }
 
 /* What normalises V channels. */
@@ -265,7 +286,7 @@ __launch_bounds__ (CUDA_THREADS)
   Pair sums[V];
   float spread[V];
 
-  join_chunks<NHWC, V> (sums, parts, b, walk);
+  take_sums<NHWC, V> (sums, parts, b, walk);
   if (!walk.inside)
     return;
   const Scales<V> s (sums, b.elements, weight, bias, walk.channel, eps, spread);
@@ -325,7 +346,7 @@ __launch_bounds__ (CUDA_THREADS)
   Pair sums[V];
   float share[V], product[V];
 
-  join_chunks<NHWC, V> (sums, parts, b, walk);
+  take_sums<NHWC, V> (sums, parts, b, walk);
   if (!walk.inside)
     return;
   const Scales<V> s (mean, var, weight, bias, walk.channel, eps);
@@ -419,6 +440,13 @@ with_image (const Norm *self, F f)
     in_layout (0.0f);
 }
 
+static void
+join (const Norm *self, Pair *parts, cudaStream_t stream)
+{
+  if (self->nhwc)
+    batch_norm_join_kernel<<<blocks_for (self->batch.channels, COLUMNS), CUDA_THREADS, 0, stream>>> (parts, self->batch);
+}
+
 static LoomStatus
 batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
@@ -437,6 +465,7 @@ batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
 
     batch_norm_parts_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (parts, (const T *)buffers[0],
                                                                                       self->batch);
+    join (self, parts, handle);
     batch_norm_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         (T *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (const T *)buffers[0], weight, bias,
         self->batch, self->eps, self->relu);
@@ -465,6 +494,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
 
     batch_norm_grad_parts_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         parts, g, x, mean, var, weight, bias, self->batch, self->eps, self->relu);
+    join (self, parts, handle);
     batch_norm_grad_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         (T *)buffers[out], dweight, dbias, parts, g, x, mean, var, weight, bias, self->batch, self->eps, self->relu);
   });
@@ -493,14 +523,15 @@ batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers
   return cuda_launched ("batch_norm_apply", message);
 }
 
-/* About eight blocks for each processor of a large GPU, a constant so that every GPU gives the same bits; a chunk has 2,048
- * elements or, in NHWC, 64 rows. */
+/* About eight blocks for each processor of a large GPU, in NHWC four, a constant so that every GPU gives the same bits; a
+ * chunk has 2,048 elements or, in NHWC, 64 rows. */
 static int
 chunks_of (const Norm *self)
 {
   const Batch &b = self->batch;
   const long long blocks = self->nhwc ? blocks_for (b.channels, COLUMNS * channels_at_once (self)) : b.channels;
-  long long chunks = blocks > 0 && blocks < 1024 ? 1024 / blocks : 1;
+  const long long most = self->nhwc ? 512 : 1024;
+  long long chunks = blocks > 0 && blocks < most ? most / blocks : 1;
 
   if (chunks > b.elements / (self->nhwc ? 64 : 2048))
     chunks = b.elements / (self->nhwc ? 64 : 2048);
@@ -555,7 +586,7 @@ norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int n_in, i
   self->batch.chunks = chunks_of (self);
   self->base.scratch_bytes = n_out == 1 && strcmp (spec->primitive, "batch_norm_apply") == 0
                                  ? 0
-                                 : (size_t)self->batch.chunks * self->batch.channels * sizeof (Pair);
+                                 : (size_t)(self->batch.chunks + 1) * self->batch.channels * sizeof (Pair);
   self->base.inplace[0] = (1u << (image + 1)) - 1;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
