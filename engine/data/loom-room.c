@@ -21,8 +21,10 @@ read_number (const char *path, const char *word)
   return end == at ? G_MAXUINT64 : number;
 }
 
-guint64
-loom_room (void)
+/* Bytes that this process may still take: what the system calls available, within what its control group is allowed.
+ * G_MAXUINT64 where neither says anything. */
+static guint64
+room_left (void)
 {
   guint64 available = read_number ("/proc/meminfo", "MemAvailable:");
   guint64 most = read_number ("/sys/fs/cgroup/memory.max", ""),
@@ -39,7 +41,7 @@ gboolean
 loom_room_check (const char *path, double factor, const char *remedy, GError **error)
 {
   g_autofree char *has = NULL, *needs = NULL, *there = NULL;
-  guint64 room = loom_room ();
+  guint64 room = room_left ();
   GStatBuf info;
 
   if (g_stat (path, &info) != 0 || (double)info.st_size * factor <= (double)room)

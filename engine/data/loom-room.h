@@ -5,9 +5,6 @@
 
 G_BEGIN_DECLS
 
-/* Bytes that this process may still take: what the system calls available, within what its control group is allowed.
- * G_MAXUINT64 where neither says anything. */
-guint64 loom_room (void);
 /* FALSE with DATA where a file takes `factor` times its size once it is read, and that is more. remedy: the end of the
  * sentence. */
 gboolean loom_room_check (const char *path, double factor, const char *remedy, GError **error);
