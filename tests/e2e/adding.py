@@ -199,8 +199,9 @@ def mending(t, path):
     with open(path, "w") as f:
         f.write(FAULTY)
     with Studio("mending", path) as s:
-        g = s.wait("hint", lambda g: "fc" in g.faults, 2)
+        g = s.still("hint", lambda g: "fc" in g.faults)
         s.click(g.cards["fc"])
+        s.wait("selected", lambda g: g.state["selected"] == "fc", 2)
         s.key("ctrl+period")
         g = s.wait("flatten", lambda g: "flatten" in g.cards, 2)
         t.ok(("flatten", "fc", "B × 784") in g.wires and "fc" not in g.faults, "a hint's button inserts what is missing")
