@@ -280,7 +280,7 @@ adapt (const LoomTensorDesc *d, int i, LoomDType real, LoomLayout layout, const 
 
   if (a.dtype == LOOM_F32
       && !(narrow && sample->mixed && loom_desc_count (d) != loom_desc_count (&sample->in[0]))
-      && !(narrow && (sample->wide >> i & 1)))
+      && !(narrow && sample_is_wide (sample, i)))
     a.dtype = real;
   if (g_str_equal (sample->primitive, "elementwise"))
     broadcasts = loom_desc_count (d) != loom_desc_count (&sample->out[0]);

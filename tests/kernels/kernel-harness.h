@@ -86,6 +86,13 @@ typedef struct
   int alias[SAMPLE_MAX_OUT];
 } Sample;
 
+/* Whether operand i, or behind the operands result i, is f32 beside 16-bit ones. Only the first 32 can be. */
+static inline gboolean
+sample_is_wide (const Sample *sample, int i)
+{
+  return i < 32 && (sample->wide >> i & 1) != 0;
+}
+
 typedef struct
 {
   const LoomBackend *backend;
