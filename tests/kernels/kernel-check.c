@@ -77,7 +77,7 @@ report_compare (Report *report, const Sample *s, const Result *got, const Result
   for (int o = 0; o < s->n_out; o++)
     {
       /* cuDNN makes a weight gradient in its operands' type, from which it is widened. */
-      gboolean wide = (s->wide >> (s->n_in + o) & 1) && !g_str_equal (s->primitive, "conv2d_weight_grad");
+      gboolean wide = sample_is_wide (s, s->n_in + o) && !g_str_equal (s->primitive, "conv2d_weight_grad");
       gboolean rounded = s->out[o].dtype == LOOM_F32 && !wide;
       double tolerance = s->tolerance + (rounded ? roundings (s) * types[real].loss : 0);
       double largest = rounded ? types[real].largest : G_MAXDOUBLE;
