@@ -1,5 +1,6 @@
-/* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that only
- * memory limits, a copy from the host, and what a call costs that computes nothing. A row each, so that devices can be compared.
+/* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that
+ * only memory limits, a copy from the host, and what a call costs that computes nothing. A row each, so that devices
+ * can be compared.
  *
  * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
 #include "app/bench-private.h"
@@ -124,7 +125,10 @@ one (gint64 n)
   return 1;
 }
 
-#define MATMUL_SIZES { 64, 256, 1024, 4096 }
+#define MATMUL_SIZES                                                                                                   \
+  {                                                                                                                    \
+    64, 256, 1024, 4096                                                                                                \
+  }
 
 static const ProbeKind probes[] = {
   { "matmul f32", "GFLOP/s", 1e-9, build_matmul, MATMUL_SIZES, matmul_work, LOOM_F32 },
@@ -148,8 +152,8 @@ list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, 
 }
 
 static gboolean
-measure (const ProbeKind *kind, gint64 size, LoomDevices *devices, const char *device, const BenchOptions *o, BenchStats *s,
-         GError **error)
+measure (const ProbeKind *kind, gint64 size, LoomDevices *devices, const char *device, const BenchOptions *o,
+         BenchStats *s, GError **error)
 {
   g_auto (Probe) probe = { 0 };
 
@@ -182,8 +186,8 @@ show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions
       command_event_print (json);
     }
   else
-    printf ("%-8s %-16s %10" G_GINT64_FORMAT " %10.1f %-8s (min %.1f, max %.1f)\n", device, kind->name, size, in_unit[0],
-            kind->unit, MIN (in_unit[1], in_unit[2]), MAX (in_unit[1], in_unit[2]));
+    printf ("%-8s %-16s %10" G_GINT64_FORMAT " %10.1f %-8s (min %.1f, max %.1f)\n", device, kind->name, size,
+            in_unit[0], kind->unit, MIN (in_unit[1], in_unit[2]), MAX (in_unit[1], in_unit[2]));
   command_flush ();
 }
 

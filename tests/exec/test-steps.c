@@ -21,10 +21,10 @@
 #define STEPS 10
 #define BATCH 4
 
-/* How far is near: `factor` times what ref in that type is away from the truth, and `least` of the size. Of 16-bit types a
- * library may round once more than ref, and a ReLU, a maximum or an argument of the largest within that rounding falls to
- * the other side: on an H100 up to 1.5 % of a gradient's norm in a batch of four. What the kernels themselves compute is
- * held to their roundings by the kernels' samples. */
+/* How far is near: `factor` times what ref in that type is away from the truth, and `least` of the size. Of 16-bit
+ * types a library may round once more than ref, and a ReLU, a maximum or an argument of the largest within that
+ * rounding falls to the other side: on an H100 up to 1.5 % of a gradient's norm in a batch of four. What the kernels
+ * themselves compute is held to their roundings by the kernels' samples. */
 static const struct
 {
   LoomDType dtype;
@@ -531,9 +531,9 @@ run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, Lo
           || !side_step (got, batch, training, error))
         return FALSE;
       judge_step (j, truth, like, got);
-      /* A ReLU whose operand is within a rounding of 0 may flip, which in a batch of four is seen in every gradient before
-       * it. So in a 16-bit type a few steps may be off, and others are taken in their place; a wrong kernel is off in all
-       * of them. */
+      /* A ReLU whose operand is within a rounding of 0 may flip, which in a batch of four is seen in every gradient
+       * before it. So in a 16-bit type a few steps may be off, and others are taken in their place; a wrong kernel is
+       * off in all of them. */
       if (j->wrong > wrong && dtype != LOOM_F32 && training && aside < MOST_ASIDE)
         {
           g_test_message ("put aside, and another step taken: %s", j->report->str + said);

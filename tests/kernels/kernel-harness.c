@@ -278,8 +278,7 @@ adapt (const LoomTensorDesc *d, int i, LoomDType real, LoomLayout layout, const 
   LoomTensorDesc a = *d;
   gboolean broadcasts = FALSE, narrow = real == LOOM_BF16 || real == LOOM_F16;
 
-  if (a.dtype == LOOM_F32
-      && !(narrow && sample->mixed && loom_desc_count (d) != loom_desc_count (&sample->in[0]))
+  if (a.dtype == LOOM_F32 && !(narrow && sample->mixed && loom_desc_count (d) != loom_desc_count (&sample->in[0]))
       && !(narrow && sample_is_wide (sample, i)))
     a.dtype = real;
   if (g_str_equal (sample->primitive, "elementwise"))

@@ -86,7 +86,8 @@ batch_norm_samples (GPtrArray *all, const char *shape, int affine, gboolean relu
 static void
 norm_samples (GPtrArray *all)
 {
-  static const char *const batch[] = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2", "300,6", "5,33,40,16", "70,2,8,9" };
+  static const char *const batch[]
+      = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2", "300,6", "5,33,40,16", "70,2,8,9" };
   static const char *const layer[] = { "5", "4,3", "3,5,70", "2,3,4,5", "300,129", "3,4200", "2,4101", "131,64" };
 
   for (int affine = 0; affine < 2; affine++)

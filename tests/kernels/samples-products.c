@@ -40,7 +40,10 @@ matmul_samples (GPtrArray *all)
         g_snprintf (a, sizeof a, "%s%d,%d", cases[v].batch_a, cases[v].m, cases[v].k);
         g_snprintf (b, sizeof b, "%s%d,%d", cases[v].batch_b, cases[v].k, cases[v].n);
         g_snprintf (y, sizeof y, "%s%d,%d", cases[v].batch_y, cases[v].m, cases[v].n);
-        s = sample_add (all, "matmul", 2e-5, "%s x %s, f32 %s", a, b, kind == 0 ? "bias" : kind == 1 ? "result" : "bias and result");
+        s = sample_add (all, "matmul", 2e-5, "%s x %s, f32 %s", a, b,
+                        kind == 0   ? "bias"
+                        : kind == 1 ? "result"
+                                    : "bias and result");
         sample_in (s, desc (F, a), FILL_NORMAL, 0);
         sample_in (s, desc (F, b), FILL_NORMAL, 0);
         g_snprintf (b, sizeof b, "%d", cases[v].n);

@@ -35,8 +35,8 @@ agrees (double a, double b, double tolerance)
   return fabs (a - b) <= tolerance * (1 + fabs (b));
 }
 
-/* cuDNN's Winograd transforms lose up to 1e-4 of single sums on an H100, so that its results are compared as a whole, as
- * our own ones are (test-winograd.c). */
+/* cuDNN's Winograd transforms lose up to 1e-4 of single sums on an H100, so that its results are compared as a whole,
+ * as our own ones are (test-winograd.c). */
 #define WINOGRAD 1e-4
 
 static void

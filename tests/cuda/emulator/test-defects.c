@@ -78,7 +78,8 @@ softmax_is_right (Card *card, int dim, int inner)
   return right;
 }
 
-/* Layer norm of rows so long that each has a block, which joins twice by the same function, the mean and then the variance. */
+/* Layer norm of rows so long that each has a block, which joins twice by the same function, the mean and then the
+ * variance. */
 #define WIDTH 4100
 static gboolean
 joined_twice (Card *card)
@@ -102,7 +103,8 @@ joined_twice (Card *card)
   buffers[2] = on_card (card, NULL, sizeof (float) * 3);
   buffers[3] = on_card (card, NULL, sizeof (float) * 3);
   OK (kernel->run (kernel, NULL, buffers, &card->message));
-  OK (b->copy (card->device, NULL, got, buffers[1], sizeof (float) * 3 * WIDTH, LOOM_COPY_DEVICE_TO_HOST, &card->message));
+  OK (b->copy (card->device, NULL, got, buffers[1], sizeof (float) * 3 * WIDTH, LOOM_COPY_DEVICE_TO_HOST,
+               &card->message));
   for (int row = 0; row < 3; row++)
     {
       const float *from = values + row * WIDTH;
