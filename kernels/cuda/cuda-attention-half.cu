@@ -9,7 +9,7 @@
 /* clang-format off */
 #include "kernels/cuda/cuda-attention.cuh"
 
-/* Code for older GPUs would not be run (see cuda_attention_half()) and would be long. */
+/* Code for older GPUs has no tensor cores for these products, is not run (see has_bodies()) and would be long. */
 #if !defined __CUDA_ARCH__ || defined LOOM_TENSOR_CORES
 #define HAVE_BODIES
 #endif
@@ -607,10 +607,29 @@ prepare_type (int features, bool gradient)
   return features <= 64 ? prepare<T, 64> (gradient) : features <= 128 ? prepare<T, 128> (gradient) : prepare<T, 256> (gradient);
 }
 
+/* Compiled as the kernels above are. */
+__global__ static void
+probe_kernel (void)
+{
+}
+
+/* Whether the kernels that this device runs have bodies: a module that was compiled for older GPUs alone is compiled
+ * again by the driver of a newer one, and stays without them. */
+static bool
+has_bodies (void)
+{
+  cudaFuncAttributes attributes;
+
+  if (cudaFuncGetAttributes (&attributes, (const void *)probe_kernel) == cudaSuccess)
+    return attributes.ptxVersion >= 80;
+  cudaGetLastError ();
+  return false;
+}
+
 Launch
 cuda_attention_half (LoomDevice *device, LoomDType dtype, int features, bool gradient)
 {
-  if (device->architecture < 80)
+  if (device->architecture < 80 || !has_bodies ())
     return NULL;
   return dtype == LOOM_BF16 ? prepare_type<Bf16> (features, gradient) : prepare_type<F16> (features, gradient);
 }

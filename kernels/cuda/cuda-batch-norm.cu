@@ -421,7 +421,7 @@ template <typename F>
 static void
 with_image (const Norm *self, F f)
 {
-  const auto in_layout = [&] (auto element) {
+  with_float (self->dtype, [&] (auto element) {
     if (!self->nhwc)
       f (element, Shape<false, 1> ());
     else if (channels_at_once (self) == 1)
@@ -430,14 +430,7 @@ with_image (const Norm *self, F f)
       f (element, Shape<true, 2> ());
     else
       f (element, Shape<true, 4> ());
-  };
-
-  if (self->dtype == LOOM_BF16)
-    in_layout (Bf16 ());
-  else if (self->dtype == LOOM_F16)
-    in_layout (F16 ());
-  else
-    in_layout (0.0f);
+  });
 }
 
 static void

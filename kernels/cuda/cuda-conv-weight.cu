@@ -88,19 +88,6 @@ typedef struct
   LoomKernel *tail; /* the sum for dbias, where it is no column */
 } Weight;
 
-/* Calls f with an element of this type. */
-template <typename F>
-static void
-with_float (LoomDType dtype, F f)
-{
-  if (dtype == LOOM_F32)
-    f (0.0f);
-  else if (dtype == LOOM_BF16)
-    f (Bf16 ());
-  else
-    f (F16 ());
-}
-
 template <int ROWS, int COLUMNS, int HIGH, int WIDE>
 static void
 launch_tile (const Weight *self, cudaStream_t stream, float *part, const void *from_g, const void *from_x)

@@ -465,13 +465,21 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       found[0].name = "own-gemm";
       *n = products = 1;
     }
-  for (size_t i = 0; i < sizeof others / sizeof others[0] && self != NULL; i++)
-    if (*n < max && others[i].takes (spec) && others[i].make (device, spec, &other, message) == LOOM_STATUS_OK)
-      {
-        found[(*n)++] = (CudaAlgorithm){ others[i].name, other->scratch_bytes };
-        products++;
-        other->free (other);
-      }
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && self != NULL && *n < max; i++)
+    {
+      status = others[i].takes (spec) ? others[i].make (device, spec, &other, message) : LOOM_STATUS_UNSUPPORTED;
+      if (status == LOOM_STATUS_OK)
+        {
+          found[(*n)++] = (CudaAlgorithm){ others[i].name, other->scratch_bytes };
+          products++;
+          other->free (other);
+        }
+      else if (!declines (status))
+        {
+          conv_free (&self->base);
+          return status;
+        }
+    }
   for (const Algorithm *a = algorithms[call.pass]; self != NULL && a->name != NULL && *n < max; a++)
     {
       status = takes (a, &call) ? ask_workspace (self, call.pass, a, message) : LOOM_STATUS_UNSUPPORTED;

@@ -227,4 +227,17 @@ with_element (size_t bytes, F f)
     f ((unsigned long long)0);
 }
 
+/* Calls f with an element of this type: f32, bf16 or f16. */
+template <typename F>
+static void
+with_float (LoomDType dtype, F f)
+{
+  if (dtype == LOOM_BF16)
+    f (Bf16 ());
+  else if (dtype == LOOM_F16)
+    f (F16 ());
+  else
+    f (0.0f);
+}
+
 #endif

@@ -215,18 +215,6 @@ with_row (const Norm *self, F f)
     f (std::integral_constant<int, CUDA_THREADS> (), std::integral_constant<int, 1> ());
 }
 
-template <typename F>
-static void
-with_float (LoomDType dtype, F f)
-{
-  if (dtype == LOOM_BF16)
-    f (Bf16 ());
-  else if (dtype == LOOM_F16)
-    f (F16 ());
-  else
-    f (0.0f);
-}
-
 template <typename X, typename Y>
 static void
 launch_layer_norm (const Norm *self, cudaStream_t stream, void *const *buffers)

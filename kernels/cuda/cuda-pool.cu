@@ -248,19 +248,6 @@ prepare (const Pool *self, LoomStream *stream, Launch *launch)
   return true;
 }
 
-/* Calls f with an element of the pool's type. */
-template <typename F>
-static void
-with_float (const Pool *self, F f)
-{
-  if (self->dtype == LOOM_F32)
-    f (0.0f);
-  else if (self->dtype == LOOM_BF16)
-    f (Bf16 ());
-  else
-    f (F16 ());
-}
-
 static LoomStatus
 max_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
@@ -269,7 +256,7 @@ max_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMe
 
   if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  with_float (self, [&] (auto element) {
+  with_float (self->dtype, [&] (auto element) {
     typedef decltype (element) T;
     const T *x = (const T *)buffers[0];
     T *y = (T *)buffers[1];
@@ -292,7 +279,7 @@ max_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
 
   if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  with_float (self, [&] (auto element) {
+  with_float (self->dtype, [&] (auto element) {
     typedef decltype (element) T;
     const T *g = (const T *)buffers[0];
     const int *wide = (const int *)buffers[1];
@@ -317,7 +304,7 @@ avg_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMe
 
   if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  with_float (self, [&] (auto element) {
+  with_float (self->dtype, [&] (auto element) {
     typedef decltype (element) T;
     const T *x = (const T *)buffers[0];
     T *y = (T *)buffers[1];
@@ -337,7 +324,7 @@ avg_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
 
   if (!prepare (self, stream, &to))
     return LOOM_STATUS_OK;
-  with_float (self, [&] (auto element) {
+  with_float (self->dtype, [&] (auto element) {
     typedef decltype (element) T;
     const T *g = (const T *)buffers[0];
     T *dx = (T *)buffers[1];
