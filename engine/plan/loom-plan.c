@@ -2,6 +2,7 @@
  *
  * The finished plan keeps nothing of the working form but what the executor and
  * the listings read: instructions with kernels, values with places, memory figures. */
+#include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-private.h"
 
 static const char *const owner_names[LOOM_N_OWNERS] = {
@@ -350,6 +351,18 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   finalise (plan, w);
   work_free (w);
   return plan;
+}
+
+void
+loom_plan_settle (LoomPlan *plan)
+{
+  for (guint i = 0; i < plan->instrs->len; i++)
+    {
+      LoomKernel *kernel = g_array_index (plan->instrs, LoomPlanInstr, i).kernel;
+
+      if (kernel != NULL)
+        plan_collective_settle (kernel);
+    }
 }
 
 void

@@ -166,6 +166,8 @@ typedef struct
 
 /* program is kept by reference. NO_KERNEL error names node, primitive, device and dtype. */
 LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error);
+/* Waits for exchanges that a step which failed has left under way: before what they read is freed. */
+void loom_plan_settle (LoomPlan *plan);
 void loom_plan_free (LoomPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPlan, loom_plan_free)
 

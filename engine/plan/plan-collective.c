@@ -203,6 +203,15 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 }
 
 void
+plan_collective_settle (LoomKernel *kernel)
+{
+  Collective *c = (Collective *)kernel;
+
+  if (kernel->run == run && c->lane != NULL)
+    plan_lane_wait (c->lane, &c->job, NULL);
+}
+
+void
 plan_collective_set_lane (LoomKernel *kernel, PlanLane *lane)
 {
   Collective *c = (Collective *)kernel;
@@ -251,10 +260,8 @@ collective_free (LoomKernel *self)
 {
   Collective *c = (Collective *)self;
 
-  if (c->lane != NULL)
-    plan_lane_wait (c->lane, &c->job, NULL);
+  plan_collective_settle (self);
   plan_lane_unref (c->lane);
-
   g_free (c->count);
   g_free (c->by_rank);
   g_free (c->name);

@@ -3,7 +3,8 @@
  * Whoever cuts a tensor into slices (queries, keys and values of one product, the gates of a recurrent cell) gets its
  * gradient as a sum of padded parts: each part is written with zeros around it, and these are read again and added.
  * Where the parts lie side by side and leave no gap, that is their concatenation, which reads and writes each number
- * once. The bits are the same, but for the sign of a zero. */
+ * once. The bits are the same, but for the sign of a zero and, where other
+ * summands stand between the parts, the order in which these are added. */
 #include "engine/plan/plan-private.h"
 
 typedef struct

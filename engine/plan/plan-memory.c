@@ -160,6 +160,9 @@ take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
 
       if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != end)
         continue;
+      /* What goes on beside others must not write what these read until it is waited for. */
+      if (end != (int)position && work_only_reader (w, work_root (w, v), TRUE) != instr)
+        continue;
       /* What is no gradient may lie elsewhere, or live shorter. */
       if (work_value (w, out)->owner == LOOM_OWNER_GRADIENTS
           && (w->options.flat_gradients || work_value (w, work_root (w, v))->owner != LOOM_OWNER_GRADIENTS))

@@ -411,6 +411,7 @@ loom_exec_free (LoomExec *exec)
 {
   if (exec == NULL)
     return;
+  loom_plan_settle (exec->plan);
   for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
     free_device (exec, d);
   for (guint i = 0; i < exec->n_feeds; i++)
