@@ -55,15 +55,24 @@ bytes_of (const Partition *self, LoomValue v)
   return loom_desc_bytes (desc_from (self, v));
 }
 
+/* In which type a value is exchanged. Scalars are no gradients: a norm that clipping uses, or a loss. */
+static LoomDType
+travel_type (const Partition *self, LoomValue v)
+{
+  const LoomTensorDesc *d = desc_from (self, v);
+
+  return self->options->bf16 && d->dtype == LOOM_F32 && d->rank > 0 && !self->exact[v] ? LOOM_BF16 : d->dtype;
+}
+
 /* The first values of a list, as many as one call takes: of one type, up to a bucket's bytes and to `most`. */
 static guint
 first_bucket (const Partition *self, guint n, const LoomValue *values, guint most)
 {
-  LoomDType dtype = desc_from (self, values[0])->dtype;
+  LoomDType dtype = travel_type (self, values[0]);
   gsize bytes = bytes_of (self, values[0]);
   guint k = 1;
 
-  while (k < MIN (n, most) && bytes < self->options->bucket && desc_from (self, values[k])->dtype == dtype)
+  while (k < MIN (n, most) && bytes < self->options->bucket && travel_type (self, values[k]) == dtype)
     bytes += bytes_of (self, values[k++]);
   return k;
 }
@@ -73,18 +82,18 @@ exchange (Partition *self, guint n, const LoomValue *values, gboolean scatter)
 {
   g_autofree LoomValue *in = g_new0 (LoomValue, n + 1), *out = g_new0 (LoomValue, n + 1);
 
-  LoomDType dtype = desc_from (self, values[0])->dtype;
-  gboolean narrow = self->options->bf16 && dtype == LOOM_F32;
+  const LoomDType travels = travel_type (self, values[0]);
 
   loom_program_set_origin (self->r.to, NULL, loom_value_info (self->r.to, local_value (self, values[0]))->device);
   for (guint k = 0; k < n; k++)
-    in[k] = narrow ? loom_cast (self->r.to, local_value (self, values[k]), LOOM_BF16) : local_value (self, values[k]);
+    in[k] = loom_cast (self->r.to, local_value (self, values[k]), travels);
   if (scatter)
     reduce_scatter (self, n, in, out);
   else
     all_reduce (self->r.to, LOOM_REDUCE_SUM, n, in, out);
   for (guint k = 0; k < n; k++)
-    (scatter ? self->shard : self->whole)[values[k]] = loom_cast (self->r.to, out[k], dtype);
+    (scatter ? self->shard : self->whole)[values[k]]
+        = loom_cast (self->r.to, out[k], desc_from (self, values[k])->dtype);
 }
 
 static void
@@ -109,7 +118,7 @@ partition_put (Partition *self, LoomValue v)
   PartitionBucket *b = &self->bucket[self->time[v] == PARTITION_LATE_SHARD];
 
   if (!self->holds && b->values->len > 0
-      && desc_from (self, g_array_index (b->values, LoomValue, 0))->dtype != desc_from (self, v)->dtype)
+      && travel_type (self, g_array_index (b->values, LoomValue, 0)) != travel_type (self, v))
     flush (self, b);
   g_array_append_val (b->values, v);
   b->bytes += bytes_of (self, v);

@@ -31,6 +31,7 @@ typedef struct
   LoomShare *have;     /* by value of r.from: how its value in r.to is divided */
   LoomShare **want;    /* by instruction: of its operands */
   PartitionTime *time; /* by value */
+  gboolean *exact;     /* by value: it is told to people, as losses and counts are, and so is never rounded */
   LoomValue *whole;    /* by value: where it was made whole; 0: not yet */
   LoomValue *shard;    /* by value: this rank's shard of it, where it has another form */
   GHashTable *parts;   /* value and axis → the rank's part of it */

@@ -199,6 +199,8 @@ find_late (Partition *self)
   guint n = loom_program_n_values (self->r.from);
   g_autofree gboolean *early = g_new0 (gboolean, n + 1);
 
+  for (guint i = loom_program_n_slots (self->r.from); i < n_ends (self->r.from); i++)
+    self->exact[end_of (self->r.from, i)] = TRUE;
   for (guint i = 0; i < n_ends (self->r.from); i++)
     note_want (self, end_of (self->r.from, i), end_share (self, i).kind, TRUE, early);
   for (guint i = 0; i < loom_program_n_instrs (self->r.from); i++)
@@ -394,6 +396,7 @@ partition_init (Partition *self, const LoomProgram *p, const LoomPartition *opti
   self->have = g_new0 (LoomShare, n + 1);
   self->want = g_new0 (LoomShare *, loom_program_n_instrs (p) + 1);
   self->time = g_new0 (PartitionTime, n + 1);
+  self->exact = g_new0 (gboolean, n + 1);
   self->whole = g_new0 (LoomValue, n + 1);
   self->shard = g_new0 (LoomValue, n + 1);
   self->next = g_new0 (LoomValue, loom_program_n_slots (p) + 1);
@@ -410,6 +413,7 @@ partition_clear (Partition *self)
   g_free (self->have);
   g_free (self->want);
   g_free (self->time);
+  g_free (self->exact);
   g_free (self->whole);
   g_free (self->shard);
   g_free (self->next);
