@@ -227,6 +227,7 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
   prune (t, checkpoints);
 
   t->clock.saved_step = t->place.step;
+  t->checkpoint_due = FALSE;
   t->clock.last_checkpoint = g_get_monotonic_time ();
   t->clock.checkpoint_cost += t->clock.last_checkpoint - start;
   if (t->observer.checkpoint != NULL)
@@ -244,6 +245,7 @@ give_parts (LoomTrainer *t, GError **error)
       || (trainer_has_averages (t) && !trainer_checkpoint_weights (t, "weights-ema.safetensors", error)))
     return FALSE;
   t->clock.saved_step = t->place.step;
+  t->checkpoint_due = FALSE;
   return TRUE;
 }
 

@@ -465,7 +465,13 @@ save_finished (LoomTrainer *t, const GError *failure)
     return;
   if (trainer_takes_part (t) && !t->mid_step_failure && t->place.step != t->clock.saved_step
       && failure->domain == LOOM_ERROR && failure->code != LOOM_ERROR_IO && !t->weights_overflow)
-    trainer_checkpoint_write (t, NULL, NULL);
+    {
+      g_autoptr (GError) error = NULL;
+
+      /* The others wait for this rank's part of what it cannot write. */
+      if (!trainer_checkpoint_write (t, NULL, &error) && loom_state_is_divided (t->state))
+        t->comm->abort (t->comm, error->message);
+    }
 }
 
 /* "Step 3 (epoch 1)", "Evaluation after step 3", but not "a step on cuda:0" */

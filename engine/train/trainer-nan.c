@@ -186,11 +186,15 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
   /* A program that is divided among ranks is walked through by none of them. */
   g_autoptr (LoomStep) own = is_part ? loom_step_new (t->graph, t->spec, batch->n_own, TRUE, NULL) : NULL;
   g_autoptr (LoomState) state = NULL;
+  /* Parts of a state are gathered by all ranks or by none. */
+  gboolean lacking = trainer_any_rank (t, is_part && own == NULL);
   const char *hint = "The weights are as before that step.";
 
   loom_state_set_scalar (t->state, "step", t->place.step);
-  state = own != NULL && loom_state_is_divided (t->state) ? trainer_whole_state (t, own->program, NULL)
-                                                          : loom_state_ref (t->state);
+  if (!loom_state_is_divided (t->state))
+    state = loom_state_ref (t->state);
+  else if (!lacking)
+    state = trainer_whole_state (t, own->program, NULL);
   if (where == NULL)
     {
       where = state != NULL && (own != NULL || !is_part)
@@ -198,6 +202,8 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
                   : g_strdup ("Repeating it on this rank alone did not show where");
       hint = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
+  /* What one rank found among its own samples decides for all whether the run is worth a checkpoint. */
+  t->weights_overflow = trainer_any_rank (t, t->weights_overflow);
   if (t->weights_overflow && t->folder != NULL && t->place.base_lr > 0)
     go_on = resume_hint (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,

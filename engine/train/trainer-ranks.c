@@ -9,10 +9,7 @@
 static gboolean
 fail (LoomStatus status, const LoomMessage *message, GError **error)
 {
-  if (status == LOOM_STATUS_OK)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message->text);
-  return FALSE;
+  return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
 
 void
@@ -37,6 +34,17 @@ trainer_rank_0_says (LoomTrainer *t, gboolean yes, GError **error)
   if (!loom_state_is_divided (t->state))
     return yes;
   return fail (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error) && word != 0;
+}
+
+gboolean
+trainer_any_rank (LoomTrainer *t, gboolean yes)
+{
+  gint64 own = yes, most = yes;
+  LoomMessage message;
+
+  if (loom_state_is_divided (t->state))
+    t->comm->all_reduce (t->comm, &own, &most, 1, LOOM_I64, LOOM_REDUCE_MAX, &message);
+  return most != 0;
 }
 
 LoomState *
@@ -127,7 +135,7 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   gint64 wanted[2] = { 0 }, most[2];
   LoomMessage message = { "" };
 
-  if (g_atomic_int_get (&t->inbox.pending))
+  if (g_atomic_int_get (&t->inbox.pending) || t->trace.wanted)
     wanted[0] = 1;
   /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
   if (t->comm->rank != 0)

@@ -286,7 +286,16 @@ answer (LoomTrainer *t, const char *name, GError **error)
 {
   for (guint i = 0; i < loom_net_n_weights (t->net); i++)
     if (g_str_equal (loom_net_weight (t->net, i)->name, name) && loom_state_find (t->state, name) >= 0)
-      return loom_state_get (t->state, name, error);
+      {
+        /* To gather the parts takes all ranks, and this one is asked alone. */
+        if (t->spec->parallel.shards == LOOM_SHARDS_PARAMETERS && loom_state_is_divided (t->state))
+          {
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                         "Each rank has a part of %s alone, so that none can look at it by itself.", name);
+            return NULL;
+          }
+        return loom_state_get (t->state, name, error);
+      }
 
   if (g_str_equal (name, LOOM_SNAPSHOT_TRACE))
     return trainer_trace_answer (t, error);

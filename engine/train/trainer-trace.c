@@ -2,7 +2,8 @@
  *
  * A rank notes when its exchanges begin and end. They are the same ones in the same order everywhere, so once all notes
  * are together the time until the last rank began is waiting, and what is left is the exchange itself. Nothing has to
- * be done to the step for that. */
+ * be done to the step for that. An exchange that a lane makes beside the computation (engine/plan/plan-lane.c) is noted
+ * where it is handed over and where it is waited for: how long it took in between is not known here. */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/train/trainer-private.h"
 
@@ -121,10 +122,7 @@ trainer_trace_run (LoomTrainer *t, LoomExec *exec, GError **error)
 static gboolean
 ok (LoomStatus status, const LoomMessage *message, GError **error)
 {
-  if (status == LOOM_STATUS_OK)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message->text);
-  return FALSE;
+  return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
 
 static int
