@@ -83,10 +83,7 @@ static const struct
 static gboolean
 ok (LoomStatus status, const LoomMessage *message, GError **error)
 {
-  if (status == LOOM_STATUS_OK)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message->text);
-  return FALSE;
+  return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
 
 /* ---- measuring ------------------------------------------------------------- */
@@ -395,11 +392,12 @@ launch_mpi (const Command *command, const BenchOptions *o, int ranks)
                          windows,    "--seconds", seconds, "--sizes", o->sizes, o->json ? "--json" : NULL,
                          NULL };
   g_autoptr (GError) error = NULL;
+  gboolean lost;
   int status;
 
   if (!command_flush ())
     return 5;
-  status = loom_dist_launch (ranks, (char *const *)argv, &error);
+  status = loom_dist_launch (ranks, (char *const *)argv, &lost, &error);
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }
 

@@ -36,14 +36,21 @@ next_batch (Bench *b)
   return inputs;
 }
 
-static gboolean
-plan_step (gpointer data, GError **error)
+void
+bench_feed (Bench *b)
 {
-  Bench *b = data;
   GPtrArray *inputs = next_batch (b);
 
   for (guint i = 0; i < inputs->len; i++)
     loom_exec_feed (b->exec, i, ((LoomTensor *)inputs->pdata[i])->data);
+}
+
+static gboolean
+plan_step (gpointer data, GError **error)
+{
+  Bench *b = data;
+
+  bench_feed (b);
   if (!loom_exec_step (b->exec, error))
     return FALSE;
   b->last_loss = loom_exec_scalar (b->exec, b->loss);

@@ -57,6 +57,8 @@ bench_measure (BenchWork work, gpointer data, guint windows, double seconds, Ben
 gboolean bench_is_emulated (const LoomDeviceInfo *info);
 /* An emulated device is refused. */
 gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
+/* The next batch to the plan. */
+void bench_feed (Bench *b);
 gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);
 
 /* A row for each device (NULL: the graph's), executor and batch size (NULL: the graph's); one is written in full. */

@@ -165,18 +165,10 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
 static void
 divide (Bench *b, const LoomComm *comm)
 {
-  const LoomPartition partition = { .samples = b->step->batch,
-                                    .rank = comm->rank,
-                                    .ranks = comm->size,
-                                    .bucket = (gsize)(b->spec->parallel.bucket_mb * 1e6),
-                                    .sync_batch_norm = b->spec->parallel.sync_batch_norm };
-  LoomProgram *part;
-
   if (comm->size == 1)
     return;
-  part = loom_program_partition (b->step->program, &partition);
-  loom_program_unref (b->step->program);
-  b->step->program = part;
+  b->spec->parallel.shards = LOOM_SHARDS_NONE; /* what is predicted beside it is data parallel */
+  loom_step_divide (b->step, b->spec, comm->rank, comm->size);
 }
 
 gboolean

@@ -72,6 +72,12 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
     {
       LoomBinding binding = { 0 };
 
+      if (wanted->ranks > 1 || wanted->strategy != NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                       "%s has no <train> with a loss, so there is no step to divide among ranks.", path);
+          return FALSE;
+        }
       binding.value['B' - 'A'] = wanted->batch ? wanted->batch : 1;
       return listing_build_ends (source->graph, &binding, TRUE, l, error);
     }
@@ -134,8 +140,6 @@ run_program (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
   g_auto (Source) source = { 0 };
-  if (wanted.batch < 0)
-    return command_usage (command, "--batch-size takes a positive number.");
   if (!check_ranks (&wanted))
     return command_usage (command, RANKS_RANGE);
   /* A program belongs to no device; f64 has one alone. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MOST_MICROBATCHES 100000
 #define MOST_MEASURED 4 /* ranks that are run here beside their prediction */
 
 typedef struct
@@ -200,23 +201,37 @@ slow_down (SimulateWork *work, double times)
   work->update *= times;
 }
 
-/* The kernels as a rank of so many has them, and, where that is to be measured, what its step really takes. */
-static gboolean
-predict_here (const char *path, const Options *o, SimulateSetup *setup, int ranks, double alone, gboolean measures,
-              GArray *spans, Row *row, GError **error)
+/* A step of one rank that has the machine for itself. */
+static double
+step_alone (const SimulateWork *work, const SimulateSetup *setup)
 {
-  g_auto (SimulateWork) work;
+  SimulateSetup one = *setup;
+
+  one.zero = 0;
+  one.tensor = one.pipeline = one.microbatches = 1;
+  return simulate_step (work, &one, 1, NULL).step;
+}
+
+/* The kernels as a rank of so many has them, and, where that is to be measured, what its step really takes. whole: those
+ * of a rank that has all processors. */
+static gboolean
+predict_here (const char *path, const Options *o, SimulateSetup *setup, int ranks, const SimulateWork *whole,
+              gboolean measures, GArray *spans, Row *row, GError **error)
+{
+  g_auto (SimulateWork) part;
   BenchOptions bench = o->bench;
   double times = share_processors (ranks, &bench);
 
-  simulate_work_init (&work);
-  if (!simulate_measure (path, &bench, &work, error))
-    return FALSE;
-  slow_down (&work, times);
-  row->r = simulate_step (&work, setup, ranks, spans);
+  simulate_work_init (&part);
+  if (ranks > 1)
+    {
+      if (!simulate_measure (path, &bench, &part, error))
+        return FALSE;
+      slow_down (&part, times);
+    }
+  row->r = simulate_step (ranks > 1 ? &part : whole, setup, ranks, spans);
   /* They have between them what one rank has alone. */
-  if (alone > 0)
-    row->r.efficiency = alone * ranks / row->r.step;
+  row->r.efficiency = step_alone (whole, setup) * row->r.replicas / row->r.step;
   row->fits = TRUE;
   return !measures || simulate_run_ranks (path, &bench, ranks, &row->measured, error);
 }
@@ -241,7 +256,6 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
   /* What runs here is data parallel, by threads. */
   const gboolean measures
       = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
-  double alone = 0;
 
   simulate_work_init (&work);
   if (card != NULL ? !simulate_by_card (path, &o->bench, card, &work, error)
@@ -251,7 +265,8 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
     print_head (path, &work, setup, o, card);
   for (guint i = 0; i < counts->len; i++)
     {
-      int n = g_array_index (counts, int, i);
+      const int n = g_array_index (counts, int, i);
+      gint64 replica;
       Row row = { .fits = TRUE };
 
       g_array_set_size (spans, 0);
@@ -260,11 +275,13 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
       if (all_tensor)
         setup->tensor = n;
       setup->microbatches = o->microbatches > 0 ? o->microbatches : setup->pipeline;
-      if (n % (setup->tensor * setup->pipeline) != 0)
+      replica = (gint64)setup->tensor * setup->pipeline;
+      if (n % replica != 0)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "%d GPUs are no multiple of the %d that a replica has (--tensor %d, --pipeline %d).", n,
-                       setup->tensor * setup->pipeline, setup->tensor, setup->pipeline);
+                       "%d GPUs are no multiple of the %" G_GINT64_FORMAT
+                       " that a replica has (--tensor %d, --pipeline %d).",
+                       n, replica, setup->tensor, setup->pipeline);
           return FALSE;
         }
       if ((guint)setup->pipeline > work.layers->len)
@@ -276,9 +293,8 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
         }
       if (o->link == NULL)
         {
-          if (!predict_here (path, o, setup, n, alone, measures && n <= MOST_MEASURED, spans, &row, error))
+          if (!predict_here (path, o, setup, n, &work, measures && n <= MOST_MEASURED, spans, &row, error))
             return FALSE;
-          alone = n == 1 ? row.r.step : alone;
         }
       else
         row.r = simulate_step (&work, setup, n, spans);
@@ -332,6 +348,11 @@ run_simulate (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes one GRAPH or RUN folder, or --published alone.");
   if (o.tensor < 0 || o.pipeline < 0 || o.microbatches < 0 || o.per_machine < 1)
     return command_usage (command, "--tensor, --pipeline, --microbatches and --per-machine take positive numbers.");
+  if (o.microbatches > MOST_MICROBATCHES)
+    return command_usage (command, "--microbatches takes at most %d.", MOST_MICROBATCHES);
+  if (!command_can_write (o.trace))
+    return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
+                          o.trace);
 
   g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GError) error = NULL;

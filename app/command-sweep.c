@@ -324,6 +324,10 @@ run_sweep (const Command *command, int argc, char **argv)
                                                  : "--random N draws from --range NODE.PARAM=A..B.");
   if (jobs < 0 || random < 0)
     return command_usage (command, "--jobs and --random take positive numbers.");
+  if (random > SWEEP_MOST)
+    return command_usage (command, "--random takes at most %d.", SWEEP_MOST);
+  if (!command_can_write (csv))
+    return command_usage (command, "--csv %s: there is no folder for this file, or nothing may be written there.", csv);
 
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) pass = g_ptr_array_new_with_free_func (g_free);
@@ -369,6 +373,8 @@ run_sweep (const Command *command, int argc, char **argv)
     print_table (&sweep);
   g_autofree char *found = sweep.metric_name;
   guint failed = 0;
+  if (metric != NULL && found == NULL)
+    command_warn (command, "No run has a metric “%s”.", metric);
   for (guint i = 0; i < runs->len; i++)
     failed += g_array_index (runs, SweepRun, i).failure != NULL;
   if (csv != NULL && !write_csv (&sweep, csv, &error))

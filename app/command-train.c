@@ -114,14 +114,6 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
-static gboolean
-has_folder (const char *path)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-
-  return access (folder, W_OK | X_OK) == 0 && !g_file_test (path, G_FILE_TEST_IS_DIR);
-}
-
 static int
 run_train (const Command *command, int argc, char **argv)
 {
@@ -204,7 +196,7 @@ run_train (const Command *command, int argc, char **argv)
                           "--resume goes on with the batch size, seed, graph and weights that the run has, so "
                           "it goes with none of --batch-size, --seed, --precision, --tf32, --set, --weights and "
                           "--match. Leave them out, or start a new run with --out.");
-  if (trace != NULL && !has_folder (trace))
+  if (!command_can_write (trace))
     return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
                           trace);
   if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))

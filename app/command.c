@@ -2,10 +2,12 @@
 #include "app/command.h"
 
 #include <errno.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Numbers that mean something only from a least value on, in whichever command they stand. */
 static const struct
@@ -318,6 +320,14 @@ command_warn_of_threads (const Command *command, int threads)
 
 /* The first reason for which something did not reach standard output; 0: none is known. */
 static int output_errno;
+
+gboolean
+command_can_write (const char *path)
+{
+  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
+
+  return path == NULL || (g_access (folder, W_OK | X_OK) == 0 && !g_file_test (path, G_FILE_TEST_IS_DIR));
+}
 
 gboolean
 command_flush (void)

@@ -38,6 +38,8 @@ extern const char command_statuses[];
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
 int command_fail (const Command *command, GError *error);
+/* Before hours of work: whether this file (NULL: none) could be written at their end. */
+gboolean command_can_write (const char *path);
 /* Hands on what was printed. FALSE: standard output cannot be written, so more output is in vain. */
 gboolean command_flush (void);
 /* At a command's end, once: closes standard output. Returns the exit status, which is 5 where output was lost and

@@ -130,24 +130,6 @@ simulate_by_card (const char *path, const BenchOptions *options, const SimulateC
 
 /* ---- measured -------------------------------------------------------------------- */
 
-static void
-feed (Bench *b)
-{
-  GPtrArray *inputs = b->batch->pdata[b->next];
-
-  b->next = b->next + 1 == b->batch->len ? 0 : b->next + 1;
-  for (guint i = 0; i < inputs->len; i++)
-    loom_exec_feed (b->exec, i, ((LoomTensor *)inputs->pdata[i])->data);
-}
-
-static int
-compare (gconstpointer a, gconstpointer b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return x < y ? -1 : x > y;
-}
-
 /* The median over steps of each instruction; a step has n spans. */
 static void
 take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, guint n)
@@ -163,8 +145,7 @@ take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, gui
 
           seconds[s] = (double)(span->end - span->begin) * 1e-9;
         }
-      qsort (seconds, steps, sizeof *seconds, compare);
-      add_instr (work, plan, g_array_index (spans, LoomExecSpan, i).instr, seconds[steps / 2]);
+      add_instr (work, plan, g_array_index (spans, LoomExecSpan, i).instr, bench_stats (seconds, steps).median);
     }
 }
 
@@ -182,7 +163,7 @@ simulate_measure (const char *path, const BenchOptions *options, SimulateWork *w
   n = loom_plan_n_instrs (loom_exec_plan (b.exec)) - loom_plan_n_setup (loom_exec_plan (b.exec));
   for (guint i = 0; i < 3; i++)
     {
-      feed (&b);
+      bench_feed (&b);
       if (!loom_exec_run (b.exec, error))
         return FALSE;
     }
@@ -191,7 +172,7 @@ simulate_measure (const char *path, const BenchOptions *options, SimulateWork *w
   for (guint i = 0; n > 0 && (i < MIN_STEPS || (double)(g_get_monotonic_time () - start) < SECONDS * G_USEC_PER_SEC);
        i++)
     {
-      feed (&b);
+      bench_feed (&b);
       if (!loom_exec_run (b.exec, error))
         return FALSE;
     }
@@ -221,10 +202,8 @@ longest (LoomComm *comm, double *seconds, GError **error)
   LoomMessage message = { "" };
   double own = *seconds;
 
-  if (comm->all_reduce (comm, &own, seconds, 1, LOOM_F64, LOOM_REDUCE_MAX, &message) == LOOM_STATUS_OK)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message.text);
-  return FALSE;
+  return comm->all_reduce (comm, &own, seconds, 1, LOOM_F64, LOOM_REDUCE_MAX, &message) == LOOM_STATUS_OK
+         || loom_error_of_ranks (message.text, error);
 }
 
 /* Steps are timed one by one, as kernels are: the median is what other programs disturb least. */
@@ -237,13 +216,12 @@ time_steps (Bench *b, gint64 steps, double *median, GError **error)
     {
       gint64 start = g_get_monotonic_time ();
 
-      feed (b);
+      bench_feed (b);
       if (!loom_exec_run (b->exec, error))
         return FALSE;
       seconds[i] = (double)(g_get_monotonic_time () - start) / G_USEC_PER_SEC;
     }
-  qsort (seconds, (gsize)steps, sizeof *seconds, compare);
-  *median = seconds[steps / 2];
+  *median = bench_stats (seconds, (guint)steps).median;
   return TRUE;
 }
 

@@ -31,40 +31,37 @@ static const SimulateLink links[] = {
   { "8x200g", "8 × 200 Gbit/s", 15e-6, 1600 * GBIT, "one HDR adapter a GPU, as in a DGX A100" },
 };
 
-const SimulateCard *
-simulate_find_card (const char *name, char **names)
+/* The entry of a name, which is each one's first member; NULL, and then *names are all of them (transfer full). */
+static gconstpointer
+find (gconstpointer table, guint n, gsize size, const char *name, char **names)
 {
   GString *list = g_string_new (NULL);
 
-  for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
+  for (guint i = 0; i < n; i++)
     {
-      if (g_str_equal (cards[i].name, name))
+      const char *const *entry = (gconstpointer)((const char *)table + i * size);
+
+      if (g_str_equal (*entry, name))
         {
           g_string_free (list, TRUE);
-          return &cards[i];
+          return entry;
         }
-      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", cards[i].name);
+      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", *entry);
     }
   *names = g_string_free (list, FALSE);
   return NULL;
 }
 
+const SimulateCard *
+simulate_find_card (const char *name, char **names)
+{
+  return find (cards, G_N_ELEMENTS (cards), sizeof cards[0], name, names);
+}
+
 const SimulateLink *
 simulate_find_link (const char *name, char **names)
 {
-  GString *list = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (links); i++)
-    {
-      if (g_str_equal (links[i].name, name))
-        {
-          g_string_free (list, TRUE);
-          return &links[i];
-        }
-      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", links[i].name);
-    }
-  *names = g_string_free (list, FALSE);
-  return NULL;
+  return find (links, G_N_ELEMENTS (links), sizeof links[0], name, names);
 }
 
 /* The roofline (Williams et al., 2009): what takes longer, computing or reading and writing. */

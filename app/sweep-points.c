@@ -81,7 +81,7 @@ sweep_grid (const char *const *grids, GPtrArray *points, GError **error)
         for (guint i = 0; i < before; i++)
           g_ptr_array_add (((SweepPoint *)points->pdata[v * before + i])->set,
                            g_strdup_printf ("%s=%s", name, g_strstrip (value[v])));
-      if (points->len > 100000)
+      if (points->len > SWEEP_MOST)
         {
           g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                                "The grid has more than 100,000 points. Take fewer values.");

@@ -155,7 +155,6 @@ do_run (gpointer item, gpointer data)
   if (out != NULL)
     take_output (crew, run, out);
   g_mutex_lock (&crew->lock);
-  run->done = TRUE;
   if (crew->tell)
     crew->tell (crew->sweep, run, crew->data);
   g_mutex_unlock (&crew->lock);

@@ -7,6 +7,8 @@ G_BEGIN_DECLS
 
 extern const Command command_sweep;
 
+#define SWEEP_MOST 100000 /* settings */
+
 /* What one run has instead of the graph's own: attributes as --set takes them. */
 typedef struct
 {
@@ -17,9 +19,8 @@ typedef struct
 {
   guint point; /* of which settings it is a repetition */
   gint64 seed; /* -1: the graph's */
-  gboolean done;
   double loss, metric; /* of the last evaluation; NaN: it said none */
-  double parameters, train_loss;
+  double train_loss;
   gint64 step;
   char *failure; /* what the run said; NULL: it did not fail */
 } SweepRun;

@@ -77,11 +77,12 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
   for (;;)
     {
       g_autoptr (GError) error = NULL;
-      int status = loom_dist_launch (ranks, (char *const *)argv->pdata, &error);
+      gboolean lost;
+      int status = loom_dist_launch (ranks, (char *const *)argv->pdata, &lost, &error);
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
-      if (status != 3 || launch->min_ranks == 0)
+      if (!lost || launch->min_ranks == 0)
         return status;
       if (ranks - 1 < launch->min_ranks)
         {

@@ -7,6 +7,7 @@ typedef struct
   WorkerRanks *ranks;
   LoomComm *comm;
   GThread *thread;
+  GError *error; /* why it could not begin; read once it has ended */
 } Follower;
 
 struct _WorkerRanks
@@ -34,9 +35,13 @@ follow (gpointer data)
   g_mutex_lock (&making);
   trainer = loom_trainer_new (self->ranks->graph, &options, &error);
   g_mutex_unlock (&making);
-  if (loom_dist_agree (self->comm, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
-                       &failure))
-    loom_trainer_run (trainer, &error);
+  if (!loom_dist_agree (self->comm, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
+                        &failure))
+    {
+      self->error = g_steal_pointer (&error);
+      return NULL;
+    }
+  loom_trainer_run (trainer, &error);
   /* The first rank says why all have ended. */
   if (error != NULL && !loom_dist_is_shared (error))
     {
@@ -90,8 +95,15 @@ worker_ranks_make (WorkerRanks *self, GError **error)
                            &speaks, &failure);
   if (!agree && trainer != NULL)
     {
-      g_propagate_error (error, g_steal_pointer (&failure));
       g_clear_pointer (&trainer, loom_trainer_free);
+      worker_ranks_end (self, NULL);
+      for (int k = 1; k < self->n; k++)
+        if (self->follower[k - 1].error != NULL)
+          {
+            g_propagate_prefixed_error (error, g_steal_pointer (&self->follower[k - 1].error), "Rank %d: ", k);
+            return NULL;
+          }
+      g_propagate_error (error, g_steal_pointer (&failure));
     }
   return trainer;
 }
@@ -118,6 +130,8 @@ worker_ranks_free (WorkerRanks *self)
   worker_ranks_end (self, NULL);
   self->first->free (self->first);
   g_clear_pointer (&self->graph, loom_graph_unref);
+  for (int k = 1; k < self->n; k++)
+    g_clear_error (&self->follower[k - 1].error);
   g_free (self->follower);
   g_free (self);
 }

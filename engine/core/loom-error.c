@@ -27,6 +27,13 @@ static const struct
   [LOOM_ERROR_USAGE] = { "USAGE", 2 },
 };
 
+gboolean
+loom_error_of_ranks (const char *text, GError **error)
+{
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, text);
+  return FALSE;
+}
+
 const char *
 loom_error_code_name (LoomErrorCode code)
 {

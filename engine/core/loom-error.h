@@ -29,6 +29,9 @@ typedef enum {
 
 GQuark loom_error_quark (void);
 
+/* What ranks could not exchange, DIST; always FALSE. text: the sentence of the call. */
+gboolean loom_error_of_ranks (const char *text, GError **error);
+
 /* "PARSE", "SHAPE", …: the name that --json output and the documents use. */
 const char *loom_error_code_name (LoomErrorCode code);
 

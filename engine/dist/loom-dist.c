@@ -53,8 +53,7 @@ loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean *speaks,
   if (comm->all_reduce (comm, own, least, 3, LOOM_I64, LOOM_REDUCE_MIN, &message) != LOOM_STATUS_OK)
     {
       *speaks = TRUE;
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message.text);
-      return FALSE;
+      return loom_error_of_ranks (message.text, error);
     }
   *speaks = least[0] == comm->rank || (least[0] == comm->size && comm->rank == 0);
   if (least[0] < comm->size)
@@ -85,13 +84,14 @@ static void
 prepare_launcher (gpointer data)
 {
   setpgid (0, 0);
-  sigprocmask (SIG_SETMASK, data, NULL);
+  sigprocmask (SIG_UNBLOCK, data, NULL);
 }
 
 /* Waits for the launcher. Asked to end, it passes SIGUSR1 on to the ranks, which finish their step and write a
- * checkpoint; asked once more, it ends them. A rank that was killed is a lost rank. */
+ * checkpoint; asked once more, it ends them. A rank that was killed is a lost rank; one that ends by itself has said
+ * why. */
 static int
-wait_for (GPid pid, const sigset_t *watched)
+wait_for (GPid pid, const sigset_t *watched, gboolean *lost)
 {
   int ended_by = 0, status;
   gint64 first = 0;
@@ -115,11 +115,12 @@ wait_for (GPid pid, const sigset_t *watched)
     }
   if (ended_by != 0)
     return 128 + ended_by;
-  return WIFEXITED (status) && WEXITSTATUS (status) < 128 ? WEXITSTATUS (status) : 3;
+  *lost = !WIFEXITED (status) || WEXITSTATUS (status) >= 128;
+  return *lost ? 3 : WEXITSTATUS (status);
 }
 
 int
-loom_dist_launch (int ranks, char *const *argv, GError **error)
+loom_dist_launch (int ranks, char *const *argv, gboolean *lost, GError **error)
 {
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
   g_autofree char *n = g_strdup_printf ("%d", ranks);
@@ -141,13 +142,14 @@ loom_dist_launch (int ranks, char *const *argv, GError **error)
     g_ptr_array_add (words, argv[i]);
   g_ptr_array_add (words, NULL);
 
+  *lost = FALSE;
   sigemptyset (&watched);
   sigaddset (&watched, SIGCHLD);
   sigaddset (&watched, SIGINT);
   sigaddset (&watched, SIGTERM);
   sigprocmask (SIG_BLOCK, &watched, &before);
   if (!g_spawn_async (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-                      prepare_launcher, &before, &pid, &local))
+                      prepare_launcher, &watched, &pid, &local))
     {
       sigprocmask (SIG_SETMASK, &before, NULL);
       g_set_error (
@@ -157,5 +159,5 @@ loom_dist_launch (int ranks, char *const *argv, GError **error)
           ranks, local->message);
       return 3;
     }
-  return wait_for (pid, &watched);
+  return wait_for (pid, &watched, lost);
 }

@@ -24,7 +24,8 @@ gboolean loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean
 gboolean loom_dist_is_shared (const GError *error);
 
 /* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 where a rank was lost, 128 and the signal where this
- * process was asked to end, which then reaches every rank as SIGUSR1. DIST where there is no mpirun. */
-int loom_dist_launch (int ranks, char *const *argv, GError **error);
+ * process was asked to end, which then reaches every rank as SIGUSR1. *lost: a rank was killed, and did not end by
+ * itself. DIST where there is no mpirun. */
+int loom_dist_launch (int ranks, char *const *argv, gboolean *lost, GError **error);
 
 G_END_DECLS
