@@ -33,7 +33,15 @@ room_left (void)
   if (available != G_MAXUINT64)
     available *= 1024;
   if (most != G_MAXUINT64 && taken != G_MAXUINT64)
-    available = MIN (available, most > taken ? most - taken : 0);
+    {
+      /* What files have left in the cache counts as taken, and is given back to who asks. */
+      guint64 unread = read_number ("/sys/fs/cgroup/memory.stat", "\ninactive_file ");
+      guint64 read = read_number ("/sys/fs/cgroup/memory.stat", "\nactive_file ");
+      guint64 cached = (unread != G_MAXUINT64 ? unread : 0) + (read != G_MAXUINT64 ? read : 0);
+
+      taken -= MIN (taken, cached);
+      available = MIN (available, most > taken ? most - taken : 0);
+    }
   return available;
 }
 

@@ -383,10 +383,8 @@ gather (LoomState *state, const StateSlot *s, const LoomTensor *own, LoomTensor 
 
   for (int r = 0; r < comm->size; r++)
     bytes[r] = loom_comm_part (whole->count, r, comm->size).count * (gint64)loom_dtype_size (s->desc.dtype);
-  if (comm->all_gather (comm, own->data, whole->data, bytes, &message) == LOOM_STATUS_OK)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST, message.text);
-  return FALSE;
+  return comm->all_gather (comm, own->data, whole->data, bytes, &message) == LOOM_STATUS_OK
+         || loom_error_of_ranks (message.text, error);
 }
 
 LoomTensor *

@@ -287,11 +287,7 @@ test_no_room (void)
   g_autoptr (LoomDataset) dataset = NULL;
 
   write_text ("a,y\n1,0\n");
-  if (truncate (path, G_GINT64_CONSTANT (1) << 40) != 0)
-    {
-      g_test_skip ("files cannot be as large here");
-      return;
-    }
+  g_assert_no_errno (truncate (path, G_GINT64_CONSTANT (1) << 40));
   dataset = loom_dataset_open ("csv", &get, &error);
   g_assert_null (dataset);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
