@@ -212,8 +212,8 @@ step_alone (const SimulateWork *work, const SimulateSetup *setup)
   return simulate_step (work, &one, 1, NULL).step;
 }
 
-/* The kernels as a rank of so many has them, and, where that is to be measured, what its step really takes. whole: those
- * of a rank that has all processors. */
+/* The kernels as a rank of so many has them, and, where that is to be measured, what its step really takes. whole:
+ * those of a rank that has all processors. */
 static gboolean
 predict_here (const char *path, const Options *o, SimulateSetup *setup, int ranks, const SimulateWork *whole,
               gboolean measures, GArray *spans, Row *row, GError **error)

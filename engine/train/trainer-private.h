@@ -433,7 +433,8 @@ gboolean trainer_takes_part (const LoomTrainer *t);
 /* What rank 0 knows, where ranks have to do alike because each has a part of the state; else what this one does. FALSE
  * on an error. */
 gboolean trainer_rank_0_says (LoomTrainer *t, gboolean yes, GError **error);
-/* Where each rank has a part of the state: whether any rank says yes, so that all do the same; else what this one says. */
+/* Where each rank has a part of the state: whether any rank says yes, so that all do the same; else what this one says.
+ */
 gboolean trainer_any_rank (LoomTrainer *t, gboolean yes);
 /* The values of a program's slots, whole, in a state of its own: all ranks ask together. */
 LoomState *trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error);

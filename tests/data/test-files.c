@@ -356,8 +356,8 @@ test_npy_large (Fixture *f, gconstpointer data)
   padded[127] = '\n';
   g_assert_cmpint (write (file, padded, sizeof padded), ==, sizeof padded);
   g_assert_no_errno (ftruncate (file, (off_t)(sizeof padded + (gsize)(n * width) * sizeof one)));
-  g_assert_cmpint (
-      pwrite (file, &one, sizeof one, (off_t)(sizeof padded + (gsize)(last * width + 3) * sizeof one)), ==, sizeof one);
+  g_assert_cmpint (pwrite (file, &one, sizeof one, (off_t)(sizeof padded + (gsize)(last * width + 3) * sizeof one)), ==,
+                   sizeof one);
   close (file);
   dataset = loom_dataset_open ("npy", &options, &f->error);
   g_assert_no_error (f->error);

@@ -148,8 +148,16 @@ zoom (StudioTimeline *self, double factor, double about)
 static char *
 duration (double ns)
 {
-  g_autofree char *text = ns < 1e6   ? g_strdup_printf ("%.*f µs", ns < 1e4 ? 2 : ns < 1e5 ? 1 : 0, ns * 1e-3)
-                          : ns < 1e9 ? g_strdup_printf ("%.*f ms", ns < 1e7 ? 2 : ns < 1e8 ? 1 : 0, ns * 1e-6)
+  g_autofree char *text = ns < 1e6   ? g_strdup_printf ("%.*f µs",
+                                                      ns < 1e4   ? 2
+                                                        : ns < 1e5 ? 1
+                                                                   : 0,
+                                                        ns * 1e-3)
+                          : ns < 1e9 ? g_strdup_printf ("%.*f ms",
+                                                        ns < 1e7   ? 2
+                                                        : ns < 1e8 ? 1
+                                                                   : 0,
+                                                        ns * 1e-6)
                                      : g_strdup_printf ("%.2f s", ns * 1e-9);
 
   return studio_format_local (text);
