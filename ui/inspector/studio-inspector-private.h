@@ -25,6 +25,7 @@ struct _StudioInspector
   GtkWidget *name, *name_row, *name_message, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
   gboolean updating;
+  gint64 changed;       /* when the selection last did, of the monotonic clock */
   guint tick, building; /* the rows are of an earlier selection: those of this one are made behind the next frame */
 };
 

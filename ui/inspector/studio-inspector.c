@@ -17,6 +17,11 @@ G_DEFINE_FINAL_TYPE (StudioInspector, studio_inspector, GTK_TYPE_WIDGET)
 
 enum
 {
+  WALK_MS = 120 /* selections that follow each other faster are a walk: a held key repeats every 30 to 50 ms */
+};
+
+enum
+{
   LEFT,
   N_SIGNALS
 };
@@ -584,9 +589,10 @@ tick_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 }
 
 /* Rows of another node take some twenty milliseconds to make, as long as all else that a key does: first the canvas is
- * painted, which is what the eye follows. */
+ * painted, which is what the eye follows. While a held key walks over the cards, nobody reads the rows between, and
+ * making them would make the next key wait: then the walk's last card alone gets its rows. */
 static void
-selection_changed_cb (StudioInspector *self)
+show_selection (StudioInspector *self, gboolean walks)
 {
   const guint n = studio_document_n_selected (self->document);
 
@@ -604,15 +610,30 @@ selection_changed_cb (StudioInspector *self)
       return;
     }
   inspector_end_preview (self);
-  if (self->tick == 0 && self->building == 0)
+  if (walks)
+    {
+      stop_building (self);
+      self->building = g_timeout_add (WALK_MS, build_cb, self);
+    }
+  else if (self->tick == 0 && self->building == 0)
     self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), tick_cb, NULL, NULL);
+}
+
+static void
+selection_changed_cb (StudioInspector *self)
+{
+  const gint64 now = g_get_monotonic_time ();
+  const gboolean walks = now - self->changed < WALK_MS * G_TIME_SPAN_MILLISECOND;
+
+  self->changed = now;
+  show_selection (self, walks);
 }
 
 static void
 net_changed_cb (StudioInspector *self)
 {
   /* Another operator under the same serial, a fix for instance, needs other rows. */
-  selection_changed_cb (self);
+  show_selection (self, FALSE);
 }
 
 /* ---- object --------------------------------------------------------------------- */
