@@ -10,6 +10,7 @@ typedef struct
   StudioMarkdownIsNode is_node;
   StudioMarkdownFollow follow;
   gpointer data;
+  GtkTextDirection direction; /* the text's, whatever the window's is: English in a Hebrew window begins at the left */
 } Context;
 
 /* ---- inline content --------------------------------------------------------- */
@@ -100,6 +101,7 @@ label_new (const char *markup, const char *css_class, Context *c)
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_natural_wrap_mode (GTK_LABEL (label), GTK_NATURAL_WRAP_NONE);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_direction (label, c->direction);
   gtk_widget_set_hexpand (label, TRUE);
   if (css_class != NULL)
     gtk_widget_add_css_class (label, css_class);
@@ -139,6 +141,7 @@ append_list (GtkBox *box, cmark_node *list, Context *c)
           = cmark_node_get_list_type (list) == CMARK_ORDERED_LIST ? g_strdup_printf ("%d.", number) : g_strdup ("•");
       GtkWidget *label = gtk_label_new (mark);
 
+      gtk_widget_set_direction (row, c->direction);
       gtk_widget_set_valign (label, GTK_ALIGN_START);
       gtk_box_append (GTK_BOX (row), label);
       gtk_box_append (GTK_BOX (row), box_of (item, c));
@@ -192,6 +195,14 @@ append_blocks (GtkBox *box, cmark_node *parent, Context *c)
       }
 }
 
+static GtkTextDirection
+direction_of (const char *text, GtkWidget *where)
+{
+  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (where, text);
+
+  return pango_layout_get_direction (layout, 0) == PANGO_DIRECTION_RTL ? GTK_TEXT_DIR_RTL : GTK_TEXT_DIR_LTR;
+}
+
 static cmark_node *
 parse (const char *text)
 {
@@ -205,7 +216,7 @@ studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkd
   Context *context = g_new0 (Context, 1);
   cmark_node *document = parse (text);
 
-  *context = (Context){ is_node, follow, data };
+  *context = (Context){ is_node, follow, data, direction_of (text, box) };
   g_object_set_data_full (G_OBJECT (box), "context", context, g_free);
   gtk_widget_add_css_class (box, "markdown");
   append_blocks (GTK_BOX (box), document, context);
@@ -216,7 +227,7 @@ studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkd
 char *
 studio_markdown_to_markup (const char *text, StudioMarkdownIsNode is_node, gpointer data)
 {
-  const Context context = { is_node, NULL, data };
+  const Context context = { .is_node = is_node, .data = data };
   GString *markup = g_string_new (NULL);
   cmark_node *document = parse (text);
 
