@@ -397,7 +397,7 @@ launch_mpi (const Command *command, const BenchOptions *o, int ranks)
 
   if (!command_flush ())
     return 5;
-  status = loom_dist_launch (ranks, (char *const *)argv, &lost, &error);
+  status = loom_dist_launch (&(LoomDistLaunch){ .ranks = ranks }, (char *const *)argv, &lost, &error);
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }
 

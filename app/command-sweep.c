@@ -1,5 +1,5 @@
-/* `gradloom sweep`: one graph trained many times, with other settings and seeds, and what came of it as a
- * table with means and spreads. */
+/* `gradloom sweep`: one graph trained many times, with other settings, seeds and parts of the data, and what came of it
+ * as a table with means and spreads. */
 #include "app/sweep.h"
 
 #include <math.h>
@@ -167,6 +167,8 @@ tell_json (const Sweep *sweep, const SweepRun *run, gpointer data)
   add_settings (json, sweep->points->pdata[run->point]);
   if (run->seed >= 0)
     loom_json_int (json, "seed", run->seed);
+  if (run->fold > 0)
+    loom_json_int (json, "fold", run->fold);
   loom_json_int (json, "step", run->step);
   loom_json_number (json, "train_loss", run->train_loss);
   loom_json_number (json, "loss", loss_of (run));
@@ -215,7 +217,7 @@ write_csv (const Sweep *sweep, const char *path, GError **error)
       append_field (s, part[0]);
       g_string_append_c (s, ',');
     }
-  g_string_append_printf (s, "seed,step,train_loss,loss,%s,failure\n",
+  g_string_append_printf (s, "seed,%sstep,train_loss,loss,%s,failure\n", sweep->folds > 0 ? "fold," : "",
                           sweep->metric_name != NULL ? sweep->metric_name : "metric");
   for (guint r = 0; r < sweep->runs->len; r++)
     {
@@ -231,6 +233,8 @@ write_csv (const Sweep *sweep, const char *path, GError **error)
       if (run->seed >= 0)
         g_string_append_printf (s, "%" G_GINT64_FORMAT, run->seed);
       g_string_append_c (s, ',');
+      if (sweep->folds > 0)
+        g_string_append_printf (s, "%" G_GINT64_FORMAT ",", run->fold);
       g_string_append_printf (s, "%" G_GINT64_FORMAT ",", run->step);
       for (guint i = 0; i < G_N_ELEMENTS (value); i++)
         {
@@ -269,15 +273,17 @@ make_runs (Sweep *sweep, const GArray *seeds)
 {
   for (guint p = 0; p < sweep->points->len; p++)
     for (guint s = 0; s < MAX (seeds->len, 1); s++)
-      {
-        SweepRun run = { .point = p,
-                         .seed = seeds->len > 0 ? g_array_index (seeds, gint64, s) : -1,
-                         .loss = NAN,
-                         .metric = NAN,
-                         .train_loss = NAN };
+      for (gint64 fold = sweep->folds > 0 ? 1 : 0; fold <= sweep->folds; fold++)
+        {
+          SweepRun run = { .point = p,
+                           .seed = seeds->len > 0 ? g_array_index (seeds, gint64, s) : -1,
+                           .fold = fold,
+                           .loss = NAN,
+                           .metric = NAN,
+                           .train_loss = NAN };
 
-        g_array_append_val (sweep->runs, run);
-      }
+          g_array_append_val (sweep->runs, run);
+        }
 }
 
 static void
@@ -291,7 +297,7 @@ run_sweep (const Command *command, int argc, char **argv)
 {
   g_auto (GStrv) grid = NULL, range = NULL, set = NULL;
   g_autofree char *seeds_text = NULL, *csv = NULL, *out = NULL, *metric = NULL, *device = NULL;
-  gint64 random = 0, seed = 1, epochs = 0, steps = 0;
+  gint64 random = 0, seed = 1, epochs = 0, steps = 0, folds = 0;
   int jobs = 0;
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
@@ -302,6 +308,8 @@ run_sweep (const Command *command, int argc, char **argv)
     { "random", 0, 0, G_OPTION_ARG_INT64, &random, "So many draws", "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Of the draws (1)", "N" },
     { "seeds", 0, 0, G_OPTION_ARG_STRING, &seeds_text, "Every setting once with each seed", "N,…" },
+    { "folds", 0, 0, G_OPTION_ARG_INT64, &folds,
+      "Cross-validation: once for each of so many parts of the training samples", "K" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph in all runs",
       "NODE.PARAM=VALUE" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs, "Epochs of a run (default: the graph's)", "N" },
@@ -324,6 +332,8 @@ run_sweep (const Command *command, int argc, char **argv)
                                                  : "--random N draws from --range NODE.PARAM=A..B.");
   if (jobs < 0 || random < 0)
     return command_usage (command, "--jobs and --random take positive numbers.");
+  if (folds < 0 || folds == 1)
+    return command_usage (command, "--folds takes 2 or more.");
   if (random > SWEEP_MOST)
     return command_usage (command, "--random takes at most %d.", SWEEP_MOST);
   if (!command_can_write (csv))
@@ -335,7 +345,7 @@ run_sweep (const Command *command, int argc, char **argv)
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (SweepRun)),
                      seeds = g_array_new (FALSE, FALSE, sizeof (gint64));
   g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
-  Sweep sweep = { .graph = argv[1], .out = out, .metric = metric, .points = points, .runs = runs };
+  Sweep sweep = { .graph = argv[1], .folds = folds, .out = out, .metric = metric, .points = points, .runs = runs };
   SweepPoint *plain = g_new0 (SweepPoint, 1);
   guint done = 0;
 
@@ -385,17 +395,21 @@ run_sweep (const Command *command, int argc, char **argv)
 const Command command_sweep = {
   .name = "sweep",
   .arguments = "GRAPH",
-  .summary = "train a graph with many settings and seeds, and compare them in a table",
-  .details = "Runs are processes of their own, --jobs at a time. The table has a row for each setting: the mean of the "
-             "last evaluation's\n"
-             "loss and metric over seeds (validation, else test, else the last step's loss), and the standard "
-             "deviation between\n"
-             "runs. A run that fails is counted and its sentence shown; the others go on. Values with commas are "
-             "divided by semicolons:\n"
-             "--grid 'train.betas=0.9,0.99;0.9,0.999'.\n\n"
-             "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.lr=0.01,0.05,0.1 --grid "
-             "fc1.out_features=64,256 --seeds 1,2,3\n"
-             "  gradloom sweep graphs/lessons/spirals.xml --random 20 --range train.lr=1e-4..1e-1:log --range "
-             "hidden.out_features=4..64:int --csv runs.csv",
+  .summary = "train a graph with many settings, seeds or folds, and compare them in a table",
+  .details
+  = "Runs are processes of their own, --jobs at a time. The table has a row for each setting: the mean of the "
+    "last evaluation's\n"
+    "loss and metric over seeds and folds (validation, else test, else the last step's loss), and the standard "
+    "deviation\n"
+    "between runs. --folds K deals the training samples into K parts by the seed: each validates once the net "
+    "that the\n"
+    "others have trained. A run that fails is counted and its sentence shown; the others go on. Values with commas are "
+    "divided by semicolons:\n"
+    "--grid 'train.betas=0.9,0.99;0.9,0.999'.\n\n"
+    "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.lr=0.01,0.05,0.1 --grid "
+    "fc1.out_features=64,256 --seeds 1,2,3\n"
+    "  gradloom sweep graphs/lessons/spirals.xml --random 20 --range train.lr=1e-4..1e-1:log --range "
+    "hidden.out_features=4..64:int --csv runs.csv\n"
+    "  gradloom sweep graphs/lessons/spirals.xml --grid hidden.out_features=4,16 --folds 5",
   .run = run_sweep,
 };

@@ -57,11 +57,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
 /* Ranks on one machine have its processors between them. */
 static void
-share_machine (LoomComm *comm, LoomTrainerOptions *options)
+share_machine (LoomComm *comm, double timeout, LoomTrainerOptions *options)
 {
+  comm->timeout = timeout;
   options->comm = comm;
   if (options->threads == 0)
     options->threads = MAX (1, loom_processors () / comm->local_size);
+}
+
+/* What one rank says names it, and its machine where there are several. */
+static void
+say_where (LoomComm *comm, GError **error)
+{
+  if (comm->local_size < comm->size)
+    g_prefix_error (error, "Rank %d on %s: ", comm->rank, g_get_host_name ());
+  else
+    g_prefix_error (error, "Rank %d: ", comm->rank);
 }
 
 /* FALSE where a rank cannot begin; the error is NULL where another rank says why. */
@@ -76,6 +87,8 @@ agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
     return TRUE;
   if (!speaks)
     g_clear_error (error);
+  else if (*error != NULL && (comm->rank > 0 || comm->local_size < comm->size))
+    say_where (comm, error);
   else if (*error == NULL)
     g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
@@ -103,9 +116,9 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
   end = loom_trainer_run (trainer, &error);
   wait_for_others (comm, end);
   interrupted_by = train_signals_end (signals);
-  if (error != NULL && !loom_dist_is_shared (error))
+  if (error != NULL && (comm->timed_out || !loom_dist_is_shared (error)))
     {
-      g_prefix_error (&error, "Rank %d: ", comm->rank);
+      say_where (comm, &error);
       command_fail (command, g_steal_pointer (&error));
       comm->abort (comm, "");
     }
@@ -118,7 +131,7 @@ static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
-  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL;
+  g_autofree char *weights = NULL, *match = NULL, *strategy = NULL, *trace = NULL, *hosts = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 0;
@@ -148,6 +161,10 @@ run_train (const Command *command, int argc, char **argv)
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
       "What ranks divide: data, zero1, zero2 or zero3 (default: the graph's)", "S" },
+    { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts,
+      "Ranks on these hosts, which mpirun reaches by ssh; :N where one has several", "H,…" },
+    { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &launch.timeout,
+      "End the run where a rank has not come to an exchange after so many seconds (default: never)", "S" },
     { "min-ranks", 0, 0, G_OPTION_ARG_INT, &launch.min_ranks,
       "Where a rank is lost, continue from the newest checkpoint with one less, down to so many", "N" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the lanes of the sixth step, for Perfetto and Studio",
@@ -210,6 +227,7 @@ run_train (const Command *command, int argc, char **argv)
   TrainSignals signals = { 0 };
   int launched;
   launch.ranks = ranks;
+  launch.hosts = hosts;
   launch.json = view.json;
   launch.waits = view.waits;
   if (train_launch (command, words, &launch, &options, &launched))
@@ -221,7 +239,7 @@ run_train (const Command *command, int argc, char **argv)
   if (comm != NULL && ranks > 0 && ranks != comm->size)
     return command_usage (command, "--ranks says %d, but there are %d ranks.", ranks, comm->size);
   if (comm != NULL)
-    share_machine (comm, &options);
+    share_machine (comm, launch.timeout, &options);
   if (resume == NULL)
     graph = command_read_graph (argv[1], &error);
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;
@@ -291,11 +309,17 @@ const Command command_train = {
     "classes.\n\n"
     "--waits prints at the end how long a step waited for its batch, for the computation and for the rest; where data\n"
     "take a large part, read less, change pictures less, or make batches larger.\n\n"
-    "--ranks N starts mpirun; under mpirun (--host a,b) or srun --mpi=pmix the ranks are theirs, and torchrun's "
+    "--ranks N and --hosts a,b:2 start mpirun; under mpirun or srun --mpi=pmix the ranks are theirs, and torchrun's "
     "processes on\n"
-    "one machine become ranks as well. With --min-ranks a lost rank costs the steps since the newest checkpoint, and "
-    "no\n"
-    "more: the others are started again.\n\n"
+    "one machine become ranks as well. Rank 0 writes and says what the run says; what another one says begins with its "
+    "number,\n"
+    "and with its host where there are several. Before the first step all compare graph, options, version and data. "
+    "Where a\n"
+    "rank hangs, --timeout S ends the run within S and ten seconds, and says which rank has not come to which "
+    "exchange. "
+    "With\n"
+    "--min-ranks a lost rank costs the steps since the newest checkpoint, and no more: the others are started "
+    "again.\n\n"
     "--trace writes what every rank and device did when in the sixth step (or the last of fewer), as JSON that\n"
     "ui.perfetto.dev opens: nodes with their kernels, exchanges with their bytes, and waiting for a batch or another "
     "rank.\n"

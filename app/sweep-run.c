@@ -48,7 +48,7 @@ take_metric (Crew *crew, SweepRun *run, JsonObject *metrics)
     }
 }
 
-/* Validation counts; without it the test does. */
+/* Validation counts, which a fold is; without it the test does. */
 static void
 take_line (Crew *crew, SweepRun *run, const char *line, gboolean *has_val)
 {
@@ -112,6 +112,13 @@ words_of (const Crew *crew, const SweepRun *run, guint index)
     {
       g_ptr_array_add (words, g_strdup ("--seed"));
       g_ptr_array_add (words, g_strdup_printf ("%" G_GINT64_FORMAT, run->seed));
+    }
+  if (run->fold > 0)
+    {
+      g_ptr_array_add (words, g_strdup ("--set"));
+      g_ptr_array_add (words, g_strdup_printf ("train.folds=%" G_GINT64_FORMAT, sweep->folds));
+      g_ptr_array_add (words, g_strdup ("--set"));
+      g_ptr_array_add (words, g_strdup_printf ("train.fold=%" G_GINT64_FORMAT, run->fold));
     }
   g_ptr_array_add (words, g_strdup ("--threads"));
   g_ptr_array_add (words, g_strdup_printf ("%d", sweep->threads));

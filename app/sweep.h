@@ -19,6 +19,7 @@ typedef struct
 {
   guint point; /* of which settings it is a repetition */
   gint64 seed; /* -1: the graph's */
+  gint64 fold; /* that validates, from 1; 0: no cross-validation */
   double loss, metric; /* of the last evaluation; NaN: it said none */
   double train_loss;
   gint64 step;
@@ -29,6 +30,7 @@ typedef struct
 {
   const char *graph;
   const char *const *pass; /* words that every run gets */
+  gint64 folds;            /* 0: no cross-validation */
   int jobs, threads;
   const char *out;    /* folder of runs; NULL: nothing is kept */
   const char *metric; /* NULL: the first one */

@@ -1,4 +1,4 @@
-/* Ranks of `gradloom train` are started by mpirun.
+/* Ranks of `gradloom train` are started by mpirun, here or on several hosts.
  *
  * torchrun and srun start processes themselves. Where srun speaks MPI's interface they are ranks already. torchrun
  * knows none, so that its first process starts the ranks on this machine, and the others leave. */
@@ -45,6 +45,10 @@ resumed_words (const TrainLaunch *launch, const LoomTrainerOptions *o, const cha
     add (words, "--threads", g_strdup_printf ("%d", o->threads));
   if (o->checkpoint_seconds > 0)
     add (words, "--checkpoint-seconds", g_strdup_printf ("%g", o->checkpoint_seconds));
+  if (launch->timeout > 0)
+    add (words, "--timeout", g_strdup_printf ("%g", launch->timeout));
+  if (launch->hosts != NULL)
+    add (words, "--hosts", g_strdup (launch->hosts));
   if (launch->json)
     g_ptr_array_add (words, g_strdup ("--json"));
   if (launch->waits)
@@ -77,8 +81,9 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
   for (;;)
     {
       g_autoptr (GError) error = NULL;
+      const LoomDistLaunch how = { .ranks = ranks, .hosts = launch->hosts };
       gboolean lost;
-      int status = loom_dist_launch (ranks, (char *const *)argv->pdata, &lost, &error);
+      int status = loom_dist_launch (&how, (char *const *)argv->pdata, &lost, &error);
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
@@ -102,12 +107,26 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
     }
 }
 
+/* How many of a launcher's processes are on this machine; -1: that is not known. */
+static int
+count_local (int size)
+{
+  const char *master = g_getenv ("MASTER_ADDR");
+  int local = from_environment ("LOCAL_WORLD_SIZE");
+
+  /* Processes of several machines could not reach one another there. */
+  if (local < 0 && master != NULL
+      && (g_str_equal (master, "localhost") || g_str_has_prefix (master, "127.") || g_str_equal (master, "::1")))
+    return size;
+  return local;
+}
+
 /* What other launchers have started; FALSE: none has. */
 static gboolean
 started_otherwise (const Command *command, int *ranks, int *status)
 {
   int rank = from_environment ("RANK"), size = from_environment ("WORLD_SIZE");
-  int local = from_environment ("LOCAL_WORLD_SIZE"), tasks = from_environment ("SLURM_STEP_NUM_TASKS");
+  int local = count_local (size), tasks = from_environment ("SLURM_STEP_NUM_TASKS");
 
   if (tasks > 1)
     {
@@ -116,7 +135,8 @@ started_otherwise (const Command *command, int *ranks, int *status)
                     : command_usage (
                         command,
                         "srun has started %d processes without MPI's interface between them. Say srun --mpi=pmix "
-                        "(srun --mpi=list has what there is), or run gradloom train --ranks %d in the job.",
+                        "(srun --mpi=list has what there is), or run gradloom train --ranks %d in the job, without "
+                        "srun.",
                         tasks, tasks);
       return TRUE;
     }
@@ -128,7 +148,7 @@ started_otherwise (const Command *command, int *ranks, int *status)
               ? 2
               : command_usage (command,
                                "torchrun has started processes on several machines, which Gradloom's ranks reach by "
-                               "MPI alone. Run mpirun --host HOST,… -np %d gradloom train on one of them instead.",
+                               "MPI alone. Run gradloom train --hosts HOST,… --ranks %d on one of them instead.",
                                size);
   else if (rank > 0)
     *status = 0;
@@ -144,8 +164,16 @@ gboolean
 train_launch (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options,
               int *status)
 {
-  int ranks = launch->ranks;
+  int ranks = launch->ranks, listed = launch->hosts != NULL ? loom_dist_count_hosts (launch->hosts) : 0;
 
+  if (launch->hosts != NULL && listed == 0)
+    {
+      *status = command_usage (command,
+                               "--hosts takes names with commas between them, each with :N where it has several ranks "
+                               "(a,b:2), not “%s”.",
+                               launch->hosts);
+      return TRUE;
+    }
   if (launch->min_ranks > 0 && options->out == NULL && options->resume == NULL)
     {
       *status = command_usage (command, "--min-ranks continues from a checkpoint, so it needs --out or --resume.");
@@ -155,7 +183,9 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     return FALSE;
   if (started_otherwise (command, &ranks, status))
     return TRUE;
-  if (ranks <= 1)
+  if (ranks == 0)
+    ranks = listed;
+  if (ranks <= 1 && launch->hosts == NULL)
     return FALSE;
   if (launch->min_ranks > ranks)
     *status = command_usage (command, "--min-ranks %d is more than there are ranks, %d.", launch->min_ranks, ranks);

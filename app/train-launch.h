@@ -1,4 +1,5 @@
-/* How `gradloom train` becomes several processes: by --ranks, or where a launcher of another kind has started it. */
+/* How `gradloom train` becomes several processes: by --ranks and --hosts, or where a launcher of another kind has
+ * started it. */
 #pragma once
 
 #include "app/command.h"
@@ -7,8 +8,10 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  int ranks;     /* 0: not said */
-  int min_ranks; /* as few may go on where one is lost; 0: none */
+  int ranks;         /* 0: not said */
+  int min_ranks;     /* as few may go on where one is lost; 0: none */
+  const char *hosts; /* NULL: this machine */
+  double timeout;    /* of an exchange; 0: none */
   gboolean json, waits;
 } TrainLaunch;
 

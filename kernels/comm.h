@@ -6,7 +6,8 @@
  * depend neither on the transport nor on which rank comes first.
  *
  * A call fails on all ranks once one of them has called abort(), with that rank's sentence; it never waits for a rank
- * that will not come. */
+ * that has ended. One that hangs is waited for until `timeout`: then the call fails on all others, with a sentence that
+ * names the call and the ranks that have not come, and so does every call behind it. */
 #ifndef LOOM_COMM_H
 #define LOOM_COMM_H
 
@@ -33,6 +34,8 @@ struct LoomComm
   int rank, size;
   int local_rank, local_size; /* among those on this machine */
   const char *name;           /* "threads", "mpi" */
+  double timeout;             /* seconds that a call waits for the other ranks; 0: for ever. The same on all of them */
+  bool timed_out;             /* a call of this rank has ended so, and rank 0, which would say it, is not there */
 
   /* to[i] = op over all ranks of from[i]; to may be from. Types are f64, f32, f16, bf16, i64 and i32; 16-bit floats are
    * reduced in f32 and rounded once. */
@@ -63,6 +66,9 @@ typedef LoomStatus (*LoomCommEntry) (LoomComm **comm, LoomMessage *message);
 /* The ranks of one process, a thread each: fills comm[0 … size-1], which belong to the threads that use them. The last
  * one that is freed frees what they share. */
 LoomStatus loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message);
+
+/* The sentence of a call that has timed out: come[rank] says who has come. */
+void loom_comm_say_missing (LoomMessage *message, const char *call, const bool *come, int size, double timeout);
 
 /* to[i] = op over k of from[k][i], in the order of k. to may be one of from. For communicators. */
 void loom_comm_reduce (void *to, const void *const *from, int n, int64_t count, LoomDType dtype, LoomReduceOp op);

@@ -50,7 +50,8 @@ struct _LoomDataset
   char **token_names;           /* of x, where it has others than the classes; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures stay as they are */
   double mixup;                 /* α of samples that are blends of two; 0: they are not */
-  gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() left; NULL: all */
+  gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() and _fold() left; NULL: all */
+  gint64 *held;                 /* those that _fold() made the validation split; NULL: it is the source's own */
   gboolean lower_case;          /* sentences are read in small letters */
   const char *answer_separator; /* between those of y, where it is another one than separator; else NULL */
   const char *separator;        /* between tokens that are shown as a text; NULL: nothing */

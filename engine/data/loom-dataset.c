@@ -11,6 +11,7 @@
 #include "engine/data/loom-mixup.h"
 #include "engine/data/loom-option.h"
 
+#define FOLD_EPOCH  G_MAXUINT32 /* of a permutation that no epoch has */
 #define KEEP_STREAM 12 /* of random numbers; sources have those below */
 
 #define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
@@ -170,6 +171,7 @@ loom_dataset_free (LoomDataset *self)
     return;
   g_clear_pointer (&self->augment, loom_augment_free);
   g_clear_pointer (&self->kept, g_free);
+  g_clear_pointer (&self->held, g_free);
   g_clear_pointer (&self->class_names, g_strfreev);
   g_clear_pointer (&self->token_names, g_strfreev);
   g_clear_pointer (&self->feature_names, g_strfreev);
@@ -226,13 +228,13 @@ loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed)
 
   g_return_if_fail (n > 0);
 
-  g_clear_pointer (&self->kept, g_free);
   if (n >= count)
     return;
+  g_autofree gint64 *before = g_steal_pointer (&self->kept);
   self->kept = g_new (gint64, count);
-  self->n_kept = n;
   for (gint64 i = 0; i < count; i++)
-    self->kept[i] = i;
+    self->kept[i] = before != NULL ? before[i % self->n_kept] : i;
+  self->n_kept = n;
   for (gint64 i = 0; i < n; i++)
     {
       const gint64 k = i + loom_sample_below (&random, (guint32)MIN (count - i, G_MAXUINT32)), swapped = self->kept[k];
@@ -241,6 +243,42 @@ loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed)
       self->kept[i] = swapped;
     }
   self->kept = g_renew (gint64, self->kept, n);
+}
+
+gboolean
+loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, GError **error)
+{
+  const gint64 n = self->info.n[LOOM_SPLIT_TRAIN];
+  const gint64 first = n / folds * fold + n % folds * fold / folds;
+  const gint64 end = n / folds * (fold + 1) + n % folds * (fold + 1) / folds;
+  g_autofree guint32 *order = NULL;
+  g_autofree gboolean *is_held = NULL;
+  gint64 kept = 0, held = 0;
+
+  g_return_val_if_fail (folds > 1 && fold >= 0 && fold < folds && self->kept == NULL && self->held == NULL, FALSE);
+
+  if (n < folds || n > G_MAXUINT32)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%" G_GINT64_FORMAT " training samples cannot be dealt into %" G_GINT64_FORMAT " folds.", n, folds);
+      return FALSE;
+    }
+  order = g_new (guint32, n);
+  is_held = g_new0 (gboolean, n);
+  loom_dataset_permutation (seed, FOLD_EPOCH, (guint32)n, order);
+  for (gint64 i = first; i < end; i++)
+    is_held[order[i]] = TRUE;
+  self->kept = g_new (gint64, n);
+  self->held = g_new (gint64, n);
+  /* In the order of the source, which may be that of a file. */
+  for (gint64 i = 0; i < n; i++)
+    if (is_held[i])
+      self->held[held++] = i;
+    else
+      self->kept[kept++] = i;
+  self->n_kept = self->info.n[LOOM_SPLIT_TRAIN] = kept;
+  self->info.n[LOOM_SPLIT_VAL] = held;
+  return TRUE;
 }
 
 /* Which samples are read: changed at random where epoch is told. */
@@ -260,13 +298,22 @@ read_each (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const
   const LoomDataset *self = reading->dataset;
   g_autofree gint64 *kept = NULL;
 
-  if (self->kept != NULL && reading->split == LOOM_SPLIT_TRAIN)
+  LoomSplit split = reading->split;
+
+  if (self->kept != NULL && split == LOOM_SPLIT_TRAIN)
     {
       kept = g_new (gint64, n);
       for (guint i = 0; i < n; i++)
         kept[i] = self->kept[indices[i] % self->n_kept];
     }
-  if (!self->klass->read (self, reading->split, kept != NULL ? kept : indices, n, out, error))
+  else if (self->held != NULL && split == LOOM_SPLIT_VAL)
+    {
+      kept = g_new (gint64, n);
+      for (guint i = 0; i < n; i++)
+        kept[i] = self->held[indices[i]];
+      split = LOOM_SPLIT_TRAIN;
+    }
+  if (!self->klass->read (self, split, kept != NULL ? kept : indices, n, out, error))
     return FALSE;
   for (guint i = 0; i < n && self->augment != NULL; i++)
     {

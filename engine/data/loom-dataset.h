@@ -101,6 +101,10 @@ gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
 /* Leaves n of the training samples, drawn by seed: the others are never read again, and as many are counted as before,
  * so that an epoch is as long and goes over those n again and again. n of at least all of them changes nothing. */
 void loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed);
+/* Deals the training samples into so many parts by seed: the fold-th, from 0, is the validation split from now on,
+ * instead of one that there was, and the others are the training samples. DATA where there are fewer samples than
+ * folds. */
+gboolean loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, GError **error);
 /* Names of the classes (or characters), NULL-terminated; NULL when they have no names. */
 const char *const *loom_dataset_class_names (const LoomDataset *self);
 /* Names of the whole numbers in x, which most often are the classes' too; NULL when they have none. */

@@ -3,6 +3,7 @@
 #include "engine/dist/loom-dist.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,7 +53,7 @@ loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean *speaks,
 
   if (comm->all_reduce (comm, own, least, 3, LOOM_I64, LOOM_REDUCE_MIN, &message) != LOOM_STATUS_OK)
     {
-      *speaks = TRUE;
+      *speaks = comm->timeout == 0 || comm->rank == 0 || comm->timed_out;
       return loom_error_of_ranks (message.text, error);
     }
   *speaks = least[0] == comm->rank || (least[0] == comm->size && comm->rank == 0);
@@ -87,13 +88,51 @@ prepare_launcher (gpointer data)
   sigprocmask (SIG_UNBLOCK, data, NULL);
 }
 
+/* How many of the launcher's own children are ranks. */
+static guint
+count_local_ranks (GPid launcher, const char *self)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", launcher, launcher), *text = NULL;
+  g_auto (GStrv) child = NULL;
+  guint n = 0;
+
+  if (self == NULL || !g_file_get_contents (path, &text, NULL, NULL))
+    return 0;
+  child = g_strsplit (g_strstrip (text), " ", -1);
+  for (guint i = 0; child[i] != NULL; i++)
+    {
+      g_autofree char *link = g_strdup_printf ("/proc/%s/exe", child[i]), *exe = g_file_read_link (link, NULL);
+
+      n += g_strcmp0 (exe, self) == 0;
+    }
+  return n;
+}
+
+#define UNHEARD 4 /* seconds without a rank here after which hosts that do not answer are waited for no more */
+
+/* TRUE where the ranks on this machine have ended a while ago and the launcher waits for hosts that it has lost. Asked
+ * once a second. */
+static gboolean
+has_lost_hosts (GPid launcher, const char *self, int *without)
+{
+  guint n = count_local_ranks (launcher, self);
+
+  if (n > 0)
+    *without = 0;
+  else if (*without >= 0)
+    ++*without;
+  return *without > UNHEARD;
+}
+
 /* Waits for the launcher. Asked to end, it passes SIGUSR1 on to the ranks, which finish their step and write a
  * checkpoint; asked once more, it ends them. A rank that was killed is a lost rank; one that ends by itself has said
  * why. */
 static int
-wait_for (GPid pid, const sigset_t *watched, gboolean *lost)
+wait_for (GPid pid, const sigset_t *watched, gboolean has_hosts, gboolean *lost)
 {
-  int ended_by = 0, status;
+  const struct timespec second = { .tv_sec = 1 };
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  int ended_by = 0, status, without = -1; /* none was seen yet */
   gint64 first = 0;
 
   for (;;)
@@ -102,7 +141,10 @@ wait_for (GPid pid, const sigset_t *watched, gboolean *lost)
 
       if (waitpid (pid, &status, WNOHANG) == pid)
         break;
-      if (sigwait (watched, &number) != 0 || number == SIGCHLD)
+      number = has_hosts ? sigtimedwait (watched, NULL, &second) : sigwaitinfo (watched, NULL);
+      if (has_hosts && has_lost_hosts (pid, self, &without))
+        kill (pid, SIGKILL);
+      if (number < 0 || number == SIGCHLD)
         continue;
       if (ended_by == 0)
         {
@@ -120,27 +162,73 @@ wait_for (GPid pid, const sigset_t *watched, gboolean *lost)
 }
 
 int
-loom_dist_launch (int ranks, char *const *argv, gboolean *lost, GError **error)
+loom_dist_count_hosts (const char *hosts)
 {
-  g_autoptr (GPtrArray) words = g_ptr_array_new ();
-  g_autofree char *n = g_strdup_printf ("%d", ranks);
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  static const char known[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "._-";
+  g_auto (GStrv) host = g_strsplit (hosts, ",", -1);
+  int n = 0;
+
+  for (guint i = 0; host[i] != NULL; i++)
+    {
+      gsize name = strspn (host[i], known);
+      gint64 slots = 1;
+
+      if (name == 0 || host[i][0] == '-'
+          || (host[i][name] != '\0'
+              && (host[i][name] != ':' || !g_ascii_string_to_signed (host[i] + name + 1, 10, 1, 4096, &slots, NULL))))
+        return 0;
+      n += (int)slots;
+    }
+  return n;
+}
+
+/* Ranks on other hosts have the environment of a login there, so what is Gradloom's own goes along. */
+static void
+add_hosts (GPtrArray *words, const char *hosts)
+{
+  g_auto (GStrv) names = g_listenv ();
+
+  g_ptr_array_add (words, g_strdup ("--host"));
+  g_ptr_array_add (words, g_strdup (hosts));
+  for (guint i = 0; names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], "GRADLOOM_"))
+      {
+        g_ptr_array_add (words, g_strdup ("-x"));
+        g_ptr_array_add (words, g_strdup (names[i]));
+      }
+}
+
+/* (transfer full) */
+static GPtrArray *
+launch_words (const LoomDistLaunch *launch, char *const *argv)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  char *self = g_file_read_link ("/proc/self/exe", NULL);
+
+  g_ptr_array_add (words, g_strdup ("mpirun"));
+  g_ptr_array_add (words, g_strdup ("--quiet"));
+  if (geteuid () == 0)
+    g_ptr_array_add (words, g_strdup ("--allow-run-as-root"));
+  /* More ranks than processors are a lesson, not a mistake. */
+  g_ptr_array_add (words, g_strdup ("--oversubscribe"));
+  if (launch->hosts != NULL)
+    add_hosts (words, launch->hosts);
+  g_ptr_array_add (words, g_strdup ("-np"));
+  g_ptr_array_add (words, g_strdup_printf ("%d", launch->ranks));
+  g_ptr_array_add (words, self != NULL ? self : g_strdup (argv[0]));
+  for (guint i = 1; argv[i] != NULL; i++)
+    g_ptr_array_add (words, g_strdup (argv[i]));
+  g_ptr_array_add (words, NULL);
+  return words;
+}
+
+int
+loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *lost, GError **error)
+{
+  g_autoptr (GPtrArray) words = launch_words (launch, argv);
   g_autoptr (GError) local = NULL;
   sigset_t watched, before;
   GPid pid;
-
-  g_ptr_array_add (words, (gpointer) "mpirun");
-  g_ptr_array_add (words, (gpointer) "--quiet");
-  if (geteuid () == 0)
-    g_ptr_array_add (words, (gpointer) "--allow-run-as-root");
-  /* More ranks than processors are a lesson, not a mistake. */
-  g_ptr_array_add (words, (gpointer) "--oversubscribe");
-  g_ptr_array_add (words, (gpointer) "-np");
-  g_ptr_array_add (words, n);
-  g_ptr_array_add (words, self != NULL ? self : argv[0]);
-  for (guint i = 1; argv[i] != NULL; i++)
-    g_ptr_array_add (words, argv[i]);
-  g_ptr_array_add (words, NULL);
 
   *lost = FALSE;
   sigemptyset (&watched);
@@ -156,8 +244,8 @@ loom_dist_launch (int ranks, char *const *argv, gboolean *lost, GError **error)
           error, LOOM_ERROR, LOOM_ERROR_DIST,
           "%d ranks are started by mpirun, which cannot be run: %s. Install Open MPI (Debian: openmpi-bin), or "
           "run one rank.",
-          ranks, local->message);
+          launch->ranks, local->message);
       return 3;
     }
-  return wait_for (pid, &watched, lost);
+  return wait_for (pid, &watched, launch->hosts != NULL, lost);
 }

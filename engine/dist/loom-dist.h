@@ -23,9 +23,18 @@ gboolean loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean
 /* TRUE if all ranks fail with this error alike, so that none has to end the others. */
 gboolean loom_dist_is_shared (const GError *error);
 
+typedef struct
+{
+  int ranks;
+  const char *hosts; /* "a,b:2", as mpirun's --host takes them; NULL: this machine, or what a scheduler has given */
+} LoomDistLaunch;
+
 /* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 where a rank was lost, 128 and the signal where this
- * process was asked to end, which then reaches every rank as SIGUSR1. *lost: a rank was killed, and did not end by
- * itself. DIST where there is no mpirun. */
-int loom_dist_launch (int ranks, char *const *argv, gboolean *lost, GError **error);
+ * process was asked to end, which then reaches every rank as SIGUSR1. *lost: a rank was killed or hung, and did not end
+ * by itself. On other hosts the program is the file of this name. DIST where there is no mpirun. */
+int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *lost, GError **error);
+
+/* How many ranks "a,b:2" are; 0 where it is no list of hosts. */
+int loom_dist_count_hosts (const char *hosts);
 
 G_END_DECLS

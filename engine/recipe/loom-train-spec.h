@@ -92,6 +92,7 @@ typedef struct
   gboolean keep_best; /* the weights of the best epoch are kept beside the last ones */
   gint64 patience;    /* epochs without a better one after which it ends; 0: never */
   double min_delta;   /* what a better one must be better by */
+  gint64 folds, fold; /* the part of the training samples, from 1, that validates; folds 0: they are one */
   int monitor;        /* the metric that says which is better; -1: the loss */
   LoomParallel parallel;
   char *weights;      /* a file to begin from; NULL: none. Relative to the graph's folder */

@@ -80,6 +80,25 @@ read_stopping (RecipeReading *r, LoomTrainSpec *spec)
   read_monitor (r, spec);
 }
 
+static void
+read_folds (RecipeReading *r, LoomTrainSpec *spec)
+{
+  const gboolean has_folds = loom_element_get (r->element, "folds") != NULL;
+  const gboolean has_fold = loom_element_get (r->element, "fold") != NULL;
+
+  spec->folds = has_folds ? (gint64)recipe_number (r, r->element, "folds") : 0;
+  spec->fold = has_fold ? (gint64)recipe_number (r, r->element, "fold") : 1;
+  if (has_fold && !has_folds)
+    recipe_complain (
+        r, r->element, LOOM_ERROR_SCHEMA, "fold",
+        "fold says which part of the training samples validates, but they are one. Set folds, the number of "
+        "parts.");
+  else if (has_folds && spec->fold > spec->folds)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "fold",
+                     "fold is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " folds.", spec->fold,
+                     spec->folds);
+}
+
 /* Every pattern must name something: a slip of the pen would else leave weights as they are. */
 static void
 read_match (RecipeReading *r, LoomTrainSpec *spec)
@@ -145,5 +164,6 @@ recipe_read_course (RecipeReading *r, LoomTrainSpec *spec)
   spec->ema = read_ema (r);
   check_driven (r, spec);
   read_stopping (r, spec);
+  read_folds (r, spec);
   read_match (r, spec);
 }

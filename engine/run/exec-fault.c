@@ -8,8 +8,16 @@ gboolean
 loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error)
 {
   const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
+  const LoomPrim *prim = instr != NULL && instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
   g_autofree char *where = NULL;
 
+  /* The sentence of the communicator names the ranks, and is the same on all of them. */
+  if (prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && status == LOOM_STATUS_DEVICE)
+    {
+      loom_error_of_ranks (exec->message.text, error);
+      exec->message.text[0] = '\0';
+      return FALSE;
+    }
   if (instr == NULL)
     where = g_strdup_printf ("A step on %s", device->name);
   else if (instr->origin != NULL)

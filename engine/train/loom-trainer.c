@@ -120,6 +120,15 @@ open_data (LoomTrainer *t, gint64 samples, GError **error)
   t->dataset = loom_net_open_dataset (t->net, t->spec->dataset_node, t->data_folder, error);
   if (t->dataset == NULL)
     return FALSE;
+  if (t->spec->folds > 0 && t->spec->stateful)
+    {
+      g_set_error_literal (
+          error, LOOM_ERROR, LOOM_ERROR_USAGE,
+          "A layer goes on with the state of the batch before, so samples cannot be dealt into folds.");
+      return FALSE;
+    }
+  if (t->spec->folds > 0 && !loom_dataset_fold (t->dataset, t->spec->folds, t->spec->fold - 1, t->spec->seed, error))
+    return FALSE;
   if (samples > 0)
     loom_dataset_keep (t->dataset, samples, t->spec->seed);
   for (guint i = 0; i < loom_dataset_info (t->dataset)->n_ports; i++)

@@ -45,7 +45,7 @@ set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const c
   given->value = has_value ? g_strdup (value) : NULL;
   given->attribute = g_strdup (name);
   given->line = loom_element_line (element);
-  given->of_train = loom_element_tag (element) == LOOM_TAG_TRAIN;
+  given->of_train = loom_element_tag (element) != LOOM_TAG_NODE;
   g_ptr_array_add (all, given);
   loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, name, value)));
 }
@@ -67,21 +67,26 @@ set_train_int (LoomGraph *graph, const char *name, gint64 value, GPtrArray *all)
   set_train (graph, name, text, all);
 }
 
-/* <parallel> is made where it is not there. */
-static void
-set_strategy (LoomGraph *graph, const char *strategy, GPtrArray *all)
+/* What stands in <train> once at most, made where it is not there; NULL: it has no such element. */
+static LoomElement *
+find_in_train (LoomGraph *graph, const char *name)
 {
+  static const LoomTag tags[] = { LOOM_TAG_SCHEDULE, LOOM_TAG_CLIP, LOOM_TAG_PARALLEL };
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
 
-  if (strategy == NULL)
-    return;
-  if (loom_element_find (train, LOOM_TAG_PARALLEL) == NULL)
-    loom_edit_free (loom_graph_apply (
-        graph, loom_edit_insert (train, loom_element_n_children (train), loom_element_new (LOOM_TAG_PARALLEL, NULL))));
-  set_attribute (graph, loom_element_find (train, LOOM_TAG_PARALLEL), "strategy", strategy, "--strategy", TRUE, all);
+  for (guint i = 0; train != NULL && i < G_N_ELEMENTS (tags); i++)
+    {
+      if (!g_str_equal (name, loom_tag_name (tags[i])))
+        continue;
+      if (loom_element_find (train, tags[i]) == NULL)
+        loom_edit_free (loom_graph_apply (
+            graph, loom_edit_insert (train, loom_element_n_children (train), loom_element_new (tags[i], NULL))));
+      return loom_element_find (train, tags[i]);
+    }
+  return NULL;
 }
 
-/* The element that "fc", "block.conv" (an instance's inner node) or "train" names. */
+/* The element that "fc", "block.conv" (an instance's inner node), "train" or "train.schedule" names. */
 static LoomElement *
 find_target (LoomGraph *graph, const char *path)
 {
@@ -107,6 +112,8 @@ find_target (LoomGraph *graph, const char *path)
         {
           if (part[1] == NULL)
             return g_str_equal (path, "train") ? loom_element_find (scope, LOOM_TAG_TRAIN) : NULL;
+          if (g_str_equal (part[0], "train") && part[2] == NULL)
+            return find_in_train (graph, part[1]);
           /* A module's own name stands for all its instances. */
           scope = loom_graph_find_module (graph, part[0]);
           if (scope == NULL)
@@ -141,7 +148,9 @@ apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **e
       return FALSE;
     }
   g_autofree char *option = g_strconcat ("--set ", text, NULL);
-  set_attribute (graph, element, dot + 1, equals + 1, option, FALSE, all);
+  const gboolean is_train = loom_element_tag (element) != LOOM_TAG_NODE;
+  /* Another optimiser may not have what the graph's own is told; nodes may have parameters that are empty texts. */
+  set_attribute (graph, element, dot + 1, is_train && equals[1] == 0 ? NULL : equals + 1, option, FALSE, all);
   return TRUE;
 }
 
@@ -190,7 +199,8 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   set_train (graph, "match", options->match, given);
   set_train (graph, "precision", options->precision, given);
   set_train (graph, "tf32", options->tf32 ? "true" : NULL, given);
-  set_strategy (graph, options->strategy, given);
+  if (options->strategy != NULL)
+    set_attribute (graph, find_in_train (graph, "parallel"), "strategy", options->strategy, "--strategy", TRUE, given);
   if (!isnan (options->lr))
     set_train (graph, "lr", g_ascii_dtostr (number, sizeof number, options->lr), given);
   return g_steal_pointer (&graph);

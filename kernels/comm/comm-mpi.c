@@ -4,28 +4,16 @@
  * Sums go by MPI's transport and by arithmetic of our own: each rank receives the others' values of its part and
  * reduces them in the order of ranks, so that the bits are those of ranks that are threads. MPI_Allreduce may take any
  * order. */
-#include "kernels/comm.h"
+#include "kernels/comm/comm-mpi.h"
 
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SMALL 4096 /* bytes up to which every rank receives all and reduces for itself, in one exchange */
 
-typedef struct
-{
-  LoomComm base;
-  MPI_Comm comm;
-  char *room; /* what is received */
-  size_t room_bytes;
-  const void **part;                        /* by rank */
-  int64_t *count;                           /* likewise */
-  int *n_send, *at_send, *n_take, *at_take; /* by rank */
-} Mpi;
-
-static LoomStatus
-failed (int code, LoomMessage *message)
+LoomStatus
+mpi_failed (int code, LoomMessage *message)
 {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
@@ -40,7 +28,26 @@ failed (int code, LoomMessage *message)
     {                                                                                                                  \
       int code_ = (call);                                                                                              \
       if (code_ != MPI_SUCCESS)                                                                                        \
-        return failed (code_, message);                                                                                \
+        return mpi_failed (code_, message);                                                                            \
+    }                                                                                                                  \
+  while (0)
+
+/* A collective of MPI: the one that waits, or, with a time-out, the one that is waited for. */
+#define EXCHANGE(waits, begins, ...)                                                                                   \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      MPI_Request request_;                                                                                            \
+      LoomStatus status_;                                                                                              \
+                                                                                                                       \
+      if (m->base.timeout == 0)                                                                                        \
+        {                                                                                                              \
+          TRY (waits (__VA_ARGS__, m->comm));                                                                          \
+          break;                                                                                                       \
+        }                                                                                                              \
+      TRY (begins (__VA_ARGS__, m->comm, &request_));                                                                  \
+      status_ = mpi_wait (m, &request_, message);                                                                      \
+      if (status_ != LOOM_STATUS_OK)                                                                                   \
+        return status_;                                                                                                \
     }                                                                                                                  \
   while (0)
 
@@ -79,7 +86,7 @@ reduce_small (Mpi *m, const void *from, void *to, int64_t count, LoomDType dtype
 
   if (status != LOOM_STATUS_OK)
     return status;
-  TRY (MPI_Allgather (from, (int)bytes, MPI_BYTE, m->room, (int)bytes, MPI_BYTE, m->comm));
+  EXCHANGE (MPI_Allgather, MPI_Iallgather, from, (int)bytes, MPI_BYTE, m->room, (int)bytes, MPI_BYTE);
   loom_comm_reduce (to, parts (m, m->room + (size_t)m->base.rank * bytes, bytes), m->base.size, count, dtype, op);
   return LOOM_STATUS_OK;
 }
@@ -108,7 +115,8 @@ scatter_block (Mpi *m, const char *from, char *to, const int64_t *counts, LoomDT
       m->at_take[k] = (int)((size_t)k * own_bytes);
       at += bytes;
     }
-  TRY (MPI_Alltoallv (from, m->n_send, m->at_send, MPI_BYTE, m->room, m->n_take, m->at_take, MPI_BYTE, m->comm));
+  EXCHANGE (MPI_Alltoallv, MPI_Ialltoallv, from, m->n_send, m->at_send, MPI_BYTE, m->room, m->n_take, m->at_take,
+            MPI_BYTE);
   loom_comm_reduce (to, parts (m, from + own_at, own_bytes), m->base.size, counts[m->base.rank], dtype, op);
   return LOOM_STATUS_OK;
 }
@@ -133,7 +141,7 @@ reduce_block (Mpi *m, const char *from, char *to, int64_t count, LoomDType dtype
       m->n_take[k] = (int)((size_t)part.count * element);
       m->at_take[k] = (int)((size_t)part.first * element);
     }
-  TRY (MPI_Allgatherv (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, m->n_take, m->at_take, MPI_BYTE, m->comm));
+  EXCHANGE (MPI_Allgatherv, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, m->n_take, m->at_take, MPI_BYTE);
   return LOOM_STATUS_OK;
 }
 
@@ -143,7 +151,10 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
 {
   const int64_t most = INT64_C (1) << 27;
   size_t element = loom_dtype_size (dtype);
+  LoomStatus come = mpi_roll_call ((Mpi *)self, "all_reduce", message);
 
+  if (come != LOOM_STATUS_OK)
+    return come;
   if ((size_t)count * element <= SMALL)
     return reduce_small ((Mpi *)self, from, to, count, dtype, op, message);
   for (int64_t first = 0; first < count; first += most)
@@ -170,7 +181,10 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
                 LoomMessage *message)
 {
   int64_t all = 0;
+  LoomStatus come = mpi_roll_call ((Mpi *)self, "reduce_scatter", message);
 
+  if (come != LOOM_STATUS_OK)
+    return come;
   for (int k = 0; k < self->size; k++)
     all += counts[k];
   if (all * (int64_t)loom_dtype_size (dtype) > INT32_MAX)
@@ -183,7 +197,10 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
 {
   Mpi *m = (Mpi *)self;
   int64_t at = 0;
+  LoomStatus come = mpi_roll_call (m, "all_gather", message);
 
+  if (come != LOOM_STATUS_OK)
+    return come;
   for (int k = 0; k < self->size; at += bytes[k++])
     {
       m->n_take[k] = (int)bytes[k];
@@ -193,21 +210,33 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
     return too_large (message);
   if ((const char *)to + m->at_take[self->rank] == from)
     from = MPI_IN_PLACE;
-  TRY (MPI_Allgatherv (from, (int)bytes[self->rank], MPI_BYTE, to, m->n_take, m->at_take, MPI_BYTE, m->comm));
+  EXCHANGE (MPI_Allgatherv, MPI_Iallgatherv, from, (int)bytes[self->rank], MPI_BYTE, to, m->n_take, m->at_take,
+            MPI_BYTE);
   return LOOM_STATUS_OK;
 }
 
 static LoomStatus
 broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message)
 {
-  TRY (MPI_Bcast (data, (int)bytes, MPI_BYTE, root, ((Mpi *)self)->comm));
+  Mpi *m = (Mpi *)self;
+  LoomStatus come = mpi_roll_call (m, "broadcast", message);
+
+  if (come != LOOM_STATUS_OK)
+    return come;
+  EXCHANGE (MPI_Bcast, MPI_Ibcast, data, (int)bytes, MPI_BYTE, root);
   return LOOM_STATUS_OK;
 }
 
 static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
-  TRY (MPI_Barrier (((Mpi *)self)->comm));
+  Mpi *m = (Mpi *)self;
+  LoomStatus come = mpi_roll_call (m, "barrier", message);
+
+  /* Who has called the roll has met. */
+  if (come != LOOM_STATUS_OK || m->base.timeout > 0)
+    return come;
+  TRY (MPI_Barrier (m->comm));
   return LOOM_STATUS_OK;
 }
 
@@ -225,13 +254,20 @@ mpi_free (Mpi *m)
   free (m->part);
   free (m->count);
   free (m->n_send);
+  free (m->request);
+  free (m->come);
   free (m);
 }
 
 static void
 comm_free (LoomComm *self)
 {
-  mpi_free ((Mpi *)self);
+  Mpi *m = (Mpi *)self;
+
+  if (m->ended)
+    mpi_leave (m);
+  MPI_Comm_free (&m->roll);
+  mpi_free (m);
   MPI_Finalize ();
 }
 
@@ -289,7 +325,10 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
   m->part = calloc ((size_t)m->base.size, sizeof *m->part);
   m->count = calloc ((size_t)m->base.size, sizeof *m->count);
   m->n_send = calloc (4 * (size_t)m->base.size, sizeof *m->n_send);
-  if (m->part == NULL || m->count == NULL || m->n_send == NULL)
+  m->request = calloc ((size_t)m->base.size, sizeof *m->request);
+  m->come = calloc ((size_t)m->base.size, sizeof *m->come);
+  if (m->part == NULL || m->count == NULL || m->n_send == NULL || m->request == NULL || m->come == NULL
+      || MPI_Comm_dup (m->comm, &m->roll) != MPI_SUCCESS)
     {
       mpi_free (m);
       MPI_Finalize ();

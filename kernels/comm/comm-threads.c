@@ -4,16 +4,19 @@
  * again, and each copies the others' parts. A third meeting keeps memory as it is until all have read it. */
 #include "kernels/comm.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct
 {
   pthread_mutex_t lock;
   pthread_cond_t turn;
   int size, alive;  /* ranks; those that are not freed */
-  int come;         /* ranks at the barrier */
+  int n_come;       /* ranks at the barrier */
+  bool *come;       /* which */
   unsigned meeting; /* how often all have met */
   bool aborted;
   LoomMessage why;
@@ -26,11 +29,57 @@ typedef struct
   LoomComm base;
   Group *group;
   const void **part; /* by rank: addresses of one part */
+  const char *call;  /* in which it is, as a sentence names it */
 } Rank;
 
-static LoomStatus
-meet (Group *g, LoomMessage *message)
+/* With the lock held. */
+static void
+end_all (Group *g, const LoomMessage *why)
 {
+  g->aborted = true;
+  g->why = *why;
+  pthread_cond_broadcast (&g->turn);
+}
+
+static struct timespec
+seconds_from_now (double seconds)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  t.tv_sec += (time_t)seconds;
+  t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+  if (t.tv_nsec >= 1000000000)
+    {
+      t.tv_sec++;
+      t.tv_nsec -= 1000000000;
+    }
+  return t;
+}
+
+/* Until all have met, the group ends, or the time is over, which ends it. */
+static void
+wait_for_others (const Rank *r, unsigned meeting)
+{
+  Group *g = r->group;
+  struct timespec end = seconds_from_now (r->base.timeout);
+
+  while (g->meeting == meeting && !g->aborted)
+    if (r->base.timeout == 0)
+      pthread_cond_wait (&g->turn, &g->lock);
+    else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT && g->meeting == meeting && !g->aborted)
+      {
+        LoomMessage why;
+
+        loom_comm_say_missing (&why, r->call, g->come, g->size, r->base.timeout);
+        end_all (g, &why);
+      }
+}
+
+static LoomStatus
+meet (const Rank *r, LoomMessage *message)
+{
+  Group *g = r->group;
   LoomStatus status = LOOM_STATUS_OK;
 
   pthread_mutex_lock (&g->lock);
@@ -38,15 +87,16 @@ meet (Group *g, LoomMessage *message)
     {
       unsigned meeting = g->meeting;
 
-      if (++g->come == g->size)
+      g->come[r->base.rank] = true;
+      if (++g->n_come == g->size)
         {
-          g->come = 0;
+          g->n_come = 0;
+          memset (g->come, 0, (size_t)g->size * sizeof *g->come);
           g->meeting++;
           pthread_cond_broadcast (&g->turn);
         }
       else
-        while (g->meeting == meeting && !g->aborted)
-          pthread_cond_wait (&g->turn, &g->lock);
+        wait_for_others (r, meeting);
       /* A meeting that took place counts, also where a rank has aborted since. */
       if (g->meeting == meeting && g->aborted)
         status = LOOM_STATUS_DEVICE;
@@ -60,11 +110,12 @@ meet (Group *g, LoomMessage *message)
 }
 
 static LoomStatus
-publish (Rank *r, const void *from, void *to, LoomMessage *message)
+publish (Rank *r, const char *call, const void *from, void *to, LoomMessage *message)
 {
+  r->call = call;
   r->group->from[r->base.rank] = from;
   r->group->to[r->base.rank] = to;
-  return meet (r->group, message);
+  return meet (r, message);
 }
 
 static LoomStatus
@@ -75,14 +126,14 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
   Group *g = r->group;
   size_t element = loom_dtype_size (dtype);
   LoomCommPart own = loom_comm_part (count, self->rank, self->size);
-  LoomStatus status = publish (r, from, to, message);
+  LoomStatus status = publish (r, "all_reduce", from, to, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
   for (int k = 0; k < self->size; k++)
     r->part[k] = (const char *)g->from[k] + (size_t)own.first * element;
   loom_comm_reduce ((char *)to + (size_t)own.first * element, r->part, self->size, own.count, dtype, op);
-  status = meet (g, message);
+  status = meet (r, message);
   if (status != LOOM_STATUS_OK)
     return status;
   for (int k = 0; k < self->size; k++)
@@ -93,7 +144,7 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
         memcpy ((char *)to + (size_t)other.first * element, (const char *)g->to[k] + (size_t)other.first * element,
                 (size_t)other.count * element);
     }
-  return meet (g, message);
+  return meet (r, message);
 }
 
 static LoomStatus
@@ -102,7 +153,7 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
 {
   Rank *r = (Rank *)self;
   Group *g = r->group;
-  LoomStatus status = publish (r, from, to, message);
+  LoomStatus status = publish (r, "reduce_scatter", from, to, message);
   size_t first = 0;
 
   if (status != LOOM_STATUS_OK)
@@ -112,14 +163,14 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
   for (int k = 0; k < self->size; k++)
     r->part[k] = (const char *)g->from[k] + first;
   loom_comm_reduce (to, r->part, self->size, counts[self->rank], dtype, op);
-  return meet (g, message);
+  return meet (r, message);
 }
 
 static LoomStatus
 all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message)
 {
   Rank *r = (Rank *)self;
-  LoomStatus status = publish (r, from, to, message);
+  LoomStatus status = publish (r, "all_gather", from, to, message);
   char *at = to;
 
   if (status != LOOM_STATUS_OK)
@@ -127,26 +178,29 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
   for (int k = 0; k < self->size; at += bytes[k++])
     if (bytes[k] > 0 && at != r->group->from[k])
       memcpy (at, r->group->from[k], (size_t)bytes[k]);
-  return meet (r->group, message);
+  return meet (r, message);
 }
 
 static LoomStatus
 broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message)
 {
   Rank *r = (Rank *)self;
-  LoomStatus status = publish (r, data, data, message);
+  LoomStatus status = publish (r, "broadcast", data, data, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
   if (self->rank != root && bytes > 0)
     memcpy (data, r->group->from[root], (size_t)bytes);
-  return meet (r->group, message);
+  return meet (r, message);
 }
 
 static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
-  return meet (((Rank *)self)->group, message);
+  Rank *r = (Rank *)self;
+
+  r->call = "barrier";
+  return meet (r, message);
 }
 
 static void
@@ -157,9 +211,10 @@ comm_abort (LoomComm *self, const char *why)
   pthread_mutex_lock (&g->lock);
   if (!g->aborted)
     {
-      g->aborted = true;
-      strncpy (g->why.text, why, sizeof g->why.text - 1);
-      pthread_cond_broadcast (&g->turn);
+      LoomMessage message = { "" };
+
+      strncpy (message.text, why, sizeof message.text - 1);
+      end_all (g, &message);
     }
   pthread_mutex_unlock (&g->lock);
 }
@@ -169,6 +224,7 @@ group_free (Group *g)
 {
   pthread_cond_destroy (&g->turn);
   pthread_mutex_destroy (&g->lock);
+  free (g->come);
   free (g->from);
   free (g->to);
   free (g);
@@ -224,6 +280,7 @@ loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
 {
   static const LoomMessage no_memory = { "there is no memory for the ranks" };
   Group *g = calloc (1, sizeof *g);
+  pthread_condattr_t clock;
 
   if (g == NULL)
     {
@@ -233,11 +290,15 @@ loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
   g->size = g->alive = size;
   g->from = calloc ((size_t)size, sizeof *g->from);
   g->to = calloc ((size_t)size, sizeof *g->to);
+  g->come = calloc ((size_t)size, sizeof *g->come);
   pthread_mutex_init (&g->lock, NULL);
-  pthread_cond_init (&g->turn, NULL);
+  pthread_condattr_init (&clock);
+  pthread_condattr_setclock (&clock, CLOCK_MONOTONIC);
+  pthread_cond_init (&g->turn, &clock);
+  pthread_condattr_destroy (&clock);
   for (int k = 0; k < size; k++)
     {
-      Rank *r = g->from != NULL && g->to != NULL ? rank_new (g, k) : NULL;
+      Rank *r = g->from != NULL && g->to != NULL && g->come != NULL ? rank_new (g, k) : NULL;
 
       comm[k] = (LoomComm *)r;
       if (r != NULL)

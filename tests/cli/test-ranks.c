@@ -6,6 +6,7 @@
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -170,27 +171,32 @@ find_rank (void)
   return find_process ("OMPI_COMM_WORLD_RANK=1");
 }
 
-/* min_ranks: "1", or NULL. */
+/* What it says goes to the file errors.txt. */
+static void
+redirect (gpointer data)
+{
+  freopen ("errors.txt", "w", stderr);
+}
+
+/* option: with its value, or NULL. */
 static GPid
-start_with (const char *folder, const char *min_ranks)
+start_with (const char *folder, const char *option, const char *value)
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
   g_autofree char *path = cli_example ("lessons/spirals.xml");
-  const char *argv[] = { program,   "train", path,    "--epochs", "1000000",
-                         "--ranks", "2",     "--out", folder,     min_ranks != NULL ? "--min-ranks" : NULL,
-                         min_ranks, NULL };
+  const char *argv[]
+      = { program, "train", path, "--epochs", "1000000", "--ranks", "2", "--out", folder, option, value, NULL };
   GPid pid;
 
-  g_assert_true (g_spawn_async (NULL, (char **)argv, NULL,
-                                G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
-                                NULL, NULL, &pid, NULL));
+  g_assert_true (g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+                                redirect, NULL, &pid, NULL));
   return pid;
 }
 
 static GPid
 start (const char *folder)
 {
-  return start_with (folder, NULL);
+  return start_with (folder, NULL, NULL);
 }
 
 static int
@@ -225,6 +231,63 @@ test_lost (void)
   g_assert_cmpint (find_rank (), >, 0);
   kill (find_rank (), SIGKILL);
   g_assert_cmpint (wait_for (pid), ==, 3);
+}
+
+/* A stopped process is one that hangs. The run ends with a sentence, said once, and a checkpoint that is whole. */
+static void
+expect_hung (const char *folder, const char *mark, const char *says)
+{
+  g_autofree char *said = NULL, *weights = g_build_filename (folder, "weights.safetensors", NULL);
+  GPid pid = start_with (folder, "--timeout", "1");
+  gint64 begin;
+  int rank;
+
+  wait_until_it_trains (folder);
+  rank = find_process (mark);
+  g_assert_cmpint (rank, >, 0);
+  begin = g_get_monotonic_time ();
+  kill (rank, SIGSTOP);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_cmpint (g_get_monotonic_time () - begin, <, 11 * G_USEC_PER_SEC);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (strstr (said, "not come") + 1, "not come") != NULL)
+    g_error ("%s", said);
+  g_assert_nonnull (strstr (said, "within 1 second"));
+  if (g_str_equal (folder, "hung"))
+    g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+  g_assert_cmpint (find_process (mark), ==, 0);
+}
+
+static void
+test_hung (void)
+{
+  if (!can_run ())
+    return;
+  expect_hung ("hung", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not come to “");
+  expect_hung ("headless", "OMPI_COMM_WORLD_RANK=0", "Rank 1: ");
+  cli_expect (0, NULL, "train", "--resume", "hung", "--epochs", "1");
+}
+
+/* One that is late within the time ends nothing. */
+static void
+test_slow (void)
+{
+  GPid pid;
+  int rank;
+
+  if (!can_run ())
+    return;
+  pid = start_with ("slow", "--timeout", "20");
+  wait_until_it_trains ("slow");
+  rank = find_rank ();
+  g_assert_cmpint (rank, >, 0);
+  kill (rank, SIGSTOP);
+  g_usleep (500000);
+  kill (rank, SIGCONT);
+  g_usleep (300000);
+  kill (pid, SIGINT);
+  g_assert_cmpint (wait_for (pid), ==, 130);
+  cli_expect (0, NULL, "train", "--resume", "slow", "--epochs", "1", "--ranks", "2", "--timeout", "20");
 }
 
 static void
@@ -302,7 +365,7 @@ test_elastic (void)
   cli_expect (2, "needs --out", "train", "x.xml", "--ranks", "2", "--min-ranks", "1");
   if (!can_run ())
     return;
-  pid = start_with ("elastic", "1");
+  pid = start_with ("elastic", "--min-ranks", "1");
   wait_until_it_trains ("elastic");
   lost = find_rank ();
   g_assert_cmpint (lost, >, 0);
@@ -333,6 +396,7 @@ static void
 test_launchers (void)
 {
   static const char *const torchrun[] = { "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", NULL };
+  static const char *const plain[] = { "RANK", "WORLD_SIZE", NULL };
   static const char *const srun[] = { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL };
 
   if (!can_run ())
@@ -340,6 +404,11 @@ test_launchers (void)
   with_environment (torchrun, (const char *[]){ "1", "2", "2" }, 0, NULL);
   with_environment (torchrun, (const char *[]){ "0", "2", "2" }, 0, NULL);
   with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 2, "on several machines");
+  g_setenv ("MASTER_ADDR", "127.0.0.1", TRUE);
+  with_environment (plain, (const char *[]){ "1", "2" }, 0, NULL);
+  g_unsetenv ("MASTER_ADDR");
+  cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a b");
+  cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a:0");
   with_environment (srun, (const char *[]){ "0", "2" }, 2, "srun --mpi=pmix");
 }
 
@@ -395,6 +464,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
   g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
+  g_test_add_func ("/cli/ranks/hung", test_hung);
+  g_test_add_func ("/cli/ranks/slow", test_slow);
   g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
   status = g_test_run ();
   cli_leave ();

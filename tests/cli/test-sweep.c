@@ -1,5 +1,5 @@
-/* `gradloom sweep`: every setting with every seed, the same numbers as single runs, draws that a seed repeats, and runs
- * that fail without ending the others. */
+/* `gradloom sweep`: every setting with every seed and fold, the same numbers as single runs, draws that a seed repeats,
+ * and runs that fail without ending the others. */
 #include "tests/cli/cli.h"
 
 #include <json-glib/json-glib.h>
@@ -87,6 +87,41 @@ test_random (void)
     }
 }
 
+/* Every fold once, all of different samples: their losses differ, and the mean and the spread are theirs. */
+static void
+test_folds (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *csv = NULL;
+  g_auto (CliResult) r
+      = cli ("sweep", path, "--folds", "3", "--epochs", "1", "--json", "--csv", "folds.csv", "--out", "folds", NULL);
+  g_autoptr (GPtrArray) runs = events (&r, "run"), points = events (&r, "sweep");
+  double loss[3] = { 0 }, mean = 0, squares = 0;
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (runs->len, ==, 3);
+  for (guint i = 0; i < 3; i++)
+    {
+      gint64 fold = json_object_get_int_member (runs->pdata[i], "fold");
+
+      g_assert_true (fold >= 1 && fold <= 3 && loss[fold - 1] == 0);
+      loss[fold - 1] = json_object_get_double_member (runs->pdata[i], "loss");
+      mean += loss[fold - 1] / 3;
+    }
+  for (guint i = 0; i < 3; i++)
+    squares += (loss[i] - mean) * (loss[i] - mean);
+  g_assert_cmpfloat (loss[0], !=, loss[1]);
+  g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[0], "loss") - mean), <, 1e-6);
+  g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[0], "loss_spread") - sqrt (squares / 2)), <,
+                     1e-6);
+  g_assert_true (g_file_get_contents ("folds.csv", &csv, NULL, NULL));
+  g_assert_true (g_str_has_prefix (csv, "seed,fold,step,train_loss,loss,accuracy,failure\n,1,"));
+  cli_expect (0, NULL, "train", "--resume", "folds/0001", "--epochs", "2");
+  cli_expect (2, "2 or more", "sweep", path, "--folds", "1");
+  cli_expect (1, "there are 3 folds", "train", path, "--set", "train.folds=3", "--set", "train.fold=4");
+  cli_expect (1, "Set folds", "train", path, "--set", "train.fold=2");
+  cli_expect (1, "into 100000 folds", "train", path, "--set", "train.folds=100000");
+}
+
 static void
 test_wrong (void)
 {
@@ -113,6 +148,7 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/sweep/grid", test_grid);
   g_test_add_func ("/cli/sweep/random", test_random);
+  g_test_add_func ("/cli/sweep/folds", test_folds);
   g_test_add_func ("/cli/sweep/wrong", test_wrong);
   status = g_test_run ();
   cli_leave ();

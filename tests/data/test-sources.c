@@ -291,6 +291,54 @@ test_keep (void)
   g_assert_true (loom_tensor_equal_bits (test->pdata[0], test_kept->pdata[0]));
 }
 
+/* Every training sample validates in one fold and trains in the others; those of the test stay. */
+static void
+test_fold (void)
+{
+  const char *const strv[] = { "n", "10", "n_test", "4", NULL };
+  const LoomDatasetOptions o = options (strv);
+  g_autoptr (LoomDataset) whole = loom_dataset_open ("linear", &o, NULL);
+  gint64 index[10];
+  guint held[10] = { 0 };
+
+  for (gint64 i = 0; i < 10; i++)
+    index[i] = i;
+  g_autoptr (GPtrArray) all = loom_dataset_read_new (whole, LOOM_SPLIT_TRAIN, index, 10, NULL);
+  for (gint64 fold = 0; fold < 3; fold++)
+    {
+      g_autoptr (LoomDataset) part = loom_dataset_open ("linear", &o, NULL);
+      guint seen[10] = { 0 };
+
+      g_assert_true (loom_dataset_fold (part, 3, fold, 1, NULL));
+      g_assert_cmpint (loom_dataset_count (part, LOOM_SPLIT_VAL), ==, fold == 2 ? 4 : 3);
+      g_assert_cmpint (loom_dataset_count (part, LOOM_SPLIT_TEST), ==, 4);
+      for (LoomSplit split = LOOM_SPLIT_TRAIN; split <= LOOM_SPLIT_VAL; split++)
+        {
+          guint n = (guint)loom_dataset_count (part, split);
+          g_autoptr (GPtrArray) read = loom_dataset_read_new (part, split, index, n, NULL);
+
+          for (guint i = 0; i < n; i++)
+            for (guint k = 0; k < 10; k++)
+              if (loom_tensor_get (read->pdata[0], i) == loom_tensor_get (all->pdata[0], k))
+                {
+                  seen[k]++;
+                  held[k] += split == LOOM_SPLIT_VAL;
+                }
+        }
+      for (guint k = 0; k < 10; k++)
+        g_assert_cmpuint (seen[k], ==, 1);
+      loom_dataset_keep (part, 2, 1);
+      g_autoptr (GPtrArray) kept = loom_dataset_read_new (part, LOOM_SPLIT_TRAIN, index, 4, NULL);
+      g_autoptr (GPtrArray) val = loom_dataset_read_new (part, LOOM_SPLIT_VAL, index, 3, NULL);
+
+      for (gint64 i = 0; i < 3; i++)
+        for (gint64 k = 0; k < 4; k++)
+          g_assert_cmpfloat (loom_tensor_get (kept->pdata[0], k), !=, loom_tensor_get (val->pdata[0], i));
+    }
+  for (guint k = 0; k < 10; k++)
+    g_assert_cmpuint (held[k], ==, 1);
+}
+
 static void
 test_bad_options (void)
 {
@@ -344,6 +392,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sources/random", test_random);
   g_test_add_func ("/sources/tokens", test_tokens);
   g_test_add_func ("/sources/keep", test_keep);
+  g_test_add_func ("/sources/fold", test_fold);
   g_test_add_func ("/sources/bad-options", test_bad_options);
   return g_test_run ();
 }

@@ -1,4 +1,5 @@
-/* Communicators of threads: every collective in every type, with parts that are empty, and a rank that gives up. */
+/* Communicators of threads: every collective in every type, with parts that are empty, a rank that gives up, one that
+ * is slow, and one that hangs. */
 #include <glib.h>
 #include <string.h>
 
@@ -186,6 +187,62 @@ test_abort (void)
   with_ranks (give_up);
 }
 
+/* A rank that is late, but within the time. */
+static void
+be_slow (LoomComm *comm)
+{
+  LoomMessage message = { "" };
+  int64_t one = 1, sum;
+
+  comm->timeout = 5;
+  if (comm->rank == 1)
+    g_usleep (100000);
+  g_assert_cmpint (comm->all_reduce (comm, &one, &sum, 1, LOOM_I64, LOOM_REDUCE_SUM, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpint (sum, ==, RANKS);
+}
+
+static void
+test_slow (void)
+{
+  with_ranks (be_slow);
+}
+
+static gint have_failed;
+
+/* All others hear which rank has not come to what, and so does that one once it comes. */
+static void
+hang (LoomComm *comm)
+{
+  LoomMessage message = { "" };
+  int64_t one = 1, sum;
+
+  comm->timeout = 0.2;
+  g_assert_cmpint (comm->barrier (comm, &message), ==, LOOM_STATUS_OK);
+  while (comm->rank == 1 && g_atomic_int_get (&have_failed) < RANKS - 1)
+    g_usleep (1000);
+  g_assert_cmpint (comm->all_reduce (comm, &one, &sum, 1, LOOM_I64, LOOM_REDUCE_SUM, &message), ==, LOOM_STATUS_DEVICE);
+  g_assert_true (g_str_has_prefix (message.text, "Rank 1 has not come to “all_reduce” within 0.2 seconds: "));
+  g_atomic_int_inc (&have_failed);
+  g_assert_cmpint (comm->barrier (comm, &message), ==, LOOM_STATUS_DEVICE);
+}
+
+static void
+test_hung (void)
+{
+  with_ranks (hang);
+}
+
+static void
+test_missing (void)
+{
+  const bool come[6] = { true, false, true, false, false, true };
+  LoomMessage message;
+
+  loom_comm_say_missing (&message, "barrier", come, 6, 1);
+  g_assert_true (
+      g_str_has_prefix (message.text, "Ranks 1, 3 and 4 have not come to “barrier” within 1 second: they hang"));
+}
+
 static void
 test_parts (void)
 {
@@ -216,5 +273,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/comm/order", test_order);
   g_test_add_func ("/comm/move", test_move);
   g_test_add_func ("/comm/abort", test_abort);
+  g_test_add_func ("/comm/slow", test_slow);
+  g_test_add_func ("/comm/hung", test_hung);
+  g_test_add_func ("/comm/missing", test_missing);
   return g_test_run ();
 }

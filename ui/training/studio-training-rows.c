@@ -339,6 +339,8 @@ static const struct
   { "match", N_ ("Of these weights") },
   { "lr_batch_size", N_ ("Rate is for batch") },
   { "patience", N_ ("Patience") },
+  { "folds", N_ ("Folds") },
+  { "fold", N_ ("Fold that validates") },
   { "min_delta", N_ ("Least gain") },
   { "monitor", N_ ("Watched") },
 };

@@ -89,6 +89,7 @@ add_more (StudioTrainingSettings *self)
     { "algorithm", NULL },           { "ema", N_ ("off") },
     { "lr_batch_size", N_ ("any") }, { "weights", N_ ("random") },
     { "match", N_ ("all") },         { "sample_weights", N_ ("none") },
+    { "folds", N_ ("off") },         { "fold", N_ ("first") },
   };
   GtkWidget *expander = gtk_expander_new (_ ("More")), *grid = gtk_grid_new ();
   gboolean open = self->more_open;

@@ -1,0 +1,211 @@
+/* Time-outs of MPI's calls, which have none of their own.
+ *
+ * Before a call every rank tells rank 0 that it has come, and goes on once rank 0 says so. Rank 0 therefore knows which
+ * ranks have not come in time, and sends the others its sentence in the place of that word. While a call goes on ranks
+ * look whether it is complete instead of waiting in it. Where it does not end in time they answer the next roll, which
+ * rank 0 calls then, from within the call: who hangs does not answer. Where rank 0 itself hangs, the others hear
+ * nothing, and say so. */
+#include "kernels/comm/comm-mpi.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum
+{
+  TAG_COME, /* to rank 0: this rank is there */
+  TAG_GO    /* from rank 0: so are all others; or the sentence that ends the run */
+};
+
+#define LATER      2.0 /* seconds that others wait longer than rank 0, which knows more */
+#define ANSWER     2.0 /* seconds for what rank 0 then says */
+#define LEFT_ALONE 5.0 /* seconds at most for a rank 0 that has left a call and computes */
+
+static const char word[1] = { 0 }; /* go */
+
+static double
+now (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* TRUE once all requests are complete, FALSE behind so many seconds. Time in which this process was stopped itself does
+ * not count. */
+static bool
+complete (int n, MPI_Request *request, double seconds, int *code)
+{
+  double last = now (), waited = 0;
+  int done = 0;
+
+  for (;;)
+    {
+      double time;
+
+      *code = MPI_Testall (n, request, &done, MPI_STATUSES_IGNORE);
+      if (done || *code != MPI_SUCCESS)
+        return true;
+      time = now ();
+      waited += time - last < 1 ? time - last : 1;
+      last = time;
+      if (waited > seconds)
+        return false;
+    }
+}
+
+static void
+post (Mpi *m, int to, int tag, const void *data, int bytes)
+{
+  MPI_Request request;
+
+  if (MPI_Isend (data, bytes, MPI_BYTE, to, tag, m->roll, &request) == MPI_SUCCESS)
+    MPI_Request_free (&request);
+}
+
+static LoomStatus
+end (Mpi *m, LoomMessage *message)
+{
+  m->ended = true;
+  *message = m->why;
+  return LOOM_STATUS_DEVICE;
+}
+
+/* Of rank 0: who answers within so many seconds; TRUE: all do. */
+static bool
+call_roll (Mpi *m, double seconds, int *code)
+{
+  bool all;
+
+  m->request[0] = MPI_REQUEST_NULL;
+  m->come[0] = true;
+  for (int k = 1; k < m->base.size; k++)
+    {
+      m->come[k] = false;
+      *code = MPI_Irecv (NULL, 0, MPI_BYTE, k, TAG_COME, m->roll, &m->request[k]);
+      if (*code != MPI_SUCCESS)
+        return true;
+    }
+  all = complete (m->base.size, m->request, seconds, code);
+  for (int k = 1; k < m->base.size; k++)
+    {
+      int done = all;
+
+      if (!all)
+        MPI_Test (&m->request[k], &done, MPI_STATUS_IGNORE);
+      m->come[k] = done;
+    }
+  return all;
+}
+
+/* Of rank 0: the sentence, to all others as well. They read it from the room in which it stays. */
+static LoomStatus
+give_verdict (Mpi *m, LoomMessage *message)
+{
+  loom_comm_say_missing (&m->why, m->call, m->come, m->base.size, m->base.timeout);
+  for (int k = 1; k < m->base.size; k++)
+    post (m, k, TAG_GO, m->why.text, (int)strlen (m->why.text) + 1);
+  return end (m, message);
+}
+
+/* Of another rank: rank 0 says what to do. */
+static LoomStatus
+hear (Mpi *m, double seconds, LoomMessage *message)
+{
+  MPI_Request request;
+  int code;
+
+  m->why.text[0] = '\0';
+  code = MPI_Irecv (m->why.text, sizeof m->why.text, MPI_BYTE, 0, TAG_GO, m->roll, &request);
+  if (code != MPI_SUCCESS)
+    return mpi_failed (code, message);
+  if (!complete (1, &request, seconds, &code))
+    {
+      memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
+      m->come[0] = false;
+      m->base.timed_out = true;
+      loom_comm_say_missing (&m->why, m->call, m->come, m->base.size, m->base.timeout);
+      return end (m, message);
+    }
+  if (code != MPI_SUCCESS)
+    return mpi_failed (code, message);
+  return m->why.text[0] == '\0' ? LOOM_STATUS_OK : end (m, message);
+}
+
+/* Seconds that rank 0 has for an answer. One rank after the other gives up, so that one alone says it. */
+static double
+patience (const Mpi *m)
+{
+  return LATER + ANSWER + (m->base.rank == 1 ? 0 : LATER);
+}
+
+LoomStatus
+mpi_roll_call (Mpi *m, const char *call, LoomMessage *message)
+{
+  int code = MPI_SUCCESS;
+
+  if (m->ended)
+    return end (m, message);
+  m->call = call;
+  if (m->base.timeout == 0 || m->base.size == 1)
+    return LOOM_STATUS_OK;
+  if (m->base.rank != 0)
+    {
+      bool answered = m->answered;
+
+      m->answered = false;
+      if (answered)
+        return LOOM_STATUS_OK;
+      post (m, 0, TAG_COME, NULL, 0);
+      return hear (m, m->base.timeout + patience (m), message);
+    }
+  if (!call_roll (m, m->base.timeout, &code))
+    return give_verdict (m, message);
+  if (code != MPI_SUCCESS)
+    return mpi_failed (code, message);
+  for (int k = 1; k < m->base.size; k++)
+    post (m, k, TAG_GO, word, 1);
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
+{
+  bool is_first = m->base.rank == 0;
+  LoomStatus status;
+  int code;
+
+  if (complete (1, request, m->base.timeout + (is_first ? 0 : LATER / 2), &code))
+    return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
+  if (is_first)
+    {
+      call_roll (m, LATER, &code);
+      return give_verdict (m, message);
+    }
+  if (!m->answered)
+    {
+      double more = m->base.timeout < LEFT_ALONE ? m->base.timeout : LEFT_ALONE;
+
+      post (m, 0, TAG_COME, NULL, 0);
+      status = hear (m, more + patience (m), message);
+      if (status != LOOM_STATUS_OK)
+        return status;
+      /* Rank 0 has all that it wanted of this call, and has called the roll of the next one: it goes on. */
+      m->answered = true;
+    }
+  return mpi_wait (m, request, message);
+}
+
+/* MPI_Finalize() would wait for the rank that hangs. Rank 0 may be writing a checkpoint, and ends the others when it is
+ * done. */
+void
+mpi_leave (Mpi *m)
+{
+  fflush (NULL);
+  if (m->base.rank != 0 && !m->base.timed_out)
+    sleep (30);
+  /* Above 128, as of a rank that was killed. */
+  MPI_Abort (m->comm, 128 + 3);
+}

@@ -1,0 +1,35 @@
+/* What the files of MPI's communicator share. */
+#pragma once
+
+#include "kernels/comm.h"
+
+#include <mpi.h>
+
+typedef struct
+{
+  LoomComm base;
+  MPI_Comm comm;
+  char *room; /* what is received */
+  size_t room_bytes;
+  const void **part;                        /* by rank */
+  int64_t *count;                           /* likewise */
+  int *n_send, *at_send, *n_take, *at_take; /* by rank */
+
+  /* Of calls with a time-out (comm-mpi-wait.c). */
+  MPI_Comm roll;        /* where ranks say that they have come, apart from what they exchange */
+  MPI_Request *request; /* by rank */
+  bool *come;           /* by rank */
+  const char *call;     /* in which it is */
+  bool answered;        /* the roll of the next call, from within this one */
+  bool ended;           /* by a time-out: nothing is called any more */
+  LoomMessage why;      /* what it was ended by */
+} Mpi;
+
+LoomStatus mpi_failed (int code, LoomMessage *message);
+
+/* Returns once all ranks have begun this call; without a time-out at once. */
+LoomStatus mpi_roll_call (Mpi *m, const char *call, LoomMessage *message);
+/* Returns once the request is complete. */
+LoomStatus mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message);
+/* Ends the processes of all ranks, where a call has timed out. */
+void mpi_leave (Mpi *m);

@@ -1,0 +1,159 @@
+"""Two hosts on one machine: network name spaces with names, wires and folders of their own, between which mpirun starts ranks by a
+launcher of this test in the place of ssh. The numbers are those of one rank; what a host lacks is said before the first step; a
+wire that is cut ends the run on both. Skipped, with the reason, where name spaces are not allowed.
+
+hosts.py GRADLOOM
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+A, B = '10.77.0.1', '10.77.0.2'
+F64 = ['--device', 'ref', '--precision', 'f64']
+GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1" name="rows">
+<node id="data" op="dataset" source="csv" path="rows/rows.csv" target="y"/>
+<node id="fc" op="linear" out_features="1"/>
+<node id="loss" op="mse_loss"/>
+<wire from="data.x" to="fc"/>
+<wire from="fc" to="loss.input"/>
+<wire from="data.y" to="loss.target"/>
+<train loss="loss" lr="0.01" batch_size="2" epochs="2"/>
+</graph>
+'''
+
+
+def skip(why):
+    print('skipped:', why)
+    sys.exit(77)
+
+
+def enter():
+    """This script once more, as the first process of host a; all that it starts ends with it."""
+    words = ['unshare'] + (['--user', '--map-root-user'] if os.geteuid() else [])
+    words += ['--net', '--mount', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc']
+    try:
+        done = subprocess.run(words + ['ip', 'link', 'set', 'lo', 'up'], capture_output=True, text=True)
+    except FileNotFoundError as error:
+        skip(f'there is no {error.filename}')
+    if done.returncode != 0:
+        skip('network name spaces are not allowed here: ' + (done.stderr.strip() or f'status {done.returncode}'))
+    sys.stdout.flush()
+    os.execvp(words[0], words + [sys.executable, os.path.abspath(__file__), sys.argv[1], 'inside'])
+
+
+def call(*words):
+    subprocess.run(words, check=True)
+
+
+def on_b(host, *words):
+    return ['nsenter', '--target', str(host.pid), '--net', '--uts', '--mount', '--', *words]
+
+
+def make_hosts(folder):
+    """Host a is this process, b another one; a wire leads from the one to the other."""
+    call('hostname', 'host-a')
+    call('ip', 'link', 'set', 'lo', 'up')
+    b = subprocess.Popen(['unshare', '--net', '--uts', '--mount', 'sleep', '1000'])
+    while os.readlink(f'/proc/{b.pid}/ns/net') == os.readlink('/proc/self/ns/net'):
+        time.sleep(0.01)
+    call('ip', 'link', 'add', 'wire-a', 'type', 'veth', 'peer', 'name', 'wire-b', 'netns', str(b.pid))
+    call('ip', 'address', 'add', A + '/24', 'dev', 'wire-a')
+    call('ip', 'link', 'set', 'wire-a', 'up')
+    call(*on_b(b, 'hostname', 'host-b'))
+    call(*on_b(b, 'ip', 'link', 'set', 'lo', 'up'))
+    call(*on_b(b, 'ip', 'address', 'add', B + '/24', 'dev', 'wire-b'))
+    call(*on_b(b, 'ip', 'link', 'set', 'wire-b', 'up'))
+    launcher = os.path.join(folder, 'launcher')
+    with open(launcher, 'w') as file:
+        file.write(f'#!/bin/sh\n# HOST COMMAND…: in the place of ssh\nshift\nexec {" ".join(on_b(b, "sh", "-c"))} "$*"\n')
+    os.chmod(launcher, 0o755)
+    os.environ.update(OMPI_MCA_plm='rsh', OMPI_MCA_plm_rsh_agent=launcher, TMPDIR=folder)
+    return b
+
+
+def received():
+    """Bytes that host a has had from b."""
+    with open('/proc/net/dev') as file:
+        return int(re.search(r'wire-a:\s*(\d+)', file.read()).group(1))
+
+
+def train(gradloom, *words):
+    return subprocess.run([gradloom, 'train', *words], capture_output=True, text=True, timeout=100)
+
+
+def losses(done):
+    assert done.returncode == 0, done.stderr
+    return [event['loss'] for event in map(json.loads, done.stdout.splitlines()) if 'loss' in event]
+
+
+def test_equal(gradloom, graph):
+    before = received()
+    two = losses(train(gradloom, graph, *F64, '--json', '--epochs', '1', '--batch-size', '50', '--hosts', f'{A},{B}'))
+    one = losses(train(gradloom, graph, *F64, '--json', '--epochs', '1', '--batch-size', '100'))
+    assert len(one) == len(two) > 2 and all(abs(a - b) < 1e-10 for a, b in zip(one, two)), (one, two)
+    assert received() - before > 10000, 'nothing has come from the other host'
+
+
+def test_lacking(gradloom, folder, b):
+    os.mkdir('rows')
+    with open('rows/rows.csv', 'w') as file:
+        file.write('x,y\n' + ''.join(f'{i},{2 * i}\n' for i in range(8)))
+    with open('rows.xml', 'w') as file:
+        file.write(GRAPH)
+    call(*on_b(b, 'mount', '-t', 'tmpfs', 'none', os.path.join(folder, 'rows')))
+    done = train(gradloom, 'rows.xml', '--hosts', f'{A},{B}', '--out', 'lacking')
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert 'Rank 1 on host-b: ' in done.stderr and 'rows.csv' in done.stderr, done.stderr
+
+
+def ranks(gradloom):
+    """Processes of this program, on both hosts."""
+    found = 0
+    for name in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            found += os.readlink(f'/proc/{name}/exe') == os.path.realpath(gradloom)
+        except OSError:
+            pass
+    return found
+
+
+def test_cut(gradloom, graph, b):
+    # A file: mpirun's own process on b keeps what it was given until it finds out by itself that it is alone.
+    with open('errors', 'w') as errors:
+        run = subprocess.Popen([gradloom, 'train', graph, '--epochs', '1000000', '--hosts', f'{A},{B}', '--timeout', '1',
+                                '--out', 'cut'], stdout=subprocess.DEVNULL, stderr=errors)
+    while not os.path.exists('cut/graph.xml'):
+        time.sleep(0.05)
+    time.sleep(0.5)
+    call(*on_b(b, 'ip', 'link', 'set', 'wire-b', 'down'))
+    begin = time.monotonic()
+    run.wait(timeout=60)
+    while ranks(gradloom) > 0 and time.monotonic() - begin < 20:
+        time.sleep(0.1)
+    assert time.monotonic() - begin < 11, f'{time.monotonic() - begin:.1f} s, {ranks(gradloom)} ranks are left'
+    with open('errors') as errors:
+        said = errors.read()
+    assert run.returncode == 3 and 'Rank 1 has not come to' in said, (run.returncode, said)
+    done = train(gradloom, '--resume', 'cut', '--epochs', '1')
+    assert done.returncode == 0, done.stderr
+
+
+def main():
+    gradloom = os.path.abspath(sys.argv[1])
+    if 'inside' not in sys.argv:
+        enter()
+    with tempfile.TemporaryDirectory(prefix='hosts') as folder:
+        graph = os.path.join(os.environ['GRADLOOM_SOURCE_ROOT'], 'graphs', 'lessons', 'spirals.xml')
+        os.chdir(folder)
+        b = make_hosts(folder)
+        test_equal(gradloom, graph)
+        test_lacking(gradloom, folder, b)
+        test_cut(gradloom, graph, b)
+        b.kill()
+
+
+main()
