@@ -56,42 +56,86 @@ show (View *self, GArray *spans, const char *title)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "lanes");
 }
 
-static void
-show_file (View *self)
+/* A trace that is read in a thread: that of many ranks and layers takes longer than a frame. */
+typedef struct
 {
-  const char *folder = studio_run_get_folder (self->run);
-  g_autofree char *path = folder != NULL ? g_build_filename (folder, LOOM_TRACE_FILE, NULL) : NULL, *title = NULL;
-  g_autoptr (GArray) spans = path != NULL ? loom_trace_read (path, &title, NULL) : NULL;
+  char *path;       /* or */
+  GVariant *values; /* its bytes */
+  char *title;
+} Reading;
 
-  show (self, spans, title);
+static void
+reading_free (gpointer data)
+{
+  Reading *reading = data;
+
+  g_free (reading->path);
+  g_clear_pointer (&reading->values, g_variant_unref);
+  g_free (reading->title);
+  g_free (reading);
+}
+
+static void
+reading_cb (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Reading *reading = data;
+  GArray *spans;
+
+  if (reading->values != NULL)
+    {
+      gsize n;
+      const char *text = g_variant_get_fixed_array (reading->values, &n, 1);
+
+      spans = loom_trace_parse (text, n, &reading->title, NULL);
+    }
+  else
+    spans = loom_trace_read (reading->path, &reading->title, NULL);
+  g_task_return_pointer (task, spans, (GDestroyNotify)g_array_unref);
+}
+
+/* The window may have been closed before it comes. */
+static void
+read_cb (GObject *window, GAsyncResult *result, gpointer data)
+{
+  View *self = g_object_get_data (window, "view");
+  const Reading *reading = g_task_get_task_data (G_TASK (result));
+  g_autoptr (GArray) spans = g_task_propagate_pointer (G_TASK (result), NULL);
+
+  if (self == NULL)
+    return;
+  self->in_flight = FALSE;
+  show (self, spans, reading->title);
+}
+
+/* path (transfer full) or values (transfer full). */
+static void
+begin_reading (View *self, char *path, GVariant *values)
+{
+  g_autoptr (GTask) task = g_task_new (self->window, NULL, read_cb, NULL);
+  Reading *reading = g_new0 (Reading, 1);
+
+  reading->path = path;
+  reading->values = values;
+  self->in_flight = TRUE;
+  g_task_set_task_data (task, reading, reading_free);
+  g_task_run_in_thread (task, reading_cb);
 }
 
 /* What a callback holds: the window may be closed before it comes. */
 static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  GtkWidget *window = data;
+  g_autoptr (GtkWidget) window = data;
   View *self = g_object_get_data (G_OBJECT (window), "view");
   g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
   gint64 step;
 
   if (self == NULL)
-    {
-      g_object_unref (window);
-      return;
-    }
+    return;
   self->in_flight = FALSE;
   if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values, result,
                                                  NULL))
-    {
-      gsize n;
-      const char *text = g_variant_get_fixed_array (values, &n, 1);
-      g_autofree char *title = NULL;
-      g_autoptr (GArray) spans = loom_trace_parse (text, n, &title, NULL);
-
-      show (self, spans, title);
-    }
-  g_object_unref (window);
+    begin_reading (self, NULL, g_steal_pointer (&values));
 }
 
 static gboolean
@@ -101,8 +145,10 @@ refresh (gpointer data)
   LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
   StudioRunState state = studio_run_get_state (self->run);
 
-  if (proxy == NULL && !self->has_spans)
-    show_file (self);
+  const char *folder = studio_run_get_folder (self->run);
+
+  if (proxy == NULL && !self->has_spans && !self->in_flight && folder != NULL)
+    begin_reading (self, g_build_filename (folder, LOOM_TRACE_FILE, NULL), NULL);
   if (proxy == NULL || self->in_flight || (state != STUDIO_RUN_RUNNING && self->has_spans))
     return G_SOURCE_CONTINUE;
   self->in_flight = TRUE;
