@@ -168,7 +168,8 @@ divide (Bench *b, const LoomComm *comm)
   if (comm->size == 1)
     return;
   b->spec->parallel.shards = LOOM_SHARDS_NONE; /* what is predicted beside it is data parallel */
-  loom_step_divide (b->step, b->spec, comm->rank, comm->size);
+  b->spec->parallel.pipeline = 0;
+  loom_step_divide (b->step, b->spec, comm->rank, comm->size, NULL);
 }
 
 gboolean

@@ -13,7 +13,7 @@ typedef struct
   gint64 batch; /* 0: the graph's; of a rank, where there are several */
   gboolean evaluation, tf32;
   const char *precision, *device, *strategy; /* NULL: the graph's */
-  int ranks;                                 /* 0: one */
+  int ranks, rank;                           /* 0: one; which of them is shown */
 } Wanted;
 
 /* What was built of: for whoever builds it in other ways. */
@@ -49,8 +49,16 @@ set_options (LoomGraph *graph, const Wanted *wanted)
       if (loom_element_find (train, LOOM_TAG_PARALLEL) == NULL)
         loom_edit_free (loom_graph_apply (graph, loom_edit_insert (train, loom_element_n_children (train),
                                                                    loom_element_new (LOOM_TAG_PARALLEL, NULL))));
-      loom_edit_free (loom_graph_apply (
-          graph, loom_edit_set (loom_element_find (train, LOOM_TAG_PARALLEL), "strategy", wanted->strategy)));
+      LoomElement *parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
+      const char *name[LOOM_STRATEGY_ATTRIBUTES];
+      char *value[LOOM_STRATEGY_ATTRIBUTES];
+      loom_strategy_attributes (wanted->strategy, wanted->ranks, name, value);
+      for (guint i = 0; i < LOOM_STRATEGY_ATTRIBUTES; i++)
+        {
+          if (name[i] != NULL && (value[i] != NULL || loom_element_get (parallel, name[i]) != NULL))
+            loom_edit_free (loom_graph_apply (graph, loom_edit_set (parallel, name[i], value[i])));
+          g_free (value[i]);
+        }
     }
 }
 
@@ -84,7 +92,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   source->spec = loom_train_spec_new (source->graph, net, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * MAX (1, wanted->ranks);
+  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * (source->spec->parallel.pipeline > 1 ? 1 : MAX (1, wanted->ranks));
   if (!listing_build_step (source->graph, source->spec, batch, !wanted->evaluation, l, error))
     return FALSE;
   if (!wanted->evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
@@ -97,26 +105,30 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
     }
   if (wanted->ranks < 2)
     return TRUE;
-  loom_step_divide (l->step, source->spec, 0, wanted->ranks);
+  g_autoptr (LoomDevices) devices = loom_devices_new (0);
+  const char *device = wanted->device != NULL ? wanted->device : source->spec->device;
+  if (!listing_divide (l->step, source->spec, wanted->rank, wanted->ranks, devices, device, error))
+    return FALSE;
   l->program = l->step->program;
-  if (l->keeping != NULL)
-    loom_step_divide (l->keeping, source->spec, 0, wanted->ranks);
-  return TRUE;
+  return l->keeping == NULL
+         || listing_divide (l->keeping, source->spec, wanted->rank, wanted->ranks, devices, device, error);
 }
 
 #define OPTIONS_OF_RANKS(wanted, strategy)                                                                             \
-  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of the first of so many ranks", "N" },                 \
+  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of one of so many ranks", "N" },                       \
+      { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "Of which one (0)", "K" },                                     \
   {                                                                                                                    \
-    "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, "What ranks divide: data, zero1, zero2 or zero3", "S"            \
+    "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,                                                                  \
+        "What ranks divide: data, zero1, zero2, zero3, pipeline, gpipe or 1f1b", "S"                                   \
   }
 
 /* FALSE where the number of ranks is none. */
 static gboolean
 check_ranks (const Wanted *wanted)
 {
-  return wanted->ranks >= 0 && wanted->ranks <= 4096;
+  return wanted->ranks >= 0 && wanted->ranks <= 4096 && wanted->rank >= 0 && wanted->rank < MAX (1, wanted->ranks);
 }
-#define RANKS_RANGE "--ranks takes a number from 1 to 4096."
+#define RANKS_RANGE "--ranks takes a number from 1 to 4096, and --rank one from 0 to that less 1."
 
 static int
 run_program (const Command *command, int argc, char **argv)
@@ -298,7 +310,7 @@ run_plan (const Command *command, int argc, char **argv)
                                         : l.device != NULL ? l.device
                                                            : "cpu",
                               .no_fusion = no_fusion,
-                              .comm = wanted.ranks > 1 ? ranks.comm[0] : NULL,
+                              .comm = wanted.ranks > 1 ? ranks.comm[wanted.rank] : NULL,
                               .strict_devices = l.strict_devices };
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
   if (plan == NULL)
@@ -327,9 +339,11 @@ const Command command_plan = {
   .arguments = "GRAPH|RUN",
   .summary = "what runs: fused kernels, devices, memory",
   .details
-  = "--ranks N shows the part of the first of N ranks, --batch-size being that of each, and at the end a table "
-    "of what\n"
-    "the strategies of <parallel> cost: memory of a rank by owner, and the bytes that it sends in a step.\n\n"
+  = "--ranks N shows the part of the first of N ranks or of --rank K, --batch-size being that of each, and at the end "
+    "a table of\n"
+    "what the strategies of <parallel> cost: memory of a rank by owner, and the bytes that it sends in a step; with a "
+    "pipeline\n"
+    "its stages, the bubble, and the memory of each stage by schedule.\n\n"
     "--passes prints how many instructions each pass left and how many bytes they make: first the passes that "
     "made the\n"
     "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "

@@ -28,6 +28,35 @@ listing_ranks_clear (ListingRanks *self)
   g_clear_pointer (&self->comm, g_free);
 }
 
+/* ---- dividing ---------------------------------------------------------------- */
+
+static gboolean
+check_stages (const LoomTrainSpec *spec, int ranks, GError **error)
+{
+  if (spec->parallel.pipeline == ranks)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+               "<parallel> cuts the net into %d stages, each for a rank of its own. Give --ranks %d, or --strategy "
+               "pipeline for as many stages as ranks.",
+               spec->parallel.pipeline, spec->parallel.pipeline);
+  return FALSE;
+}
+
+gboolean
+listing_divide (LoomStep *step, LoomTrainSpec *spec, int rank, int ranks, LoomDevices *devices, const char *device,
+                GError **error)
+{
+  LoomParallel *parallel = &spec->parallel;
+
+  if (parallel->pipeline > 1 && !check_stages (spec, ranks, error))
+    return FALSE;
+  if (parallel->pipeline > 1 && parallel->stages == NULL)
+    parallel->stages = loom_stages_choose (step, ranks, devices, device, NULL, error);
+  if (parallel->pipeline > 1 && parallel->stages == NULL)
+    return FALSE;
+  return loom_step_divide (step, spec, rank, ranks, error);
+}
+
 /* ---- what travels ----------------------------------------------------------- */
 
 static double
@@ -56,10 +85,17 @@ sent_by (const LoomProgram *p, int ranks, guint *calls)
         continue;
       /* The larger side is whole; one that is whole on both reaches all ranks. */
       double in = bytes_of (p, instr->n_in, instr->in), out = bytes_of (p, instr->n_out, instr->out);
-      bytes += in == out ? 2 * in : MAX (in, out);
+      if (instr->prim->flags & LOOM_PRIM_KEPT)
+        {
+          /* What goes to one rank, or from one to all. */
+          bytes += in;
+          *calls += in > 0;
+          continue;
+        }
+      bytes += (in == out ? 2 * in : MAX (in, out)) * (ranks - 1) / ranks;
       *calls += 1;
     }
-  return bytes * (ranks - 1) / ranks;
+  return bytes;
 }
 
 /* ---- the table ------------------------------------------------------------------ */
@@ -99,7 +135,8 @@ measure (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const Listin
 
   if (step == NULL)
     return FALSE;
-  loom_step_divide (step, spec, rank, ranks->ranks);
+  if (!listing_divide (step, spec, rank, ranks->ranks, devices, options->device, error))
+    return FALSE;
   own.comm = ranks->comm[rank];
   if (!add_plan (step->program, devices, &own, &memory, error)
       || (step->update != NULL && !add_plan (step->update, devices, &own, &memory, error)))
@@ -147,13 +184,122 @@ print_row (const char *strategy, const Row *row, gboolean chosen, gboolean json)
   printf (" %10s %10s in %u\n", total, sent, row->calls);
 }
 
+/* ---- a pipeline ----------------------------------------------------------------- */
+
+static void
+print_stage_nodes (const LoomStep *step, const LoomTrainSpec *spec, int stage, const LoomStageCost *cost, gboolean json)
+{
+  const char *first = NULL, *last = NULL;
+
+  for (guint i = 0; i < loom_net_n_nodes (step->net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (step->net, i);
+
+      if (node->loop != G_MAXUINT || loom_net_is_dataset (step->net, i)
+          || loom_stages_get (spec->parallel.stages, node->path) != stage)
+        continue;
+      first = first != NULL ? first : node->path;
+      last = node->path;
+    }
+  if (json)
+    {
+      LoomJson *line = command_event_new ("stage");
+
+      loom_json_int (line, "stage", stage);
+      loom_json_string (line, "first", first);
+      loom_json_string (line, "last", last);
+      loom_json_int (line, "nodes", cost->nodes);
+      loom_json_fixed (line, "ms", cost->seconds * 1e3, 3);
+      command_event_print (line);
+      return;
+    }
+  printf ("  %2d  %8.3f ms  %4u  %s … %s\n", stage, cost->seconds * 1e3, cost->nodes, first != NULL ? first : "",
+          last != NULL ? last : "");
+}
+
+static void
+print_bubble (const LoomTrainSpec *spec, int stages, int micros, gboolean json)
+{
+  static const char *const name[] = { "gpipe", "1f1b" };
+
+  for (int kind = LOOM_PIPELINE_GPIPE; kind <= LOOM_PIPELINE_1F1B; kind++)
+    {
+      g_autoptr (GArray) schedule = loom_pipeline_schedule ((LoomPipelineKind)kind, stages, micros, TRUE);
+      double bubble = loom_pipeline_bubble (schedule, stages);
+      int kept = loom_pipeline_in_flight (schedule, 0);
+
+      if (json)
+        {
+          LoomJson *line = command_event_new ("schedule");
+
+          loom_json_string (line, "schedule", name[kind]);
+          loom_json_bool (line, "chosen", spec->parallel.schedule == (LoomPipelineKind)kind);
+          loom_json_int (line, "microbatches", micros);
+          loom_json_fixed (line, "bubble", bubble, 6);
+          loom_json_int (line, "in_flight", kept);
+          command_event_print (line);
+        }
+      else
+        printf ("%c %-6s %d micro-batches, of which the first stage keeps %d; bubble (K-1)/(M+K-1) = %d/%d = %.1f %%\n",
+                spec->parallel.schedule == (LoomPipelineKind)kind ? '*' : ' ', name[kind], micros, kept, stages - 1,
+                micros + stages - 1, bubble * 100);
+    }
+}
+
+static gboolean
+print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
+                LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
+{
+  static const char *const name[] = { "gpipe", "1f1b" };
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
+  g_autofree LoomStageCost *costs = g_new0 (LoomStageCost, (gsize)ranks->ranks);
+  LoomPipelineKind chosen = spec->parallel.schedule;
+  g_autoptr (LoomStages) stages = NULL;
+  gboolean ok = TRUE;
+
+  if (step == NULL)
+    return FALSE;
+  stages = loom_stages_choose (step, ranks->ranks, devices, options->device, costs, error);
+  if (stages == NULL)
+    return FALSE;
+  if (!json)
+    printf ("\nstages, their time by the cost table, nodes with weights or behind them:\n");
+  for (int s = 0; s < ranks->ranks; s++)
+    print_stage_nodes (step, spec, s, &costs[s], json);
+  print_bubble (spec, ranks->ranks, loom_step_microbatches (spec, batch), json);
+  if (!json)
+    {
+      printf ("\nmemory of each stage, and what it sends in a step:\n%-10s", "");
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        printf (" %12s", loom_owner_name ((LoomOwner)o));
+      printf (" %10s %10s\n", "together", "sent");
+    }
+  for (int kind = LOOM_PIPELINE_GPIPE; kind <= LOOM_PIPELINE_1F1B && ok; kind++)
+    for (int s = 0; s < ranks->ranks && ok; s++)
+      {
+        g_autofree char *what = g_strdup_printf ("%s %d", name[kind], s);
+        Row row = { 0 };
+
+        spec->parallel.schedule = (LoomPipelineKind)kind;
+        ok = measure (graph, spec, batch, ranks, s, devices, options, &row, error);
+        if (ok)
+          print_row (what, &row, chosen == (LoomPipelineKind)kind, json);
+      }
+  spec->parallel.schedule = chosen;
+  return ok;
+}
+
 gboolean
 listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                           LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
 {
   static const char *const name[] = { "data", "zero1", "zero2", "zero3" };
   LoomShards chosen = spec->parallel.shards;
-  gboolean ok = TRUE, divides = spec->optimizer->emit != NULL && !spec->optimizer->takes_norms;
+  gboolean ok = TRUE;
+
+  if (spec->parallel.pipeline > 1)
+    return print_pipeline (graph, spec, batch, ranks, devices, options, json, error);
+  const gboolean divides = spec->optimizer->emit != NULL && !spec->optimizer->takes_norms;
 
   if (!json)
     {

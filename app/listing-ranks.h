@@ -17,7 +17,12 @@ gboolean listing_ranks_init (ListingRanks *self, int ranks, GError **error);
 void listing_ranks_clear (ListingRanks *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingRanks, listing_ranks_clear)
 
-/* A table of strategies: memory of the rank that needs most of it, and bytes that it sends in a step. */
+/* The step's programs become the part of one of so many ranks, with a pipeline of a stage. spec receives its stages,
+ * chosen for the device, where it has none. */
+gboolean listing_divide (LoomStep *step, LoomTrainSpec *spec, int rank, int ranks, LoomDevices *devices,
+                         const char *device, GError **error);
+/* With a pipeline: which nodes each stage has, its time, and the memory of each by schedule. Otherwise a table of
+ * strategies: memory of the rank that needs most of it, and bytes that it sends in a step. */
 gboolean listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                                    LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error);
 

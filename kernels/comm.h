@@ -1,7 +1,8 @@
 /* Communicators: how the ranks of a run exchange numbers. Plan and run see this interface as they see back ends.
  *
- * A rank is one of `size` runs of the same program on parts of the same batch, named as MPI names it. Every rank calls
- * the same collectives in the same order, from one thread at a time. Buffers lie in host memory. Sums are made in the
+ * A rank is one of `size` runs of the same step, named as MPI names it: of the same program on parts of the same batch,
+ * or of parts of the program. Every rank calls the same collectives in the same order, from one thread at a time; what
+ * one rank sends to another is between these two. Buffers lie in host memory. Sums are made in the
  * order of ranks, each element by one rank (a reduce-scatter and an all-gather over the same parts), so their bits
  * depend neither on the transport nor on which rank comes first.
  *
@@ -28,6 +29,8 @@ loom_comm_part (int64_t total, int rank, int size)
   return (LoomCommPart){ first, end - first };
 }
 
+#define LOOM_COMM_TAGS 32768 /* what every MPI has */
+
 typedef struct LoomComm LoomComm;
 struct LoomComm
 {
@@ -50,6 +53,12 @@ struct LoomComm
   LoomStatus (*all_gather) (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message);
   /* What `root` has reaches all. */
   LoomStatus (*broadcast) (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message);
+  /* Gives bytes to another rank, which takes them by receive() with the same tag, 0 … LOOM_COMM_TAGS - 1. Returns as
+   * soon as data may be overwritten and never waits for the other rank: an order of calls in which every receive()
+   * comes after its send() in time has no deadlock, however large the messages are. */
+  LoomStatus (*send) (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message);
+  /* Waits for what a rank sends with this tag; of several messages, for the first one. */
+  LoomStatus (*receive) (LoomComm *self, void *data, int64_t bytes, int from, int tag, LoomMessage *message);
   /* Returns when every rank has called it. */
   LoomStatus (*barrier) (LoomComm *self, LoomMessage *message);
   /* Ends every call of every rank, those that wait already among them, with this sentence. May be called from any

@@ -215,6 +215,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   loom_net_expand (net);
   loom_net_infer_all (net);
   loom_net_keep_roots (net);
+  loom_net_check_stages (net);
   check_unused_modules (net);
 
   g_clear_pointer (&net->reported, g_hash_table_unref);

@@ -40,6 +40,7 @@ typedef struct
   guint64 serial;             /* of that element */
   int line;
   const char *device; /* interned; NULL: the graph's */
+  int stage;          /* of a pipeline, as it or a module around it names it; -1: none does */
   guint n_inputs;     /* variadic ones counted; otherwise the number of specs (weights' ports among them) */
   const LoomPortSpec *input_spec;
   const LoomNetSource *input;
@@ -107,6 +108,9 @@ GHashTable *loom_net_recomputed (const LoomNet *net);
 /* path → GUINT_TO_POINTER (LoomDType + 1) of the nodes that compute in a type of their own, by dtype="…" on them or on
  * a module around them. */
 GHashTable *loom_net_dtypes (const LoomNet *net);
+/* The stage of each node in a pipeline: the one that is named at it, else the last one that it reads from, else -1.
+ * Returns how many there are; 0 where no node names one. */
+int loom_net_stages (const LoomNet *net, int *stage);
 /* Symbols that occur in any type, as a string "BT". */
 char *loom_net_symbols (const LoomNet *net);
 /* The type a module instance's or node's output has, for a wire in the scope the user sees: by the node's serial. A

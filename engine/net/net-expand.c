@@ -99,6 +99,17 @@ prepare_inputs (LoomNet *net, NetNode *n, const NetLocal *local)
   n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (infer->n_inputs + 1));
 }
 
+static int
+stage_of (const NetInstance *instance, const NetLocal *local)
+{
+  const char *text = loom_element_get (local->element, "stage");
+  gint64 stage;
+
+  /* What is no number has a fault by itself. */
+  return text != NULL && g_ascii_string_to_signed (text, 10, 0, LOOM_MAX_STAGES - 1, &stage, NULL) ? (int)stage
+                                                                                                     : instance->stage;
+}
+
 /* runs: the loop that the node runs, or NULL. */
 static void
 add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path,
@@ -144,6 +155,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.serial = loom_element_serial (local->element);
   n->node.line = loom_element_line (local->element);
   n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
+  n->node.stage = stage_of (instance, local);
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
   n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
@@ -338,6 +350,7 @@ new_instance (LoomNet *net, NetInstance *instance, const NetLocal *local, NetSco
   inner->frozen = instance->frozen || is_true (local->element, "frozen");
   inner->muted = instance->muted || is_true (local->element, "mute");
   inner->dtype = dtype_of (instance, local);
+  inner->stage = stage_of (instance, local);
   inner->loop = instance->loop;
   inner->body = instance->body;
   slot->copies[copy] = inner;
@@ -482,6 +495,7 @@ loom_net_expand (LoomNet *net)
 
   root->scope = loom_net_scope (net, loom_graph_root (net->graph), NULL, "");
   root->path = root->weight_path = "";
+  root->stage = -1;
   net->root = root;
   /* Too large a graph is not made at all: a net of a part of it would only mislead. */
   root->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (root->scope->n_locals + 1));

@@ -136,6 +136,12 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
                                         "is “gradloom run --dtype f64”.)",
                                         text),
                         "dtype", NULL, "Remove it.");
+  text = loom_element_get (element, "stage");
+  if (text != NULL && !g_ascii_string_to_signed (text, 10, 0, LOOM_MAX_STAGES - 1, NULL, NULL))
+    loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, "stage",
+                                        "stage is “%s”; it must be a whole number from 0 to %d.", text,
+                                        LOOM_MAX_STAGES - 1),
+                        "stage", NULL, "Remove it.");
   text = loom_element_get (element, "device");
   if (text != NULL)
     {

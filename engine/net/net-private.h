@@ -129,6 +129,7 @@ struct _NetInstance
   guint body;        /* which of that loop's bodies it is, or is in */
   gboolean is_body;  /* of that loop; FALSE for a module within the body */
   const char *dtype; /* what its nodes compute in, as it is written; NULL: the graph's */
+  int stage;         /* of its nodes; -1: none is named */
   NetSlot *slots;    /* by local */
 };
 
@@ -211,6 +212,8 @@ struct _LoomNet
 
 /* Keeps of the faults that inference found those that others follow from: net-roots.c. */
 void loom_net_keep_roots (LoomNet *net);
+/* Faults of nodes that read what a later stage makes (net-stages.c). */
+void loom_net_check_stages (LoomNet *net);
 
 /* A fault of an element. Of 100 copies of a module only the first reports it: a repeated sentence
  * goes to a list that is not shown, so the result is never NULL. */

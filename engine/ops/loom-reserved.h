@@ -10,6 +10,7 @@
 G_BEGIN_DECLS
 
 #define LOOM_MAX_COPIES 10000 /* the largest repeat="N" */
+#define LOOM_MAX_STAGES 64    /* of a pipeline */
 
 /* Where a program that edits graphs shows a row for it. */
 typedef enum

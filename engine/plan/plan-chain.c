@@ -44,6 +44,9 @@ merge_into (Work *w, GHashTable *updaters, WorkInstr *from, WorkInstr *into, gui
   const WorkValue *v = work_value (w, joint);
   guint n;
 
+  /* A sum over micro-batches would otherwise wait for all of them. */
+  if (from->pass != 0 && from->pass != into->pass)
+    return FALSE;
   if (from == into || from->steps == NULL || from->out->len != 1 || from->compute != into->compute
       || from->device_name != into->device_name || work_only_reader (w, joint, FALSE) != into
       || !work_same_dims (&v->desc, &work_value (w, work_out (into, 0))->desc)

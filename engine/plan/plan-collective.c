@@ -27,6 +27,8 @@ struct _Collective
   gint64 *count;   /* elements of each, whole */
   gint64 packed;   /* elements of all that are exchanged together */
   gint64 *by_rank; /* each rank's part of what is exchanged: elements or bytes */
+  int peer, tag;   /* of what goes to one rank or comes from one */
+  gsize bytes;     /* of that */
   char *name;
 };
 
@@ -179,6 +181,28 @@ all_gather (Collective *c, void *const *buffers, LoomMessage *message)
   return c->comm->all_gather (c->comm, buffers[0], buffers[1], c->by_rank, message);
 }
 
+static LoomStatus
+send (Collective *c, void *const *buffers, LoomMessage *message)
+{
+  return c->comm->send (c->comm, buffers[0], (int64_t)c->bytes, c->peer, c->tag, message);
+}
+
+static LoomStatus
+receive (Collective *c, void *const *buffers, LoomMessage *message)
+{
+  return c->comm->receive (c->comm, buffers[0], (int64_t)c->bytes, c->peer, c->tag, message);
+}
+
+static LoomStatus
+broadcast (Collective *c, void *const *buffers, LoomMessage *message)
+{
+  if (c->n == 0)
+    return c->comm->broadcast (c->comm, buffers[0], (int64_t)c->bytes, c->peer, message);
+  if (buffers[1] != buffers[0])
+    memcpy (buffers[1], buffers[0], c->bytes);
+  return c->comm->broadcast (c->comm, buffers[1], (int64_t)c->bytes, c->peer, message);
+}
+
 /* ---- the lane ------------------------------------------------------------- */
 
 static LoomStatus
@@ -319,6 +343,38 @@ prepare_all_gather (Collective *c, const LoomKernelSpec *spec)
   c->exchange = all_gather;
 }
 
+static void
+prepare_transfer (Collective *c, const LoomKernelSpec *spec, LoomStatus (*exchange) (Collective *, void *const *,
+                                                                                     LoomMessage *))
+{
+  const LoomTransferAttrs *attrs = spec->attrs;
+
+  c->peer = attrs->rank;
+  c->tag = attrs->tag;
+  c->n = (guint)spec->n_in;
+  c->bytes = loom_desc_bytes (spec->n_in > 0 ? &spec->in[0] : &spec->out[0]);
+  c->exchange = exchange;
+}
+
+static void
+prepare_send (Collective *c, const LoomKernelSpec *spec)
+{
+  prepare_transfer (c, spec, send);
+}
+
+static void
+prepare_receive (Collective *c, const LoomKernelSpec *spec)
+{
+  prepare_transfer (c, spec, receive);
+}
+
+static void
+prepare_broadcast (Collective *c, const LoomKernelSpec *spec)
+{
+  prepare_transfer (c, spec, broadcast);
+  c->base.inplace[0] = 1u;
+}
+
 static const struct
 {
   const char *name;
@@ -326,7 +382,11 @@ static const struct
 } kinds[] = { { "all_reduce", prepare_all_reduce },
               { "reduce_scatter", prepare_reduce_scatter },
               { "unshard", prepare_unshard },
-              { "all_gather", prepare_all_gather } };
+              { "all_gather", prepare_all_gather },
+              { "send", prepare_send },
+              { "receive", prepare_receive },
+              { "broadcast", prepare_broadcast },
+              { "stage_reduce", prepare_all_reduce } };
 
 LoomKernel *
 work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPrim *prim, const LoomKernelSpec *spec,
@@ -342,7 +402,7 @@ work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPri
     }
   c = g_new0 (Collective, 1);
   c->comm = comm;
-  c->dtype = spec->in[0].dtype;
+  c->dtype = spec->n_in > 0 ? spec->in[0].dtype : spec->out[0].dtype;
   c->by_rank = g_new0 (gint64, (gsize)comm->size + 1);
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (g_str_equal (prim->name, kinds[i].name))

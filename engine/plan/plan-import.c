@@ -114,6 +114,7 @@ import_instr (Work *w, const LoomInstr *from)
   instr->origin = from->origin;
   instr->device_name = device_asked_for (w, from->device);
   instr->recomputation = from->recomputation;
+  instr->pass = from->pass;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
   if (elementwise)
     import_elementwise (w, instr, from, cast ? LOOM_SCALAR_ID : prim->scalar);

@@ -1,7 +1,8 @@
 /* Communication beside computation: what ranks exchange is handed to the plan's lane where it is ready, and waited for
  * in front of the first instruction that reads it. Shards are gathered one call ahead of where they are read.
  *
- * Collectives keep their order, which is the same on all ranks, and all of a plan go by its lane. */
+ * Collectives keep their order, which is the same on all ranks, and all of a plan go by its lane. Stages of a pipeline
+ * have none: what they send is on its way at once, and what they receive they wait for. */
 #include "engine/core/loom-env.h"
 #include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-private.h"
@@ -107,12 +108,22 @@ wait_before (Work *w, WorkInstr *instr, guint position)
   g_ptr_array_insert (w->schedule, (int)position, wait);
 }
 
+/* A stage waits for what another one has not made yet, and a send behind that must not wait for it, too. */
+static gboolean
+is_stage (Work *w)
+{
+  for (guint i = 0; i < w->schedule->len; i++)
+    if (at (w, i)->prim != NULL && (at (w, i)->prim->flags & LOOM_PRIM_KEPT) != 0)
+      return TRUE;
+  return FALSE;
+}
+
 void
 work_overlap_exchanges (Work *w)
 {
   PlanLane *lane;
 
-  if (!has_processor (w))
+  if (is_stage (w) || !has_processor (w))
     return;
   gather_ahead (w);
   lane = plan_lane_new ();

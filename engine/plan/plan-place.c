@@ -216,7 +216,7 @@ is_setup (Work *w, const WorkInstr *instr)
       if (v->producer == NULL || !v->producer->setup)
         return FALSE;
     }
-  return instr->prim != NULL;
+  return instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) == 0;
 }
 
 void

@@ -66,7 +66,7 @@ struct _WorkInstr
   LoomDType compute;      /* elementwise only */
   LoomRegion region;
   const char *origin, *device_name;
-  guint recomputation;
+  guint recomputation, pass;
   int device;
   gboolean dead, setup;
   gboolean crosses_only; /* the result is the operand's bytes on another device */

@@ -404,7 +404,7 @@ work_remove_dead (Work *w)
 {
   for (WorkInstr *instr = w->last; instr != NULL; instr = instr->prev)
     {
-      gboolean needed = instr->dead;
+      gboolean needed = instr->dead || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_KEPT) != 0);
 
       for (guint k = 0; k < instr->out->len && !needed; k++)
         needed = work_out (instr, k) != 0 && work_is_used (w, work_out (instr, k));

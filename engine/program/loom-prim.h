@@ -26,6 +26,7 @@ typedef enum
   LOOM_PRIM_COLLECTIVE
   = 1 << 6,                  /* all ranks call it together, in one order: never shared, moved or dropped by one alone */
   LOOM_PRIM_LOOP = 1 << 7,   /* its attributes are LoomScanAttrs, whose body runs for each row */
+  LOOM_PRIM_KEPT = 1 << 8,   /* another rank waits for it: kept although nobody here reads its result */
   LOOM_PRIM_PRODUCT = 1 << 5 /* sums of products of its operands, which TF32 may round where the program allows it */
 } LoomPrimFlags;
 
@@ -266,6 +267,16 @@ typedef struct
   gint64 samples;
   LoomDims to;
 } LoomAllGatherTo;
+
+/* send: value → nothing; receive: → value; broadcast: [value] → value, where `rank` alone has the operand. rank: whom it
+ * goes to or comes from. A tag tells what is under way between two ranks apart. */
+typedef struct
+{
+  int rank, tag;
+  int micro; /* the micro-batch that it belongs to, for listings; -1: none */
+  LoomDType dtype;
+  LoomDims to; /* the value's shape */
+} LoomTransferAttrs;
 
 /* switch: index, whole… → results…
  *

@@ -12,7 +12,7 @@ struct _LoomProgram
   gboolean tf32;
   LoomRegion region;
   const char *origin, *device;
-  guint recomputation;
+  guint recomputation, pass;
   gboolean is_remade;
   GPtrArray *values;   /* LoomValueInfo; index 0 is the value 0 and NULL */
   GPtrArray *instrs;   /* LoomInstr */
@@ -188,6 +188,12 @@ loom_program_set_recomputation (LoomProgram *p, guint number)
 }
 
 void
+loom_program_set_pass (LoomProgram *p, guint pass)
+{
+  p->pass = pass;
+}
+
+void
 loom_program_set_remade (LoomProgram *p, gboolean is_remade)
 {
   p->is_remade = is_remade;
@@ -294,6 +300,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
   instr->origin = p->origin;
   instr->device = p->device;
   instr->recomputation = p->recomputation;
+  instr->pass = p->pass;
   instr->is_remade = p->is_remade;
   for (guint i = 0; i < n_out; i++)
     {
@@ -399,6 +406,22 @@ loom_program_shard_slot (LoomProgram *p, int index, gint64 first, gint64 count)
   slot->rank = 1;
   slot->dim[0] = count;
   slot->first = first;
+}
+
+void
+loom_program_place_slot (LoomProgram *p, int index, gboolean here)
+{
+  LoomSlot *slot = p->slots->pdata[index];
+  int rank = slot->rank;
+  gint64 first = slot->dim[0];
+
+  loom_program_shard_slot (p, index, 0, 0);
+  slot->is_placed = TRUE;
+  slot->is_here = here;
+  if (!here)
+    return;
+  slot->rank = rank;
+  slot->dim[0] = first;
 }
 
 LoomValue

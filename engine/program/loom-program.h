@@ -68,6 +68,7 @@ typedef struct
   int whole_rank; /* the tensor's own shape */
   gint64 whole_dim[LOOM_MAX_RANK];
   gint64 first;
+  gboolean is_placed, is_here; /* a shard that is all of the tensor, in its shape, on one rank, and empty on others */
   LoomValue read;     /* its value at the start of the step; 0 if never read */
   LoomValue commit;   /* its value after the step; 0 if unchanged */
 } LoomSlot;
@@ -115,6 +116,8 @@ typedef struct
   const char *origin;
   const char *device;
   gboolean is_remade;  /* in a loop's body: its results are not kept of each run, but made again by the backward pass */
+  guint pass; /* 0, or 1 + 2·micro-batch of a pipeline's stage, and 1 more for its backward pass: never merged with what
+                 belongs to another one */
   guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of
                           others */
 } LoomInstr;
@@ -140,6 +143,8 @@ LoomRegion loom_program_get_region (const LoomProgram *p);
 void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
 void loom_program_get_origin (const LoomProgram *p, const char **path, const char **device);
 void loom_program_set_recomputation (LoomProgram *p, guint number);
+/* As LoomInstr has it; stays until it is set again. */
+void loom_program_set_pass (LoomProgram *p, guint pass);
 void loom_program_set_remade (LoomProgram *p, gboolean is_remade);
 gboolean loom_program_get_remade (const LoomProgram *p);
 
@@ -162,6 +167,8 @@ int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, Loom
                        const gint64 *dims, const LoomInit *init, gboolean trainable);
 /* The slot has these elements of the tensor alone. To be called before it is read. */
 void loom_program_shard_slot (LoomProgram *p, int slot, gint64 first, gint64 count);
+/* One rank alone has the slot; on others than that (`here`) it is an empty list. To be called before it is read. */
+void loom_program_place_slot (LoomProgram *p, int slot, gboolean here);
 LoomValue loom_program_read (LoomProgram *p, int slot);
 void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
 /* The program reads and writes the state under another name, which no other slot of it has. */

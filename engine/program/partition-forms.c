@@ -348,7 +348,7 @@ part_of (Partition *self, LoomValue v, LoomShare share)
   part = GPOINTER_TO_UINT (g_hash_table_lookup (self->parts, key));
   if (part != 0)
     return part;
-  if (self->have[v].kind == LOOM_SHARE_WHOLE)
+  if (self->have[v].kind == LOOM_SHARE_WHOLE && (self->opaque == NULL || !self->opaque[v]))
     part = make_part (self, v, share);
   if (part == 0)
     part = slice_part (self, v, share);

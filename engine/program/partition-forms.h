@@ -42,6 +42,9 @@ typedef struct
   GArray *gathered;                  /* shards of r.from that are whole in the region that is being written */
   LoomRegion region;
   LoomValue *next; /* by slot */
+  /* Of a micro-batch of a pipeline: values whose parts cannot be made of what they were made of. */
+  const gboolean *opaque;
+  gconstpointer pipeline;
   GHashTable
       *loops; /* index of an instruction → the forms of its body's inputs, LoomShare, and behind them its outputs */
 } Partition;

@@ -27,6 +27,7 @@ extern const LoomPrim *const loom_prims_custom[];
 extern const LoomPrim *const loom_prims_linalg[];
 extern const LoomPrim *const loom_prims_control[];
 extern const LoomPrim *const loom_prims_collective[];
+extern const LoomPrim *const loom_prims_transfer[];
 extern const LoomPrim *const loom_prims_visit[];
 extern const LoomPrim *const loom_prims_order[];
 
@@ -84,6 +85,8 @@ struct _LoomRewrite
   /* Set before begin, or NULL: what an input of `from` is in `to`, and whether a slot is a part there, and which. */
   void (*localise) (LoomRewrite *r, guint input, LoomTensorDesc *desc);
   gboolean (*shard) (LoomRewrite *r, const LoomSlot *slot, gint64 *first, gint64 *count);
+  /* Likewise: whether one rank alone has a slot, and whether this is the one. */
+  gboolean (*place) (LoomRewrite *r, guint slot, gboolean *here);
   const LoomValue *next; /* set before end, or NULL: the next value of each slot, where it is not the map's */
 };
 

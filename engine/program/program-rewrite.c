@@ -18,10 +18,13 @@ copy_sources (LoomRewrite *r)
       const LoomSlot *slot = loom_program_get_slot (p, i);
       gboolean is_shard = slot->is_shard;
       gint64 first = slot->first, count = slot->dim[0];
+      gboolean here = slot->is_here, is_placed = slot->is_placed;
 
       loom_program_slot (to, slot->name, slot->kind, slot->dtype, is_shard ? slot->whole_rank : slot->rank,
                          is_shard ? slot->whole_dim : slot->dim, &slot->init, slot->trainable);
-      if (is_shard || (r->shard != NULL && r->shard (r, slot, &first, &count)))
+      if (is_placed || (r->place != NULL && r->place (r, i, &here)))
+        loom_program_place_slot (to, (int)i, here);
+      else if (is_shard || (r->shard != NULL && r->shard (r, slot, &first, &count)))
         loom_program_shard_slot (to, (int)i, first, count);
     }
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)

@@ -497,11 +497,28 @@ check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
                       "strategy", "data", "Set it to data, or take another optimizer.");
 }
 
+void
+loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_STRATEGY_ATTRIBUTES],
+                          char *values[LOOM_STRATEGY_ATTRIBUTES])
+{
+  gboolean has_kind = g_str_equal (word, "gpipe") || g_str_equal (word, "1f1b");
+  gboolean cuts = has_kind || g_str_equal (word, "pipeline");
+
+  names[0] = "strategy";
+  values[0] = cuts ? NULL : g_strdup (word);
+  names[1] = "data";
+  values[1] = NULL;
+  names[2] = "pipeline";
+  values[2] = cuts ? g_strdup_printf ("%d", ranks) : NULL;
+  names[3] = has_kind ? "schedule" : NULL;
+  values[3] = has_kind ? g_strdup (word) : NULL;
+}
+
 /* What of the file format there are no ranks for yet. */
 static gboolean
 check_later (RecipeReading *r, const LoomElement *e)
 {
-  static const char *const later[] = { "tensor", "pipeline", "microbatches", "schedule", "staleness", "min_ranks" };
+  static const char *const later[] = { "tensor", "staleness", "min_ranks" };
   for (guint i = 0; i < G_N_ELEMENTS (later); i++)
     if (loom_element_get (e, later[i]) != NULL)
       {
@@ -510,6 +527,35 @@ check_later (RecipeReading *r, const LoomElement *e)
         return FALSE;
       }
   return TRUE;
+}
+
+/* Stages divide the net, so what divides the rest of it is not divided with it yet. */
+static void
+check_pipeline (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
+{
+  if (spec->parallel.pipeline < 2)
+    return;
+  if (spec->parallel.shards != LOOM_SHARDS_NONE)
+    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
+                                         "strategy is “%s”, but in a pipeline each rank has the weights of its stage "
+                                         "alone already.",
+                                         loom_element_get (e, "strategy")),
+                        "strategy", "data", "Set it to data.");
+  if (spec->parallel.data > 1)
+    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "data",
+                                         "data is %" G_GINT64_FORMAT ", but a pipeline has one rank for each stage in "
+                                         "this version of Gradloom.",
+                                         spec->parallel.data),
+                        "data", NULL, "Remove it.");
+  if (spec->parallel.sync_batch_norm)
+    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "sync_batch_norm",
+                                         "Statistics over all of a batch would make each micro-batch wait for the last "
+                                         "one, so that no two stages work at a time."),
+                        "sync_batch_norm", "false", "Set it to false.");
+  if (spec->optimizer != NULL && spec->optimizer->emit == NULL)
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, "pipeline",
+                     "“%s” needs all weights at once, of which each stage has its own. Take another optimizer.",
+                     spec->optimizer->name);
 }
 
 static void
@@ -526,6 +572,10 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
   spec->parallel.reduce_bf16 = recipe_choice (r, e, "reduce_dtype") == 1;
   spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");
+  spec->parallel.pipeline = (int)recipe_number (r, e, "pipeline");
+  spec->parallel.microbatches = (int)recipe_number (r, e, "microbatches");
+  spec->parallel.schedule = recipe_choice (r, e, "schedule") == 0 ? LOOM_PIPELINE_GPIPE : LOOM_PIPELINE_1F1B;
+  check_pipeline (r, e, spec);
 }
 
 static void
@@ -672,6 +722,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
   g_free (spec->hyper);
   g_free (spec->device);
   g_free (spec->sample_weights);
+  g_clear_pointer (&spec->parallel.stages, loom_stages_unref);
   g_free (spec->weights);
   g_free (spec->match);
   g_free (spec);

@@ -6,6 +6,7 @@
 #include "engine/recipe/loom-schedule.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/loom-partition.h"
+#include "engine/program/loom-pipeline.h"
 
 G_BEGIN_DECLS
 
@@ -62,6 +63,10 @@ typedef struct
   double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
   gboolean reduce_bf16;     /* gradients travel as bf16 */
   gboolean sync_batch_norm; /* statistics of batch norms over all ranks */
+  int pipeline;             /* stages, each of them a rank's; 0 or 1: none */
+  int microbatches;         /* parts of a batch that go through them; 0: four for each stage */
+  LoomPipelineKind schedule;
+  LoomStages *stages; /* who computes what; NULL until loom_stages_choose() */
 } LoomParallel;
 
 typedef struct
@@ -98,6 +103,12 @@ typedef struct
   char *weights;      /* a file to begin from; NULL: none. Relative to the graph's folder */
   char *match;        /* patterns of the weights that are taken from it, with commas; NULL: all */
 } LoomTrainSpec;
+
+/* What `--strategy` says, as attributes of <parallel>: a strategy, or "pipeline", "gpipe" and "1f1b" for as many stages
+ * as there are ranks. values[k] is of names[k], and NULL where that is to be taken away. */
+#define LOOM_STRATEGY_ATTRIBUTES 4
+void loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_STRATEGY_ATTRIBUTES],
+                               char *values[LOOM_STRATEGY_ATTRIBUTES]);
 
 /* Faults name <train>'s line and attribute. NULL if there are errors, no <train>, or one that names weights
  * and no loss, which is no fault: there is nothing to train yet. */

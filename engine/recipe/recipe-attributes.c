@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/ops/loom-reserved.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/recipe/loom-schedule.h"
 
@@ -226,6 +227,24 @@ static const LoomAttribute of_parallel[] = {
               .minimum = 0,
               .maximum = 4096,
               .doc = "Ranks that have parts of a batch; 0: as many as there are" } },
+  { .spec = { .name = "pipeline",
+              .type = LOOM_PARAM_INT,
+              .def = "0",
+              .minimum = 0,
+              .maximum = LOOM_MAX_STAGES,
+              .doc = "Stages into which the net is cut, each for a rank of its own; 0: it is not cut" } },
+  { .spec = { .name = "microbatches",
+              .type = LOOM_PARAM_INT,
+              .def = "0",
+              .minimum = 0,
+              .maximum = 1024,
+              .doc = "Parts of a batch that go through the stages one behind the other; 0: four for each stage" } },
+  { .spec = { .name = "schedule",
+              .type = LOOM_PARAM_ENUM,
+              .def = "1f1b",
+              .choices = WORDS ("gpipe", "1f1b"),
+              .doc = "What a stage does first: gpipe: all forward passes; 1f1b: one forward and one backward in turn, "
+                     "which keeps fewer activations" } },
   { .spec = { .name = "bucket_mb",
               .type = LOOM_PARAM_FLOAT,
               .def = "25",

@@ -17,6 +17,7 @@ typedef struct
   LoomSlotKind kind;
   LoomTensorDesc desc; /* of what is here */
   gboolean is_shard;   /* a part of the elements of `whole`, from `first` on */
+  gboolean is_placed;  /* a shard that is all of it on one rank */
   LoomTensorDesc whole;
   gint64 first;
   LoomPlanDevice *device;
@@ -274,6 +275,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
         s.desc.dim[r] = slot->dim[r];
       s.whole = s.desc;
       s.is_shard = slot->is_shard;
+      s.is_placed = slot->is_placed;
       s.first = slot->first;
       if (slot->is_shard)
         s.whole.rank = slot->whole_rank;
@@ -378,10 +380,16 @@ static gboolean
 gather (LoomState *state, const StateSlot *s, const LoomTensor *own, LoomTensor *whole, GError **error)
 {
   LoomComm *comm = state->comm;
-  g_autofree gint64 *bytes = g_new0 (gint64, (gsize)comm->size + 1);
+  g_autofree gint64 *bytes = g_new0 (gint64, (gsize)comm->size + 1), *word = g_new0 (gint64, (gsize)comm->size + 1);
+  gint64 here = (gint64)own->bytes;
   LoomMessage message = { "" };
 
+  /* A slot may lie on one rank alone, and only that one knows. */
   for (int r = 0; r < comm->size; r++)
+    word[r] = sizeof here;
+  if (s->is_placed && comm->all_gather (comm, &here, bytes, word, &message) != LOOM_STATUS_OK)
+    return loom_error_of_ranks (message.text, error);
+  for (int r = 0; r < comm->size && !s->is_placed; r++)
     bytes[r] = loom_comm_part (whole->count, r, comm->size).count * (gint64)loom_dtype_size (s->desc.dtype);
   return comm->all_gather (comm, own->data, whole->data, bytes, &message) == LOOM_STATUS_OK
          || loom_error_of_ranks (message.text, error);

@@ -225,9 +225,45 @@ replace_program (LoomStep *step, LoomProgram *program)
   step->program = program;
 }
 
-void
-loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks)
+int
+loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch)
 {
+  int wanted = spec->parallel.microbatches;
+
+  return (int)CLAMP (wanted > 0 ? wanted : 4 * spec->parallel.pipeline, 1, batch);
+}
+
+/* A stage's part of both programs. */
+static gboolean
+divide_stages (LoomStep *step, const LoomTrainSpec *spec, int rank, GError **error)
+{
+  const LoomParallel *parallel = &spec->parallel;
+  LoomPipeline pipeline = { .samples = step->batch,
+                            .micros = loom_step_microbatches (spec, step->batch),
+                            .stage = rank,
+                            .kind = parallel->schedule,
+                            .stages = parallel->stages };
+  LoomProgram *p = loom_program_pipeline (step->program, &pipeline, error), *update;
+
+  if (p == NULL)
+    return FALSE;
+  replace_program (step, p);
+  if (step->update == NULL)
+    return TRUE;
+  update = loom_program_pipeline (step->update, &pipeline, error);
+  if (update == NULL)
+    return FALSE;
+  loom_program_unref (step->update);
+  step->update = update;
+  return TRUE;
+}
+
+gboolean
+loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks, GError **error)
+{
+  if (spec->parallel.pipeline > 1)
+    return divide_stages (step, spec, rank, error);
+
   LoomPartition partition = { .samples = step->batch,
                               .rank = rank,
                               .ranks = ranks,
@@ -238,10 +274,11 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks
 
   replace_program (step, loom_program_partition (step->program, &partition));
   if (step->update == NULL)
-    return;
+    return TRUE;
   LoomProgram *update = loom_program_partition (step->update, &partition);
   loom_program_unref (step->update);
   step->update = update;
+  return TRUE;
 }
 
 /* The loss, then input and target of each metric. (transfer full) */

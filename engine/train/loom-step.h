@@ -27,8 +27,11 @@ typedef struct
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);
-/* The step's programs become the part of one of several ranks. */
-void loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks);
+/* Into how many micro-batches a pipeline cuts a batch. */
+int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch);
+/* The step's programs become the part of one of several ranks. With a pipeline the spec has its stages already
+ * (loom-stages.h), and the errors are those of loom_program_pipeline(). */
+gboolean loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks, GError **error);
 /* The path of a node that learns nothing from a batch of this size (a norm that would see one value a channel), for
  * which loom_step_new() refuses to train, unless the spec has no epochs. NULL: none. (transfer full) */
 char *loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch);

@@ -109,7 +109,8 @@ trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **
   gint64 batch = t->spec->stateful && !shuffle ? 1 : t->spec->batch_size;
   LoomLoader *loader = loom_loader_new (t->dataset, split, batch, shuffle, t->spec->seed, error);
 
-  if (loader != NULL && t->comm != NULL)
+  /* Every stage reads whole batches: inputs are the first one's, targets the last one's. */
+  if (loader != NULL && trainer_data_ranks (t) > 1)
     loom_loader_share (loader, t->comm->rank, t->comm->size);
   return loader;
 }
@@ -266,22 +267,10 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     return NULL;
   t->comm = options->comm;
   t->keeps = options->out != NULL || options->resume != NULL;
-  if (t->comm != NULL && t->spec->parallel.data > 0 && t->spec->parallel.data != t->comm->size)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "<parallel> divides a batch among %" G_GINT64_FORMAT " ranks, but there are %d. Start so many with "
-                   "--ranks %" G_GINT64_FORMAT ", or leave data=\"…\" out.",
-                   t->spec->parallel.data, t->comm->size, t->spec->parallel.data);
-      return NULL;
-    }
-  if (t->comm == NULL && t->spec->parallel.data > 1 && !options->no_epochs)
-    trainer_note (t,
-                  "<parallel> divides a batch among %" G_GINT64_FORMAT
-                  " ranks, and this is one alone, with a part of that "
-                  "batch. Start them with --ranks %" G_GINT64_FORMAT ".",
-                  t->spec->parallel.data, t->spec->parallel.data);
+  if (!trainer_check_ranks (t, !options->no_epochs, error))
+    return NULL;
   if (t->ranks == 0)
-    t->ranks = t->comm != NULL ? t->comm->size : 1;
+    t->ranks = trainer_data_ranks (t);
   t->spec->batch_size *= t->ranks;
   t->device = g_strdup (options->device != NULL ? options->device : device != NULL ? device : t->spec->device);
   t->place.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;

@@ -86,6 +86,27 @@ find_in_train (LoomGraph *graph, const char *name)
   return NULL;
 }
 
+/* <parallel> divides as --strategy says. */
+static void
+set_strategy (LoomGraph *graph, const char *strategy, int ranks, GPtrArray *all)
+{
+  LoomElement *parallel = strategy != NULL ? find_in_train (graph, "parallel") : NULL;
+  const char *name[LOOM_STRATEGY_ATTRIBUTES];
+  char *value[LOOM_STRATEGY_ATTRIBUTES];
+
+  if (parallel == NULL)
+    return;
+  loom_strategy_attributes (strategy, ranks, name, value);
+  for (guint i = 0; i < LOOM_STRATEGY_ATTRIBUTES; i++)
+    {
+      if (value[i] != NULL)
+        set_attribute (graph, parallel, name[i], value[i], "--strategy", TRUE, all);
+      else if (name[i] != NULL && loom_element_get (parallel, name[i]) != NULL)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (parallel, name[i], NULL)));
+      g_free (value[i]);
+    }
+}
+
 /* The element that "fc", "block.conv" (an instance's inner node), "train" or "train.schedule" names. */
 static LoomElement *
 find_target (LoomGraph *graph, const char *path)
@@ -199,8 +220,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   set_train (graph, "match", options->match, given);
   set_train (graph, "precision", options->precision, given);
   set_train (graph, "tf32", options->tf32 ? "true" : NULL, given);
-  if (options->strategy != NULL)
-    set_attribute (graph, find_in_train (graph, "parallel"), "strategy", options->strategy, "--strategy", TRUE, given);
+  set_strategy (graph, options->strategy, options->comm != NULL ? options->comm->size : 1, given);
   if (!isnan (options->lr))
     set_train (graph, "lr", g_ascii_dtostr (number, sizeof number, options->lr), given);
   return g_steal_pointer (&graph);

@@ -114,7 +114,8 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
   plan->averaged = averaged;
   if (averaged)
     trainer_use_averages (t, plan->step->program);
-  trainer_divide_step (t, plan->step);
+  if (!trainer_divide_step (t, plan->step, error))
+    goto fail;
   LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
   if (p == NULL)
     goto fail;

@@ -427,7 +427,11 @@ void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
 /* ---- ranks ---- */
 
 /* The step's programs become this rank's part of them, where there are several ranks. */
-void trainer_divide_step (LoomTrainer *t, LoomStep *step);
+gboolean trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error);
+/* Whether there are as many ranks as <parallel> asks for: DIST. One alone where a run begins gets a note. */
+gboolean trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error);
+/* Ranks that have different samples. */
+int trainer_data_ranks (const LoomTrainer *t);
 /* TRUE if a checkpoint is written by this rank, or with parts of the state that it has. */
 gboolean trainer_takes_part (const LoomTrainer *t);
 /* What rank 0 knows, where ranks have to do alike because each has a part of the state; else what this one does. FALSE

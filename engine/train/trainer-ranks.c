@@ -3,6 +3,7 @@
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-hash.h"
+#include "engine/train/loom-stages.h"
 
 #include <string.h>
 
@@ -12,11 +13,63 @@ fail (LoomStatus status, const LoomMessage *message, GError **error)
   return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
 
-void
-trainer_divide_step (LoomTrainer *t, LoomStep *step)
+/* Once for the whole run, by its first step, which is one of training. */
+static gboolean
+choose_stages (LoomTrainer *t, const LoomStep *step, GError **error)
 {
-  if (t->comm != NULL && t->comm->size > 1)
-    loom_step_divide (step, t->spec, t->comm->rank, t->comm->size);
+  LoomParallel *parallel = &t->spec->parallel;
+
+  if (parallel->pipeline < 2 || parallel->stages != NULL)
+    return TRUE;
+  parallel->stages = loom_stages_choose (step, parallel->pipeline, t->devices, t->device, NULL, error);
+  return parallel->stages != NULL;
+}
+
+gboolean
+trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error)
+{
+  if (t->comm == NULL || t->comm->size < 2)
+    return TRUE;
+  return choose_stages (t, step, error) && loom_step_divide (step, t->spec, t->comm->rank, t->comm->size, error);
+}
+
+gboolean
+trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error)
+{
+  const LoomParallel *parallel = &t->spec->parallel;
+  gint64 wanted = parallel->pipeline > 1 ? parallel->pipeline : parallel->data;
+  const char *what = parallel->pipeline > 1 ? "cuts the net into" : "divides a batch among";
+  const char *things = parallel->pipeline > 1 ? "stages" : "ranks";
+
+  if (t->comm != NULL && wanted > 0 && wanted != t->comm->size)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                   "<parallel> %s %" G_GINT64_FORMAT " %s, but there are %d ranks. Start so many with "
+                   "--ranks %" G_GINT64_FORMAT ", or %s.",
+                   what, wanted, things, t->comm->size, wanted,
+                   parallel->pipeline > 1 ? "give --strategy pipeline for as many stages as there are ranks"
+                                          : "leave data=\"…\" out");
+      return FALSE;
+    }
+  if (t->comm == NULL && wanted > 1 && begins && parallel->pipeline < 2)
+    trainer_note (t,
+                  "<parallel> divides a batch among %" G_GINT64_FORMAT
+                  " ranks, and this is one alone, with a part of that "
+                  "batch. Start them with --ranks %" G_GINT64_FORMAT ".",
+                  wanted, wanted);
+  if (t->comm == NULL && wanted > 1 && begins && parallel->pipeline > 1)
+    trainer_note (t,
+                  "<parallel> cuts the net into %" G_GINT64_FORMAT
+                  " stages, and this is one rank alone, which has all of them. Start others with --ranks "
+                  "%" G_GINT64_FORMAT ".",
+                  wanted, wanted);
+  return TRUE;
+}
+
+int
+trainer_data_ranks (const LoomTrainer *t)
+{
+  return t->comm == NULL ? 1 : t->comm->size / MAX (1, t->spec->parallel.pipeline);
 }
 
 gboolean
@@ -157,6 +210,21 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   return TRUE;
 }
 
+/* Machines whose cost tables differ may cut a net at different places. */
+static guint64
+hash_stages (const LoomTrainer *t, guint64 hash)
+{
+  for (guint i = 0; t->spec->parallel.stages != NULL && i < loom_net_n_nodes (t->net); i++)
+    {
+      char number[16];
+
+      g_snprintf (number, sizeof number, "%d ",
+                  loom_stages_get (t->spec->parallel.stages, loom_net_node (t->net, i)->path));
+      hash = loom_hash_text (hash, number);
+    }
+  return hash;
+}
+
 guint64
 loom_trainer_fingerprint (const LoomTrainer *t)
 {
@@ -166,5 +234,5 @@ loom_trainer_fingerprint (const LoomTrainer *t)
       t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN),
       loom_dataset_count (t->dataset, LOOM_SPLIT_TEST), t->place.step);
 
-  return loom_hash_text (loom_hash_text (LOOM_HASH_EMPTY, text), rest);
+  return hash_stages (t, loom_hash_text (loom_hash_text (LOOM_HASH_EMPTY, text), rest));
 }

@@ -198,6 +198,24 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
   return mpi_wait (m, request, message);
 }
 
+/* No roll is called between two ranks: whom the one waits for has not come. Where one rank after the other waits, the
+ * first one to give up is the neighbour of the one that hangs, as it began to wait first. */
+LoomStatus
+mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
+{
+  int code;
+
+  if (m->ended)
+    return end (m, message);
+  if (complete (1, request, m->base.timeout, &code))
+    return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
+  memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
+  m->come[from] = false;
+  m->base.timed_out = m->base.rank != 0;
+  loom_comm_say_missing (&m->why, "send", m->come, m->base.size, m->base.timeout);
+  return end (m, message);
+}
+
 /* MPI_Finalize() would wait for the rank that hangs. Rank 0 may be writing a checkpoint, and ends the others when it is
  * done. */
 void

@@ -227,6 +227,71 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
   return LOOM_STATUS_OK;
 }
 
+/* Forgets the letters that have arrived; with `all` waits for each. */
+static LoomStatus
+sort_letters (Mpi *m, bool all, LoomMessage *message)
+{
+  for (Letter **at = &m->letters; *at != NULL;)
+    {
+      Letter *letter = *at;
+      int done = 1;
+
+      if (all)
+        TRY (MPI_Wait (&letter->request, MPI_STATUS_IGNORE));
+      else
+        TRY (MPI_Test (&letter->request, &done, MPI_STATUS_IGNORE));
+      if (!done)
+        {
+          at = &letter->next;
+          continue;
+        }
+      *at = letter->next;
+      free (letter);
+    }
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message)
+{
+  Mpi *m = (Mpi *)self;
+  Letter *letter;
+
+  if (bytes > INT32_MAX)
+    return too_large (message);
+  letter = malloc (sizeof *letter + (size_t)bytes);
+  if (letter == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "there is no memory for %lld bytes to another rank",
+                (long long)bytes);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  letter->next = m->letters;
+  m->letters = letter;
+  letter->request = MPI_REQUEST_NULL;
+  if (bytes > 0)
+    memcpy (letter->data, data, (size_t)bytes);
+  TRY (MPI_Isend (letter->data, (int)bytes, MPI_BYTE, to, tag, m->comm, &letter->request));
+  return sort_letters (m, false, message);
+}
+
+static LoomStatus
+comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, LoomMessage *message)
+{
+  Mpi *m = (Mpi *)self;
+  MPI_Request request;
+
+  if (bytes > INT32_MAX)
+    return too_large (message);
+  if (self->timeout == 0)
+    {
+      TRY (MPI_Recv (data, (int)bytes, MPI_BYTE, from, tag, m->comm, MPI_STATUS_IGNORE));
+      return LOOM_STATUS_OK;
+    }
+  TRY (MPI_Irecv (data, (int)bytes, MPI_BYTE, from, tag, m->comm, &request));
+  return mpi_wait_for (m, &request, from, message);
+}
+
 static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
@@ -263,9 +328,11 @@ static void
 comm_free (LoomComm *self)
 {
   Mpi *m = (Mpi *)self;
+  LoomMessage message;
 
   if (m->ended)
     mpi_leave (m);
+  sort_letters (m, true, &message);
   MPI_Comm_free (&m->roll);
   mpi_free (m);
   MPI_Finalize ();
@@ -319,6 +386,8 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
   m->base.reduce_scatter = reduce_scatter;
   m->base.all_gather = all_gather;
   m->base.broadcast = broadcast;
+  m->base.send = comm_send;
+  m->base.receive = comm_receive;
   m->base.barrier = barrier;
   m->base.abort = comm_abort;
   m->base.free = comm_free;

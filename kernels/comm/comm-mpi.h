@@ -5,10 +5,20 @@
 
 #include <mpi.h>
 
+/* A message that was sent and may not have arrived: MPI reads it until then. */
+typedef struct Letter Letter;
+struct Letter
+{
+  Letter *next;
+  MPI_Request request;
+  char data[];
+};
+
 typedef struct
 {
   LoomComm base;
   MPI_Comm comm;
+  Letter *letters;
   char *room; /* what is received */
   size_t room_bytes;
   const void **part;                        /* by rank */
@@ -31,5 +41,7 @@ LoomStatus mpi_failed (int code, LoomMessage *message);
 LoomStatus mpi_roll_call (Mpi *m, const char *call, LoomMessage *message);
 /* Returns once the request is complete. */
 LoomStatus mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message);
+/* Returns once what another rank sends has come. */
+LoomStatus mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message);
 /* Ends the processes of all ranks, where a call has timed out. */
 void mpi_leave (Mpi *m);

@@ -1,14 +1,26 @@
 /* The communicator of ranks that are threads of one process: they read one another's memory.
  *
  * Ranks publish the addresses of a call and meet at a barrier; each then reduces its own part over all ranks, they meet
- * again, and each copies the others' parts. A third meeting keeps memory as it is until all have read it. */
+ * again, and each copies the others' parts. A third meeting keeps memory as it is until all have read it. What one rank
+ * sends to another is copied, and waits in a list. */
 #include "kernels/comm.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* A message on its way. */
+typedef struct Letter Letter;
+struct Letter
+{
+  Letter *next;
+  int from, to, tag;
+  int64_t bytes;
+  char data[];
+};
 
 typedef struct
 {
@@ -22,6 +34,7 @@ typedef struct
   LoomMessage why;
   const void **from; /* by rank, of the call in progress */
   void **to;
+  Letter *letters; /* not taken yet, in the order in which they were sent */
 } Group;
 
 typedef struct
@@ -195,6 +208,102 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
 }
 
 static LoomStatus
+comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message)
+{
+  Group *g = ((Rank *)self)->group;
+  Letter *letter = malloc (sizeof *letter + (size_t)bytes), **end;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (letter == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "there is no memory for %lld bytes to another rank",
+                (long long)bytes);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  *letter = (Letter){ .from = self->rank, .to = to, .tag = tag, .bytes = bytes };
+  if (bytes > 0)
+    memcpy (letter->data, data, (size_t)bytes);
+  pthread_mutex_lock (&g->lock);
+  if (g->aborted)
+    {
+      status = LOOM_STATUS_DEVICE;
+      *message = g->why;
+      free (letter);
+    }
+  else
+    {
+      for (end = &g->letters; *end != NULL; end = &(*end)->next)
+        ;
+      *end = letter;
+      pthread_cond_broadcast (&g->turn);
+    }
+  pthread_mutex_unlock (&g->lock);
+  return status;
+}
+
+/* Takes the first letter of this kind out of the list; NULL: there is none yet. */
+static Letter *
+take_letter (Group *g, int from, int to, int tag)
+{
+  for (Letter **at = &g->letters; *at != NULL; at = &(*at)->next)
+    if ((*at)->from == from && (*at)->to == to && (*at)->tag == tag)
+      {
+        Letter *letter = *at;
+
+        *at = letter->next;
+        return letter;
+      }
+  return NULL;
+}
+
+/* With the lock held: a rank has sent nothing in time. */
+static void
+say_silent (Group *g, int from, const LoomComm *self)
+{
+  bool *come = malloc ((size_t)g->size * sizeof *come);
+  LoomMessage why = { "there is no memory to say which rank hangs" };
+
+  for (int k = 0; come != NULL && k < g->size; k++)
+    come[k] = k != from;
+  if (come != NULL)
+    loom_comm_say_missing (&why, "send", come, g->size, self->timeout);
+  free (come);
+  end_all (g, &why);
+}
+
+static LoomStatus
+comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, LoomMessage *message)
+{
+  Group *g = ((Rank *)self)->group;
+  LoomStatus status = LOOM_STATUS_OK;
+  Letter *letter;
+
+  struct timespec end = seconds_from_now (self->timeout);
+
+  pthread_mutex_lock (&g->lock);
+  while ((letter = take_letter (g, from, self->rank, tag)) == NULL && !g->aborted)
+    if (self->timeout == 0)
+      pthread_cond_wait (&g->turn, &g->lock);
+    else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT)
+      say_silent (g, from, self);
+  if (letter == NULL)
+    *message = g->why;
+  pthread_mutex_unlock (&g->lock);
+  if (letter == NULL)
+    return LOOM_STATUS_DEVICE;
+  if (letter->bytes != bytes)
+    {
+      snprintf (message->text, sizeof message->text, "rank %d has sent %lld bytes where %lld were due", from,
+                (long long)letter->bytes, (long long)bytes);
+      status = LOOM_STATUS_DEVICE;
+    }
+  else if (bytes > 0)
+    memcpy (data, letter->data, (size_t)bytes);
+  free (letter);
+  return status;
+}
+
+static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
   Rank *r = (Rank *)self;
@@ -222,6 +331,11 @@ comm_abort (LoomComm *self, const char *why)
 static void
 group_free (Group *g)
 {
+  for (Letter *letter = g->letters, *next; letter != NULL; letter = next)
+    {
+      next = letter->next;
+      free (letter);
+    }
   pthread_cond_destroy (&g->turn);
   pthread_mutex_destroy (&g->lock);
   free (g->come);
@@ -267,6 +381,8 @@ rank_new (Group *g, int rank)
                         .reduce_scatter = reduce_scatter,
                         .all_gather = all_gather,
                         .broadcast = broadcast,
+                        .send = comm_send,
+                        .receive = comm_receive,
                         .barrier = barrier,
                         .abort = comm_abort,
                         .free = comm_free };

@@ -1,0 +1,58 @@
+/* Shared by the files that divide a program among stages: what they know of the undivided one. */
+#pragma once
+
+#include "engine/program/loom-pipeline.h"
+#include "engine/program/partition-forms.h"
+
+G_BEGIN_DECLS
+
+#define PIPELINE_EVERYWHERE (-1) /* each stage that needs it computes it for itself */
+#define PIPELINE_SPREAD     (-2) /* of an instruction: each stage computes it for its own parameters */
+
+#define PIPELINE_ALL G_MAXUINT64 /* stages, a bit each */
+
+/* Why an instruction has to wait, as bits. */
+enum
+{
+  PIPELINE_LATE_FORWARD = 1 << 0, /* for the forward passes of all micro-batches */
+  PIPELINE_LATE_BACKWARD = 1 << 1 /* for their backward passes */
+};
+
+typedef struct
+{
+  const LoomProgram *p;
+  const LoomPipeline *options;
+  int micros, stages;
+  Partition *part;          /* by micro-batch; all write into one program */
+  LoomPartition *partition; /* likewise */
+  /* Of values: */
+  int *owner;          /* the stage that makes it, or PIPELINE_EVERYWHERE */
+  gboolean *summed;    /* micro-batches make summands of it, and who reads it finds the sum */
+  gboolean *dynamic;   /* its stage makes it of what micro-batches are */
+  guint8 *late;
+  guint64 *need_forward, *need_backward; /* stages that are sent it, micro-batch by micro-batch, for their passes */
+  guint64 *need_before, *need_after;     /* the whole of it, in front of all passes or behind them */
+  guint *number;                         /* of what is sent, for its tag */
+  LoomValue *sum;                        /* so far, in the new program */
+  gboolean *complete;                    /* all of it is there */
+  gboolean *opaque;                      /* as Partition has it */
+  /* Of instructions: */
+  int *stage;         /* that computes it, or one of the above */
+  gboolean *is_live;  /* somebody needs what it makes */
+  gboolean *divided;  /* each micro-batch has a call of its own */
+  gboolean *written;  /* by instruction and micro-batch; of undivided ones the first counts */
+  int *slot_owner;    /* by slot */
+} Pipeline;
+
+static inline gboolean
+pipeline_is_here (const Pipeline *self, int owner)
+{
+  return owner == PIPELINE_EVERYWHERE || owner == self->options->stage;
+}
+
+/* ---- pipeline-stages.c ----------------------------------------------------- */
+
+/* Fills in all of the above but what is written. */
+gboolean pipeline_survey (Pipeline *self, GError **error);
+
+G_END_DECLS

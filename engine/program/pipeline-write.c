@@ -1,0 +1,695 @@
+/* Writes the program of one stage of a pipeline.
+ *
+ * Passes come in the order of the schedule: in front of each the values that it is sent, then its instructions, then
+ * what it sends. Everything else is written where it is first needed. What all ranks exchange behind the passes, norms
+ * and losses and gradients of shared weights, they exchange in the order in which the undivided program makes it. */
+#include "engine/program/pipeline-private.h"
+
+#include <string.h>
+
+static void ensure_whole (Pipeline *self, LoomValue v);
+
+static LoomProgram *
+target (const Pipeline *self)
+{
+  return self->part[0].r.to;
+}
+
+static void
+set_local (Pipeline *self, int m, LoomValue v, LoomValue local)
+{
+  g_array_index (self->part[m].r.map, LoomValue, v) = local;
+}
+
+/* v is whole, and all micro-batches find it. */
+static void
+set_whole (Pipeline *self, LoomValue v, LoomValue whole)
+{
+  for (int m = 0; m < self->micros; m++)
+    if (self->part[m].have[v].kind == LOOM_SHARE_WHOLE)
+      set_local (self, m, v, whole);
+    else
+      self->part[m].whole[v] = whole;
+  self->complete[v] = TRUE;
+}
+
+static LoomValue
+get_whole (const Pipeline *self, LoomValue v)
+{
+  const Partition *part = &self->part[0];
+
+  return part->have[v].kind == LOOM_SHARE_WHOLE ? local_value (part, v) : part->whole[v];
+}
+
+static const LoomInstr *
+producer_of (const Pipeline *self, LoomValue v, guint *index)
+{
+  *index = loom_value_info (self->p, v)->producer;
+  return *index == G_MAXUINT ? NULL : loom_program_instr (self->p, *index);
+}
+
+/* ---- exchanges --------------------------------------------------------------- */
+
+static LoomTransferAttrs
+transfer_attrs (const Pipeline *self, const LoomTensorDesc *d, LoomValue v, int rank, int micro)
+{
+  LoomTransferAttrs attrs = { .rank = rank, .micro = micro, .dtype = d->dtype, .to = { .rank = d->rank } };
+
+  attrs.tag = (int)((self->number[v] * (guint64)self->micros + (guint64)MAX (micro, 0)) % LOOM_COMM_TAGS);
+  memcpy (attrs.to.dim, d->dim, sizeof attrs.to.dim);
+  return attrs;
+}
+
+/* Exchanges are of the node, and in the region, of what they exchange. */
+static void
+place_exchange (Pipeline *self, LoomValue v)
+{
+  const LoomValueInfo *info = loom_value_info (self->p, v);
+
+  loom_program_set_region (target (self), info->region);
+  loom_program_set_origin (target (self), info->origin, info->device);
+  loom_program_set_recomputation (target (self), 0);
+  loom_program_set_remade (target (self), FALSE);
+}
+
+static void
+emit_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro)
+{
+  LoomTransferAttrs attrs = transfer_attrs (self, value_desc (target (self), local), v, to, micro);
+
+  place_exchange (self, v);
+  loom_emit (target (self), loom_prim ("send"), &attrs, 1, &local, NULL);
+}
+
+static LoomValue
+emit_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro)
+{
+  LoomTransferAttrs attrs = transfer_attrs (self, d, v, self->owner[v], micro);
+
+  place_exchange (self, v);
+  return loom_emit (target (self), loom_prim ("receive"), &attrs, 0, NULL, NULL);
+}
+
+/* What micro-batch m has of a value. */
+static LoomTensorDesc
+part_desc (const Pipeline *self, LoomValue v, int m)
+{
+  LoomTensorDesc d = *value_desc (self->p, v);
+  LoomShare share = self->part[m].have[v];
+
+  if (share.kind == LOOM_SHARE_SPLIT)
+    d.dim[share.axis] = partition_rows (&self->part[m], d.dim[share.axis], self->part[m].own.count);
+  return d;
+}
+
+/* The whole of a value, from its stage to those that need it: to one by itself, to several by one call of all. */
+static void
+exchange_whole (Pipeline *self, LoomValue v, guint64 to, gboolean together)
+{
+  int own = self->options->stage;
+  gboolean one = (to & (to - 1)) == 0;
+
+  if (self->owner[v] == own)
+    ensure_whole (self, v);
+  if (!one && together)
+    {
+      LoomTransferAttrs attrs = transfer_attrs (self, value_desc (self->p, v), v, self->owner[v], -1);
+      LoomValue in = self->owner[v] == own ? get_whole (self, v) : 0, out;
+
+      place_exchange (self, v);
+      out = loom_emit (target (self), loom_prim ("broadcast"), &attrs, in != 0, &in, NULL);
+      if (in == 0)
+        {
+          set_whole (self, v, out);
+          self->opaque[v] = TRUE;
+        }
+      return;
+    }
+  for (int s = 0; s < self->stages; s++)
+    {
+      if ((to & (G_GUINT64_CONSTANT (1) << s)) == 0 || s == self->owner[v])
+        continue;
+      if (self->owner[v] == own)
+        emit_send (self, v, get_whole (self, v), s, -1);
+      else if (s == own)
+        {
+          set_whole (self, v, emit_receive (self, v, value_desc (self->p, v), -1));
+          self->opaque[v] = TRUE;
+        }
+    }
+}
+
+/* ---- whole values of parts --------------------------------------------------------- */
+
+/* Blocks of an axis as an axis of their own, in front of what each has; or both as one axis again. */
+static LoomValue
+fold_axis (LoomProgram *p, LoomValue v, int axis, gint64 blocks)
+{
+  LoomTensorDesc d = *value_desc (p, v);
+  gint64 dim[LOOM_MAX_RANK + 1];
+  int rank = 0;
+
+  for (int i = 0; i < d.rank; i++)
+    if (i == axis && blocks > 0)
+      {
+        dim[rank++] = blocks;
+        dim[rank++] = d.dim[i] / blocks;
+      }
+    else if (i == axis)
+      {
+        dim[rank++] = d.dim[i] * d.dim[i + 1];
+        i++;
+      }
+    else
+      dim[rank++] = d.dim[i];
+  return loom_reshape (p, v, rank, dim);
+}
+
+static LoomValue
+join_parts (Pipeline *self, LoomValue v)
+{
+  g_autofree LoomValue *parts = g_new0 (LoomValue, (gsize)self->micros + 1);
+  LoomShare share = self->part[0].have[v];
+  gboolean blocks = share.blocks > 1;
+  LoomValue whole;
+
+  for (int m = 0; m < self->micros; m++)
+    {
+      parts[m] = local_value (&self->part[m], v);
+      if (blocks)
+        parts[m] = fold_axis (target (self), parts[m], share.axis, share.blocks);
+    }
+  if (self->micros == 1)
+    whole = parts[0];
+  else
+    whole = loom_concat (target (self), (guint)self->micros, parts, share.axis + blocks);
+  return blocks ? fold_axis (target (self), whole, share.axis, 0) : whole;
+}
+
+/* The mean of micro-batches' statistics, weighed by their samples. */
+static LoomValue
+mean_of_parts (Pipeline *self, LoomValue v)
+{
+  LoomProgram *p = target (self);
+  LoomValue sum = 0;
+
+  for (int m = 0; m < self->micros; m++)
+    {
+      double weight = (double)self->part[m].own.count / (double)self->options->samples;
+      LoomValue part = local_value (&self->part[m], v);
+
+      part = loom_binary (p, LOOM_SCALAR_MUL, part, loom_const (p, value_desc (p, part)->dtype, weight));
+      sum = sum == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
+    }
+  return sum;
+}
+
+/* Adds a micro-batch's summand, of 16-bit floats in f32. */
+static void
+add_summand (Pipeline *self, LoomValue v, int m)
+{
+  LoomProgram *p = target (self);
+  LoomDType dtype = value_desc (self->p, v)->dtype;
+  LoomValue part = loom_cast (p, local_value (&self->part[m], v), self->micros > 1 ? dtype_wide (dtype) : dtype);
+
+  self->sum[v] = m == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, self->sum[v], part);
+  if (m + 1 == self->micros)
+    set_whole (self, v, loom_cast (p, self->sum[v], dtype));
+}
+
+/* ---- instructions ------------------------------------------------------------------- */
+
+static void ensure_made (Pipeline *self, LoomValue v, int m);
+
+static void
+ensure_operands (Pipeline *self, guint i, int m)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  const Partition *part = &self->part[m];
+
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      LoomValue v = instr->in[k];
+
+      if (v == 0)
+        continue;
+      if (part->have[v].kind != LOOM_SHARE_WHOLE && loom_share_equal (part->have[v], part->want[i][k]))
+        ensure_made (self, v, m);
+      else
+        ensure_whole (self, v);
+    }
+}
+
+static void
+write_divided (Pipeline *self, guint i, int m)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  gboolean *written = &self->written[i * (guint)self->micros + (guint)m];
+
+  if (*written)
+    return;
+  *written = TRUE;
+  /* Summands are added up in the order of micro-batches. */
+  for (guint o = 0; o < instr->n_out; o++)
+    for (int before = 0; instr->out[o] != 0 && self->summed[instr->out[o]] && before < m; before++)
+      write_divided (self, i, before);
+  ensure_operands (self, i, m);
+  partition_write (&self->part[m], i);
+  for (guint o = 0; o < instr->n_out; o++)
+    {
+      LoomValue v = instr->out[o];
+
+      if (v == 0)
+        continue;
+      if (self->summed[v])
+        add_summand (self, v, m);
+      else if (m == 0 && self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
+        set_whole (self, v, local_value (&self->part[0], v));
+    }
+}
+
+static void
+write_undivided (Pipeline *self, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  gboolean *written = &self->written[i * (guint)self->micros];
+
+  if (*written)
+    return;
+  *written = TRUE;
+  ensure_operands (self, i, 0);
+  partition_write (&self->part[0], i);
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0)
+      set_whole (self, instr->out[o], local_value (&self->part[0], instr->out[o]));
+}
+
+/* An optimiser's step over the parameters that are here. */
+static void
+write_step (Pipeline *self, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  gboolean *written = &self->written[i * (guint)self->micros];
+  guint n = (guint) * (const int *)instr->attrs, results = instr->n_out / n, lists = results + 1, n_in = 0, own = 0;
+  g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1), *out = g_new0 (LoomValue, instr->n_out + 1);
+  g_autofree guint *at = g_new0 (guint, n + 1);
+  g_autofree gpointer attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
+
+  if (*written)
+    return;
+  *written = TRUE;
+  for (guint k = 0; k < n; k++)
+    if (pipeline_is_here (self, self->owner[instr->in[k]]))
+      at[own++] = k;
+  if (own == 0)
+    return;
+  for (guint list = 0; list < lists; list++)
+    for (guint k = 0; k < own; k++)
+      in[n_in++] = instr->in[list * n + at[k]];
+  for (guint k = lists * n; k < instr->n_in; k++)
+    in[n_in++] = instr->in[k];
+  for (guint k = 0; k < n_in; k++)
+    {
+      ensure_whole (self, in[k]);
+      in[k] = get_whole (self, in[k]);
+    }
+  *(int *)attrs = (int)own;
+  loom_rewrite_place (&self->part[0].r, instr);
+  loom_emit (target (self), instr->prim, attrs, n_in, in, out);
+  for (guint list = 0; list < results; list++)
+    for (guint k = 0; k < own; k++)
+      if (instr->out[list * n + at[k]] != 0)
+        set_whole (self, instr->out[list * n + at[k]], out[list * own + k]);
+}
+
+static LoomValue
+reduce_stages (LoomProgram *p, LoomReduceOp op, LoomValue v)
+{
+  LoomAllReduceAttrs attrs = { .n = 1, .op = op };
+
+  return loom_emit (p, loom_prim ("stage_reduce"), &attrs, 1, &v, NULL);
+}
+
+/* The sum of squares of all gradients and whether they are finite: each stage's, and then all stages' together. */
+static void
+write_stats (Pipeline *self, guint i)
+{
+  LoomProgram *p = target (self);
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
+  LoomDType dtype = value_desc (self->p, instr->out[0])->dtype;
+  LoomGradStatsAttrs attrs = { 0 };
+  LoomValue out[2];
+
+  for (guint k = 0; k < instr->n_in; k++)
+    if (pipeline_is_here (self, self->owner[instr->in[k]]))
+      {
+        ensure_whole (self, instr->in[k]);
+        in[attrs.n++] = get_whole (self, instr->in[k]);
+      }
+  loom_rewrite_place (&self->part[0].r, instr);
+  if (attrs.n > 0)
+    loom_emit (p, instr->prim, &attrs, (guint)attrs.n, in, out);
+  else
+    {
+      out[0] = loom_fill (p, dtype, 0, NULL, 0);
+      out[1] = loom_fill (p, dtype, 0, NULL, 1);
+    }
+  set_whole (self, instr->out[0], reduce_stages (p, LOOM_REDUCE_SUM, out[0]));
+  set_whole (self, instr->out[1], reduce_stages (p, LOOM_REDUCE_MIN, out[1]));
+}
+
+static void
+ensure_made (Pipeline *self, LoomValue v, int m)
+{
+  guint i;
+  const LoomInstr *instr = producer_of (self, v, &i);
+
+  if (local_value (&self->part[m], v) != 0)
+    return;
+  if (instr == NULL)
+    {
+      /* An input: whole batches come from outside. */
+      LoomTensorDesc d = part_desc (self, v, m);
+      gint64 start[LOOM_MAX_RANK] = { partition_rows (&self->part[m], value_desc (self->p, v)->dim[0],
+                                                      self->part[m].own.first) };
+
+      set_local (self, m, v, loom_slice (target (self), self->part[0].whole[v], start, NULL, d.dim));
+      return;
+    }
+  if (!pipeline_is_here (self, self->owner[v]))
+    g_error ("stage %d: %s has not come from stage %d", self->options->stage,
+             instr->origin != NULL ? instr->origin : instr->prim->name, self->owner[v]);
+  write_divided (self, i, m);
+}
+
+static void
+ensure_whole (Pipeline *self, LoomValue v)
+{
+  guint i;
+  const LoomInstr *instr;
+
+  if (v == 0 || self->complete[v])
+    return;
+  instr = producer_of (self, v, &i);
+  if (instr == NULL)
+    return;
+  if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
+    g_error ("stage %d: all of %s has not come from stage %d", self->options->stage,
+             instr->origin != NULL ? instr->origin : instr->prim->name, self->owner[v]);
+  if (self->stage[i] == PIPELINE_SPREAD)
+    {
+      write_step (self, i);
+      return;
+    }
+  if (!self->divided[i])
+    {
+      write_undivided (self, i);
+      return;
+    }
+  for (int m = 0; m < self->micros; m++)
+    ensure_made (self, v, m);
+  if (self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
+    return;
+  loom_rewrite_place (&self->part[0].r, instr);
+  set_whole (self, v,
+             self->part[0].have[v].kind == LOOM_SHARE_LOCAL ? mean_of_parts (self, v) : join_parts (self, v));
+}
+
+/* ---- passes --------------------------------------------------------------------------- */
+
+static gboolean
+is_of_pass (const Pipeline *self, guint i, const LoomPipelineEvent *e)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  LoomRegion region = e->backward ? LOOM_REGION_BACKWARD : LOOM_REGION_FORWARD;
+
+  if (!self->is_live[i] || !self->divided[i] || self->stage[i] != e->stage || instr->region != region)
+    return FALSE;
+  /* What has to wait for other micro-batches is written where it is needed. */
+  for (guint o = 0; o < instr->n_out && !e->backward; o++)
+    if (instr->out[o] != 0 && self->late[instr->out[o]] != 0)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+receive_for (Pipeline *self, const LoomPipelineEvent *e)
+{
+  const guint64 *need = e->backward ? self->need_backward : self->need_forward;
+
+  for (LoomValue v = 1; v <= loom_program_n_values (self->p); v++)
+    if (need[v] & (G_GUINT64_CONSTANT (1) << e->stage))
+      {
+        LoomTensorDesc d = part_desc (self, v, e->micro);
+
+        set_local (self, e->micro, v, emit_receive (self, v, &d, e->micro));
+      }
+}
+
+static void
+send_of (Pipeline *self, guint i, int micro)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+
+  for (guint o = 0; o < instr->n_out; o++)
+    for (int s = 0; instr->out[o] != 0 && s < self->stages; s++)
+      if ((self->need_forward[instr->out[o]] | self->need_backward[instr->out[o]]) & (G_GUINT64_CONSTANT (1) << s))
+        emit_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro);
+}
+
+static void
+write_pass (Pipeline *self, const LoomPipelineEvent *e)
+{
+  loom_program_set_pass (target (self), 1 + 2 * (guint)e->micro + (e->backward != 0));
+  receive_for (self, e);
+  for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
+    if (is_of_pass (self, i, e))
+      {
+        write_divided (self, i, e->micro);
+        send_of (self, i, e->micro);
+      }
+}
+
+static void
+write_passes (Pipeline *self)
+{
+  gboolean training = FALSE;
+  g_autoptr (GArray) events = NULL;
+
+  for (guint i = 0; i < loom_program_n_instrs (self->p) && !training; i++)
+    training = loom_program_instr (self->p, i)->region == LOOM_REGION_BACKWARD;
+  events = loom_pipeline_schedule (self->options->kind, self->stages, self->micros, training);
+  for (guint k = 0; k < events->len; k++)
+    {
+      const LoomPipelineEvent *e = &g_array_index (events, LoomPipelineEvent, k);
+
+      if (e->stage == self->options->stage)
+        write_pass (self, e);
+    }
+  loom_program_set_pass (target (self), 0);
+}
+
+/* ---- in front of the passes, and behind them ---------------------------------------------- */
+
+static void
+exchange_slots (Pipeline *self, const guint64 *need, gboolean together)
+{
+  for (guint s = 0; s < loom_program_n_slots (self->p); s++)
+    {
+      LoomValue v = loom_program_get_slot (self->p, s)->read;
+
+      if (v != 0 && need[v] != 0)
+        exchange_whole (self, v, need[v], together);
+    }
+}
+
+static void
+exchange_results (Pipeline *self, guint i, const guint64 *need, gboolean together)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0 && need[instr->out[o]] != 0)
+      exchange_whole (self, instr->out[o], need[instr->out[o]], together);
+}
+
+static void
+write_before (Pipeline *self)
+{
+  exchange_slots (self, self->need_before, FALSE);
+  for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
+    if (self->is_live[i])
+      exchange_results (self, i, self->need_before, FALSE);
+}
+
+static void
+write_after (Pipeline *self)
+{
+  exchange_slots (self, self->need_after, TRUE);
+  for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
+    {
+      if (!self->is_live[i])
+        continue;
+      if (self->stage[i] == PIPELINE_SPREAD && loom_program_instr (self->p, i)->prim->share == loom_share_grad_stats)
+        write_stats (self, i);
+      exchange_results (self, i, self->need_after, TRUE);
+    }
+}
+
+static void
+write_ends (Pipeline *self, LoomValue *next)
+{
+  const LoomProgram *p = self->p;
+
+  for (guint i = 0; i < loom_program_n_outputs (p); i++)
+    ensure_whole (self, loom_program_get_output (p, i)->value);
+  for (guint s = 0; s < loom_program_n_slots (p); s++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, s);
+
+      if (slot->commit == 0)
+        continue;
+      if (!pipeline_is_here (self, self->slot_owner[s]))
+        {
+          next[s] = loom_program_read (target (self), (int)s); /* nothing is here */
+          continue;
+        }
+      ensure_whole (self, slot->commit);
+      next[s] = get_whole (self, slot->commit);
+    }
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    if (self->part[0].have[v].kind != LOOM_SHARE_WHOLE)
+      set_local (self, 0, v, self->part[0].whole[v]);
+  self->part[0].r.next = next;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static gboolean
+place_slot (LoomRewrite *r, guint slot, gboolean *here)
+{
+  const Pipeline *self = ((Partition *)r)->pipeline;
+
+  *here = self->slot_owner[slot] == self->options->stage;
+  return self->slot_owner[slot] != PIPELINE_EVERYWHERE;
+}
+
+static void
+pipeline_init (Pipeline *self, const LoomProgram *p, const LoomPipeline *options)
+{
+  guint n = loom_program_n_values (p) + 1, n_instrs = loom_program_n_instrs (p) + 1;
+
+  *self = (Pipeline){ .p = p,
+                      .options = options,
+                      .stages = options->stages->n,
+                      .micros = (int)CLAMP (options->samples, 1, MAX (options->micros, 1)) };
+  self->part = g_new0 (Partition, self->micros);
+  self->partition = g_new0 (LoomPartition, self->micros);
+  for (int m = 0; m < self->micros; m++)
+    {
+      self->partition[m] = (LoomPartition){ .samples = options->samples, .rank = m, .ranks = self->micros };
+      partition_init (&self->part[m], p, &self->partition[m]);
+      self->part[m].pipeline = self;
+    }
+  self->owner = g_new0 (int, n);
+  self->summed = g_new0 (gboolean, n);
+  self->dynamic = g_new0 (gboolean, n);
+  self->late = g_new0 (guint8, n);
+  self->need_forward = g_new0 (guint64, n);
+  self->need_backward = g_new0 (guint64, n);
+  self->need_before = g_new0 (guint64, n);
+  self->need_after = g_new0 (guint64, n);
+  self->number = g_new0 (guint, n);
+  self->sum = g_new0 (LoomValue, n);
+  self->complete = g_new0 (gboolean, n);
+  self->opaque = g_new0 (gboolean, n);
+  self->stage = g_new0 (int, n_instrs);
+  self->is_live = g_new0 (gboolean, n_instrs);
+  self->divided = g_new0 (gboolean, n_instrs);
+  self->written = g_new0 (gboolean, n_instrs * (guint)self->micros);
+  self->slot_owner = g_new0 (int, loom_program_n_slots (p) + 1);
+}
+
+static void
+pipeline_clear (Pipeline *self)
+{
+  for (int m = 0; m < self->micros; m++)
+    {
+      if (m > 0 && self->part[m].r.map != NULL)
+        g_array_unref (self->part[m].r.map);
+      partition_clear (&self->part[m]);
+    }
+  g_free (self->part);
+  g_free (self->partition);
+  g_free (self->owner);
+  g_free (self->summed);
+  g_free (self->dynamic);
+  g_free (self->late);
+  g_free (self->need_forward);
+  g_free (self->need_backward);
+  g_free (self->need_before);
+  g_free (self->need_after);
+  g_free (self->number);
+  g_free (self->sum);
+  g_free (self->complete);
+  g_free (self->opaque);
+  g_free (self->stage);
+  g_free (self->is_live);
+  g_free (self->divided);
+  g_free (self->written);
+  g_free (self->slot_owner);
+}
+
+/* All micro-batches write into one program. Inputs come whole. */
+static void
+begin (Pipeline *self)
+{
+  LoomRewrite *r = &self->part[0].r;
+
+  r->localise = NULL;
+  r->place = place_slot;
+  loom_rewrite_begin (r, self->p, "pipeline", "Each rank computes a stage, one micro-batch after the other.");
+  for (int m = 0; m < self->micros; m++)
+    self->part[m].opaque = self->opaque;
+  for (int m = 1; m < self->micros; m++)
+    {
+      LoomRewrite *other = &self->part[m].r;
+
+      other->to = r->to;
+      other->map = g_array_new (FALSE, TRUE, sizeof (LoomValue));
+      g_array_append_vals (other->map, r->map->data, r->map->len);
+    }
+  for (guint i = 0; i < loom_program_n_inputs (self->p); i++)
+    {
+      LoomValue v = loom_program_get_input (self->p, i)->value;
+      LoomValue whole = local_value (&self->part[0], v);
+
+      for (int m = 0; m < self->micros && self->part[0].have[v].kind != LOOM_SHARE_WHOLE; m++)
+        {
+          self->part[m].whole[v] = whole;
+          set_local (self, m, v, 0);
+        }
+    }
+}
+
+LoomProgram *
+loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError **error)
+{
+  Pipeline self;
+  g_autofree LoomValue *next = g_new0 (LoomValue, loom_program_n_slots (p) + 1);
+  LoomProgram *to = NULL;
+
+  pipeline_init (&self, p, options);
+  if (pipeline_survey (&self, error))
+    {
+      begin (&self);
+      write_before (&self);
+      write_passes (&self);
+      write_after (&self);
+      write_ends (&self, next);
+      to = loom_rewrite_end (&self.part[0].r);
+    }
+  pipeline_clear (&self);
+  return to;
+}

@@ -1,0 +1,137 @@
+/* What one rank gives to another, or to all others: between the stages of a pipeline (pipeline-write.c), whose ranks
+ * run different programs. As with all that ranks do together, no back end has kernels for it (plan-collective.c), and
+ * there are no gradients, because a program is divided after it was differentiated. */
+#include "engine/program/prim-private.h"
+
+#include "kernels/comm.h"
+
+static LoomTensorDesc
+desc_of (const LoomTransferAttrs *a)
+{
+  return loom_desc_make (a->dtype, a->to.rank, a->to.dim);
+}
+
+static gboolean
+infer_send (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomTransferAttrs *a = attrs;
+  const gint64 none = 0;
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  if (a->rank < 0 || a->tag < 0 || a->tag >= LOOM_COMM_TAGS)
+    return loom_prim_refuse (why, "has no rank to send to, or no tag");
+  out[0] = loom_desc_make (in[0].dtype, 1, &none);
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+infer_receive (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomTransferAttrs *a = attrs;
+
+  if (!loom_prim_arity (n_in, 0, why))
+    return FALSE;
+  if (a->rank < 0 || a->tag < 0 || a->tag >= LOOM_COMM_TAGS)
+    return loom_prim_refuse (why, "has no rank to receive from, or no tag");
+  out[0] = desc_of (a);
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+infer_broadcast (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  LoomTensorDesc whole = desc_of (attrs);
+
+  if (n_in > 1)
+    return loom_prim_refuse (why, "takes one operand, where the rank has the value, or none");
+  if (n_in == 1 && (!loom_desc_same_shape (&in[0], &whole) || in[0].dtype != whole.dtype))
+    return loom_prim_refuse (why, "has a value of another shape or type than it says");
+  out[0] = whole;
+  *n_out = 1;
+  return TRUE;
+}
+
+static char *
+describe (const char *what, const LoomTransferAttrs *a)
+{
+  return a->micro < 0 ? g_strdup_printf ("%s rank %d", what, a->rank)
+                      : g_strdup_printf ("%s rank %d, micro-batch %d", what, a->rank, a->micro + 1);
+}
+
+static char *
+describe_to (const void *attrs)
+{
+  return describe ("to", attrs);
+}
+
+static char *
+describe_from (const void *attrs)
+{
+  return describe ("from", attrs);
+}
+
+static const LoomPrim send_prim = { .name = "send",
+                                    .doc = "Gives a value to another rank, which receives it; the result is empty.",
+                                    .purpose = "The exchange between stages",
+                                    .tier = LOOM_TIER_CORE,
+                                    .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
+                                    .attrs_size = sizeof (LoomTransferAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_send,
+                                    .describe = describe_to };
+
+static const LoomPrim receive = { .name = "receive",
+                                  .doc = "Takes a value from another rank, which sends it.",
+                                  .purpose = "The exchange between stages",
+                                  .tier = LOOM_TIER_CORE,
+                                  .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
+                                  .attrs_size = sizeof (LoomTransferAttrs),
+                                  .max_out = 1,
+                                  .infer = infer_receive,
+                                  .describe = describe_from };
+
+static const LoomPrim broadcast = { .name = "broadcast",
+                                    .doc = "Gives the value that one rank has to all.",
+                                    .purpose = "The exchange between stages",
+                                    .tier = LOOM_TIER_CORE,
+                                    .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
+                                    .attrs_size = sizeof (LoomTransferAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_broadcast,
+                                    .describe = describe_from };
+
+static gboolean
+infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomAllReduceAttrs *a = attrs;
+
+  if (!loom_prim_arity (n_in, 1, why) || a->n != 1)
+    return FALSE;
+  if (in[0].dtype == LOOM_U8 || in[0].dtype == LOOM_BOOL)
+    return loom_prim_refuse (why, "reduces numbers");
+  out[0] = in[0];
+  *n_out = 1;
+  return TRUE;
+}
+
+static char *
+describe_reduce (const void *attrs)
+{
+  return g_strdup (((const LoomAllReduceAttrs *)attrs)->op == LOOM_REDUCE_MIN ? "min" : "sum");
+}
+
+static const LoomPrim stage_reduce
+    = { .name = "stage_reduce",
+        .doc = "Reduces a value over all ranks, as all_reduce does, whether this one reads it or not.",
+        .purpose = "The exchange between stages",
+        .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
+        .attrs_size = sizeof (LoomAllReduceAttrs),
+        .max_out = 1,
+        .infer = infer_reduce,
+        .describe = describe_reduce };
+
+const LoomPrim *const loom_prims_transfer[] = { &send_prim, &receive, &broadcast, &stage_reduce, NULL };

@@ -1,0 +1,335 @@
+/* Pipelines: the schedules' slots, counted; and steps that stages compute, as threads of this process, with the numbers
+ * of one rank that has the whole net: example graphs in f64 on ref, within 1e-10 over some steps, with the same bits
+ * whatever the schedule is. Each stage has its own weights alone, and 1F1B keeps fewer activations than GPipe. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/program/loom-optimizer.h"
+#include "engine/run/loom-exec.h"
+#include "engine/train/loom-stages.h"
+
+/* ---- schedules -------------------------------------------------------------------- */
+
+/* Every pass is there once, behind what it needs, and no stage runs two at a time. */
+static void
+check_schedule (LoomPipelineKind kind, int stages, int micros)
+{
+  g_autoptr (GArray) schedule = loom_pipeline_schedule (kind, stages, micros, TRUE);
+  g_autofree int *slot = g_new (int, (gsize)(stages * 2 * micros));
+  int last = -1;
+
+  for (int i = 0; i < stages * 2 * micros; i++)
+    slot[i] = -1;
+  g_assert_cmpuint (schedule->len, ==, (guint)(stages * 2 * micros));
+  for (guint i = 0; i < schedule->len; i++)
+    {
+      const LoomPipelineEvent *e = &g_array_index (schedule, LoomPipelineEvent, i);
+      int *own = &slot[(e->stage * 2 + e->backward) * micros + e->micro];
+
+      g_assert_cmpint (*own, ==, -1);
+      g_assert_cmpint (e->slot, >=, last);
+      *own = last = e->slot;
+      if (!e->backward && e->stage > 0)
+        g_assert_cmpint (e->slot, >, slot[((e->stage - 1) * 2) * micros + e->micro]);
+      if (e->backward)
+        g_assert_cmpint (e->slot, >,
+                         e->stage + 1 < stages ? slot[((e->stage + 1) * 2 + 1) * micros + e->micro]
+                                               : slot[(e->stage * 2) * micros + e->micro]);
+    }
+  for (int s = 0; s < stages; s++)
+    {
+      g_autofree int *of = g_new0 (int, 4 * (gsize)(micros + stages));
+
+      for (int i = 0; i < 2 * micros; i++)
+        g_assert_cmpint (of[slot[s * 2 * micros + i]]++, ==, 0);
+      g_assert_cmpint (loom_pipeline_in_flight (schedule, s), ==,
+                       kind == LOOM_PIPELINE_GPIPE ? micros : MIN (micros, stages - s));
+    }
+  g_assert_cmpfloat (fabs (loom_pipeline_bubble (schedule, stages) - (stages - 1.0) / (micros + stages - 1)), <, 1e-12);
+}
+
+static void
+test_schedule (void)
+{
+  for (int stages = 1; stages <= 6; stages++)
+    for (int micros = 1; micros <= 9; micros++)
+      for (int kind = LOOM_PIPELINE_GPIPE; kind <= LOOM_PIPELINE_1F1B; kind++)
+        check_schedule ((LoomPipelineKind)kind, stages, micros);
+}
+
+/* ---- steps --------------------------------------------------------------------------- */
+
+#define MOST_STAGES 4
+
+typedef struct
+{
+  const LoomProgram *whole;
+  LoomComm *comm; /* NULL: undivided */
+  LoomPipeline options;
+  int steps;
+  GPtrArray *feed;  /* LoomTensor of the whole batch, by input */
+  GArray *loss;     /* double, all outputs of all steps */
+  GPtrArray *end;   /* LoomTensor, by slot */
+  GPtrArray *name;  /* of the slots */
+  gsize parameters; /* bytes of them here */
+  gsize activations, arena;
+} Side;
+
+static void
+side_init (Side *side)
+{
+  side->loss = g_array_new (FALSE, FALSE, sizeof (double));
+  side->end = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  side->name = g_ptr_array_new_with_free_func (g_free);
+}
+
+static void
+side_clear (Side *side)
+{
+  g_array_unref (side->loss);
+  g_ptr_array_unref (side->end);
+  g_ptr_array_unref (side->name);
+  g_clear_pointer (&side->options.stages, loom_stages_unref);
+}
+
+static void
+read_outputs (Side *side, LoomExec *exec, const LoomProgram *p)
+{
+  for (guint o = 0; o < loom_program_n_outputs (p); o++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomTensor) t = loom_exec_output (exec, o, &error);
+
+      g_assert_no_error (error);
+      for (gint64 k = 0; k < t->count; k++)
+        {
+          double x = loom_tensor_get (t, k);
+
+          g_array_append_val (side->loss, x);
+        }
+    }
+}
+
+static gpointer
+run_side (gpointer data)
+{
+  Side *side = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomState) state = loom_state_new (devices, "ref", 3);
+  LoomPlanOptions options = { .device = "ref", .comm = side->comm };
+  g_autoptr (LoomProgram) p = NULL;
+  g_autoptr (LoomExec) exec = NULL;
+  LoomPlanMemory memory;
+  LoomPlan *plan;
+
+  loom_state_set_comm (state, side->comm);
+  p = side->comm != NULL ? loom_program_pipeline (side->whole, &side->options, &error)
+                         : loom_program_ref ((LoomProgram *)side->whole);
+  g_assert_no_error (error);
+  if (getenv ("PP")) { g_autofree char *tt = loom_program_print (p); g_autofree char *ff = g_strdup_printf ("/tmp/pp-%d.txt", side->comm != NULL ? side->comm->rank : 9); g_file_set_contents (ff, tt, -1, NULL); }
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  if (getenv ("PP")) { g_autofree char *tt = loom_plan_print (plan); g_autofree char *ff = g_strdup_printf ("/tmp/pl-%d.txt", side->comm != NULL ? side->comm->rank : 9); g_file_set_contents (ff, tt, -1, NULL); }
+  loom_plan_memory (plan, 0, &memory);
+  side->parameters = memory.state[LOOM_OWNER_PARAMETERS];
+  side->activations = memory.peak[LOOM_OWNER_ACTIVATIONS];
+  side->arena = memory.arena;
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < side->feed->len; i++)
+    loom_exec_feed (exec, i, ((LoomTensor *)side->feed->pdata[i])->data);
+  for (int s = 0; s < side->steps; s++)
+    {
+      loom_exec_run (exec, &error);
+      g_assert_no_error (error);
+      read_outputs (side, exec, p);
+    }
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      g_ptr_array_add (side->end, loom_state_get (state, name, &error));
+      g_assert_no_error (error);
+      g_ptr_array_add (side->name, g_strdup (name));
+    }
+  return NULL;
+}
+
+static GPtrArray *
+feed_for (const LoomProgram *p)
+{
+  GPtrArray *feed = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+    {
+      const LoomTensorDesc *d = &loom_value_info (p, loom_program_get_input (p, i)->value)->desc;
+      LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
+
+      for (gint64 k = 0; k < t->count; k++)
+        loom_tensor_set (t, k,
+                         loom_dtype_is_float (d->dtype) ? (double)(k * 37 % 101 - 50) / 64 : (double)(k * 5 % 7 % 2));
+      g_ptr_array_add (feed, t);
+    }
+  return feed;
+}
+
+static void
+compare (const Side *a, const Side *b, double tolerance, const char *what)
+{
+  g_assert_cmpuint (a->loss->len, ==, b->loss->len);
+  for (guint i = 0; i < a->loss->len; i++)
+    {
+      double x = g_array_index (a->loss, double, i), y = g_array_index (b->loss, double, i);
+
+      if (!(fabs (x - y) <= tolerance * MAX (1, fabs (x))))
+        g_error ("%s: output %u is %.17g, and %.17g in one", what, i, y, x);
+    }
+  g_assert_cmpuint (a->end->len, ==, b->end->len);
+  for (guint i = 0; i < a->end->len; i++)
+    {
+      const LoomTensor *x = a->end->pdata[i], *y = b->end->pdata[i];
+      double norm = 0, away = 0;
+
+      g_assert_cmpint (x->count, ==, y->count);
+      for (gint64 k = 0; k < x->count; k++)
+        {
+          double u = loom_tensor_get (x, k), v = loom_tensor_get (y, k);
+
+          norm += u * u;
+          away += (u - v) * (u - v);
+        }
+      if (!(sqrt (away) <= tolerance * (1e-3 + sqrt (norm))))
+        g_error ("%s: %s is %g away, its norm %g", what, (const char *)a->name->pdata[i], sqrt (away), sqrt (norm));
+    }
+}
+
+static void
+run_stages (Side *side, int stages, const Side *like, const LoomStep *step, LoomPipelineKind kind, int micros)
+{
+  LoomComm *comm[MOST_STAGES];
+  GThread *thread[MOST_STAGES];
+  LoomMessage message;
+
+  g_assert_cmpint (loom_comm_threads_new (stages, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < stages; k++)
+    {
+      g_autoptr (LoomDevices) devices = loom_devices_new (1);
+      g_autoptr (GError) error = NULL;
+
+      side[k] = *like;
+      side[k].comm = comm[k];
+      side[k].options.kind = kind;
+      side[k].options.micros = micros;
+      side[k].options.stage = k;
+      side[k].options.stages = loom_stages_choose (step, stages, devices, "ref", NULL, &error);
+      g_assert_no_error (error);
+      side_init (&side[k]);
+      thread[k] = g_thread_new ("rank", run_side, &side[k]);
+    }
+  for (int k = 0; k < stages; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < stages; k++)
+    comm[k]->free (comm[k]);
+}
+
+static void
+check_stages (int stages, int micros, const Side *truth, const LoomStep *step, const char *path)
+{
+  Side first[MOST_STAGES] = { 0 };
+
+  for (int kind = LOOM_PIPELINE_GPIPE; kind <= LOOM_PIPELINE_1F1B; kind++)
+    {
+      Side side[MOST_STAGES] = { 0 };
+      g_autofree char *what
+          = g_strdup_printf ("%s, %d stages, %d micro-batches, schedule %d", path, stages, micros, kind);
+      gsize parameters = 0;
+
+      run_stages (side, stages, truth, step, (LoomPipelineKind)kind, micros);
+      for (int k = 0; k < stages; k++)
+        {
+          compare (truth, &side[k], 1e-10, what);
+          compare (&side[0], &side[k], 0, what);
+          parameters += side[k].parameters;
+          /* Each has a part. */
+          g_assert_cmpuint (side[k].parameters, <, truth->parameters);
+        }
+      /* Slots begin at multiples of 64 bytes. */
+      g_assert_cmpuint (parameters, <=, truth->parameters + (gsize)stages * 64 * truth->end->len);
+      for (int k = 0; k < stages && kind == LOOM_PIPELINE_1F1B; k++)
+        {
+          compare (&first[k], &side[k], 0, what);
+          g_test_message ("%s: stage %d needs %zu bytes of activations in an arena of %zu, GPipe %zu in %zu", what, k,
+                          side[k].activations, side[k].arena, first[k].activations, first[k].arena);
+          if (micros > stages)
+            g_assert_cmpuint (side[k].arena, <=, first[k].arena);
+          if (micros > 2 * stages && k == stages - 1)
+            g_assert_cmpuint (side[k].arena, <, first[k].arena);
+        }
+      for (int k = 0; k < stages; k++)
+        if (kind == LOOM_PIPELINE_GPIPE)
+          first[k] = side[k];
+        else
+          side_clear (&side[k]);
+    }
+  for (int k = 0; k < stages; k++)
+    side_clear (&first[k]);
+}
+
+typedef struct
+{
+  const char *path;
+  int samples, steps, stages, micros;
+} Case;
+
+static void
+test_graph (gconstpointer data)
+{
+  const Case *c = data;
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", c->path, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+  g_autoptr (LoomNet) net = NULL;
+  g_autoptr (LoomTrainSpec) spec = NULL;
+  g_autoptr (LoomStep) step = NULL;
+  g_autoptr (GPtrArray) feed = NULL;
+  Side truth = { .options = { .samples = c->samples }, .steps = c->steps };
+
+  g_assert_no_error (error);
+  net = loom_net_new (graph, NULL, faults);
+  spec = loom_train_spec_new (graph, net, faults);
+  g_assert_nonnull (spec);
+  spec->precision = LOOM_F64;
+  step = loom_step_new (graph, spec, c->samples, TRUE, &error);
+  g_assert_no_error (error);
+  feed = feed_for (step->program);
+  truth.whole = step->program;
+  truth.feed = feed;
+  side_init (&truth);
+  run_side (&truth);
+  for (int stages = 2; stages <= c->stages; stages++)
+    check_stages (stages, c->micros, &truth, step, c->path);
+  side_clear (&truth);
+}
+
+static const Case cases[] = {
+  { "lessons/spirals.xml", 13, 20, 3, 7 },
+  { "lessons/self-attention.xml", 7, 5, 2, 3 },
+  { "models/adding-lstm.xml", 5, 2, 2, 2 },
+};
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pipeline/schedule", test_schedule);
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
+    {
+      g_autofree char *name = g_strconcat ("/pipeline/", cases[c].path, NULL);
+
+      g_test_add_data_func (name, &cases[c], test_graph);
+    }
+  return g_test_run ();
+}
