@@ -90,6 +90,7 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
                        .primitive = work_kernel (from),
                        .origin = from->origin,
                        .region = from->region,
+                       .pass = from->pass,
                        .device = (guint)from->device,
                        .n_in = from->in->len,
                        .n_out = from->out->len,

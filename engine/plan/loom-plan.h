@@ -147,6 +147,7 @@ typedef struct
   char *label;      /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;
+  guint pass; /* as LoomInstr has it */
   guint device;
   guint n_in, n_out;
   const guint *value; /* n_in + n_out plan values; G_MAXUINT: absent */

@@ -116,6 +116,12 @@ import_instr (Work *w, const LoomInstr *from)
   instr->recomputation = from->recomputation;
   instr->pass = from->pass;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
+  if (prim->flags & LOOM_PRIM_KEPT)
+    {
+      g_autofree char *whom = prim->describe (from->attrs);
+
+      g_string_append_printf (instr->label, " %s", whom);
+    }
   if (elementwise)
     import_elementwise (w, instr, from, cast ? LOOM_SCALAR_ID : prim->scalar);
   else

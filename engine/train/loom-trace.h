@@ -23,6 +23,7 @@ typedef struct
   gint64 begin, end; /* nanoseconds since the step began */
   double bytes;      /* that were read and written, or exchanged; 0: not known */
   gint32 rank, kind;
+  gint32 pass;    /* of a pipeline's stage: 1 + 2·micro-batch, and 1 more for its backward pass; 0: none. In no file */
   char lane[16];  /* "cpu" */
   char label[56]; /* "matmul+bias+relu" */
   char node[96];  /* a path, or what the instruction is for */

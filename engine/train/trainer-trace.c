@@ -7,6 +7,7 @@
 #include "engine/core/loom-atomic-file.h"
 #include "engine/train/trainer-private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,13 +85,19 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
   LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
                        .kind = is_exchange (instr) ? LOOM_TRACE_EXCHANGE : LOOM_TRACE_COMPUTE,
+                       .pass = (gint32)instr->pass,
                        .begin = span->begin,
                        .end = span->end,
                        .bytes = bytes_of (plan, instr) };
 
+  g_autofree char *label = NULL;
+
+  /* “F3 matmul”: of the third micro-batch's forward pass. */
+  if (instr->pass > 0 && to.kind == LOOM_TRACE_COMPUTE)
+    label = g_strdup_printf ("%c%u %s", instr->pass % 2 == 1 ? 'F' : 'B', (instr->pass + 1) / 2, instr->label);
   loom_trace_add (t->trace.lanes, &to,
                   to.kind == LOOM_TRACE_EXCHANGE ? "exchange" : loom_plan_device (plan, instr->device)->name,
-                  instr->label, instr->origin != NULL ? instr->origin : purpose);
+                  label != NULL ? label : instr->label, instr->origin != NULL ? instr->origin : purpose);
 }
 
 gboolean
@@ -183,7 +190,15 @@ gather (LoomTrainer *t, GError **error)
   return g_steal_pointer (&all);
 }
 
-/* The k-th exchange of a rank is the k-th of every other one. Calls func for each with its k. */
+/* What goes from one stage of a pipeline to another. */
+static gboolean
+is_between_two (const LoomTraceSpan *span)
+{
+  return span->kind == LOOM_TRACE_EXCHANGE
+         && (g_str_has_prefix (span->label, "send ") || g_str_has_prefix (span->label, "receive "));
+}
+
+/* The k-th exchange of all of a rank is the k-th of every other one. Calls func for each with its k. */
 static void
 foreach_exchange (GArray *spans, void (*func) (GArray *spans, guint i, guint k, GArray *last), GArray *last)
 {
@@ -196,7 +211,7 @@ foreach_exchange (GArray *spans, void (*func) (GArray *spans, guint i, guint k, 
 
       k = span->rank == rank ? k : 0;
       rank = span->rank;
-      if (span->kind == LOOM_TRACE_EXCHANGE)
+      if (span->kind == LOOM_TRACE_EXCHANGE && !is_between_two (span))
         func (spans, i, k++, last);
     }
 }
@@ -227,6 +242,69 @@ split_wait (GArray *spans, guint i, guint k, GArray *last)
   g_array_append_val (spans, wait);
 }
 
+/* A stage that receives waits until the other one has sent: until the end of the span of that node, micro-batch and
+ * rank which is the first that none has been found for. */
+static void
+split_receives (GArray *spans)
+{
+  guint len = spans->len;
+  g_autoptr (GHashTable) sent = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_queue_free);
+
+  for (int receiving = 0; receiving < 2; receiving++)
+    for (guint i = 0; i < len; i++)
+      {
+        LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i), wait = *span;
+        int other = 0, micro = 0;
+        GQueue *queue;
+        gint64 *end;
+
+        if (!is_between_two (span) || g_str_has_prefix (span->label, "receive ") != receiving
+            || sscanf (span->label, receiving ? "receive from rank %d, micro-batch %d" : "send to rank %d, micro-batch %d",
+                       &other, &micro)
+                   < 1)
+          continue;
+        g_autofree char *key = g_strdup_printf ("%d %d %d %s", receiving ? other : span->rank,
+                                                receiving ? span->rank : other, micro, span->node);
+        queue = g_hash_table_lookup (sent, key);
+        if (!receiving)
+          {
+            if (queue == NULL)
+              g_hash_table_insert (sent, g_steal_pointer (&key), queue = g_queue_new ());
+            g_queue_push_tail (queue, g_memdup2 (&span->end, sizeof span->end));
+            continue;
+          }
+        end = queue != NULL ? g_queue_pop_head (queue) : NULL;
+        if (end != NULL && *end > span->begin)
+          {
+            wait.kind = LOOM_TRACE_WAIT;
+            wait.end = span->begin = MIN (*end, span->end);
+            wait.bytes = 0;
+            g_array_append_val (spans, wait);
+          }
+        g_free (end);
+      }
+}
+
+/* The share of the time between the first pass's beginning and the last one's end in which stages compute none.
+ * Negative: there are no passes. */
+static double
+measure_bubble (const GArray *spans, int stages)
+{
+  gint64 first = G_MAXINT64, last = 0, busy = 0;
+
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+
+      if (span->kind != LOOM_TRACE_COMPUTE || span->pass == 0)
+        continue;
+      first = MIN (first, span->begin);
+      last = MAX (last, span->end);
+      busy += span->end - span->begin;
+    }
+  return last > first ? 1 - (double)busy / ((double)stages * (double)(last - first)) : -1;
+}
+
 static gboolean
 join_ranks (LoomTrainer *t, GError **error)
 {
@@ -251,10 +329,26 @@ join_ranks (LoomTrainer *t, GError **error)
 
       foreach_exchange (all, find_last, last);
       foreach_exchange (all, split_wait, last);
+      split_receives (all);
     }
   g_array_unref (t->trace.lanes);
   t->trace.lanes = all;
   return TRUE;
+}
+
+/* (transfer full) */
+static char *
+title_of (const LoomTrainer *t)
+{
+  int stages = t->spec->parallel.pipeline;
+  double bubble = stages > 1 && t->comm != NULL ? measure_bubble (t->trace.lanes, stages) : -1;
+  int micros = bubble >= 0 ? loom_step_microbatches (t->spec, t->spec->batch_size) : 0;
+
+  if (bubble < 0)
+    return g_strdup_printf ("step %" G_GINT64_FORMAT, t->place.step);
+  return g_strdup_printf ("step %" G_GINT64_FORMAT ": a bubble of %.1f %%, where (K-1)/(M+K-1) = %d/%d is %.1f %%",
+                          t->place.step, bubble * 100, stages - 1, micros + stages - 1,
+                          100 * (stages - 1.0) / (micros + stages - 1));
 }
 
 gboolean
@@ -278,7 +372,7 @@ trainer_trace_end (LoomTrainer *t, GError **error)
       g_array_index (trace->lanes, LoomTraceSpan, i).end -= first;
     }
   loom_trace_sort (trace->lanes);
-  title = g_strdup_printf ("step %" G_GINT64_FORMAT, t->place.step);
+  title = title_of (t);
   g_free (trace->text);
   trace->text = loom_trace_to_text (trace->lanes, title);
   return !to_file || loom_file_replace (trace->path, trace->text, strlen (trace->text), error);

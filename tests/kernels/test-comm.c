@@ -165,6 +165,47 @@ test_move (void)
   with_ranks (move);
 }
 
+/* Every rank first sends to both others, more than any buffer of a transport holds, and then receives the last one
+ * first. */
+static void
+post (LoomComm *comm)
+{
+  const int64_t n = 1 << 18;
+  g_autofree double *own = g_new (double, n), *got = g_new (double, n);
+  LoomMessage message = { "" };
+
+  for (int other = 0; other < RANKS; other++)
+    for (int tag = 0; tag < 2 && other != comm->rank; tag++)
+      {
+        for (int64_t i = 0; i < n; i++)
+          own[i] = value (comm->rank, i) + other * 10 + tag * 100;
+        g_assert_cmpint (comm->send (comm, own, n * 8, other, tag, &message), ==, LOOM_STATUS_OK);
+      }
+  memset (own, 0, (gsize)n * 8);
+  for (int other = RANKS - 1; other >= 0; other--)
+    for (int tag = 1; tag >= 0 && other != comm->rank; tag--)
+      {
+        g_assert_cmpint (comm->receive (comm, got, n * 8, other, tag, &message), ==, LOOM_STATUS_OK);
+        for (int64_t i = 0; i < n; i += 997)
+          g_assert_cmpfloat (got[i], ==, value (other, i) + comm->rank * 10 + tag * 100);
+      }
+  /* Of several with one tag the first one. */
+  if (comm->rank == 0)
+    for (int k = 0; k < 3; k++)
+      g_assert_cmpint (comm->send (comm, &k, sizeof k, 1, 7, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0, which; comm->rank == 1 && k < 3; k++)
+    {
+      g_assert_cmpint (comm->receive (comm, &which, sizeof which, 0, 7, &message), ==, LOOM_STATUS_OK);
+      g_assert_cmpint (which, ==, k);
+    }
+}
+
+static void
+test_post (void)
+{
+  with_ranks (post);
+}
+
 /* The others would wait for ever. */
 static void
 give_up (LoomComm *comm)
@@ -174,6 +215,8 @@ give_up (LoomComm *comm)
 
   if (comm->rank == 1)
     comm->abort (comm, "rank 1 has no data");
+  else if (comm->rank == 2)
+    status = comm->receive (comm, &status, sizeof status, 1, 0, &message);
   else
     status = comm->barrier (comm, &message);
   g_assert_cmpint (status, ==, LOOM_STATUS_DEVICE);
@@ -272,6 +315,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/comm/reduce", test_reduce);
   g_test_add_func ("/comm/order", test_order);
   g_test_add_func ("/comm/move", test_move);
+  g_test_add_func ("/comm/post", test_post);
   g_test_add_func ("/comm/abort", test_abort);
   g_test_add_func ("/comm/slow", test_slow);
   g_test_add_func ("/comm/hung", test_hung);

@@ -127,10 +127,8 @@ run_side (gpointer data)
   p = side->comm != NULL ? loom_program_pipeline (side->whole, &side->options, &error)
                          : loom_program_ref ((LoomProgram *)side->whole);
   g_assert_no_error (error);
-  if (getenv ("PP")) { g_autofree char *tt = loom_program_print (p); g_autofree char *ff = g_strdup_printf ("/tmp/pp-%d.txt", side->comm != NULL ? side->comm->rank : 9); g_file_set_contents (ff, tt, -1, NULL); }
   plan = loom_plan_new (p, devices, &options, &error);
   g_assert_no_error (error);
-  if (getenv ("PP")) { g_autofree char *tt = loom_plan_print (plan); g_autofree char *ff = g_strdup_printf ("/tmp/pl-%d.txt", side->comm != NULL ? side->comm->rank : 9); g_file_set_contents (ff, tt, -1, NULL); }
   loom_plan_memory (plan, 0, &memory);
   side->parameters = memory.state[LOOM_OWNER_PARAMETERS];
   side->activations = memory.peak[LOOM_OWNER_ACTIVATIONS];

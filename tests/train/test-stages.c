@@ -1,0 +1,331 @@
+/* Runs of a pipeline, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one rank,
+ * within 1e-10: with dropout, ignored targets, weights of classes, a skipped stage, a weight that two stages share,
+ * gradients of several batches, clipping by all stages' norm, and an epoch that ends with a short batch. A checkpoint of
+ * three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not. */
+#include "engine/train/loom-stages.h"
+#include "tests/scratch.h"
+#include "tests/train/train-test.h"
+
+#define STEPS 20
+#define MOST  4
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  LoomTrainerOptions options;
+  const char *xml;
+  GPtrArray *value; /* LoomTensor by slot, whole */
+  GPtrArray *name;
+  GArray *loss;
+} Rank;
+
+static void
+note_loss (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  g_array_append_val (((Rank *)data)->loss, step->loss);
+}
+
+static void
+note_eval (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data)
+{
+  g_array_append_val (((Rank *)data)->loss, eval->loss);
+  for (guint i = 0; i < eval->n_metrics; i++)
+    g_array_append_val (((Rank *)data)->loss, eval->metric[i]);
+}
+
+static gpointer
+run_rank (gpointer data)
+{
+  static const LoomTrainerObserver observer = { .step = note_loss, .eval = note_eval };
+  Rank *rank = data;
+  g_autoptr (GError) error = NULL;
+  LoomState *state;
+
+  rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  rank->name = g_ptr_array_new_with_free_func (g_free);
+  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
+  rank->trainer = train_test_new (rank->xml, rank->options);
+  loom_trainer_set_observer (rank->trainer, &observer, rank);
+  loom_trainer_run (rank->trainer, &error);
+  g_assert_no_error (error);
+  state = loom_trainer_state (rank->trainer);
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      LoomSlotKind kind;
+      const char *name;
+
+      loom_state_slot (state, i, &name, &kind, NULL);
+      /* Sums of gradients are nothing between two steps. */
+      if (kind == LOOM_SLOT_SCALAR || g_str_has_prefix (name, "optimizer.accumulate."))
+        continue;
+      g_ptr_array_add (rank->value, loom_state_get (state, name, &error));
+      g_assert_no_error (error);
+      g_ptr_array_add (rank->name, g_strdup (name));
+    }
+  return NULL;
+}
+
+static void
+rank_clear (Rank *rank)
+{
+  loom_trainer_free (rank->trainer);
+  g_ptr_array_unref (rank->value);
+  g_ptr_array_unref (rank->name);
+  g_array_unref (rank->loss);
+}
+
+static void
+run_alone (Rank *rank, const char *xml, LoomTrainerOptions options)
+{
+  *rank = (Rank){ .xml = xml, .options = options };
+  run_rank (rank);
+}
+
+/* Each trainer is made by its own thread, as each rank's by its own process. */
+static void
+run_together (Rank *rank, int ranks, const char *xml, LoomTrainerOptions options)
+{
+  LoomComm *comm[MOST];
+  GThread *thread[MOST];
+  LoomMessage message;
+
+  g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < ranks; k++)
+    {
+      rank[k] = (Rank){ .xml = xml, .options = options };
+      rank[k].options.comm = comm[k];
+      thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
+    }
+  for (int k = 0; k < ranks; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < ranks; k++)
+    comm[k]->free (comm[k]);
+}
+
+static int
+find (const Rank *rank, const char *name)
+{
+  for (guint i = 0; i < rank->name->len; i++)
+    if (g_str_equal (rank->name->pdata[i], name))
+      return (int)i;
+  return -1;
+}
+
+static void
+compare (const Rank *a, const Rank *b, double tolerance, const char *what)
+{
+  g_assert_cmpuint (a->loss->len, >=, b->loss->len);
+  for (guint i = 1; i <= b->loss->len; i++)
+    {
+      double x = g_array_index (a->loss, double, a->loss->len - i), y = g_array_index (b->loss, double, b->loss->len - i);
+
+      if (!(fabs (x - y) <= tolerance))
+        g_error ("%s: loss or metric %u from the end is %.17g and %.17g", what, i, x, y);
+    }
+  g_assert_cmpuint (a->value->len, ==, b->value->len);
+  for (guint i = 0; i < a->value->len; i++)
+    {
+      int k = find (b, a->name->pdata[i]);
+      const LoomTensor *x = a->value->pdata[i], *y;
+
+      g_assert_cmpint (k, >=, 0);
+      y = b->value->pdata[k];
+      g_assert_cmpint (x->count, ==, y->count);
+      for (gint64 e = 0; e < x->count; e++)
+        if (!(fabs (loom_tensor_get (x, e) - loom_tensor_get (y, e)) <= tolerance))
+          g_error ("%s: %s [%d] is %.17g and %.17g", what, (const char *)a->name->pdata[i], (int)e,
+                   loom_tensor_get (x, e), loom_tensor_get (y, e));
+    }
+}
+
+#define GRAPH "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+#define DATA  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>"
+#define LINEAR(ID, WIDTH, MORE) "<node id=\"" ID "\" op=\"linear\" out_features=\"" WIDTH "\" " MORE "/>"
+#define NODE(ID, OP, MORE) "<node id=\"" ID "\" op=\"" OP "\" " MORE "/>"
+#define WIRE(FROM, TO) "<wire from=\"" FROM "\" to=\"" TO "\"/>"
+#define LOSS(FROM) WIRE (FROM, "loss.input") WIRE ("data.y", "loss.target")
+
+/* Four layers with dropout between them; the first one's result skips the next stages. */
+#define SKIPPING(S1, S2, S3)                                                                                           \
+  DATA LINEAR ("l0", "5", "") NODE ("a0", "tanh", "") NODE ("d0", "dropout", "p=\"0.3\"") LINEAR ("l1", "5", S1)      \
+      NODE ("a1", "gelu", "") LINEAR ("l2", "5", S2) NODE ("a2", "tanh", "") NODE ("sum", "add", S3)                   \
+          NODE ("norm", "layer_norm", "") NODE ("d1", "dropout", "p=\"0.2\"") LINEAR ("l3", "2", "")                   \
+              WIRE ("data.x", "l0") WIRE ("l0", "a0") WIRE ("a0", "d0") WIRE ("d0", "l1") WIRE ("l1", "a1")            \
+                  WIRE ("a1", "l2") WIRE ("l2", "a2") WIRE ("a2", "sum.input") WIRE ("a0", "sum.other")                \
+                      WIRE ("sum", "norm") WIRE ("norm", "d1") WIRE ("d1", "l3")
+
+/* The last layer reads the first one's weight, the other way round in between. */
+#define TIED                                                                                                           \
+  DATA LINEAR ("l0", "2", "") NODE ("a0", "tanh", "") LINEAR ("l1", "6", "") NODE ("a1", "tanh", "")                   \
+      LINEAR ("l2", "2", "") NODE ("a2", "tanh", "") LINEAR ("l3", "2", "bias=\"false\"") WIRE ("data.x", "l0")        \
+          WIRE ("l0", "a0") WIRE ("a0", "l1") WIRE ("l1", "a1") WIRE ("a1", "l2") WIRE ("l2", "a2") WIRE ("a2", "l3")  \
+              WIRE ("l0.weight", "l3.weight")
+
+static const struct
+{
+  const char *name, *graph, *loss, *last, *train, *inside;
+  int stages;
+} cases[] = {
+  { "skip", SKIPPING ("", "", ""), "weight=\"1,3\" label_smoothing=\"0.1\"", "l3",
+    "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\"", "<clip norm=\"0.05\" value=\"0.03\"/>", 4 },
+  { "by-hand", SKIPPING ("stage=\"1\"", "stage=\"2\"", "stage=\"3\""), "ignore_index=\"1\"", "l3",
+    "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" ema=\"0.9\"", "<clip norm=\"0.05\"/>", 4 },
+  { "tied", TIED, "", "l3", "optimizer=\"sgd\" momentum=\"0.9\" lr=\"0.1\"",
+    "<group match=\"l1.*\" lr=\"0.05\" weight_decay=\"0.1\"/>", 3 },
+  { "lamb", SKIPPING ("", "", ""), "", "l3", "optimizer=\"lamb\" lr=\"0.01\"", "", 2 },
+};
+
+/* (transfer full) */
+static char *
+text_of (guint c, const char *parallel)
+{
+  return g_strconcat (GRAPH, cases[c].graph, "<node id=\"loss\" op=\"cross_entropy\" ", cases[c].loss, "/>",
+                      "<wire from=\"", cases[c].last, "\" to=\"loss.input\"/>", WIRE ("data.y", "loss.target"),
+                      "<train loss=\"loss\" ", cases[c].train,
+                      " epochs=\"50\" batch_size=\"48\" seed=\"3\" precision=\"f64\" device=\"ref\">", cases[c].inside,
+                      parallel, "<metric type=\"accuracy\" input=\"", cases[c].last,
+                      "\" target=\"data.y\"/></train></graph>", NULL);
+}
+
+static void
+test_case (gconstpointer data)
+{
+  guint c = GPOINTER_TO_UINT (data);
+  g_autofree char *xml = text_of (c, "");
+  Rank alone;
+
+  run_alone (&alone, xml, (LoomTrainerOptions){ .device = "ref", .steps = STEPS });
+  for (int stages = 2; stages <= cases[c].stages; stages++)
+    {
+      Rank gpipe[MOST], other[MOST];
+      g_autofree char *what = g_strdup_printf ("%s, %d stages", cases[c].name, stages);
+      g_autofree char *parallel = g_strdup_printf ("<parallel microbatches=\"%d\"/>", 2 * stages - 1);
+      g_autofree char *cut = text_of (c, parallel);
+
+      run_together (gpipe, stages, cut, (LoomTrainerOptions){ .device = "ref", .steps = STEPS, .strategy = "gpipe" });
+      run_together (other, stages, cut, (LoomTrainerOptions){ .device = "ref", .steps = STEPS, .strategy = "1f1b" });
+      for (int k = 0; k < stages; k++)
+        {
+          compare (&alone, &gpipe[k], 1e-10, what);
+          compare (&gpipe[0], &other[k], 0, what);
+        }
+      for (int k = 0; k < stages; k++)
+        {
+          rank_clear (&gpipe[k]);
+          rank_clear (&other[k]);
+        }
+    }
+  rank_clear (&alone);
+}
+
+/* ---- going on ----------------------------------------------------------------------- */
+
+static void
+test_resume (void)
+{
+  g_autofree char *xml = text_of (0, ""), *folder = g_dir_make_tmp ("gradloom-stages-XXXXXX", NULL);
+  g_autofree char *run = g_build_filename (folder, "run", NULL);
+  static const struct
+  {
+    int ranks;
+    const char *strategy;
+  } next[] = { { 1, "data" }, { 2, "pipeline" }, { 2, "zero3" } };
+  Rank alone;
+  int done = 8;
+
+  run_alone (&alone, xml, (LoomTrainerOptions){ .device = "ref", .steps = STEPS });
+  for (guint i = 0; i <= G_N_ELEMENTS (next); i++, done += 4)
+    {
+      Rank rank[MOST];
+      gboolean begins = i == 0, ends = i == G_N_ELEMENTS (next);
+      int ranks = begins ? 3 : next[i - 1].ranks;
+      LoomTrainerOptions options = { .device = begins ? "ref" : NULL,
+                                     .steps = done,
+                                     .strategy = begins ? "1f1b" : next[i - 1].strategy,
+                                     .out = begins ? run : NULL,
+                                     .resume = begins ? NULL : run };
+      g_autofree char *what = g_strdup_printf ("resumed with %d ranks", ranks);
+
+      if (ranks == 1)
+        run_alone (&rank[0], begins ? xml : NULL, options);
+      else
+        run_together (rank, ranks, begins ? xml : NULL, options);
+      for (int k = 0; k < ranks; k++)
+        {
+          if (ends)
+            compare (&alone, &rank[k], 1e-10, what);
+          rank_clear (&rank[k]);
+        }
+    }
+  rank_clear (&alone);
+  remove_tree (folder);
+}
+
+/* ---- what there is not ----------------------------------------------------------------- */
+
+/* The error of one rank of a pipeline whose trainer cannot be made. */
+static char *
+error_of (const char *xml, const char *strategy, int ranks)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  LoomComm *comm[MOST];
+  LoomMessage message;
+  LoomTrainerOptions options = { .device = "ref", .lr = NAN, .seed = -1, .threads = 1, .strategy = strategy };
+  LoomTrainer *trainer;
+
+  g_assert_no_error (error);
+  g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  options.comm = comm[0];
+  trainer = loom_trainer_new (graph, &options, &error);
+  g_assert_null (trainer);
+  for (int k = 0; k < ranks; k++)
+    comm[k]->free (comm[k]);
+  return g_strdup (error->message);
+}
+
+static void
+check_error (const char *nodes, const char *parallel, const char *strategy, int ranks, const char *part)
+{
+  g_autofree char *xml
+      = g_strconcat (GRAPH, nodes, "<node id=\"loss\" op=\"cross_entropy\"/>", LOSS ("l3"),
+                     "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"48\">", parallel,
+                     "</train></graph>", NULL);
+  g_autofree char *message = error_of (xml, strategy, ranks);
+
+  if (strstr (message, part) == NULL)
+    g_error ("“%s” does not say “%s”", message, part);
+}
+
+static void
+test_refused (void)
+{
+  check_error (SKIPPING ("stage=\"2\"", "stage=\"1\"", ""), "", "pipeline", 3, "l2");
+  check_error (SKIPPING ("stage=\"1\"", "stage=\"3\"", ""), "", "pipeline", 3, "none is in stage 2");
+  check_error (SKIPPING ("stage=\"1\"", "", ""), "", "pipeline", 3, "Nodes name the stages 0 to 1");
+  check_error (SKIPPING ("stage=\"x\"", "", ""), "", "pipeline", 2, "must be a whole number");
+  check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"3\"/>", NULL, 2, "cuts the net into 3 stages");
+  check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"2\" strategy=\"zero1\"/>", NULL, 2, "strategy is “zero1”");
+  check_error (SKIPPING ("", "", ""), "<parallel sync_batch_norm=\"true\"/>", "pipeline", 2, "wait for the last one");
+  /* A mean over all samples in the middle of the net. */
+  check_error (DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\" keepdim=\"true\"") NODE ("sub", "sub", "")
+                   LINEAR ("l3", "2", "stage=\"1\"") WIRE ("data.x", "l0") WIRE ("l0", "m") WIRE ("l0", "sub.input")
+                       WIRE ("m", "sub.other") WIRE ("sub", "l3"),
+               "", "pipeline", 2, "needs all of");
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
+    {
+      g_autofree char *name = g_strconcat ("/stages/", cases[c].name, NULL);
+
+      g_test_add_data_func (name, GUINT_TO_POINTER (c), test_case);
+    }
+  g_test_add_func ("/stages/resume", test_resume);
+  g_test_add_func ("/stages/refused", test_refused);
+  return g_test_run ();
+}
