@@ -92,7 +92,8 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   source->spec = loom_train_spec_new (source->graph, net, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * (source->spec->parallel.pipeline > 1 ? 1 : MAX (1, wanted->ranks));
+  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size)
+                 * (source->spec->parallel.pipeline > 1 ? 1 : MAX (1, wanted->ranks));
   if (!listing_build_step (source->graph, source->spec, batch, !wanted->evaluation, l, error))
     return FALSE;
   if (!wanted->evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)

@@ -107,7 +107,7 @@ stage_of (const NetInstance *instance, const NetLocal *local)
 
   /* What is no number has a fault by itself. */
   return text != NULL && g_ascii_string_to_signed (text, 10, 0, LOOM_MAX_STAGES - 1, &stage, NULL) ? (int)stage
-                                                                                                     : instance->stage;
+                                                                                                   : instance->stage;
 }
 
 /* runs: the loop that the node runs, or NULL. */

@@ -344,8 +344,8 @@ prepare_all_gather (Collective *c, const LoomKernelSpec *spec)
 }
 
 static void
-prepare_transfer (Collective *c, const LoomKernelSpec *spec, LoomStatus (*exchange) (Collective *, void *const *,
-                                                                                     LoomMessage *))
+prepare_transfer (Collective *c, const LoomKernelSpec *spec,
+                  LoomStatus (*exchange) (Collective *, void *const *, LoomMessage *))
 {
   const LoomTransferAttrs *attrs = spec->attrs;
 

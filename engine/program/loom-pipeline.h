@@ -2,11 +2,11 @@
  * which computes the nodes of its stage alone, for one micro-batch after the other.
  *
  * Values are divided among micro-batches as loom-partition.h divides them among ranks: each is whole, split along its
- * samples, or the sum of what micro-batches have. So counts, means and losses are those of the whole batch, and a weight's
- * gradient is the sum over micro-batches in their order, whatever the schedule is. What a stage needs of another one is
- * sent as soon as it is made and received just before it is needed; what depends on the data alone each stage computes
- * for itself. A weight that nodes of several stages read belongs to the first of them, which sends it to the others and
- * adds up its gradients. Each rank has the slots of its stage alone (LoomSlot.is_placed).
+ * samples, or the sum of what micro-batches have. So counts, means and losses are those of the whole batch, and a
+ * weight's gradient is the sum over micro-batches in their order, whatever the schedule is. What a stage needs of
+ * another one is sent as soon as it is made and received just before it is needed; what depends on the data alone each
+ * stage computes for itself. A weight that nodes of several stages read belongs to the first of them, which sends it to
+ * the others and adds up its gradients. Each rank has the slots of its stage alone (LoomSlot.is_placed).
  *
  * Sends never wait (kernels/comm.h), and every rank's order of calls is a part of one order in time, that of the
  * schedule's slots: so no rank waits for another one that waits for it. */
@@ -70,8 +70,8 @@ typedef struct
   LoomStages *stages;
 } LoomPipeline;
 
-/* The program of one stage. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs whole on
- * every rank. Errors, the same on all ranks: SHAPE where a node reads what a later stage makes, where one needs all
+/* The program of one stage. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs whole
+ * on every rank. Errors, the same on all ranks: SHAPE where a node reads what a later stage makes, where one needs all
  * micro-batches of what the pipeline is still computing, or where what an optimiser does belongs to no stage. */
 LoomProgram *loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError **error);
 

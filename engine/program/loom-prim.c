@@ -12,7 +12,7 @@ static const LoomPrim *const *const families[]
         loom_prims_loss,        loom_prims_norm,    loom_prims_gather,     loom_prims_index,
         loom_prims_shape,       loom_prims_source,  loom_prims_update,     loom_prims_custom,
         loom_prims_linalg,      loom_prims_control, loom_prims_collective, loom_prims_visit,
-        loom_prims_order,        loom_prims_transfer };
+        loom_prims_order,       loom_prims_transfer };
 
 static GPtrArray *all;
 static GHashTable *by_name;

@@ -268,8 +268,8 @@ typedef struct
   LoomDims to;
 } LoomAllGatherTo;
 
-/* send: value → nothing; receive: → value; broadcast: [value] → value, where `rank` alone has the operand. rank: whom it
- * goes to or comes from. A tag tells what is under way between two ranks apart. */
+/* send: value → nothing; receive: → value; broadcast: [value] → value, where `rank` alone has the operand. rank: whom
+ * it goes to or comes from. A tag tells what is under way between two ranks apart. */
 typedef struct
 {
   int rank, tag;

@@ -26,9 +26,9 @@ typedef struct
   Partition *part;          /* by micro-batch; all write into one program */
   LoomPartition *partition; /* likewise */
   /* Of values: */
-  int *owner;          /* the stage that makes it, or PIPELINE_EVERYWHERE */
-  gboolean *summed;    /* micro-batches make summands of it, and who reads it finds the sum */
-  gboolean *dynamic;   /* its stage makes it of what micro-batches are */
+  int *owner;        /* the stage that makes it, or PIPELINE_EVERYWHERE */
+  gboolean *summed;  /* micro-batches make summands of it, and who reads it finds the sum */
+  gboolean *dynamic; /* its stage makes it of what micro-batches are */
   guint8 *late;
   guint64 *need_forward, *need_backward; /* stages that are sent it, micro-batch by micro-batch, for their passes */
   guint64 *need_before, *need_after;     /* the whole of it, in front of all passes or behind them */
@@ -37,11 +37,11 @@ typedef struct
   gboolean *complete;                    /* all of it is there */
   gboolean *opaque;                      /* as Partition has it */
   /* Of instructions: */
-  int *stage;         /* that computes it, or one of the above */
-  gboolean *is_live;  /* somebody needs what it makes */
-  gboolean *divided;  /* each micro-batch has a call of its own */
-  gboolean *written;  /* by instruction and micro-batch; of undivided ones the first counts */
-  int *slot_owner;    /* by slot */
+  int *stage;        /* that computes it, or one of the above */
+  gboolean *is_live; /* somebody needs what it makes */
+  gboolean *divided; /* each micro-batch has a call of its own */
+  gboolean *written; /* by instruction and micro-batch; of undivided ones the first counts */
+  int *slot_owner;   /* by slot */
 } Pipeline;
 
 static inline gboolean

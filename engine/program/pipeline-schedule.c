@@ -57,7 +57,7 @@ loom_pipeline_schedule (LoomPipelineKind kind, int stages, int micros, gboolean 
             gboolean is_end = s == (e.backward ? stages - 1 : 0);
             int other = is_end ? s : e.backward ? s + 1 : s - 1;
             /* The last stage goes back with what it has just done. */
-            int ready = !is_end    ? end[(other * 2 + e.backward) * micros + e.micro]
+            int ready = !is_end      ? end[(other * 2 + e.backward) * micros + e.micro]
                         : e.backward ? end[(s * 2) * micros + e.micro]
                                      : -1;
 

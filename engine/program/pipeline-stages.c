@@ -60,8 +60,7 @@ name_of (const LoomInstr *instr)
   return instr->origin != NULL ? instr->origin : instr->prim->name;
 }
 
-static gboolean
-refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static gboolean refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static gboolean
 refuse (GError **error, const char *format, ...)
@@ -307,7 +306,8 @@ stage_of_update (Pipeline *self, guint i, GError **error)
   for (guint k = 0; k < instr->n_in; k++)
     {
       int owner = instr->in[k] != 0 ? self->owner[instr->in[k]] : PIPELINE_EVERYWHERE;
-      int *of = owner != PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0 ? &of_tensors : &of_scalars;
+      int *of
+          = owner != PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0 ? &of_tensors : &of_scalars;
 
       if (owner == PIPELINE_EVERYWHERE)
         continue;

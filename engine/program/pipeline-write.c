@@ -371,8 +371,8 @@ ensure_made (Pipeline *self, LoomValue v, int m)
     {
       /* An input: whole batches come from outside. */
       LoomTensorDesc d = part_desc (self, v, m);
-      gint64 start[LOOM_MAX_RANK] = { partition_rows (&self->part[m], value_desc (self->p, v)->dim[0],
-                                                      self->part[m].own.first) };
+      gint64 start[LOOM_MAX_RANK]
+          = { partition_rows (&self->part[m], value_desc (self->p, v)->dim[0], self->part[m].own.first) };
 
       set_local (self, m, v, loom_slice (target (self), self->part[0].whole[v], start, NULL, d.dim));
       return;
@@ -412,8 +412,7 @@ ensure_whole (Pipeline *self, LoomValue v)
   if (self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
     return;
   loom_rewrite_place (&self->part[0].r, instr);
-  set_whole (self, v,
-             self->part[0].have[v].kind == LOOM_SHARE_LOCAL ? mean_of_parts (self, v) : join_parts (self, v));
+  set_whole (self, v, self->part[0].have[v].kind == LOOM_SHARE_LOCAL ? mean_of_parts (self, v) : join_parts (self, v));
 }
 
 /* ---- passes --------------------------------------------------------------------------- */

@@ -259,8 +259,9 @@ split_receives (GArray *spans)
         gint64 *end;
 
         if (!is_between_two (span) || g_str_has_prefix (span->label, "receive ") != receiving
-            || sscanf (span->label, receiving ? "receive from rank %d, micro-batch %d" : "send to rank %d, micro-batch %d",
-                       &other, &micro)
+            || sscanf (span->label,
+                       receiving ? "receive from rank %d, micro-batch %d" : "send to rank %d, micro-batch %d", &other,
+                       &micro)
                    < 1)
           continue;
         g_autofree char *key = g_strdup_printf ("%d %d %d %s", receiving ? other : span->rank,

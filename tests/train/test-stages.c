@@ -1,7 +1,8 @@
-/* Runs of a pipeline, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one rank,
- * within 1e-10: with dropout, ignored targets, weights of classes, a skipped stage, a weight that two stages share,
- * gradients of several batches, clipping by all stages' norm, and an epoch that ends with a short batch. A checkpoint of
- * three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not. */
+/* Runs of a pipeline, as threads of this process: 20 steps in f64 end with the weights, averages and losses of one
+ * rank, within 1e-10: with dropout, ignored targets, weights of classes, a skipped stage, a weight that two stages
+ * share, gradients of several batches, clipping by all stages' norm, and an epoch that ends with a short batch. A
+ * checkpoint of three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not.
+ */
 #include "engine/train/loom-stages.h"
 #include "tests/scratch.h"
 #include "tests/train/train-test.h"
@@ -117,7 +118,8 @@ compare (const Rank *a, const Rank *b, double tolerance, const char *what)
   g_assert_cmpuint (a->loss->len, >=, b->loss->len);
   for (guint i = 1; i <= b->loss->len; i++)
     {
-      double x = g_array_index (a->loss, double, a->loss->len - i), y = g_array_index (b->loss, double, b->loss->len - i);
+      double x = g_array_index (a->loss, double, a->loss->len - i),
+             y = g_array_index (b->loss, double, b->loss->len - i);
 
       if (!(fabs (x - y) <= tolerance))
         g_error ("%s: loss or metric %u from the end is %.17g and %.17g", what, i, x, y);
@@ -138,16 +140,16 @@ compare (const Rank *a, const Rank *b, double tolerance, const char *what)
     }
 }
 
-#define GRAPH "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
-#define DATA  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>"
+#define GRAPH                   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+#define DATA                    "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>"
 #define LINEAR(ID, WIDTH, MORE) "<node id=\"" ID "\" op=\"linear\" out_features=\"" WIDTH "\" " MORE "/>"
-#define NODE(ID, OP, MORE) "<node id=\"" ID "\" op=\"" OP "\" " MORE "/>"
-#define WIRE(FROM, TO) "<wire from=\"" FROM "\" to=\"" TO "\"/>"
-#define LOSS(FROM) WIRE (FROM, "loss.input") WIRE ("data.y", "loss.target")
+#define NODE(ID, OP, MORE)      "<node id=\"" ID "\" op=\"" OP "\" " MORE "/>"
+#define WIRE(FROM, TO)          "<wire from=\"" FROM "\" to=\"" TO "\"/>"
+#define LOSS(FROM)              WIRE (FROM, "loss.input") WIRE ("data.y", "loss.target")
 
 /* Four layers with dropout between them; the first one's result skips the next stages. */
 #define SKIPPING(S1, S2, S3)                                                                                           \
-  DATA LINEAR ("l0", "5", "") NODE ("a0", "tanh", "") NODE ("d0", "dropout", "p=\"0.3\"") LINEAR ("l1", "5", S1)      \
+  DATA LINEAR ("l0", "5", "") NODE ("a0", "tanh", "") NODE ("d0", "dropout", "p=\"0.3\"") LINEAR ("l1", "5", S1)       \
       NODE ("a1", "gelu", "") LINEAR ("l2", "5", S2) NODE ("a2", "tanh", "") NODE ("sum", "add", S3)                   \
           NODE ("norm", "layer_norm", "") NODE ("d1", "dropout", "p=\"0.2\"") LINEAR ("l3", "2", "")                   \
               WIRE ("data.x", "l0") WIRE ("l0", "a0") WIRE ("a0", "d0") WIRE ("d0", "l1") WIRE ("l1", "a1")            \
@@ -179,12 +181,11 @@ static const struct
 static char *
 text_of (guint c, const char *parallel)
 {
-  return g_strconcat (GRAPH, cases[c].graph, "<node id=\"loss\" op=\"cross_entropy\" ", cases[c].loss, "/>",
-                      "<wire from=\"", cases[c].last, "\" to=\"loss.input\"/>", WIRE ("data.y", "loss.target"),
-                      "<train loss=\"loss\" ", cases[c].train,
-                      " epochs=\"50\" batch_size=\"48\" seed=\"3\" precision=\"f64\" device=\"ref\">", cases[c].inside,
-                      parallel, "<metric type=\"accuracy\" input=\"", cases[c].last,
-                      "\" target=\"data.y\"/></train></graph>", NULL);
+  return g_strconcat (
+      GRAPH, cases[c].graph, "<node id=\"loss\" op=\"cross_entropy\" ", cases[c].loss, "/>", "<wire from=\"",
+      cases[c].last, "\" to=\"loss.input\"/>", WIRE ("data.y", "loss.target"), "<train loss=\"loss\" ", cases[c].train,
+      " epochs=\"50\" batch_size=\"48\" seed=\"3\" precision=\"f64\" device=\"ref\">", cases[c].inside, parallel,
+      "<metric type=\"accuracy\" input=\"", cases[c].last, "\" target=\"data.y\"/></train></graph>", NULL);
 }
 
 static void
@@ -288,10 +289,9 @@ error_of (const char *xml, const char *strategy, int ranks)
 static void
 check_error (const char *nodes, const char *parallel, const char *strategy, int ranks, const char *part)
 {
-  g_autofree char *xml
-      = g_strconcat (GRAPH, nodes, "<node id=\"loss\" op=\"cross_entropy\"/>", LOSS ("l3"),
-                     "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"48\">", parallel,
-                     "</train></graph>", NULL);
+  g_autofree char *xml = g_strconcat (GRAPH, nodes, "<node id=\"loss\" op=\"cross_entropy\"/>", LOSS ("l3"),
+                                      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"48\">",
+                                      parallel, "</train></graph>", NULL);
   g_autofree char *message = error_of (xml, strategy, ranks);
 
   if (strstr (message, part) == NULL)
