@@ -285,7 +285,12 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
     if (self->timeout == 0)
       pthread_cond_wait (&g->turn, &g->lock);
     else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT)
-      say_silent (g, from, self);
+      {
+        letter = take_letter (g, from, self->rank, tag);
+        if (letter != NULL)
+          break;
+        say_silent (g, from, self);
+      }
   if (letter == NULL)
     *message = g->why;
   pthread_mutex_unlock (&g->lock);
