@@ -1,6 +1,6 @@
 /* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that
- * only memory limits, a copy from the host, and what a call costs that computes nothing. A row each, so that devices
- * can be compared.
+ * only memory limits, copies from and to the host, and what a call costs that computes nothing; then layers of well-known
+ * nets (bench-layers.c). A row each, so that devices can be compared.
  *
  * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
 #include "app/bench-private.h"
@@ -164,7 +164,31 @@ measure (const ProbeKind *kind, gint64 size, LoomDevices *devices, const char *d
          && bench_measure (probe_step, &probe, o->windows, MIN (o->seconds, 0.2), s, error);
 }
 
-/* The median of calls a second, the fewest and the most, in the probe's unit. */
+/* Median, least and most, in the unit. */
+static void
+show_row (const char *device, const char *what, gint64 size, const char *unit, const double in_unit[3],
+          const BenchOptions *o)
+{
+  if (o->json)
+    {
+      LoomJson *json = command_event_new ("device");
+
+      loom_json_string (json, "device", device);
+      loom_json_string (json, "what", what);
+      loom_json_int (json, "size", size);
+      loom_json_string (json, "unit", unit);
+      loom_json_number (json, "median", in_unit[0]);
+      loom_json_number (json, "min", MIN (in_unit[1], in_unit[2]));
+      loom_json_number (json, "max", MAX (in_unit[1], in_unit[2]));
+      command_event_print (json);
+    }
+  else
+    printf ("%-8s %-16s %10" G_GINT64_FORMAT " %10.1f %-8s (min %.1f, max %.1f)\n", device, what, size, in_unit[0],
+            unit, MIN (in_unit[1], in_unit[2]), MAX (in_unit[1], in_unit[2]));
+  command_flush ();
+}
+
+/* From calls a second to the probe's unit. */
 static void
 show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions *o, const BenchStats *s)
 {
@@ -172,23 +196,85 @@ show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions
 
   for (guint i = 0; i < 3; i++)
     in_unit[i] = kind->scale != 0 ? rate[i] * kind->work (size) * kind->scale : 1e6 / rate[i];
-  if (o->json)
-    {
-      LoomJson *json = command_event_new ("device");
+  show_row (device, kind->name, size, kind->unit, in_unit, o);
+}
 
-      loom_json_string (json, "device", device);
-      loom_json_string (json, "what", kind->name);
-      loom_json_int (json, "size", size);
-      loom_json_string (json, "unit", kind->unit);
-      loom_json_number (json, "median", in_unit[0]);
-      loom_json_number (json, "min", MIN (in_unit[1], in_unit[2]));
-      loom_json_number (json, "max", MAX (in_unit[1], in_unit[2]));
-      command_event_print (json);
+/* ---- copies ---------------------------------------------------------------- */
+
+#define COPY_BYTES ((gsize)64 << 20)
+
+typedef struct
+{
+  const LoomPlanDevice *device;
+  void *to, *from;
+  LoomCopyKind kind;
+} Copy;
+
+static gboolean
+copy_once (gpointer data, GError **error)
+{
+  const Copy *self = data;
+  const LoomBackend *b = self->device->backend;
+  LoomMessage message = { "" };
+  LoomStatus status
+      = b->copy (self->device->device, NULL, self->to, self->from, COPY_BYTES, self->kind, &message);
+
+  if (status == LOOM_STATUS_OK)
+    status = b->stream_sync (self->device->device, NULL, &message);
+  if (status != LOOM_STATUS_OK)
+    loom_plan_device_error (status, "A copy", message.text, error);
+  return status == LOOM_STATUS_OK;
+}
+
+/* A device with memory of its own against the host's, page-locked or not, and against itself, where a byte is read and
+ * written. */
+static gboolean
+measure_copies (LoomDevices *devices, const char *name, const BenchOptions *o, GError **error)
+{
+  const LoomPlanDevice *device = loom_devices_get (devices, name, error);
+  const LoomBackend *b;
+  void *here[2] = { NULL }, *locked = NULL;
+  g_autofree void *pageable = NULL;
+  LoomMessage message = { "" };
+  LoomStatus status = LOOM_STATUS_OK;
+  gboolean ok = TRUE;
+
+  if (device == NULL)
+    return FALSE;
+  b = device->backend;
+  if (device->info.host_memory || b->alloc_host == NULL)
+    return TRUE;
+  for (guint i = 0; i < 2 && status == LOOM_STATUS_OK; i++)
+    status = b->alloc (device->device, COPY_BYTES, &here[i], &message);
+  if (status == LOOM_STATUS_OK)
+    status = b->alloc_host (device->device, COPY_BYTES, &locked, &message);
+  pageable = g_malloc0 (COPY_BYTES);
+  if (status != LOOM_STATUS_OK)
+    loom_plan_device_error (status, "Measuring copies", message.text, error);
+  const struct
+  {
+    const char *what;
+    Copy copy;
+  } rows[] = { { "pinned up", { device, here[0], locked, LOOM_COPY_HOST_TO_DEVICE } },
+               { "pinned down", { device, locked, here[0], LOOM_COPY_DEVICE_TO_HOST } },
+               { "pageable up", { device, here[0], pageable, LOOM_COPY_HOST_TO_DEVICE } },
+               { "pageable down", { device, pageable, here[0], LOOM_COPY_DEVICE_TO_HOST } },
+               { "on the device", { device, here[1], here[0], LOOM_COPY_WITHIN } } };
+  for (guint i = 0; i < G_N_ELEMENTS (rows) && status == LOOM_STATUS_OK && ok; i++)
+    {
+      const double scale = (double)COPY_BYTES * 1e-9 * (rows[i].copy.kind == LOOM_COPY_WITHIN ? 2 : 1);
+      Copy copy = rows[i].copy;
+      BenchStats s;
+
+      ok = bench_measure (copy_once, &copy, o->windows, MIN (o->seconds, 0.2), &s, error);
+      if (ok)
+        show_row (name, rows[i].what, COPY_BYTES, "GB/s",
+                  (const double[]){ s.median * scale, s.min * scale, s.max * scale }, o);
     }
-  else
-    printf ("%-8s %-16s %10" G_GINT64_FORMAT " %10.1f %-8s (min %.1f, max %.1f)\n", device, kind->name, size,
-            in_unit[0], kind->unit, MIN (in_unit[1], in_unit[2]), MAX (in_unit[1], in_unit[2]));
-  command_flush ();
+  for (guint i = 0; i < 2; i++)
+    b->free (device->device, here[i]);
+  b->free_host (device->device, locked);
+  return status == LOOM_STATUS_OK && ok;
 }
 
 int
@@ -218,5 +304,14 @@ bench_devices (const Command *command, const BenchOptions *o)
           if (s.median < 1 / LONG_CALL)
             break;
         }
+  for (guint d = 0; d < names->len; d++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      if ((o->device == NULL || g_str_equal (o->device, names->pdata[d]))
+          && (!measure_copies (devices, names->pdata[d], o, &error)
+              || !bench_layers (devices, names->pdata[d], o, &error)))
+        return command_fail (command, g_steal_pointer (&error));
+    }
   return 0;
 }

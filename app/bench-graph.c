@@ -50,8 +50,14 @@ plan_step (gpointer data, GError **error)
 {
   Bench *b = data;
 
-  bench_feed (b);
+  if (!b->is_fed)
+    bench_feed (b);
   if (!loom_exec_step (b->exec, error))
+    return FALSE;
+  b->is_fed = loom_exec_can_bring (b->exec);
+  if (b->is_fed)
+    bench_feed (b);
+  if (b->is_fed && !loom_exec_bring (b->exec, error))
     return FALSE;
   b->last_loss = loom_exec_scalar (b->exec, b->loss);
   return TRUE;

@@ -42,6 +42,7 @@ typedef struct
   LoomEager *eager;
   GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
   guint next, loss;
+  gboolean is_fed; /* the next batch is on its way to the device */
   double last_loss;
 } Bench;
 
@@ -55,6 +56,8 @@ gboolean
 bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
 /* The time that an emulated GPU takes says nothing about any device, so it is not measured. */
 gboolean bench_is_emulated (const LoomDeviceInfo *info);
+/* bench-layers.c: the ways in which a device computes the convolutions of well-known nets, and products. */
+gboolean bench_layers (LoomDevices *devices, const char *device, const BenchOptions *o, GError **error);
 /* An emulated device is refused. */
 gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
 /* The next batch to the plan. */

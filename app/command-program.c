@@ -5,6 +5,7 @@
 #include "app/listing-json.h"
 #include "app/listing-ranks.h"
 #include "app/listing.h"
+#include "app/plan-source.h"
 
 #include <stdio.h>
 
@@ -267,13 +268,32 @@ make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, 
   return loom_plan_new (program, devices, &options, error);
 }
 
+/* Has the plan tell of its calls; where there is no such device, that of another one, whose calls are much the same. */
+static void
+aim_at_source (const Command *command, LoomDevices *devices, LoomPlanOptions *options, PlanSource *source)
+{
+  const char *device = options->device;
+
+  options->device = plan_source_device (devices, device, &source->tools);
+  source->device = device;
+  options->on_call = plan_source_call;
+  options->on_call_data = source;
+  if (source->tools == NULL)
+    return;
+  options->no_layout = TRUE;
+  command_warn (command,
+                "There is no device %s here, so the graph is planned for %s, in plain layouts. The text is what %s would "
+                "compile for these calls; on a GPU some may be joined in other ways.",
+                device, options->device, device);
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
   Wanted wanted = { 0 };
   gboolean no_fusion = FALSE, passes = FALSE, json = FALSE;
   int threads = 0;
-  g_autofree char *device = NULL, *precision = NULL, *strategy = NULL;
+  g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "B (default: the graph's, else 1)", "N" },
@@ -283,6 +303,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
+    { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead", "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
@@ -291,6 +312,8 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  if (passes && node != NULL)
+    return command_usage (command, "--passes and --source print different things: leave one out.");
   command_warn_of_threads (command, threads);
 
   g_autoptr (GError) error = NULL;
@@ -313,22 +336,28 @@ run_plan (const Command *command, int argc, char **argv)
                               .no_fusion = no_fusion,
                               .comm = wanted.ranks > 1 ? ranks.comm[wanted.rank] : NULL,
                               .strict_devices = l.strict_devices };
+  PlanSource text = { .node = node, .json = json };
+  if (node != NULL)
+    aim_at_source (command, devices, &options, &text);
+  const gboolean quiet = passes || node != NULL;
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
   if (plan == NULL)
     return command_fail (command, g_steal_pointer (&error));
-  if (!passes)
+  if (!quiet)
     print_plan (plan, "step", json);
   if (l.step != NULL && l.step->update != NULL)
     {
       g_autoptr (LoomPlan) update = make_plan (l.step->update, devices, options, passes, json, "update", &error);
       if (update == NULL)
         return command_fail (command, g_steal_pointer (&error));
-      if (!passes)
+      if (!quiet)
         print_plan (update, "update", json);
     }
-  if (l.keeping != NULL && !passes && !print_saving (&l, plan, devices, &options, json, &error))
+  if (node != NULL && !plan_source_end (&text, source.graph, &error))
     return command_fail (command, g_steal_pointer (&error));
-  if (wanted.ranks > 1 && source.spec != NULL && !passes && !wanted.evaluation
+  if (l.keeping != NULL && !quiet && !print_saving (&l, plan, devices, &options, json, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  if (wanted.ranks > 1 && source.spec != NULL && !quiet && !wanted.evaluation
       && !listing_print_strategies (source.graph, source.spec, l.step->batch, &ranks, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   command_warn_of_costs (command, devices);
@@ -349,6 +378,10 @@ const Command command_plan = {
     "made the\n"
     "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
     "values, as if\n"
-    "nothing shared a place; behind the last pass, those of the arena.",
+    "nothing shared a place; behind the last pass, those of the arena.\n\n"
+    "--source NODE prints the CUDA source that is compiled at run time for the element-wise work of a node or, of a\n"
+    "module's node, of all inside it; of other nodes, which kernel or library computes them. --device cuda:0 needs no "
+    "GPU\n"
+    "for that.",
   .run = run_plan,
 };

@@ -185,6 +185,8 @@ print_instruction (const LoomPlan *plan, guint i, const char *part)
       loom_json_int (b, "scratch_offset", (gint64)instr->scratch);
       loom_json_int (b, "scratch_bytes", (gint64)instr->kernel->scratch_bytes);
     }
+  if (instr->until != G_MAXUINT)
+    loom_json_int (b, "until", instr->until);
   loom_json_number (b, "flops", instr->flops);
   loom_json_number (b, "bytes", instr->bytes);
   command_event_print (b);
@@ -210,6 +212,44 @@ listing_print_memory (const char *event, const char *part, const char *device, c
       loom_json_int (b, "lower_bound", (gint64)memory->lower_bound);
     }
   command_event_print (b);
+}
+
+static void
+print_lane (const char *part, const char *device, const char *lane, const char *what, gsize bytes, GPtrArray *names)
+{
+  LoomJson *b;
+
+  if (names->len == 0)
+    return;
+  b = begin ("lane", part);
+  loom_json_string (b, "device", device);
+  loom_json_string (b, "lane", lane);
+  loom_json_int (b, "bytes", (gint64)bytes);
+  loom_json_begin_array (b, what);
+  for (guint i = 0; i < names->len; i++)
+    loom_json_string (b, NULL, names->pdata[i]);
+  loom_json_end_array (b);
+  command_event_print (b);
+}
+
+/* What lies beside a device's instructions (loom-plan.h); the exchange lane shows in "until" of its instructions. */
+static void
+print_lanes (const LoomPlan *plan, guint device, const char *part)
+{
+  LoomProgram *p = loom_plan_program (plan);
+  const char *name = loom_plan_device (plan, device)->name;
+  LoomPlanArea results = loom_plan_results (plan, device);
+  g_autoptr (GPtrArray) up = g_ptr_array_new (), down = g_ptr_array_new ();
+
+  for (guint i = 0; i < loom_plan_n_uploads (plan); i++)
+    if (loom_plan_upload (plan, i)->device == device)
+      g_ptr_array_add (up, loom_program_get_input (p, loom_plan_upload (plan, i)->input)->name);
+  for (guint o = 0; o < loom_program_n_outputs (p) && results.bytes > 0; o++)
+    if (loom_plan_is_result (plan, o)
+        && loom_plan_value (plan, loom_plan_output_value (plan, o))->location.device == device)
+      g_ptr_array_add (down, loom_program_get_output (p, o)->name);
+  print_lane (part, name, "upload", "inputs", loom_plan_staging (plan, device).bytes, up);
+  print_lane (part, name, "results", "outputs", results.bytes, down);
 }
 
 void
@@ -251,6 +291,7 @@ listing_print_plan (const LoomPlan *plan, const char *part)
       loom_plan_memory (plan, d, &memory);
       loom_plan_memory_sum (&memory, bytes);
       listing_print_memory ("memory", part, loom_plan_device (plan, d)->name, bytes, &memory);
+      print_lanes (plan, d, part);
     }
 }
 

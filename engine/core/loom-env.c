@@ -4,6 +4,12 @@
 #include <string.h>
 
 static const LoomEnv table[] = {
+  { .name = "CUDA_LAUNCH_BLOCKING",
+    .doc = "1, as for PyTorch: each kernel of a GPU is waited for, none is recorded, and an error names the node whose "
+           "kernel failed. Slow; for finding faults." },
+  { .name = "CUDA_VISIBLE_DEVICES",
+    .doc = "CUDA’s own, as for PyTorch: which GPUs there are, in this order: with 2,0 the device cuda:0 is the third "
+           "GPU. Empty or -1 hides all of them." },
   { .name = "GRADLOOM_COMM_LANE",
     .doc = "1 or 0: ranks exchange gradients beside the computation, in a thread of their own, or in turns with it. "
            "Without it, beside it where a processor is left for that." },
@@ -20,6 +26,9 @@ static const LoomEnv table[] = {
   { .name = "GRADLOOM_MODULES",
     .doc = "The folder of the back ends that are opened at run time, instead of the installed one.",
     .for_tests = TRUE },
+  { .name = "GRADLOOM_NVTX",
+    .doc = "1 or 0: steps and nodes are named for a profiler (NVTX). Without it, where one has started the program. "
+           "Nodes show with GRADLOOM_CUDA_GRAPHS=0, since a recorded step is one launch." },
   { .name = "GRADLOOM_WORKER",
     .doc = "The program that Studio starts for training, instead of the gradloom beside it.",
     .for_tests = TRUE },

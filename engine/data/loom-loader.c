@@ -24,7 +24,7 @@
 
 #define MAX_THREADS  4
 #define AHEAD        3
-#define MAX_SLOTS    (MAX_THREADS + AHEAD)
+#define MAX_SLOTS    (MAX_THREADS + AHEAD + 1)
 #define DIRECT_BYTES (256 * 1024)
 
 typedef struct
@@ -52,6 +52,7 @@ struct _LoomLoader
   gboolean started;
   Slot slot[MAX_SLOTS];
   guint n_slots;
+  gint64 n_kept; /* how many batches before the newest the caller still reads */
 
   GThread *thread[MAX_THREADS];
   guint n_threads; /* 0: reads directly */
@@ -294,6 +295,23 @@ loom_loader_set_weights (LoomLoader *self, const double *weights)
   g_return_if_fail (sum > 0);
 }
 
+gboolean
+loom_loader_keep_two (LoomLoader *self, GError **error)
+{
+  g_return_val_if_fail (!self->started, FALSE);
+
+  if (self->n_kept > 0)
+    return TRUE;
+  if (!init_slot (&self->slot[self->n_slots], loom_dataset_info (self->dataset), self->batch_size, error))
+    return FALSE;
+  /* The threads look at this when they are given an epoch. */
+  g_mutex_lock (&self->lock);
+  self->n_slots++;
+  self->n_kept = 1;
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
 guint
 loom_loader_n_threads (const LoomLoader *self)
 {
@@ -376,10 +394,10 @@ loom_loader_next (LoomLoader *self, GError **error)
   else
     {
       g_mutex_lock (&self->lock);
-      /* The batch before this one is given back. */
-      if (self->held != index)
+      /* The batch before this one, or before those that are kept, is given back. */
+      if (self->held < index - self->n_kept)
         {
-          self->held = index;
+          self->held = index - self->n_kept;
           g_cond_signal (&self->work);
         }
       while (slot->filled != index)

@@ -54,6 +54,9 @@ void loom_loader_read_streams (LoomLoader *self);
  * them 0. An epoch has as many as before. Before start() and where the order is shuffled only. */
 void loom_loader_set_weights (LoomLoader *self, const double *weights);
 
+/* A batch then stays valid until the second call of next() behind its own. Before start() only. OUT_OF_MEMORY. */
+gboolean loom_loader_keep_two (LoomLoader *self, GError **error);
+
 guint loom_loader_n_threads (const LoomLoader *self);  /* that prepare batches ahead; 0: next() reads them */
 gint64 loom_loader_n_batches (const LoomLoader *self); /* of an epoch, the short one included */
 gint64 loom_loader_n_samples (const LoomLoader *self); /* of an epoch, without those left out */
@@ -61,7 +64,7 @@ gint64 loom_loader_n_samples (const LoomLoader *self); /* of an epoch, without t
 /* Begins an epoch at one of its batches; what was prepared before is dropped. */
 void loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch);
 
-/* The next batch, valid until the next call on this loader; NULL without error at the
+/* The next batch, valid until the next call on this loader (but see keep_two()); NULL without error at the
  * end of the epoch, NULL with error when reading failed, in whichever thread. */
 const LoomBatch *loom_loader_next (LoomLoader *self, GError **error);
 

@@ -18,6 +18,7 @@ struct _LoomDevices
   GMutex lock;
   GPtrArray *open;     /* LoomPlanDevice */
   GHashTable *modules; /* back end's name → const LoomBackend* (NULL when it could not be loaded) */
+  GHashTable *tools;   /* back end's name → const LoomBackendTools* */
   GHashTable *why_not; /* back end's name → sentence */
 };
 
@@ -44,6 +45,7 @@ loom_devices_new (int threads)
   devices->threads = threads;
   devices->open = g_ptr_array_new_with_free_func ((GDestroyNotify)device_free);
   devices->modules = g_hash_table_new (g_str_hash, g_str_equal);
+  devices->tools = g_hash_table_new (g_str_hash, g_str_equal);
   devices->why_not = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   return devices;
 }
@@ -62,6 +64,7 @@ loom_devices_unref (LoomDevices *devices)
     return;
   g_ptr_array_unref (devices->open);
   g_hash_table_unref (devices->modules);
+  g_hash_table_unref (devices->tools);
   g_hash_table_unref (devices->why_not);
   loom_cost_table_unref (devices->costs);
   g_mutex_clear (&devices->lock);
@@ -87,6 +90,20 @@ loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs)
   loom_cost_table_unref (devices->costs);
   devices->costs = costs;
   g_mutex_unlock (&devices->lock);
+}
+
+/* A module may leave them out, or be of a time that had others. */
+static void
+find_tools (LoomDevices *devices, const char *name, GModule *module)
+{
+  gpointer entry = NULL;
+  const LoomBackendTools *tools;
+
+  if (!g_module_symbol (module, LOOM_TOOLS_ENTRY, &entry))
+    return;
+  tools = ((LoomToolsEntry)entry) ();
+  if (tools->abi == LOOM_TOOLS_ABI)
+    g_hash_table_insert (devices->tools, (gpointer)g_intern_string (name), (gpointer)tools);
 }
 
 static const LoomBackend *
@@ -125,6 +142,8 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
                                           name, backend->abi, (guint)LOOM_BACKEND_ABI);
               backend = NULL;
             }
+          else
+            find_tools (devices, name, module);
         }
     }
   name = g_intern_string (name);
@@ -204,7 +223,8 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
           g_autofree char *names = list_names (devices);
 
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-                       "There is no device %s: this machine has %d of that kind. Devices here are %s.%s", name, count,
+                       "There is no device %s: this machine has %d of that kind%s%s%s. Devices here are %s.%s", name,
+                       count, message.text[0] != '\0' ? " (" : "", message.text, message.text[0] != '\0' ? ")" : "",
                        names, is_virtual (backend) ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
         }
       else
@@ -214,6 +234,7 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
     }
   d = g_new0 (LoomPlanDevice, 1);
   d->backend = backend;
+  d->tools = g_hash_table_lookup (devices->tools, backend->name);
   LoomStatus status = backend->device_open (index, devices->threads, &d->device, &message);
   if (status != LOOM_STATUS_OK)
     {
@@ -272,6 +293,25 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name, why);
   g_mutex_unlock (&devices->lock);
   return device;
+}
+
+const LoomBackendTools *
+loom_devices_find_tools (LoomDevices *devices, const char *name)
+{
+  g_autofree char *backend = NULL;
+  const LoomBackendTools *tools = NULL;
+  const char *why = NULL;
+  int index;
+
+  g_return_val_if_fail (devices != NULL && name != NULL, NULL);
+
+  if (!split_name (name, &backend, &index) || !g_strv_contains (backends, backend))
+    return NULL;
+  g_mutex_lock (&devices->lock);
+  if (find_backend (devices, backend, &why) != NULL)
+    tools = g_hash_table_lookup (devices->tools, backend);
+  g_mutex_unlock (&devices->lock);
+  return tools;
 }
 
 const char *

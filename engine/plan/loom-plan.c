@@ -95,12 +95,15 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
                        .n_in = from->in->len,
                        .n_out = from->out->len,
                        .value = value,
-                       .scratch = from->scratch_offset };
+                       .scratch = from->scratch_offset,
+                       .until = G_MAXUINT };
 
   for (guint k = 0; k < from->in->len; k++)
     value[k] = work_in (from, k) != 0 ? work_in (from, k) : G_MAXUINT;
   for (guint k = 0; k < from->out->len; k++)
     value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
+  if (from->until != NULL && from->until != from)
+    g_ptr_array_find (w->schedule, from->until, &to.until);
   to.kernel = g_steal_pointer (&from->kernel);
   if (from->prim != NULL && from->prim->n_distinct != NULL)
     {
@@ -238,6 +241,25 @@ finalise_memory (LoomPlan *plan, Work *w)
     }
 }
 
+/* Where a storage of each device lies; nothing where a device has none. */
+static void
+finalise_areas (GArray *areas, Work *w, const GArray *storages)
+{
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    {
+      const int at = g_array_index (storages, int, d);
+      LoomPlanArea area = { 0 };
+
+      if (at >= 0)
+        {
+          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint)at);
+
+          area = (LoomPlanArea){ s->offset, s->bytes };
+        }
+      g_array_append_val (areas, area);
+    }
+}
+
 static void
 finalise (LoomPlan *plan, Work *w)
 {
@@ -248,6 +270,9 @@ finalise (LoomPlan *plan, Work *w)
   finalise_values (plan, w);
   finalise_slots (plan, w);
   finalise_memory (plan, w);
+  g_array_append_vals (plan->uploads, w->uploads->data, w->uploads->len);
+  finalise_areas (plan->staging, w, w->staging);
+  finalise_areas (plan->results, w, w->results);
   for (guint i = 0; i < loom_program_n_inputs (w->program); i++)
     {
       guint v = loom_program_get_input (w->program, i)->value;
@@ -349,6 +374,9 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->commit_copy = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->slot_device = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->memory = g_array_new (FALSE, FALSE, sizeof (LoomPlanMemory));
+  plan->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
+  plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
+  plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   finalise (plan, w);
   work_free (w);
   return plan;
@@ -378,6 +406,9 @@ loom_plan_free (LoomPlan *plan)
   g_array_unref (plan->commit_copy);
   g_array_unref (plan->slot_device);
   g_array_unref (plan->memory);
+  g_array_unref (plan->uploads);
+  g_array_unref (plan->staging);
+  g_array_unref (plan->results);
   g_ptr_array_unref (plan->plan_devices);
   loom_devices_unref (plan->devices);
   loom_program_unref (plan->program);
@@ -495,6 +526,42 @@ guint
 loom_plan_n_setup (const LoomPlan *plan)
 {
   return plan->n_setup;
+}
+
+guint
+loom_plan_n_uploads (const LoomPlan *plan)
+{
+  return plan->uploads->len;
+}
+
+const LoomPlanUpload *
+loom_plan_upload (const LoomPlan *plan, guint i)
+{
+  return &g_array_index (plan->uploads, LoomPlanUpload, i);
+}
+
+LoomPlanArea
+loom_plan_staging (const LoomPlan *plan, guint device)
+{
+  return g_array_index (plan->staging, LoomPlanArea, device);
+}
+
+LoomPlanArea
+loom_plan_results (const LoomPlan *plan, guint device)
+{
+  return g_array_index (plan->results, LoomPlanArea, device);
+}
+
+gboolean
+loom_plan_is_result (const LoomPlan *plan, guint output)
+{
+  const LoomLocation *at = &loom_plan_value (plan, loom_plan_output_value (plan, output))->location;
+  LoomPlanArea area;
+
+  if (at->kind != LOOM_LOCATION_ARENA)
+    return FALSE;
+  area = loom_plan_results (plan, at->device);
+  return at->offset >= area.offset && at->offset < area.offset + area.bytes;
 }
 
 const GArray *

@@ -10,6 +10,7 @@
 #include "engine/plan/loom-costs.h"
 #include "engine/program/loom-prim.h"
 #include "kernels/comm.h"
+#include "kernels/tools.h"
 
 G_BEGIN_DECLS
 
@@ -20,6 +21,7 @@ typedef struct
 {
   char *name; /* "cpu", "cpu:1", "cuda:0", "ref" */
   const LoomBackend *backend;
+  const LoomBackendTools *tools; /* NULL: the back end has none */
   LoomDevice *device;
   LoomDeviceInfo info;
   LoomCostTable *costs; /* that of the LoomDevices */
@@ -39,6 +41,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
 /* That SCHEMA error alone, which lists the devices that are here; nothing is opened. */
 gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);
+/* The tools of the back end that a device's name means, whether or not there is such a device; NULL where it is none's
+ * name, the back end's module cannot be opened, or it has none. */
+const LoomBackendTools *loom_devices_find_tools (LoomDevices *devices, const char *name);
 /* The device that computes in float_type where a node asks for the one called name: that one, but in f64, which only
  * plain loops compute, the one of theirs with its number. NULL, the plan's own, where name is NULL or there are not so
  * many of them: a graph that is inspected in f64 may name devices that are not here. */
@@ -90,6 +95,20 @@ typedef struct
 } LoomPlanPass;
 typedef void (*LoomPlanPassFunc) (const LoomPlanPass *pass, gpointer data);
 
+/* A kernel of the plan: the call that it was made for, and the nodes that the call computes something of. Bodies come
+ * before the instruction that runs them. */
+typedef struct
+{
+  const LoomPlanDevice *device;
+  const LoomKernelSpec *spec; /* with the layouts that were chosen */
+  const LoomKernel *kernel;
+  const char *label, *algorithm; /* algorithm: NULL where it is none of a back end's */
+  LoomRegion region;
+  guint n_nodes; /* 0: it is of no node */
+  const char *const *node;
+} LoomPlanCall;
+typedef void (*LoomPlanCallFunc) (const LoomPlanCall *call, gpointer data);
+
 typedef struct
 {
   const char *device;       /* default device: "cpu" */
@@ -104,6 +123,8 @@ typedef struct
   gpointer visit_data;
   LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program as it is, the planner's */
   gpointer on_pass_data;
+  LoomPlanCallFunc on_call; /* may be NULL; what it gets lives only as long as the call */
+  gpointer on_call_data;
   LoomFaults *faults; /* receives whatever no device can do, each with its node; may be NULL: the first is the error */
 } LoomPlanOptions;
 
@@ -144,6 +165,7 @@ typedef struct
   const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
   gboolean is_gate; /* LOOM_PRIM_GATE */
+  guint until;      /* the instruction that waits for it, where it lies on the exchange lane; else G_MAXUINT */
   char *label;      /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;
@@ -164,6 +186,30 @@ typedef struct
   gsize arena;               /* bytes of the arena, which plans over one state share: the largest one counts */
   gsize lower_bound;         /* largest sum of live bytes */
 } LoomPlanMemory;
+
+/* ---- lanes ----
+ *
+ * What a step does on a device lies on lanes, each with a stream of its own where the device has streams:
+ *   compute   the instructions, in their order
+ *   upload    what is fed, from page-locked memory into a staging area, while the step before is computed
+ *   exchange  what ranks exchange beside the computation (plan-lane.c)
+ * Between lanes only events order. A step begins with copies from the staging area to the inputs' places in the arena;
+ * they wait for the upload, and the next upload waits for them. So no place in the arena is another lane's, and the
+ * staging area is no value's: what shares bytes with something is ordered with it by the compute lane. The results of a
+ * step that are small lie side by side in the arena, from where one copy behind the last instruction brings them to
+ * page-locked memory. */
+
+/* A program input that goes up to a device with memory of its own. */
+typedef struct
+{
+  guint input, device;
+  gsize offset, bytes; /* in the staging area */
+} LoomPlanUpload;
+
+typedef struct
+{
+  gsize offset, bytes; /* bytes 0: there is none */
+} LoomPlanArea;
 
 /* program is kept by reference. NO_KERNEL error names node, primitive, device and dtype. */
 LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error);
@@ -196,6 +242,14 @@ void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNE
 /* The first so many instructions run once, when the plan is bound. */
 guint loom_plan_n_setup (const LoomPlan *plan);
 /* ---- for executors ---- */
+
+guint loom_plan_n_uploads (const LoomPlan *plan);
+const LoomPlanUpload *loom_plan_upload (const LoomPlan *plan, guint i);
+/* Where a device's uploads come to, among what is made once; where its small results lie, in the arena. */
+LoomPlanArea loom_plan_staging (const LoomPlan *plan, guint device);
+LoomPlanArea loom_plan_results (const LoomPlan *plan, guint device);
+/* TRUE if an output lies in its device's results. */
+gboolean loom_plan_is_result (const LoomPlan *plan, guint output);
 
 /* For the executor: pairs (value, slot) copied at the end. */
 const GArray *loom_plan_commit_copies (const LoomPlan *plan);

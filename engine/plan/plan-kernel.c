@@ -399,6 +399,38 @@ make_own (Work *w, WorkInstr *instr)
     work_refuse (w, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
 }
 
+static void
+add_node (GPtrArray *nodes, const char *origin)
+{
+  if (origin != NULL && !g_ptr_array_find_with_equal_func (nodes, origin, g_str_equal, NULL))
+    g_ptr_array_add (nodes, (gpointer)origin);
+}
+
+static void
+tell_of_call (Work *w, const WorkInstr *instr, const LoomKernelSpec *spec)
+{
+  g_autoptr (GPtrArray) nodes = NULL;
+  LoomPlanCall call = { .device = work_device (w, instr->device),
+                        .spec = spec,
+                        .kernel = instr->kernel,
+                        .label = instr->label->str,
+                        .algorithm = instr->algorithm,
+                        .region = instr->region };
+
+  if (w->options.on_call == NULL || instr->kernel == NULL)
+    return;
+  nodes = g_ptr_array_new ();
+  add_node (nodes, instr->origin);
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) != 0)
+      add_node (nodes, work_value (w, work_out (instr, o))->origin);
+  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+    add_node (nodes, work_value (w, work_step (instr, s)->result)->origin);
+  call.n_nodes = nodes->len;
+  call.node = (const char *const *)nodes->pdata;
+  w->options.on_call (&call, w->options.on_call_data);
+}
+
 void
 work_make_kernels (Work *w)
 {
@@ -410,18 +442,20 @@ work_make_kernels (Work *w)
 
       if (instr->prim == NULL)
         continue;
+      work_call_of (w, &call, instr);
       if (loom_plan_is_own (instr->prim))
         {
           make_own (w, instr);
+          tell_of_call (w, instr, &call.spec);
           continue;
         }
-      work_call_of (w, &call, instr);
       if (instr->prim->flags & LOOM_PRIM_COLLECTIVE)
         {
           instr->kernel = work_collective_new (w->options.comm, work_device (w, instr->device), instr->prim, &call.spec,
                                                &message);
           if (instr->kernel == NULL)
             refuse_kernel (w, instr, &message, LOOM_STATUS_UNSUPPORTED);
+          tell_of_call (w, instr, &call.spec);
           continue;
         }
       call.spec.algorithm = instr->algorithm;
@@ -429,6 +463,7 @@ work_make_kernels (Work *w)
                                      &message);
       if (status != LOOM_STATUS_OK)
         refuse_kernel (w, instr, &message, status);
+      tell_of_call (w, instr, &call.spec);
     }
   work_faults_to_error (w);
 }

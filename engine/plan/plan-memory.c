@@ -15,8 +15,8 @@ storage_of (Work *w, guint v)
   return s < 0 ? NULL : &g_array_index (w->storages, WorkStorage, (guint)s);
 }
 
-static int
-new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
+int
+work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
 {
   WorkStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
                     .first = first,
@@ -138,7 +138,7 @@ stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const int *la
     {
       int slot = s->slot;
 
-      value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
+      value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
       g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = slot;
     }
 }
@@ -208,7 +208,7 @@ make_storages (Work *w)
 
       if (value->alias != 0 || (value->slot < 0 && value->input < 0))
         continue;
-      value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
+      value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
       g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->slot;
       g_array_index (w->storages, WorkStorage, (guint)value->storage).input = value->input;
       g_array_index (w->storages, WorkStorage, (guint)value->storage).last = MAX (last[v], 0);
@@ -229,12 +229,12 @@ make_storages (Work *w)
             stay_in_place (w, instr, i, o, last);
           else if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
             {
-              value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
+              value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
               g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->commit;
             }
           else if (value->commit >= 0 || !take_over (w, instr, i, o, last))
             {
-              value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device,
+              value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device,
                                             instr->setup ? -1 : (int)i, value->owner);
               g_array_index (w->storages, WorkStorage, (guint)value->storage).once = instr->setup;
             }
@@ -251,7 +251,7 @@ make_storages (Work *w)
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
         {
-          int s = new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
+          int s = work_new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
                                LOOM_OWNER_WORKSPACE);
 
           g_array_index (w->storages, WorkStorage, (guint)s).last = instr->setup ? -1 : end_of (w, i);
@@ -283,7 +283,7 @@ flatten_gradients (Work *w)
             continue;
           if (block < 0)
             {
-              block = new_storage (w, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
+              block = work_new_storage (w, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
               s = storage_of (w, work_in (instr, k)); /* the array may have moved */
             }
           b = &g_array_index (w->storages, WorkStorage, (guint)block);
@@ -346,6 +346,8 @@ work_assign_memory (Work *w)
   make_storages (w);
   if (w->options.flat_gradients)
     flatten_gradients (w);
+  work_stage_uploads (w);
+  work_join_results (w);
   for (guint d = 0; d < w->plan_devices->len; d++)
     {
       work_assign_offsets (w, (int)d);

@@ -120,6 +120,59 @@ append_memory (GString *s, const LoomPlan *plan, guint device)
   g_string_append_printf (s, "); in an arena of %s, of which %s are alive at once\n", arena, least);
 }
 
+/* "x, y: 3.1 KB", with the names joined by the caller. */
+static void
+append_names (GString *s, const GString *names, gsize bytes)
+{
+  g_autofree char *size = loom_bytes_to_string ((double)bytes);
+
+  g_string_append_printf (s, "%s: %s", names->str, size);
+}
+
+static void
+add_name (GString *names, const char *name)
+{
+  g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", name);
+}
+
+/* What lies beside a device's instructions on lanes of its own, and where events order it with them. */
+static void
+append_lanes (GString *s, const LoomPlan *plan, guint device)
+{
+  LoomPlanArea staging = loom_plan_staging (plan, device), results = loom_plan_results (plan, device);
+  g_autoptr (GString) up = g_string_new (NULL), down = g_string_new (NULL), exchange = g_string_new (NULL);
+
+  for (guint i = 0; i < loom_plan_n_uploads (plan); i++)
+    if (loom_plan_upload (plan, i)->device == device)
+      add_name (up, loom_program_get_input (plan->program, loom_plan_upload (plan, i)->input)->name);
+  for (guint o = 0; o < loom_program_n_outputs (plan->program) && results.bytes > 0; o++)
+    if (loom_plan_is_result (plan, o)
+        && loom_plan_value (plan, loom_plan_output_value (plan, o))->location.device == device)
+      add_name (down, loom_program_get_output (plan->program, o)->name);
+  for (guint i = 0; i < plan->instrs->len; i++)
+    if (loom_plan_instr (plan, i)->device == device && loom_plan_instr (plan, i)->until != G_MAXUINT)
+      g_string_append_printf (exchange, "%s%u until %u", exchange->len > 0 ? "; " : "", i,
+                              loom_plan_instr (plan, i)->until);
+  if (up->len + down->len + exchange->len == 0)
+    return;
+  g_string_append_printf (s, "\nlanes of %s, beside its instructions:\n", loom_plan_device (plan, device)->name);
+  if (up->len > 0)
+    {
+      g_string_append (s, "  upload    ");
+      append_names (s, up, staging.bytes);
+      g_string_append_printf (s, " from page-locked memory, beside the step before; taken in front of %u, and free then\n",
+                              plan->n_setup);
+    }
+  if (exchange->len > 0)
+    g_string_append_printf (s, "  exchange  %s\n", exchange->str);
+  if (down->len > 0)
+    {
+      g_string_append (s, "  results   ");
+      append_names (s, down, results.bytes);
+      g_string_append (s, " to page-locked memory in one copy, behind the last instruction\n");
+    }
+}
+
 char *
 loom_plan_print (const LoomPlan *plan)
 {
@@ -133,6 +186,8 @@ loom_plan_print (const LoomPlan *plan)
     append_instr (s, plan, i, 0);
   for (guint d = 0; d < plan->plan_devices->len; d++)
     append_memory (s, plan, d);
+  for (guint d = 0; d < plan->plan_devices->len; d++)
+    append_lanes (s, plan, d);
   g_string_append_printf (s, "kernels chosen by cost table %s (%s)\n",
                           loom_cost_table_hash (loom_devices_costs (plan->devices)),
                           loom_cost_table_origin (loom_devices_costs (plan->devices)));

@@ -100,6 +100,9 @@ typedef struct
   GArray *storages;    /* WorkStorage */
   GPtrArray *plan_devices;
   GArray *input_copied; /* gboolean by program input: it has a place in the arena */
+  GArray *uploads;      /* LoomPlanUpload */
+  GArray *staging;      /* int by device: the storage that uploads come to, else -1 */
+  GArray *results;      /* int by device: the storage of small results, else -1 */
   GArray *output_value; /* guint by program output */
   LoomFaults *faults;   /* what no device can do */
   GError *error;        /* why planning cannot go on */
@@ -325,6 +328,10 @@ gboolean work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, con
 
 /* plan-memory.c: liveness, in-place, offsets. */
 void work_assign_memory (Work *w);
+/* plan-upload.c: places for what goes up to devices and for small results that come down. */
+void work_stage_uploads (Work *w);
+void work_join_results (Work *w);
+int work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner);
 /* plan-arena.c: where in a device's arena each storage lies that is in no block. */
 void work_assign_offsets (Work *w, int device);
 gboolean work_in_arena (Work *w, const WorkStorage *s);
@@ -343,6 +350,8 @@ struct _LoomPlan
   GArray *commit_copy;                /* pairs of value, slot: copied when the step ends */
   GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
+  GArray *uploads;                    /* LoomPlanUpload */
+  GArray *staging, *results;          /* LoomPlanArea, by device */
 };
 
 G_END_DECLS

@@ -459,5 +459,8 @@ work_free (Work *w)
   g_ptr_array_unref (w->plan_devices);
   g_array_unref (w->input_copied);
   g_array_unref (w->output_value);
+  g_clear_pointer (&w->uploads, g_array_unref);
+  g_clear_pointer (&w->staging, g_array_unref);
+  g_clear_pointer (&w->results, g_array_unref);
   g_free (w);
 }

@@ -37,8 +37,8 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
 /* Reads the fault flag of a device's stream. Where it is raised, the stream is synchronised, so that the flag can be
  * cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The fault may be of
  * another executor's step. TRUE: none was raised. */
-static gboolean
-poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
+gboolean
+loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
 {
   LoomPlanDevice *device = arena->device;
   LoomMessage words;
@@ -72,6 +72,7 @@ gboolean
 loom_exec_begin (LoomExec *exec, GError **error)
 {
   exec->steps_ago = 0;
+  exec->has_results = FALSE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
       LoomArena *arena = exec->devices[d].arena;
@@ -106,7 +107,7 @@ loom_exec_end (LoomExec *exec, GError **error)
         status = device->backend->event_sync (device->device, arena->done[(arena->step - 1) & 1], message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
-      if (!poll_fault (exec, arena, error))
+      if (!loom_exec_poll_fault (exec, arena, error))
         return FALSE;
     }
   return TRUE;
@@ -129,8 +130,9 @@ loom_exec_sync (LoomExec *exec, GError **error)
 
       if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
         return loom_exec_status_error (exec, NULL, status, error);
-      if (!poll_fault (exec, exec->devices[d].arena, error))
+      if (!loom_exec_poll_fault (exec, exec->devices[d].arena, error))
         return FALSE;
     }
+  exec->is_read = TRUE;
   return TRUE;
 }

@@ -26,10 +26,20 @@ fetch (LoomExec *exec, const LoomPlanValue *value, const void *from, void *to, G
   LoomPlanDevice *device = loom_plan_device (exec->plan, value->location.device);
   LoomStream *stream = exec->devices[value->location.device].arena->stream;
   gsize bytes = loom_desc_bytes (&value->desc);
-  LoomStatus status;
+  const void *there = loom_exec_result_at (exec, value);
+  LoomStatus status = LOOM_STATUS_OK;
 
   if (bytes == 0)
     return TRUE;
+  if (there != NULL)
+    {
+      if (!exec->is_read)
+        status = device->backend->stream_sync (device->device, stream, &exec->message);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, error);
+      memcpy (to, there, bytes);
+      return TRUE;
+    }
   if (device->info.host_memory || value->location.kind == LOOM_LOCATION_INPUT)
     {
       memcpy (to, from, bytes);

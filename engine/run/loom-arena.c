@@ -37,6 +37,8 @@ arena_free (LoomArena *arena)
       b->event_free (device, arena->done[i]);
   if (arena->stream != NULL)
     b->stream_free (device, arena->stream);
+  if (arena->uploads != NULL)
+    b->stream_free (device, arena->uploads);
   if (arena->memory != NULL)
     b->free (device, arena->memory);
   g_free (arena);
@@ -53,6 +55,8 @@ arena_new (LoomPlanDevice *device, GError **error)
   arena->device = device;
   if (!device->info.host_memory && b->stream_new != NULL)
     status = b->stream_new (device->device, &arena->stream, &message);
+  if (status == LOOM_STATUS_OK && arena->stream != NULL)
+    status = b->stream_new (device->device, &arena->uploads, &message);
   for (guint i = 0; i < 2 && status == LOOM_STATUS_OK && arena->stream != NULL; i++)
     status = b->event_new (device->device, &arena->done[i], &message);
   if (status == LOOM_STATUS_OK)

@@ -9,7 +9,6 @@
 #include "engine/core/loom-env.h"
 
 #include <string.h>
-#include <time.h>
 
 /* NULL for an absent value. */
 static void *
@@ -198,7 +197,7 @@ bind (LoomExec *exec, GError **error)
   exec->n_steps = 0;
   exec->may_capture = g_strcmp0 (graphs, "0") != 0 && loom_plan_n_devices (exec->plan) == 1 && !first->info.host_memory
                       && first->backend->capture_begin != NULL && exec->devices[0].arena->stream != NULL
-                      && !loom_plan_waits (exec->plan);
+                      && !loom_plan_waits (exec->plan) && !exec->is_blocking;
   for (guint i = 0; i < exec->n_rows; i++)
     {
       LoomExecRow *row = &exec->rows[i];
@@ -300,49 +299,24 @@ run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError 
   return TRUE;
 }
 
-static gint64
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
-}
-
-void
-loom_exec_trace (LoomExec *exec, GArray *spans)
-{
-  exec->spans = spans;
-}
-
-static gboolean
-end_span (LoomExec *exec, const LoomExecRow *row, gint64 begin, GError **error)
-{
-  LoomExecSpan span = { .instr = row->instr, .begin = begin };
-
-  if (!loom_exec_sync (exec, error))
-    return FALSE;
-  span.end = now_ns ();
-  g_array_append_val (exec->spans, span);
-  return TRUE;
-}
-
 static gboolean
 run_rows (LoomExec *exec, guint first, guint end, GError **error)
 {
   for (LoomExecRow *row = exec->rows + first; row < exec->rows + end; row++)
     {
-      gint64 begin = G_UNLIKELY (exec->spans != NULL) ? now_ns () : 0;
+      gint64 begin = 0;
       LoomStatus status;
 
+      if (G_UNLIKELY (exec->is_watched) && !loom_exec_watch_begin (exec, row, &begin, error))
+        return FALSE;
       if (G_LIKELY (row->run != NULL))
         status = row->run (row->kernel, row->stream, row->buffers, &exec->message);
       else if (!run_special (exec, row, &status, error))
         return FALSE;
+      if (G_UNLIKELY (exec->is_watched) && !loom_exec_watch_end (exec, row, begin, &status, error))
+        return FALSE;
       if (G_UNLIKELY (status != LOOM_STATUS_OK))
         return loom_exec_status_error (exec, row->instr, status, error);
-      if (G_UNLIKELY (exec->spans != NULL) && !end_span (exec, row, begin, error))
-        return FALSE;
     }
   return TRUE;
 }
@@ -372,7 +346,10 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
     {
       exec->devices[d].arena->user = exec;
       exec->is_asynchronous |= exec->devices[d].arena->stream != NULL;
+      if (!loom_exec_transit_new (exec, d, error))
+        return NULL;
     }
+  loom_exec_watch_init (exec);
   /* Faults that the set-up rows find in constant data are reported here, as on devices that report at once. */
   if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
     return NULL;
@@ -398,6 +375,7 @@ free_device (LoomExec *exec, guint d)
     device->backend->graph_free (device->device, exec->graph);
   if (of->arena->user == exec)
     of->arena->user = NULL;
+  loom_exec_transit_free (exec, d);
   if (of->once == NULL)
     return;
   device->backend->free (device->device, of->once);
@@ -414,6 +392,7 @@ loom_exec_free (LoomExec *exec)
   loom_plan_settle (exec->plan);
   for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
     free_device (exec, d);
+  loom_exec_watch_clear (exec);
   for (guint i = 0; i < exec->n_feeds; i++)
     g_ptr_array_unref (exec->feeds[i].patch);
   loom_state_remove_sites (exec->state, exec);
@@ -427,6 +406,12 @@ loom_exec_free (LoomExec *exec)
   loom_plan_free (exec->plan);
   loom_state_unref (exec->state);
   g_free (exec);
+}
+
+gboolean
+loom_exec_can_bring (const LoomExec *exec)
+{
+  return loom_plan_n_devices (exec->plan) == 1 && exec->devices[0].transit.up_bytes > 0;
 }
 
 LoomPlan *
@@ -444,6 +429,8 @@ loom_exec_feed (LoomExec *exec, guint input, const void *data)
 
   feed = &exec->feeds[input];
   feed->fed = (void *)data;
+  if (feed->used)
+    exec->devices[feed->device].transit.is_up = FALSE;
   for (guint i = 0; i < feed->patch->len; i++)
     *(void **)g_ptr_array_index (feed->patch, i) = (void *)data;
 }
@@ -468,31 +455,6 @@ loom_exec_find_output (const LoomExec *exec, const char *name)
     if (strcmp (loom_program_get_output (program, i)->name, name) == 0)
       return (int)i;
   return -1;
-}
-
-static gboolean
-copy_feeds (LoomExec *exec, GError **error)
-{
-  for (guint i = 0; i < exec->n_feeds; i++)
-    {
-      LoomExecFeed *feed = &exec->feeds[i];
-      LoomPlanDevice *device;
-      LoomStatus status;
-
-      if (feed->place == NULL || feed->bytes == 0)
-        continue;
-      device = loom_plan_device (exec->plan, feed->device);
-      if (device->info.host_memory)
-        {
-          memcpy (feed->place, feed->fed, feed->bytes);
-          continue;
-        }
-      status = device->backend->copy (device->device, exec->devices[feed->device].arena->stream, feed->place, feed->fed,
-                                      feed->bytes, LOOM_COPY_HOST_TO_DEVICE, &exec->message);
-      if (status != LOOM_STATUS_OK)
-        return loom_exec_status_error (exec, NULL, status, error);
-    }
-  return TRUE;
 }
 
 static gboolean
@@ -549,23 +511,37 @@ launch (LoomExec *exec, GError **error)
   LoomStatus status;
 
   if (exec->spans != NULL || (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec))))
-    return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error);
+    return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
+           && loom_exec_watch_step (exec, error);
   status = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 
-gboolean
-loom_exec_step (LoomExec *exec, GError **error)
+static gboolean
+step (LoomExec *exec, GError **error)
 {
   for (guint i = 0; i < exec->n_feeds; i++)
     g_return_val_if_fail (!exec->feeds[i].used || exec->feeds[i].fed != NULL || exec->feeds[i].bytes == 0, FALSE);
 
   exec->message.text[0] = '\0';
-  if (!rebind_moved (exec, error) || !loom_exec_begin (exec, error) || !copy_feeds (exec, error)
+  if (!rebind_moved (exec, error) || !loom_exec_begin (exec, error) || !loom_exec_take_feeds (exec, error)
       || !launch (exec, error))
     return FALSE;
   exec->n_steps++;
-  return !exec->is_asynchronous || loom_exec_end (exec, error);
+  return !exec->is_asynchronous || (loom_exec_fetch_results (exec, error) && loom_exec_end (exec, error));
+}
+
+gboolean
+loom_exec_step (LoomExec *exec, GError **error)
+{
+  gboolean ok;
+
+  if (G_LIKELY (!exec->has_ranges))
+    return step (exec, error);
+  loom_plan_device (exec->plan, 0)->tools->range_push ("step");
+  ok = step (exec, error);
+  loom_plan_device (exec->plan, 0)->tools->range_pop ();
+  return ok;
 }
 
 gboolean

@@ -137,6 +137,21 @@ time_option (const LoomPlanDevice *d, const LoomKernelSpec *spec, const LoomKern
   return status;
 }
 
+gboolean
+loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const LoomKernelOption *option,
+                double seconds, double *took, GError **error)
+{
+  LoomMessage message = { "" };
+  LoomStatus status = time_option (device, spec, option, seconds, took, &message);
+  g_autofree char *where = NULL;
+
+  if (status == LOOM_STATUS_OK)
+    return TRUE;
+  where = g_strdup_printf ("%s by %s on %s", spec->primitive, option->algorithm, device->name);
+  loom_plan_device_error (status, where, message.text, error);
+  return FALSE;
+}
+
 /* A call that stays unmeasured; a device that failed measures no other one, either. */
 static void
 leave_out (Tuner *self, const LoomPlanDevice *d, const char *call, const char *option, LoomStatus status,

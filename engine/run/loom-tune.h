@@ -16,6 +16,11 @@ typedef struct
   char *why;       /* of the first of those, a sentence; NULL: none */
 } LoomTuned;
 
+/* Seconds of one run of a call by this option, over random operands of its own, from windows of so many seconds together.
+ * spec has plain layouts. NO_KERNEL where the device does not have it. */
+gboolean loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const LoomKernelOption *option,
+                         double seconds, double *took, GError **error);
+
 void loom_tuned_clear (LoomTuned *tuned);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTuned, loom_tuned_clear)
 

@@ -15,6 +15,7 @@ typedef struct
 {
   LoomPlanDevice *device;
   LoomStream *stream;        /* NULL on a device that has done its work when a call returns */
+  LoomStream *uploads;       /* for what goes up beside a step; NULL as stream is */
   LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
   gint64 step;               /* of any executor; counted from 1 */
   void *memory;              /* NULL where there is none, or none could be allocated */
@@ -84,6 +85,19 @@ typedef struct
   gboolean used;
 } LoomExecFeed;
 
+/* What goes up to a device and comes down from it, by page-locked memory of two halves: while one half is on its way, the
+ * other one is filled or read (exec-upload.c). */
+typedef struct
+{
+  gsize up_bytes, down_bytes; /* of a half */
+  char *up, *down;
+  LoomEvent *lifted[2]; /* behind the last copy out of each half */
+  LoomEvent *taken;     /* behind the copies from the staging area into the arena */
+  guint half;           /* that went up last */
+  gboolean is_up;       /* what was fed last is on its way, and no step has taken it */
+  guint down_half;      /* of the step that was enqueued last */
+} LoomExecTransit;
+
 typedef struct
 {
   void *to;
@@ -103,7 +117,8 @@ typedef struct
 {
   LoomArena *arena; /* the state's */
   guint moves;      /* of the arena when its addresses were bound */
-  void *once;       /* what setup instructions made */
+  void *once;       /* what setup instructions made, and the staging area */
+  LoomExecTransit transit;
 } LoomExecDevice;
 
 struct _LoomExec
@@ -123,15 +138,41 @@ struct _LoomExec
   guint n_steps;           /* since addresses were bound */
   guint steps_ago;         /* of the fault that was heard of last */
   gboolean may_capture;
+  gboolean is_watched;      /* one of the three below: rows go by exec-watch.c */
   GArray *spans;            /* LoomExecSpan: the caller's, who wants to know what each instruction takes; else NULL */
+  gboolean is_blocking;     /* each row is waited for */
+  gboolean has_ranges;      /* rows are named for a profiler */
+  GPtrArray *range_names;   /* by row */
+  GPtrArray *timers;        /* LoomEvent: in front of each row and behind the last */
+  gboolean has_results;     /* the small results of the last step come down, or are there */
+  gboolean is_read;         /* that step was waited for */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
+
+/* exec-upload.c: memory and events of a device's transit; what is fed brought up, and taken by a step; small results
+ * brought down behind it. */
+gboolean loom_exec_transit_new (LoomExec *exec, guint device, GError **error);
+void loom_exec_transit_free (LoomExec *exec, guint device);
+gboolean loom_exec_take_feeds (LoomExec *exec, GError **error);
+gboolean loom_exec_fetch_results (LoomExec *exec, GError **error);
+/* Where a result of the last step lies in host memory, which that step has reached; NULL where it is none that comes
+ * down. */
+const void *loom_exec_result_at (const LoomExec *exec, const LoomPlanValue *value);
+
+/* exec-watch.c: in front of and behind a row that is looked at, and what the device took for the rows of a step. */
+void loom_exec_watch_init (LoomExec *exec);
+void loom_exec_watch_clear (LoomExec *exec);
+gboolean loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GError **error);
+gboolean loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomStatus *status, GError **error);
+gboolean loom_exec_watch_step (LoomExec *exec, GError **error);
 
 /* exec-fault.c. The end of a step waits for the step before it, which has run while this one was enqueued, and reads
  * its faults: the device always has work, and the caller learns of a fault one step late at most. */
 gboolean loom_exec_begin (LoomExec *exec, GError **error);
 gboolean loom_exec_end (LoomExec *exec, GError **error);
+/* A fault that the device has reported by now becomes the error; TRUE: none. */
+gboolean loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error);
 
 /* Sets the error that a status of this instruction is (NULL: of the whole step), in the words of exec->message, and
  * empties those; FALSE. */

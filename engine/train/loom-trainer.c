@@ -198,10 +198,13 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
   TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
   if (plan == NULL)
-    return FALSE;
+    {
+      trainer_explain_room (t, batch, error);
+      return FALSE;
+    }
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
   t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);
-  if (!trainer_plan_update (t, error))
+  if (!trainer_plan_update (t, error) || (t->loader != NULL && !trainer_ahead_init (t, plan, error)))
     return FALSE;
   t->rates.lr_slot = loom_state_find (t->state, "lr");
   find_rates (t);
@@ -314,6 +317,7 @@ loom_trainer_free (LoomTrainer *t)
 
   if (t == NULL)
     return;
+  trainer_ahead_drop (t);
   trainer_snapshots_free (t->snapshots);
   trainer_answers_free (t->answers);
   g_ptr_array_unref (t->plans);

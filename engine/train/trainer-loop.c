@@ -119,12 +119,10 @@ set_rates (LoomTrainer *t)
 
 /* Runs a batch, and where it is only a part of a step, gives it the part: `all` are the step's samples.
  *
- * The loss is read as soon as the batch is done, so a card is idle while the host does its sums (loom_exec_step() alone
- * would let the next step begin). Reading it one step later needs more than that: batches in page-locked memory of
- * which two live at a time, because a copy from other memory waits for the stream, and because an error has to show the
- * batch of the step before; loss, norm and statistics copied out behind each step, before the next one overwrites them
- * in the arena; rates that are written without waiting; and step number, place and sums taken back by one where a fault
- * is heard only after the next step has begun. */
+ * While a card computes, the next batch is fetched and brought up to it. The loss is read as soon as the batch is done,
+ * so the card is idle while the host does its sums (loom_exec_step() alone would let the next step begin). Reading it one
+ * step later needs more than that: rates that are written without waiting, and step number, place and sums taken back by
+ * one where a fault is heard only after the next step has begun. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
@@ -137,8 +135,13 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
     }
   if (t->carry_slot >= 0)
     loom_state_set_scalar_at (t->state, (guint)t->carry_slot, (double)(t->place.batch * t->spec->accumulate + part));
-  trainer_feed_batch (plan, batch);
-  return t->trace.active ? trainer_trace_run (t, plan->exec, error) : loom_exec_run (plan->exec, error);
+  trainer_ahead_feed (t, plan, batch);
+  if (t->trace.active)
+    return trainer_trace_run (t, plan->exec, error);
+  if (!loom_exec_step (plan->exec, error))
+    return FALSE;
+  trainer_ahead_fetch (t, plan);
+  return loom_exec_sync (plan->exec, error);
 }
 
 /* A batch has failed, and nothing of it was written; it is still there to be looked at. Always FALSE. */
@@ -178,7 +181,7 @@ try_step (LoomTrainer *t, GError **error)
   lr = t->rates.lr;
   for (gint64 part = 0; samples < all; part++)
     {
-      const LoomBatch *batch = loom_loader_next (t->loader, error);
+      const LoomBatch *batch = trainer_ahead_next (t, error);
       if (batch == NULL)
         return FALSE;
       trainer_waits_lap (t, &t->waits.data);
@@ -416,6 +419,7 @@ run (LoomTrainer *t, GError **error)
     {
       if (t->place.batch == 0)
         begin_epoch (t);
+      trainer_ahead_drop (t);
       if (t->place.batch < t->steps_per_epoch)
         loom_loader_start (t->loader, t->place.epoch, t->place.batch * t->spec->accumulate);
       while (t->place.batch < t->steps_per_epoch)
@@ -531,6 +535,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
     }
   if (failure != NULL)
     g_propagate_error (error, failure);
+  trainer_ahead_drop (t);
   loom_loader_reset (t->loader);
 
   g_mutex_lock (&t->inbox.lock);

@@ -99,6 +99,30 @@ void trainer_waits_begin (LoomTrainer *t);
 void trainer_waits_lap (LoomTrainer *t, gint64 *kind);
 void trainer_waits_end (LoomTrainer *t);
 
+/* ---- room (trainer-room.c) ---- */
+
+/* Where a step of this batch has found no memory, adds to the error what holds how much of it, and which batch fits. */
+void trainer_explain_room (LoomTrainer *t, gint64 batch, GError **error);
+
+/* ---- the next batch (trainer-ahead.c) ---- */
+
+typedef struct
+{
+  gboolean is_wanted;     /* a device computes while the host goes on */
+  const LoomBatch *batch; /* fetched and not asked for yet; NULL: none is */
+  const TrainerPlan *fed; /* the plan that it is fed to and brought up for */
+  GError *error;          /* why it could not be had */
+} TrainerAhead;
+
+gboolean trainer_ahead_init (LoomTrainer *t, const TrainerPlan *plan, GError **error);
+/* Before the loader begins somewhere else. */
+void trainer_ahead_drop (LoomTrainer *t);
+/* While a step of the plan is computed. */
+void trainer_ahead_fetch (LoomTrainer *t, TrainerPlan *plan);
+/* loom_loader_next(), and feeding its batch. */
+const LoomBatch *trainer_ahead_next (LoomTrainer *t, GError **error);
+void trainer_ahead_feed (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch);
+
 /* ---- the lanes of a step ---- */
 
 typedef struct
@@ -380,6 +404,7 @@ struct _LoomTrainer
   TrainerRates rates;
   TrainerClock clock;
   TrainerWaits waits;
+  TrainerAhead ahead;
   TrainerTrace trace;
   TrainerInbox inbox;
 

@@ -262,12 +262,16 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
     const float *x = self->transposed ? local : call->x + x_at;
     const float *lse = call->lse_in + row;
     float *dx = self->transposed ? local : call->y + x_at;
-    float g[BLOCK] = { 0 };
+    float g[BLOCK] = { 0 }, of_target[BLOCK] = { 0 }; /* the target's logit, which dx may lie over */
 
     if (self->transposed)
       transpose (local, call->x + x_at, rows, n);
     for (int64_t i = 0; i < rows; i++)
-      g[i] = call->target[row + i] == self->ignore_index ? 0 : call->g[row + i];
+      if (call->target[row + i] != self->ignore_index)
+        {
+          g[i] = call->g[row + i];
+          of_target[i] = x[call->target[row + i] * apart + i];
+        }
     if (self->inner == 1)
       {
         float scale = g[0];
@@ -284,8 +288,7 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
         int64_t t = call->target[row + i];
 
         if (t != self->ignore_index)
-          dx[t * apart + i]
-              = (cpu_exp (call->x[self->transposed ? x_at + i * n + t : x_at + t * apart + i] - lse[i]) - 1.0f) * g[i];
+          dx[t * apart + i] = (cpu_exp (of_target[i] - lse[i]) - 1.0f) * g[i];
         else /* whatever the logits are, NaN included */
           for (int64_t j = 0; j < n; j++)
             dx[j * apart + i] = 0;
@@ -402,8 +405,12 @@ create_entropy (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
 
   if (spec->in[1].dtype == LOOM_I64)
     status = create (device, spec, attrs_size, 1, grad ? work_entropy_grad : work_entropy, kernel, message);
-  if (status == LOOM_STATUS_OK)
-    ((Rows *)*kernel)->ignore_index = a->ignore_index;
+  if (status != LOOM_STATUS_OK)
+    return status;
+  ((Rows *)*kernel)->ignore_index = a->ignore_index;
+  /* dlogits may lie over the logits: a row, or block of rows, is read before it is written. */
+  if (grad)
+    (*kernel)->base.inplace[0] = 1;
   return status;
 }
 

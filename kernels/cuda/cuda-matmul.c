@@ -18,6 +18,7 @@
 
 #include "kernels/cuda/cuda-blas.h"
 #include "kernels/cuda/cuda-internal.h"
+#include "kernels/cuda/cuda-tiled.h"
 
 #define WORKSPACE_ALIGNMENT 256
 #define WORKSPACE_LIMIT     ((size_t)8 << 20)
@@ -643,8 +644,11 @@ LoomStatus
 cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   Matmul *self = NULL;
-  LoomStatus status = product_new (device, spec, &self, message);
+  LoomStatus status;
 
+  if (cuda_is_lesson (spec->algorithm))
+    return cuda_lesson_matmul_new (device, spec, kernel, message);
+  status = product_new (device, spec, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   status = configure (self, spec, message);

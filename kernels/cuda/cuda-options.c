@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda-internal.h"
+#include "kernels/cuda/cuda-source.h"
+#include "kernels/cuda/cuda-tools.h"
 #include "kernels/options.h"
 #include "kernels/widen.h"
 
@@ -170,4 +172,29 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   if (status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_reduced (spec))
     return loom_widened_new (loom_backend_entry (), device, spec, cuda_widen, cuda_narrow, kernel, message);
   return status;
+}
+
+/* ---- text ----------------------------------------------------------------- */
+
+LoomStatus
+cuda_kernel_source (const LoomKernelSpec *spec, char **source, LoomMessage *message)
+{
+  const CudaPrimitive *entry = find_primitive (spec);
+  CudaElementwisePlan plan;
+  LoomStatus status;
+
+  *source = NULL;
+  if (entry == NULL)
+    return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "CUDA has no kernel for %s", spec->primitive);
+  if (entry->make != cuda_elementwise_new)
+    return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "%s",
+                      entry->algorithms == NULL                  ? "an own kernel, compiled when Gradloom was built"
+                      : strcmp (spec->primitive, "matmul") == 0 ? "cuBLASLt or an own kernel, as its costs on the GPU say"
+                                                                 : "cuDNN or an own kernel, as its costs on the GPU say");
+  status = cuda_elementwise_plan (spec, &plan, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  *source = cuda_elementwise_source (&plan);
+  return *source != NULL ? LOOM_STATUS_OK
+                         : cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel's source");
 }

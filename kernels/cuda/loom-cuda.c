@@ -15,6 +15,7 @@
 #endif
 
 #include "kernels/cuda/cuda-internal.h"
+#include "kernels/cuda/cuda-tools.h"
 #include "kernels/shape.h"
 
 /* The runtime answers cudaErrorInsufficientDriver where there is no driver, too. */
@@ -32,9 +33,11 @@ say_driver (LoomMessage *message)
                driver / 1000, driver / 10 % 100, needed / 1000, needed / 10 % 100);
 }
 
+/* CUDA itself reads CUDA_VISIBLE_DEVICES, as it does for PyTorch; here it only explains what is not seen. */
 static int
 device_count (LoomMessage *message)
 {
+  const char *visible = getenv ("CUDA_VISIBLE_DEVICES");
   /* Left unwritten by the runtime when there is no driver. */
   int count = 0;
   cudaError_t error = cudaGetDeviceCount (&count);
@@ -42,13 +45,16 @@ device_count (LoomMessage *message)
   if (error != cudaSuccess)
     {
       cudaGetLastError ();
-      if (error == cudaErrorInsufficientDriver)
-        say_driver (message);
-      else
-        cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: %s", cudaGetErrorString (error));
-      return 0;
+      count = 0;
     }
-  if (count == 0)
+  if (error == cudaErrorInsufficientDriver)
+    say_driver (message);
+  else if (visible != NULL && (count > 0 || error == cudaSuccess || error == cudaErrorNoDevice))
+    cuda_fail (message, LOOM_STATUS_DEVICE, "%sCUDA_VISIBLE_DEVICES is “%s”", count > 0 ? "" : "no CUDA device: ",
+               visible);
+  else if (error != cudaSuccess)
+    cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: %s", cudaGetErrorString (error));
+  else if (count == 0)
     cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: the driver lists none");
   return count;
 }
@@ -216,6 +222,8 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   *out = NULL;
   if (count == 0)
     return LOOM_STATUS_DEVICE;
+  if (message != NULL)
+    message->text[0] = '\0';
   if (index < 0 || index >= count)
     return cuda_fail (message, LOOM_STATUS_DEVICE, "there is no device cuda:%d; this machine has %d, counted from 0",
                       index, count);
@@ -329,7 +337,7 @@ free_host (LoomDevice *device, void *memory)
 /* ---- events ---------------------------------------------------------------- */
 
 static LoomStatus
-event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
+any_event_new (LoomDevice *device, unsigned int flags, LoomEvent **event, LoomMessage *message)
 {
   LoomEvent *self = calloc (1, sizeof *self);
   LoomStatus status;
@@ -339,7 +347,7 @@ event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a CUDA event");
   cuda_use (device);
   status
-      = cuda_check (cudaEventCreateWithFlags (&self->handle, cudaEventDisableTiming), "making a CUDA event", message);
+      = cuda_check (cudaEventCreateWithFlags (&self->handle, flags), "making a CUDA event", message);
   if (status != LOOM_STATUS_OK)
     {
       free (self);
@@ -347,6 +355,18 @@ event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
     }
   *event = self;
   return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
+{
+  return any_event_new (device, cudaEventDisableTiming, event, message);
+}
+
+static LoomStatus
+timed_event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
+{
+  return any_event_new (device, cudaEventDefault, event, message);
 }
 
 static void
@@ -379,6 +399,19 @@ event_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
 {
   cuda_use (device);
   return cuda_check (cudaEventSynchronize (event->handle), "waiting for a CUDA event", message);
+}
+
+static LoomStatus
+event_seconds (LoomDevice *device, LoomEvent *from, LoomEvent *to, double *seconds, LoomMessage *message)
+{
+  float milliseconds = 0;
+  LoomStatus status;
+
+  cuda_use (device);
+  status = cuda_check (cudaEventElapsedTime (&milliseconds, from->handle, to->handle), "reading a CUDA event's time",
+                       message);
+  *seconds = (double)milliseconds * 1e-3;
+  return status;
 }
 
 /* Without a stream the caller has nothing to order the copy by, so one from or to the
@@ -484,9 +517,27 @@ static const LoomBackend backend = {
   .graph_free = graph_free,
 };
 
-/* Named by LOOM_BACKEND_ENTRY; the only symbol that the module shows. */
+static const LoomBackendTools tools = {
+  .abi = LOOM_TOOLS_ABI,
+  .kernel_source = cuda_kernel_source,
+  .timed_event_new = timed_event_new,
+  .event_seconds = event_seconds,
+#ifdef LOOM_HAVE_NVTX
+  .has_profiler = cuda_has_profiler,
+  .range_push = cuda_range_push,
+  .range_pop = cuda_range_pop,
+#endif
+};
+
+/* Named by LOOM_BACKEND_ENTRY and LOOM_TOOLS_ENTRY; the only symbols that the module shows. */
 __attribute__ ((visibility ("default"))) const LoomBackend *
 loom_backend_entry (void)
 {
   return &backend;
+}
+
+__attribute__ ((visibility ("default"))) const LoomBackendTools *
+loom_backend_tools (void)
+{
+  return &tools;
 }

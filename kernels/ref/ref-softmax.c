@@ -60,4 +60,5 @@ const RefPrimitive ref_cross_entropy_grad = {
   .name = "cross_entropy_grad",
   .attrs_size = sizeof (LoomCrossEntropyAttrs),
   .choose = choose_entropy_grad,
+  .n_inplace = 1,
 };

@@ -57,8 +57,9 @@ test_words (void)
     const char *failure_spec, *says[2];
   } cases[] = {
     { "alloc:9", { "which did not give them though it has ", "or use a smaller batch or another device." } },
-    { "lost:90", { "After 0 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
-    { "lost:1000", { "fter ", "Continue with: gradloom train --resume out" } },
+    { "lost:90", { "Step 1 (epoch 1): ", "No step is saved yet; begin again with: gradloom train --resume out" } },
+    { "lost:150", { "After 2 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
+    { "lost:1000", { "tep ", "Continue with: gradloom train --resume out" } },
     { "nonsense", { "GRADLOOM_EMULATOR_FAIL is “nonsense”, but it takes WHAT:N", "lost and N" } },
     { "lost:x", { "GRADLOOM_EMULATOR_FAIL is “lost:x”", "takes" } },
     { "lost:9,alloc", { "GRADLOOM_EMULATOR_FAIL is “lost:9,alloc”", "takes" } },

@@ -191,6 +191,62 @@ gate_test (void)
   kernel->free (kernel);
 }
 
+/* The products of a first lecture, of sizes that tiles do not divide, against the sum as it is written. */
+static void
+lesson_test (gconstpointer algorithm)
+{
+  enum
+  {
+    M = 37,
+    K = 19,
+    N = 21
+  };
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc in[] = { { .dtype = LOOM_F32, .rank = 2, .dim = { M, K } },
+                                { .dtype = LOOM_F32, .rank = 2, .dim = { K, N } } };
+  const LoomTensorDesc y = { .dtype = LOOM_F32, .rank = 2, .dim = { M, N } };
+  const LoomMatmulAttrs attrs = { .act = LOOM_SCALAR_ID }, turned = { .act = LOOM_SCALAR_ID, .trans_b = true };
+  LoomKernelSpec spec = { .primitive = "matmul", .attrs = &attrs, .n_in = 2, .n_out = 1, .in = in, .out = &y };
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+  void *buffers[4] = { NULL };
+  float left[M * K], right[K * N], got[M * N];
+  int n = b->options (candidate.device, &spec, NULL, option, LOOM_MAX_OPTIONS, &message);
+
+  for (int i = 0; i < n; i++) /* no plan takes it */
+    g_assert_cmpstr (option[i].algorithm, !=, algorithm);
+  spec.algorithm = algorithm;
+  g_assert_cmpint (b->options (candidate.device, &spec, NULL, option, LOOM_MAX_OPTIONS, &message), ==, 1);
+  OK (b->kernel_new (candidate.device, &spec, &kernel, &message));
+  g_assert_cmpstr (kernel->name, ==, algorithm);
+  for (int i = 0; i < M * K; i++)
+    left[i] = (float)(i % 11) - 5;
+  for (int i = 0; i < K * N; i++)
+    right[i] = (float)(i % 7) - 3;
+  OK (b->alloc (candidate.device, sizeof left, &buffers[0], &message));
+  OK (b->alloc (candidate.device, sizeof right, &buffers[1], &message));
+  OK (b->alloc (candidate.device, sizeof got, &buffers[2], &message));
+  OK (b->copy (candidate.device, NULL, buffers[0], left, sizeof left, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[1], right, sizeof right, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel->run (kernel, NULL, buffers, &message));
+  OK (b->copy (candidate.device, NULL, got, buffers[2], sizeof got, LOOM_COPY_DEVICE_TO_HOST, &message));
+  for (int r = 0; r < M; r++)
+    for (int c = 0; c < N; c++)
+      {
+        float sum = 0; /* whole numbers, so exact */
+
+        for (int i = 0; i < K; i++)
+          sum += left[r * K + i] * right[i * N + c];
+        g_assert_cmpfloat (got[r * N + c], ==, sum);
+      }
+  for (int i = 0; i < 3; i++)
+    b->free (candidate.device, buffers[i]);
+  kernel->free (kernel);
+  spec.attrs = &turned;
+  g_assert_cmpint (b->kernel_new (candidate.device, &spec, &kernel, &message), ==, LOOM_STATUS_UNSUPPORTED);
+}
+
 static void
 refused_test (void)
 {
@@ -236,6 +292,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/on-device/graph", graph_test);
   g_test_add_func ("/cuda/on-device/label", label_test);
   g_test_add_func ("/cuda/on-device/gate", gate_test);
+  g_test_add_data_func ("/cuda/on-device/lesson/naive", "own-naive", lesson_test);
+  g_test_add_data_func ("/cuda/on-device/lesson/tiled", "own-tiled", lesson_test);
   g_test_add_func ("/cuda/on-device/refused", refused_test);
   result = g_test_run ();
   candidate.backend->device_close (candidate.device);

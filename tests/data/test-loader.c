@@ -214,6 +214,41 @@ test_ahead (gconstpointer data)
   g_assert_cmpint (g_atomic_int_get (&counting.reads), ==, most);
 }
 
+/* A batch that is kept is what it was while the next one is read, and no longer than that. */
+static void
+test_keep (gconstpointer data)
+{
+  const LoomLoaderMode mode = GPOINTER_TO_INT (data);
+  Counting counting;
+  g_autoptr (LoomLoader) loader = NULL;
+  g_autoptr (GError) error = NULL;
+
+  init_counting (&counting, 103);
+  loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, TRUE, 7, mode, NULL);
+  g_assert_true (loom_loader_keep_two (loader, &error));
+  for (int epoch = 0; epoch < 20; epoch++)
+    {
+      const LoomBatch *before = NULL, *batch;
+      gint64 first = epoch % 3;
+
+      loom_loader_start (loader, epoch, first);
+      while ((batch = loom_loader_next (loader, &error)) != NULL)
+        {
+          g_assert_true (batch != before);
+          for (gint64 i = 0; before != NULL && i < before->n; i++)
+            g_assert_cmpint ((gint64)loom_tensor_get (before->tensors[0], 3 * i + 2), ==, before->samples[i]);
+          if (before != NULL)
+            g_assert_cmpint (before->index, ==, batch->index - 1);
+          /* Threads would fill what is given back. */
+          if (mode != LOOM_LOADER_DIRECT)
+            g_usleep (200);
+          before = batch;
+        }
+      g_assert_no_error (error);
+      g_assert_cmpint (before->index, ==, 10);
+    }
+}
+
 static void
 test_error (gconstpointer data)
 {
@@ -378,6 +413,9 @@ main (int argc, char **argv)
   g_test_add_func ("/loader/uneven", test_uneven);
   g_test_add_data_func ("/loader/ahead/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_ahead);
   g_test_add_data_func ("/loader/ahead/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_ahead);
+  g_test_add_data_func ("/loader/keep/direct", GINT_TO_POINTER (LOOM_LOADER_DIRECT), test_keep);
+  g_test_add_data_func ("/loader/keep/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_keep);
+  g_test_add_data_func ("/loader/keep/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_keep);
   g_test_add_data_func ("/loader/error/direct", GINT_TO_POINTER (LOOM_LOADER_DIRECT), test_error);
   g_test_add_data_func ("/loader/error/thread", GINT_TO_POINTER (LOOM_LOADER_THREAD), test_error);
   g_test_add_data_func ("/loader/error/threads", GINT_TO_POINTER (LOOM_LOADER_THREADS), test_error);

@@ -28,18 +28,6 @@ thread_local std::shared_ptr<Capture> captured; /* what this thread captures */
 std::mutex captures_lock;
 std::set<std::shared_ptr<Capture>> captures; /* of all threads */
 
-void
-run (const Work &work)
-{
-  std::lock_guard<std::recursive_mutex> hold (device);
-
-  if (faulted ())
-    return;
-  Opened opened;
-
-  work.run ();
-}
-
 Recorded
 recorded (Work work)
 {
@@ -68,6 +56,11 @@ check_addresses (const Recorded &one)
     }
 }
 }
+
+/* queue.cc */
+void put (cudaStream_t stream, Pending pending);
+void put_record (cudaStream_t stream, cudaEvent_t event);
+void put_wait (cudaStream_t stream, cudaEvent_t event);
 
 bool
 forbidden (void)
@@ -108,7 +101,7 @@ enqueue (cudaStream_t stream, Work work)
       captured->broken = true;
       return cudaErrorStreamCaptureImplicit;
     }
-  run (work);
+  put (stream, { Pending::WORK, std::move (work), nullptr, 0 });
   return cudaSuccess;
 }
 }
@@ -123,10 +116,11 @@ cudaEventRecord (cudaEvent_t event, cudaStream_t stream)
     return answer (error);
   event->capture = stream != nullptr ? stream->capture : nullptr;
   event->stream = stream;
+  if (event->capture == nullptr)
+    emulated::put_record (stream, event);
   return cudaSuccess;
 }
 
-/* Work is done in the order in which it is enqueued, so an event has nothing to hold back. */
 cudaError_t
 cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned int)
 {
@@ -139,7 +133,10 @@ cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned int)
   if (from == nullptr)
     {
       if (to == nullptr)
-        return cudaSuccess;
+        {
+          emulated::put_wait (stream, event);
+          return cudaSuccess;
+        }
       to->broken = true;
       return answer (cudaErrorStreamCaptureIsolation);
     }

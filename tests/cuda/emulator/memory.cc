@@ -16,7 +16,7 @@
 #define GUARD_BYTES ((size_t)64)
 #endif
 
-#define TOTAL_MEMORY ((size_t)16 << 30)
+#define TOTAL_MEMORY ((size_t)16 << 30) /* without GRADLOOM_EMULATOR_MEMORY */
 #define KEPT_BYTES   ((size_t)64 << 20)
 #define GUARD        0xa5
 #define POISON       0xff
@@ -29,8 +29,25 @@ namespace
 {
 std::map<uintptr_t, Piece> memory;
 std::vector<Piece> kept; /* given back, oldest first */
-size_t in_use, kept_bytes;
+size_t in_use, kept_bytes; /* in_use: of the GPU's own memory */
 int opened;
+
+/* How much there is: GRADLOOM_EMULATOR_MEMORY=64M, in MiB. */
+size_t
+total_memory (void)
+{
+  static const size_t total = [] {
+    const char *text = getenv ("GRADLOOM_EMULATOR_MEMORY");
+    char *end = NULL;
+    const unsigned long n = text != NULL ? strtoul (text, &end, 10) : 0;
+
+    if (text != NULL && (n == 0 || strcmp (end, "M") != 0))
+      found ("GRADLOOM_EMULATOR_MEMORY is “%s”; it takes a number of MiB, as 64M", text);
+    return text != NULL ? (size_t)n << 20 : TOTAL_MEMORY;
+  }();
+
+  return total;
+}
 
 void
 close_to_host (const Piece &piece, bool closed)
@@ -88,14 +105,14 @@ take (void **to, size_t bytes, bool host)
   char *at = nullptr;
 
   std::lock_guard<std::recursive_mutex> hold (device);
-  if (fails ("alloc") || bytes > TOTAL_MEMORY - in_use || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
+  if (fails ("alloc") || (!host && bytes > total_memory () - in_use) || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
     return cudaErrorMemoryAllocation;
   memset (at, POISON, bytes);
   memset (at + bytes, GUARD, GUARD_BYTES);
   memory[(uintptr_t)at] = { (uintptr_t)at, bytes, host, ++taken };
   if (opened == 0)
     close_to_host (memory[(uintptr_t)at], true);
-  in_use += bytes;
+  in_use += host ? 0 : bytes;
   *to = at;
   return cudaSuccess;
 }
@@ -117,7 +134,7 @@ give_back (void *pointer)
   for (size_t i = 0; i < GUARD_BYTES; i++)
     if (((unsigned char *)pointer)[piece.bytes + i] != GUARD)
       found ("something wrote %zu bytes behind the end of memory of %zu bytes", i + 1, piece.bytes);
-  in_use -= piece.bytes;
+  in_use -= piece.host ? 0 : piece.bytes;
 #if defined(__SANITIZE_ADDRESS__)
   free (pointer);
 #else
@@ -140,8 +157,8 @@ memory_info (size_t *bytes_free, size_t *bytes_total)
 {
   std::lock_guard<std::recursive_mutex> hold (device);
 
-  *bytes_total = TOTAL_MEMORY;
-  *bytes_free = TOTAL_MEMORY - in_use;
+  *bytes_total = total_memory ();
+  *bytes_free = total_memory () - in_use;
 }
 
 const Piece *

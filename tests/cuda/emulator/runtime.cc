@@ -1,6 +1,6 @@
 /* The calls of the CUDA runtime that kernels/cuda makes: the device, memory, streams, events.
  *
- * Work is done when it is enqueued, or recorded where its stream is being captured (graph.cc). */
+ * Work is done when it is enqueued or later (queue.cc), or recorded where its stream is being captured (graph.cc). */
 #include <stdio.h>
 
 #include "tests/cuda/emulator/emulator.h"
@@ -28,6 +28,12 @@ set_error (cudaError_t error)
 }
 
 size_t dynamic_limit (const char *kernel);
+
+static bool
+sees (int index)
+{
+  return index >= 0 && (size_t)index < visible ().size ();
+}
 
 cudaError_t
 check (const char *name, const Shape &shape)
@@ -90,8 +96,8 @@ extern "C"
 cudaError_t
 cudaGetDeviceCount (int *count)
 {
-  *count = 1;
-  return cudaSuccess;
+  *count = (int)emulated::visible ().size ();
+  return *count > 0 ? cudaSuccess : answer (cudaErrorNoDevice);
 }
 
 cudaError_t
@@ -111,7 +117,7 @@ cudaRuntimeGetVersion (int *version)
 cudaError_t
 cudaSetDevice (int index)
 {
-  return index == 0 ? cudaSuccess : answer (cudaErrorInvalidDevice);
+  return emulated::sees (index) ? cudaSuccess : answer (cudaErrorInvalidDevice);
 }
 
 /* As if every kernel had been compiled for this very GPU. */
@@ -128,11 +134,15 @@ cudaGetDeviceProperties (struct cudaDeviceProp *properties, int index)
 {
   size_t unused;
 
-  if (index != 0)
+  if (!emulated::sees (index))
     return answer (cudaErrorInvalidDevice);
   STANDS ();
   memset (properties, 0, sizeof *properties);
-  snprintf (properties->name, sizeof properties->name, "emulated");
+  /* Another than the first says so, since nothing else tells them apart. */
+  if (emulated::visible ()[(size_t)index] == 0)
+    snprintf (properties->name, sizeof properties->name, "emulated");
+  else
+    snprintf (properties->name, sizeof properties->name, "emulated %d", emulated::visible ()[(size_t)index]);
   properties->major = 9;
   properties->multiProcessorCount = 4;
   properties->sharedMemPerBlock = (size_t)48 << 10;
@@ -147,6 +157,7 @@ cudaDeviceSynchronize (void)
   STANDS ();
   if (emulated::forbidden_by_any ())
     return answer (cudaErrorStreamCaptureUnsupported);
+  emulated::settle (nullptr);
   return answer (emulated::waited ());
 }
 
@@ -174,6 +185,12 @@ cudaGetErrorString (cudaError_t error)
       return "out of memory";
     case cudaErrorInvalidConfiguration:
       return "invalid configuration argument";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorNotReady:
+      return "device not ready";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
     case cudaErrorIllegalState:
@@ -216,6 +233,7 @@ cudaFree (void *pointer)
 {
   if (forbidden ())
     return answer (cudaErrorStreamCaptureUnsupported);
+  emulated::settle (nullptr);
   cudaError_t lost = emulated::waited (), error = emulated::give_back (pointer);
 
   return answer (lost != cudaSuccess ? lost : error);
@@ -234,6 +252,7 @@ cudaFreeHost (void *pointer)
 {
   if (forbidden ())
     return answer (cudaErrorStreamCaptureUnsupported);
+  emulated::settle (nullptr);
   return answer (emulated::give_back (pointer));
 }
 
@@ -257,7 +276,8 @@ cudaMemGetInfo (size_t *bytes_free, size_t *bytes_total)
   return cudaSuccess;
 }
 
-/* Every byte on the GPU's side lies in one piece of its memory. */
+/* Every byte on the GPU's side lies in one piece of its memory. A copy from or to the host's other memory is done when
+ * the call returns, behind what lies on its stream. */
 cudaError_t
 cudaMemcpyAsync (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -265,7 +285,12 @@ cudaMemcpyAsync (void *to, const void *from, size_t bytes, enum cudaMemcpyKind k
   if ((kind != cudaMemcpyDeviceToHost && !emulated::device_sees (to, bytes))
       || (kind != cudaMemcpyHostToDevice && !emulated::device_sees (from, bytes)))
     return answer (cudaErrorInvalidValue);
-  return answer (enqueue (stream, { "cudaMemcpyAsync", [=] { memmove (to, from, bytes); }, { to, from } }));
+  cudaError_t error = enqueue (stream, { "cudaMemcpyAsync", [=] { memmove (to, from, bytes); }, { to, from } });
+
+  if (error == cudaSuccess && kind != cudaMemcpyDeviceToDevice && (stream == nullptr || stream->capture == nullptr)
+      && !emulated::copies_later (kind == cudaMemcpyHostToDevice ? from : to))
+    emulated::settle (stream);
+  return answer (error);
 }
 
 cudaError_t
@@ -283,7 +308,8 @@ cudaError_t
 cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned int flags)
 {
   STANDS ();
-  *stream = new CUstream_st{ (flags & cudaStreamNonBlocking) == 0, nullptr };
+  *stream = new CUstream_st{ (flags & cudaStreamNonBlocking) == 0, nullptr, {} };
+  emulated::stream_opened (*stream);
   return cudaSuccess;
 }
 
@@ -296,6 +322,8 @@ cudaStreamDestroy (cudaStream_t stream)
       stream->capture->others.erase (stream);
       stream->capture->unjoined.erase (stream);
     }
+  if (stream != nullptr)
+    emulated::stream_closed (stream);
   delete stream;
   return answer (emulated::standing ());
 }
@@ -310,21 +338,35 @@ cudaStreamSynchronize (cudaStream_t stream)
       stream->capture->broken = true;
       return answer (cudaErrorStreamCaptureUnsupported);
     }
+  emulated::settle (stream);
   return answer (emulated::waited ());
 }
 
 cudaError_t
-cudaEventSynchronize (cudaEvent_t)
+cudaEventSynchronize (cudaEvent_t event)
 {
   NOT_WHILE_CAPTURING ();
+  emulated::settle_event (event);
   return answer (emulated::waited ());
 }
 
 cudaError_t
-cudaEventCreateWithFlags (cudaEvent_t *event, unsigned int)
+cudaEventCreateWithFlags (cudaEvent_t *event, unsigned int flags)
 {
   STANDS ();
-  *event = new CUevent_st{ nullptr, nullptr };
+  *event = new CUevent_st{ nullptr, nullptr, (flags & cudaEventDisableTiming) == 0, std::make_shared<emulated::Marks> () };
+  return cudaSuccess;
+}
+
+cudaError_t
+cudaEventElapsedTime (float *milliseconds, cudaEvent_t from, cudaEvent_t to)
+{
+  STANDS ();
+  if (!from->timed || !to->timed || from->marks->recorded == 0 || to->marks->recorded == 0)
+    return answer (cudaErrorInvalidResourceHandle);
+  if (from->marks->reached < from->marks->recorded || to->marks->reached < to->marks->recorded)
+    return answer (cudaErrorNotReady);
+  *milliseconds = (float)((to->marks->at - from->marks->at) * 1e3);
   return cudaSuccess;
 }
 

@@ -3,6 +3,7 @@
 #define EMULATOR_STREAM_H
 
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -46,18 +47,54 @@ bool forbidden_by_any (void);
 
 /* Remembers an error for cudaGetLastError(). */
 cudaError_t answer (cudaError_t error);
+
+/* How often an event was recorded, and how many of these records the GPU has come to; `at` is when, in seconds. */
+struct Marks
+{
+  uint64_t recorded, reached;
+  double at;
+};
+
+/* What a stream still has to do: work, or an event to record or to wait for. */
+struct Pending
+{
+  enum
+  {
+    WORK,
+    RECORD,
+    WAIT
+  } kind;
+  Work work;
+  std::shared_ptr<Marks> marks;
+  uint64_t mark;
+};
+
+/* Until the stream (NULL: every stream) has nothing left, and until the event was reached. */
+void settle (cudaStream_t stream);
+void settle_event (cudaEvent_t event);
+void stream_opened (cudaStream_t stream);
+void stream_closed (cudaStream_t stream);
+
+/* Whether a copy between the GPU and this memory goes on while its caller does: of page-locked memory alone. */
+bool copies_later (const void *host);
+
+/* The GPUs that CUDA_VISIBLE_DEVICES leaves, of those that GRADLOOM_EMULATED_GPUS has: which one each is. */
+const std::vector<int> &visible (void);
 }
 
 struct CUstream_st
 {
   bool blocking; /* ordered with the legacy stream */
   std::shared_ptr<emulated::Capture> capture;
+  std::deque<emulated::Pending> pending;
 };
 
 struct CUevent_st
 {
   std::shared_ptr<emulated::Capture> capture; /* in which it was recorded last; NULL: in none */
   cudaStream_t stream;
+  bool timed;
+  std::shared_ptr<emulated::Marks> marks;
 };
 
 #endif

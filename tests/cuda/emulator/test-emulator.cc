@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/stream.h"
 #include "tests/cuda/emulator/test-emulator.h"
 #include "tests/cuda/emulator/test-kernels.h"
 
@@ -450,6 +451,119 @@ moved_in_struct_test (void)
   test_found ([] { moved (true); }, "*a graph runs add_in_struct_kernel with the address * of its capture*");
 }
 
+/* ---- streams ------------------------------------------------------------------------------- */
+
+/* One stream writes what another one copies, with or without events between; how often the copy was not what was written
+ * last. The memory of the host is page-locked, so that nobody waits for its copies. */
+static int
+wrong_copies (bool ordered)
+{
+  cudaStream_t up = new_stream (cudaStreamNonBlocking), compute = new_stream (cudaStreamNonBlocking);
+  cudaEvent_t written = new_event (), taken = new_event ();
+  float *staging = test_memory (1), *x = test_memory (64);
+  void *locked = NULL;
+  int wrong = 0;
+
+  OK (cudaHostAlloc (&locked, 64 * sizeof (float), cudaHostAllocPortable));
+  for (int i = 0; i < 64; i++)
+    ((float *)locked)[i] = (float)(i + 1);
+  OK (cudaDeviceSynchronize ());
+  for (int i = 0; i < 64; i++)
+    {
+      if (ordered)
+        OK (cudaStreamWaitEvent (up, taken, 0));
+      OK (cudaMemcpyAsync (staging, (float *)locked + i, sizeof (float), cudaMemcpyHostToDevice, up));
+      if (ordered)
+        {
+          OK (cudaEventRecord (written, up));
+          OK (cudaStreamWaitEvent (compute, written, 0));
+        }
+      OK (cudaMemcpyAsync (x + i, staging, sizeof (float), cudaMemcpyDeviceToDevice, compute));
+      if (ordered)
+        OK (cudaEventRecord (taken, compute));
+    }
+  for (int i = 0; i < 64; i++)
+    wrong += test_value (x + i) != (float)(i + 1);
+  return wrong;
+}
+
+/* Streams at random, in a process of its own since the choice is read once. */
+static void
+in_random_order (void (*body) (void), const char *sentence)
+{
+  if (g_test_subprocess ())
+    {
+      g_setenv ("GRADLOOM_EMULATOR_STREAMS", "random", TRUE);
+      body ();
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
+  if (sentence == NULL)
+    g_test_trap_assert_passed ();
+  else
+    {
+      g_test_trap_assert_failed ();
+      g_test_trap_assert_stderr (sentence);
+    }
+}
+
+static void
+random_streams (void)
+{
+  g_assert_cmpint (wrong_copies (true), ==, 0);
+  g_assert_cmpint (wrong_copies (false), >, 8);
+}
+
+static void
+random_streams_test (void)
+{
+  in_random_order (random_streams, NULL);
+  if (!g_test_subprocess ())
+    g_assert_cmpint (wrong_copies (false), ==, 0);
+}
+
+/* An event that is recorded behind work which waits for another one that is recorded behind this. */
+static void
+circle (void)
+{
+  cudaStream_t a = new_stream (cudaStreamNonBlocking), b = new_stream (cudaStreamNonBlocking);
+  cudaEvent_t of_a = new_event (), of_b = new_event ();
+
+  /* Marks that were never reached, as a lost wait would leave them. */
+  of_a->marks->recorded = of_b->marks->recorded = 1;
+  OK (cudaStreamWaitEvent (a, of_b, 0));
+  OK (cudaStreamWaitEvent (b, of_a, 0));
+  OK (cudaDeviceSynchronize ());
+}
+
+static void
+circle_test (void)
+{
+  in_random_order (circle, "*streams wait for each other*");
+}
+
+/* Times of events are those at which the GPU came to them; others have none. */
+static void
+elapsed_test (void)
+{
+  cudaStream_t stream = new_stream (cudaStreamNonBlocking);
+  cudaEvent_t from = NULL, to = NULL;
+  float milliseconds = -1;
+
+  OK (cudaEventCreateWithFlags (&from, cudaEventDefault));
+  OK (cudaEventCreateWithFlags (&to, cudaEventDefault));
+  kept.push_back (from);
+  kept.push_back (to);
+  OK (cudaEventRecord (from, stream));
+  g_assert_cmpint (cudaEventElapsedTime (&milliseconds, from, to), ==, cudaErrorInvalidResourceHandle);
+  cudaGetLastError ();
+  OK (cudaEventRecord (to, stream));
+  OK (cudaEventElapsedTime (&milliseconds, from, to));
+  g_assert_cmpfloat (milliseconds, >=, 0);
+  g_assert_cmpint (cudaEventElapsedTime (&milliseconds, from, new_event ()), ==, cudaErrorInvalidResourceHandle);
+  cudaGetLastError ();
+}
+
 /* ---- faults on demand ----------------------------------------------------------------------------- */
 
 static void
@@ -567,6 +681,9 @@ main (int argc, char **argv)
   g_test_add_func ("/emulator/capture/joined", joined_test);
   g_test_add_func ("/emulator/capture/moved", moved_test);
   g_test_add_func ("/emulator/capture/moved-in-struct", moved_in_struct_test);
+  g_test_add_func ("/emulator/streams/random", random_streams_test);
+  g_test_add_func ("/emulator/streams/circle", circle_test);
+  g_test_add_func ("/emulator/streams/elapsed", elapsed_test);
   g_test_add_func ("/emulator/faults/alloc", alloc_test);
   g_test_add_func ("/emulator/faults/launch", launch_test);
   g_test_add_func ("/emulator/faults/sticky", sticky_test);

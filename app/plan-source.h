@@ -1,0 +1,26 @@
+/* `gradloom plan --source NODE`: the text of the kernels that are compiled at run time for a node, and of others which
+ * kernel or library computes them. */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *node;           /* a node, or a module's node with all inside it */
+  const LoomBackendTools *tools; /* whose text is wanted where none of its devices is here; NULL: that of the plan's devices */
+  const char *device;            /* which is that of tools */
+  gboolean json;
+  guint n; /* calls that were printed */
+} PlanSource;
+
+/* Where the device is not here but its back end is, and has the text of kernels: what to plan for instead, and that back
+ * end's tools in *tools. Else the device itself. */
+const char *plan_source_device (LoomDevices *devices, const char *device, const LoomBackendTools **tools);
+/* A LoomPlanCallFunc. */
+void plan_source_call (const LoomPlanCall *call, gpointer source);
+/* Behind all plans: what to say of a node that has no kernel. FALSE with USAGE where the graph has no such node. */
+gboolean plan_source_end (PlanSource *source, const LoomGraph *graph, GError **error);
+
+G_END_DECLS

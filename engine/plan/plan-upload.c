@@ -1,0 +1,93 @@
+/* What goes up to a device before a step, and what comes down behind it.
+ *
+ * Inputs of a device with memory of its own go up on a lane of their own, into a staging area that is no value's place, so
+ * that the next step's can come while this one is computed; a step takes them from there (loom-plan.h). Results that are
+ * small, as the loss, the norm and the sums of metrics are, lie side by side, so that one copy fetches them all. */
+#include "engine/plan/plan-private.h"
+
+#define ALIGNMENT     64
+#define LARGEST_BYTES 4096 /* of a result that lies with the others; larger ones are fetched where they are */
+
+static int *
+storage_at (GArray *of_devices, int device)
+{
+  return &g_array_index (of_devices, int, (guint)device);
+}
+
+static gboolean
+has_own_memory (Work *w, int device)
+{
+  return device >= 0 && !work_device (w, device)->info.host_memory;
+}
+
+static GArray *
+no_storages (const Work *w)
+{
+  GArray *storages = g_array_new (FALSE, FALSE, sizeof (int));
+  const int none = -1;
+
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    g_array_append_val (storages, none);
+  return storages;
+}
+
+void
+work_stage_uploads (Work *w)
+{
+  w->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
+  w->staging = no_storages (w);
+  for (guint i = 0; i < w->input_copied->len; i++)
+    {
+      guint v = loom_program_get_input (w->program, i)->value;
+      const WorkValue *value = work_value (w, v);
+      WorkStorage *s;
+      int *staging;
+
+      /* What a body is fed lies on the device already. */
+      if (w->options.resident_inputs || !g_array_index (w->input_copied, gboolean, i) || !work_is_used (w, v)
+          || !has_own_memory (w, value->device))
+        continue;
+      staging = storage_at (w->staging, value->device);
+      if (*staging < 0)
+        *staging = work_new_storage (w, 0, value->device, -1, LOOM_OWNER_DATA);
+      s = &g_array_index (w->storages, WorkStorage, (guint)*staging);
+      s->once = TRUE;
+      LoomPlanUpload upload = { .input = i,
+                                .device = (guint)value->device,
+                                .offset = s->bytes,
+                                .bytes = loom_desc_bytes (&value->desc) };
+
+      g_array_append_val (w->uploads, upload);
+      s->bytes += (upload.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+}
+
+void
+work_join_results (Work *w)
+{
+  w->results = no_storages (w);
+  for (guint o = 0; o < w->output_value->len && !w->options.resident_inputs; o++)
+    {
+      const WorkValue *value = work_value (w, work_root (w, g_array_index (w->output_value, guint, o)));
+      WorkStorage *s, *all;
+      int *results;
+
+      if (value->storage < 0 || !has_own_memory (w, value->device))
+        continue;
+      s = &g_array_index (w->storages, WorkStorage, (guint)value->storage);
+      if (!work_in_arena (w, s) || s->block >= 0 || s->first < 0 || s->bytes > LARGEST_BYTES)
+        continue;
+      results = storage_at (w->results, value->device);
+      if (*results < 0)
+        {
+          *results = work_new_storage (w, 0, value->device, s->first, s->owner);
+          s = &g_array_index (w->storages, WorkStorage, (guint)value->storage); /* the array may have moved */
+        }
+      all = &g_array_index (w->storages, WorkStorage, (guint)*results);
+      s->block = *results;
+      s->offset = all->bytes;
+      all->bytes += s->bytes;
+      all->first = MIN (all->first, s->first);
+      all->last = MAX (all->last, s->last);
+    }
+}

@@ -1,0 +1,236 @@
+/* What is fed to a device with memory of its own, and the small results that come back.
+ *
+ * A batch is copied to page-locked memory, goes up from there on the arena's second stream into the staging area, and is
+ * taken by the next step with copies within the device (engine/plan/loom-plan.h). So it can come while the step before is
+ * computed, and the caller's memory is free as soon as loom_exec_bring() returns. Small results lie side by side and are
+ * fetched by one copy behind the step, without anybody asking. Both halves of page-locked memory are used in turn. */
+#include "engine/core/loom-bytes.h"
+#include "engine/run/run-private.h"
+
+#include <string.h>
+
+static LoomStatus
+new_events (const LoomPlanDevice *device, LoomExecTransit *transit, LoomMessage *message)
+{
+  LoomEvent **event[] = { &transit->lifted[0], &transit->lifted[1], &transit->taken };
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint i = 0; i < G_N_ELEMENTS (event) && status == LOOM_STATUS_OK; i++)
+    status = device->backend->event_new (device->device, event[i], message);
+  return status;
+}
+
+gboolean
+loom_exec_transit_new (LoomExec *exec, guint d, GError **error)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+  LoomExecTransit *transit = &exec->devices[d].transit;
+  LoomStatus status = LOOM_STATUS_OK;
+  void *memory = NULL;
+  gsize bytes;
+
+  transit->up_bytes = loom_plan_staging (exec->plan, d).bytes;
+  transit->down_bytes = loom_plan_results (exec->plan, d).bytes;
+  /* Without streams, or such memory, what is fed and what is read is copied when it is asked for. */
+  if (device->backend->alloc_host == NULL || exec->devices[d].arena->stream == NULL)
+    transit->up_bytes = transit->down_bytes = 0;
+  bytes = 2 * (transit->up_bytes + transit->down_bytes);
+  if (bytes == 0)
+    return TRUE;
+  status = device->backend->alloc_host (device->device, bytes, &memory, &exec->message);
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    {
+      g_autofree char *size = loom_bytes_to_string ((double)bytes);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+                   "A step needs %s of the machine's page-locked memory for what goes to and from %s, which did not give "
+                   "them (%s). Other programs may have taken that memory: start again, or use a smaller batch or another "
+                   "device.",
+                   size, device->name, exec->message.text);
+      exec->message.text[0] = '\0';
+      return FALSE;
+    }
+  if (status == LOOM_STATUS_OK)
+    {
+      transit->up = memory;
+      transit->down = transit->up + 2 * transit->up_bytes;
+      status = new_events (device, transit, &exec->message);
+    }
+  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
+}
+
+void
+loom_exec_transit_free (LoomExec *exec, guint d)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+  LoomExecTransit *transit = &exec->devices[d].transit;
+  LoomArena *arena = exec->devices[d].arena;
+  LoomEvent *event[] = { transit->lifted[0], transit->lifted[1], transit->taken };
+  LoomMessage ignored;
+
+  if (transit->up == NULL)
+    return;
+  /* What was brought up and never taken is still on its way. */
+  device->backend->stream_sync (device->device, arena->uploads, &ignored);
+  for (guint i = 0; i < G_N_ELEMENTS (event); i++)
+    if (event[i] != NULL)
+      device->backend->event_free (device->device, event[i]);
+  device->backend->free_host (device->device, transit->up);
+}
+
+/* ---- up ------------------------------------------------------------------ */
+
+/* Everything that is fed to a device, as one copy behind the last one that a step has taken. */
+static LoomStatus
+lift (LoomExec *exec, guint d)
+{
+  LoomExecDevice *of = &exec->devices[d];
+  LoomExecTransit *transit = &of->transit;
+  const LoomPlanDevice *device = of->arena->device;
+  const LoomBackend *b = device->backend;
+  LoomMessage *message = &exec->message;
+  const guint half = transit->half ^ 1;
+  char *from = transit->up + half * transit->up_bytes;
+  LoomStatus status = b->event_sync (device->device, transit->lifted[half], message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  for (guint i = 0; i < loom_plan_n_uploads (exec->plan); i++)
+    {
+      const LoomPlanUpload *upload = loom_plan_upload (exec->plan, i);
+
+      if (upload->device == d && upload->bytes > 0)
+        memcpy (from + upload->offset, exec->feeds[upload->input].fed, upload->bytes);
+    }
+  status = b->event_wait (device->device, of->arena->uploads, transit->taken, message);
+  if (status == LOOM_STATUS_OK)
+    status = b->copy (device->device, of->arena->uploads, (char *)of->once + loom_plan_staging (exec->plan, d).offset,
+                      from, transit->up_bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+  if (status == LOOM_STATUS_OK)
+    status = b->event_record (device->device, transit->lifted[half], of->arena->uploads, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  transit->half = half;
+  transit->is_up = TRUE;
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+take (LoomExec *exec, guint d)
+{
+  LoomExecDevice *of = &exec->devices[d];
+  LoomExecTransit *transit = &of->transit;
+  const LoomPlanDevice *device = of->arena->device;
+  const LoomBackend *b = device->backend;
+  LoomMessage *message = &exec->message;
+  const char *staging = (const char *)of->once + loom_plan_staging (exec->plan, d).offset;
+  LoomStatus status = b->event_wait (device->device, of->arena->stream, transit->lifted[transit->half], message);
+
+  transit->is_up = FALSE;
+  for (guint i = 0; i < loom_plan_n_uploads (exec->plan) && status == LOOM_STATUS_OK; i++)
+    {
+      const LoomPlanUpload *upload = loom_plan_upload (exec->plan, i);
+
+      if (upload->device == d && upload->bytes > 0)
+        status = b->copy (device->device, of->arena->stream, exec->feeds[upload->input].place,
+                          staging + upload->offset, upload->bytes, LOOM_COPY_WITHIN, message);
+    }
+  return status != LOOM_STATUS_OK ? status
+                                  : b->event_record (device->device, transit->taken, of->arena->stream, message);
+}
+
+gboolean
+loom_exec_bring (LoomExec *exec, GError **error)
+{
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      const LoomExecTransit *transit = &exec->devices[d].transit;
+      LoomStatus status;
+
+      if (transit->up_bytes == 0 || transit->is_up)
+        continue;
+      status = lift (exec, d);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, error);
+    }
+  return TRUE;
+}
+
+/* What lies on a host device is read in place, or copied where a kernel wants one address. */
+static LoomStatus
+copy_feed (LoomExec *exec, const LoomExecFeed *feed)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, feed->device);
+
+  if (!device->info.host_memory)
+    return device->backend->copy (device->device, exec->devices[feed->device].arena->stream, feed->place, feed->fed,
+                                  feed->bytes, LOOM_COPY_HOST_TO_DEVICE, &exec->message);
+  memcpy (feed->place, feed->fed, feed->bytes);
+  return LOOM_STATUS_OK;
+}
+
+gboolean
+loom_exec_take_feeds (LoomExec *exec, GError **error)
+{
+  for (guint i = 0; i < exec->n_feeds; i++)
+    {
+      const LoomExecFeed *feed = &exec->feeds[i];
+      LoomStatus status;
+
+      if (feed->place == NULL || feed->bytes == 0 || exec->devices[feed->device].transit.up_bytes > 0)
+        continue;
+      status = copy_feed (exec, feed);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, error);
+    }
+  if (!loom_exec_bring (exec, error))
+    return FALSE;
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomStatus status = exec->devices[d].transit.is_up ? take (exec, d) : LOOM_STATUS_OK;
+
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, error);
+    }
+  return TRUE;
+}
+
+/* ---- down ------------------------------------------------------------------ */
+
+gboolean
+loom_exec_fetch_results (LoomExec *exec, GError **error)
+{
+  exec->is_read = FALSE;
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomExecDevice *of = &exec->devices[d];
+      LoomExecTransit *transit = &of->transit;
+      const LoomPlanDevice *device = of->arena->device;
+      LoomStatus status;
+
+      if (transit->down_bytes == 0)
+        continue;
+      transit->down_half ^= 1;
+      status = device->backend->copy (device->device, of->arena->stream,
+                                      transit->down + transit->down_half * transit->down_bytes,
+                                      (const char *)of->arena->memory + loom_plan_results (exec->plan, d).offset,
+                                      transit->down_bytes, LOOM_COPY_DEVICE_TO_HOST, &exec->message);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, error);
+    }
+  exec->has_results = TRUE;
+  return TRUE;
+}
+
+const void *
+loom_exec_result_at (const LoomExec *exec, const LoomPlanValue *value)
+{
+  const LoomLocation *at = &value->location;
+  const LoomExecTransit *transit = &exec->devices[at->device].transit;
+  LoomPlanArea area = loom_plan_results (exec->plan, at->device);
+
+  if (!exec->has_results || at->kind != LOOM_LOCATION_ARENA || transit->down_bytes == 0 || at->offset < area.offset
+      || at->offset + loom_desc_bytes (&value->desc) > area.offset + area.bytes)
+    return NULL;
+  return transit->down + transit->down_half * transit->down_bytes + (at->offset - area.offset);
+}

@@ -1,0 +1,29 @@
+/* Names of steps and nodes for a profiler, as NVTX ranges.
+ *
+ * NVTX 3 is headers alone: the first call opens the library that NVTX_INJECTION64_PATH names, which Nsight Systems and
+ * Nsight Compute set for the programs that they start, and without it every call returns at once. */
+#include <stdlib.h>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include "kernels/cuda/cuda-tools.h"
+
+bool
+cuda_has_profiler (void)
+{
+  const char *library = getenv ("NVTX_INJECTION64_PATH");
+
+  return library != NULL && library[0] != '\0';
+}
+
+void
+cuda_range_push (const char *name)
+{
+  nvtxRangePushA (name);
+}
+
+void
+cuda_range_pop (void)
+{
+  nvtxRangePop ();
+}

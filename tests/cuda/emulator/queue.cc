@@ -1,0 +1,192 @@
+/* When work that lies on streams is done.
+ *
+ * As a rule at once, in the order in which it is enqueued. With GRADLOOM_EMULATOR_STREAMS=random it is done when somebody
+ * waits for it or before: of all streams whose next piece of work may run, one is drawn, so that only events order what
+ * lies on two of them, as on a GPU. A missing event then shows as other numbers, and one that nobody records as an end
+ * with a sentence. The draws are those of GRADLOOM_EMULATOR_SEED. */
+#include <algorithm>
+#include <chrono>
+#include <stdlib.h>
+
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/stream.h"
+
+namespace emulated
+{
+namespace
+{
+std::vector<cudaStream_t> streams; /* that are open; with the device held */
+bool is_eager;                     /* work is done as it comes, or some of it; else only what is waited for */
+
+bool
+at_random (void)
+{
+  static const bool chosen = [] {
+    const char *text = getenv ("GRADLOOM_EMULATOR_STREAMS");
+
+    if (text == NULL || strcmp (text, "order") == 0)
+      return false;
+    if (strcmp (text, "random") != 0)
+      found ("GRADLOOM_EMULATOR_STREAMS is '%s'; it takes order or random", text);
+    return true;
+  }();
+  return chosen;
+}
+
+/* xorshift64 (Marsaglia 2003). */
+uint64_t
+draw (void)
+{
+  static uint64_t state = [] {
+    const char *text = getenv ("GRADLOOM_EMULATOR_SEED");
+
+    return (text != NULL ? strtoull (text, NULL, 10) : 1) * 0x9e3779b97f4a7c15u + 1;
+  }();
+
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state >> 16;
+}
+
+void
+run (const Pending &next)
+{
+  switch (next.kind)
+    {
+    case Pending::WORK:
+      if (!faulted ())
+        {
+          Opened opened;
+
+          next.work.run ();
+        }
+      break;
+    case Pending::RECORD:
+      next.marks->reached = std::max (next.marks->reached, next.mark);
+      next.marks->at = std::chrono::duration<double> (std::chrono::steady_clock::now ().time_since_epoch ()).count ();
+      break;
+    case Pending::WAIT:
+      break;
+    }
+}
+
+bool
+may_run (cudaStream_t stream)
+{
+  const Pending *next = stream->pending.empty () ? NULL : &stream->pending.front ();
+
+  return next != NULL && (next->kind != Pending::WAIT || next->marks->reached >= next->mark);
+}
+
+/* Does the next piece of work of some stream; false where there is none that may run. */
+bool
+run_one (void)
+{
+  std::vector<cudaStream_t> ready;
+
+  for (cudaStream_t stream : streams)
+    if (may_run (stream))
+      ready.push_back (stream);
+  if (ready.empty ())
+    return false;
+  cudaStream_t stream = ready[draw () % ready.size ()];
+  const Pending next = std::move (stream->pending.front ());
+
+  stream->pending.pop_front ();
+  run (next);
+  return true;
+}
+
+void
+run_some (void)
+{
+  if (!run_one ())
+    found ("streams wait for each other, or for an event that nobody records");
+}
+
+bool
+is_settled (void)
+{
+  for (cudaStream_t stream : streams)
+    if (!stream->pending.empty ())
+      return false;
+  return true;
+}
+}
+
+void
+put (cudaStream_t stream, Pending pending)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  /* The legacy stream waits for the others and is waited for. */
+  if (stream == nullptr || !at_random ())
+    {
+      settle (nullptr);
+      run (pending);
+      return;
+    }
+  stream->pending.push_back (std::move (pending));
+  for (uint64_t n = is_eager ? draw () % 3 : 0; n > 0 && run_one (); n--)
+    ;
+}
+
+void
+put_record (cudaStream_t stream, cudaEvent_t event)
+{
+  put (stream, { Pending::RECORD, {}, event->marks, ++event->marks->recorded });
+}
+
+/* An event that was never recorded holds nothing back. */
+void
+put_wait (cudaStream_t stream, cudaEvent_t event)
+{
+  put (stream, { Pending::WAIT, {}, event->marks, event->marks->recorded });
+}
+
+void
+settle (cudaStream_t stream)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  while (stream != nullptr ? !stream->pending.empty () : !is_settled ())
+    run_some ();
+  is_eager = draw () % 4 == 0;
+}
+
+void
+settle_event (cudaEvent_t event)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  for (const uint64_t mark = event->marks->recorded; event->marks->reached < mark;)
+    run_some ();
+  is_eager = draw () % 4 == 0;
+}
+
+void
+stream_opened (cudaStream_t stream)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  streams.push_back (stream);
+}
+
+void
+stream_closed (cudaStream_t stream)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  settle (stream);
+  streams.erase (std::remove (streams.begin (), streams.end (), stream), streams.end ());
+}
+
+bool
+copies_later (const void *host)
+{
+  const Piece *piece = piece_of (host);
+
+  return at_random () && piece != NULL && piece->host;
+}
+}
