@@ -1,6 +1,6 @@
 /* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that
- * only memory limits, copies from and to the host, and what a call costs that computes nothing; then layers of well-known
- * nets (bench-layers.c). A row each, so that devices can be compared.
+ * only memory limits, copies from and to the host, and what a call costs that computes nothing; then layers of
+ * well-known nets (bench-layers.c). A row each, so that devices can be compared.
  *
  * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
 #include "app/bench-private.h"
@@ -216,8 +216,7 @@ copy_once (gpointer data, GError **error)
   const Copy *self = data;
   const LoomBackend *b = self->device->backend;
   LoomMessage message = { "" };
-  LoomStatus status
-      = b->copy (self->device->device, NULL, self->to, self->from, COPY_BYTES, self->kind, &message);
+  LoomStatus status = b->copy (self->device->device, NULL, self->to, self->from, COPY_BYTES, self->kind, &message);
 
   if (status == LOOM_STATUS_OK)
     status = b->stream_sync (self->device->device, NULL, &message);

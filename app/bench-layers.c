@@ -1,9 +1,9 @@
-/* `gradloom bench devices`, last part: how the convolutions of three nets are computed in all the ways that a device has:
- * loops of our own beside a library's algorithms, and products as a first lecture writes them beside cuBLAS's.
+/* `gradloom bench devices`, last part: how the convolutions of three nets are computed in all the ways that a device
+ * has: loops of our own beside a library's algorithms, and products as a first lecture writes them beside cuBLAS's.
  *
- * Layers are those of VGG-16 (Simonyan and Zisserman 2015, configuration D) and of ResNet-18 and -50 (He et al. 2016, table
- * 1, with the stride in the 3×3 convolution as torchvision has it), for images of 224×224. Behind each net stands what its
- * forward convolutions take together. */
+ * Layers are those of VGG-16 (Simonyan and Zisserman 2015, configuration D) and of ResNet-18 and -50 (He et al. 2016,
+ * table 1, with the stride in the 3×3 convolution as torchvision has it), for images of 224×224. Behind each net stands
+ * what its forward convolutions take together. */
 #include "app/bench-private.h"
 
 #include <math.h>
@@ -30,9 +30,9 @@ typedef struct
 } Net;
 
 static const Layer vgg16[] = {
-  { "conv1_1", 3, 64, 224, 3, 1, 1 },  { "conv1_2", 64, 64, 224, 3, 1, 1 },  { "conv2_1", 64, 128, 112, 3, 1, 1 },
+  { "conv1_1", 3, 64, 224, 3, 1, 1 },    { "conv1_2", 64, 64, 224, 3, 1, 1 },  { "conv2_1", 64, 128, 112, 3, 1, 1 },
   { "conv2_2", 128, 128, 112, 3, 1, 1 }, { "conv3_1", 128, 256, 56, 3, 1, 1 }, { "conv3_2", 256, 256, 56, 3, 1, 2 },
-  { "conv4_1", 256, 512, 28, 3, 1, 1 }, { "conv4_2", 512, 512, 28, 3, 1, 2 }, { "conv5_1", 512, 512, 14, 3, 1, 3 },
+  { "conv4_1", 256, 512, 28, 3, 1, 1 },  { "conv4_2", 512, 512, 28, 3, 1, 2 }, { "conv5_1", 512, 512, 14, 3, 1, 3 },
 };
 
 static const Layer resnet18[] = {
@@ -159,17 +159,15 @@ bench_layer (const LoomPlanDevice *device, const Layer *l, gint64 batch, Timed *
              GError **error)
 {
   const int pad = l->kernel / 2, to_size = (l->size + 2 * pad - l->kernel) / l->stride + 1;
-  const LoomTensorDesc in[]
-      = { { .dtype = LOOM_F32, .rank = 4, .dim = { batch, l->from, l->size, l->size } },
-          { .dtype = LOOM_F32, .rank = 4, .dim = { l->to, l->from, l->kernel, l->kernel } } };
+  const LoomTensorDesc in[] = { { .dtype = LOOM_F32, .rank = 4, .dim = { batch, l->from, l->size, l->size } },
+                                { .dtype = LOOM_F32, .rank = 4, .dim = { l->to, l->from, l->kernel, l->kernel } } };
   const LoomTensorDesc out = { .dtype = LOOM_F32, .rank = 4, .dim = { batch, l->to, to_size, to_size } };
   const LoomConv2dAttrs attrs = { .stride = { l->stride, l->stride },
                                   .pad = { pad, pad, pad, pad },
                                   .dilation = { 1, 1 },
                                   .groups = 1,
                                   .act = LOOM_SCALAR_ID };
-  const LoomKernelSpec spec
-      = { .primitive = "conv2d", .attrs = &attrs, .n_in = 2, .n_out = 1, .in = in, .out = &out };
+  const LoomKernelSpec spec = { .primitive = "conv2d", .attrs = &attrs, .n_in = 2, .n_out = 1, .in = in, .out = &out };
 
   *flops = 2.0 * (double)batch * l->to * to_size * to_size * l->from * l->kernel * l->kernel;
   return time_call (device, &spec, timed, n, error);

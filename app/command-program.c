@@ -281,10 +281,11 @@ aim_at_source (const Command *command, LoomDevices *devices, LoomPlanOptions *op
   if (source->tools == NULL)
     return;
   options->no_layout = TRUE;
-  command_warn (command,
-                "There is no device %s here, so the graph is planned for %s, in plain layouts. The text is what %s would "
-                "compile for these calls; on a GPU some may be joined in other ways.",
-                device, options->device, device);
+  command_warn (
+      command,
+      "There is no device %s here, so the graph is planned for %s, in plain layouts. The text is what %s would "
+      "compile for these calls; on a GPU some may be joined in other ways.",
+      device, options->device, device);
 }
 
 static int
@@ -303,7 +304,8 @@ run_plan (const Command *command, int argc, char **argv)
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
-    { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead", "NODE" },
+    { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead",
+      "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },

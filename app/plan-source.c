@@ -104,11 +104,13 @@ plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
     if (is_in (loom_net_node (net, i)->path, self->node))
       {
         if (!self->json)
-          printf ("// %s has no kernel of its own: it is data, a weight or a constant, only looks at another's bytes, or is\n"
+          printf ("// %s has no kernel of its own: it is data, a weight or a constant, only looks at another's bytes, "
+                  "or is\n"
                   "// part of another node's kernel\n",
                   self->node);
         return TRUE;
       }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The graph has no node “%s”; gradloom check lists them.", self->node);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The graph has no node “%s”; gradloom check lists them.",
+               self->node);
   return FALSE;
 }

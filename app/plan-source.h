@@ -8,15 +8,16 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const char *node;           /* a node, or a module's node with all inside it */
-  const LoomBackendTools *tools; /* whose text is wanted where none of its devices is here; NULL: that of the plan's devices */
-  const char *device;            /* which is that of tools */
+  const char *node; /* a node, or a module's node with all inside it */
+  const LoomBackendTools
+      *tools;         /* whose text is wanted where none of its devices is here; NULL: that of the plan's devices */
+  const char *device; /* which is that of tools */
   gboolean json;
   guint n; /* calls that were printed */
 } PlanSource;
 
-/* Where the device is not here but its back end is, and has the text of kernels: what to plan for instead, and that back
- * end's tools in *tools. Else the device itself. */
+/* Where the device is not here but its back end is, and has the text of kernels: what to plan for instead, and that
+ * back end's tools in *tools. Else the device itself. */
 const char *plan_source_device (LoomDevices *devices, const char *device, const LoomBackendTools **tools);
 /* A LoomPlanCallFunc. */
 void plan_source_call (const LoomPlanCall *call, gpointer source);

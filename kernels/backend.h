@@ -597,8 +597,8 @@ typedef struct
   uint32_t abi; /* LOOM_BACKEND_ABI */
   const char *name;
 
-  /* How many devices there are. 0 with a sentence in message when there are none ("no CUDA device: …"); else message may
-   * say why this process does not see more. Never prints. */
+  /* How many devices there are. 0 with a sentence in message when there are none ("no CUDA device: …"); else message
+   * may say why this process does not see more. Never prints. */
   int (*device_count) (LoomMessage *message);
   /* threads 0 means as many as there are processors. */
   LoomStatus (*device_open) (int index, int threads, LoomDevice **device, LoomMessage *message);

@@ -1,5 +1,5 @@
-/* What a back end offers to those who look on while it computes: the text of its kernels, times of its own, and names for
- * a profiler. A module may export such a table beside its vtable (backend.h); nothing that computes needs it. */
+/* What a back end offers to those who look on while it computes: the text of its kernels, times of its own, and names
+ * for a profiler. A module may export such a table beside its vtable (backend.h); nothing that computes needs it. */
 #ifndef LOOM_TOOLS_H
 #define LOOM_TOOLS_H
 

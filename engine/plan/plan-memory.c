@@ -229,13 +229,14 @@ make_storages (Work *w)
             stay_in_place (w, instr, i, o, last);
           else if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
             {
-              value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
+              value->storage
+                  = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
               g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->commit;
             }
           else if (value->commit >= 0 || !take_over (w, instr, i, o, last))
             {
               value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device,
-                                            instr->setup ? -1 : (int)i, value->owner);
+                                                 instr->setup ? -1 : (int)i, value->owner);
               g_array_index (w->storages, WorkStorage, (guint)value->storage).once = instr->setup;
             }
           extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int)i));
@@ -252,7 +253,7 @@ make_storages (Work *w)
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
         {
           int s = work_new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
-                               LOOM_OWNER_WORKSPACE);
+                                    LOOM_OWNER_WORKSPACE);
 
           g_array_index (w->storages, WorkStorage, (guint)s).last = instr->setup ? -1 : end_of (w, i);
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */

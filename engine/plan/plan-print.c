@@ -160,8 +160,8 @@ append_lanes (GString *s, const LoomPlan *plan, guint device)
     {
       g_string_append (s, "  upload    ");
       append_names (s, up, staging.bytes);
-      g_string_append_printf (s, " from page-locked memory, beside the step before; taken in front of %u, and free then\n",
-                              plan->n_setup);
+      g_string_append_printf (
+          s, " from page-locked memory, beside the step before; taken in front of %u, and free then\n", plan->n_setup);
     }
   if (exchange->len > 0)
     g_string_append_printf (s, "  exchange  %s\n", exchange->str);

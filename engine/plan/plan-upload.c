@@ -1,8 +1,8 @@
 /* What goes up to a device before a step, and what comes down behind it.
  *
- * Inputs of a device with memory of its own go up on a lane of their own, into a staging area that is no value's place, so
- * that the next step's can come while this one is computed; a step takes them from there (loom-plan.h). Results that are
- * small, as the loss, the norm and the sums of metrics are, lie side by side, so that one copy fetches them all. */
+ * Inputs of a device with memory of its own go up on a lane of their own, into a staging area that is no value's place,
+ * so that the next step's can come while this one is computed; a step takes them from there (loom-plan.h). Results that
+ * are small, as the loss, the norm and the sums of metrics are, lie side by side, so that one copy fetches them all. */
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT     64
@@ -52,10 +52,8 @@ work_stage_uploads (Work *w)
         *staging = work_new_storage (w, 0, value->device, -1, LOOM_OWNER_DATA);
       s = &g_array_index (w->storages, WorkStorage, (guint)*staging);
       s->once = TRUE;
-      LoomPlanUpload upload = { .input = i,
-                                .device = (guint)value->device,
-                                .offset = s->bytes,
-                                .bytes = loom_desc_bytes (&value->desc) };
+      LoomPlanUpload upload
+          = { .input = i, .device = (guint)value->device, .offset = s->bytes, .bytes = loom_desc_bytes (&value->desc) };
 
       g_array_append_val (w->uploads, upload);
       s->bytes += (upload.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -1,9 +1,10 @@
 /* What is fed to a device with memory of its own, and the small results that come back.
  *
- * A batch is copied to page-locked memory, goes up from there on the arena's second stream into the staging area, and is
- * taken by the next step with copies within the device (engine/plan/loom-plan.h). So it can come while the step before is
- * computed, and the caller's memory is free as soon as loom_exec_bring() returns. Small results lie side by side and are
- * fetched by one copy behind the step, without anybody asking. Both halves of page-locked memory are used in turn. */
+ * A batch is copied to page-locked memory, goes up from there on the arena's second stream into the staging area, and
+ * is taken by the next step with copies within the device (engine/plan/loom-plan.h). So it can come while the step
+ * before is computed, and the caller's memory is free as soon as loom_exec_bring() returns. Small results lie side by
+ * side and are fetched by one copy behind the step, without anybody asking. Both halves of page-locked memory are used
+ * in turn. */
 #include "engine/core/loom-bytes.h"
 #include "engine/run/run-private.h"
 
@@ -42,11 +43,12 @@ loom_exec_transit_new (LoomExec *exec, guint d, GError **error)
     {
       g_autofree char *size = loom_bytes_to_string ((double)bytes);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-                   "A step needs %s of the machine's page-locked memory for what goes to and from %s, which did not give "
-                   "them (%s). Other programs may have taken that memory: start again, or use a smaller batch or another "
-                   "device.",
-                   size, device->name, exec->message.text);
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+          "A step needs %s of the machine's page-locked memory for what goes to and from %s, which did not give "
+          "them (%s). Other programs may have taken that memory: start again, or use a smaller batch or another "
+          "device.",
+          size, device->name, exec->message.text);
       exec->message.text[0] = '\0';
       return FALSE;
     }
@@ -132,8 +134,8 @@ take (LoomExec *exec, guint d)
       const LoomPlanUpload *upload = loom_plan_upload (exec->plan, i);
 
       if (upload->device == d && upload->bytes > 0)
-        status = b->copy (device->device, of->arena->stream, exec->feeds[upload->input].place,
-                          staging + upload->offset, upload->bytes, LOOM_COPY_WITHIN, message);
+        status = b->copy (device->device, of->arena->stream, exec->feeds[upload->input].place, staging + upload->offset,
+                          upload->bytes, LOOM_COPY_WITHIN, message);
     }
   return status != LOOM_STATUS_OK ? status
                                   : b->event_record (device->device, transit->taken, of->arena->stream, message);

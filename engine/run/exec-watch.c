@@ -1,8 +1,8 @@
 /* Instructions of a step that somebody looks at: a trace with their times, a profiler that is told their names, or a
  * search for the one that fails.
  *
- * Times of a single asynchronous device are its own: an event in front of each instruction and one behind the last, read
- * when the step is over. So nobody waits in between, and no time of the host's is in them. */
+ * Times of a single asynchronous device are its own: an event in front of each instruction and one behind the last,
+ * read when the step is over. So nobody waits in between, and no time of the host's is in them. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -51,8 +51,8 @@ loom_exec_watch_init (LoomExec *exec)
   const char *blocking = loom_env ("CUDA_LAUNCH_BLOCKING"), *ranges = loom_env ("GRADLOOM_NVTX");
 
   exec->is_blocking = exec->is_asynchronous && g_strcmp0 (blocking, "1") == 0;
-  exec->has_ranges
-      = tools != NULL && tools->range_push != NULL && (ranges != NULL ? g_str_equal (ranges, "1") : tools->has_profiler ());
+  exec->has_ranges = tools != NULL && tools->range_push != NULL
+                     && (ranges != NULL ? g_str_equal (ranges, "1") : tools->has_profiler ());
   if (exec->has_ranges)
     name_ranges (exec);
   update (exec);
@@ -82,8 +82,7 @@ make_timers (LoomExec *exec)
   const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
   LoomMessage ignored;
 
-  if (exec->timers != NULL || !exec->is_asynchronous || loom_plan_n_devices (exec->plan) > 1
-      || device->tools == NULL)
+  if (exec->timers != NULL || !exec->is_asynchronous || loom_plan_n_devices (exec->plan) > 1 || device->tools == NULL)
     return;
   exec->timers = g_ptr_array_new ();
   for (guint i = 0; i <= exec->n_rows; i++)
@@ -183,10 +182,10 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
       double left, own;
 
       status = device->tools->event_seconds (device->device, exec->timers->pdata[setup + i],
-                                               exec->timers->pdata[exec->n_rows], &left, &exec->message);
+                                             exec->timers->pdata[exec->n_rows], &left, &exec->message);
       if (status == LOOM_STATUS_OK)
         status = device->tools->event_seconds (device->device, exec->timers->pdata[setup + i],
-                                                 exec->timers->pdata[setup + i + 1], &own, &exec->message);
+                                               exec->timers->pdata[setup + i + 1], &own, &exec->message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, span->instr, status, error);
       span->begin = end - (gint64)(left * 1e9);

@@ -21,9 +21,10 @@ LoomPlan *loom_exec_plan (const LoomExec *exec);
  * device it is read in place and must stay until the step ends; otherwise it is copied at the step's start. */
 void loom_exec_feed (LoomExec *exec, guint input, const void *data);
 int loom_exec_find_input (const LoomExec *exec, const char *name);
-/* Brings what was fed last up to devices with memory of their own, for the next step, while a step that was begun before
- * may still be computed. What was fed may change when this returns, unless the plan also has a device that reads it in
- * place: loom_exec_can_bring() says whether there is none, and there is something to gain. Feeding again undoes it. */
+/* Brings what was fed last up to devices with memory of their own, for the next step, while a step that was begun
+ * before may still be computed. What was fed may change when this returns, unless the plan also has a device that reads
+ * it in place: loom_exec_can_bring() says whether there is none, and there is something to gain. Feeding again undoes
+ * it. */
 gboolean loom_exec_can_bring (const LoomExec *exec);
 gboolean loom_exec_bring (LoomExec *exec, GError **error);
 
@@ -44,9 +45,10 @@ typedef struct
   gint64 begin, end;
 } LoomExecSpan;
 
-/* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Where one device works while
- * its caller continues, the spans are the device's own, by events in front of and behind each instruction, which is then
- * launched alone: between two spans it may be idle. Where several do, they are waited for behind each instruction. */
+/* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Where one device works
+ * while its caller continues, the spans are the device's own, by events in front of and behind each instruction, which
+ * is then launched alone: between two spans it may be idle. Where several do, they are waited for behind each
+ * instruction. */
 void loom_exec_trace (LoomExec *exec, GArray *spans);
 
 /* Waits for what was launched, and hears of its faults. */

@@ -16,8 +16,8 @@ typedef struct
   char *why;       /* of the first of those, a sentence; NULL: none */
 } LoomTuned;
 
-/* Seconds of one run of a call by this option, over random operands of its own, from windows of so many seconds together.
- * spec has plain layouts. NO_KERNEL where the device does not have it. */
+/* Seconds of one run of a call by this option, over random operands of its own, from windows of so many seconds
+ * together. spec has plain layouts. NO_KERNEL where the device does not have it. */
 gboolean loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const LoomKernelOption *option,
                          double seconds, double *took, GError **error);
 

@@ -85,8 +85,8 @@ typedef struct
   gboolean used;
 } LoomExecFeed;
 
-/* What goes up to a device and comes down from it, by page-locked memory of two halves: while one half is on its way, the
- * other one is filled or read (exec-upload.c). */
+/* What goes up to a device and comes down from it, by page-locked memory of two halves: while one half is on its way,
+ * the other one is filled or read (exec-upload.c). */
 typedef struct
 {
   gsize up_bytes, down_bytes; /* of a half */

@@ -1,7 +1,7 @@
 /* The next batch of an epoch, fetched and brought up to the device while a step is computed there.
  *
- * What is fetched is the batch that the loader gives next anyway, so the order of samples is that of a run without it. An
- * error of the next batch is told with the next step. */
+ * What is fetched is the batch that the loader gives next anyway, so the order of samples is that of a run without it.
+ * An error of the next batch is told with the next step. */
 #include "engine/train/trainer-private.h"
 
 gboolean

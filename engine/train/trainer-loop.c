@@ -120,9 +120,9 @@ set_rates (LoomTrainer *t)
 /* Runs a batch, and where it is only a part of a step, gives it the part: `all` are the step's samples.
  *
  * While a card computes, the next batch is fetched and brought up to it. The loss is read as soon as the batch is done,
- * so the card is idle while the host does its sums (loom_exec_step() alone would let the next step begin). Reading it one
- * step later needs more than that: rates that are written without waiting, and step number, place and sums taken back by
- * one where a fault is heard only after the next step has begun. */
+ * so the card is idle while the host does its sums (loom_exec_step() alone would let the next step begin). Reading it
+ * one step later needs more than that: rates that are written without waiting, and step number, place and sums taken
+ * back by one where a fault is heard only after the next step has begun. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {

@@ -25,7 +25,8 @@ find_need (LoomTrainer *t, gint64 batch, gsize bytes[LOOM_N_OWNERS], gsize *sum)
   return TRUE;
 }
 
-/* The largest batch below this one that fits; of sixteen and more a multiple of eight, as nobody wants another. 0: none. */
+/* The largest batch below this one that fits; of sixteen and more a multiple of eight, as nobody wants another. 0:
+ * none. */
 static gint64
 find_batch (LoomTrainer *t, gint64 batch, gsize room)
 {

@@ -1,12 +1,13 @@
-/* Products as a first lecture on GPUs writes them, for `gradloom bench devices` to measure beside cuBLAS's. No plan takes
- * one: options() does not list them unless one is asked for by name.
+/* Products as a first lecture on GPUs writes them, for `gradloom bench devices` to measure beside cuBLAS's. No plan
+ * takes one: options() does not list them unless one is asked for by name.
  *
  * A thread an element reads 2·k numbers from memory for 2·k operations. With tiles a block of TILE × TILE threads loads
  * each number once for TILE of them (Kirk and Hwu, Programming Massively Parallel Processors, chapter 5). */
 #include "kernels/cuda/cuda-kernels.cuh"
 #include "kernels/cuda/cuda-tiled.h"
 
-#define TILE 16
+#define TILE    16
+#define THREADS (TILE * TILE)
 
 typedef struct
 {
@@ -18,7 +19,7 @@ typedef struct
 
 /* y is (m, n), a (m, k), b (k, n). */
 __global__ static void
-__launch_bounds__ (TILE *TILE)
+__launch_bounds__ (THREADS)
     naive_matmul_kernel (float *y, const float *a, const float *b, long long m, long long n, long long k)
 {
   const long long column = (long long)blockIdx.x * TILE + threadIdx.x % TILE;
@@ -34,11 +35,11 @@ __launch_bounds__ (TILE *TILE)
 
 /* The same with a tile of each operand at a time; what lies outside of them is 0. */
 __global__ static void
-__launch_bounds__ (TILE *TILE)
+__launch_bounds__ (THREADS)
     tiled_matmul_kernel (float *y, const float *a, const float *b, long long m, long long n, long long k)
 {
-  __shared__ float a_tile[TILE * TILE];
-  __shared__ float b_tile[TILE * TILE];
+  __shared__ float a_tile[THREADS];
+  __shared__ float b_tile[THREADS];
   const int x = threadIdx.x % TILE, y_at = threadIdx.x / TILE, at = threadIdx.x;
   const long long column = (long long)blockIdx.x * TILE + x;
   const long long row = (long long)blockIdx.y * TILE + y_at;
@@ -57,22 +58,29 @@ __launch_bounds__ (TILE *TILE)
     y[row * n + column] = sum;
 }
 
+static dim3
+grid_of (const Lesson *self)
+{
+  return dim3 (blocks_for (self->n, TILE), blocks_for (self->m, TILE));
+}
+
 static LoomStatus
 lesson_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Lesson *self = (Lesson *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
-  const dim3 grid (blocks_for (self->n, TILE), blocks_for (self->m, TILE));
   const float *a = (const float *)buffers[0], *b = (const float *)buffers[1];
   float *y = (float *)buffers[2];
 
   if (self->m == 0 || self->n == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
+  /* clang-format off */
   if (self->tiled)
-    tiled_matmul_kernel<<<grid, TILE * TILE, 0, handle>>> (y, a, b, self->m, self->n, self->k);
+    tiled_matmul_kernel<<<grid_of (self), THREADS, 0, handle>>> (y, a, b, self->m, self->n, self->k);
   else
-    naive_matmul_kernel<<<grid, TILE * TILE, 0, handle>>> (y, a, b, self->m, self->n, self->k);
+    naive_matmul_kernel<<<grid_of (self), THREADS, 0, handle>>> (y, a, b, self->m, self->n, self->k);
+  /* clang-format on */
   return cuda_launched ("a product", message);
 }
 

@@ -50,8 +50,8 @@ device_count (LoomMessage *message)
   if (error == cudaErrorInsufficientDriver)
     say_driver (message);
   else if (visible != NULL && (count > 0 || error == cudaSuccess || error == cudaErrorNoDevice))
-    cuda_fail (message, LOOM_STATUS_DEVICE, "%sCUDA_VISIBLE_DEVICES is “%s”", count > 0 ? "" : "no CUDA device: ",
-               visible);
+    cuda_fail (message, LOOM_STATUS_DEVICE, "%sCUDA_VISIBLE_DEVICES is “%s”",
+               count > 0 ? "" : "no CUDA device: ", visible);
   else if (error != cudaSuccess)
     cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: %s", cudaGetErrorString (error));
   else if (count == 0)
@@ -346,8 +346,7 @@ any_event_new (LoomDevice *device, unsigned int flags, LoomEvent **event, LoomMe
   if (self == NULL)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a CUDA event");
   cuda_use (device);
-  status
-      = cuda_check (cudaEventCreateWithFlags (&self->handle, flags), "making a CUDA event", message);
+  status = cuda_check (cudaEventCreateWithFlags (&self->handle, flags), "making a CUDA event", message);
   if (status != LOOM_STATUS_OK)
     {
       free (self);

@@ -1,5 +1,5 @@
-/* A profiler that says on standard error which NVTX ranges begin, indented by those that they lie in, and at the end whether
- * all have ended. NVTX_INJECTION64_PATH names it, as it does the library of a real profiler. */
+/* A profiler that says on standard error which NVTX ranges begin, indented by those that they lie in, and at the end
+ * whether all have ended. NVTX_INJECTION64_PATH names it, as it does the library of a real profiler. */
 #include <stdio.h>
 
 #include <nvtx3/nvToolsExt.h>

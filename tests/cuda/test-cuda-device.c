@@ -202,8 +202,8 @@ lesson_test (gconstpointer algorithm)
     N = 21
   };
   const LoomBackend *b = candidate.backend;
-  const LoomTensorDesc in[] = { { .dtype = LOOM_F32, .rank = 2, .dim = { M, K } },
-                                { .dtype = LOOM_F32, .rank = 2, .dim = { K, N } } };
+  const LoomTensorDesc in[]
+      = { { .dtype = LOOM_F32, .rank = 2, .dim = { M, K } }, { .dtype = LOOM_F32, .rank = 2, .dim = { K, N } } };
   const LoomTensorDesc y = { .dtype = LOOM_F32, .rank = 2, .dim = { M, N } };
   const LoomMatmulAttrs attrs = { .act = LOOM_SCALAR_ID }, turned = { .act = LOOM_SCALAR_ID, .trans_b = true };
   LoomKernelSpec spec = { .primitive = "matmul", .attrs = &attrs, .n_in = 2, .n_out = 1, .in = in, .out = &y };

@@ -1,6 +1,6 @@
 /* Random programs whose batches go up while the step before is computed have the bits of those whose batches wait, with
- * memory that is fed changing as soon as it may. Where the device's streams run at random (GRADLOOM_EMULATOR_STREAMS), a
- * place that is written before its last reader, or read before its writer, shows in them: only events order lanes.
+ * memory that is fed changing as soon as it may. Where the device's streams run at random (GRADLOOM_EMULATOR_STREAMS),
+ * a place that is written before its last reader, or read before its writer, shows in them: only events order lanes.
  *
  * GRADLOOM_GRAPH_SEEDS="40" asks for so many programs. */
 #include <string.h>
@@ -100,12 +100,9 @@ run_seed (guint32 seed, guint *n)
 {
   g_autoptr (RandomGraph) source = random_graph_new (seed, 10 + seed % 7);
   g_autofree char *text = random_graph_text (source);
-  Case c = { .seed = seed,
-             .source = source,
-             .training = TRUE,
-             .update = TRUE,
-             .devices = devices,
-             .wrong = g_string_new (NULL) };
+  Case c = {
+    .seed = seed, .source = source, .training = TRUE, .update = TRUE, .devices = devices, .wrong = g_string_new (NULL)
+  };
   g_autoptr (LoomProgram) p = NULL;
 
   case_read (&c, text);

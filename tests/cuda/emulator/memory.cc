@@ -105,7 +105,8 @@ take (void **to, size_t bytes, bool host)
   char *at = nullptr;
 
   std::lock_guard<std::recursive_mutex> hold (device);
-  if (fails ("alloc") || (!host && bytes > total_memory () - in_use) || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
+  if (fails ("alloc") || (!host && bytes > total_memory () - in_use)
+      || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
     return cudaErrorMemoryAllocation;
   memset (at, POISON, bytes);
   memset (at + bytes, GUARD, GUARD_BYTES);

@@ -1,9 +1,9 @@
 /* When work that lies on streams is done.
  *
- * As a rule at once, in the order in which it is enqueued. With GRADLOOM_EMULATOR_STREAMS=random it is done when somebody
- * waits for it or before: of all streams whose next piece of work may run, one is drawn, so that only events order what
- * lies on two of them, as on a GPU. A missing event then shows as other numbers, and one that nobody records as an end
- * with a sentence. The draws are those of GRADLOOM_EMULATOR_SEED. */
+ * As a rule at once, in the order in which it is enqueued. With GRADLOOM_EMULATOR_STREAMS=random it is done when
+ * somebody waits for it or before: of all streams whose next piece of work may run, one is drawn, so that only events
+ * order what lies on two of them, as on a GPU. A missing event then shows as other numbers, and one that nobody records
+ * as an end with a sentence. The draws are those of GRADLOOM_EMULATOR_SEED. */
 #include <algorithm>
 #include <chrono>
 #include <stdlib.h>

@@ -354,7 +354,8 @@ cudaError_t
 cudaEventCreateWithFlags (cudaEvent_t *event, unsigned int flags)
 {
   STANDS ();
-  *event = new CUevent_st{ nullptr, nullptr, (flags & cudaEventDisableTiming) == 0, std::make_shared<emulated::Marks> () };
+  *event
+      = new CUevent_st{ nullptr, nullptr, (flags & cudaEventDisableTiming) == 0, std::make_shared<emulated::Marks> () };
   return cudaSuccess;
 }
 

@@ -453,8 +453,8 @@ moved_in_struct_test (void)
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-/* One stream writes what another one copies, with or without events between; how often the copy was not what was written
- * last. The memory of the host is page-locked, so that nobody waits for its copies. */
+/* One stream writes what another one copies, with or without events between; how often the copy was not what was
+ * written last. The memory of the host is page-locked, so that nobody waits for its copies. */
 static int
 wrong_copies (bool ordered)
 {
