@@ -303,6 +303,12 @@ stage_of_update (Pipeline *self, guint i, GError **error)
           self->owner[instr->out[o]] = self->owner[instr->in[o % n]];
       return TRUE;
     }
+  /* A step that writes nothing ends there, on all ranks. */
+  if (instr->prim->flags & LOOM_PRIM_GATE)
+    {
+      self->stage[i] = PIPELINE_EVERYWHERE;
+      return TRUE;
+    }
   for (guint k = 0; k < instr->n_in; k++)
     {
       int owner = instr->in[k] != 0 ? self->owner[instr->in[k]] : PIPELINE_EVERYWHERE;

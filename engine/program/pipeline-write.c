@@ -532,6 +532,9 @@ write_after (Pipeline *self)
         continue;
       if (self->stage[i] == PIPELINE_SPREAD && loom_program_instr (self->p, i)->prim->share == loom_share_grad_stats)
         write_stats (self, i);
+      /* Where a step ends on all ranks, none waits for what another one would have sent behind that. */
+      if (loom_program_instr (self->p, i)->prim->flags & LOOM_PRIM_GATE)
+        write_undivided (self, i);
       exchange_results (self, i, self->need_after, TRUE);
     }
 }

@@ -262,6 +262,47 @@ test_resume (void)
   remove_tree (folder);
 }
 
+/* ---- where a step fails ------------------------------------------------------------- */
+
+static gpointer
+run_to_nan (gpointer data)
+{
+  Rank *rank = data;
+  g_autoptr (GError) error = NULL;
+
+  rank->trainer = train_test_new (rank->xml, rank->options);
+  loom_trainer_run (rank->trainer, &error);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NAN);
+  loom_trainer_free (rank->trainer);
+  return NULL;
+}
+
+/* The loss, which the last stage has, and a gradient, which the first one has, end the step on all of them. */
+static void
+test_nan (void)
+{
+  g_autofree char *xml = g_strconcat (
+      GRAPH, SKIPPING ("", "", ""), "<node id=\"loss\" op=\"cross_entropy\"/>", LOSS ("l3"),
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"1000000\" epochs=\"50\" batch_size=\"48\" precision=\"f64\" "
+      "device=\"ref\"/></graph>",
+      NULL);
+  LoomComm *comm[3];
+  GThread *thread[3];
+  Rank rank[3];
+  LoomMessage message;
+
+  g_assert_cmpint (loom_comm_threads_new (3, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < 3; k++)
+    {
+      rank[k] = (Rank){ .xml = xml, .options = { .device = "ref", .strategy = "1f1b", .comm = comm[k] } };
+      thread[k] = g_thread_new ("rank", run_to_nan, &rank[k]);
+    }
+  for (int k = 0; k < 3; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < 3; k++)
+    comm[k]->free (comm[k]);
+}
+
 /* ---- what there is not ----------------------------------------------------------------- */
 
 /* The error of one rank of a pipeline whose trainer cannot be made. */
@@ -326,6 +367,7 @@ main (int argc, char *argv[])
       g_test_add_data_func (name, GUINT_TO_POINTER (c), test_case);
     }
   g_test_add_func ("/stages/resume", test_resume);
+  g_test_add_func ("/stages/nan", test_nan);
   g_test_add_func ("/stages/refused", test_refused);
   return g_test_run ();
 }
