@@ -99,8 +99,9 @@ take_wide_result (Work *w, WorkInstr *instr, guint o)
 
   if (value == NULL || (value->desc.dtype != LOOM_BF16 && value->desc.dtype != LOOM_F16))
     return;
-  reader = work_only_reader (w, v, FALSE);
+  reader = work_only_reader (w, v, TRUE);
   if (reader == NULL || !is_cast (reader) || work_value (w, work_out (reader, 0))->desc.dtype != LOOM_F32
+      || !work_same_dims (&work_value (w, work_out (reader, 0))->desc, &value->desc)
       || reader->device_name != instr->device_name)
     return;
   for (guint k = 0; k < instr->in->len; k++)

@@ -20,6 +20,8 @@ const WorkPass work_passes[] = {
     WORK_IS_FUSION },
   { "views", "An instruction that moves no byte becomes a view of its operand.", work_find_views, 0, 0,
     WORK_HAS_VIEWS },
+  { "classes", "A loss of scores whose classes lie last reads them there, instead of having them moved.",
+    work_keep_classes_last, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "state", "State that is asked for, or is a gradient, is copied before the step changes it.", work_copy_state, 0 },
   { "undo log",
     "SGD writes at once, and keeps the old weights where the gradients were until all are known to be finite.",

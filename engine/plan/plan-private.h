@@ -257,6 +257,7 @@ void work_fold_transposes (Work *w);
 void work_fold_constants (Work *w);
 void work_join_parts (Work *w);
 void work_find_views (Work *w);
+void work_keep_classes_last (Work *w);
 void work_copy_state (Work *w);
 void work_log_steps (Work *w);
 void work_move_relus (Work *w);

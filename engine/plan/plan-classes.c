@@ -1,0 +1,184 @@
+/* Classes stay last: cross-entropy takes scores [N, C, d…], as PyTorch's does, but a language model makes them [N, d…,
+ * C] and moves the classes forward for the loss. That is the largest value of such a step, moved twice, and while it is
+ * moved there are two of it. A score's row is the same numbers wherever its classes lie, so the loss, its gradient and
+ * the class of largest score are computed of rows × classes as they were made, and nothing is moved. */
+#include "engine/plan/plan-private.h"
+
+#define MOST_READERS 8
+
+/* [N, d…, C] to [N, C, d…], or back. */
+static gboolean
+moves_classes (const LoomPermuteAttrs *p, int rank, gboolean back)
+{
+  for (int r = 1; r < rank; r++)
+    if (p->perm[r] != (back ? (r == rank - 1 ? 1 : r + 1) : (r == 1 ? rank - 1 : r - 1)))
+      return FALSE;
+  return rank >= 3 && p->perm[0] == 0;
+}
+
+static gboolean
+is_cast (const WorkInstr *instr)
+{
+  return work_is_step (instr, LOOM_SCALAR_ID) && instr->in->len == 1 && instr->out->len == 1;
+}
+
+/* The permute that made v, with a cast behind it or not. */
+static WorkInstr *
+find_permute (Work *w, guint v, WorkInstr **cast)
+{
+  WorkInstr *producer = work_value (w, v)->producer;
+
+  *cast = producer != NULL && is_cast (producer) ? producer : NULL;
+  if (*cast != NULL)
+    producer = work_value (w, work_in (producer, 0))->producer;
+  return producer != NULL && work_is (producer, "permute")
+                 && moves_classes (producer->attrs, work_value (w, v)->desc.rank, FALSE)
+             ? producer
+             : NULL;
+}
+
+/* The permute that moves the classes of v back, with a cast in front of it or not; NULL where something else reads v.
+ */
+static WorkInstr *
+find_way_back (Work *w, guint v, WorkInstr **cast)
+{
+  WorkInstr *reader = work_only_reader (w, v, FALSE);
+
+  *cast = reader != NULL && is_cast (reader) ? reader : NULL;
+  if (*cast != NULL)
+    reader = work_only_reader (w, work_out (reader, 0), FALSE);
+  return reader != NULL && work_is (reader, "permute")
+                 && moves_classes (reader->attrs, work_value (w, v)->desc.rank, TRUE)
+             ? reader
+             : NULL;
+}
+
+static gboolean
+reads_rows (Work *w, const WorkInstr *instr, guint scores, const char *device)
+{
+  WorkInstr *cast;
+
+  if (work_in (instr, 0) != scores || instr->device_name != device)
+    return FALSE;
+  if (work_is (instr, "cross_entropy"))
+    return TRUE;
+  if (work_is (instr, "argreduce"))
+    return ((const LoomArgReduceAttrs *)instr->attrs)->axis == 1;
+  return work_is (instr, "cross_entropy_grad") && find_way_back (w, work_out (instr, 0), &cast) != NULL;
+}
+
+/* A view of v, or a value of its own where v is 0, as rows × n; n 0: as rows alone. */
+static guint
+new_rows (Work *w, guint v, LoomDType dtype, gint64 rows, gint64 n, const WorkValue *like)
+{
+  LoomTensorDesc desc = { .dtype = dtype, .rank = n > 0 ? 2 : 1, .dim = { rows, n } };
+  const WorkValue copy = *like; /* the array moves */
+  guint flat = work_new_value (w, &desc, &copy);
+
+  if (v != 0)
+    work_set_alias (w, flat, v);
+  return flat;
+}
+
+/* Result o is made as rows, of which what it was before is a view. */
+static void
+make_rows (Work *w, WorkInstr *instr, guint o, gint64 rows, gint64 n)
+{
+  guint old = work_out (instr, o), flat;
+
+  if (old == 0)
+    return;
+  flat = new_rows (w, 0, work_value (w, old)->desc.dtype, rows, n, work_value (w, old));
+  work_set_out (w, instr, o, flat);
+  work_set_alias (w, old, flat);
+}
+
+static void
+read_rows (Work *w, WorkInstr *instr, guint k, gint64 rows)
+{
+  guint v = work_in (instr, k);
+
+  work_set_in (w, instr, k, new_rows (w, v, work_value (w, v)->desc.dtype, rows, 0, work_value (w, v)));
+}
+
+/* The gradient is made as rows, and what was moved back is a view of it, or of what it is cast to. */
+static void
+turn_gradient (Work *w, WorkInstr *instr, gint64 rows, gint64 classes)
+{
+  WorkInstr *cast, *back = find_way_back (w, work_out (instr, 0), &cast);
+  guint gradient = work_out (instr, 0), moved = work_out (back, 0), flat;
+
+  flat = new_rows (w, 0, work_value (w, gradient)->desc.dtype, rows, classes, work_value (w, gradient));
+  work_erase (w, back);
+  work_set_out (w, instr, 0, flat);
+  if (cast != NULL)
+    {
+      guint narrow = new_rows (w, 0, work_value (w, moved)->desc.dtype, rows, classes, work_value (w, moved));
+
+      work_set_in (w, cast, 0, flat);
+      work_step (cast, 0)->result = narrow;
+      work_set_out (w, cast, 0, narrow);
+      flat = narrow;
+    }
+  work_set_alias (w, moved, flat);
+}
+
+/* All that reads these scores reads them as rows × classes instead; FALSE where it does not pay or cannot be. */
+static gboolean
+turn_scores (Work *w, guint scores)
+{
+  WorkInstr *cast, *permute = find_permute (w, scores, &cast), *reader[MOST_READERS];
+  guint from = permute != NULL ? work_in (permute, 0) : 0, n = 0, flat;
+  const char *device = permute != NULL ? permute->device_name : NULL;
+  gint64 classes, rows;
+
+  if (permute == NULL || work_value (w, from)->device_name != device || (cast != NULL && cast->device_name != device))
+    return FALSE;
+  n = work_readers (w, scores, MOST_READERS, reader);
+  classes = work_value (w, scores)->desc.dim[1];
+  if (n == 0 || n > MOST_READERS || classes == 0)
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!reads_rows (w, reader[i], scores, device))
+      return FALSE;
+  rows = loom_desc_count (&work_value (w, scores)->desc) / classes;
+  flat = new_rows (w, from, work_value (w, from)->desc.dtype, rows, classes, work_value (w, from));
+  if (cast != NULL)
+    {
+      guint wide = new_rows (w, 0, work_value (w, scores)->desc.dtype, rows, classes, work_value (w, scores));
+
+      work_set_in (w, cast, 0, flat);
+      work_step (cast, 0)->result = wide;
+      work_set_out (w, cast, 0, wide);
+      flat = wide;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      gboolean gradient = work_is (reader[i], "cross_entropy_grad");
+
+      work_set_in (w, reader[i], 0, flat);
+      for (guint k = 1; k < reader[i]->in->len; k++)
+        read_rows (w, reader[i], k, rows);
+      if (gradient)
+        turn_gradient (w, reader[i], rows, classes);
+      for (guint o = 0; o < reader[i]->out->len && !gradient; o++)
+        make_rows (w, reader[i], o, rows, work_is (reader[i], "argreduce") ? 1 : 0);
+    }
+  return TRUE;
+}
+
+void
+work_keep_classes_last (Work *w)
+{
+  gboolean changed;
+
+  /* What is cast for one reader and read as it is by another is free for the second once the first is turned. */
+  do
+    {
+      changed = FALSE;
+      for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+        if (work_is (instr, "cross_entropy") || work_is (instr, "argreduce"))
+          changed |= turn_scores (w, work_in (instr, 0));
+    }
+  while (changed);
+}
