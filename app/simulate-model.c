@@ -69,7 +69,8 @@ typedef struct
   double *f_end, *b_end;    /* by micro-batch; negative: not yet */
   double free, busy;        /* when it has nothing to do; seconds in which it computes */
   double exchange_free, exchange_busy, exchange_end;
-  int next; /* operation */
+  GArray *passes; /* LoomPipelineEvent, in their order */
+  int next;       /* of them */
 } Stage;
 
 typedef struct
@@ -222,40 +223,15 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
 
 /* ---- a pipeline --------------------------------------------------------------- */
 
-/* The k-th operation of a stage: micro-batch, and whether it is a backward pass. */
-static int
-operation (const Model *m, int s, int k, gboolean *is_backward)
-{
-  int n = m->setup->microbatches, ahead = MIN (m->setup->pipeline - 1 - s, n);
-
-  if (!m->setup->one_f_one_b)
-    {
-      *is_backward = k >= n;
-      return k < n ? k : 2 * n - 1 - k;
-    }
-  /* So many forward passes, then one of each in turn, then what is left. */
-  if (k < ahead)
-    {
-      *is_backward = FALSE;
-      return k;
-    }
-  if (k < 2 * n - ahead)
-    {
-      *is_backward = (k - ahead) % 2 == 1;
-      return *is_backward ? (k - ahead) / 2 : ahead + (k - ahead) / 2;
-    }
-  *is_backward = TRUE;
-  return k - n;
-}
-
 /* FALSE where what it needs is not there yet. */
 static gboolean
 try_operation (Model *m, int s)
 {
   Stage *stage = &m->stage[s];
   const int n = m->setup->microbatches, stages = m->setup->pipeline;
-  gboolean is_backward;
-  int b = operation (m, s, stage->next, &is_backward);
+  const LoomPipelineEvent *pass = &g_array_index (stage->passes, LoomPipelineEvent, stage->next);
+  gboolean is_backward = pass->backward;
+  int b = pass->micro;
   double ready = 0, begin, end;
 
   if (!is_backward && s > 0)
@@ -359,7 +335,10 @@ static void
 free_stages (Model *m)
 {
   for (int s = 0; s < m->setup->pipeline; s++)
-    g_free (m->stage[s].f_end);
+    {
+      g_free (m->stage[s].f_end);
+      g_array_unref (m->stage[s].passes);
+    }
   g_free (m->stage);
 }
 
@@ -367,6 +346,8 @@ free_stages (Model *m)
 static double
 run_step (Model *m)
 {
+  LoomPipelineKind kind = m->setup->one_f_one_b ? LOOM_PIPELINE_1F1B : LOOM_PIPELINE_GPIPE;
+  g_autoptr (GArray) schedule = loom_pipeline_schedule (kind, m->setup->pipeline, m->setup->microbatches, TRUE);
   double step = 0;
 
   m->stage = g_new0 (Stage, m->setup->pipeline);
@@ -376,7 +357,11 @@ run_step (Model *m)
       m->stage[s].b_end = m->stage[s].f_end + m->setup->microbatches;
       for (int b = 0; b < 2 * m->setup->microbatches; b++)
         m->stage[s].f_end[b] = -1;
+      m->stage[s].passes = g_array_new (FALSE, FALSE, sizeof (LoomPipelineEvent));
     }
+  for (guint i = 0; i < schedule->len; i++)
+    g_array_append_val (m->stage[g_array_index (schedule, LoomPipelineEvent, i).stage].passes,
+                        g_array_index (schedule, LoomPipelineEvent, i));
   balance (m);
   run_pipeline (m);
   for (int s = 0; s < m->setup->pipeline; s++)

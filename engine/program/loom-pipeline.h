@@ -47,16 +47,14 @@ int loom_pipeline_in_flight (const GArray *schedule, int stage);
 /* Who computes what. */
 typedef struct
 {
-  gatomicrefcount refs;
   int n;
   GHashTable *node; /* path → GINT_TO_POINTER (stage + 1); nodes without a line belong to those that they follow */
   GHashTable *slot; /* name → likewise: filled by the first program that is divided, and the same for all others */
 } LoomStages;
 
 LoomStages *loom_stages_new (int n);
-LoomStages *loom_stages_ref (LoomStages *stages);
-void loom_stages_unref (LoomStages *stages);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStages, loom_stages_unref)
+void loom_stages_free (LoomStages *stages);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStages, loom_stages_free)
 /* path is copied. */
 void loom_stages_set (LoomStages *stages, const char *path, int stage);
 int loom_stages_get (const LoomStages *stages, const char *path); /* -1: it has none */

@@ -113,6 +113,36 @@ append_slot (GString *s, const LoomSlot *slot)
   g_string_append_c (s, '\n');
 }
 
+/* A stage's passes in their order. */
+static void
+append_passes (GString *s, const LoomProgram *p)
+{
+  const LoomInstr *last = NULL;
+
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if (instr->pass > 0 && (last == NULL || last->pass != instr->pass))
+        g_string_append_printf (s, "%s of micro-batch %u\n", instr->pass % 2 == 1 ? "forward pass" : "backward pass",
+                                (instr->pass + 1) / 2);
+      else if (instr->pass == 0 && (last == NULL || last->pass != 0 || last->region != instr->region))
+        g_string_append_printf (s, "%s\n", region_title[instr->region]);
+      append_instr (s, p, instr);
+      append_bodies (s, instr);
+      last = instr;
+    }
+}
+
+static gboolean
+has_passes (const LoomProgram *p)
+{
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    if (loom_program_instr (p, i)->pass > 0)
+      return TRUE;
+  return FALSE;
+}
+
 char *
 loom_program_print (const LoomProgram *p)
 {
@@ -134,7 +164,9 @@ loom_program_print (const LoomProgram *p)
     g_string_append (s, "slots\n");
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     append_slot (s, loom_program_get_slot (p, i));
-  for (int region = 0; region < LOOM_N_REGIONS; region++)
+  if (has_passes (p))
+    append_passes (s, p);
+  for (int region = 0; region < LOOM_N_REGIONS && !has_passes (p); region++)
     {
       gboolean any = FALSE;
 

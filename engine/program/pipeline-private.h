@@ -52,7 +52,48 @@ pipeline_is_here (const Pipeline *self, int owner)
 
 /* ---- pipeline-stages.c ----------------------------------------------------- */
 
+gboolean pipeline_find_owners (Pipeline *self, GError **error);
+const LoomInstr *pipeline_producer_of (const Pipeline *self, LoomValue v); /* NULL: an input, or state */
+/* How a sentence calls an instruction. */
+const char *pipeline_name_of (const LoomInstr *instr);
+/* These return FALSE. */
+gboolean pipeline_refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+gboolean pipeline_no_stage (const LoomInstr *instr, GError **error);
+
+/* ---- pipeline-needs.c ------------------------------------------------------ */
+
 /* Fills in all of the above but what is written. */
 gboolean pipeline_survey (Pipeline *self, GError **error);
+
+/* ---- pipeline-values.c ----------------------------------------------------- */
+
+static inline LoomProgram *
+pipeline_target (const Pipeline *self)
+{
+  return self->part[0].r.to;
+}
+
+/* What micro-batch m has of a value. */
+static inline void
+pipeline_set_local (Pipeline *self, int m, LoomValue v, LoomValue local)
+{
+  g_array_index (self->part[m].r.map, LoomValue, v) = local;
+}
+
+LoomTensorDesc pipeline_part_desc (const Pipeline *self, LoomValue v, int m);
+/* v is whole, and all micro-batches find it. */
+void pipeline_set_whole (Pipeline *self, LoomValue v, LoomValue whole);
+LoomValue pipeline_whole (const Pipeline *self, LoomValue v);
+/* The whole of what micro-batches have, once all have it. */
+LoomValue pipeline_join_parts (Pipeline *self, LoomValue v);
+/* Adds a micro-batch's summand; behind the last one v is whole. */
+void pipeline_add_summand (Pipeline *self, LoomValue v, int m);
+
+/* Of micro-batch m, or the whole where that is -1. */
+void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro);
+LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro);
+/* The whole of a value, which its stage has by now, to those that need it: to one by itself, to several, with
+ * `together`, by one call of all ranks. */
+void pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together);
 
 G_END_DECLS

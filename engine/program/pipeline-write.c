@@ -9,214 +9,6 @@
 
 static void ensure_whole (Pipeline *self, LoomValue v);
 
-static LoomProgram *
-target (const Pipeline *self)
-{
-  return self->part[0].r.to;
-}
-
-static void
-set_local (Pipeline *self, int m, LoomValue v, LoomValue local)
-{
-  g_array_index (self->part[m].r.map, LoomValue, v) = local;
-}
-
-/* v is whole, and all micro-batches find it. */
-static void
-set_whole (Pipeline *self, LoomValue v, LoomValue whole)
-{
-  for (int m = 0; m < self->micros; m++)
-    if (self->part[m].have[v].kind == LOOM_SHARE_WHOLE)
-      set_local (self, m, v, whole);
-    else
-      self->part[m].whole[v] = whole;
-  self->complete[v] = TRUE;
-}
-
-static LoomValue
-get_whole (const Pipeline *self, LoomValue v)
-{
-  const Partition *part = &self->part[0];
-
-  return part->have[v].kind == LOOM_SHARE_WHOLE ? local_value (part, v) : part->whole[v];
-}
-
-static const LoomInstr *
-producer_of (const Pipeline *self, LoomValue v, guint *index)
-{
-  *index = loom_value_info (self->p, v)->producer;
-  return *index == G_MAXUINT ? NULL : loom_program_instr (self->p, *index);
-}
-
-/* ---- exchanges --------------------------------------------------------------- */
-
-static LoomTransferAttrs
-transfer_attrs (const Pipeline *self, const LoomTensorDesc *d, LoomValue v, int rank, int micro)
-{
-  LoomTransferAttrs attrs = { .rank = rank, .micro = micro, .dtype = d->dtype, .to = { .rank = d->rank } };
-
-  attrs.tag = (int)((self->number[v] * (guint64)self->micros + (guint64)MAX (micro, 0)) % LOOM_COMM_TAGS);
-  memcpy (attrs.to.dim, d->dim, sizeof attrs.to.dim);
-  return attrs;
-}
-
-/* Exchanges are of the node, and in the region, of what they exchange. */
-static void
-place_exchange (Pipeline *self, LoomValue v)
-{
-  const LoomValueInfo *info = loom_value_info (self->p, v);
-
-  loom_program_set_region (target (self), info->region);
-  loom_program_set_origin (target (self), info->origin, info->device);
-  loom_program_set_recomputation (target (self), 0);
-  loom_program_set_remade (target (self), FALSE);
-}
-
-static void
-emit_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro)
-{
-  LoomTransferAttrs attrs = transfer_attrs (self, value_desc (target (self), local), v, to, micro);
-
-  place_exchange (self, v);
-  loom_emit (target (self), loom_prim ("send"), &attrs, 1, &local, NULL);
-}
-
-static LoomValue
-emit_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro)
-{
-  LoomTransferAttrs attrs = transfer_attrs (self, d, v, self->owner[v], micro);
-
-  place_exchange (self, v);
-  return loom_emit (target (self), loom_prim ("receive"), &attrs, 0, NULL, NULL);
-}
-
-/* What micro-batch m has of a value. */
-static LoomTensorDesc
-part_desc (const Pipeline *self, LoomValue v, int m)
-{
-  LoomTensorDesc d = *value_desc (self->p, v);
-  LoomShare share = self->part[m].have[v];
-
-  if (share.kind == LOOM_SHARE_SPLIT)
-    d.dim[share.axis] = partition_rows (&self->part[m], d.dim[share.axis], self->part[m].own.count);
-  return d;
-}
-
-/* The whole of a value, from its stage to those that need it: to one by itself, to several by one call of all. */
-static void
-exchange_whole (Pipeline *self, LoomValue v, guint64 to, gboolean together)
-{
-  int own = self->options->stage;
-  gboolean one = (to & (to - 1)) == 0;
-
-  if (self->owner[v] == own)
-    ensure_whole (self, v);
-  if (!one && together)
-    {
-      LoomTransferAttrs attrs = transfer_attrs (self, value_desc (self->p, v), v, self->owner[v], -1);
-      LoomValue in = self->owner[v] == own ? get_whole (self, v) : 0, out;
-
-      place_exchange (self, v);
-      out = loom_emit (target (self), loom_prim ("broadcast"), &attrs, in != 0, &in, NULL);
-      if (in == 0)
-        {
-          set_whole (self, v, out);
-          self->opaque[v] = TRUE;
-        }
-      return;
-    }
-  for (int s = 0; s < self->stages; s++)
-    {
-      if ((to & (G_GUINT64_CONSTANT (1) << s)) == 0 || s == self->owner[v])
-        continue;
-      if (self->owner[v] == own)
-        emit_send (self, v, get_whole (self, v), s, -1);
-      else if (s == own)
-        {
-          set_whole (self, v, emit_receive (self, v, value_desc (self->p, v), -1));
-          self->opaque[v] = TRUE;
-        }
-    }
-}
-
-/* ---- whole values of parts --------------------------------------------------------- */
-
-/* Blocks of an axis as an axis of their own, in front of what each has; or both as one axis again. */
-static LoomValue
-fold_axis (LoomProgram *p, LoomValue v, int axis, gint64 blocks)
-{
-  LoomTensorDesc d = *value_desc (p, v);
-  gint64 dim[LOOM_MAX_RANK + 1];
-  int rank = 0;
-
-  for (int i = 0; i < d.rank; i++)
-    if (i == axis && blocks > 0)
-      {
-        dim[rank++] = blocks;
-        dim[rank++] = d.dim[i] / blocks;
-      }
-    else if (i == axis)
-      {
-        dim[rank++] = d.dim[i] * d.dim[i + 1];
-        i++;
-      }
-    else
-      dim[rank++] = d.dim[i];
-  return loom_reshape (p, v, rank, dim);
-}
-
-static LoomValue
-join_parts (Pipeline *self, LoomValue v)
-{
-  g_autofree LoomValue *parts = g_new0 (LoomValue, (gsize)self->micros + 1);
-  LoomShare share = self->part[0].have[v];
-  gboolean blocks = share.blocks > 1;
-  LoomValue whole;
-
-  for (int m = 0; m < self->micros; m++)
-    {
-      parts[m] = local_value (&self->part[m], v);
-      if (blocks)
-        parts[m] = fold_axis (target (self), parts[m], share.axis, share.blocks);
-    }
-  if (self->micros == 1)
-    whole = parts[0];
-  else
-    whole = loom_concat (target (self), (guint)self->micros, parts, share.axis + blocks);
-  return blocks ? fold_axis (target (self), whole, share.axis, 0) : whole;
-}
-
-/* The mean of micro-batches' statistics, weighed by their samples. */
-static LoomValue
-mean_of_parts (Pipeline *self, LoomValue v)
-{
-  LoomProgram *p = target (self);
-  LoomValue sum = 0;
-
-  for (int m = 0; m < self->micros; m++)
-    {
-      double weight = (double)self->part[m].own.count / (double)self->options->samples;
-      LoomValue part = local_value (&self->part[m], v);
-
-      part = loom_binary (p, LOOM_SCALAR_MUL, part, loom_const (p, value_desc (p, part)->dtype, weight));
-      sum = sum == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
-    }
-  return sum;
-}
-
-/* Adds a micro-batch's summand, of 16-bit floats in f32. */
-static void
-add_summand (Pipeline *self, LoomValue v, int m)
-{
-  LoomProgram *p = target (self);
-  LoomDType dtype = value_desc (self->p, v)->dtype;
-  LoomValue part = loom_cast (p, local_value (&self->part[m], v), self->micros > 1 ? dtype_wide (dtype) : dtype);
-
-  self->sum[v] = m == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, self->sum[v], part);
-  if (m + 1 == self->micros)
-    set_whole (self, v, loom_cast (p, self->sum[v], dtype));
-}
-
 /* ---- instructions ------------------------------------------------------------------- */
 
 static void ensure_made (Pipeline *self, LoomValue v, int m);
@@ -262,9 +54,9 @@ write_divided (Pipeline *self, guint i, int m)
       if (v == 0)
         continue;
       if (self->summed[v])
-        add_summand (self, v, m);
+        pipeline_add_summand (self, v, m);
       else if (m == 0 && self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
-        set_whole (self, v, local_value (&self->part[0], v));
+        pipeline_set_whole (self, v, local_value (&self->part[0], v));
     }
 }
 
@@ -281,7 +73,7 @@ write_undivided (Pipeline *self, guint i)
   partition_write (&self->part[0], i);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
-      set_whole (self, instr->out[o], local_value (&self->part[0], instr->out[o]));
+      pipeline_set_whole (self, instr->out[o], local_value (&self->part[0], instr->out[o]));
 }
 
 /* An optimiser's step over the parameters that are here. */
@@ -311,15 +103,15 @@ write_step (Pipeline *self, guint i)
   for (guint k = 0; k < n_in; k++)
     {
       ensure_whole (self, in[k]);
-      in[k] = get_whole (self, in[k]);
+      in[k] = pipeline_whole (self, in[k]);
     }
   *(int *)attrs = (int)own;
   loom_rewrite_place (&self->part[0].r, instr);
-  loom_emit (target (self), instr->prim, attrs, n_in, in, out);
+  loom_emit (pipeline_target (self), instr->prim, attrs, n_in, in, out);
   for (guint list = 0; list < results; list++)
     for (guint k = 0; k < own; k++)
       if (instr->out[list * n + at[k]] != 0)
-        set_whole (self, instr->out[list * n + at[k]], out[list * own + k]);
+        pipeline_set_whole (self, instr->out[list * n + at[k]], out[list * own + k]);
 }
 
 static LoomValue
@@ -334,7 +126,7 @@ reduce_stages (LoomProgram *p, LoomReduceOp op, LoomValue v)
 static void
 write_stats (Pipeline *self, guint i)
 {
-  LoomProgram *p = target (self);
+  LoomProgram *p = pipeline_target (self);
   const LoomInstr *instr = loom_program_instr (self->p, i);
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
   LoomDType dtype = value_desc (self->p, instr->out[0])->dtype;
@@ -345,7 +137,7 @@ write_stats (Pipeline *self, guint i)
     if (pipeline_is_here (self, self->owner[instr->in[k]]))
       {
         ensure_whole (self, instr->in[k]);
-        in[attrs.n++] = get_whole (self, instr->in[k]);
+        in[attrs.n++] = pipeline_whole (self, instr->in[k]);
       }
   loom_rewrite_place (&self->part[0].r, instr);
   if (attrs.n > 0)
@@ -355,48 +147,48 @@ write_stats (Pipeline *self, guint i)
       out[0] = loom_fill (p, dtype, 0, NULL, 0);
       out[1] = loom_fill (p, dtype, 0, NULL, 1);
     }
-  set_whole (self, instr->out[0], reduce_stages (p, LOOM_REDUCE_SUM, out[0]));
-  set_whole (self, instr->out[1], reduce_stages (p, LOOM_REDUCE_MIN, out[1]));
+  pipeline_set_whole (self, instr->out[0], reduce_stages (p, LOOM_REDUCE_SUM, out[0]));
+  pipeline_set_whole (self, instr->out[1], reduce_stages (p, LOOM_REDUCE_MIN, out[1]));
 }
 
 static void
 ensure_made (Pipeline *self, LoomValue v, int m)
 {
-  guint i;
-  const LoomInstr *instr = producer_of (self, v, &i);
+  guint i = loom_value_info (self->p, v)->producer;
+  const LoomInstr *instr = pipeline_producer_of (self, v);
 
   if (local_value (&self->part[m], v) != 0)
     return;
   if (instr == NULL)
     {
       /* An input: whole batches come from outside. */
-      LoomTensorDesc d = part_desc (self, v, m);
+      LoomTensorDesc d = pipeline_part_desc (self, v, m);
       gint64 start[LOOM_MAX_RANK]
           = { partition_rows (&self->part[m], value_desc (self->p, v)->dim[0], self->part[m].own.first) };
 
-      set_local (self, m, v, loom_slice (target (self), self->part[0].whole[v], start, NULL, d.dim));
+      pipeline_set_local (self, m, v, loom_slice (pipeline_target (self), self->part[0].whole[v], start, NULL, d.dim));
       return;
     }
   if (!pipeline_is_here (self, self->owner[v]))
-    g_error ("stage %d: %s has not come from stage %d", self->options->stage,
-             instr->origin != NULL ? instr->origin : instr->prim->name, self->owner[v]);
+    g_error ("stage %d: %s has not come from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
   write_divided (self, i, m);
 }
 
 static void
 ensure_whole (Pipeline *self, LoomValue v)
 {
-  guint i;
   const LoomInstr *instr;
+  guint i;
 
   if (v == 0 || self->complete[v])
     return;
-  instr = producer_of (self, v, &i);
+  i = loom_value_info (self->p, v)->producer;
+  instr = pipeline_producer_of (self, v);
   if (instr == NULL)
     return;
   if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
-    g_error ("stage %d: all of %s has not come from stage %d", self->options->stage,
-             instr->origin != NULL ? instr->origin : instr->prim->name, self->owner[v]);
+    g_error ("stage %d: all of %s has not come from stage %d", self->options->stage, pipeline_name_of (instr),
+             self->owner[v]);
   if (self->stage[i] == PIPELINE_SPREAD)
     {
       write_step (self, i);
@@ -412,7 +204,7 @@ ensure_whole (Pipeline *self, LoomValue v)
   if (self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
     return;
   loom_rewrite_place (&self->part[0].r, instr);
-  set_whole (self, v, self->part[0].have[v].kind == LOOM_SHARE_LOCAL ? mean_of_parts (self, v) : join_parts (self, v));
+  pipeline_set_whole (self, v, pipeline_join_parts (self, v));
 }
 
 /* ---- passes --------------------------------------------------------------------------- */
@@ -440,9 +232,9 @@ receive_for (Pipeline *self, const LoomPipelineEvent *e)
   for (LoomValue v = 1; v <= loom_program_n_values (self->p); v++)
     if (need[v] & (G_GUINT64_CONSTANT (1) << e->stage))
       {
-        LoomTensorDesc d = part_desc (self, v, e->micro);
+        LoomTensorDesc d = pipeline_part_desc (self, v, e->micro);
 
-        set_local (self, e->micro, v, emit_receive (self, v, &d, e->micro));
+        pipeline_set_local (self, e->micro, v, pipeline_receive (self, v, &d, e->micro));
       }
 }
 
@@ -454,13 +246,13 @@ send_of (Pipeline *self, guint i, int micro)
   for (guint o = 0; o < instr->n_out; o++)
     for (int s = 0; instr->out[o] != 0 && s < self->stages; s++)
       if ((self->need_forward[instr->out[o]] | self->need_backward[instr->out[o]]) & (G_GUINT64_CONSTANT (1) << s))
-        emit_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro);
+        pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro);
 }
 
 static void
 write_pass (Pipeline *self, const LoomPipelineEvent *e)
 {
-  loom_program_set_pass (target (self), 1 + 2 * (guint)e->micro + (e->backward != 0));
+  loom_program_set_pass (pipeline_target (self), 1 + 2 * (guint)e->micro + (e->backward != 0));
   receive_for (self, e);
   for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
     if (is_of_pass (self, i, e))
@@ -486,7 +278,7 @@ write_passes (Pipeline *self)
       if (e->stage == self->options->stage)
         write_pass (self, e);
     }
-  loom_program_set_pass (target (self), 0);
+  loom_program_set_pass (pipeline_target (self), 0);
 }
 
 /* ---- in front of the passes, and behind them ---------------------------------------------- */
@@ -499,7 +291,11 @@ exchange_slots (Pipeline *self, const guint64 *need, gboolean together)
       LoomValue v = loom_program_get_slot (self->p, s)->read;
 
       if (v != 0 && need[v] != 0)
-        exchange_whole (self, v, need[v], together);
+        {
+          if (self->owner[v] == self->options->stage)
+            ensure_whole (self, v);
+          pipeline_exchange (self, v, need[v], together);
+        }
     }
 }
 
@@ -510,7 +306,11 @@ exchange_results (Pipeline *self, guint i, const guint64 *need, gboolean togethe
 
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0 && need[instr->out[o]] != 0)
-      exchange_whole (self, instr->out[o], need[instr->out[o]], together);
+      {
+        if (self->owner[instr->out[o]] == self->options->stage)
+          ensure_whole (self, instr->out[o]);
+        pipeline_exchange (self, instr->out[o], need[instr->out[o]], together);
+      }
 }
 
 static void
@@ -554,15 +354,15 @@ write_ends (Pipeline *self, LoomValue *next)
         continue;
       if (!pipeline_is_here (self, self->slot_owner[s]))
         {
-          next[s] = loom_program_read (target (self), (int)s); /* nothing is here */
+          next[s] = loom_program_read (pipeline_target (self), (int)s); /* nothing is here */
           continue;
         }
       ensure_whole (self, slot->commit);
-      next[s] = get_whole (self, slot->commit);
+      next[s] = pipeline_whole (self, slot->commit);
     }
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
     if (self->part[0].have[v].kind != LOOM_SHARE_WHOLE)
-      set_local (self, 0, v, self->part[0].whole[v]);
+      pipeline_set_local (self, 0, v, self->part[0].whole[v]);
   self->part[0].r.next = next;
 }
 
@@ -670,7 +470,7 @@ begin (Pipeline *self)
       for (int m = 0; m < self->micros && self->part[0].have[v].kind != LOOM_SHARE_WHOLE; m++)
         {
           self->part[m].whole[v] = whole;
-          set_local (self, m, v, 0);
+          pipeline_set_local (self, m, v, 0);
         }
     }
 }

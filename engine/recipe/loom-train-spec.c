@@ -722,7 +722,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
   g_free (spec->hyper);
   g_free (spec->device);
   g_free (spec->sample_weights);
-  g_clear_pointer (&spec->parallel.stages, loom_stages_unref);
+  g_clear_pointer (&spec->parallel.stages, loom_stages_free);
   g_free (spec->weights);
   g_free (spec->match);
   g_free (spec);

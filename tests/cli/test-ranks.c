@@ -123,6 +123,26 @@ test_divided (void)
   compare_weights ("undivided/weights.safetensors", "divided/weights.safetensors");
 }
 
+/* Stages on ranks: what goes between them is larger than what a transport keeps, 200 × 500 numbers, in both directions. A
+ * run goes on with another schedule, and says its bubble beside what slots make it. */
+static void
+test_stages (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *trace = NULL;
+
+#define WIDE F64, "--epochs", "1", "--batch-size", "200", "--set", "hidden.out_features=500"
+  if (!can_run ())
+    return;
+  cli_expect (0, NULL, "train", path, WIDE, "--out", "uncut");
+  cli_expect (0, NULL, "train", path, WIDE, "--ranks", "2", "--strategy", "gpipe", "--set",
+              "train.parallel.microbatches=2", "--steps", "2", "--out", "cut");
+  cli_expect (0, NULL, "train", "--resume", "cut", "--ranks", "2", "--strategy", "1f1b", "--trace", "stages.json");
+  compare_weights ("uncut/weights.safetensors", "cut/weights.safetensors");
+  g_assert_true (g_file_get_contents ("stages.json", &trace, NULL, NULL));
+  g_assert_nonnull (strstr (trace, "where (K-1)/(M+K-1) = 1/3 is 33.3 %"));
+  g_assert_nonnull (strstr (trace, "F2 "));
+}
+
 /* What is wrong is said once, with the status that one rank has. */
 static void
 test_wrong (void)
@@ -457,6 +477,7 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/ranks/equal", test_equal);
   g_test_add_func ("/cli/ranks/resume", test_resume);
+  g_test_add_func ("/cli/ranks/stages", test_stages);
   g_test_add_func ("/cli/ranks/divided", test_divided);
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
   g_test_add_func ("/cli/ranks/collectives", test_collectives);

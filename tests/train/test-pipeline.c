@@ -89,7 +89,7 @@ side_clear (Side *side)
   g_array_unref (side->loss);
   g_ptr_array_unref (side->end);
   g_ptr_array_unref (side->name);
-  g_clear_pointer (&side->options.stages, loom_stages_unref);
+  g_clear_pointer (&side->options.stages, loom_stages_free);
 }
 
 static void

@@ -1,0 +1,281 @@
+/* What the stages of a pipeline need of each other, and when that can be: micro-batch by micro-batch, or in front of all
+ * passes, or behind them. */
+#include "engine/program/pipeline-private.h"
+
+/* ---- parts of micro-batches ------------------------------------------------------- */
+
+static gboolean
+is_whole (LoomShare share)
+{
+  return share.kind == LOOM_SHARE_WHOLE;
+}
+
+/* In which form each micro-batch has its operands and results. Sums are completed where they are made: what reads one
+ * finds all of it. The update knows whole values alone. */
+static void
+decide (Pipeline *self, Partition *part)
+{
+  const LoomProgram *p = self->p;
+
+  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+    {
+      LoomValue v = loom_program_get_input (p, i)->value;
+      const LoomTensorDesc *d = value_desc (p, v);
+
+      if (d->rank > 0 && d->dim[0] == self->options->samples)
+        part->have[v] = (LoomShare){ .kind = LOOM_SHARE_SPLIT };
+    }
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if (instr->region == LOOM_REGION_UPDATE)
+        {
+          part->want[i] = g_new0 (LoomShare, instr->n_in + 1);
+          continue;
+        }
+      partition_decide (part, i);
+      for (guint k = 0; k < instr->n_in; k++)
+        self->divided[i] = self->divided[i] || !is_whole (part->want[i][k]);
+      for (guint o = 0; o < instr->n_out; o++)
+        {
+          LoomValue v = instr->out[o];
+
+          if (v == 0 || is_whole (part->have[v]))
+            continue;
+          self->divided[i] = TRUE;
+          if (part->have[v].kind != LOOM_SHARE_PENDING)
+            continue;
+          self->summed[v] = TRUE;
+          part->have[v] = (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+        }
+    }
+}
+
+/* ---- what is needed at all --------------------------------------------------------- */
+
+static void
+mark_producer (Pipeline *self, LoomValue v)
+{
+  guint producer = v != 0 ? loom_value_info (self->p, v)->producer : G_MAXUINT;
+
+  if (producer != G_MAXUINT)
+    self->is_live[producer] = TRUE;
+}
+
+static void
+find_live (Pipeline *self)
+{
+  for (guint i = 0; i < loom_program_n_outputs (self->p); i++)
+    mark_producer (self, loom_program_get_output (self->p, i)->value);
+  for (guint i = 0; i < loom_program_n_slots (self->p); i++)
+    mark_producer (self, loom_program_get_slot (self->p, i)->commit);
+  for (guint i = loom_program_n_instrs (self->p); i-- > 0;)
+    for (guint k = 0; self->is_live[i] && k < loom_program_instr (self->p, i)->n_in; k++)
+      mark_producer (self, loom_program_instr (self->p, i)->in[k]);
+}
+
+/* ---- when ------------------------------------------------------------------------------ */
+
+/* TRUE if an instruction reads the whole of what its stage makes micro-batch by micro-batch. */
+static gboolean
+joins (const Pipeline *self, guint i, guint k)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  LoomValue v = instr->in[k];
+  LoomShare have, want;
+
+  if (v == 0 || !self->dynamic[v])
+    return FALSE;
+  have = self->part[0].have[v];
+  want = self->part[0].want[i][k];
+  return self->summed[v] || (!is_whole (have) && !loom_share_equal (have, want));
+}
+
+static void
+find_late (Pipeline *self)
+{
+  for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (self->p, i);
+      gboolean dynamic = self->divided[i];
+      guint8 late = 0;
+
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          if (instr->in[k] == 0)
+            continue;
+          dynamic = dynamic || self->dynamic[instr->in[k]];
+          late |= self->late[instr->in[k]];
+          if (joins (self, i, k))
+            late |= pipeline_producer_of (self, instr->in[k])->region == LOOM_REGION_FORWARD ? PIPELINE_LATE_FORWARD
+                                                                                    : PIPELINE_LATE_BACKWARD;
+        }
+      for (guint o = 0; o < instr->n_out; o++)
+        if (instr->out[o] != 0)
+          {
+            self->dynamic[instr->out[o]] = dynamic && self->stage[i] != PIPELINE_EVERYWHERE;
+            self->late[instr->out[o]] = late;
+          }
+    }
+}
+
+/* A pass that has to wait for other micro-batches; with GPipe a backward pass may wait for all forward passes of its
+ * own stage. */
+static gboolean
+check_pass (const Pipeline *self, guint i, guint8 late, GError **error)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  gboolean gpipe = self->options->kind == LOOM_PIPELINE_GPIPE;
+
+  if (instr->region != LOOM_REGION_BACKWARD || late == 0 || (late == PIPELINE_LATE_FORWARD && gpipe))
+    return TRUE;
+  return pipeline_refuse (error,
+                 "The gradient of “%s” depends on all micro-batches at once, so that none can go back before the last "
+                 "has come: %s.",
+                 pipeline_name_of (instr),
+                 late == PIPELINE_LATE_FORWARD ? "schedule=\"gpipe\" waits for it" : "it has no pipeline");
+}
+
+static gboolean
+not_by_parts (const LoomInstr *instr, const LoomInstr *maker, GError **error)
+{
+  return pipeline_refuse (error,
+                 "“%s” needs all of “%s”, which an earlier stage makes micro-batch by micro-batch. Give both the same "
+                 "stage, the last one.",
+                 pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
+}
+
+/* Operand k of instruction i, which another stage makes. */
+static gboolean
+note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i), *maker;
+  LoomValue v = instr->in[k];
+  gboolean is_pass = self->divided[i] && instr->region != LOOM_REGION_UPDATE;
+
+  if (!self->dynamic[v] && instr->region != LOOM_REGION_UPDATE)
+    {
+      self->need_before[v] |= to;
+      return TRUE;
+    }
+  if (!is_pass)
+    {
+      self->need_after[v] |= to;
+      return TRUE;
+    }
+  maker = pipeline_producer_of (self, v);
+  if (joins (self, i, k) || is_whole (self->part[0].have[v])
+      || self->late[v] & (maker->region == LOOM_REGION_FORWARD ? PIPELINE_LATE_FORWARD : PIPELINE_LATE_BACKWARD))
+    return not_by_parts (instr, maker, error);
+  if (instr->region == LOOM_REGION_FORWARD)
+    self->need_forward[v] |= to;
+  else
+    self->need_backward[v] |= to;
+  return TRUE;
+}
+
+/* Of lists of tensors each stage needs what belongs to its own parameters, and all scalars. */
+static gboolean
+spread_needs (Pipeline *self, guint i, GError **error)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  guint n = (guint) * (const int *)instr->attrs;
+
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      gboolean is_step = instr->prim->share == loom_share_step;
+      int owner = self->owner[instr->in[k]], at;
+
+      if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
+        return pipeline_no_stage (instr, error);
+      if (owner == PIPELINE_EVERYWHERE || !is_step)
+        continue;
+      at = k < n * (1 + instr->n_out / n) ? self->owner[instr->in[k % n]] : PIPELINE_EVERYWHERE;
+      if (at != owner)
+        self->need_after[instr->in[k]] |= at == PIPELINE_EVERYWHERE ? PIPELINE_ALL : G_GUINT64_CONSTANT (1) << at;
+    }
+  return TRUE;
+}
+
+static gboolean
+find_needs (Pipeline *self, GError **error)
+{
+  for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (self->p, i);
+      guint8 late = 0;
+
+      if (!self->is_live[i])
+        continue;
+      if (self->stage[i] == PIPELINE_SPREAD)
+        {
+          if (!spread_needs (self, i, error))
+            return FALSE;
+          continue;
+        }
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          int owner = instr->in[k] != 0 ? self->owner[instr->in[k]] : PIPELINE_EVERYWHERE;
+
+          if (owner == PIPELINE_EVERYWHERE || owner == self->stage[i])
+            continue;
+          if (!note_need (self, i, k,
+                          self->stage[i] == PIPELINE_EVERYWHERE ? PIPELINE_ALL
+                                                                : G_GUINT64_CONSTANT (1) << self->stage[i],
+                          error))
+            return FALSE;
+        }
+      for (guint o = 0; o < instr->n_out; o++)
+        late |= instr->out[o] != 0 ? self->late[instr->out[o]] : 0;
+      if (self->divided[i] && self->stage[i] != PIPELINE_EVERYWHERE && !check_pass (self, i, late, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* What leaves the program is the same on every rank. */
+static void
+need_ends (Pipeline *self)
+{
+  for (guint i = 0; i < loom_program_n_outputs (self->p); i++)
+    {
+      LoomValue v = loom_program_get_output (self->p, i)->value;
+
+      if (self->owner[v] != PIPELINE_EVERYWHERE)
+        self->need_after[v] = PIPELINE_ALL;
+    }
+  for (guint s = 0; s < loom_program_n_slots (self->p); s++)
+    {
+      LoomValue v = loom_program_get_slot (self->p, s)->commit;
+
+      if (v != 0 && self->owner[v] != PIPELINE_EVERYWHERE && self->owner[v] != self->slot_owner[s])
+        self->need_after[v] |= self->slot_owner[s] == PIPELINE_EVERYWHERE
+                                   ? PIPELINE_ALL
+                                   : G_GUINT64_CONSTANT (1) << self->slot_owner[s];
+    }
+}
+
+gboolean
+pipeline_survey (Pipeline *self, GError **error)
+{
+  guint number = 0;
+
+  for (int m = 0; m < self->micros; m++)
+    decide (self, &self->part[m]);
+  find_live (self);
+  if (!pipeline_find_owners (self, error))
+    return FALSE;
+  find_late (self);
+  if (!find_needs (self, error))
+    return FALSE;
+  need_ends (self);
+  for (LoomValue v = 1; v <= loom_program_n_values (self->p); v++)
+    {
+      self->need_backward[v] &= ~self->need_forward[v];
+      self->opaque[v] = self->summed[v];
+      if ((self->need_forward[v] | self->need_backward[v] | self->need_before[v] | self->need_after[v]) != 0)
+        self->number[v] = number++;
+    }
+  return TRUE;
+}
