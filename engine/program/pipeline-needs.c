@@ -1,5 +1,5 @@
-/* What the stages of a pipeline need of each other, and when that can be: micro-batch by micro-batch, or in front of all
- * passes, or behind them. */
+/* What the stages of a pipeline need of each other, and when that can be: micro-batch by micro-batch, or in front of
+ * all passes, or behind them. */
 #include "engine/program/pipeline-private.h"
 
 /* ---- parts of micro-batches ------------------------------------------------------- */
@@ -109,7 +109,7 @@ find_late (Pipeline *self)
           late |= self->late[instr->in[k]];
           if (joins (self, i, k))
             late |= pipeline_producer_of (self, instr->in[k])->region == LOOM_REGION_FORWARD ? PIPELINE_LATE_FORWARD
-                                                                                    : PIPELINE_LATE_BACKWARD;
+                                                                                             : PIPELINE_LATE_BACKWARD;
         }
       for (guint o = 0; o < instr->n_out; o++)
         if (instr->out[o] != 0)
@@ -130,20 +130,22 @@ check_pass (const Pipeline *self, guint i, guint8 late, GError **error)
 
   if (instr->region != LOOM_REGION_BACKWARD || late == 0 || (late == PIPELINE_LATE_FORWARD && gpipe))
     return TRUE;
-  return pipeline_refuse (error,
-                 "The gradient of “%s” depends on all micro-batches at once, so that none can go back before the last "
-                 "has come: %s.",
-                 pipeline_name_of (instr),
-                 late == PIPELINE_LATE_FORWARD ? "schedule=\"gpipe\" waits for it" : "it has no pipeline");
+  return pipeline_refuse (
+      error,
+      "The gradient of “%s” depends on all micro-batches at once, so that none can go back before the last "
+      "has come: %s.",
+      pipeline_name_of (instr),
+      late == PIPELINE_LATE_FORWARD ? "schedule=\"gpipe\" waits for it" : "it has no pipeline");
 }
 
 static gboolean
 not_by_parts (const LoomInstr *instr, const LoomInstr *maker, GError **error)
 {
-  return pipeline_refuse (error,
-                 "“%s” needs all of “%s”, which an earlier stage makes micro-batch by micro-batch. Give both the same "
-                 "stage, the last one.",
-                 pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
+  return pipeline_refuse (
+      error,
+      "“%s” needs all of “%s”, which an earlier stage makes micro-batch by micro-batch. Give both the same "
+      "stage, the last one.",
+      pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
 
 /* Operand k of instruction i, which another stage makes. */

@@ -192,4 +192,3 @@ pipeline_add_summand (Pipeline *self, LoomValue v, int m)
   if (m + 1 == self->micros)
     pipeline_set_whole (self, v, loom_cast (p, self->sum[v], dtype));
 }
-

@@ -123,8 +123,8 @@ test_divided (void)
   compare_weights ("undivided/weights.safetensors", "divided/weights.safetensors");
 }
 
-/* Stages on ranks: what goes between them is larger than what a transport keeps, 200 × 500 numbers, in both directions. A
- * run goes on with another schedule, and says its bubble beside what slots make it. */
+/* Stages on ranks: what goes between them is larger than what a transport keeps, 200 × 500 numbers, in both directions.
+ * A run goes on with another schedule, and says its bubble beside what slots make it. */
 static void
 test_stages (void)
 {
