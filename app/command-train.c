@@ -15,16 +15,11 @@ static void
 say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
 {
   gsize bytes[LOOM_N_OWNERS] = { 0 }, total = 0;
-  double parameters = 0;
-  const LoomNet *net = loom_trainer_net (trainer);
 
   loom_trainer_memory (trainer, bytes);
   for (guint i = 0; i < LOOM_N_OWNERS; i++)
     total += bytes[i];
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (!loom_net_weight (net, i)->is_buffer)
-      parameters += MAX (0, loom_dim_value (loom_shape_count (&loom_net_weight (net, i)->shape), NULL));
-  g_autofree char *count = command_count (parameters), *memory = loom_bytes_to_string (total);
+  g_autofree char *count = command_count (train_view_parameters (trainer)), *memory = loom_bytes_to_string (total);
   fprintf (stderr, "%s parameters, %s planned%s%s%s\n", count, memory, options->out != NULL ? ", writing to " : "",
            options->out != NULL ? options->out : "",
            options->out != NULL || options->resume != NULL ? "" : ", nothing is kept (no --out)");
@@ -160,7 +155,7 @@ run_train (const Command *command, int argc, char **argv)
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
-      "What ranks divide: data, zero1, zero2, zero3, pipeline, gpipe or 1f1b (default: the graph's)", "S" },
+      "What ranks divide: data, zero1, zero2, zero3, pipeline, gpipe, 1f1b; or server (default: the graph's)", "S" },
     { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts,
       "Ranks on these hosts, which mpirun reaches by ssh; :N where one has several", "H,…" },
     { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &launch.timeout,

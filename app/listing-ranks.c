@@ -4,6 +4,7 @@
 #include "app/command.h"
 
 #include <stdio.h>
+#include <string.h>
 
 gboolean
 listing_ranks_init (ListingRanks *self, int ranks, GError **error)
@@ -289,6 +290,47 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
   return ok;
 }
 
+/* A parameter server and one of the ranks that it serves: the one has states of the optimiser and answers all others,
+ * the other pushes what it has gathered. */
+static gboolean
+measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
+                LoomDevices *devices, const LoomPlanOptions *options, Row *server, Row *trains, GError **error)
+{
+  g_autoptr (LoomStep) step = NULL;
+  LoomPlanOptions own = *options;
+  LoomPlanMemory memory[2] = { 0 };
+  double gradients = 0, weights = 0;
+
+  own.comm = NULL;
+  spec->gathers = TRUE;
+  step = loom_step_new (graph, spec, MAX (1, loom_comm_part (batch, 0, ranks->ranks - 1).count), TRUE, error);
+  spec->gathers = FALSE;
+  if (step == NULL || !add_plan (step->update, devices, &own, &memory[0], error)
+      || !add_plan (step->program, devices, &own, &memory[1], error))
+    return FALSE;
+  for (guint i = 0; i < loom_program_n_slots (step->program); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (step->program, i);
+      LoomTensorDesc d = { .dtype = slot->dtype, .rank = slot->rank };
+
+      memcpy (d.dim, slot->dim, (gsize)slot->rank * sizeof d.dim[0]);
+      if (g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
+        gradients += (double)loom_desc_bytes (&d);
+      else if (slot->kind == LOOM_SLOT_PARAMETER)
+        weights += (double)loom_desc_bytes (&d);
+    }
+  *server = (Row){ .sent = weights * (ranks->ranks - 1), .calls = (guint)ranks->ranks - 1 };
+  *trains = (Row){ .sent = gradients, .calls = 1 };
+  loom_plan_memory_sum (&memory[0], server->bytes);
+  loom_plan_memory_sum (&memory[1], trains->bytes);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    {
+      server->total += server->bytes[o];
+      trains->total += trains->bytes[o];
+    }
+  return TRUE;
+}
+
 gboolean
 listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                           LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
@@ -317,8 +359,20 @@ listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 ba
       ok = measure (graph, spec, batch, ranks, 0, devices, options, &row, error)
            && measure (graph, spec, batch, ranks, ranks->ranks - 1, devices, options, &row, error);
       if (ok)
-        print_row (name[s], &row, s == chosen, json);
+        print_row (name[s], &row, s == chosen && !spec->parallel.server, json);
     }
   spec->parallel.shards = chosen;
+  if (ok && ranks->ranks > 1 && spec->optimizer->emit != NULL && !spec->optimizer->takes_no_gradients
+      && spec->accumulate == 1 && spec->ema == 0)
+    {
+      Row server, trains;
+
+      ok = measure_server (graph, spec, batch, ranks, devices, options, &server, &trains, error);
+      if (ok)
+        {
+          print_row ("server", &server, spec->parallel.server, json);
+          print_row ("served", &trains, spec->parallel.server, json);
+        }
+    }
   return ok;
 }

@@ -396,10 +396,37 @@ waits_event (const LoomTrainerWaits *w)
   command_event_print (json);
 }
 
+double
+train_view_parameters (LoomTrainer *trainer)
+{
+  const LoomNet *net = loom_trainer_net (trainer);
+  double n = 0;
+
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (!loom_net_weight (net, i)->is_buffer)
+      n += MAX (0, loom_dim_value (loom_shape_count (&loom_net_weight (net, i)->shape), NULL));
+  return n;
+}
+
+/* What a parameter server has to say of its updates. */
+static void
+say_staleness (const LoomStaleness *s)
+{
+  char mean[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("%" G_GINT64_FORMAT
+          " pushes; since the weights that they are gradients of came %s updates, at most %" G_GINT64_FORMAT "\n",
+          s->pushes, g_ascii_formatd (mean, sizeof mean, "%.2f", (double)s->sum / (double)s->pushes), s->most);
+}
+
 void
 train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder)
 {
+  const LoomStaleness staleness = loom_trainer_staleness (trainer);
+
   clear_bar (view);
+  if (!view->json && staleness.pushes > 0)
+    say_staleness (&staleness);
   if (!view->json && end == LOOM_TRAINER_STOPPED)
     say_steps (view, trainer, folder);
   if (view->waits)
@@ -416,6 +443,13 @@ train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const
     {
       LoomJson *json = command_event_new ("done");
       loom_json_int (json, "step", loom_trainer_steps (trainer));
+      loom_json_fixed (json, "parameters", train_view_parameters (trainer), 0);
+      if (staleness.pushes > 0)
+        {
+          loom_json_int (json, "pushes", staleness.pushes);
+          loom_json_number (json, "staleness_mean", (double)staleness.sum / (double)staleness.pushes);
+          loom_json_int (json, "staleness_most", staleness.most);
+        }
       loom_json_fixed (json, "time", (double)(g_get_monotonic_time () - view->start) / G_USEC_PER_SEC, 6);
       command_event_print (json);
     }

@@ -26,6 +26,8 @@ void train_view_begin (TrainView *view, const Command *command, LoomTrainer *tra
 void train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *trainer, gint64 weights_step);
 /* Shows the file that the run began from, if any. */
 void train_view_say_transfer (TrainView *view, LoomTrainer *trainer);
+/* Trainable numbers of the net. */
+double train_view_parameters (LoomTrainer *trainer);
 /* How it ended, where that is no error; folder: the run's, or NULL. */
 void train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder);
 

@@ -518,7 +518,7 @@ loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_ST
 static gboolean
 check_later (RecipeReading *r, const LoomElement *e)
 {
-  static const char *const later[] = { "tensor", "staleness", "min_ranks" };
+  static const char *const later[] = { "tensor", "min_ranks" };
   for (guint i = 0; i < G_N_ELEMENTS (later); i++)
     if (loom_element_get (e, later[i]) != NULL)
       {
@@ -567,6 +567,17 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
     return;
   recipe_check_names (r, e, known, NULL);
   spec->parallel.shards = (LoomShards)recipe_choice (r, e, "strategy");
+  spec->parallel.server = spec->parallel.shards > LOOM_SHARDS_PARAMETERS;
+  if (spec->parallel.server)
+    spec->parallel.shards = LOOM_SHARDS_NONE;
+  spec->parallel.staleness = (gint64)recipe_number (r, e, "staleness");
+  if (spec->parallel.staleness > 0 && !spec->parallel.server)
+    loom_fault_set_fix (
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "staleness",
+                         "staleness is of a parameter server, but the strategy is “%s”, in which all "
+                         "ranks wait for one another.",
+                         loom_element_get (e, "strategy") != NULL ? loom_element_get (e, "strategy") : "data"),
+        "strategy", "server", "Set strategy to server, or leave staleness out.");
   check_shards (r, e, spec);
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");

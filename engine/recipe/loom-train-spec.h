@@ -67,6 +67,8 @@ typedef struct
   int microbatches;         /* parts of a batch that go through them; 0: four for each stage */
   LoomPipelineKind schedule;
   LoomStages *stages; /* who computes what; NULL until loom_stages_choose() */
+  gboolean server;          /* rank 0 has weights and states of the optimiser, the others push gradients to it */
+  gint64 staleness;         /* steps that a rank may be ahead of the slowest one then */
 } LoomParallel;
 
 typedef struct
@@ -81,6 +83,7 @@ typedef struct
   gboolean tf32;       /* f32 products in TF32 where the device has it (PyTorch's allow_tf32); not by itself */
   gboolean direct;     /* algorithm="direct": convolutions not by Winograd's algorithm */
   gboolean keep_all;   /* recompute="…" is not obeyed: what its saving is compared with. Never read from a file */
+  gboolean gathers;    /* gradients of one batch are gathered as those of several are. Never read from a file */
   double clip_norm, clip_value; /* 0: none */
   double lr_scale;              /* batch_size / lr_batch_size: in hyper already */
   LoomSchedule schedule;

@@ -215,12 +215,20 @@ static const LoomAttribute of_clip[] = {
 };
 
 static const LoomAttribute of_parallel[] = {
-  { .spec = { .name = "strategy",
-              .type = LOOM_PARAM_ENUM,
-              .def = "data",
-              .choices = WORDS ("data", "zero1", "zero2", "zero3"),
-              .doc = "What each rank has a part of: data: the batch; zero1: states of the optimizer, too; zero2: and "
-                     "gradients; zero3: and weights" } },
+  { .spec
+    = { .name = "strategy",
+        .type = LOOM_PARAM_ENUM,
+        .def = "data",
+        .choices = WORDS ("data", "zero1", "zero2", "zero3", "server"),
+        .doc = "What each rank has a part of: data: the batch; zero1: states of the optimizer, too; zero2: and "
+               "gradients; zero3: and weights. server: rank 0 has the weights, to which the others push gradients" } },
+  { .spec
+    = { .name = "staleness",
+        .type = LOOM_PARAM_INT,
+        .def = "0",
+        .minimum = 0,
+        .maximum = 1e6,
+        .doc = "Of a server: how many steps a rank may be ahead of the slowest one; 0: all wait for one another" } },
   { .spec = { .name = "data",
               .type = LOOM_PARAM_INT,
               .def = "0",

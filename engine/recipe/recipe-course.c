@@ -23,6 +23,29 @@ check_driven (RecipeReading *r, const LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
+/* What a parameter server has no counterpart of. */
+static void
+check_server (RecipeReading *r, const LoomTrainSpec *spec)
+{
+  gboolean drives = spec->optimizer != NULL && (spec->optimizer->emit == NULL || spec->optimizer->takes_no_gradients);
+  const char *what = !spec->parallel.server           ? NULL
+                     : drives                         ? "optimizer"
+                     : spec->accumulate > 1           ? "accumulate"
+                     : spec->ema > 0                  ? "ema"
+                     : spec->precision == LOOM_F16    ? "precision"
+                     : spec->parallel.pipeline > 1     ? "pipeline"
+                     : spec->parallel.sync_batch_norm ? "sync_batch_norm"
+                                                      : NULL;
+
+  if (what != NULL)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, what,
+                     "strategy=\"server\" takes a step from the gradients of each rank, so it goes with no %s. Leave "
+                     "that out, or set another strategy.",
+                     drives                            ? "optimizer that takes steps of its own making"
+                     : g_str_equal (what, "precision") ? "f16, whose scale all ranks would have to share"
+                                                       : what);
+}
+
 /* "loss", or a metric's name. */
 static void
 read_monitor (RecipeReading *r, LoomTrainSpec *spec)
@@ -163,6 +186,7 @@ recipe_read_course (RecipeReading *r, LoomTrainSpec *spec)
 {
   spec->ema = read_ema (r);
   check_driven (r, spec);
+  check_server (r, spec);
   read_stopping (r, spec);
   read_folds (r, spec);
   read_match (r, spec);

@@ -23,6 +23,12 @@ loom_step_free (LoomStep *step)
 }
 
 static gboolean
+gathers (const LoomTrainSpec *spec)
+{
+  return spec->accumulate > 1 || spec->gathers;
+}
+
+static gboolean
 is_frozen (const LoomTrainSpec *spec, const LoomSlot *slot)
 {
   guint group = loom_train_spec_group_of (spec, slot->name);
@@ -138,7 +144,7 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
       loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, slot, grad);
       return driver->extend (p, spec, slots->len, slot, grad, error);
     }
-  if (spec->accumulate > 1)
+  if (gathers (spec))
     {
       loom_emit_accumulate (p, loss, slots->len, slot, grad);
       return TRUE;
@@ -343,7 +349,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .keep_all = spec->keep_all,
     .direct = spec->direct,
     .tf32 = spec->tf32,
-    .rng_step = training && spec->accumulate > 1 ? LOOM_STEP_RNG : NULL,
+    .rng_step = training && gathers (spec) ? LOOM_STEP_RNG : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);
   if (step->program == NULL)
@@ -375,7 +381,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     return NULL;
   if (training && !spec->keep_all && g_hash_table_size (loom_net_recomputed (step->net)) > 0)
     replace_program (step, loom_program_recompute (p, loom_net_recomputed (step->net)));
-  if (training && spec->accumulate > 1)
+  if (training && gathers (spec))
     {
       step->update = update_program (step, spec, error);
       if (step->update == NULL)

@@ -109,8 +109,15 @@ trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **
   gint64 batch = t->spec->stateful && !shuffle ? 1 : t->spec->batch_size;
   LoomLoader *loader = loom_loader_new (t->dataset, split, batch, shuffle, t->spec->seed, error);
 
+  if (loader != NULL && t->server != NULL && shuffle)
+    {
+      int rank, ranks;
+
+      trainer_server_part (t, &rank, &ranks);
+      loom_loader_share (loader, rank, ranks);
+    }
   /* Every stage reads whole batches: inputs are the first one's, targets the last one's. */
-  if (loader != NULL && trainer_data_ranks (t) > 1)
+  else if (loader != NULL && (t->server != NULL || trainer_data_ranks (t) > 1))
     loom_loader_share (loader, t->comm->rank, t->comm->size);
   return loader;
 }
@@ -167,6 +174,19 @@ bad_device (LoomTrainer *t, GError *cause, GError **error)
   return loom_faults_to_error (faults, NULL, error);
 }
 
+/* The samples of a step that are planned before the first one. */
+static gint64
+first_batch (const LoomTrainer *t)
+{
+  gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
+  int rank, ranks;
+
+  if (t->server == NULL)
+    return batch;
+  trainer_server_part (t, &rank, &ranks);
+  return batch < ranks ? batch : loom_comm_part (batch, rank, ranks).count;
+}
+
 static gboolean
 open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
@@ -195,11 +215,10 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   loom_state_set_comm (t->state, t->comm);
-  gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
-  TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
+  TrainerPlan *plan = trainer_plan_get (t, first_batch (t), TRUE, error);
   if (plan == NULL)
     {
-      trainer_explain_room (t, batch, error);
+      trainer_explain_room (t, first_batch (t), error);
       return FALSE;
     }
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
@@ -272,6 +291,13 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->keeps = options->out != NULL || options->resume != NULL;
   if (!trainer_check_ranks (t, !options->no_epochs, error))
     return NULL;
+  if (t->comm != NULL && t->spec->parallel.server)
+    {
+      t->server = trainer_server_new (t, error);
+      t->spec->gathers = TRUE;
+      if (t->server == NULL)
+        return NULL;
+    }
   if (t->ranks == 0)
     t->ranks = trainer_data_ranks (t);
   t->spec->batch_size *= t->ranks;
@@ -345,6 +371,7 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->metric_value);
   g_free (t->eval_value);
   trainer_trace_free (&t->trace);
+  trainer_server_free (t->server);
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);

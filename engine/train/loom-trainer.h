@@ -83,6 +83,12 @@ typedef struct
   const LoomTrainerMatrix *matrix; /* one for each metric */
 } LoomTrainerEval;
 
+/* How many gradients were pushed to a parameter server, and how many updates each of them knew nothing of. */
+typedef struct
+{
+  gint64 pushes, sum, most; /* 0 pushes: there was no server */
+} LoomStaleness;
+
 /* Which epoch was best, by <train>'s monitor. */
 typedef struct
 {
@@ -208,6 +214,9 @@ loom_trainer_predict (LoomTrainer *trainer, const LoomTensor *samples, LoomTrain
 
 /* On the compute thread (in an observer), or where nothing runs. */
 void loom_trainer_waits (const LoomTrainer *trainer, LoomTrainerWaits *waits);
+
+/* Since loom_trainer_new(), on rank 0. */
+LoomStaleness loom_trainer_staleness (const LoomTrainer *trainer);
 
 const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);

@@ -58,8 +58,8 @@ epoch_checkpoint_fits (LoomTrainer *t)
 
 /* ---- steps ------------------------------------------------------------ */
 
-static void
-tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_norm)
+void
+trainer_tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_norm)
 {
   if (t->observer.step == NULL)
     return;
@@ -82,8 +82,8 @@ tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_no
   t->observer.step (t, &step, t->observer_data);
 }
 
-static void
-set_rates (LoomTrainer *t)
+void
+trainer_set_rates (LoomTrainer *t)
 {
   const LoomSchedule *schedule = &t->spec->schedule;
   double lr = loom_schedule_factor (schedule, &t->place.plateau, t->place.base_lr, t->place.step, t->total_steps);
@@ -144,9 +144,8 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
   return loom_exec_sync (plan->exec, error);
 }
 
-/* A batch has failed, and nothing of it was written; it is still there to be looked at. Always FALSE. */
-static gboolean
-explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *failure, GError **error)
+gboolean
+trainer_explain_failure (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *failure, GError **error)
 {
   if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_NAN))
     {
@@ -155,7 +154,7 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
       g_error_free (failure);
       /* The curve gets its last point; the error explains it. */
       if (!isfinite (loss))
-        tell_step (t, t->place.step + 1, loss, t->rates.lr, loom_exec_scalar (plan->exec, plan->grad_norm));
+        trainer_tell_step (t, t->place.step + 1, loss, t->rates.lr, loom_exec_scalar (plan->exec, plan->grad_norm));
       trainer_explain_nan (t, plan, batch, error);
       return FALSE;
     }
@@ -163,6 +162,29 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
                               "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT "): ", t->place.step + 1,
                               t->place.epoch + 1);
   return FALSE;
+}
+
+void
+trainer_count_step (LoomTrainer *t, double loss, double samples)
+{
+  t->place.step++;
+  t->place.batch++;
+  t->place.loss_sum += loss * samples;
+  t->place.sample_sum += samples;
+  t->clock.items_since += samples;
+}
+
+gboolean
+trainer_note_step (LoomTrainer *t, double loss, double lr, gboolean *checkpoint_is_due, GError **error)
+{
+  if (t->events.fd >= 0 && (t->event_stride == 1 || t->place.step % t->event_stride == 0))
+    {
+      t->events.point[t->events.n++] = (TrainerPoint){ t->place.step, t->place.epoch + 1, loss, lr };
+      if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
+        return FALSE;
+    }
+  *checkpoint_is_due = t->place.step >= t->clock.next_step && read_clock (t);
+  return TRUE;
 }
 
 /* The batches of a step, and the step from their gradients. */
@@ -173,11 +195,12 @@ try_step (LoomTrainer *t, GError **error)
   double all = (double)MIN (parts * t->spec->batch_size, loom_loader_n_samples (t->loader) - before);
   double loss = 0, samples = 0, lr, grad_norm = 0;
   TrainerPlan *plan = NULL;
+  gboolean checkpoint_is_due;
   g_autoptr (GError) local = NULL;
 
   trainer_waits_begin (t);
   trainer_trace_begin (t);
-  set_rates (t);
+  trainer_set_rates (t);
   lr = t->rates.lr;
   for (gint64 part = 0; samples < all; part++)
     {
@@ -189,11 +212,11 @@ try_step (LoomTrainer *t, GError **error)
       if (plan == NULL)
         return FALSE;
       if (!one_batch (t, plan, batch, part, all, &local))
-        return explain (t, plan, batch, g_steal_pointer (&local), error);
+        return trainer_explain_failure (t, plan, batch, g_steal_pointer (&local), error);
       trainer_waits_lap (t, &t->waits.compute);
       /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
       if (t->driver != NULL && loom_exec_scalar (plan->exec, plan->finite) == 0)
-        return explain (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
+        return trainer_explain_failure (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
       double own = loom_exec_scalar (plan->exec, plan->loss);
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
       loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
@@ -222,11 +245,7 @@ try_step (LoomTrainer *t, GError **error)
       trainer_waits_lap (t, &t->waits.compute);
     }
 
-  t->place.step++;
-  t->place.batch++;
-  t->place.loss_sum += loss * all;
-  t->place.sample_sum += all;
-  t->clock.items_since += all;
+  trainer_count_step (t, loss, all);
   /* Outputs are the driver's from here on. */
   if (t->driver != NULL)
     {
@@ -238,13 +257,9 @@ try_step (LoomTrainer *t, GError **error)
       loom_state_set_scalar (t->state, "step", (double)t->place.step);
       trainer_waits_lap (t, &t->waits.compute);
     }
-  if (t->events.fd >= 0 && (t->event_stride == 1 || t->place.step % t->event_stride == 0))
-    {
-      t->events.point[t->events.n++] = (TrainerPoint){ t->place.step, t->place.epoch + 1, loss, lr };
-      if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
-        return FALSE;
-    }
-  if (t->place.step >= t->clock.next_step && read_clock (t))
+  if (!trainer_note_step (t, loss, lr, &checkpoint_is_due, error))
+    return FALSE;
+  if (checkpoint_is_due)
     {
       if (loom_state_is_divided (t->state))
         t->checkpoint_due = t->comm->rank == 0;
@@ -257,7 +272,7 @@ try_step (LoomTrainer *t, GError **error)
 
   /* Whoever looks on may slow the run down on purpose. */
   trainer_waits_end (t);
-  tell_step (t, t->place.step, loss, lr, grad_norm);
+  trainer_tell_step (t, t->place.step, loss, lr, grad_norm);
   return TRUE;
 }
 
@@ -424,18 +439,22 @@ run (LoomTrainer *t, GError **error)
         loom_loader_start (t->loader, t->place.epoch, t->place.batch * t->spec->accumulate);
       while (t->place.batch < t->steps_per_epoch)
         {
+          gboolean single = FALSE;
+
           if (t->comm != NULL || g_atomic_int_get (&t->inbox.pending))
             {
               if (!(t->comm != NULL ? trainer_agree (t, &action, error) : trainer_poll (t, FALSE, &action, error)))
                 return LOOM_TRAINER_FAILED;
               if (action != TRAINER_CONTINUE)
                 return end_run (t, action, error);
+              single = t->inbox.single;
               t->inbox.single = FALSE; /* the step below is the requested one */
               trainer_set_state (t, "running");
             }
           if (t->place.step >= last_step (t))
             return end_run (t, TRAINER_STOP, error);
-          if (!one_step (t, error))
+          if (t->server != NULL ? !trainer_server_round (t, single ? 1 : last_step (t) - t->place.step, error)
+                                : !one_step (t, error))
             return LOOM_TRAINER_FAILED;
         }
       gboolean gave_way;

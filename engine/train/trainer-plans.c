@@ -105,8 +105,9 @@ static TrainerPlan *
 plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GError **error)
 {
   TrainerPlan *plan = g_new0 (TrainerPlan, 1);
+  gboolean alone = training && t->server != NULL; /* its gradients are pushed */
   LoomPlanOptions options
-      = { .device = t->device, .comm = t->comm, .strict_devices = loom_graph_strict_devices (t->graph) };
+      = { .device = t->device, .comm = alone ? NULL : t->comm, .strict_devices = loom_graph_strict_devices (t->graph) };
 
   plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
   if (plan->step == NULL)
@@ -114,7 +115,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
   plan->averaged = averaged;
   if (averaged)
     trainer_use_averages (t, plan->step->program);
-  if (!trainer_divide_step (t, plan->step, error))
+  if (!alone && !trainer_divide_step (t, plan->step, error))
     goto fail;
   LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
   if (p == NULL)
@@ -183,11 +184,15 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
 gboolean
 trainer_plan_update (LoomTrainer *t, GError **error)
 {
-  LoomPlanOptions options
-      = { .device = t->device, .comm = t->comm, .strict_devices = loom_graph_strict_devices (t->graph) };
+  LoomPlanOptions options = { .device = t->device,
+                              .comm = t->server != NULL ? NULL : t->comm,
+                              .strict_devices = loom_graph_strict_devices (t->graph) };
 
-  t->weight_slot = t->first_slot = t->rng_slot = -1;
-  if (t->spec->accumulate == 1)
+  t->weight_slot = loom_state_find (t->state, "accumulate_weight");
+  t->first_slot = loom_state_find (t->state, "accumulate_first");
+  t->rng_slot = loom_state_find (t->state, LOOM_STEP_RNG);
+  /* Of a parameter server, states of the optimiser are on rank 0 alone. */
+  if ((t->spec->accumulate == 1 && !t->spec->gathers) || (t->server != NULL && t->comm->rank > 0))
     return TRUE;
   LoomPlan *plan = loom_plan_new (((TrainerPlan *)t->plans->pdata[0])->step->update, t->devices, &options, error);
   take_notes (t);
@@ -196,8 +201,5 @@ trainer_plan_update (LoomTrainer *t, GError **error)
     return FALSE;
   t->update_norm = find_output (t->update, "grad_norm");
   t->rollback = trainer_rollback_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);
-  t->weight_slot = loom_state_find (t->state, "accumulate_weight");
-  t->first_slot = loom_state_find (t->state, "accumulate_first");
-  t->rng_slot = loom_state_find (t->state, LOOM_STEP_RNG);
   return TRUE;
 }

@@ -287,6 +287,7 @@ void trainer_predict_answer (LoomTrainer *t, TrainerRequest *request);
 LoomTensor *trainer_ask (LoomTrainer *t, TrainerRequest *request, GError **error);
 typedef struct _TrainerSnapshots TrainerSnapshots;
 void trainer_snapshots_free (TrainerSnapshots *self);
+typedef struct _TrainerServer TrainerServer;
 typedef struct _TrainerAnswers TrainerAnswers;
 void trainer_answers_free (TrainerAnswers *self);
 
@@ -379,6 +380,7 @@ struct _LoomTrainer
   LoomComm *comm;    /* NULL: it is the only rank */
   gboolean keeps;    /* the run is written, by this rank or another */
   gboolean checkpoint_due; /* of rank 0: all are to write one before the next step */
+  TrainerServer *server;   /* NULL: there is none */
   GArray *set_since; /* of rank 0: what the others have not heard of */
   int ranks;         /* of the run when it began: its batch size is so many times that of <train> */
 
@@ -448,6 +450,28 @@ void trainer_answer_requests (LoomTrainer *t);
 /* trainer-evaluate.c. *gave_way is set where an ending command came before the last batch; nothing is reported then. */
 gboolean trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error);
 void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
+
+/* trainer-loop.c: what is done before a step, and behind one. */
+void trainer_set_rates (LoomTrainer *t);
+/* loss is the mean over so many samples. */
+void trainer_count_step (LoomTrainer *t, double loss, double samples);
+/* Keeps the step's point, and looks at the clock. */
+gboolean trainer_note_step (LoomTrainer *t, double loss, double lr, gboolean *checkpoint_is_due, GError **error);
+void trainer_tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_norm);
+/* A batch has failed, and nothing of it was written; it is still there to be looked at. Always FALSE. */
+gboolean
+trainer_explain_failure (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *failure, GError **error);
+
+/* ---- parameter server ---- */
+
+/* Where <train> has strategy="server" and there are ranks to serve: NULL elsewhere. Before the first plan. */
+TrainerServer *trainer_server_new (LoomTrainer *t, GError **error);
+void trainer_server_free (TrainerServer *server);
+/* Of the ranks that train, the place of this one and how many they are; rank 0, which serves, has the first one's. */
+void trainer_server_part (const LoomTrainer *t, int *rank, int *ranks);
+/* So many of an epoch's steps at most, and at least one: all ranks call it together and leave it with the same
+ * weights. */
+gboolean trainer_server_round (LoomTrainer *t, gint64 steps, GError **error);
 
 /* ---- ranks ---- */
 

@@ -41,6 +41,14 @@ trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error)
   const char *what = parallel->pipeline > 1 ? "cuts the net into" : "divides a batch among";
   const char *things = parallel->pipeline > 1 ? "stages" : "ranks";
 
+  if (wanted > 0 && parallel->server)
+    {
+      wanted++;
+      things = "ranks, with the one that serves";
+    }
+  if (t->comm == NULL && parallel->server && begins)
+    trainer_note (t, "strategy=\"server\" is for several ranks, and this is one alone, which trains as without it. Start "
+                     "them with --ranks, one more than are to train.");
   if (t->comm != NULL && wanted > 0 && wanted != t->comm->size)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
@@ -51,7 +59,7 @@ trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error)
                                           : "leave data=\"…\" out");
       return FALSE;
     }
-  if (t->comm == NULL && wanted > 1 && begins && parallel->pipeline < 2)
+  if (t->comm == NULL && wanted > 1 && begins && parallel->pipeline < 2 && !parallel->server)
     trainer_note (t,
                   "<parallel> divides a batch among %" G_GINT64_FORMAT
                   " ranks, and this is one alone, with a part of that "
@@ -69,7 +77,11 @@ trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error)
 int
 trainer_data_ranks (const LoomTrainer *t)
 {
-  return t->comm == NULL ? 1 : t->comm->size / MAX (1, t->spec->parallel.pipeline);
+  const LoomParallel *parallel = &t->spec->parallel;
+
+  if (t->comm == NULL)
+    return 1;
+  return parallel->server ? t->comm->size - 1 : t->comm->size / MAX (1, parallel->pipeline);
 }
 
 gboolean

@@ -33,8 +33,17 @@ now (void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* TRUE once all requests are complete, FALSE behind so many seconds. Time in which this process was stopped itself does
- * not count. */
+/* Time in which this process was stopped itself does not count. */
+static void
+count_time (double *last, double *waited)
+{
+  double time = now ();
+
+  *waited += time - *last < 1 ? time - *last : 1;
+  *last = time;
+}
+
+/* TRUE once all requests are complete, FALSE behind so many seconds. */
 static bool
 complete (int n, MPI_Request *request, double seconds, int *code)
 {
@@ -43,14 +52,10 @@ complete (int n, MPI_Request *request, double seconds, int *code)
 
   for (;;)
     {
-      double time;
-
       *code = MPI_Testall (n, request, &done, MPI_STATUSES_IGNORE);
       if (done || *code != MPI_SUCCESS)
         return true;
-      time = now ();
-      waited += time - last < 1 ? time - last : 1;
-      last = time;
+      count_time (&last, &waited);
       if (waited > seconds)
         return false;
     }
@@ -198,6 +203,15 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
   return mpi_wait (m, request, message);
 }
 
+/* Without a roll, each says for itself whom it has waited for. */
+static LoomStatus
+give_up (Mpi *m, const bool *come, LoomMessage *message)
+{
+  m->base.timed_out = m->base.rank != 0;
+  loom_comm_say_missing (&m->why, "send", come, m->base.size, m->base.timeout);
+  return end (m, message);
+}
+
 /* No roll is called between two ranks: whom the one waits for has not come. Where one rank after the other waits, the
  * first one to give up is the neighbour of the one that hangs, as it began to wait first. */
 LoomStatus
@@ -211,8 +225,35 @@ mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
     return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
   memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
   m->come[from] = false;
-  m->base.timed_out = m->base.rank != 0;
-  loom_comm_say_missing (&m->why, "send", m->come, m->base.size, m->base.timeout);
+  return give_up (m, m->come, message);
+}
+
+LoomStatus
+mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
+{
+  double last = now (), waited = 0;
+
+  for (unsigned i = 0; !m->ended; i++)
+    {
+      MPI_Status status;
+      int there, code = MPI_Iprobe (MPI_ANY_SOURCE, tag, m->comm, &there, &status);
+
+      if (code != MPI_SUCCESS)
+        return mpi_failed (code, message);
+      if (there)
+        {
+          *from = status.MPI_SOURCE;
+          return LOOM_STATUS_OK;
+        }
+      /* The others compute meanwhile, perhaps on this processor. */
+      if (i > 1000)
+        usleep (50);
+      if (m->base.timeout == 0)
+        continue;
+      count_time (&last, &waited);
+      if (waited > m->base.timeout)
+        return give_up (m, come, message);
+    }
   return end (m, message);
 }
 

@@ -293,6 +293,12 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
 }
 
 static LoomStatus
+comm_await (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message)
+{
+  return mpi_await ((Mpi *)self, tag, come, from, message);
+}
+
+static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
   Mpi *m = (Mpi *)self;
@@ -388,6 +394,7 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
   m->base.broadcast = broadcast;
   m->base.send = comm_send;
   m->base.receive = comm_receive;
+  m->base.await = comm_await;
   m->base.barrier = barrier;
   m->base.abort = comm_abort;
   m->base.free = comm_free;

@@ -43,5 +43,7 @@ LoomStatus mpi_roll_call (Mpi *m, const char *call, LoomMessage *message);
 LoomStatus mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message);
 /* Returns once what another rank sends has come. */
 LoomStatus mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message);
+/* Until any rank has sent something with this tag. */
+LoomStatus mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message);
 /* Ends the processes of all ranks, where a call has timed out. */
 void mpi_leave (Mpi *m);

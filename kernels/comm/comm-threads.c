@@ -308,6 +308,44 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
   return status;
 }
 
+/* Of whom a letter with this tag is there; -1: of nobody. */
+static int
+find_letter (const Group *g, int to, int tag)
+{
+  for (const Letter *letter = g->letters; letter != NULL; letter = letter->next)
+    if (letter->to == to && letter->tag == tag)
+      return letter->from;
+  return -1;
+}
+
+static LoomStatus
+comm_await (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message)
+{
+  Group *g = ((Rank *)self)->group;
+  struct timespec end = seconds_from_now (self->timeout);
+  LoomStatus status = LOOM_STATUS_OK;
+
+  pthread_mutex_lock (&g->lock);
+  while ((*from = find_letter (g, self->rank, tag)) < 0 && !g->aborted)
+    if (self->timeout == 0)
+      pthread_cond_wait (&g->turn, &g->lock);
+    else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT && !g->aborted
+             && find_letter (g, self->rank, tag) < 0)
+      {
+        LoomMessage why;
+
+        loom_comm_say_missing (&why, "send", come, g->size, self->timeout);
+        end_all (g, &why);
+      }
+  if (*from < 0)
+    {
+      status = LOOM_STATUS_DEVICE;
+      *message = g->why;
+    }
+  pthread_mutex_unlock (&g->lock);
+  return status;
+}
+
 static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
@@ -388,6 +426,7 @@ rank_new (Group *g, int rank)
                         .broadcast = broadcast,
                         .send = comm_send,
                         .receive = comm_receive,
+                        .await = comm_await,
                         .barrier = barrier,
                         .abort = comm_abort,
                         .free = comm_free };

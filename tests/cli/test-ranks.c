@@ -74,6 +74,12 @@ test_equal (void)
   if (three.status != 0)
     g_error ("status %d: %s", three.status, three.err);
   compare_losses (one.out, three.out);
+  g_auto (CliResult) served = cli ("train", path, F64, "--json", "--epochs", "2", "--batch-size", "30", "--ranks", "4",
+                                   "--strategy", "server", NULL);
+  if (served.status != 0)
+    g_error ("status %d: %s", served.status, served.err);
+  compare_losses (one.out, served.out);
+  g_assert_nonnull (strstr (served.out, "\"staleness_most\":0"));
 }
 
 static void
@@ -153,12 +159,17 @@ test_wrong (void)
     return;
   g_auto (CliResult) missing = cli ("train", "nowhere.xml", "--ranks", "2", NULL);
   g_auto (CliResult) nan = cli ("train", path, "--ranks", "2", "--lr", "1000", "--strategy", "zero3", NULL);
+  g_auto (CliResult) served = cli ("train", path, "--ranks", "3", "--lr", "1000", "--strategy", "server", "--set",
+                                   "train.parallel.staleness=1", NULL);
 
   g_assert_cmpint (missing.status, ==, 1);
   g_assert_nonnull (strstr (missing.err, "nowhere.xml"));
   g_assert_null (strstr (strstr (missing.err, "nowhere.xml") + 1, "nowhere.xml"));
   g_assert_cmpint (nan.status, ==, 4);
   g_assert_nonnull (strstr (nan.err, "first appeared at node"));
+  g_assert_cmpint (served.status, ==, 4);
+  g_assert_nonnull (strstr (served.err, "first appeared at node"));
+  g_assert_null (strstr (strstr (served.err, "first appeared") + 1, "first appeared"));
 }
 
 /* A rank of the run in this folder, by a line of its environment. */
