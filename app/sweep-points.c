@@ -11,6 +11,7 @@ sweep_point_free (gpointer data)
   SweepPoint *point = data;
 
   g_ptr_array_unref (point->set);
+  g_free (point->name);
   g_free (point);
 }
 
@@ -19,6 +20,8 @@ point_new (const SweepPoint *like)
 {
   SweepPoint *point = g_new0 (SweepPoint, 1);
 
+  point->name = g_strdup (like != NULL ? like->name : NULL);
+  point->n_case = like != NULL ? like->n_case : 0;
   point->set = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; like != NULL && i < like->set->len; i++)
     g_ptr_array_add (point->set, g_strdup (like->set->pdata[i]));
@@ -28,13 +31,72 @@ point_new (const SweepPoint *like)
 char *
 sweep_point_words (const SweepPoint *point)
 {
-  GString *s = g_string_new (NULL);
+  GString *s = g_string_new (point->name);
 
-  for (guint i = 0; i < point->set->len; i++)
-    g_string_append_printf (s, "%s%s", i > 0 ? " " : "", (const char *)point->set->pdata[i]);
+  for (guint i = point->n_case; i < point->set->len; i++)
+    g_string_append_printf (s, "%s%s", s->len > 0 ? " " : "", (const char *)point->set->pdata[i]);
   if (s->len == 0)
     g_string_append (s, "as the graph is");
   return g_string_free (s, FALSE);
+}
+
+const char *
+sweep_point_get (const SweepPoint *point, const char *name)
+{
+  gsize n = strlen (name);
+
+  /* The last one holds. */
+  for (guint i = point->set->len; i-- > 0;)
+    {
+      const char *set = point->set->pdata[i];
+
+      if (strncmp (set, name, n) == 0 && set[n] == '=')
+        return set + n + 1;
+    }
+  return NULL;
+}
+
+gboolean
+sweep_cases (const char *const *cases, GPtrArray *points, GError **error)
+{
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (sweep_point_free);
+
+  if (cases == NULL)
+    return TRUE;
+  for (guint c = 0; cases[c] != NULL; c++)
+    {
+      const char *colon = strchr (cases[c], ':');
+      g_autofree char *name = colon != NULL ? g_strstrip (g_strndup (cases[c], (gsize)(colon - cases[c]))) : NULL;
+      g_auto (GStrv) word = g_strsplit_set (colon != NULL ? colon + 1 : "", " ", -1);
+
+      for (guint i = 0; i < points->len; i++)
+        {
+          SweepPoint *point = point_new (NULL);
+          const SweepPoint *before = points->pdata[i];
+
+          point->name = g_strdup (name);
+          for (guint w = 0; word[w] != NULL; w++)
+            if (word[w][0] != '\0')
+              g_ptr_array_add (point->set, g_strdup (word[w]));
+          point->n_case = point->set->len;
+          for (guint k = 0; k < before->set->len; k++)
+            g_ptr_array_add (point->set, g_strdup (before->set->pdata[k]));
+          g_ptr_array_add (all, point);
+        }
+      gboolean right = name != NULL && name[0] != '\0';
+      for (guint w = 0; word[w] != NULL; w++)
+        right = right && (word[w][0] == '\0' || (strchr (word[w], '=') != NULL && strchr (word[w], '.') != NULL));
+      if (right)
+        continue;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "--case takes a name, a colon and settings as --set has them, with spaces between (warm-up: "
+                   "train.schedule.warmup_steps=100), not “%s”.",
+                   cases[c]);
+      return FALSE;
+    }
+  g_ptr_array_set_size (points, 0);
+  g_ptr_array_extend_and_steal (points, g_steal_pointer (&all));
+  return TRUE;
 }
 
 /* "NODE.PARAM" and what is behind the sign; FALSE with the sentence. */

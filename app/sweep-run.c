@@ -41,8 +41,8 @@ take_metric (Crew *crew, SweepRun *run, JsonObject *metrics)
         continue;
       run->metric = number (metrics, name);
       g_mutex_lock (&crew->lock);
-      if (crew->sweep->metric_name == NULL)
-        crew->sweep->metric_name = g_strdup (name);
+      if (crew->sweep->metric_found == NULL)
+        crew->sweep->metric_found = g_intern_string (name);
       g_mutex_unlock (&crew->lock);
       return;
     }
@@ -63,7 +63,10 @@ take_line (Crew *crew, SweepRun *run, const char *line, gboolean *has_val)
   if (g_str_equal (what, "step"))
     run->train_loss = number (event, "loss");
   else if (g_str_equal (what, "done"))
-    run->step = json_object_get_int_member (event, "step");
+    {
+      run->step = json_object_get_int_member (event, "step");
+      run->parameters = number (event, "parameters");
+    }
   else if (g_str_equal (what, "eval"))
     {
       gboolean is_val = g_str_equal (json_object_get_string_member (event, "split"), "val");
@@ -120,12 +123,18 @@ words_of (const Crew *crew, const SweepRun *run, guint index)
       g_ptr_array_add (words, g_strdup ("--set"));
       g_ptr_array_add (words, g_strdup_printf ("train.fold=%" G_GINT64_FORMAT, run->fold));
     }
+  if (run->steps > 0)
+    {
+      g_ptr_array_add (words, g_strdup_printf ("--epochs=%" G_GINT64_FORMAT, run->epochs));
+      g_ptr_array_add (words, g_strdup_printf ("--steps=%" G_GINT64_FORMAT, run->steps));
+    }
   g_ptr_array_add (words, g_strdup ("--threads"));
   g_ptr_array_add (words, g_strdup_printf ("%d", sweep->threads));
   if (sweep->out != NULL)
     {
       g_ptr_array_add (words, g_strdup ("--out"));
-      g_ptr_array_add (words, g_strdup_printf ("%s/%04u", sweep->out, index + 1));
+      g_ptr_array_add (
+          words, g_strdup_printf ("%s/%04u%s", sweep->out, index + 1, run->by == SWEEP_BY_UPDATES ? "-updates" : ""));
     }
   g_ptr_array_add (words, NULL);
   return words;
@@ -184,7 +193,8 @@ sweep_run_all (Sweep *sweep, SweepTell tell, gpointer data, GError **error)
   g_mutex_init (&crew.lock);
   pool = g_thread_pool_new (do_run, &crew, sweep->jobs, TRUE, error);
   for (guint i = 0; pool != NULL && i < sweep->runs->len; i++)
-    g_thread_pool_push (pool, GUINT_TO_POINTER (i + 1), NULL);
+    if (!g_array_index (sweep->runs, SweepRun, i).known)
+      g_thread_pool_push (pool, GUINT_TO_POINTER (i + 1), NULL);
   if (pool != NULL)
     g_thread_pool_free (pool, FALSE, TRUE);
   g_mutex_clear (&crew.lock);

@@ -59,8 +59,8 @@ struct LoomComm
   LoomStatus (*send) (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message);
   /* Waits for what a rank sends with this tag; of several messages, for the first one. */
   LoomStatus (*receive) (LoomComm *self, void *data, int64_t bytes, int from, int tag, LoomMessage *message);
-  /* Waits for a message with this tag, whosever it is: *from is the rank of the one that came first, which receive() then
-   * takes. come[rank] says of whom none is waited for, as a time-out's sentence wants to know. */
+  /* Waits for a message with this tag, whosever it is: *from is the rank of the one that came first, which receive()
+   * then takes. come[rank] says of whom none is waited for, as a time-out's sentence wants to know. */
   LoomStatus (*await) (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message);
   /* Returns when every rank has called it. */
   LoomStatus (*barrier) (LoomComm *self, LoomMessage *message);

@@ -67,8 +67,8 @@ typedef struct
   int microbatches;         /* parts of a batch that go through them; 0: four for each stage */
   LoomPipelineKind schedule;
   LoomStages *stages; /* who computes what; NULL until loom_stages_choose() */
-  gboolean server;          /* rank 0 has weights and states of the optimiser, the others push gradients to it */
-  gint64 staleness;         /* steps that a rank may be ahead of the slowest one then */
+  gboolean server;    /* rank 0 has weights and states of the optimiser, the others push gradients to it */
+  gint64 staleness;   /* steps that a rank may be ahead of the slowest one then */
 } LoomParallel;
 
 typedef struct

@@ -33,7 +33,7 @@ check_server (RecipeReading *r, const LoomTrainSpec *spec)
                      : spec->accumulate > 1           ? "accumulate"
                      : spec->ema > 0                  ? "ema"
                      : spec->precision == LOOM_F16    ? "precision"
-                     : spec->parallel.pipeline > 1     ? "pipeline"
+                     : spec->parallel.pipeline > 1    ? "pipeline"
                      : spec->parallel.sync_batch_norm ? "sync_batch_norm"
                                                       : NULL;
 

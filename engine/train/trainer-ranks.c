@@ -47,8 +47,9 @@ trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error)
       things = "ranks, with the one that serves";
     }
   if (t->comm == NULL && parallel->server && begins)
-    trainer_note (t, "strategy=\"server\" is for several ranks, and this is one alone, which trains as without it. Start "
-                     "them with --ranks, one more than are to train.");
+    trainer_note (t,
+                  "strategy=\"server\" is for several ranks, and this is one alone, which trains as without it. Start "
+                  "them with --ranks, one more than are to train.");
   if (t->comm != NULL && wanted > 0 && wanted != t->comm->size)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,

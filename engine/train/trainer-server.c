@@ -692,7 +692,12 @@ settle (TrainerServer *s, GError *failure, GError **error)
   trainer_metrics_load (t->place.metrics, (const double *)(gconstpointer)bytes);
   if (!set_slots (s, s->pulled, 0, s->pulled->len, bytes + s->metric_bytes, error))
     return FALSE;
-  return outcome.code < 0 || loom_error_of_ranks (outcome.why, error);
+  if (outcome.code < 0)
+    return TRUE;
+  /* All leave with one status, of which a launcher takes the first. */
+  g_set_error_literal (error, LOOM_ERROR, outcome.code == LOOM_ERROR_NAN ? LOOM_ERROR_NAN : LOOM_ERROR_DIST,
+                       outcome.why);
+  return FALSE;
 }
 
 gboolean

@@ -59,8 +59,46 @@ test_grid (void)
   g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[1], "loss") - mean), <, 1e-3);
   g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[1], "loss_spread") - spread), <, 1e-3);
   g_assert_true (g_file_get_contents ("runs.csv", &csv, NULL, NULL));
-  g_assert_true (
-      g_str_has_prefix (csv, "train.lr,hidden.out_features,seed,step,train_loss,loss,accuracy,failure\n0.001,4,1,"));
+  g_assert_true (g_str_has_prefix (
+      csv, "train.lr,hidden.out_features,seed,step,parameters,train_loss,loss,accuracy,failure\n0.001,4,1,"));
+}
+
+/* Cases are several settings under one name. By equal updates a setting of larger batches has more epochs, and one that
+ * has as many updates is not trained again. */
+static void
+test_cases (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *csv = NULL, *svg = NULL;
+  g_auto (CliResult) r = cli ("sweep", path, "--case", "plain:", "--case",
+                              "scaled: train.lr_batch_size=100 train.schedule.warmup_steps=2", "--grid",
+                              "train.batch_size=100,250", "--epochs", "2", "--equal", "both", "--json", "--csv",
+                              "cases.csv", "--plot", "cases.svg", "--x", "train.batch_size", NULL);
+  g_autoptr (GPtrArray) runs = events (&r, "run"), points = events (&r, "sweep");
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (runs->len, ==, 4 + 2);
+  g_assert_cmpuint (points->len, ==, 8);
+  for (guint i = 0; i < 8; i++)
+    {
+      double steps = json_object_get_double_member (points->pdata[i], "steps");
+      gboolean small = strcmp (json_object_get_string_member (
+                                   json_object_get_object_member (points->pdata[i], "settings"), "train.batch_size"),
+                               "100")
+                       == 0;
+
+      g_assert_cmpstr (json_object_get_string_member (points->pdata[i], "case"), ==,
+                       i / 2 % 2 == 0 ? "plain" : "scaled");
+      g_assert_cmpint (json_object_has_member (points->pdata[i], "by"), ==, i >= 4);
+      g_assert_cmpfloat (steps, ==, i >= 4 || small ? 20 : 8);
+      g_assert_cmpfloat (json_object_get_double_member (points->pdata[i], "parameters"), ==, 22);
+    }
+  g_assert_true (g_file_get_contents ("cases.csv", &csv, NULL, NULL));
+  g_assert_true (g_str_has_prefix (csv, "case,train.batch_size,by,seed,step,parameters,"));
+  g_assert_true (g_file_get_contents ("cases.svg", &svg, NULL, NULL));
+  g_assert_nonnull (strstr (svg, ">scaled</text>"));
+  cli_expect (2, "takes a name", "sweep", path, "--case", "train.lr=1");
+  cli_expect (2, "go together", "sweep", path, "--plot", "a.svg");
+  cli_expect (2, "epochs or both", "sweep", path, "--equal", "steps");
 }
 
 static void
@@ -114,7 +152,7 @@ test_folds (void)
   g_assert_cmpfloat (fabs (json_object_get_double_member (points->pdata[0], "loss_spread") - sqrt (squares / 2)), <,
                      1e-6);
   g_assert_true (g_file_get_contents ("folds.csv", &csv, NULL, NULL));
-  g_assert_true (g_str_has_prefix (csv, "seed,fold,step,train_loss,loss,accuracy,failure\n,1,"));
+  g_assert_true (g_str_has_prefix (csv, "seed,fold,step,parameters,train_loss,loss,accuracy,failure\n,1,"));
   cli_expect (0, NULL, "train", "--resume", "folds/0001", "--epochs", "2");
   cli_expect (2, "2 or more", "sweep", path, "--folds", "1");
   cli_expect (1, "there are 3 folds", "train", path, "--set", "train.folds=3", "--set", "train.fold=4");
@@ -147,6 +185,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/cli/sweep/grid", test_grid);
+  g_test_add_func ("/cli/sweep/cases", test_cases);
   g_test_add_func ("/cli/sweep/random", test_random);
   g_test_add_func ("/cli/sweep/folds", test_folds);
   g_test_add_func ("/cli/sweep/wrong", test_wrong);
