@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SECONDS   0.05 /* for one algorithm of one layer */
+#define SECONDS   0.05 /* for one algorithm of one layer, unless windows are shorter */
 #define CPU_BATCH 1
 #define GPU_BATCH 16
 #define MOST      LOOM_MAX_OPTIONS /* algorithms of a net */
@@ -106,7 +106,8 @@ family (const char *algorithm)
 
 /* Every algorithm that the device lists for the call, or the one that spec names. */
 static gboolean
-time_call (const LoomPlanDevice *device, const LoomKernelSpec *spec, Timed *timed, guint *n, GError **error)
+time_call (const LoomPlanDevice *device, const LoomKernelSpec *spec, const BenchOptions *o, Timed *timed, guint *n,
+           GError **error)
 {
   LoomKernelOption option[LOOM_MAX_OPTIONS];
   LoomMessage message = { "" };
@@ -120,7 +121,7 @@ time_call (const LoomPlanDevice *device, const LoomKernelSpec *spec, Timed *time
 
       if (at >= 0 && !g_str_equal (name, option[i].algorithm))
         continue;
-      if (!loom_tune_time (device, spec, &option[i], SECONDS, &seconds, error))
+      if (!loom_tune_time (device, spec, &option[i], MIN (o->seconds, SECONDS), &seconds, error))
         return FALSE;
       if (at < 0 && *n < MOST)
         timed[(*n)++] = (Timed){ name, seconds };
@@ -147,16 +148,21 @@ show (const LoomPlanDevice *device, const BenchOptions *o, const char *what, con
       command_event_print (json);
     }
   else
-    printf ("%-8s %-44s %6" G_GINT64_FORMAT " %-26s %10.3f ms %10.1f GFLOP/s\n", device->name, what, size, algorithm,
-            seconds * 1e3, flops / seconds * 1e-9);
+    {
+      /* A column of characters, of which × and → have several bytes. */
+      const int width = 46 + (int)strlen (what) - (int)g_utf8_strlen (what, -1);
+
+      printf ("%-8s %-*s %5" G_GINT64_FORMAT " %-24s %10.3f ms %10.1f GFLOP/s\n", device->name, width, what, size,
+              algorithm, seconds * 1e3, flops / seconds * 1e-9);
+    }
   command_flush ();
 }
 
 /* ---- convolutions ------------------------------------------------------------ */
 
 static gboolean
-bench_layer (const LoomPlanDevice *device, const Layer *l, gint64 batch, Timed *timed, guint *n, double *flops,
-             GError **error)
+bench_layer (const LoomPlanDevice *device, const Layer *l, gint64 batch, const BenchOptions *o, Timed *timed, guint *n,
+             double *flops, GError **error)
 {
   const int pad = l->kernel / 2, to_size = (l->size + 2 * pad - l->kernel) / l->stride + 1;
   const LoomTensorDesc in[] = { { .dtype = LOOM_F32, .rank = 4, .dim = { batch, l->from, l->size, l->size } },
@@ -170,7 +176,7 @@ bench_layer (const LoomPlanDevice *device, const Layer *l, gint64 batch, Timed *
   const LoomKernelSpec spec = { .primitive = "conv2d", .attrs = &attrs, .n_in = 2, .n_out = 1, .in = in, .out = &out };
 
   *flops = 2.0 * (double)batch * l->to * to_size * to_size * l->from * l->kernel * l->kernel;
-  return time_call (device, &spec, timed, n, error);
+  return time_call (device, &spec, o, timed, n, error);
 }
 
 /* Adds a layer's times to the net's; a layer that an algorithm does not take is computed by the fastest that does. */
@@ -210,7 +216,7 @@ bench_net (const LoomPlanDevice *device, const Net *net, const BenchOptions *o, 
       double flops;
       guint n = 0;
 
-      if (!bench_layer (device, l, batch, timed, &n, &flops, error))
+      if (!bench_layer (device, l, batch, o, timed, &n, &flops, error))
         return FALSE;
       for (guint k = 0; k < n; k++)
         show (device, o, what, timed[k].name, batch, flops, timed[k].seconds);
@@ -233,19 +239,20 @@ bench_products (const LoomPlanDevice *device, const BenchOptions *o, GError **er
   static const gint64 sizes[] = { 256, 1024, 2048 };
   const LoomMatmulAttrs attrs = { .act = LOOM_SCALAR_ID };
 
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+  /* A processor's loops take seconds for the largest. */
+  for (guint i = 0; i < (device->info.host_memory ? 2 : G_N_ELEMENTS (sizes)); i++)
     {
       const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 2, .dim = { sizes[i], sizes[i] } }, in[] = { x, x };
       LoomKernelSpec spec = { .primitive = "matmul", .attrs = &attrs, .n_in = 2, .n_out = 1, .in = in, .out = &x };
       Timed timed[MOST];
       guint n = 0;
 
-      if (!time_call (device, &spec, timed, &n, error))
+      if (!time_call (device, &spec, o, timed, &n, error))
         return FALSE;
       for (guint k = 0; k < G_N_ELEMENTS (lessons) && !device->info.host_memory; k++)
         {
           spec.algorithm = lessons[k];
-          if (!time_call (device, &spec, timed, &n, error))
+          if (!time_call (device, &spec, o, timed, &n, error))
             return FALSE;
         }
       for (guint k = 0; k < n; k++)

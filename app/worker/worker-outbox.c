@@ -70,6 +70,7 @@ struct _WorkerOutbox
   GQueue states, evals, problems;
   char *memory_device;
   gsize memory[LOOM_N_OWNERS];
+  WorkerMemory driver;
   gboolean memory_fresh;
   LoomTrainerWaits waits;
   gboolean waits_fresh;
@@ -280,13 +281,31 @@ worker_outbox_waits (WorkerOutbox *o, const LoomTrainerWaits *waits)
   g_mutex_unlock (&o->lock);
 }
 
+/* What is known of it. */
+static void
+add_driver (GVariantBuilder *b, const WorkerMemory *m)
+{
+  const struct
+  {
+    const char *name;
+    guint64 bytes;
+  } all[] = {
+    { "used", m->used }, { "total", m->total }, { "before", m->before }, { "first", m->first }, { "last", m->last }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (all[i].bytes > 0)
+      g_variant_builder_add (b, "{st}", all[i].name, all[i].bytes);
+}
+
 void
-worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS])
+worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS], const WorkerMemory *memory)
 {
   g_mutex_lock (&o->lock);
   g_free (o->memory_device);
   o->memory_device = g_strdup (device);
   memcpy (o->memory, bytes, sizeof o->memory);
+  o->driver = *memory;
   o->memory_fresh = TRUE;
   g_mutex_unlock (&o->lock);
 }
@@ -386,6 +405,7 @@ send_rest (WorkerOutbox *o)
       g_variant_builder_init (&b, G_VARIANT_TYPE ("a{st}"));
       for (guint i = 0; i < LOOM_N_OWNERS; i++)
         g_variant_builder_add (&b, "{st}", loom_owner_name (i), (guint64)o->memory[i]);
+      add_driver (&b, &o->driver);
       loom_bus_worker1_emit_memory (o->bus, o->memory_device, g_variant_builder_end (&b));
       o->memory_fresh = FALSE;
     }

@@ -48,6 +48,7 @@ struct _WorkerRunner
   GQueue checkpoints; /* invocations that wait for a path */
   WorkerPace pace;
   WorkerWindow window;
+  WorkerMemory memory;
 };
 
 void
@@ -68,6 +69,17 @@ job_free (Job *job)
 }
 
 /* ---- reports of the trainer ------------------------------------------- */
+
+/* Called where the compute thread is, or before the run: the bytes are not being changed meanwhile. */
+static void
+memory_cb (LoomTrainer *trainer, gpointer data)
+{
+  WorkerRunner *runner = data;
+  gsize bytes[LOOM_N_OWNERS] = { 0 };
+
+  loom_trainer_memory (trainer, bytes);
+  worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes, &runner->memory);
+}
 
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
@@ -99,6 +111,8 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   worker_window_take (&runner->window, s->step, s->epoch, s->steps_per_epoch, point.metric);
   worker_outbox_point (runner->outbox, &point);
+  if (worker_memory_step (&runner->memory, trainer))
+    memory_cb (trainer, runner);
   loom_trainer_waits (trainer, &waits);
   if (waits.steps > 0 && (waits.steps < WAITS_STRIDE || waits.steps % WAITS_STRIDE == 0))
     worker_outbox_waits (runner->outbox, &waits);
@@ -188,16 +202,6 @@ fail (WorkerRunner *runner, const Job *job, const LoomTrainer *trainer, const GE
   worker_outbox_state (runner->outbox, "failed", error->message);
 }
 
-/* Called where the compute thread is, or before the run: the bytes are not being changed meanwhile. */
-static void
-memory_cb (LoomTrainer *trainer, gpointer data)
-{
-  gsize bytes[LOOM_N_OWNERS] = { 0 };
-
-  loom_trainer_memory (trainer, bytes);
-  worker_outbox_memory (((WorkerRunner *)data)->outbox, loom_trainer_device (trainer), bytes);
-}
-
 static LoomTrainer *
 build_trainer (WorkerRunner *runner, Job *job, GError **error)
 {
@@ -257,6 +261,7 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   worker_outbox_base_lr (runner->outbox, loom_trainer_base_lr (trainer));
   if (loom_trainer_notes (trainer) != NULL)
     worker_outbox_problem (runner->outbox, "NOTE", "", "", loom_trainer_notes (trainer));
+  worker_memory_begin (&runner->memory, trainer);
   memory_cb (trainer, runner);
 }
 
@@ -295,6 +300,8 @@ do_job (WorkerRunner *runner, Job *job)
   g_mutex_unlock (&runner->lock);
 
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  if (worker_memory_end (&runner->memory, trainer))
+    memory_cb (trainer, runner);
   if (runner->ranks != NULL)
     worker_ranks_end (runner->ranks, error);
   mark_ended (runner);

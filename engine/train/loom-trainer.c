@@ -539,3 +539,17 @@ loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
 {
   loom_state_memory (t->state, bytes);
 }
+
+gboolean
+loom_trainer_device_memory (const LoomTrainer *t, guint64 *used, guint64 *total)
+{
+  const LoomPlanDevice *device = loom_devices_get (t->devices, t->device, NULL);
+  LoomDeviceInfo now = { 0 };
+
+  if (device == NULL || device->info.host_memory)
+    return FALSE;
+  device->backend->device_info (device->device, &now);
+  *used = now.memory_total - now.memory_free;
+  *total = now.memory_total;
+  return now.memory_total > 0;
+}

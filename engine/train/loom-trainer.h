@@ -237,5 +237,8 @@ LoomState *loom_trainer_state (const LoomTrainer *trainer);
 /* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short
  * batch, evaluation, snapshots). On the compute thread, or where nothing runs. */
 void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]);
+/* What the driver of the run's device says is in use there, by whomever, and how much there is. FALSE of a device that
+ * shares the host's memory, or that says nothing. */
+gboolean loom_trainer_device_memory (const LoomTrainer *trainer, guint64 *used, guint64 *total);
 
 G_END_DECLS

@@ -146,6 +146,18 @@ test_memory (void)
   g_assert_cmpuint (studio_run_n_owners (run), ==, 2);
   g_assert_cmpstr (studio_run_get_owners (run)[0], ==, "parameters");
   g_assert_cmpuint (studio_run_get_owner_bytes (run)[1], ==, 700);
+  g_assert_null (studio_run_get_driver_memory (run)); /* it shares the host's memory */
+
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a{st}"));
+  g_variant_builder_add (&b, "{st}", "parameters", (guint64)300);
+  g_variant_builder_add (&b, "{st}", "total", (guint64)9000);
+  g_variant_builder_add (&b, "{st}", "used", (guint64)800);
+  g_variant_builder_add (&b, "{st}", "before", (guint64)500);
+  g_autoptr (GVariant) w = g_variant_ref_sink (g_variant_builder_end (&b));
+  studio_run_take_memory (run, "cuda:0", w);
+  g_assert_cmpuint (studio_run_n_owners (run), ==, 1);
+  const StudioDriverMemory *driver = studio_run_get_driver_memory (run);
+  g_assert_true (driver->total == 9000 && driver->used == 800 && driver->before == 500 && driver->last == 0);
 }
 
 /* However often numbers come, what people read is drawn once for all that came meanwhile. */

@@ -98,6 +98,7 @@ memory_cb (LoomBusWorker1 *bus, const char *device, GVariant *bytes, gpointer da
   guint64 parameters = 0;
   g_assert_true (g_variant_lookup (bytes, "parameters", "t", &parameters));
   g_assert_cmpuint (parameters, >, 0);
+  g_assert_false (g_variant_lookup (bytes, "total", "t", &parameters)); /* the processor's memory is everybody's */
   ((Fixture *)data)->memory = TRUE;
 }
 

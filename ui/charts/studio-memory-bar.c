@@ -40,6 +40,8 @@ struct _StudioMemoryBar
   guint n;
   Share share[MAX_OWNERS];
   guint64 total;
+  StudioDriverMemory driver; /* total 0: none */
+  char *words;               /* the owners' */
 };
 
 G_DEFINE_TYPE (StudioMemoryBar, studio_memory_bar, GTK_TYPE_WIDGET)
@@ -162,7 +164,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         draw_share (cr, dark, i, x, top, MAX (w, 1), BAR_HEIGHT * s);
       x += w;
     }
-  double y = top + (BAR_HEIGHT + 14) * s;
+  double y = top + (BAR_HEIGHT + 14) * s, bottom = height - (self->driver.total > 0 ? ROW_HEIGHT * s : 0);
   guint left = 0;
   guint64 rest = 0;
   for (guint i = 0; i < self->n; i++)
@@ -170,7 +172,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       if (self->share[i].bytes == 0)
         continue;
       /* The last line that there is room for says what the others come to. */
-      if (left > 0 || (y + (ROW_HEIGHT + 6) * s > height && others_after (self, i)))
+      if (left > 0 || (y + (ROW_HEIGHT + 6) * s > bottom && others_after (self, i)))
         {
           left++;
           rest += self->share[i].bytes;
@@ -187,6 +189,15 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       g_autofree char *bytes = loom_bytes_to_string ((double)rest);
       g_autofree char *words = g_strdup_printf (ngettext ("%u more", "%u more", left), left);
       draw_words (self, cr, dark, FALSE, words, 18 * s, y, 0, 0.72);
+      draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.72);
+      y += ROW_HEIGHT * s;
+    }
+  if (self->driver.total > 0)
+    {
+      g_autofree char *used = loom_bytes_to_string ((double)self->driver.used);
+      g_autofree char *all = loom_bytes_to_string ((double)self->driver.total);
+      g_autofree char *bytes = g_strdup_printf (_ ("%s of %s"), used, all);
+      draw_words (self, cr, dark, FALSE, _ ("driver says"), 18 * s, y, 0, 0.72);
       draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.72);
     }
   cairo_destroy (cr);
@@ -207,6 +218,7 @@ memory_bar_dispose (GObject *object)
   StudioMemoryBar *self = STUDIO_MEMORY_BAR (object);
   g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_pointer (&self->device, g_free);
+  g_clear_pointer (&self->words, g_free);
   G_OBJECT_CLASS (studio_memory_bar_parent_class)->dispose (object);
 }
 
@@ -241,6 +253,36 @@ studio_memory_bar_new (void)
   return g_object_new (STUDIO_TYPE_MEMORY_BAR, NULL);
 }
 
+static void
+add_moment (GString *words, const char *format, guint64 bytes)
+{
+  if (bytes == 0)
+    return;
+  g_autofree char *size = loom_bytes_to_string ((double)bytes);
+  g_string_append_c (words, '\n');
+  g_string_append_printf (words, format, size);
+}
+
+/* What is planned for whom, and what the driver has said and when. */
+static void
+show_words (StudioMemoryBar *self)
+{
+  g_autoptr (GString) words = g_string_new (self->words);
+  add_moment (words, _ ("The driver says: %s in use as the run began,"), self->driver.before);
+  add_moment (words, _ ("%s after its first step,"), self->driver.first);
+  add_moment (words, _ ("%s after its last step."), self->driver.last);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
+}
+
+void
+studio_memory_bar_set_driver (StudioMemoryBar *self, const StudioDriverMemory *driver)
+{
+  g_return_if_fail (STUDIO_IS_MEMORY_BAR (self));
+  self->driver = driver != NULL ? *driver : (StudioDriverMemory){ 0 };
+  show_words (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
 void
 studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const char *const *owner,
                        const guint64 *bytes)
@@ -259,7 +301,9 @@ studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const
       g_autofree char *size = loom_bytes_to_string ((double)bytes[i]);
       g_string_append_printf (words, "%s%s %s", i ? ", " : "", _ (owner[i]), size);
     }
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
+  g_free (self->words);
+  self->words = g_strdup (words->str);
+  show_words (self);
   g_autofree char *total = loom_bytes_to_string ((double)self->total);
   g_autofree char *label
       = self->total ? g_strdup_printf (_ ("memory of %s: %s"), device, total) : g_strdup (_ ("memory"));

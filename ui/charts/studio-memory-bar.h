@@ -3,6 +3,8 @@
 
 #include <gtk/gtk.h>
 
+#include "ui/charts/studio-driver-memory.h"
+
 G_BEGIN_DECLS
 
 #define STUDIO_TYPE_MEMORY_BAR (studio_memory_bar_get_type ())
@@ -12,6 +14,8 @@ StudioMemoryBar *studio_memory_bar_new (void);
 /* Owners in the order given: "parameters", "gradients", … device: "cpu". */
 void studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const char *const *owner,
                             const guint64 *bytes);
+/* A line below the owners', and what was at which time in words when the pointer rests; NULL: none. */
+void studio_memory_bar_set_driver (StudioMemoryBar *self, const StudioDriverMemory *driver);
 guint64 studio_memory_bar_get_total (StudioMemoryBar *self);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* Shared by studio-run.c (the model), studio-run-control.c (the talk with the worker) and studio-run-history.c (runs of
- * earlier Studios). */
+/* Shared by studio-run.c (the model), studio-run-memory.c (its memory), studio-run-control.c (the talk with the worker)
+ * and studio-run-history.c (runs of earlier Studios). */
 #pragma once
 
 #include "ui/run/studio-run.h"
@@ -30,6 +30,7 @@ struct _StudioRun
   char *memory_device;
   GPtrArray *owners; /* interned names, NULL-terminated */
   GArray *owner_bytes;
+  StudioDriverMemory driver; /* all 0: nothing is known */
 
   /* what it was started with, for going on */
   char *graph_xml, *graph_folder, *folder, *name;

@@ -208,6 +208,7 @@ studio_run_take_begin (StudioRun *self)
   forget_numbers (self);
   g_ptr_array_set_size (self->owners, 0);
   g_array_set_size (self->owner_bytes, 0);
+  self->driver = (StudioDriverMemory){ 0 };
   self->checkpoint_step = -1;
   tell_points (self);
   g_signal_emit (self, signals[MEMORY_CHANGED], 0);
@@ -359,27 +360,6 @@ const StudioRunWaits *
 studio_run_get_waits (StudioRun *self)
 {
   return self->waits.data + self->waits.compute + self->waits.rest > 0 ? &self->waits : NULL;
-}
-
-void
-studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
-{
-  g_free (self->memory_device);
-  self->memory_device = g_strdup (device);
-  g_ptr_array_set_size (self->owners, 0);
-  g_array_set_size (self->owner_bytes, 0);
-  /* A dictionary has no order; this one is the order of the design. */
-  static const char *const order[]
-      = { N_ ("parameters"), N_ ("gradients"), N_ ("optimizer"), N_ ("activations"), N_ ("workspace"), N_ ("data") };
-  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
-    {
-      guint64 n;
-      if (!g_variant_lookup (bytes, order[i], "t", &n))
-        continue;
-      g_ptr_array_add (self->owners, (gpointer)order[i]);
-      g_array_append_val (self->owner_bytes, n);
-    }
-  g_signal_emit (self, signals[MEMORY_CHANGED], 0);
 }
 
 void
@@ -584,28 +564,4 @@ const StudioRunMark *
 studio_run_get_mark (StudioRun *self, guint i)
 {
   return g_ptr_array_index (self->marks, i);
-}
-
-guint
-studio_run_n_owners (StudioRun *self)
-{
-  return self->owners->len;
-}
-
-const char *const *
-studio_run_get_owners (StudioRun *self)
-{
-  return (const char *const *)self->owners->pdata;
-}
-
-const guint64 *
-studio_run_get_owner_bytes (StudioRun *self)
-{
-  return (const guint64 *)(void *)self->owner_bytes->data;
-}
-
-const char *
-studio_run_get_memory_device (StudioRun *self)
-{
-  return self->memory_device;
 }

@@ -6,6 +6,7 @@
 
 #include <gio/gio.h>
 
+#include "ui/charts/studio-driver-memory.h"
 #include "ui/charts/studio-series.h"
 #include "ui/run/studio-worker.h"
 
@@ -152,6 +153,8 @@ guint studio_run_n_owners (StudioRun *self);
 const char *const *studio_run_get_owners (StudioRun *self);
 const guint64 *studio_run_get_owner_bytes (StudioRun *self);
 const char *studio_run_get_memory_device (StudioRun *self);
+/* NULL where the device shares the host's memory, or nothing is known yet. */
+const StudioDriverMemory *studio_run_get_driver_memory (StudioRun *self);
 
 /* ---- fed by the worker's signals, and by tests ------------------------------ */
 

@@ -29,14 +29,21 @@ studio_devices_describe (StudioDevices *self, const char *name)
   return detail != NULL ? g_strdup_printf ("%s · %s", name, detail) : g_strdup (name);
 }
 
-/* The processor says how many threads it computes with, a card what it is called. */
+/* The processor says how many threads it computes with, a card what it is called and how much memory it has and has
+ * left. */
 static char *
 dup_detail (JsonObject *object)
 {
   gint64 threads = json_object_get_int_member_with_default (object, "threads", 0);
+  const char *title = json_object_get_string_member_with_default (object, "title", NULL);
+  gint64 total = json_object_get_int_member_with_default (object, "memory_total", 0);
   if (threads > 0)
     return g_strdup_printf (ngettext ("%d thread", "%d threads", (gulong)threads), (int)threads);
-  return g_strdup (json_object_get_string_member_with_default (object, "title", NULL));
+  if (title == NULL || total <= 0)
+    return g_strdup (title);
+  g_autofree char *all = g_format_size ((guint64)total);
+  g_autofree char *left = g_format_size ((guint64)json_object_get_int_member_with_default (object, "memory_free", 0));
+  return g_strdup_printf (_ ("%s · %s of %s free"), title, left, all);
 }
 
 /* One JSON object a line: {"event":"device","name":"cpu",…}; other events are devices that are not there. */

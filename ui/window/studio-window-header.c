@@ -51,6 +51,11 @@ show_device (StudioWindow *self, const char *device)
     *p = g_ascii_toupper (*p);
   g_autofree char *tooltip = g_strdup_printf (_ ("Where it trains: %s"), text);
   gtk_widget_set_tooltip_text (self->device_chip, tooltip);
+  /* A card's memory stands in the tooltip and in the list. */
+  char *memory = strstr (text, " · ");
+  memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;
+  if (memory != NULL)
+    *memory = '\0';
   /* Where there is no room for "CPU · 2 threads" it is "CPU · 2" or, in large text always, "CPU": the tooltip has all.
    */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
