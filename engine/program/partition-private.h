@@ -75,6 +75,8 @@ void loom_share_slice (LoomShareCall *call);
 void loom_share_pad (LoomShareCall *call);
 void loom_share_concat (LoomShareCall *call);
 void loom_share_cumsum (LoomShareCall *call);
+void loom_share_gather (LoomShareCall *call);
+void loom_share_scatter (LoomShareCall *call);
 
 /* ---- partition-update.c: how the update is ------------------------------ */
 

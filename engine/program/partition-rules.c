@@ -188,6 +188,38 @@ loom_share_cumsum (LoomShareCall *call)
   share_but_axis (call, ((const LoomCumsumAttrs *)call->attrs)->axis);
 }
 
+/* Operands that are read or written by index along an axis, and have the same samples along another one. */
+static void
+share_by_index (LoomShareCall *call, int axis)
+{
+  for (guint k = 0; k < call->n_in; k++)
+    {
+      LoomShare share = call->have[k];
+      gboolean same = share.kind == LOOM_SHARE_SPLIT && share.axis != axis;
+
+      for (guint i = 0; same && i < call->n_in; i++)
+        same = call->in[i].rank == call->in[k].rank && call->in[i].dim[share.axis] == call->in[k].dim[share.axis];
+      if (!same)
+        continue;
+      for (guint i = 0; i < call->n_in; i++)
+        call->want[i] = share;
+      call->result[0] = share;
+      return;
+    }
+}
+
+void
+loom_share_gather (LoomShareCall *call)
+{
+  share_by_index (call, ((const LoomGatherAttrs *)call->attrs)->axis);
+}
+
+void
+loom_share_scatter (LoomShareCall *call)
+{
+  share_by_index (call, ((const LoomScatterAttrs *)call->attrs)->axis);
+}
+
 void
 loom_share_softmax (LoomShareCall *call)
 {

@@ -334,7 +334,7 @@ main (int argc, char *argv[])
 {
   const char *wanted = g_getenv ("GRADLOOM_RANKS_GRAPHS");
   g_auto (GStrv) graph = g_strsplit (wanted != NULL ? wanted
-                                                    : "lessons/spirals.xml lessons/optimisers.xml "
+                                                    : "lessons/spirals.xml lessons/optimisers.xml lessons/hinge-classifier.xml "
                                                       "lessons/self-attention.xml models/fashion-lenet.xml "
                                                       "lessons/recurrent-cell.xml models/adding-lstm.xml",
                                      " ", -1);
