@@ -333,11 +333,12 @@ int
 main (int argc, char *argv[])
 {
   const char *wanted = g_getenv ("GRADLOOM_RANKS_GRAPHS");
-  g_auto (GStrv) graph = g_strsplit (wanted != NULL ? wanted
-                                                    : "lessons/spirals.xml lessons/optimisers.xml lessons/hinge-classifier.xml "
-                                                      "lessons/self-attention.xml models/fashion-lenet.xml "
-                                                      "lessons/recurrent-cell.xml models/adding-lstm.xml",
-                                     " ", -1);
+  g_auto (GStrv) graph
+      = g_strsplit (wanted != NULL ? wanted
+                                   : "lessons/spirals.xml lessons/optimisers.xml lessons/hinge-classifier.xml "
+                                     "lessons/self-attention.xml models/fashion-lenet.xml "
+                                     "lessons/recurrent-cell.xml models/adding-lstm.xml",
+                    " ", -1);
 
   /* Exchanges go on beside the computation; without it is how other tests run. */
   g_setenv ("GRADLOOM_COMM_LANE", "1", TRUE);
