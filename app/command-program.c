@@ -3,6 +3,7 @@
  * For people as a listing, for other programs as JSON (app/listing-json.c). */
 #include "app/command.h"
 #include "app/listing-json.h"
+#include "app/listing-parameters.h"
 #include "app/listing-ranks.h"
 #include "app/listing.h"
 #include "app/plan-source.h"
@@ -292,7 +293,7 @@ static int
 run_plan (const Command *command, int argc, char **argv)
 {
   Wanted wanted = { 0 };
-  gboolean no_fusion = FALSE, passes = FALSE, json = FALSE;
+  gboolean no_fusion = FALSE, passes = FALSE, parameters = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
   const GOptionEntry entries[] = {
@@ -304,6 +305,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
+    { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Each parameter with its shape and device instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead",
       "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -314,8 +316,8 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (passes && node != NULL)
-    return command_usage (command, "--passes and --source print different things: leave one out.");
+  if (passes + parameters + (node != NULL) > 1)
+    return command_usage (command, "--passes, --parameters and --source print different things: name one.");
   command_warn_of_threads (command, threads);
 
   g_autoptr (GError) error = NULL;
@@ -341,10 +343,12 @@ run_plan (const Command *command, int argc, char **argv)
   PlanSource text = { .node = node, .json = json };
   if (node != NULL)
     aim_at_source (command, devices, &options, &text);
-  const gboolean quiet = passes || node != NULL;
+  const gboolean quiet = passes || parameters || node != NULL;
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
   if (plan == NULL)
     return command_fail (command, g_steal_pointer (&error));
+  if (parameters)
+    listing_print_parameters (plan, json);
   if (!quiet)
     print_plan (plan, "step", json);
   if (l.step != NULL && l.step->update != NULL)
@@ -381,6 +385,9 @@ const Command command_plan = {
     "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
     "values, as if\n"
     "nothing shared a place; behind the last pass, those of the arena.\n\n"
+    "--parameters prints what named_parameters() of a PyTorch module does, with the device that each lies on: run it "
+    "with\n"
+    "another --device, or a device=\"…\" on some nodes, to see what moves.\n\n"
     "--source NODE prints the CUDA source that is compiled at run time for the element-wise work of a node or, of a\n"
     "module's node, of all inside it; of other nodes, which kernel or library computes them. --device cuda:0 needs no "
     "GPU\n"

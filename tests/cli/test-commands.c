@@ -466,6 +466,30 @@ test_two_halves (void)
   g_assert_cmpint (bench.status, ==, 0);
 }
 
+/* Parameters with shape and device, of which a node's follow its device. */
+static void
+test_parameters (void)
+{
+  cli_write ("two.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                        "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n"
+                        "<node id=\"a\" op=\"linear\" out_features=\"5\"/>\n"
+                        "<node id=\"b\" op=\"linear\" out_features=\"2\" bias=\"false\" device=\"cpu:1\"/>\n"
+                        "<wire from=\"x\" to=\"a\"/>\n<wire from=\"a\" to=\"b\"/>\n</graph>\n");
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  g_auto (CliResult) here = cli ("plan", "two.xml", "--parameters", NULL);
+  g_auto (CliResult) moved = cli ("plan", "two.xml", "--parameters", "--json", "--device", "cpu:1", NULL);
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+  g_assert_cmpint (here.status, ==, 0);
+  g_assert_nonnull (strstr (here.out, "a.weight   5×3             f32    cpu"));
+  g_assert_nonnull (strstr (here.out, "b.weight   2×5             f32    cpu:1"));
+  g_assert_nonnull (strstr (here.out, "2 on cpu, "));
+  g_assert_nonnull (strstr (here.out, "1 on cpu:1, "));
+  g_assert_nonnull (strstr (moved.out, "\"name\":\"a.weight\",\"dtype\":\"f32\",\"shape\":[5,3],\"trainable\":true,"
+                                       "\"device\":\"cpu:1\""));
+  g_assert_null (strstr (moved.out, "\"cpu\""));
+  cli_expect (2, "name one", "plan", "two.xml", "--parameters", "--passes");
+}
+
 /* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
 static void
 test_course (void)
@@ -584,6 +608,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/sentences", test_sentences);
   g_test_add_func ("/cli/course", test_course);
   g_test_add_func ("/cli/two-halves", test_two_halves);
+  g_test_add_func ("/cli/parameters", test_parameters);
   g_test_add_func ("/cli/bench", test_bench);
   g_test_add_func ("/cli/transfer-table", test_transfer_table);
   g_test_add_func ("/cli/transfer", test_transfer);
