@@ -22,6 +22,8 @@ typedef struct
   const char *over, *sizes; /* comm; NULL: both, the usual ones */
   LoomComm *comm;           /* the step is that of one of its ranks, batch_size that of a rank; NULL: undivided */
   gboolean plan_only;       /* nothing is read and nothing run */
+  int replicas;             /* the batch is so many times batch_size, and divided among devices; 0: it is not */
+  gboolean whole_batch;     /* as large as for replicas, on one device */
 } BenchOptions;
 
 /* Of a collective: seconds are per_call + bytes × per_byte. */
@@ -68,6 +70,7 @@ gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, doubl
 int bench_graph (const Command *command, const char *path, const BenchOptions *options, const char *const *devices,
                  const char *const *executors, const GArray *sizes);
 int bench_tune (const Command *command, const char *path, const BenchOptions *o);
+int bench_replicas (const Command *command, const char *path, const BenchOptions *o);
 int bench_devices (const Command *command, const BenchOptions *o);
 int bench_comm (const Command *command, const BenchOptions *o);
 

@@ -172,6 +172,29 @@ divide (Bench *b, const LoomComm *comm)
   loom_step_divide (b->step, b->spec, comm->rank, comm->size, NULL);
 }
 
+/* A replica on each of the first devices of a kind. */
+static gboolean
+replicate (Bench *b, const char *device, int n, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  LoomProgram *program;
+
+  for (int k = 0; k < n; k++)
+    g_ptr_array_add (names, k == 0 ? g_strdup (device) : g_strdup_printf ("%s:%d", device, k));
+  g_ptr_array_add (names, NULL);
+  program = loom_program_replicate (b->step->program, b->step->batch, (const char *const *)names->pdata);
+  if (program == NULL)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                           "What the replicas of this graph would exchange are no sums, so one device cannot gather "
+                           "them. Compare ranks with gradloom simulate.");
+      return FALSE;
+    }
+  loom_program_unref (b->step->program);
+  b->step->program = program;
+  return TRUE;
+}
+
 gboolean
 bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
 {
@@ -200,8 +223,9 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   const char *device = o->device != NULL ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
   b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */
-  b->step = loom_step_new (graph, b->spec, batch_size * (o->comm != NULL ? o->comm->size : 1), TRUE, error);
-  if (b->step == NULL)
+  const int parts = o->comm != NULL ? o->comm->size : MAX (1, o->replicas);
+  b->step = loom_step_new (graph, b->spec, batch_size * parts, TRUE, error);
+  if (b->step == NULL || (o->replicas > 1 && !o->whole_batch && !replicate (b, device, o->replicas, error)))
     return FALSE;
   if (o->comm != NULL)
     divide (b, o->comm);
@@ -231,6 +255,8 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   for (guint i = 0; i < loom_program_n_outputs (b->step->program); i++)
     if (g_str_equal (loom_program_get_output (b->step->program, i)->name, "loss"))
       b->loss = i;
+  if (o->comm == NULL)
+    batch_size = b->step->batch;
   if (!load_batches (b, graph, batch_size, error))
     return FALSE;
   if (b->batch->len == 0 || ((GPtrArray *)b->batch->pdata[0])->len != loom_program_n_inputs (b->step->program))
@@ -279,6 +305,8 @@ run_bench (const Command *command, int argc, char **argv)
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
     { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune, "Measure the graph's kernels, for later plans to choose by", NULL },
+    { "replicas", 0, 0, G_OPTION_ARG_INT, &o.replicas,
+      "Compare one device with so many replicas in one process, and with as many ranks", "N" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "comm: between so many ranks (2)", "N" },
     { "over", 0, 0, G_OPTION_ARG_STRING, &over, "comm: threads or mpi (default: both)", "T" },
     { "sizes", 0, 0, G_OPTION_ARG_STRING, &bytes, "comm: bytes of the values: 8,80k,8M", "N,…" },
@@ -319,6 +347,14 @@ run_bench (const Command *command, int argc, char **argv)
   o.batch_size = batch_size != NULL ? g_array_index (sizes, gint64, 0) : 0;
   o.over = over;
   o.sizes = bytes;
+  if (o.replicas != 0)
+    {
+      if (is_comm || o.tune || g_str_equal (argv[1], "devices") || sizes->len > 1 || executor != NULL || o.replicas < 2
+          || o.replicas > 64 || (device != NULL && strpbrk (device, ",:") != NULL))
+        return command_usage (command, "--replicas takes from 2 to 64, with one GRAPH, one --batch-size and a kind of "
+                                       "device, cpu or ref, of which there are as many.");
+      return bench_replicas (command, argv[1], &o);
+    }
   if (is_comm)
     return bench_comm (command, &o);
   if (g_str_equal (argv[1], "devices"))
@@ -356,7 +392,12 @@ const Command command_bench = {
     "comm measures the collectives of --ranks, threads of this process and then processes over MPI, by bytes of the\n"
     "value: microseconds a call, bytes a second, and bytes a second through the narrowest link of an ideal algorithm.\n"
     "Under mpirun or srun the ranks are theirs.\n\n"
+    "--replicas N divides a batch of N times --batch-size among N virtual devices in one process, as DataParallel "
+    "does:\n"
+    "the first one has the weights and copies them to the others in every step, gathers losses and gradients, and\n"
+    "updates alone. Beside it stand one device with all threads, and N ranks with the same batch.\n\n"
     "  gradloom bench comm --ranks 4 --over mpi\n"
+    "  gradloom bench graphs/models/fashion-mlp.xml --replicas 2\n"
     "  gradloom bench graphs/models/cifar-cnn.xml --batch-size 64,4,2 --executor plan,eager",
   .run = run_bench,
 };

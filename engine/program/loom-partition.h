@@ -39,4 +39,9 @@ typedef struct
  * rank has are as before, so all ranks run the same instructions in the same order. */
 LoomProgram *loom_program_partition (const LoomProgram *p, const LoomPartition *partition);
 
+/* All parts in one program, each on one of these devices (two or more, NULL-terminated) and what they exchange computed
+ * on the first one, which has the slots, the inputs whole, and the update: torch.nn.DataParallel. Batch norms see the
+ * samples of their device. NULL where more is exchanged than sums and their like. */
+LoomProgram *loom_program_replicate (const LoomProgram *p, gint64 samples, const char *const *devices);
+
 G_END_DECLS

@@ -18,8 +18,8 @@ enum
   TAG_GO    /* from rank 0: so are all others; or the sentence that ends the run */
 };
 
-#define LATER      2.0 /* seconds that others wait longer than rank 0, which knows more */
-#define ANSWER     2.0 /* seconds for what rank 0 then says */
+#define LATER      1.0 /* seconds that others wait longer than rank 0, which knows more */
+#define ANSWER     1.0 /* seconds for what rank 0 then says */
 #define LEFT_ALONE 5.0 /* seconds at most for a rank 0 that has left a call and computes */
 
 static const char word[1] = { 0 }; /* go */

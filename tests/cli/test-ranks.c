@@ -370,6 +370,32 @@ check_collectives (const char *over)
   g_assert_cmpuint (rates, ==, 2);
 }
 
+/* One batch on one device, on two replicas and on two ranks: the first two have the loss of the same weights. */
+static void
+check_replicas (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) r = cli ("bench", path, "--replicas", "2", "--windows", "1", "--seconds", "0.01", "--json", NULL);
+  g_auto (GStrv) line = g_strsplit (r.out, "\n", -1);
+  double loss[2] = { 0 };
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (g_strv_length (line), ==, 4);
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (JsonParser) parser = json_parser_new ();
+      JsonObject *event;
+
+      g_assert_true (json_parser_load_from_data (parser, line[i], -1, NULL));
+      event = json_node_get_object (json_parser_get_root (parser));
+      g_assert_cmpint (json_object_get_int_member (event, "copies") > 4, ==, i == 1);
+      if (i < 2)
+        loss[i] = json_object_get_double_member (event, "loss");
+    }
+  g_assert_cmpfloat (fabs (loss[0] - loss[1]), <, 1e-6);
+  cli_expect (2, "from 2 to 64", "bench", path, "--replicas", "1");
+}
+
 static void
 test_collectives (void)
 {
@@ -380,6 +406,7 @@ test_collectives (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "bench", "comm", wrong[i][0], wrong[i][1]);
+  check_replicas ();
   cli_expect (2, "of gradloom bench comm", "bench", "x.xml", "--ranks", "2");
   check_collectives ("threads");
   if (can_run ())
