@@ -66,6 +66,7 @@ extern "C"
   };
 
   typedef struct CudaModuleCache CudaModuleCache;
+  typedef struct CudaComm CudaComm;
 
   /* The launch arguments of a thread: nothing of it is shared by two runs. */
   struct LoomStream
@@ -87,6 +88,7 @@ extern "C"
     void *blas;           /* cublasLtHandle_t, made at the first product; several threads may use it */
     void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first convolution */
     CudaModuleCache *modules;
+    CudaComm *comms; /* by which ranks exchange what lies here, the newest first */
   };
 
   struct LoomEvent

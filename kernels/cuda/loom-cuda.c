@@ -14,6 +14,9 @@
 #include <cudnn.h>
 #endif
 
+#ifdef LOOM_HAVE_NCCL
+#include "kernels/cuda/cuda-comm.h"
+#endif
 #include "kernels/cuda/cuda-internal.h"
 #include "kernels/cuda/cuda-tools.h"
 #include "kernels/shape.h"
@@ -129,10 +132,28 @@ stream_new (LoomDevice *device, LoomStream **stream, LoomMessage *message)
 }
 
 /* Without a stream everything that was asked of the device is waited for; no thread may be recording a graph then. */
+#ifdef LOOM_HAVE_NCCL
+static cudaError_t
+query_stream (void *of)
+{
+  return cudaStreamQuery (of);
+}
+
+static cudaError_t
+query_event (void *of)
+{
+  return cudaEventQuery (of);
+}
+#endif
+
 static LoomStatus
 stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
   cuda_use (device);
+#ifdef LOOM_HAVE_NCCL
+  if (device->comms != NULL && stream != NULL)
+    return cuda_comm_wait (device, query_stream, stream->handle, message);
+#endif
   return cuda_check (stream != NULL ? cudaStreamSynchronize (stream->handle) : cudaDeviceSynchronize (),
                      "waiting for the CUDA device", message);
 }
@@ -397,6 +418,10 @@ static LoomStatus
 event_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
 {
   cuda_use (device);
+#ifdef LOOM_HAVE_NCCL
+  if (device->comms != NULL)
+    return cuda_comm_wait (device, query_event, event->handle, message);
+#endif
   return cuda_check (cudaEventSynchronize (event->handle), "waiting for a CUDA event", message);
 }
 
@@ -528,7 +553,7 @@ static const LoomBackendTools tools = {
 #endif
 };
 
-/* Named by LOOM_BACKEND_ENTRY and LOOM_TOOLS_ENTRY; the only symbols that the module shows. */
+/* Named by LOOM_BACKEND_ENTRY, LOOM_TOOLS_ENTRY and LOOM_DEVICE_COMM_ENTRY; the only symbols that the module shows. */
 __attribute__ ((visibility ("default"))) const LoomBackend *
 loom_backend_entry (void)
 {
@@ -540,3 +565,11 @@ loom_backend_tools (void)
 {
   return &tools;
 }
+
+#ifdef LOOM_HAVE_NCCL
+__attribute__ ((visibility ("default"))) LoomStatus
+loom_device_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message)
+{
+  return cuda_comm_new (device, ranks, comm, message);
+}
+#endif

@@ -84,7 +84,7 @@ failing_call (const char *what)
 bool
 fails (const char *what)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
   long n = count (what);
 
   return failing_call (what) == n;
@@ -93,7 +93,7 @@ fails (const char *what)
 cudaError_t
 standing (void)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   if (fails ("lost"))
     lost = true;
@@ -115,7 +115,7 @@ faulted (void)
 cudaError_t
 waited (void)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   if (pending)
     lost = true;

@@ -23,7 +23,7 @@
 
 namespace emulated
 {
-std::recursive_mutex device;
+emulated::Turn device;
 
 namespace
 {
@@ -104,7 +104,7 @@ take (void **to, size_t bytes, bool host)
   static uint64_t taken;
   char *at = nullptr;
 
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
   if (fails ("alloc") || (!host && bytes > total_memory () - in_use)
       || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
     return cudaErrorMemoryAllocation;
@@ -123,7 +123,7 @@ give_back (void *pointer)
 {
   if (pointer == nullptr)
     return cudaSuccess;
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
   auto entry = memory.find ((uintptr_t)pointer);
 
   if (entry == memory.end ())
@@ -156,7 +156,7 @@ give_back (void *pointer)
 void
 memory_info (size_t *bytes_free, size_t *bytes_total)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   *bytes_total = total_memory ();
   *bytes_free = total_memory () - in_use;
@@ -165,7 +165,7 @@ memory_info (size_t *bytes_free, size_t *bytes_total)
 const Piece *
 piece_of (const void *pointer)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
   auto entry = memory.upper_bound ((uintptr_t)pointer);
 
   if (entry == memory.begin ())
@@ -183,7 +183,7 @@ device_sees (const void *pointer)
 bool
 device_sees (const void *pointer, size_t bytes)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
   const Piece *piece = piece_of (pointer);
 
   return piece != NULL && (uintptr_t)pointer + bytes <= piece->at + piece->bytes;

@@ -118,7 +118,7 @@ is_settled (void)
 void
 put (cudaStream_t stream, Pending pending)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   /* The legacy stream waits for the others and is waited for. */
   if (stream == nullptr || !at_random ())
@@ -148,7 +148,7 @@ put_wait (cudaStream_t stream, cudaEvent_t event)
 void
 settle (cudaStream_t stream)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   while (stream != nullptr ? !stream->pending.empty () : !is_settled ())
     run_some ();
@@ -158,7 +158,7 @@ settle (cudaStream_t stream)
 void
 settle_event (cudaEvent_t event)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   for (const uint64_t mark = event->marks->recorded; event->marks->reached < mark;)
     run_some ();
@@ -168,7 +168,7 @@ settle_event (cudaEvent_t event)
 void
 stream_opened (cudaStream_t stream)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   streams.push_back (stream);
 }
@@ -176,7 +176,7 @@ stream_opened (cudaStream_t stream)
 void
 stream_closed (cudaStream_t stream)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
+  std::lock_guard<emulated::Turn> hold (device);
 
   settle (stream);
   streams.erase (std::remove (streams.begin (), streams.end (), stream), streams.end ());

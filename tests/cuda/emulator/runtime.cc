@@ -11,6 +11,13 @@ namespace emulated
 namespace
 {
 thread_local cudaError_t last = cudaSuccess;
+thread_local int current; /* GPU */
+}
+
+int
+current_gpu (void)
+{
+  return current;
 }
 
 cudaError_t
@@ -117,7 +124,10 @@ cudaRuntimeGetVersion (int *version)
 cudaError_t
 cudaSetDevice (int index)
 {
-  return emulated::sees (index) ? cudaSuccess : answer (cudaErrorInvalidDevice);
+  if (!emulated::sees (index))
+    return answer (cudaErrorInvalidDevice);
+  emulated::current = index;
+  return cudaSuccess;
 }
 
 /* As if every kernel had been compiled for this very GPU. */
@@ -340,6 +350,19 @@ cudaStreamSynchronize (cudaStream_t stream)
     }
   emulated::settle (stream);
   return answer (emulated::waited ());
+}
+
+/* What is asked about is done then: how long it takes is nobody's to rely on. */
+cudaError_t
+cudaStreamQuery (cudaStream_t stream)
+{
+  return cudaStreamSynchronize (stream);
+}
+
+cudaError_t
+cudaEventQuery (cudaEvent_t event)
+{
+  return cudaEventSynchronize (event);
 }
 
 cudaError_t

@@ -9,11 +9,12 @@
 #include <thread>
 
 #include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/turn.h"
 
 namespace emulated
 {
 /* Held while work runs: one kernel at a time. */
-extern std::recursive_mutex device;
+extern Turn device;
 
 /* An address and the memory that it was when it was recorded. */
 struct Address

@@ -1,0 +1,334 @@
+/* Collectives of what lies on GPUs: NCCL, one communicator of it for each device and communicator of the ranks.
+ *
+ * A reduce-scatter or an all-gather of NCCL has equal parts. Where the ranks' parts differ, each is a reduction to or a
+ * broadcast from its rank, all in one group, which NCCL makes one launch of. */
+#include "kernels/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/cuda/cuda-comm.h"
+#include "kernels/cuda/cuda-nccl.h"
+
+struct CudaComm
+{
+  LoomDeviceComm base;
+  LoomDevice *device;
+  LoomComm *ranks;
+  const CudaNccl *nccl;
+  ncclComm_t handle;
+  char name[32];
+  CudaComm *next; /* of the same device */
+};
+
+static LoomStatus
+check (const CudaNccl *nccl, ncclResult_t result, const char *what, LoomMessage *message)
+{
+  if (result == ncclSuccess || result == ncclInProgress)
+    return LOOM_STATUS_OK;
+  return cuda_library_check (result == ncclUnhandledCudaError ? LOOM_STATUS_DEVICE_LOST : LOOM_STATUS_DEVICE, what,
+                             nccl->error_string (result), message);
+}
+
+static bool
+type_of (LoomDType dtype, ncclDataType_t *type)
+{
+  switch (dtype)
+    {
+    case LOOM_F64:
+      *type = ncclFloat64;
+      return true;
+    case LOOM_F32:
+      *type = ncclFloat32;
+      return true;
+    case LOOM_F16:
+      *type = ncclFloat16;
+      return true;
+    case LOOM_BF16:
+      *type = ncclBfloat16;
+      return true;
+    case LOOM_I64:
+      *type = ncclInt64;
+      return true;
+    case LOOM_I32:
+      *type = ncclInt32;
+      return true;
+    default:
+      return false;
+    }
+}
+
+static ncclRedOp_t
+op_of (LoomReduceOp op)
+{
+  switch (op)
+    {
+    case LOOM_REDUCE_MAX:
+      return ncclMax;
+    case LOOM_REDUCE_MIN:
+      return ncclMin;
+    case LOOM_REDUCE_PROD:
+      return ncclProd;
+    case LOOM_REDUCE_SUM:
+    default:
+      return ncclSum;
+    }
+}
+
+static LoomStatus
+no_type (LoomDType dtype, LoomMessage *message)
+{
+  return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "NCCL does not reduce %s", loom_dtype_name (dtype));
+}
+
+static LoomStatus
+all_reduce (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, int64_t count, LoomDType dtype,
+            LoomReduceOp op, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+  ncclDataType_t type;
+
+  if (!type_of (dtype, &type))
+    return no_type (dtype, message);
+  cuda_use (c->device);
+  return check (c->nccl,
+                c->nccl->all_reduce (from, to, (size_t)count, type, op_of (op), c->handle,
+                                     cuda_stream (c->device, stream)),
+                "an all-reduce of the ranks", message);
+}
+
+static bool
+all_equal (const CudaComm *c, const int64_t *n)
+{
+  for (int r = 1; r < c->ranks->size; r++)
+    if (n[r] != n[0])
+      return false;
+  return true;
+}
+
+static LoomStatus
+reduce_scatter (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, const int64_t *counts,
+                LoomDType dtype, LoomReduceOp op, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+  cudaStream_t handle = cuda_stream (c->device, stream);
+  const char *part = from;
+  ncclDataType_t type;
+  ncclResult_t result;
+
+  if (!type_of (dtype, &type))
+    return no_type (dtype, message);
+  cuda_use (c->device);
+  if (all_equal (c, counts))
+    result = c->nccl->reduce_scatter (from, to, (size_t)counts[0], type, op_of (op), c->handle, handle);
+  else
+    {
+      result = c->nccl->group_start ();
+      for (int r = 0; r < c->ranks->size && result == ncclSuccess; part += (size_t)counts[r] * loom_dtype_size (dtype), r++)
+        if (counts[r] > 0)
+          result = c->nccl->reduce (part, r == c->ranks->rank ? to : NULL, (size_t)counts[r], type, op_of (op), r,
+                                    c->handle, handle);
+      if (result == ncclSuccess)
+        result = c->nccl->group_end ();
+    }
+  return check (c->nccl, result, "a reduce-scatter of the ranks", message);
+}
+
+static LoomStatus
+all_gather (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, const int64_t *bytes,
+            LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+  cudaStream_t handle = cuda_stream (c->device, stream);
+  char *part = to;
+  ncclResult_t result;
+
+  cuda_use (c->device);
+  if (all_equal (c, bytes))
+    result = c->nccl->all_gather (from, to, (size_t)bytes[0], ncclUint8, c->handle, handle);
+  else
+    {
+      result = c->nccl->group_start ();
+      for (int r = 0; r < c->ranks->size && result == ncclSuccess; part += bytes[r], r++)
+        if (bytes[r] > 0)
+          result = c->nccl->broadcast (r == c->ranks->rank ? from : part, part, (size_t)bytes[r], ncclUint8, r,
+                                       c->handle, handle);
+      if (result == ncclSuccess)
+        result = c->nccl->group_end ();
+    }
+  return check (c->nccl, result, "an all-gather of the ranks", message);
+}
+
+static LoomStatus
+group (LoomDeviceComm *self, bool begins, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  return check (c->nccl, begins ? c->nccl->group_start () : c->nccl->group_end (), "an exchange of the ranks", message);
+}
+
+static void
+comm_free (LoomDeviceComm *self)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  pthread_mutex_lock (&c->device->lock);
+  for (CudaComm **at = &c->device->comms; *at != NULL; at = &(*at)->next)
+    if (*at == c)
+      {
+        *at = c->next;
+        break;
+      }
+  pthread_mutex_unlock (&c->device->lock);
+  cuda_use (c->device);
+  if (c->handle != NULL)
+    c->nccl->destroy (c->handle);
+  free (c);
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+static double
+now (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What NCCL has met since it was asked to work: another rank that is gone, a link that is down. */
+static LoomStatus
+look_for_error (CudaComm *c, LoomMessage *message)
+{
+  ncclResult_t error = ncclSuccess;
+  LoomStatus status = check (c->nccl, c->nccl->async_error (c->handle, &error), "an exchange of the ranks", message);
+
+  return status == LOOM_STATUS_OK ? check (c->nccl, error, "an exchange of the ranks", message) : status;
+}
+
+LoomStatus
+cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message)
+{
+  const struct timespec rest = { .tv_nsec = 20000 };
+  double begin = now ();
+  cudaError_t error;
+
+  while ((error = query (of)) == cudaErrorNotReady)
+    {
+      LoomStatus status = LOOM_STATUS_OK;
+
+      for (CudaComm *c = device->comms; c != NULL && status == LOOM_STATUS_OK; c = c->next)
+        {
+          double most = c->ranks->timeout;
+
+          status = look_for_error (c, message);
+          if (status == LOOM_STATUS_OK && most > 0 && now () - begin > most)
+            status = cuda_fail (message, LOOM_STATUS_DEVICE,
+                                "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone",
+                                most);
+          if (status != LOOM_STATUS_OK)
+            {
+              c->nccl->abort (c->handle);
+              c->handle = NULL;
+            }
+        }
+      if (status != LOOM_STATUS_OK)
+        return status;
+      nanosleep (&rest, NULL);
+    }
+  return cuda_check (error, "waiting for the CUDA device", message);
+}
+
+/* ---- making one -------------------------------------------------------------- */
+
+/* Rank 0's id of the new communicator, which the others learn by the way that they have already. An id that nobody can
+ * make is sent as well, so that nobody waits for it. */
+static LoomStatus
+share_id (const CudaNccl *nccl, LoomComm *ranks, ncclUniqueId *id, LoomMessage *message)
+{
+  struct
+  {
+    int made;
+    ncclUniqueId id;
+  } letter = { 0 };
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (ranks->rank == 0)
+    {
+      ncclResult_t result = nccl->get_unique_id (&letter.id);
+
+      letter.made = result == ncclSuccess;
+      status = check (nccl, result, "beginning to exchange values by NCCL", message);
+    }
+  if (status == LOOM_STATUS_OK || ranks->rank == 0)
+    {
+      LoomStatus sent = ranks->broadcast (ranks, &letter, sizeof letter, 0, message);
+
+      status = status == LOOM_STATUS_OK ? sent : status;
+    }
+  if (status == LOOM_STATUS_OK && !letter.made)
+    status = cuda_fail (message, LOOM_STATUS_DEVICE, "rank 0 cannot begin to exchange values by NCCL");
+  *id = letter.id;
+  return status;
+}
+
+/* Whether all ranks have NCCL: those that have it must not wait for one that has not. */
+static LoomStatus
+agree (LoomComm *ranks, bool have, LoomMessage *message)
+{
+  int32_t all = have;
+  LoomMessage other = { "" };
+  LoomStatus status = ranks->all_reduce (ranks, &all, &all, 1, LOOM_I32, LOOM_REDUCE_MIN, have ? message : &other);
+
+  if (!have)
+    return LOOM_STATUS_DEVICE;
+  if (status == LOOM_STATUS_OK && !all)
+    status = cuda_fail (message, LOOM_STATUS_DEVICE, "another rank has no NCCL");
+  return status;
+}
+
+LoomStatus
+cuda_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message)
+{
+  const CudaNccl *nccl = cuda_nccl (message);
+  LoomStatus status = agree (ranks, nccl != NULL, message);
+  CudaComm *c = status == LOOM_STATUS_OK ? calloc (1, sizeof *c) : NULL;
+  ncclUniqueId id;
+  int version = 0;
+
+  *comm = NULL;
+  if (status != LOOM_STATUS_OK)
+    return status;
+  if (c == NULL)
+    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a communicator");
+  status = share_id (nccl, ranks, &id, message);
+  cuda_use (device);
+  if (status == LOOM_STATUS_OK)
+    status = check (nccl, nccl->init_rank (&c->handle, ranks->size, id, ranks->rank),
+                    "beginning to exchange values by NCCL", message);
+  if (status != LOOM_STATUS_OK)
+    {
+      free (c);
+      return status;
+    }
+  nccl->get_version (&version);
+  snprintf (c->name, sizeof c->name, "NCCL %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+  c->base = (LoomDeviceComm){ .name = c->name,
+                              .all_reduce = all_reduce,
+                              .reduce_scatter = reduce_scatter,
+                              .all_gather = all_gather,
+                              .group = group,
+                              .free = comm_free };
+  c->device = device;
+  c->ranks = ranks;
+  c->nccl = nccl;
+  pthread_mutex_lock (&device->lock);
+  c->next = device->comms;
+  device->comms = c;
+  pthread_mutex_unlock (&device->lock);
+  *comm = &c->base;
+  return LOOM_STATUS_OK;
+}

@@ -1,0 +1,16 @@
+/* What the rest of the back end asks of its communicators (cuda-comm.c). */
+#ifndef LOOM_CUDA_COMM_H
+#define LOOM_CUDA_COMM_H
+
+#include "kernels/comm.h"
+#include "kernels/cuda/cuda-internal.h"
+
+/* Called by all ranks together (LoomDeviceCommEntry). */
+LoomStatus cuda_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message);
+
+/* Waits until query (of) is no longer cudaErrorNotReady, and looks meanwhile whether the device's communicators still
+ * work: a rank that is gone would else be waited for for ever. */
+LoomStatus
+cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message);
+
+#endif

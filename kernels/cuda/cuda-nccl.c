@@ -1,0 +1,66 @@
+/* NCCL, opened when ranks first exchange what lies on GPUs. */
+#include "kernels/cuda/cuda-nccl.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct
+{
+  const char *name;
+  size_t at;
+} functions[] = {
+  { "ncclGetVersion", offsetof (CudaNccl, get_version) },
+  { "ncclGetUniqueId", offsetof (CudaNccl, get_unique_id) },
+  { "ncclCommInitRank", offsetof (CudaNccl, init_rank) },
+  { "ncclCommGetAsyncError", offsetof (CudaNccl, async_error) },
+  { "ncclCommAbort", offsetof (CudaNccl, abort) },
+  { "ncclCommDestroy", offsetof (CudaNccl, destroy) },
+  { "ncclGetErrorString", offsetof (CudaNccl, error_string) },
+  { "ncclGroupStart", offsetof (CudaNccl, group_start) },
+  { "ncclGroupEnd", offsetof (CudaNccl, group_end) },
+  { "ncclAllReduce", offsetof (CudaNccl, all_reduce) },
+  { "ncclReduceScatter", offsetof (CudaNccl, reduce_scatter) },
+  { "ncclAllGather", offsetof (CudaNccl, all_gather) },
+  { "ncclReduce", offsetof (CudaNccl, reduce) },
+  { "ncclBroadcast", offsetof (CudaNccl, broadcast) },
+};
+
+static CudaNccl found;
+static LoomMessage why_not;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+open_library (void)
+{
+  void *library = dlopen ("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+
+  if (library == NULL)
+    {
+      cuda_fail (&why_not, LOOM_STATUS_DEVICE,
+                 "ranks on GPUs exchange values by NCCL, which is not installed (libnccl.so.2, NVIDIA's package "
+                 "libnccl2)");
+      return;
+    }
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+    {
+      void *function = dlsym (library, functions[i].name);
+
+      if (function == NULL)
+        {
+          cuda_fail (&why_not, LOOM_STATUS_DEVICE, "the installed NCCL is too old: it has no %s", functions[i].name);
+          return;
+        }
+      memcpy ((char *)&found + functions[i].at, &function, sizeof function);
+    }
+}
+
+const CudaNccl *
+cuda_nccl (LoomMessage *message)
+{
+  pthread_once (&once, open_library);
+  if (why_not.text[0] == '\0')
+    return &found;
+  *message = why_not;
+  return NULL;
+}

@@ -1,0 +1,392 @@
+/* NCCL between emulated GPUs, of one process or of several.
+ *
+ * Ranks share a piece of the machine's memory that the id of their communicator names, with a slot for each. A
+ * collective goes through it in chunks: each rank puts its own down, all meet, each takes what it wants, and all meet
+ * again. It is work on a stream like any other; a rank that waits in it lays the GPU down, since the other may be a
+ * thread of this process. Sums are in the order of ranks. As NCCL does, it refuses two ranks on one GPU. */
+#include <atomic>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/comm.h"
+#include "kernels/cuda/cuda-nccl.h"
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/stream.h"
+
+#define CHUNK     (256 * 1024) /* bytes of a slot */
+#define MOST      64           /* ranks */
+#define SLOTS     4096         /* where they begin */
+#define VERSION   22809
+
+namespace
+{
+struct Shared
+{
+  std::atomic<uint32_t> come, meeting, gone;
+  std::atomic<int32_t> gpu[MOST]; /* of each rank, from 1 on */
+};
+static_assert (sizeof (Shared) <= SLOTS);
+}
+
+struct ncclComm
+{
+  int rank, size;
+  Shared *shared;
+  size_t bytes;
+};
+
+namespace emulated
+{
+extern Turn device;
+int current_gpu (void);
+
+namespace
+{
+thread_local int groups;
+
+char *
+slot (const ncclComm *c, int rank)
+{
+  return (char *)c->shared + SLOTS + (size_t)rank * CHUNK;
+}
+
+void
+rest (void)
+{
+  const struct timespec a_moment = { 0, 20000 };
+
+  nanosleep (&a_moment, NULL);
+}
+
+/* false once a rank has aborted. The GPU is this thread's where `holds`. */
+bool
+meet (ncclComm *c, bool holds)
+{
+  Shared *s = c->shared;
+  const uint32_t meeting = s->meeting;
+
+  if (s->come.fetch_add (1) + 1 == (uint32_t)c->size)
+    {
+      s->come = 0;
+      s->meeting++;
+      return s->gone == 0;
+    }
+  const unsigned depth = holds ? device.leave () : 0;
+
+  while (s->meeting == meeting && s->gone == 0)
+    rest ();
+  if (holds)
+    device.take (depth);
+  return s->gone == 0;
+}
+
+bool
+type_of (ncclDataType_t from, LoomDType *to)
+{
+  switch (from)
+    {
+    case ncclFloat64:
+      *to = LOOM_F64;
+      return true;
+    case ncclFloat32:
+      *to = LOOM_F32;
+      return true;
+    case ncclFloat16:
+      *to = LOOM_F16;
+      return true;
+    case ncclBfloat16:
+      *to = LOOM_BF16;
+      return true;
+    case ncclInt64:
+      *to = LOOM_I64;
+      return true;
+    case ncclInt32:
+      *to = LOOM_I32;
+      return true;
+    case ncclUint8:
+      *to = LOOM_U8;
+      return true;
+    default:
+      return false;
+    }
+}
+
+LoomReduceOp
+op_of (ncclRedOp_t op)
+{
+  return op == ncclSum ? LOOM_REDUCE_SUM : op == ncclProd ? LOOM_REDUCE_PROD : op == ncclMax ? LOOM_REDUCE_MAX : LOOM_REDUCE_MIN;
+}
+
+/* to = op over all ranks of from, on the ranks that have a `to`. */
+void
+reduce_all (ncclComm *c, const char *from, char *to, size_t count, LoomDType dtype, LoomReduceOp op)
+{
+  const size_t element = loom_dtype_size (dtype), most = CHUNK / element;
+  const void *slots[MOST];
+
+  for (int r = 0; r < c->size; r++)
+    slots[r] = slot (c, r);
+  for (size_t done = 0; done < count; done += most)
+    {
+      const size_t n = count - done < most ? count - done : most;
+
+      memcpy (slot (c, c->rank), from + done * element, n * element);
+      if (!meet (c, true))
+        return;
+      if (to != NULL)
+        loom_comm_reduce (to + done * element, slots, c->size, (int64_t)n, dtype, op);
+      if (!meet (c, true))
+        return;
+    }
+}
+
+void
+broadcast_all (ncclComm *c, const char *from, char *to, size_t bytes, int root)
+{
+  for (size_t done = 0; done < bytes; done += CHUNK)
+    {
+      const size_t n = bytes - done < CHUNK ? bytes - done : CHUNK;
+
+      if (c->rank == root)
+        memcpy (slot (c, root), from + done, n);
+      if (!meet (c, true))
+        return;
+      memcpy (to + done, slot (c, root), n);
+      if (!meet (c, true))
+        return;
+    }
+}
+
+ncclResult_t
+put (cudaStream_t stream, const char *name, const void *from, size_t from_bytes, void *to, size_t to_bytes,
+     std::function<void ()> run)
+{
+  if ((from_bytes > 0 && !device_sees (from, from_bytes)) || (to_bytes > 0 && !device_sees (to, to_bytes)))
+    {
+      found ("%s was given memory that is not the GPU's, or not as much as it reads or writes", name);
+      return ncclInvalidArgument;
+    }
+  return enqueue (stream, { name, std::move (run), { from, to } }) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+/* ---- communicators --------------------------------------------------------- */
+
+ncclResult_t
+get_version (int *version)
+{
+  *version = VERSION;
+  return ncclSuccess;
+}
+
+ncclResult_t
+get_unique_id (ncclUniqueId *id)
+{
+  static std::atomic<unsigned> n;
+
+  memset (id, 0, sizeof *id);
+  snprintf (id->internal, sizeof id->internal, "/gradloom-nccl-%d-%u", (int)getpid (), n++);
+  return ncclSuccess;
+}
+
+ncclResult_t
+init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
+{
+  const size_t bytes = SLOTS + (size_t)size * CHUNK;
+  int file;
+  void *memory;
+
+  *comm = NULL;
+  if (fails ("nccl"))
+    return ncclSystemError;
+  if (size > MOST || rank < 0 || rank >= size)
+    return ncclInvalidArgument;
+  file = shm_open (id.internal, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0)
+    return ncclSystemError;
+  memory = ftruncate (file, (off_t)bytes) == 0 ? mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+  close (file);
+  if (memory == MAP_FAILED)
+    return ncclSystemError;
+  ncclComm *c = new ncclComm{ rank, size, (Shared *)memory, bytes };
+  const bool goes_on = (c->shared->gpu[rank] = visible ()[(size_t)current_gpu ()] + 1, meet (c, false));
+  bool twice = false;
+
+  for (int r = 0; r < size; r++)
+    twice |= r != rank && c->shared->gpu[r] == c->shared->gpu[rank];
+  if (rank == 0)
+    shm_unlink (id.internal);
+  if (!goes_on || twice)
+    {
+      munmap (memory, bytes);
+      delete c;
+      return twice ? ncclInvalidUsage : ncclRemoteError;
+    }
+  *comm = c;
+  return ncclSuccess;
+}
+
+ncclResult_t
+async_error (ncclComm_t comm, ncclResult_t *error)
+{
+  *error = comm->shared->gone != 0 ? ncclRemoteError : ncclSuccess;
+  return ncclSuccess;
+}
+
+ncclResult_t
+destroy (ncclComm_t comm)
+{
+  munmap (comm->shared, comm->bytes);
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t
+abort (ncclComm_t comm)
+{
+  comm->shared->gone = 1;
+  return destroy (comm);
+}
+
+const char *
+error_string (ncclResult_t result)
+{
+  switch (result)
+    {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error";
+    case ncclSystemError:
+      return "unhandled system error";
+    case ncclInvalidArgument:
+      return "invalid argument";
+    case ncclInvalidUsage:
+      return "invalid usage";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    default:
+      return "internal error";
+    }
+}
+
+ncclResult_t
+group_start (void)
+{
+  groups++;
+  return ncclSuccess;
+}
+
+ncclResult_t
+group_end (void)
+{
+  if (groups == 0)
+    return ncclInvalidUsage;
+  groups--;
+  return ncclSuccess;
+}
+
+/* ---- collectives ----------------------------------------------------------- */
+
+ncclResult_t
+all_reduce (const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t stream)
+{
+  LoomDType dtype;
+
+  if (!type_of (type, &dtype))
+    return ncclInvalidArgument;
+  return put (stream, "ncclAllReduce", from, count * loom_dtype_size (dtype), to, count * loom_dtype_size (dtype),
+              [=] { reduce_all (c, (const char *)from, (char *)to, count, dtype, op_of (op)); });
+}
+
+ncclResult_t
+reduce (const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t c,
+        cudaStream_t stream)
+{
+  LoomDType dtype;
+
+  if (!type_of (type, &dtype) || root < 0 || root >= c->size)
+    return ncclInvalidArgument;
+  to = c->rank == root ? to : NULL;
+  return put (stream, "ncclReduce", from, count * loom_dtype_size (dtype), to,
+              to != NULL ? count * loom_dtype_size (dtype) : 0,
+              [=] { reduce_all (c, (const char *)from, (char *)to, count, dtype, op_of (op)); });
+}
+
+ncclResult_t
+reduce_scatter (const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
+                cudaStream_t stream)
+{
+  LoomDType dtype;
+
+  if (!type_of (type, &dtype))
+    return ncclInvalidArgument;
+  const size_t part = count * loom_dtype_size (dtype);
+
+  return put (stream, "ncclReduceScatter", from, part * (size_t)c->size, to, part, [=] {
+    for (int r = 0; r < c->size; r++)
+      reduce_all (c, (const char *)from + part * (size_t)r, r == c->rank ? (char *)to : NULL, count, dtype, op_of (op));
+  });
+}
+
+ncclResult_t
+broadcast (const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t stream)
+{
+  LoomDType dtype;
+
+  if (!type_of (type, &dtype) || root < 0 || root >= c->size)
+    return ncclInvalidArgument;
+  const size_t bytes = count * loom_dtype_size (dtype);
+
+  return put (stream, "ncclBroadcast", c->rank == root ? from : to, bytes, to, bytes,
+              [=] { broadcast_all (c, (const char *)from, (char *)to, bytes, root); });
+}
+
+ncclResult_t
+all_gather (const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t c, cudaStream_t stream)
+{
+  LoomDType dtype;
+
+  if (!type_of (type, &dtype))
+    return ncclInvalidArgument;
+  const size_t part = count * loom_dtype_size (dtype);
+
+  return put (stream, "ncclAllGather", from, part, to, part * (size_t)c->size, [=] {
+    for (int r = 0; r < c->size; r++)
+      broadcast_all (c, (const char *)from, (char *)to + part * (size_t)r, part, r);
+  });
+}
+
+const CudaNccl functions = {
+  .get_version = get_version,
+  .get_unique_id = get_unique_id,
+  .init_rank = init_rank,
+  .async_error = async_error,
+  .abort = abort,
+  .destroy = destroy,
+  .error_string = error_string,
+  .group_start = group_start,
+  .group_end = group_end,
+  .all_reduce = all_reduce,
+  .reduce_scatter = reduce_scatter,
+  .all_gather = all_gather,
+  .reduce = reduce,
+  .broadcast = broadcast,
+};
+}
+}
+
+/* In the place of cuda-nccl.c. GRADLOOM_EMULATOR_FAIL=nccl-missing:1 has it be absent. */
+extern "C" const CudaNccl *
+cuda_nccl (LoomMessage *message)
+{
+  static const bool missing = emulated::fails ("nccl-missing");
+
+  if (!missing)
+    return &emulated::functions;
+  snprintf (message->text, sizeof message->text, "NCCL is not installed");
+  return NULL;
+}
