@@ -62,6 +62,8 @@ struct LoomComm
   /* Waits for a message with this tag, whosever it is: *from is the rank of the one that came first, which receive()
    * then takes. come[rank] says of whom none is waited for, as a time-out's sentence wants to know. */
   LoomStatus (*await) (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message);
+  /* Optional: what is called between group (true) and group (false) goes as one. */
+  LoomStatus (*group) (LoomComm *self, bool begins, LoomMessage *message);
   /* Returns when every rank has called it. */
   LoomStatus (*barrier) (LoomComm *self, LoomMessage *message);
   /* Ends every call of every rank, those that wait already among them, with this sentence. May be called from any
@@ -70,30 +72,13 @@ struct LoomComm
   void (*free) (LoomComm *self);
 };
 
-/* The same ranks' collectives of what lies in a device's memory (NCCL's). Calls are enqueued on a stream, and mean what
- * LoomComm's mean; sums are made in the library's order. All that is called between group (true) and group (false) goes
- * as one. It is used while `ranks` lives, and freed before the device closes. A rank that is gone shows where the host
- * waits for the stream. */
-typedef struct LoomDeviceComm LoomDeviceComm;
-struct LoomDeviceComm
-{
-  const char *name; /* "NCCL 2.28.9" */
-  LoomStatus (*all_reduce) (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, int64_t count,
-                            LoomDType dtype, LoomReduceOp op, LoomMessage *message);
-  LoomStatus (*reduce_scatter) (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to,
-                                const int64_t *counts, LoomDType dtype, LoomReduceOp op, LoomMessage *message);
-  LoomStatus (*all_gather) (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, const int64_t *bytes,
-                            LoomMessage *message);
-  LoomStatus (*group) (LoomDeviceComm *self, bool begins, LoomMessage *message);
-  void (*free) (LoomDeviceComm *self);
-};
-
-/* The other symbol of a back end's module, where it has one. All ranks call it together, each with a device of its
- * own. */
-typedef LoomStatus (*LoomDeviceCommEntry) (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm,
+/* The other symbol of a back end's module, where it has one: makes the communicator of the same ranks for what lies in a
+ * device's memory (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has
+ * no send, receive, await and split. All ranks call it together, each with a device of its own. It is used while `ranks`
+ * lives, and freed before the device closes; a rank that is gone shows where the host waits for the device. */
+typedef LoomStatus (*LoomDeviceCommEntry) (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm,
                                            LoomMessage *message);
 #define LOOM_DEVICE_COMM_ENTRY "loom_device_comm_new"
-LoomStatus loom_device_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message);
 
 /* The one symbol of the module that has MPI: the ranks that mpirun or srun has started, of which this process is one.
  */

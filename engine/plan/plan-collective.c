@@ -1,8 +1,12 @@
 /* The kernels of collectives: the plan's communicator, called with the addresses of the values.
  *
  * A message costs as much as many bytes do, so small values that are exchanged together are laid one behind the other
- * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy. */
+ * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy.
+ *
+ * Values on a device with streams are exchanged by its own link, on a stream beside the one that computes; events order
+ * the two, and the library makes one call of several. */
 #include "engine/plan/plan-lane.h"
+#include "engine/plan/plan-link.h"
 #include "engine/plan/plan-private.h"
 
 #include "kernels/comm.h"
@@ -17,10 +21,13 @@ struct _Collective
   LoomKernel base;
   LoomStatus (*exchange) (Collective *c, void *const *buffers, LoomMessage *message);
   LoomComm *comm;
+  const LoomPlanDevice *device; /* in whose memory the values lie; NULL: in the host's */
+  PlanLink *link;               /* of the device, from the first bind() on */
+  LoomEvent *ready, *over;      /* the values to exchange are there; they are exchanged */
   PlanLane *lane; /* which makes the calls; NULL: they are made at once */
   PlanJob job;
   void *const *buffers; /* of the job */
-  gboolean goes_ahead;  /* somebody else waits for the job */
+  gboolean goes_ahead;  /* somebody else waits for the job, or for what is over */
   LoomDType dtype;
   LoomReduceOp op;
   guint n;         /* values */
@@ -41,7 +48,7 @@ element (const Collective *c)
 static gboolean
 is_packed (const Collective *c, guint k)
 {
-  return c->n > 1 && (gsize)c->count[k] * element (c) < LARGE;
+  return c->n > 1 && c->device == NULL && (gsize)c->count[k] * element (c) < LARGE;
 }
 
 static LoomCommPart
@@ -198,8 +205,16 @@ broadcast (Collective *c, void *const *buffers, LoomMessage *message)
 {
   if (c->n == 0)
     return c->comm->broadcast (c->comm, buffers[0], (int64_t)c->bytes, c->peer, message);
-  if (buffers[1] != buffers[0])
+  if (buffers[1] != buffers[0] && c->device == NULL)
     memcpy (buffers[1], buffers[0], c->bytes);
+  else if (buffers[1] != buffers[0])
+    {
+      LoomStatus status = c->device->backend->copy (c->device->device, c->link->stream, buffers[1], buffers[0],
+                                                    c->bytes, LOOM_COPY_WITHIN, message);
+
+      if (status != LOOM_STATUS_OK)
+        return status;
+    }
   return c->comm->broadcast (c->comm, buffers[1], (int64_t)c->bytes, c->peer, message);
 }
 
@@ -226,6 +241,68 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
   return c->goes_ahead ? LOOM_STATUS_OK : plan_lane_wait (c->lane, &c->job, message);
 }
 
+/* ---- on a device --------------------------------------------------------- */
+
+static LoomStatus
+bind_to_device (LoomKernel *self, void *const *buffers, LoomMessage *message)
+{
+  Collective *c = (Collective *)self;
+  const LoomBackend *b = c->device->backend;
+  LoomStatus status;
+
+  if (c->link != NULL)
+    return LOOM_STATUS_OK;
+  c->link = plan_link_get (c->device, c->comm, message);
+  if (c->link == NULL)
+    return LOOM_STATUS_DEVICE;
+  c->comm = c->link->comm;
+  status = b->event_new (c->device->device, &c->ready, message);
+  return status == LOOM_STATUS_OK ? b->event_new (c->device->device, &c->over, message) : status;
+}
+
+static LoomStatus
+exchange_as_one (Collective *c, void *const *buffers, LoomMessage *message)
+{
+  LoomComm *comm = c->comm;
+  LoomStatus status;
+
+  if (c->n < 2)
+    return c->exchange (c, buffers, message);
+  status = comm->group (comm, TRUE, message);
+  if (status == LOOM_STATUS_OK)
+    status = c->exchange (c, buffers, message);
+  return status == LOOM_STATUS_OK ? comm->group (comm, FALSE, message) : status;
+}
+
+static LoomStatus
+run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Collective *c = (Collective *)self;
+  const LoomBackend *b = c->device->backend;
+  LoomDevice *device = c->device->device;
+  LoomStatus status = b->event_record (device, c->ready, stream, message);
+
+  if (status == LOOM_STATUS_OK)
+    status = b->event_wait (device, c->link->stream, c->ready, message);
+  if (status == LOOM_STATUS_OK)
+    status = exchange_as_one (c, buffers, message);
+  if (status == LOOM_STATUS_OK)
+    status = b->event_record (device, c->over, c->link->stream, message);
+  return status == LOOM_STATUS_OK && !c->goes_ahead ? b->event_wait (device, stream, c->over, message) : status;
+}
+
+static void
+leave_device (Collective *c)
+{
+  if (c->ready != NULL)
+    c->device->backend->event_free (c->device->device, c->ready);
+  if (c->over != NULL)
+    c->device->backend->event_free (c->device->device, c->over);
+  plan_link_put_back (c->link);
+}
+
+/* ---- beside the computation ---------------------------------------------- */
+
 void
 plan_collective_settle (LoomKernel *kernel)
 {
@@ -249,7 +326,16 @@ typedef struct
   LoomKernel base;
   PlanLane *lane;
   PlanJob *job;
+  const Collective *of; /* on a device */
 } Wait;
+
+static LoomStatus
+run_wait_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  const Collective *c = ((Wait *)self)->of;
+
+  return c->device->backend->event_wait (c->device->device, stream, c->over, message);
+}
 
 static LoomStatus
 run_wait (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
@@ -273,8 +359,11 @@ plan_collective_go_ahead (LoomKernel *kernel)
   Wait *wait = g_new0 (Wait, 1);
 
   c->goes_ahead = TRUE;
-  wait->base = (LoomKernel){ .run = run_wait, .free = wait_free, .name = "until it is over" };
-  wait->lane = plan_lane_ref (c->lane);
+  wait->base = (LoomKernel){ .run = c->device != NULL ? run_wait_on_device : run_wait,
+                             .free = wait_free,
+                             .name = "until it is over" };
+  wait->of = c;
+  wait->lane = c->lane != NULL ? plan_lane_ref (c->lane) : NULL;
   wait->job = &c->job;
   return &wait->base;
 }
@@ -286,6 +375,8 @@ collective_free (LoomKernel *self)
 
   plan_collective_settle (self);
   plan_lane_unref (c->lane);
+  if (c->device != NULL)
+    leave_device (c);
   g_free (c->count);
   g_free (c->by_rank);
   g_free (c->name);
@@ -388,27 +479,38 @@ static const struct
               { "broadcast", prepare_broadcast },
               { "stage_reduce", prepare_all_reduce } };
 
+/* From one rank to another. */
+static gboolean
+is_transfer (const LoomPrim *prim)
+{
+  return g_str_equal (prim->name, "send") || g_str_equal (prim->name, "receive");
+}
+
 LoomKernel *
 work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPrim *prim, const LoomKernelSpec *spec,
                      LoomMessage *message)
 {
   Collective *c;
 
-  if (comm == NULL || !device->info.host_memory)
+  const gboolean on_host = device->info.host_memory;
+
+  if (comm == NULL || (!on_host && is_transfer (prim)))
     {
       g_snprintf (message->text, sizeof message->text, "%s",
-                  comm == NULL ? "the ranks have no way to exchange values" : "ranks exchange values of CPUs only");
+                  comm == NULL ? "the ranks have no way to exchange values" : "stages of a pipeline lie on CPUs only");
       return NULL;
     }
   c = g_new0 (Collective, 1);
   c->comm = comm;
+  c->device = on_host ? NULL : device;
   c->dtype = spec->n_in > 0 ? spec->in[0].dtype : spec->out[0].dtype;
   c->by_rank = g_new0 (gint64, (gsize)comm->size + 1);
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (g_str_equal (prim->name, kinds[i].name))
       kinds[i].prepare (c, spec);
-  c->name = g_strdup_printf ("%s, %d ranks", comm->name, comm->size);
-  c->base.run = run;
+  c->name = g_strdup_printf ("%s, %d ranks", on_host ? comm->name : "nccl", comm->size);
+  c->base.run = on_host ? run : run_on_device;
+  c->base.bind = on_host ? NULL : bind_to_device;
   c->base.free = collective_free;
   c->base.name = c->name;
   return &c->base;

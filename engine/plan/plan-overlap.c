@@ -20,7 +20,7 @@ at (const Work *w, guint i)
   return g_ptr_array_index (w->schedule, i);
 }
 
-/* A lane wants a processor: where ranks keep all of them busy it would take turns with the computation. */
+/* A lane on CPUs wants a processor: where ranks keep all of them busy it would take turns with the computation. */
 static gboolean
 has_processor (Work *w)
 {
@@ -31,6 +31,8 @@ has_processor (Work *w)
     return FALSE;
   if (wanted != NULL)
     return g_str_equal (wanted, "1");
+  if (!work_device (w, 0)->info.host_memory)
+    return TRUE;
   return comm->local_size * (work_device (w, 0)->info.threads + 1) <= loom_processors ();
 }
 
@@ -121,13 +123,14 @@ is_stage (Work *w)
 void
 work_overlap_exchanges (Work *w)
 {
-  PlanLane *lane;
+  PlanLane *lane = NULL; /* a device's collectives have a stream instead */
 
   if (is_stage (w) || !has_processor (w))
     return;
   gather_ahead (w);
-  lane = plan_lane_new ();
-  for (guint i = 0; i < w->schedule->len; i++)
+  if (work_device (w, 0)->info.host_memory)
+    lane = plan_lane_new ();
+  for (guint i = 0; i < w->schedule->len && lane != NULL; i++)
     if (is_collective (at (w, i)))
       plan_collective_set_lane (at (w, i)->kernel, lane);
   for (guint i = 0; i < w->schedule->len; i++)

@@ -14,9 +14,10 @@
 
 struct CudaComm
 {
-  LoomDeviceComm base;
+  LoomComm base;
   LoomDevice *device;
-  LoomComm *ranks;
+  LoomStream *stream;
+  LoomComm *ranks; /* on the host */
   const CudaNccl *nccl;
   ncclComm_t handle;
   char name[32];
@@ -84,7 +85,7 @@ no_type (LoomDType dtype, LoomMessage *message)
 }
 
 static LoomStatus
-all_reduce (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, int64_t count, LoomDType dtype,
+all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype,
             LoomReduceOp op, LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
@@ -95,7 +96,7 @@ all_reduce (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to
   cuda_use (c->device);
   return check (c->nccl,
                 c->nccl->all_reduce (from, to, (size_t)count, type, op_of (op), c->handle,
-                                     cuda_stream (c->device, stream)),
+                                     cuda_stream (c->device, c->stream)),
                 "an all-reduce of the ranks", message);
 }
 
@@ -109,11 +110,11 @@ all_equal (const CudaComm *c, const int64_t *n)
 }
 
 static LoomStatus
-reduce_scatter (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, const int64_t *counts,
+reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *counts,
                 LoomDType dtype, LoomReduceOp op, LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
-  cudaStream_t handle = cuda_stream (c->device, stream);
+  cudaStream_t handle = cuda_stream (c->device, c->stream);
   const char *part = from;
   ncclDataType_t type;
   ncclResult_t result;
@@ -137,11 +138,11 @@ reduce_scatter (LoomDeviceComm *self, LoomStream *stream, const void *from, void
 }
 
 static LoomStatus
-all_gather (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to, const int64_t *bytes,
+all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes,
             LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
-  cudaStream_t handle = cuda_stream (c->device, stream);
+  cudaStream_t handle = cuda_stream (c->device, c->stream);
   char *part = to;
   ncclResult_t result;
 
@@ -162,15 +163,43 @@ all_gather (LoomDeviceComm *self, LoomStream *stream, const void *from, void *to
 }
 
 static LoomStatus
-group (LoomDeviceComm *self, bool begins, LoomMessage *message)
+broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  cuda_use (c->device);
+  return check (c->nccl,
+                c->nccl->broadcast (data, data, (size_t)bytes, ncclUint8, root, c->handle,
+                                    cuda_stream (c->device, c->stream)),
+                "a broadcast of the ranks", message);
+}
+
+static LoomStatus
+group (LoomComm *self, bool begins, LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
 
   return check (c->nccl, begins ? c->nccl->group_start () : c->nccl->group_end (), "an exchange of the ranks", message);
 }
 
+static LoomStatus
+barrier (LoomComm *self, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  return c->ranks->barrier (c->ranks, message);
+}
+
 static void
-comm_free (LoomDeviceComm *self)
+end_all (LoomComm *self, const char *why)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  c->ranks->abort (c->ranks, why);
+}
+
+static void
+comm_free (LoomComm *self)
 {
   CudaComm *c = (CudaComm *)self;
 
@@ -291,7 +320,7 @@ agree (LoomComm *ranks, bool have, LoomMessage *message)
 }
 
 LoomStatus
-cuda_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message)
+cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message)
 {
   const CudaNccl *nccl = cuda_nccl (message);
   LoomStatus status = agree (ranks, nccl != NULL, message);
@@ -316,13 +345,22 @@ cuda_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomM
     }
   nccl->get_version (&version);
   snprintf (c->name, sizeof c->name, "NCCL %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
-  c->base = (LoomDeviceComm){ .name = c->name,
-                              .all_reduce = all_reduce,
-                              .reduce_scatter = reduce_scatter,
-                              .all_gather = all_gather,
-                              .group = group,
-                              .free = comm_free };
+  c->base = (LoomComm){ .rank = ranks->rank,
+                        .size = ranks->size,
+                        .local_rank = ranks->local_rank,
+                        .local_size = ranks->local_size,
+                        .name = c->name,
+                        .timeout = ranks->timeout,
+                        .all_reduce = all_reduce,
+                        .reduce_scatter = reduce_scatter,
+                        .all_gather = all_gather,
+                        .broadcast = broadcast,
+                        .group = group,
+                        .barrier = barrier,
+                        .abort = end_all,
+                        .free = comm_free };
   c->device = device;
+  c->stream = stream;
   c->ranks = ranks;
   c->nccl = nccl;
   pthread_mutex_lock (&device->lock);

@@ -6,7 +6,7 @@
 #include "kernels/cuda/cuda-internal.h"
 
 /* Called by all ranks together (LoomDeviceCommEntry). */
-LoomStatus cuda_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message);
+LoomStatus cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
 
 /* Waits until query (of) is no longer cudaErrorNotReady, and looks meanwhile whether the device's communicators still
  * work: a rank that is gone would else be waited for for ever. */

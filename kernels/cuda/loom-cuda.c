@@ -567,9 +567,11 @@ loom_backend_tools (void)
 }
 
 #ifdef LOOM_HAVE_NCCL
+LoomStatus loom_device_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
+
 __attribute__ ((visibility ("default"))) LoomStatus
-loom_device_comm_new (LoomDevice *device, LoomComm *ranks, LoomDeviceComm **comm, LoomMessage *message)
+loom_device_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message)
 {
-  return cuda_comm_new (device, ranks, comm, message);
+  return cuda_comm_new (device, stream, ranks, comm, message);
 }
 #endif

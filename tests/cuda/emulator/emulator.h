@@ -199,6 +199,7 @@ struct Work
   const char *name;
   std::function<void ()> run;
   std::vector<const void *> uses; /* addresses that must be the same memory when a graph runs it again */
+  bool meets = false;             /* it waits for another rank's, which may be a thread of this process */
 };
 
 /* Does work that lies on a stream, or records it; an error where the stream takes none. */

@@ -9,11 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+#include <thread>
 #include <unistd.h>
 
-#include "kernels/comm.h"
 #include "kernels/cuda/cuda-nccl.h"
+extern "C"
+{
+#include "kernels/comm.h"
+}
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
 
@@ -37,6 +40,8 @@ struct ncclComm
   int rank, size;
   Shared *shared;
   size_t bytes;
+  std::atomic<bool> over;
+  std::thread goes_on;
 };
 
 namespace emulated
@@ -52,14 +57,6 @@ char *
 slot (const ncclComm *c, int rank)
 {
   return (char *)c->shared + SLOTS + (size_t)rank * CHUNK;
-}
-
-void
-rest (void)
-{
-  const struct timespec a_moment = { 0, 20000 };
-
-  nanosleep (&a_moment, NULL);
 }
 
 /* false once a rank has aborted. The GPU is this thread's where `holds`. */
@@ -170,7 +167,7 @@ put (cudaStream_t stream, const char *name, const void *from, size_t from_bytes,
       found ("%s was given memory that is not the GPU's, or not as much as it reads or writes", name);
       return ncclInvalidArgument;
     }
-  return enqueue (stream, { name, std::move (run), { from, to } }) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  return enqueue (stream, { name, std::move (run), { from, to }, true }) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 /* ---- communicators --------------------------------------------------------- */
@@ -192,6 +189,16 @@ get_unique_id (ncclUniqueId *id)
   return ncclSuccess;
 }
 
+/* A GPU works while its host waits for something else. Without this the host of a rank would have to wait for its stream
+ * so that the others' collectives end. */
+void
+keep_going (ncclComm *c, int gpu)
+{
+  while (!c->over)
+    if (!go_on (gpu))
+      rest ();
+}
+
 ncclResult_t
 init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
 {
@@ -211,7 +218,7 @@ init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
   close (file);
   if (memory == MAP_FAILED)
     return ncclSystemError;
-  ncclComm *c = new ncclComm{ rank, size, (Shared *)memory, bytes };
+  ncclComm *c = new ncclComm{ rank, size, (Shared *)memory, bytes, { false }, {} };
   const bool goes_on = (c->shared->gpu[rank] = visible ()[(size_t)current_gpu ()] + 1, meet (c, false));
   bool twice = false;
 
@@ -225,6 +232,8 @@ init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
       delete c;
       return twice ? ncclInvalidUsage : ncclRemoteError;
     }
+  if (at_random ())
+    c->goes_on = std::thread (keep_going, c, current_gpu ());
   *comm = c;
   return ncclSuccess;
 }
@@ -239,6 +248,9 @@ async_error (ncclComm_t comm, ncclResult_t *error)
 ncclResult_t
 destroy (ncclComm_t comm)
 {
+  comm->over = true;
+  if (comm->goes_on.joinable ())
+    comm->goes_on.join ();
   munmap (comm->shared, comm->bytes);
   delete comm;
   return ncclSuccess;

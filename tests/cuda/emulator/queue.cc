@@ -7,16 +7,24 @@
 #include <algorithm>
 #include <chrono>
 #include <stdlib.h>
+#include <time.h>
 
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
 
+#define ALL (-1)
+
 namespace emulated
 {
-namespace
+int current_gpu (void);
+
+void
+rest (void)
 {
-std::vector<cudaStream_t> streams; /* that are open; with the device held */
-bool is_eager;                     /* work is done as it comes, or some of it; else only what is waited for */
+  const struct timespec a_moment = { 0, 20000 };
+
+  nanosleep (&a_moment, NULL);
+}
 
 bool
 at_random (void)
@@ -32,6 +40,11 @@ at_random (void)
   }();
   return chosen;
 }
+
+namespace
+{
+std::vector<cudaStream_t> streams; /* that are open; with the device held */
+bool is_eager;                     /* work is done as it comes, or some of it; else only what is waited for */
 
 /* xorshift64 (Marsaglia 2003). */
 uint64_t
@@ -74,42 +87,72 @@ run (const Pending &next)
 bool
 may_run (cudaStream_t stream)
 {
-  const Pending *next = stream->pending.empty () ? NULL : &stream->pending.front ();
+  const Pending *next = stream->pending.empty () || stream->is_busy ? NULL : &stream->pending.front ();
 
   return next != NULL && (next->kind != Pending::WAIT || next->marks->reached >= next->mark);
 }
 
-/* Does the next piece of work of some stream; false where there is none that may run. */
 bool
-run_one (void)
+is_busy (int gpu)
+{
+  return std::any_of (streams.begin (), streams.end (), [gpu] (cudaStream_t stream) {
+    return stream->is_busy && (gpu == ALL || stream->gpu == gpu);
+  });
+}
+
+std::vector<cudaStream_t>
+ready_on (int gpu)
 {
   std::vector<cudaStream_t> ready;
 
   for (cudaStream_t stream : streams)
-    if (may_run (stream))
+    if ((gpu == ALL ? !stream->pending.empty () && !stream->pending.front ().work.meets : stream->gpu == gpu)
+        && may_run (stream))
       ready.push_back (stream);
+  return ready;
+}
+
+/* Does the next piece of work of some stream; false where there is none that may run. Another GPU's turn comes only
+ * where this one waits for it: a rank that is a thread waits for the others in its own work, which no other thread may
+ * have begun for it. */
+bool
+run_one (int gpu)
+{
+  std::vector<cudaStream_t> ready = ready_on (gpu);
+
+  if (ready.empty () && !is_busy (gpu))
+    ready = ready_on (ALL);
   if (ready.empty ())
     return false;
   cudaStream_t stream = ready[draw () % ready.size ()];
   const Pending next = std::move (stream->pending.front ());
 
   stream->pending.pop_front ();
+  stream->is_busy = true;
   run (next);
+  stream->is_busy = false;
   return true;
 }
 
 void
-run_some (void)
+run_some (int gpu)
 {
-  if (!run_one ())
+  if (run_one (gpu))
+    return;
+  /* Work that waits for another rank has laid the GPU down. */
+  if (!is_busy (ALL))
     found ("streams wait for each other, or for an event that nobody records");
+  const unsigned depth = device.leave ();
+
+  rest ();
+  device.take (depth);
 }
 
 bool
-is_settled (void)
+is_settled (int gpu)
 {
   for (cudaStream_t stream : streams)
-    if (!stream->pending.empty ())
+    if ((gpu == ALL || stream->gpu == gpu) && (!stream->pending.empty () || stream->is_busy))
       return false;
   return true;
 }
@@ -128,7 +171,7 @@ put (cudaStream_t stream, Pending pending)
       return;
     }
   stream->pending.push_back (std::move (pending));
-  for (uint64_t n = is_eager ? draw () % 3 : 0; n > 0 && run_one (); n--)
+  for (uint64_t n = is_eager ? draw () % 3 : 0; n > 0 && run_one (stream->gpu); n--)
     ;
 }
 
@@ -150,8 +193,10 @@ settle (cudaStream_t stream)
 {
   std::lock_guard<emulated::Turn> hold (device);
 
-  while (stream != nullptr ? !stream->pending.empty () : !is_settled ())
-    run_some ();
+  const int gpu = stream != nullptr ? stream->gpu : current_gpu ();
+
+  while (stream != nullptr ? !stream->pending.empty () || stream->is_busy : !is_settled (gpu))
+    run_some (gpu);
   is_eager = draw () % 4 == 0;
 }
 
@@ -161,7 +206,7 @@ settle_event (cudaEvent_t event)
   std::lock_guard<emulated::Turn> hold (device);
 
   for (const uint64_t mark = event->marks->recorded; event->marks->reached < mark;)
-    run_some ();
+    run_some (current_gpu ());
   is_eager = draw () % 4 == 0;
 }
 
@@ -180,6 +225,14 @@ stream_closed (cudaStream_t stream)
 
   settle (stream);
   streams.erase (std::remove (streams.begin (), streams.end (), stream), streams.end ());
+}
+
+bool
+go_on (int gpu)
+{
+  std::lock_guard<emulated::Turn> hold (device);
+
+  return !ready_on (gpu).empty () && run_one (gpu);
 }
 
 bool

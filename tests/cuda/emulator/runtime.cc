@@ -318,7 +318,7 @@ cudaError_t
 cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned int flags)
 {
   STANDS ();
-  *stream = new CUstream_st{ (flags & cudaStreamNonBlocking) == 0, nullptr, {} };
+  *stream = new CUstream_st{ (flags & cudaStreamNonBlocking) == 0, emulated::current, nullptr, {}, false };
   emulated::stream_opened (*stream);
   return cudaSuccess;
 }

@@ -72,6 +72,11 @@ struct Pending
 
 /* Until the stream (NULL: every stream) has nothing left, and until the event was reached. */
 void settle (cudaStream_t stream);
+/* For work that waits for work of other threads: whether streams run at random, a pause, and a piece of what this GPU
+ * has to do, false where there is none. */
+bool at_random (void);
+void rest (void);
+bool go_on (int gpu);
 void settle_event (cudaEvent_t event);
 void stream_opened (cudaStream_t stream);
 void stream_closed (cudaStream_t stream);
@@ -86,8 +91,10 @@ const std::vector<int> &visible (void);
 struct CUstream_st
 {
   bool blocking; /* ordered with the legacy stream */
+  int gpu;       /* that was the thread's when it was made */
   std::shared_ptr<emulated::Capture> capture;
   std::deque<emulated::Pending> pending;
+  bool is_busy; /* with what is pending no more */
 };
 
 struct CUevent_st
