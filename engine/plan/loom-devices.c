@@ -13,7 +13,7 @@
 struct _LoomDevices
 {
   gatomicrefcount refs;
-  int threads;
+  int threads, local_rank;
   LoomCostTable *costs;
   GMutex lock;
   GPtrArray *open;     /* LoomPlanDevice */
@@ -69,6 +69,12 @@ loom_devices_unref (LoomDevices *devices)
   loom_cost_table_unref (devices->costs);
   g_mutex_clear (&devices->lock);
   g_free (devices);
+}
+
+void
+loom_devices_set_local_rank (LoomDevices *devices, int rank)
+{
+  devices->local_rank = rank;
 }
 
 LoomCostTable *
@@ -287,6 +293,12 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
     return NULL;
   g_mutex_lock (&devices->lock);
   backend = find_backend (devices, backend_name, &why);
+  if (backend != NULL && devices->local_rank > 0 && strchr (name, ':') == NULL && !is_virtual (backend))
+    {
+      LoomMessage message;
+
+      index = devices->local_rank % MAX (backend->device_count (&message), 1);
+    }
   if (backend != NULL)
     device = open_device (devices, backend, index, error);
   else

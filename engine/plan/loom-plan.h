@@ -34,6 +34,9 @@ typedef struct _LoomDevices LoomDevices;
 LoomDevices *loom_devices_new (int threads /* 0: all processors; of more than those no use is made */);
 LoomDevices *loom_devices_ref (LoomDevices *devices);
 void loom_devices_unref (LoomDevices *devices);
+/* A rank's place among those on its machine: a GPU's name without a number is then this one's, rank % how many there
+ * are. */
+void loom_devices_set_local_rank (LoomDevices *devices, int rank);
 /* The table that choices are made by: the default one, unless another was given before the first device was opened. */
 LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);

@@ -1,5 +1,5 @@
-/* Links of devices: see the header. Making one takes a library a good part of a second and its memory, so the plans of a
- * run share it. */
+/* Links of devices: see the header. Making one takes a library a good part of a second and its memory, so the plans of
+ * a run share it. */
 #include "engine/plan/plan-link.h"
 
 #include "engine/core/loom-module.h"

@@ -195,6 +195,8 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   GError *local = NULL;
 
   t->devices = loom_devices_new (t->threads);
+  if (options->comm != NULL)
+    loom_devices_set_local_rank (t->devices, options->comm->local_rank);
   g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
   if (why != NULL)
     trainer_note (t, "%s", why);

@@ -336,8 +336,15 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
   status = share_id (nccl, ranks, &id, message);
   cuda_use (device);
   if (status == LOOM_STATUS_OK)
-    status = check (nccl, nccl->init_rank (&c->handle, ranks->size, id, ranks->rank),
-                    "beginning to exchange values by NCCL", message);
+    {
+      ncclResult_t result = nccl->init_rank (&c->handle, ranks->size, id, ranks->rank);
+
+      status = check (nccl, result, "beginning to exchange values by NCCL", message);
+      if (result == ncclInvalidUsage)
+        status = cuda_fail (message, LOOM_STATUS_DEVICE,
+                            "NCCL refuses the ranks: no two of them may have the same GPU. Start as many ranks on a "
+                            "machine as it has GPUs");
+    }
   if (status != LOOM_STATUS_OK)
     {
       free (c);

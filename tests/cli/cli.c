@@ -47,6 +47,17 @@ cli_clear (CliResult *r)
   g_free (r->err);
 }
 
+gboolean
+cli_has_mpi (void)
+{
+  g_autofree char *mpirun = g_find_program_in_path ("mpirun");
+  g_autofree char *module = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "kernels", "comm", "loom-mpi.so", NULL);
+
+  if (mpirun == NULL || !g_file_test (module, G_FILE_TEST_EXISTS))
+    g_test_skip (mpirun == NULL ? "there is no mpirun" : "this build has no MPI");
+  return mpirun != NULL && g_file_test (module, G_FILE_TEST_EXISTS);
+}
+
 void
 cli_enter (void)
 {

@@ -209,6 +209,32 @@ test_launched (void)
   assert_same_file ("recorded/events.jsonl", "single/events.jsonl");
 }
 
+/* Ranks that are processes, each with a GPU: cuda is the GPU of the rank's place on its machine, and they exchange by
+ * NCCL; what cannot begin says why. */
+static void
+test_ranks (void)
+{
+  if (!cli_has_mpi ())
+    return;
+  cli_write ("ranks.xml", NET (""));
+  g_setenv ("GRADLOOM_EMULATED_GPUS", "2", TRUE);
+  cli_expect (0, NULL, "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--out", "two");
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "nccl-missing:1", TRUE);
+  cli_expect (3, "NCCL is not installed", "train", "ranks.xml", "--device", "cuda", "--ranks", "2");
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "nccl:1", TRUE);
+  cli_expect (3, "beginning to exchange values by NCCL failed", "train", "ranks.xml", "--device", "cuda", "--ranks",
+              "2");
+  g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+  cli_expect (3, "no two of them may have the same GPU", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2");
+  g_unsetenv ("GRADLOOM_EMULATED_GPUS");
+  cli_expect (0, NULL, "train", "ranks.xml", "--ranks", "2", "--out", "two-cpus");
+  g_autofree char *a = g_build_filename ("two", "weights.safetensors", NULL);
+  g_autofree char *b = g_build_filename ("two-cpus", "weights.safetensors", NULL);
+  double norm, far = distance (a, b, "fc.weight", &norm);
+
+  g_assert_cmpfloat (far, <, 1e-5 * norm);
+}
+
 /* ---- ports ----------------------------------------------------------------- */
 
 static void
@@ -431,6 +457,7 @@ main (int argc, char **argv)
   g_test_add_func ("/card/mixed", test_mixed);
   g_test_add_func ("/card/tf32", test_tf32);
   g_test_add_func ("/card/launched", test_launched);
+  g_test_add_func ("/card/ranks", test_ranks);
   g_test_add_func ("/card/ports", test_ports);
   g_test_add_func ("/card/nan", test_nan);
   g_test_add_func ("/card/no-memory", test_no_memory);

@@ -10,17 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static gboolean
-can_run (void)
-{
-  g_autofree char *mpirun = g_find_program_in_path ("mpirun");
-  g_autofree char *module = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "kernels", "comm", "loom-mpi.so", NULL);
-
-  if (mpirun == NULL || !g_file_test (module, G_FILE_TEST_EXISTS))
-    g_test_skip (mpirun == NULL ? "there is no mpirun" : "this build has no MPI");
-  return mpirun != NULL && g_file_test (module, G_FILE_TEST_EXISTS);
-}
-
 /* The losses of all events, in their order. */
 static GArray *
 losses (const char *out)
@@ -64,7 +53,7 @@ test_equal (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml");
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   g_auto (CliResult) one = cli ("train", path, F64, "--json", "--epochs", "2", "--batch-size", "90", NULL);
   g_auto (CliResult) three
@@ -104,7 +93,7 @@ test_resume (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml");
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "100", "--out", "whole");
   cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "50", "--ranks", "2", "--steps", "3",
@@ -119,7 +108,7 @@ test_divided (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml");
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "90", "--out", "undivided");
   cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "30", "--ranks", "3", "--strategy", "zero3",
@@ -137,7 +126,7 @@ test_stages (void)
   g_autofree char *path = cli_example ("lessons/spirals.xml"), *trace = NULL;
 
 #define WIDE F64, "--epochs", "1", "--batch-size", "200", "--set", "hidden.out_features=500"
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   cli_expect (0, NULL, "train", path, WIDE, "--out", "uncut");
   cli_expect (0, NULL, "train", path, WIDE, "--ranks", "2", "--strategy", "gpipe", "--set",
@@ -155,7 +144,7 @@ test_wrong (void)
 {
   g_autofree char *path = cli_example ("lessons/linear-regression.xml");
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   g_auto (CliResult) missing = cli ("train", "nowhere.xml", "--ranks", "2", NULL);
   g_auto (CliResult) nan = cli ("train", path, "--ranks", "2", "--lr", "1000", "--strategy", "zero3", NULL);
@@ -255,7 +244,7 @@ test_lost (void)
 {
   GPid pid;
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   pid = start ("lost");
   wait_until_it_trains ("lost");
@@ -292,7 +281,7 @@ expect_hung (const char *folder, const char *mark, const char *says)
 static void
 test_hung (void)
 {
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   expect_hung ("hung", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not come to “");
   expect_hung ("headless", "OMPI_COMM_WORLD_RANK=0", "Rank 1: ");
@@ -306,7 +295,7 @@ test_slow (void)
   GPid pid;
   int rank;
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   pid = start_with ("slow", "--timeout", "20");
   wait_until_it_trains ("slow");
@@ -326,7 +315,7 @@ test_interrupted (void)
 {
   GPid pid;
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   pid = start ("ended");
   wait_until_it_trains ("ended");
@@ -409,7 +398,7 @@ test_collectives (void)
   check_replicas ();
   cli_expect (2, "of gradloom bench comm", "bench", "x.xml", "--ranks", "2");
   check_collectives ("threads");
-  if (can_run ())
+  if (cli_has_mpi ())
     check_collectives ("mpi");
 }
 
@@ -421,7 +410,7 @@ test_elastic (void)
   int lost;
 
   cli_expect (2, "needs --out", "train", "x.xml", "--ranks", "2", "--min-ranks", "1");
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   pid = start_with ("elastic", "--min-ranks", "1");
   wait_until_it_trains ("elastic");
@@ -457,7 +446,7 @@ test_launchers (void)
   static const char *const plain[] = { "RANK", "WORLD_SIZE", NULL };
   static const char *const srun[] = { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL };
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   with_environment (torchrun, (const char *[]){ "1", "2", "2" }, 0, NULL);
   with_environment (torchrun, (const char *[]){ "0", "2", "2" }, 0, NULL);
@@ -479,7 +468,7 @@ test_trace (void)
   g_autoptr (GArray) spans = NULL;
   guint n[2][LOOM_N_TRACE_KINDS] = { 0 };
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   cli_expect (0, NULL, "train", path, "--ranks", "2", "--epochs", "3", "--trace", "lanes.json");
   cli_expect (2, "no folder", "train", path, "--trace", "nowhere/lanes.json");

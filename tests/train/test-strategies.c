@@ -77,7 +77,8 @@ static void
 run_alone (Rank *rank, const char *xml)
 {
   rank_init (rank);
-  rank->trainer = train_test_new (xml, (LoomTrainerOptions){ .device = on_card () ? "cuda:0" : "ref", .batch_size = 48, .steps = STEPS });
+  rank->trainer = train_test_new (
+      xml, (LoomTrainerOptions){ .device = on_card () ? "cuda:0" : "ref", .batch_size = 48, .steps = STEPS });
   run_rank (rank);
 }
 

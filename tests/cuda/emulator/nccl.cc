@@ -20,10 +20,10 @@ extern "C"
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
 
-#define CHUNK     (256 * 1024) /* bytes of a slot */
-#define MOST      64           /* ranks */
-#define SLOTS     4096         /* where they begin */
-#define VERSION   22809
+#define CHUNK   (256 * 1024) /* bytes of a slot */
+#define MOST    64           /* ranks */
+#define SLOTS   4096         /* where they begin */
+#define VERSION 22809
 
 namespace
 {
@@ -115,7 +115,10 @@ type_of (ncclDataType_t from, LoomDType *to)
 LoomReduceOp
 op_of (ncclRedOp_t op)
 {
-  return op == ncclSum ? LOOM_REDUCE_SUM : op == ncclProd ? LOOM_REDUCE_PROD : op == ncclMax ? LOOM_REDUCE_MAX : LOOM_REDUCE_MIN;
+  return op == ncclSum    ? LOOM_REDUCE_SUM
+         : op == ncclProd ? LOOM_REDUCE_PROD
+         : op == ncclMax  ? LOOM_REDUCE_MAX
+                          : LOOM_REDUCE_MIN;
 }
 
 /* to = op over all ranks of from, on the ranks that have a `to`. */
@@ -167,7 +170,8 @@ put (cudaStream_t stream, const char *name, const void *from, size_t from_bytes,
       found ("%s was given memory that is not the GPU's, or not as much as it reads or writes", name);
       return ncclInvalidArgument;
     }
-  return enqueue (stream, { name, std::move (run), { from, to }, true }) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  return enqueue (stream, { name, std::move (run), { from, to }, true }) == cudaSuccess ? ncclSuccess
+                                                                                        : ncclUnhandledCudaError;
 }
 
 /* ---- communicators --------------------------------------------------------- */
@@ -189,8 +193,8 @@ get_unique_id (ncclUniqueId *id)
   return ncclSuccess;
 }
 
-/* A GPU works while its host waits for something else. Without this the host of a rank would have to wait for its stream
- * so that the others' collectives end. */
+/* A GPU works while its host waits for something else. Without this the host of a rank would have to wait for its
+ * stream so that the others' collectives end. */
 void
 keep_going (ncclComm *c, int gpu)
 {
@@ -214,7 +218,8 @@ init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
   file = shm_open (id.internal, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0)
     return ncclSystemError;
-  memory = ftruncate (file, (off_t)bytes) == 0 ? mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+  memory = ftruncate (file, (off_t)bytes) == 0 ? mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                                               : MAP_FAILED;
   close (file);
   if (memory == MAP_FAILED)
     return ncclSystemError;
@@ -304,7 +309,8 @@ group_end (void)
 /* ---- collectives ----------------------------------------------------------- */
 
 ncclResult_t
-all_reduce (const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t stream)
+all_reduce (const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
+            cudaStream_t stream)
 {
   LoomDType dtype;
 

@@ -95,9 +95,8 @@ may_run (cudaStream_t stream)
 bool
 is_busy (int gpu)
 {
-  return std::any_of (streams.begin (), streams.end (), [gpu] (cudaStream_t stream) {
-    return stream->is_busy && (gpu == ALL || stream->gpu == gpu);
-  });
+  return std::any_of (streams.begin (), streams.end (),
+                      [gpu] (cudaStream_t stream) { return stream->is_busy && (gpu == ALL || stream->gpu == gpu); });
 }
 
 std::vector<cudaStream_t>

@@ -1,5 +1,5 @@
-/* The lock of the emulated GPU: a thread may take it again while it has it, and lay it down as a whole where it waits for
- * another thread, which may need it to come. */
+/* The lock of the emulated GPU: a thread may take it again while it has it, and lay it down as a whole where it waits
+ * for another thread, which may need it to come. */
 #ifndef EMULATOR_TURN_H
 #define EMULATOR_TURN_H
 
