@@ -72,9 +72,9 @@ struct LoomComm
   void (*free) (LoomComm *self);
 };
 
-/* The other symbol of a back end's module, where it has one: makes the communicator of the same ranks for what lies in a
- * device's memory (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has
- * no send, receive, await and split. All ranks call it together, each with a device of its own. It is used while `ranks`
+/* The other symbol of a back end's module, where it has one: makes the communicator of the same ranks for what lies in
+ * a device's memory (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has no
+ * send, receive, await and split. All ranks call it together, each with a device of its own. It is used while `ranks`
  * lives, and freed before the device closes; a rank that is gone shows where the host waits for the device. */
 typedef LoomStatus (*LoomDeviceCommEntry) (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm,
                                            LoomMessage *message);

@@ -85,8 +85,8 @@ no_type (LoomDType dtype, LoomMessage *message)
 }
 
 static LoomStatus
-all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype,
-            LoomReduceOp op, LoomMessage *message)
+all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op,
+            LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
   ncclDataType_t type;
@@ -94,10 +94,10 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
   if (!type_of (dtype, &type))
     return no_type (dtype, message);
   cuda_use (c->device);
-  return check (c->nccl,
-                c->nccl->all_reduce (from, to, (size_t)count, type, op_of (op), c->handle,
-                                     cuda_stream (c->device, c->stream)),
-                "an all-reduce of the ranks", message);
+  return check (
+      c->nccl,
+      c->nccl->all_reduce (from, to, (size_t)count, type, op_of (op), c->handle, cuda_stream (c->device, c->stream)),
+      "an all-reduce of the ranks", message);
 }
 
 static bool
@@ -110,8 +110,8 @@ all_equal (const CudaComm *c, const int64_t *n)
 }
 
 static LoomStatus
-reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *counts,
-                LoomDType dtype, LoomReduceOp op, LoomMessage *message)
+reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *counts, LoomDType dtype, LoomReduceOp op,
+                LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
   cudaStream_t handle = cuda_stream (c->device, c->stream);
@@ -127,7 +127,8 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
   else
     {
       result = c->nccl->group_start ();
-      for (int r = 0; r < c->ranks->size && result == ncclSuccess; part += (size_t)counts[r] * loom_dtype_size (dtype), r++)
+      for (int r = 0; r < c->ranks->size && result == ncclSuccess;
+           part += (size_t)counts[r] * loom_dtype_size (dtype), r++)
         if (counts[r] > 0)
           result = c->nccl->reduce (part, r == c->ranks->rank ? to : NULL, (size_t)counts[r], type, op_of (op), r,
                                     c->handle, handle);
@@ -138,8 +139,7 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
 }
 
 static LoomStatus
-all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes,
-            LoomMessage *message)
+all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
   cudaStream_t handle = cuda_stream (c->device, c->stream);
@@ -168,10 +168,10 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
   CudaComm *c = (CudaComm *)self;
 
   cuda_use (c->device);
-  return check (c->nccl,
-                c->nccl->broadcast (data, data, (size_t)bytes, ncclUint8, root, c->handle,
-                                    cuda_stream (c->device, c->stream)),
-                "a broadcast of the ranks", message);
+  return check (
+      c->nccl,
+      c->nccl->broadcast (data, data, (size_t)bytes, ncclUint8, root, c->handle, cuda_stream (c->device, c->stream)),
+      "a broadcast of the ranks", message);
 }
 
 static LoomStatus
@@ -255,9 +255,9 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
 
           status = look_for_error (c, message);
           if (status == LOOM_STATUS_OK && most > 0 && now () - begin > most)
-            status = cuda_fail (message, LOOM_STATUS_DEVICE,
-                                "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone",
-                                most);
+            status = cuda_fail (
+                message, LOOM_STATUS_DEVICE,
+                "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone", most);
           if (status != LOOM_STATUS_OK)
             {
               c->nccl->abort (c->handle);

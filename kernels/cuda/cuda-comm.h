@@ -6,11 +6,11 @@
 #include "kernels/cuda/cuda-internal.h"
 
 /* Called by all ranks together (LoomDeviceCommEntry). */
-LoomStatus cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
+LoomStatus
+cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
 
 /* Waits until query (of) is no longer cudaErrorNotReady, and looks meanwhile whether the device's communicators still
  * work: a rank that is gone would else be waited for for ever. */
-LoomStatus
-cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message);
+LoomStatus cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message);
 
 #endif

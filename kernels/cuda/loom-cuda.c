@@ -567,7 +567,8 @@ loom_backend_tools (void)
 }
 
 #ifdef LOOM_HAVE_NCCL
-LoomStatus loom_device_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
+LoomStatus
+loom_device_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
 
 __attribute__ ((visibility ("default"))) LoomStatus
 loom_device_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message)
