@@ -44,6 +44,7 @@ static const struct
   { "lessons/normal-equation.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
   { "lessons/optimisers.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
   { "lessons/overfitting.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
+  { "lessons/pipeline.xml", LOOM_TASK_VIEW_PLANE, TRUE, TRUE },
   { "lessons/recurrent-cell.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "lessons/rosenbrock.xml", LOOM_TASK_VIEW_NONE, FALSE, FALSE },
   { "lessons/self-attention.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
