@@ -78,7 +78,6 @@ typedef struct
 
 SweepFigure sweep_figure (const Sweep *sweep, guint point, SweepBy by, double (*get) (const SweepRun *run));
 double sweep_loss (const SweepRun *run);
-double sweep_metric (const SweepRun *run);
 double sweep_parameters (const SweepRun *run);
 
 /* ---- sweep-show.c ---- */
