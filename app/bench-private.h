@@ -37,6 +37,7 @@ typedef struct
   LoomNet *net;
   LoomTrainSpec *spec;
   LoomStep *step;
+  LoomMesh mesh; /* where it is that of a rank */
   LoomDevices *devices;
   LoomState *state;
   LoomPlan *plan; /* where nothing is to be run */

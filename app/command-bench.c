@@ -64,6 +64,7 @@ bench_clear (Bench *b)
   loom_eager_free (b->eager);
   g_clear_pointer (&b->state, loom_state_unref);
   g_clear_pointer (&b->devices, loom_devices_unref);
+  loom_mesh_close (&b->mesh);
   loom_step_free (b->step);
   loom_train_spec_free (b->spec);
   loom_net_free (b->net);
@@ -163,13 +164,12 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
 
 /* The part of a rank, exchanged in the buckets that the graph asks for. */
 static void
-divide (Bench *b, const LoomComm *comm)
+divide (Bench *b, LoomComm *comm)
 {
-  if (comm->size == 1)
-    return;
   b->spec->parallel.shards = LOOM_SHARDS_NONE; /* what is predicted beside it is data parallel */
   b->spec->parallel.pipeline = 0;
-  loom_step_divide (b->step, b->spec, comm->rank, comm->size, NULL);
+  b->mesh = loom_mesh_open (comm, (int[LOOM_MESH_AXES]){ comm->size, 1, 1 });
+  loom_step_divide (b->step, b->spec, &b->mesh, NULL);
 }
 
 /* A replica on each of the first devices of a kind. */
@@ -237,8 +237,9 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
   else
     {
-      LoomPlanOptions options
-          = { .device = device, .strict_devices = loom_graph_strict_devices (graph), .comm = o->comm };
+      LoomPlanOptions options = { .device = device,
+                                  .strict_devices = loom_graph_strict_devices (graph),
+                                  .mesh = o->comm != NULL ? &b->mesh : NULL };
       g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
       if (plan == NULL || !plan_may_be_timed (plan, error))
         return FALSE;

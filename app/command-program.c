@@ -94,8 +94,11 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   source->spec = loom_train_spec_new (source->graph, net, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size)
-                 * (source->spec->parallel.pipeline > 1 ? 1 : MAX (1, wanted->ranks));
+  int size[LOOM_MESH_AXES] = { 1, 1, 1 };
+  if (wanted->ranks > 1 && !loom_train_spec_mesh (source->spec, wanted->ranks, size, error))
+    return FALSE;
+  const LoomMesh mesh = loom_mesh (wanted->rank, size);
+  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * size[LOOM_MESH_DATA];
   if (!listing_build_step (source->graph, source->spec, batch, !wanted->evaluation, l, error))
     return FALSE;
   if (!wanted->evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
@@ -110,11 +113,10 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
     return TRUE;
   g_autoptr (LoomDevices) devices = loom_devices_new (0);
   const char *device = wanted->device != NULL ? wanted->device : source->spec->device;
-  if (!listing_divide (l->step, source->spec, wanted->rank, wanted->ranks, devices, device, error))
+  if (!listing_divide (l->step, source->spec, &mesh, devices, device, error))
     return FALSE;
   l->program = l->step->program;
-  return l->keeping == NULL
-         || listing_divide (l->keeping, source->spec, wanted->rank, wanted->ranks, devices, device, error);
+  return l->keeping == NULL || listing_divide (l->keeping, source->spec, &mesh, devices, device, error);
 }
 
 #define OPTIONS_OF_RANKS(wanted, strategy)                                                                             \
@@ -330,7 +332,7 @@ run_plan (const Command *command, int argc, char **argv)
   wanted.strategy = strategy;
   wanted.device = device;
   if (!build (argv[1], &wanted, &source, &l, &error)
-      || (wanted.ranks > 1 && !listing_ranks_init (&ranks, wanted.ranks, &error)))
+      || (wanted.ranks > 1 && !listing_ranks_init (&ranks, source.spec, wanted.ranks, &error)))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   command_take_costs (command, argv[1], devices);
@@ -338,7 +340,7 @@ run_plan (const Command *command, int argc, char **argv)
                                         : l.device != NULL ? l.device
                                                            : "cpu",
                               .no_fusion = no_fusion,
-                              .comm = wanted.ranks > 1 ? ranks.comm[wanted.rank] : NULL,
+                              .mesh = wanted.ranks > 1 ? &ranks.mesh[wanted.rank] : NULL,
                               .strict_devices = l.strict_devices };
   PlanSource text = { .node = node, .json = json };
   if (node != NULL)

@@ -7,55 +7,51 @@
 #include <string.h>
 
 gboolean
-listing_ranks_init (ListingRanks *self, int ranks, GError **error)
+listing_ranks_init (ListingRanks *self, const LoomTrainSpec *spec, int ranks, GError **error)
 {
   LoomMessage message = { "" };
+  int size[LOOM_MESH_AXES];
 
+  if (!loom_train_spec_mesh (spec, ranks, size, error))
+    return FALSE;
   self->comm = g_new0 (LoomComm *, (gsize)ranks);
-  if (loom_comm_threads_new (ranks, self->comm, &message) == LOOM_STATUS_OK)
+  if (loom_comm_threads_new (ranks, self->comm, &message) != LOOM_STATUS_OK)
     {
-      self->ranks = ranks;
-      return TRUE;
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, message.text);
+      return FALSE;
     }
-  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, message.text);
-  return FALSE;
+  self->mesh = g_new0 (LoomMesh, (gsize)ranks);
+  self->ranks = ranks;
+  for (int k = 0; k < ranks; k++)
+    self->mesh[k] = loom_mesh_open (self->comm[k], size);
+  return TRUE;
 }
 
 void
 listing_ranks_clear (ListingRanks *self)
 {
   for (int k = 0; k < self->ranks; k++)
-    self->comm[k]->free (self->comm[k]);
+    {
+      loom_mesh_close (&self->mesh[k]);
+      self->comm[k]->free (self->comm[k]);
+    }
   g_clear_pointer (&self->comm, g_free);
+  g_clear_pointer (&self->mesh, g_free);
 }
 
 /* ---- dividing ---------------------------------------------------------------- */
 
-static gboolean
-check_stages (const LoomTrainSpec *spec, int ranks, GError **error)
-{
-  if (spec->parallel.pipeline == ranks)
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "<parallel> cuts the net into %d stages, each for a rank of its own. Give --ranks %d, or --strategy "
-               "pipeline for as many stages as ranks.",
-               spec->parallel.pipeline, spec->parallel.pipeline);
-  return FALSE;
-}
-
 gboolean
-listing_divide (LoomStep *step, LoomTrainSpec *spec, int rank, int ranks, LoomDevices *devices, const char *device,
+listing_divide (LoomStep *step, LoomTrainSpec *spec, const LoomMesh *mesh, LoomDevices *devices, const char *device,
                 GError **error)
 {
   LoomParallel *parallel = &spec->parallel;
 
-  if (parallel->pipeline > 1 && !check_stages (spec, ranks, error))
-    return FALSE;
   if (parallel->pipeline > 1 && parallel->stages == NULL)
-    parallel->stages = loom_stages_choose (step, ranks, devices, device, NULL, error);
+    parallel->stages = loom_stages_choose (step, mesh->size[LOOM_MESH_PIPELINE], devices, device, NULL, error);
   if (parallel->pipeline > 1 && parallel->stages == NULL)
     return FALSE;
-  return loom_step_divide (step, spec, rank, ranks, error);
+  return loom_step_divide (step, spec, mesh, error);
 }
 
 /* ---- what travels ----------------------------------------------------------- */
@@ -74,7 +70,7 @@ bytes_of (const LoomProgram *p, guint n, const LoomValue *values)
 /* A rank sends all but its own part of what is gathered or reduced, and both where a reduction reaches all (Thakur,
  * Rabenseifner and Gropp 2005). */
 static double
-sent_by (const LoomProgram *p, int ranks, guint *calls)
+sent_by (const LoomProgram *p, const LoomMesh *mesh, guint *calls)
 {
   double bytes = 0;
 
@@ -93,6 +89,7 @@ sent_by (const LoomProgram *p, int ranks, guint *calls)
           *calls += in > 0;
           continue;
         }
+      int ranks = mesh->size[loom_collective_along (instr->prim, instr->attrs)];
       bytes += (in == out ? 2 * in : MAX (in, out)) * (ranks - 1) / ranks;
       *calls += 1;
     }
@@ -136,9 +133,9 @@ measure (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const Listin
 
   if (step == NULL)
     return FALSE;
-  if (!listing_divide (step, spec, rank, ranks->ranks, devices, options->device, error))
+  if (!listing_divide (step, spec, &ranks->mesh[rank], devices, options->device, error))
     return FALSE;
-  own.comm = ranks->comm[rank];
+  own.mesh = &ranks->mesh[rank];
   if (!add_plan (step->program, devices, &own, &memory, error)
       || (step->update != NULL && !add_plan (step->update, devices, &own, &memory, error)))
     return FALSE;
@@ -150,10 +147,10 @@ measure (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const Listin
   *row = (Row){ .total = total };
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     row->bytes[o] = bytes[o];
-  row->sent = (double)spec->accumulate * sent_by (step->program, ranks->ranks, &row->calls);
+  row->sent = (double)spec->accumulate * sent_by (step->program, own.mesh, &row->calls);
   row->calls *= (guint)spec->accumulate;
   if (step->update != NULL)
-    row->sent += sent_by (step->update, ranks->ranks, &row->calls);
+    row->sent += sent_by (step->update, own.mesh, &row->calls);
   return TRUE;
 }
 
@@ -301,7 +298,7 @@ measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
   LoomPlanMemory memory[2] = { 0 };
   double gradients = 0, weights = 0;
 
-  own.comm = NULL;
+  own.mesh = NULL;
   spec->gathers = TRUE;
   step = loom_step_new (graph, spec, MAX (1, loom_comm_part (batch, 0, ranks->ranks - 1).count), TRUE, error);
   spec->gathers = FALSE;

@@ -5,21 +5,22 @@
 
 G_BEGIN_DECLS
 
-/* Communicators that plans are made with and that nothing runs on. */
+/* A mesh for each rank, that plans are made with and that nothing runs on. */
 typedef struct
 {
   LoomComm **comm;
+  LoomMesh *mesh;
   int ranks;
 } ListingRanks;
 
-/* FALSE with the error where there is no memory for them. */
-gboolean listing_ranks_init (ListingRanks *self, int ranks, GError **error);
+/* As the spec lays them out; FALSE with the error where it cannot. */
+gboolean listing_ranks_init (ListingRanks *self, const LoomTrainSpec *spec, int ranks, GError **error);
 void listing_ranks_clear (ListingRanks *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingRanks, listing_ranks_clear)
 
-/* The step's programs become the part of one of so many ranks, with a pipeline of a stage. spec receives its stages,
+/* The step's programs become the part of one rank of a mesh, with a pipeline of a stage. spec receives its stages,
  * chosen for the device, where it has none. */
-gboolean listing_divide (LoomStep *step, LoomTrainSpec *spec, int rank, int ranks, LoomDevices *devices,
+gboolean listing_divide (LoomStep *step, LoomTrainSpec *spec, const LoomMesh *mesh, LoomDevices *devices,
                          const char *device, GError **error);
 /* With a pipeline: which nodes each stage has, its time, and the memory of each by schedule. Otherwise a table of
  * strategies: memory of the rank that needs most of it, and bytes that it sends in a step. */

@@ -66,6 +66,10 @@ struct LoomComm
   LoomStatus (*group) (LoomComm *self, bool begins, LoomMessage *message);
   /* Returns when every rank has called it. */
   LoomStatus (*barrier) (LoomComm *self, LoomMessage *message);
+  /* A communicator of the ranks that give the same colour, ordered by key, then by rank, as MPI_Comm_split makes one;
+   * all ranks call it together. It has this one's time-out, and is to be freed before this one; what ends one of them
+   * ends all that came of one another, and names ranks by their numbers in the first one. */
+  LoomStatus (*split) (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message);
   /* Ends every call of every rank, those that wait already among them, with this sentence. May be called from any
    * thread. */
   void (*abort) (LoomComm *self, const char *why);
@@ -88,6 +92,16 @@ typedef LoomStatus (*LoomCommEntry) (LoomComm **comm, LoomMessage *message);
 /* The ranks of one process, a thread each: fills comm[0 … size-1], which belong to the threads that use them. The last
  * one that is freed frees what they share. */
 LoomStatus loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message);
+
+/* What the ranks along an axis of a mesh have parts of: samples, layers, or weights. Ranks that differ in the last axis
+ * alone are neighbours, since those exchange most. */
+typedef enum
+{
+  LOOM_MESH_DATA,
+  LOOM_MESH_PIPELINE,
+  LOOM_MESH_TENSOR,
+  LOOM_MESH_AXES
+} LoomMeshAxis;
 
 /* The sentence of a call that has timed out: come[rank] says who has come. */
 void loom_comm_say_missing (LoomMessage *message, const char *call, const bool *come, int size, double timeout);

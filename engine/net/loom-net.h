@@ -22,6 +22,8 @@ typedef struct
   gboolean is_buffer;
   gboolean frozen;
   guint node; /* whose it is */
+  const LoomWeightSplit *splits; /* ways in which ranks may have parts of it; NULL: none */
+  gint64 split_count;            /* of those that count something, how many there are */
 } LoomNetWeight;
 
 typedef struct

@@ -161,7 +161,7 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   LoomNet *net = n->net;
   int input = find_input (ctx, spec->name);
   LoomDeclared *declared;
-  LoomNetWeight weight = { .shape = spec->shape, .dtype = spec->dtype, .init = spec->init };
+  LoomNetWeight weight = { .shape = spec->shape, .dtype = spec->dtype, .init = spec->init, .splits = spec->splits };
   g_autofree char *name = NULL;
   gpointer known;
 
@@ -222,10 +222,39 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   weight.is_buffer = spec->is_buffer;
   weight.frozen = n->frozen;
   weight.node = n->index;
+  if (spec->splits != NULL && spec->splits->count != NULL)
+    weight.split_count = loom_infer_int (ctx, spec->splits->count);
   declared->weight = net->weights->len;
   g_hash_table_insert (net->weight_by_name, (gpointer)declared->full_name, GUINT_TO_POINTER (net->weights->len));
   g_array_append_val (net->weights, weight);
   ctx->n_declared++;
+}
+
+/* A node is split in a way that one of its weights knows. Its types follow from others, so a fault spoils none of them.
+ */
+static void
+check_split (NetNode *n)
+{
+  const char *how = loom_element_get (n->node.element, "split");
+  g_autoptr (GString) ways = g_string_new (NULL);
+
+  if (how == NULL || how[0] == '\0')
+    return;
+  for (guint i = 0; i < n->infer.n_declared; i++)
+    for (const LoomWeightSplit *s = n->infer.declared[i].spec.splits; s != NULL && s->how != NULL; s++)
+      {
+        if (g_str_equal (s->how, how))
+          return;
+        if (strstr (ways->str, s->how) == NULL)
+          g_string_append_printf (ways, "%s%s", ways->len > 0 ? ", " : "", s->how);
+      }
+  if (ways->len == 0)
+    loom_fault_set_fix (loom_infer_fault (&n->infer, LOOM_ERROR_SCHEMA, "split",
+                                          "%s has no weights that ranks could have parts of.", n->node.op->name),
+                        "split", NULL, "Remove split.");
+  else
+    loom_infer_fault (&n->infer, LOOM_ERROR_SCHEMA, "split", "split is “%s”, but %s can be split by these: %s.", how,
+                      n->node.op->name, ways->str);
 }
 
 const LoomInferHost loom_net_infer_host = {
@@ -461,6 +490,8 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
   if (n->node.typed && !n->node.muted)
     compute_cost (net, n, ones);
   n->node.summary = n->node.typed && infer->op->summary != NULL ? infer->op->summary (infer) : list_parameters (infer);
+  if (n->node.typed)
+    check_split (n);
 }
 
 void

@@ -320,6 +320,16 @@ void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShap
 LoomDim loom_infer_own_dim (const LoomInfer *ctx);
 const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
 
+/* A way in which the ranks of a run may each have a part of a weight, for the attribute split of its node. */
+typedef struct
+{
+  const char *how; /* "column"; NULL ends a list */
+  int axis;
+  gint64 blocks;     /* that lie along it one behind the other, and of each of which a rank has a part; 0: one */
+  const char *what;  /* what ranks share evenly, in the plural: "heads" */
+  const char *count; /* the parameter that says how many there are; NULL: the size of a block */
+} LoomWeightSplit;
+
 /* Declares a weight (or buffer): its name is the node's path + "." + name, its type float. It needs a plain
  * integer shape. Where a port of that name is wired (a tied weight) the shape is compared instead. */
 typedef struct
@@ -330,6 +340,7 @@ typedef struct
   gboolean is_buffer; /* not trained */
   LoomDType dtype;    /* LOOM_F32 means the program's float; num_batches_tracked is i64 */
   gboolean bare_name; /* op="parameter": the tensor is named by the path alone */
+  const LoomWeightSplit *splits; /* static; NULL: each rank has all of it, however its node is split */
 } LoomWeightSpec;
 void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
 

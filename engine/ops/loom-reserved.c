@@ -8,6 +8,9 @@
 /* f64 is missing: a whole run computes in it, on the device ref. */
 static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
 
+/* The ways of all operators (LoomWeightSplit). */
+static const char *const split_by[] = { "column", "row", "heads", "vocabulary", NULL };
+
 static const LoomReserved reserved[] = {
   { .spec
     = { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
@@ -49,6 +52,11 @@ static const LoomReserved reserved[] = {
                      "behind it follows." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
+  { .spec = { .name = "split",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .choices = split_by,
+              .doc = "How the ranks of a run have parts of its weights, where <parallel> says that some do." } },
   { .spec = { .name = "repeat",
               .type = LOOM_PARAM_INT,
               .def = "",

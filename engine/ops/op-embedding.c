@@ -44,6 +44,8 @@ padding_row (const LoomInfer *ctx)
   return row;
 }
 
+static const LoomWeightSplit splits[] = { { "vocabulary", 0, 0, "rows" }, { "column", 1, 0, "features" }, { NULL } };
+
 static void
 infer (LoomInfer *ctx)
 {
@@ -76,7 +78,8 @@ infer (LoomInfer *ctx)
       init.zero_count = size[1];
     }
   loom_infer_weight (
-      ctx, &(LoomWeightSpec){ .name = "weight", .shape = loom_shape (2, size), .init = init, .dtype = LOOM_F32 });
+      ctx, &(LoomWeightSpec){
+               .name = "weight", .shape = loom_shape (2, size), .init = init, .dtype = LOOM_F32, .splits = splits });
   shape.dim[shape.rank++] = loom_dim (size[1]);
   loom_infer_output (ctx, 0, LOOM_F32, &shape);
 }

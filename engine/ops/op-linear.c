@@ -48,6 +48,13 @@ warn_of_images (LoomInfer *ctx, const LoomShape *shape)
       = TRUE;
 }
 
+/* By columns each rank makes some of the output features, by rows it takes some of the input features. */
+static const LoomWeightSplit out_in_splits[]
+    = { { "column", 0, 0, "output features" }, { "row", 1, 0, "input features" }, { NULL } };
+static const LoomWeightSplit in_out_splits[]
+    = { { "column", 1, 0, "output features" }, { "row", 0, 0, "input features" }, { NULL } };
+static const LoomWeightSplit bias_splits[] = { { "column", 0, 0, "output features" }, { NULL } };
+
 static void
 infer (LoomInfer *ctx)
 {
@@ -65,12 +72,14 @@ infer (LoomInfer *ctx)
                                              .shape = is_in_out (ctx) ? loom_shape (2, (gint64[]){ in, out })
                                                                       : loom_shape (2, (gint64[]){ out, in }),
                                              .init = loom_init_fan_in (in),
-                                             .dtype = LOOM_F32 });
+                                             .dtype = LOOM_F32,
+                                             .splits = is_in_out (ctx) ? in_out_splits : out_in_splits });
   if (loom_infer_bool (ctx, "bias"))
     loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "bias",
                                                .shape = loom_shape (1, (gint64[]){ out }),
                                                .init = loom_init_fan_in (in),
-                                               .dtype = LOOM_F32 });
+                                               .dtype = LOOM_F32,
+                                               .splits = bias_splits });
   if (shape.rank == 4)
     warn_of_images (ctx, &shape);
   shape.dim[shape.rank - 1] = loom_dim (out);

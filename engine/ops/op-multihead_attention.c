@@ -161,6 +161,11 @@ check_masks (LoomInfer *ctx, gint64 heads)
 
 /* One matrix for all three where they have equally many features. PyTorch draws these by Glorot and Bengio's rule
  * (2010), the layer behind the heads as every linear layer, and begins with biases of 0. */
+/* Heads attend by themselves, from the queries to what the last layer sums. */
+static const LoomWeightSplit of_all[] = { { "heads", 0, 3, "heads", "num_heads" }, { NULL } };
+static const LoomWeightSplit of_one[] = { { "heads", 0, 0, "heads", "num_heads" }, { NULL } };
+static const LoomWeightSplit of_last[] = { { "heads", 1, 0, "heads", "num_heads" }, { NULL } };
+
 static void
 declare_weights (LoomInfer *ctx, gint64 features, gint64 key, gint64 value)
 {
@@ -175,7 +180,8 @@ declare_weights (LoomInfer *ctx, gint64 features, gint64 key, gint64 value)
       loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "in_proj_weight",
                                                  .shape = loom_shape (2, (gint64[]){ 3 * features, features }),
                                                  .init = { LOOM_INIT_UNIFORM, -bound, bound },
-                                                 .dtype = LOOM_F32 });
+                                                 .dtype = LOOM_F32,
+                                                 .splits = of_all });
     }
   else
     for (int i = 0; i < 3; i++)
@@ -185,17 +191,20 @@ declare_weights (LoomInfer *ctx, gint64 features, gint64 key, gint64 value)
         loom_infer_weight (ctx, &(LoomWeightSpec){ .name = names[i],
                                                    .shape = loom_shape (2, (gint64[]){ features, sizes[i] }),
                                                    .init = { LOOM_INIT_UNIFORM, -bound, bound },
-                                                   .dtype = LOOM_F32 });
+                                                   .dtype = LOOM_F32,
+                                                   .splits = of_one });
       }
   if (loom_infer_bool (ctx, "bias"))
     loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "in_proj_bias",
                                                .shape = loom_shape (1, (gint64[]){ 3 * features }),
                                                .init = zeros,
-                                               .dtype = LOOM_F32 });
+                                               .dtype = LOOM_F32,
+                                               .splits = of_all });
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "out_proj.weight",
                                              .shape = loom_shape (2, (gint64[]){ features, features }),
                                              .init = loom_init_fan_in (features),
-                                             .dtype = LOOM_F32 });
+                                             .dtype = LOOM_F32,
+                                             .splits = of_last });
   if (loom_infer_bool (ctx, "bias"))
     loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "out_proj.bias",
                                                .shape = loom_shape (1, (gint64[]){ features }),

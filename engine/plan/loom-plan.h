@@ -8,8 +8,8 @@
 
 #include "engine/core/loom-fault.h"
 #include "engine/plan/loom-costs.h"
+#include "engine/plan/loom-mesh.h"
 #include "engine/program/loom-prim.h"
-#include "kernels/comm.h"
 #include "kernels/tools.h"
 
 G_BEGIN_DECLS
@@ -120,7 +120,7 @@ typedef struct
   gboolean no_layout;       /* plain layout everywhere */
   gboolean flat_gradients;  /* one block in the parameters' order, so that one call can reduce them all; costs memory */
   gboolean strict_devices;  /* a wire across devices is an error */
-  LoomComm *comm;           /* of a program that is divided among ranks; must outlive the plan */
+  const LoomMesh *mesh;     /* of a program that is divided among ranks; open, and must outlive the plan */
   gboolean resident_inputs; /* inputs lie in the device's memory already, as those of a body do */
   LoomPlanVisit visit;      /* may be NULL */
   gpointer visit_data;

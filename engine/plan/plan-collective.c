@@ -486,18 +486,32 @@ is_transfer (const LoomPrim *prim)
   return g_str_equal (prim->name, "send") || g_str_equal (prim->name, "receive");
 }
 
-LoomKernel *
-work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPrim *prim, const LoomKernelSpec *spec,
-                     LoomMessage *message)
+/* Why ranks cannot exchange something of a device; NULL: they can. Lines of a mesh meet when a run begins, and links of
+ * devices are made before. */
+static const char *
+cannot_exchange (const LoomMesh *mesh, const LoomComm *comm, const LoomPrim *prim, gboolean on_host)
 {
+  if (comm == NULL)
+    return "the ranks have no way to exchange values";
+  if (!on_host && is_transfer (prim))
+    return "stages of a pipeline lie on CPUs only";
+  return on_host || comm == mesh->all ? NULL : "ranks that share weights and batches lie on CPUs only";
+}
+
+LoomKernel *
+work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
+                     const LoomKernelSpec *spec, LoomMessage *message)
+{
+  LoomComm *comm = mesh != NULL ? mesh->along[loom_collective_along (prim, spec->attrs)] : NULL;
   Collective *c;
 
   const gboolean on_host = device->info.host_memory;
 
-  if (comm == NULL || (!on_host && is_transfer (prim)))
+  const char *why = cannot_exchange (mesh, comm, prim, on_host);
+
+  if (why != NULL)
     {
-      g_snprintf (message->text, sizeof message->text, "%s",
-                  comm == NULL ? "the ranks have no way to exchange values" : "stages of a pipeline lie on CPUs only");
+      g_snprintf (message->text, sizeof message->text, "%s", why);
       return NULL;
     }
   c = g_new0 (Collective, 1);

@@ -451,7 +451,7 @@ work_make_kernels (Work *w)
         }
       if (instr->prim->flags & LOOM_PRIM_COLLECTIVE)
         {
-          instr->kernel = work_collective_new (w->options.comm, work_device (w, instr->device), instr->prim, &call.spec,
+          instr->kernel = work_collective_new (w->options.mesh, work_device (w, instr->device), instr->prim, &call.spec,
                                                &message);
           if (instr->kernel == NULL)
             refuse_kernel (w, instr, &message, LOOM_STATUS_UNSUPPORTED);

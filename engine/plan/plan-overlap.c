@@ -25,7 +25,7 @@ static gboolean
 has_processor (Work *w)
 {
   const char *wanted = loom_env ("GRADLOOM_COMM_LANE");
-  const LoomComm *comm = w->options.comm;
+  const LoomComm *comm = w->options.mesh != NULL ? w->options.mesh->all : NULL;
 
   if (comm == NULL)
     return FALSE;

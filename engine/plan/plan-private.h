@@ -244,7 +244,7 @@ guint work_n_instrs (const Work *w);
 gsize work_bytes (Work *w);
 
 /* plan-collective.c: the kernel of a collective; NULL with a message. */
-LoomKernel *work_collective_new (LoomComm *comm, const LoomPlanDevice *device, const LoomPrim *prim,
+LoomKernel *work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
                                  const LoomKernelSpec *spec, LoomMessage *message);
 
 /* plan-check.c: whether the form agrees with itself (uses with operands, producers with results, the order with both);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/program/loom-program.h"
+#include "kernels/comm.h"
 
 G_BEGIN_DECLS
 
@@ -235,10 +236,13 @@ typedef struct
       no_hoist; /* every run computes all of it: neither products nor sums of gradients are taken out of the loop */
 } LoomScanAttrs;
 
-/* all_reduce: in… → out…, of one type; each result is the reduction of its operand over all ranks. */
+/* Collectives: what is done by all ranks is done by those along one axis of a mesh.
+ *
+ * all_reduce: in… → out…, of one type; each result is the reduction of its operand over all ranks. */
 typedef struct
 {
   guint n;
+  LoomMeshAxis along;
   LoomReduceOp op;
 } LoomAllReduceAttrs;
 
@@ -247,6 +251,7 @@ typedef struct
 typedef struct
 {
   guint n;
+  LoomMeshAxis along;
   LoomReduceOp op;
   int rank, ranks;
 } LoomReduceScatterAttrs;
@@ -257,6 +262,7 @@ typedef struct
 typedef struct
 {
   guint n;
+  LoomMeshAxis along;
   LoomDims to[LOOM_UNSHARD_MAX];
 } LoomUnshardTo;
 
@@ -265,6 +271,7 @@ typedef struct
 typedef struct
 {
   gint64 samples;
+  LoomMeshAxis along;
   LoomDims to;
 } LoomAllGatherTo;
 
@@ -277,6 +284,8 @@ typedef struct
   LoomDType dtype;
   LoomDims to; /* the value's shape */
 } LoomTransferAttrs;
+/* The axis of a collective, of its attributes. */
+LoomMeshAxis loom_collective_along (const LoomPrim *prim, const void *attrs);
 
 /* switch: index, whole… → results…
  *

@@ -394,6 +394,29 @@ loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDTyp
 }
 
 void
+loom_program_part_slot (LoomProgram *p, int index, const LoomSlotPart *part)
+{
+  LoomSlot *slot = p->slots->pdata[index];
+
+  g_return_if_fail (!slot->is_shard && slot->part.of == 0 && slot->read == 0);
+  g_return_if_fail (slot->dim[part->axis] % (part->blocks * part->of) == 0);
+  slot->part = *part;
+  slot->dim[part->axis] /= part->of;
+}
+
+int
+loom_slot_whole (const LoomSlot *slot, gint64 *dim)
+{
+  int rank = slot->is_shard ? slot->whole_rank : slot->rank;
+
+  for (int i = 0; i < rank; i++)
+    dim[i] = slot->is_shard ? slot->whole_dim[i] : slot->dim[i];
+  if (slot->part.of > 0)
+    dim[slot->part.axis] *= slot->part.of;
+  return rank;
+}
+
+void
 loom_program_shard_slot (LoomProgram *p, int index, gint64 first, gint64 count)
 {
   LoomSlot *slot = p->slots->pdata[index];

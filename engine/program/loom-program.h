@@ -54,6 +54,14 @@ typedef struct
   gint64 zero_from, zero_count; /* these elements begin as 0 whatever the kind: an embedding's row for padding */
 } LoomInit;
 
+/* Of an axis of a tensor, `blocks` blocks one behind the other, part `index` of `of` equal parts of each. */
+typedef struct
+{
+  int axis;
+  gint64 blocks;
+  int index, of; /* of 0: it is no part */
+} LoomSlotPart;
+
 typedef struct
 {
   char *name;
@@ -63,6 +71,8 @@ typedef struct
   gint64 dim[LOOM_MAX_RANK];
   LoomInit init;      /* of the whole tensor */
   gboolean trainable; /* parameters only: false when frozen */
+  /* On one of several ranks that have parts of weights: the tensor is a part, rank and dim are the part's. */
+  LoomSlotPart part;
   /* On one of several ranks: rank and dim are those of a list, elements `first` … of the tensor in row-major order. */
   gboolean is_shard;
   int whole_rank; /* the tensor's own shape */
@@ -165,10 +175,15 @@ LoomValue loom_program_input (LoomProgram *p, const char *name, LoomDType dtype,
 /* The slot's index; a second declaration of the same name returns the first. */
 int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDType dtype, int rank,
                        const gint64 *dims, const LoomInit *init, gboolean trainable);
-/* The slot has these elements of the tensor alone. To be called before it is read. */
+/* The slot is this part of its tensor; the part's axis is to be a multiple of blocks · of. To be called before it is
+ * sharded or read. */
+void loom_program_part_slot (LoomProgram *p, int slot, const LoomSlotPart *part);
+/* The slot has these elements of the tensor, or of its part, alone. To be called before it is read. */
 void loom_program_shard_slot (LoomProgram *p, int slot, gint64 first, gint64 count);
 /* One rank alone has the slot; on others than that (`here`) it is an empty list. To be called before it is read. */
 void loom_program_place_slot (LoomProgram *p, int slot, gboolean here);
+/* The shape of a slot's tensor, of which a rank may have a part and of that a shard; dim has room for LOOM_MAX_RANK. */
+int loom_slot_whole (const LoomSlot *slot, gint64 *dim);
 LoomValue loom_program_read (LoomProgram *p, int slot);
 void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
 /* The program reads and writes the state under another name, which no other slot of it has. */

@@ -14,19 +14,22 @@ partition_rows (const Partition *self, gint64 size, gint64 samples)
 
 /* ---- exchanges --------------------------------------------------------------- */
 
-static LoomValue
-all_reduce (LoomProgram *p, LoomReduceOp op, guint n, const LoomValue *in, LoomValue *out)
+LoomValue
+partition_all_reduce (const Partition *self, LoomReduceOp op, guint n, const LoomValue *in, LoomValue *out)
 {
-  LoomAllReduceAttrs attrs = { .n = n, .op = op };
+  LoomAllReduceAttrs attrs = { .n = n, .op = op, .along = self->options->along };
 
-  return loom_emit (p, loom_prim ("all_reduce"), &attrs, n, in, out);
+  return loom_emit (self->r.to, loom_prim ("all_reduce"), &attrs, n, in, out);
 }
 
 static LoomValue
 reduce_scatter (const Partition *self, guint n, const LoomValue *in, LoomValue *out)
 {
-  LoomReduceScatterAttrs attrs
-      = { .n = n, .op = LOOM_REDUCE_SUM, .rank = self->options->rank, .ranks = self->options->ranks };
+  LoomReduceScatterAttrs attrs = { .n = n,
+                                   .op = LOOM_REDUCE_SUM,
+                                   .along = self->options->along,
+                                   .rank = self->options->rank,
+                                   .ranks = self->options->ranks };
 
   return loom_emit (self->r.to, loom_prim ("reduce_scatter"), &attrs, n, in, out);
 }
@@ -90,7 +93,7 @@ exchange (Partition *self, guint n, const LoomValue *values, gboolean scatter)
   if (scatter)
     reduce_scatter (self, n, in, out);
   else
-    all_reduce (self->r.to, LOOM_REDUCE_SUM, n, in, out);
+    partition_all_reduce (self, LOOM_REDUCE_SUM, n, in, out);
   for (guint k = 0; k < n; k++)
     (scatter ? self->shard : self->whole)[values[k]]
         = loom_cast (self->r.to, out[k], desc_from (self, values[k])->dtype);
@@ -174,7 +177,9 @@ gather_axis (const Partition *self, LoomValue local, gint64 size, int axis)
 {
   LoomProgram *p = self->r.to;
   LoomValue part = move_axis (p, local, axis, FALSE);
-  LoomAllGatherTo attrs = { .samples = self->options->samples, .to = { .rank = value_desc (p, part)->rank } };
+  LoomAllGatherTo attrs = { .samples = self->options->samples,
+                            .along = self->options->along,
+                            .to = { .rank = value_desc (p, part)->rank } };
 
   for (int i = 0; i < attrs.to.rank; i++)
     attrs.to.dim[i] = value_desc (p, part)->dim[i];
@@ -204,13 +209,13 @@ mean_over_ranks (const Partition *self, LoomValue v)
   double weight = (double)self->own.count / (double)self->options->samples;
   LoomValue part = loom_binary (p, LOOM_SCALAR_MUL, local, loom_const (p, value_desc (p, local)->dtype, weight));
 
-  return all_reduce (p, LOOM_REDUCE_SUM, 1, &part, NULL);
+  return partition_all_reduce (self, LOOM_REDUCE_SUM, 1, &part, NULL);
 }
 
 static void
 unshard (Partition *self, guint n, const LoomValue *values)
 {
-  LoomUnshardTo attrs = { .n = n };
+  LoomUnshardTo attrs = { .n = n, .along = self->options->along };
   LoomValue in[LOOM_UNSHARD_MAX], out[LOOM_UNSHARD_MAX];
 
   for (guint k = 0; k < n; k++)
@@ -265,8 +270,8 @@ whole_value (Partition *self, LoomValue v)
       unshard (self, 1, &v);
       break;
     default:
-      self->whole[v] = all_reduce (
-          self->r.to, self->have[v].kind == LOOM_SHARE_LEAST ? LOOM_REDUCE_MIN : LOOM_REDUCE_SUM, 1, &local, NULL);
+      self->whole[v] = partition_all_reduce (
+          self, self->have[v].kind == LOOM_SHARE_LEAST ? LOOM_REDUCE_MIN : LOOM_REDUCE_SUM, 1, &local, NULL);
     }
   return self->whole[v];
 }
@@ -282,6 +287,30 @@ along (LoomShare share, int axis)
   return share;
 }
 
+/* Rows or columns of a product, by those of an operand. 0: it is of another axis. */
+static LoomValue
+make_part_of_product (Partition *self, const LoomInstr *instr, LoomShare share)
+{
+  const LoomMatmulAttrs *a = instr->attrs;
+  int rank = desc_from (self, instr->out[0])->rank;
+  guint k = share.axis == rank - 2 ? 0 : 1;
+  LoomValue in[3] = { 0 };
+
+  if (share.axis < rank - 2)
+    return 0;
+  for (guint i = 0; i < instr->n_in; i++)
+    {
+      const LoomTensorDesc *d = instr->in[i] != 0 ? desc_from (self, instr->in[i]) : NULL;
+      /* Rows of the first operand, columns of the second, and those of the bias. */
+      int axis = d == NULL ? -1 : i == 0 ? d->rank - (a->trans_a ? 1 : 2) : i == 1 ? d->rank - (a->trans_b ? 2 : 1) : 0;
+
+      in[i] = d == NULL                      ? 0
+              : i == k || (i == 2 && k == 1) ? part_of (self, instr->in[i], along (share, axis))
+                                             : whole_value (self, instr->in[i]);
+    }
+  return loom_emit (self->r.to, instr->prim, instr->attrs, instr->n_in, in, NULL);
+}
+
 /* The part of what an instruction makes of operands that every rank has: made of parts of those, where that is as easy.
  * 0: it is not. */
 static LoomValue
@@ -294,6 +323,8 @@ make_part (Partition *self, LoomValue v, LoomShare share)
   g_autofree LoomValue *in = NULL;
   g_autofree gpointer attrs = NULL;
 
+  if (instr != NULL && self->of_weights && instr->prim->share == loom_share_matmul)
+    return make_part_of_product (self, instr, share);
   if (instr == NULL || instr->n_out != 1
       || !((instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_CONVERTS))
            || instr->prim->share == loom_share_expand || instr->prim->constant != NULL))

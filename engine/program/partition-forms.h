@@ -45,6 +45,11 @@ typedef struct
   /* Of a micro-batch of a pipeline: values whose parts cannot be made of what they were made of. */
   const gboolean *opaque;
   gconstpointer pipeline;
+  gboolean of_weights;
+  gboolean *settled;      /* by value: where it would be pending, it is made whole where it is made */
+  gboolean *is_reduced;   /* likewise: so it is */
+  gboolean *is_weight;    /* by value: it is state, in whatever type */
+  GHashTable *row_tables; /* indices of rows → the form of the table that they are looked up in */
   GHashTable
       *loops; /* index of an instruction → the forms of its body's inputs, LoomShare, and behind them its outputs */
 } Partition;
@@ -71,6 +76,19 @@ void partition_clear (Partition *self);
 void partition_decide (Partition *self, guint i);
 void partition_write (Partition *self, guint i);
 
+/* ---- partition-weights.c ------------------------------------------------------ */
+
+/* Of a slot where ranks have parts of weights. */
+LoomShare partition_weight_share (const Partition *self, const LoomSlot *slot);
+gboolean partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part);
+/* Settles pending values that somebody wants whole before the update, so that nobody keeps both forms; TRUE where that
+ * changes anything, and all is to be decided again. */
+gboolean partition_weight_settle (Partition *self);
+/* The forms of operands and results of what becomes several instructions; FALSE: it becomes one. */
+gboolean partition_weight_decide (Partition *self, guint i, LoomShareCall *call);
+/* Writes those, of operands in these forms. */
+gboolean partition_weight_write (Partition *self, guint i, const LoomValue *in, LoomValue *out);
+
 /* ---- partition-loops.c -------------------------------------------------------- */
 
 /* A loop is divided where its body can be without an exchange. */
@@ -80,6 +98,8 @@ LoomProgram *partition_loop_body (Partition *self, guint i);
 
 /* ---- partition-forms.c -------------------------------------------------------- */
 
+/* Of values of the rank's program. */
+LoomValue partition_all_reduce (const Partition *self, LoomReduceOp op, guint n, const LoomValue *in, LoomValue *out);
 gint64 partition_rows (const Partition *self, gint64 size, gint64 samples);
 void partition_init_buckets (Partition *self);
 void partition_clear_buckets (Partition *self);

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   LOOM_SHARE_WHOLE,
-  LOOM_SHARE_SPLIT,   /* along `axis`, which counts samples, each with equally many places */
+  LOOM_SHARE_SPLIT,   /* along `axis`, which counts samples or parts of features, each with equally many places */
   LOOM_SHARE_PENDING, /* the value is the sum of what the ranks have */
   LOOM_SHARE_SHARD,   /* flat: a range of the elements of the tensor, as loom_comm_part() divides them */
   LOOM_SHARE_LEAST,   /* the value is the least of what the ranks have: 1 where all have 1 */
@@ -40,7 +40,10 @@ struct _LoomShareCall
   const LoomTensorDesc *in, *out; /* an absent operand has dtype LOOM_N_DTYPES, and so has an unwanted result */
   const LoomShare *have;          /* of the operands */
   const gboolean *is_zero;        /* likewise: it is a constant 0 */
-  gint64 samples;                 /* of the whole batch: an axis can be split where its size is a multiple of it */
+  const gboolean *is_weight;      /* likewise: it is state, which is better not moved */
+  gint64 samples;                 /* of the whole batch, or the number of ranks that have parts of weights: an axis can
+                                     be split where its size is a multiple of it */
+  gboolean of_weights;            /* these are parts of weights, and all ranks have the same samples */
   gboolean divides_update;        /* this is a part of the update, of which each rank makes its shards */
   gboolean divides_norm;          /* the norm of gradients is summed by shards, whether the update is or not */
   gboolean keeps_sums;            /* sums are added up by each rank for itself, and exchanged elsewhere */
@@ -82,6 +85,9 @@ void loom_share_scatter (LoomShareCall *call);
 
 void loom_share_grad_stats (LoomShareCall *call);
 void loom_share_step (LoomShareCall *call);
+void loom_share_step_by_kind (LoomShareCall *call); /* the same of LoomStepAttrs, some of which take norms of tensors */
+/* TRUE if it is the step of an optimiser, of either kind. */
+gboolean loom_share_is_step (const LoomPrim *prim);
 /* An element-wise instruction that shards or the sums of several batches decide on; FALSE: they do not. */
 gboolean loom_share_update (LoomShareCall *call, LoomScalarOp op, gboolean passes_sums);
 

@@ -248,14 +248,22 @@ share_lead (LoomShareCall *call, int from_end)
   call->result[0] = split (call->out[0].rank - from_end);
 }
 
+/* The operand whose form the product takes first: weights stay where they are, and what meets them moves. */
+static guint
+first_factor (const LoomShareCall *call)
+{
+  return call->is_weight[1] && !call->is_weight[0] ? 1 : 0;
+}
+
 void
 loom_share_matmul (LoomShareCall *call)
 {
   const LoomMatmulAttrs *a = call->attrs;
   const gboolean trans[2] = { a->trans_a, a->trans_b };
 
-  for (guint k = 0; k < 2; k++)
+  for (guint i = 0; i < 2; i++)
     {
+      guint k = i ^ first_factor (call);
       const LoomTensorDesc *d = &call->in[k];
       int axis = call->have[k].axis;
 
@@ -272,19 +280,21 @@ loom_share_matmul (LoomShareCall *call)
         {
           guint other = 1 - k;
 
-          /* A bias would be added by every rank; linear layers have it behind the product. */
-          if (a->has_bias || a->act != LOOM_SCALAR_ID)
+          if (a->act != LOOM_SCALAR_ID)
             return;
           call->want[k] = call->have[k];
           call->want[other] = split_like (call->have[k], summed_axis (&call->in[other], other == 1, trans[other]));
+          /* One rank adds the bias, or as many as have a summand of it. */
+          if (a->has_bias)
+            call->want[2] = pending;
           call->result[0] = pending;
           return;
         }
-      /* Columns of the second operand are also the bias's, which every rank has whole. */
-      if (k == 1 && a->has_bias)
-        return;
       call->want[k] = call->have[k];
       call->result[0] = split_like (call->have[k], call->out[0].rank - (k == 0 ? 2 : 1));
+      /* Columns of the second operand are also the bias's. */
+      if (k == 1 && a->has_bias)
+        call->want[2] = split_like (call->have[k], call->in[2].rank - 1);
       return;
     }
   if (is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE && !a->has_bias && a->act == LOOM_SCALAR_ID)
@@ -361,7 +371,7 @@ loom_share_cross_entropy (LoomShareCall *call)
 void
 loom_share_batch_norm (LoomShareCall *call)
 {
-  if (!is_split_at (call, 0, 0))
+  if (call->of_weights || !is_split_at (call, 0, 0))
     return;
   call->want[0] = split (0);
   call->result[0] = split (0);
@@ -372,7 +382,7 @@ loom_share_batch_norm (LoomShareCall *call)
 void
 loom_share_batch_norm_grad (LoomShareCall *call)
 {
-  if (!is_split_at (call, 1, 0))
+  if (call->of_weights || !is_split_at (call, 1, 0))
     return;
   call->want[0] = call->want[1] = split (0);
   for (guint k = 2; k < 4; k++)
@@ -435,10 +445,16 @@ loom_share_layer_norm_grad (LoomShareCall *call)
 void
 loom_share_gather_rows (LoomShareCall *call)
 {
-  if (!is_split (call, 1))
-    return;
-  call->want[1] = call->have[1];
-  call->result[0] = call->have[1];
+  if (is_split (call, 1))
+    {
+      call->want[1] = call->have[1];
+      call->result[0] = call->have[1];
+    }
+  else if (is_split (call, 0) && call->have[0].axis > 0)
+    {
+      call->want[0] = call->have[0];
+      call->result[0] = split_like (call->have[0], call->in[1].rank + call->have[0].axis - 1);
+    }
 }
 
 /* index, g [index…, …] → table */
@@ -447,8 +463,14 @@ loom_share_scatter_add_rows (LoomShareCall *call)
 {
   guint k = is_split (call, 0) ? 0 : 1;
 
-  if (!is_split (call, k) || call->have[k].axis >= call->in[0].rank)
+  if (!is_split (call, k))
     return;
+  if (call->have[k].axis >= call->in[0].rank)
+    {
+      call->want[k] = call->have[k];
+      call->result[0] = split_like (call->have[k], call->have[k].axis - call->in[0].rank + 1);
+      return;
+    }
   call->want[0] = call->want[1] = call->have[k];
   call->result[0] = pending;
 }
@@ -517,11 +539,38 @@ is_left_alone (const LoomTensorDesc *x, const LoomTensorDesc *y, int axis, const
   return x->dim[axis] == y->dim[axis] && start[axis] == 0 && (step[axis] == 1 || step[axis] == 0);
 }
 
+/* So many whole blocks of what is split, blocks of a longer or shorter axis from `start` on; 0: it is not whole ones.
+ */
+static gint64
+count_blocks (const LoomShareCall *call, const int64_t *start, const int64_t *step)
+{
+  const LoomTensorDesc *x = &call->in[0], *y = &call->out[0];
+  int axis = call->have[0].axis;
+  gint64 size = is_split (call, 0) ? x->dim[axis] / MAX (call->have[0].blocks, 1) : 0;
+
+  if (size == 0 || (step[axis] != 1 && step[axis] != 0) || start[axis] % size != 0 || y->dim[axis] % size != 0)
+    return 0;
+  return y->dim[axis] / size;
+}
+
+static void
+take_blocks (LoomShareCall *call, gint64 blocks)
+{
+  call->want[0] = call->have[0];
+  call->result[0] = (LoomShare){ LOOM_SHARE_SPLIT, call->have[0].axis, blocks };
+}
+
 void
 loom_share_slice (LoomShareCall *call)
 {
   const LoomSliceTo *a = call->attrs;
+  gint64 blocks = count_blocks (call, a->kernel.start, a->kernel.step);
 
+  if (blocks > 0)
+    {
+      take_blocks (call, blocks);
+      return;
+    }
   if (!is_split (call, 0)
       || is_left_alone (&call->in[0], &call->out[0], call->have[0].axis, a->kernel.start, a->kernel.step))
     loom_share_same (call);
@@ -531,7 +580,13 @@ void
 loom_share_pad (LoomShareCall *call)
 {
   const LoomPadTo *a = call->attrs;
+  gint64 blocks = count_blocks (call, a->kernel.start, a->kernel.step);
 
+  if (blocks > 0)
+    {
+      take_blocks (call, blocks);
+      return;
+    }
   if (is_split (call, 0)
           ? is_left_alone (&call->in[0], &call->out[0], call->have[0].axis, a->kernel.start, a->kernel.step)
           : a->kernel.value == 0)

@@ -37,17 +37,47 @@ loom_share_grad_stats (LoomShareCall *call)
   call->result[1] = (LoomShare){ .kind = LOOM_SHARE_LEAST };
 }
 
+/* Each tensor's operands and results as the rank has the parameter. */
+static void
+share_step_of_parts (LoomShareCall *call, guint n)
+{
+  for (guint k = 0; k < n + call->n_out; k++)
+    if (call->have[k % n].kind == LOOM_SHARE_SPLIT)
+      call->want[k] = call->have[k % n];
+  for (guint o = 0; o < call->n_out; o++)
+    if (call->have[o % n].kind == LOOM_SHARE_SPLIT)
+      call->result[o] = call->have[o % n];
+}
+
 /* p…, g…, each state…, scalars → p…, each state… */
 void
 loom_share_step (LoomShareCall *call)
 {
   guint n = (guint) * (const int *)call->attrs;
 
+  if (call->of_weights)
+    share_step_of_parts (call, n);
   if (!call->divides_update && !has_kind (call, LOOM_SHARE_SHARD))
     return;
   want_all (call, n + call->n_out, shard);
   for (guint o = 0; o < call->n_out; o++)
     call->result[o] = shard;
+}
+
+void
+loom_share_step_by_kind (LoomShareCall *call)
+{
+  const LoomStepAttrs *a = call->attrs;
+
+  /* Who scales a step by the tensor's norm gets the whole tensor. */
+  if (!call->of_weights || (a->kind != LOOM_STEP_LAMB && a->kind != LOOM_STEP_LARS))
+    loom_share_step (call);
+}
+
+gboolean
+loom_share_is_step (const LoomPrim *prim)
+{
+  return prim->share == loom_share_step || prim->share == loom_share_step_by_kind;
 }
 
 /* Every operand has the result's shape or is a scalar. */

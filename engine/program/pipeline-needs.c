@@ -186,7 +186,7 @@ spread_needs (Pipeline *self, guint i, GError **error)
 
   for (guint k = 0; k < instr->n_in; k++)
     {
-      gboolean is_step = instr->prim->share == loom_share_step;
+      gboolean is_step = loom_share_is_step (instr->prim);
       int owner = self->owner[instr->in[k]], at;
 
       if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)

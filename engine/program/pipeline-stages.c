@@ -212,12 +212,12 @@ stage_of_update (Pipeline *self, guint i, GError **error)
   int of_tensors = PIPELINE_EVERYWHERE, of_scalars = PIPELINE_EVERYWHERE;
   gboolean several = FALSE;
 
-  if (instr->prim->share == loom_share_grad_stats || instr->prim->share == loom_share_step)
+  if (instr->prim->share == loom_share_grad_stats || loom_share_is_step (instr->prim))
     {
       guint n = (guint) * (const int *)instr->attrs;
 
       self->stage[i] = PIPELINE_SPREAD;
-      for (guint o = 0; o < instr->n_out && instr->prim->share == loom_share_step; o++)
+      for (guint o = 0; o < instr->n_out && loom_share_is_step (instr->prim); o++)
         if (instr->out[o] != 0)
           self->owner[instr->out[o]] = self->owner[instr->in[o % n]];
       return TRUE;

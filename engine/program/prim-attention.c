@@ -309,9 +309,41 @@ equal_attention (const void *a, const void *b)
   return loom_same_number (x->scale, y->scale) && x->causal == y->causal && x->has_mask == y->has_mask;
 }
 
+/* ---- ranks -------------------------------------------------------------- */
+
+/* Samples stand in front, heads behind them, and each attends by itself. An operand that has one for all is whole, and
+ * what all of them do to it is a sum. Several heads of queries may share one of keys, which then lie together. */
+static void
+share_attention (LoomShareCall *call)
+{
+  int axis = -1;
+  gint64 most = 0;
+
+  for (guint k = 0; k < call->n_in && axis < 0; k++)
+    if (call->have[k].kind == LOOM_SHARE_SPLIT && call->have[k].axis < 2 && call->have[k].blocks <= 1)
+      axis = call->have[k].axis;
+  for (guint k = 0; k < call->n_in && axis >= 0; k++)
+    if (call->in[k].dtype != LOOM_N_DTYPES)
+      {
+        if (call->in[k].dim[axis] != 1 && call->in[k].dim[axis] % call->samples != 0)
+          return;
+        most = MAX (most, call->in[k].dim[axis]);
+      }
+  if (axis < 0)
+    return;
+  for (guint k = 0; k < call->n_in; k++)
+    if (call->in[k].dtype != LOOM_N_DTYPES && (call->in[k].dim[axis] != 1 || most == 1))
+      call->want[k] = (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
+  for (guint o = 0; o < call->n_out; o++)
+    call->result[o] = call->out[o].dtype == LOOM_N_DTYPES || call->out[o].dim[axis] == most
+                              || call->out[o].dim[axis] % call->samples == 0
+                          ? (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis }
+                          : (LoomShare){ .kind = LOOM_SHARE_PENDING };
+}
+
 static const LoomPrim attention
     = { .name = "attention",
-        .share = loom_share_samples,
+        .share = share_attention,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
         .tier = LOOM_TIER_COMPOSITE,
         .attrs_size = sizeof (LoomAttentionAttrs),
@@ -325,7 +357,7 @@ static const LoomPrim attention
         .equal = equal_attention };
 
 static const LoomPrim attention_grad = { .name = "attention_grad",
-                                         .share = loom_share_samples,
+                                         .share = share_attention,
                                          .doc = "The gradient of attention, which works the shares out again.",
                                          .tier = LOOM_TIER_COMPOSITE,
                                          .attrs_size = sizeof (LoomAttentionAttrs),

@@ -1,9 +1,7 @@
 /* What the ranks of a run do together. A program has these once it is divided among ranks (program-partition.c); no
  * back end has kernels for them: the planner makes them of a communicator (plan-collective.c). Without gradients of
  * their own, because a program is divided after it was differentiated. */
-#include "engine/program/prim-private.h"
-
-#include "kernels/comm.h"
+#include "engine/program/partition-private.h"
 
 static gboolean
 have_one_type (guint n_in, const LoomTensorDesc *in, char **why)
@@ -36,13 +34,34 @@ infer_all_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
+/* Along samples is what nobody has to be told. */
+static const char *
+along (LoomMeshAxis axis)
+{
+  static const char *const name[LOOM_MESH_AXES] = { "", " along pipeline", " along tensor" };
+
+  return name[axis];
+}
+
 static char *
 describe_all_reduce (const void *attrs)
 {
   static const char *const name[] = { "sum", "max", "min", "prod" };
   const LoomAllReduceAttrs *a = attrs;
 
-  return g_strdup_printf ("%s n=%u", name[a->op], a->n);
+  return g_strdup_printf ("%s n=%u%s", name[a->op], a->n, along (a->along));
+}
+
+/* Along another axis of the mesh each rank reduces what it has: its samples, its shard, or its summand of a sum. */
+static void
+share_all_reduce (LoomShareCall *call)
+{
+  const LoomAllReduceAttrs *a = call->attrs;
+
+  for (guint k = 0; k < call->n_in; k++)
+    if (call->have[k].kind == LOOM_SHARE_SPLIT || call->have[k].kind == LOOM_SHARE_SHARD
+        || (call->have[k].kind == LOOM_SHARE_PENDING && a->op == LOOM_REDUCE_SUM))
+      call->want[k] = call->result[k] = call->have[k];
 }
 
 static const LoomPrim all_reduce = { .name = "all_reduce",
@@ -51,14 +70,9 @@ static const LoomPrim all_reduce = { .name = "all_reduce",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,
                                      .attrs_size = sizeof (LoomAllReduceAttrs),
+                                     .share = share_all_reduce,
                                      .infer = infer_all_reduce,
                                      .describe = describe_all_reduce };
-
-static char *
-describe_n (const void *attrs)
-{
-  return g_strdup_printf ("n=%u", *(const guint *)attrs);
-}
 
 static gboolean
 infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -80,7 +94,7 @@ describe_reduce_scatter (const void *attrs)
 {
   const LoomReduceScatterAttrs *a = attrs;
 
-  return g_strdup_printf ("n=%u rank=%d of %d", a->n, a->rank, a->ranks);
+  return g_strdup_printf ("n=%u rank=%d of %d%s", a->n, a->rank, a->ranks, along (a->along));
 }
 
 static const LoomPrim reduce_scatter
@@ -110,6 +124,14 @@ infer_unshard (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
   return TRUE;
 }
 
+static char *
+describe_unshard (const void *attrs)
+{
+  const LoomUnshardTo *a = attrs;
+
+  return g_strdup_printf ("n=%u%s", a->n, along (a->along));
+}
+
 static const LoomPrim unshard
     = { .name = "unshard",
         .doc = "Puts the elements that the ranks have of each value together; every rank gets all.",
@@ -118,7 +140,7 @@ static const LoomPrim unshard
         .flags = LOOM_PRIM_COLLECTIVE,
         .attrs_size = sizeof (LoomUnshardTo),
         .infer = infer_unshard,
-        .describe = describe_n };
+        .describe = describe_unshard };
 
 static gboolean
 infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -145,7 +167,17 @@ describe_all_gather (const void *attrs)
   const LoomAllGatherTo *a = attrs;
   g_autofree char *to = loom_ints_to_string (a->to.rank, a->to.dim);
 
-  return g_strdup_printf ("samples=%" G_GINT64_FORMAT " to=%s", a->samples, to);
+  return g_strdup_printf ("%s=%" G_GINT64_FORMAT " to=%s%s", a->along == LOOM_MESH_TENSOR ? "parts" : "samples",
+                          a->samples, to, along (a->along));
+}
+
+/* The same of what is put together along the first axis. */
+static void
+share_all_gather (LoomShareCall *call)
+{
+  if ((call->have[0].kind == LOOM_SHARE_SPLIT && call->have[0].axis > 0)
+      || (call->have[0].kind == LOOM_SHARE_PENDING && loom_dtype_is_float (call->in[0].dtype)))
+    call->want[0] = call->result[0] = call->have[0];
 }
 
 static const LoomPrim all_gather = { .name = "all_gather",
@@ -154,8 +186,23 @@ static const LoomPrim all_gather = { .name = "all_gather",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,
                                      .attrs_size = sizeof (LoomAllGatherTo),
+                                     .share = share_all_gather,
+                                     .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
                                      .max_out = 1,
                                      .infer = infer_all_gather,
                                      .describe = describe_all_gather };
+
+LoomMeshAxis
+loom_collective_along (const LoomPrim *prim, const void *attrs)
+{
+  /* The others' attributes begin alike. */
+  G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomReduceScatterAttrs, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
+  G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomUnshardTo, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
+
+  /* What goes from stage to stage. */
+  if (prim->flags & LOOM_PRIM_KEPT)
+    return LOOM_MESH_PIPELINE;
+  return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;
+}
 
 const LoomPrim *const loom_prims_collective[] = { &all_reduce, &reduce_scatter, &unshard, &all_gather, NULL };

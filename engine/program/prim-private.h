@@ -82,8 +82,10 @@ struct _LoomRewrite
   LoomProgram *to;
   GArray *map; /* LoomValue of `to` by value of `from` */
   LoomProgramPass pass;
-  /* Set before begin, or NULL: what an input of `from` is in `to`, and whether a slot is a part there, and which. */
+  /* Set before begin, or NULL: what an input of `from` is in `to`, and whether a slot is a part there or a shard, and
+   * which. */
   void (*localise) (LoomRewrite *r, guint input, LoomTensorDesc *desc);
+  gboolean (*part) (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part);
   gboolean (*shard) (LoomRewrite *r, const LoomSlot *slot, gint64 *first, gint64 *count);
   /* Likewise: whether one rank alone has a slot, and whether this is the one. */
   gboolean (*place) (LoomRewrite *r, guint slot, gboolean *here);

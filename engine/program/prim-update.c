@@ -278,7 +278,7 @@ describe_other (const void *attrs)
                                          .doc = "A step of " #name_ " on many tensors.",                               \
                                          .tier = LOOM_TIER_CORE,                                                       \
                                          .attrs_size = sizeof (LoomStepAttrs),                                         \
-                                         .share = loom_share_step,                                                     \
+                                         .share = loom_share_step_by_kind,                                             \
                                          .infer = infer_other,                                                         \
                                          .describe = describe_other,                                                   \
                                          .flops = flops_per_operand,                                                   \

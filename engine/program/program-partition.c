@@ -24,6 +24,9 @@ slot_share (const Partition *self, const LoomSlot *slot)
 {
   const LoomShare shard = { .kind = LOOM_SHARE_SHARD }, pending = { .kind = LOOM_SHARE_PENDING };
   LoomShards shards = self->options->shards;
+
+  if (self->of_weights)
+    return partition_weight_share (self, slot);
   gboolean is_state = slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY);
 
   if (g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
@@ -55,7 +58,10 @@ decide_slots (Partition *self)
       const LoomSlot *slot = loom_program_get_slot (self->r.from, i);
 
       if (slot->read != 0)
-        self->have[slot->read] = slot_share (self, slot);
+        {
+          self->have[slot->read] = slot_share (self, slot);
+          self->is_weight[slot->read] = slot->kind == LOOM_SLOT_PARAMETER;
+        }
     }
 }
 
@@ -73,7 +79,7 @@ norm_matters (const LoomProgram *p)
 
       for (guint k = 0; k < instr->n_in; k++)
         any = any || follows[instr->in[k]];
-      if (any && instr->prim->share == loom_share_step)
+      if (any && loom_share_is_step (instr->prim))
         return TRUE;
       /* Whether they are finite changes nothing but whether it writes. */
       for (guint o = 0; o < instr->n_out && any; o++)
@@ -115,20 +121,22 @@ partition_decide (Partition *self, guint i)
   g_autofree LoomShare *have = g_new0 (LoomShare, instr->n_in + 1);
   g_autofree LoomShare *result = g_new0 (LoomShare, instr->n_out + 1);
   g_autofree gboolean *is_zero = g_new0 (gboolean, instr->n_in + 1);
+  g_autofree gboolean *is_weight = g_new0 (gboolean, instr->n_in + 1);
   gboolean updates = instr->region == LOOM_REGION_UPDATE;
   gboolean divided = self->divides_norm && instr->prim->share == loom_share_grad_stats;
   double value;
 
-  if (self->want[i] == NULL)
-    self->want[i] = g_new0 (LoomShare, instr->n_in + 1);
+  g_free (self->want[i]);
+  self->want[i] = g_new0 (LoomShare, instr->n_in + 1);
   for (guint k = 0; k < instr->n_in; k++)
     {
       have[k] = share_of (self, instr->in[k]);
+      is_weight[k] = self->is_weight[instr->in[k]];
       divided = divided || have[k].kind != LOOM_SHARE_WHOLE;
       is_zero[k]
           = updates && instr->in[k] != 0 && loom_value_is_fill (self->r.from, instr->in[k], &value) && value == 0;
     }
-  if (!divided)
+  if (!divided && !self->of_weights)
     return;
   fill_descs (self, instr->n_in, instr->in, in);
   fill_descs (self, instr->n_out, instr->out, out);
@@ -139,13 +147,17 @@ partition_decide (Partition *self, guint i)
                          .out = out,
                          .have = have,
                          .is_zero = is_zero,
+                         .is_weight = is_weight,
+                         .of_weights = self->of_weights,
                          .samples = self->options->samples,
                          .divides_update = updates && self->options->shards != LOOM_SHARDS_NONE,
                          .divides_norm = self->divides_norm,
                          .keeps_sums = (updates && self->keeps_sums) || self->is_body,
                          .want = self->want[i],
                          .result = result };
-  if (instr->prim->flags & LOOM_PRIM_LOOP)
+  if (self->of_weights && partition_weight_decide (self, i, &call))
+    ;
+  else if (instr->prim->flags & LOOM_PRIM_LOOP)
     partition_decide_loop (self, i, &call);
   else if (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
     loom_share_elementwise (&call, instr->prim->scalar);
@@ -153,7 +165,15 @@ partition_decide (Partition *self, guint i)
     instr->prim->share (&call);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
-      self->have[instr->out[o]] = result[o];
+      {
+        LoomValue v = instr->out[o];
+
+        self->is_reduced[v] = self->settled[v] && result[o].kind == LOOM_SHARE_PENDING;
+        self->have[v] = self->is_reduced[v] ? (LoomShare){ .kind = LOOM_SHARE_WHOLE } : result[o];
+      }
+  if (instr->n_in == 1 && instr->n_out == 1
+      && ((instr->prim->flags & LOOM_PRIM_CONVERTS) || instr->prim->share == loom_share_permute))
+    self->is_weight[instr->out[0]] = is_weight[0];
 }
 
 /* The values that leave the program: the next ones of slots, then outputs; 0 where a slot stays as it is. */
@@ -217,6 +237,18 @@ find_late (Partition *self)
 
 /* ---- writing the rank's program ------------------------------------------------------ */
 
+/* Where a slice or what is padded begins, along an axis of which each rank has a part. */
+static void
+localise_start (const Partition *self, const LoomPrim *prim, gpointer attrs, int axis)
+{
+  gint64 *start = prim->share == loom_share_slice ? ((LoomSliceTo *)attrs)->kernel.start
+                  : prim->share == loom_share_pad ? ((LoomPadTo *)attrs)->kernel.start
+                                                  : NULL;
+
+  if (start != NULL)
+    start[axis] = partition_rows (self, start[axis], self->own.count);
+}
+
 /* The attributes, with the result's own shape where it is split. */
 static gpointer
 local_attrs (const Partition *self, const LoomInstr *instr)
@@ -229,6 +261,7 @@ local_attrs (const Partition *self, const LoomInstr *instr)
       LoomDims *to = &G_STRUCT_MEMBER (LoomDims, attrs, instr->prim->dims_at - 1);
 
       to->dim[share.axis] = partition_rows (self, to->dim[share.axis], self->own.count);
+      localise_start (self, instr->prim, attrs, share.axis);
     }
   return attrs;
 }
@@ -308,7 +341,11 @@ partition_write (Partition *self, guint i)
   if (instr->prim->flags & LOOM_PRIM_LOOP)
     body = ((LoomScanAttrs *)attrs)->body = partition_loop_body (self, i);
   loom_rewrite_place (&self->r, instr);
-  loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, out);
+  if (!self->of_weights || !partition_weight_write (self, i, in, out))
+    loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, out);
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0 && self->is_reduced[instr->out[o]])
+      out[o] = partition_all_reduce (self, LOOM_REDUCE_SUM, 1, &out[o], NULL);
   loom_rewrite_results (&self->r, instr, out);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0 && self->time[instr->out[o]] != PARTITION_EARLY)
@@ -365,7 +402,7 @@ decide_inputs (Partition *self)
       LoomValue v = loom_program_get_input (self->r.from, i)->value;
       const LoomTensorDesc *d = desc_from (self, v);
 
-      if (self->divides && d->rank > 0 && d->dim[0] == self->options->samples)
+      if (self->divides && !self->of_weights && d->rank > 0 && d->dim[0] == self->options->samples)
         self->have[v] = (LoomShare){ .kind = LOOM_SHARE_SPLIT };
     }
 }
@@ -389,6 +426,7 @@ partition_init (Partition *self, const LoomProgram *p, const LoomPartition *opti
   guint n = loom_program_n_values (p);
 
   self->options = options;
+  self->of_weights = options->along == LOOM_MESH_TENSOR;
   self->divides = options->samples >= options->ranks;
   self->own = loom_comm_part (options->samples, options->rank, options->ranks);
   self->r.from = p;
@@ -397,11 +435,15 @@ partition_init (Partition *self, const LoomProgram *p, const LoomPartition *opti
   self->want = g_new0 (LoomShare *, loom_program_n_instrs (p) + 1);
   self->time = g_new0 (PartitionTime, n + 1);
   self->exact = g_new0 (gboolean, n + 1);
+  self->is_weight = g_new0 (gboolean, n + 1);
+  self->settled = g_new0 (gboolean, n + 1);
+  self->is_reduced = g_new0 (gboolean, n + 1);
   self->whole = g_new0 (LoomValue, n + 1);
   self->shard = g_new0 (LoomValue, n + 1);
   self->next = g_new0 (LoomValue, loom_program_n_slots (p) + 1);
   self->parts = g_hash_table_new (NULL, NULL);
   self->loops = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->row_tables = g_hash_table_new (NULL, NULL);
   partition_init_buckets (self);
 }
 
@@ -414,11 +456,15 @@ partition_clear (Partition *self)
   g_free (self->want);
   g_free (self->time);
   g_free (self->exact);
+  g_free (self->is_weight);
+  g_free (self->settled);
+  g_free (self->is_reduced);
   g_free (self->whole);
   g_free (self->shard);
   g_free (self->next);
   g_hash_table_unref (self->parts);
   g_hash_table_unref (self->loops);
+  g_hash_table_unref (self->row_tables);
   partition_clear_buckets (self);
 }
 
@@ -430,15 +476,23 @@ divide (const LoomProgram *p, const LoomPartition *options)
   LoomProgram *to;
 
   partition_init (&self, p, options);
-  self.divides_norm = norm_matters (p);
-  self.keeps_sums = is_accumulating (p) && options->shards < LOOM_SHARDS_GRADIENTS;
+  self.divides_norm = !self.of_weights && norm_matters (p);
+  self.keeps_sums = !self.of_weights && is_accumulating (p) && options->shards < LOOM_SHARDS_GRADIENTS;
   self.holds = options->shards == LOOM_SHARDS_OPTIMIZER;
-  self.r.shard = shard_slot;
+  if (self.of_weights)
+    self.r.part = partition_weight_part;
+  else
+    self.r.shard = shard_slot;
   decide_inputs (&self);
   decide_slots (&self);
-  loom_rewrite_begin (&self.r, p, "partition", "Each rank computes the part of its samples; sums go over all ranks.");
-  for (guint i = 0; i < n_instrs; i++)
-    partition_decide (&self, i);
+  if (self.of_weights)
+    loom_rewrite_begin (&self.r, p, "split", "Each rank computes with its parts of weights; sums go over all parts.");
+  else
+    loom_rewrite_begin (&self.r, p, "partition", "Each rank computes the part of its samples; sums go over all ranks.");
+  do
+    for (guint i = 0; i < n_instrs; i++)
+      partition_decide (&self, i);
+  while (self.of_weights && partition_weight_settle (&self));
   find_late (&self);
   put_slots (&self);
   for (guint i = 0; i < n_instrs; i++)
@@ -474,7 +528,22 @@ expand_batch_norms (const LoomProgram *p)
 LoomProgram *
 loom_program_partition (const LoomProgram *p, const LoomPartition *options)
 {
-  g_autoptr (LoomProgram) synchronised = options->sync_batch_norm ? expand_batch_norms (p) : NULL;
+  g_autoptr (LoomProgram) synchronised = NULL;
 
+  if (options->along == LOOM_MESH_TENSOR)
+    {
+      /* Each rank has one part of as many as there are ranks, in place of samples. */
+      LoomPartition parts = { .along = LOOM_MESH_TENSOR,
+                              .samples = options->ranks,
+                              .rank = options->rank,
+                              .ranks = options->ranks,
+                              .splits = options->splits,
+                              .n_splits = options->n_splits,
+                              .bucket = options->bucket };
+
+      return divide (p, &parts);
+    }
+  if (options->sync_batch_norm)
+    synchronised = expand_batch_norms (p);
   return divide (synchronised != NULL ? synchronised : p, options);
 }

@@ -17,11 +17,14 @@ copy_sources (LoomRewrite *r)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
       gboolean is_shard = slot->is_shard;
-      gint64 first = slot->first, count = slot->dim[0];
+      gint64 first = slot->first, count = slot->dim[0], dim[LOOM_MAX_RANK];
       gboolean here = slot->is_here, is_placed = slot->is_placed;
+      LoomSlotPart part = slot->part;
+      int rank = loom_slot_whole (slot, dim);
 
-      loom_program_slot (to, slot->name, slot->kind, slot->dtype, is_shard ? slot->whole_rank : slot->rank,
-                         is_shard ? slot->whole_dim : slot->dim, &slot->init, slot->trainable);
+      loom_program_slot (to, slot->name, slot->kind, slot->dtype, rank, dim, &slot->init, slot->trainable);
+      if (part.of > 0 || (r->part != NULL && r->part (r, slot, &part)))
+        loom_program_part_slot (to, (int)i, &part);
       if (is_placed || (r->place != NULL && r->place (r, i, &here)))
         loom_program_place_slot (to, (int)i, here);
       else if (is_shard || (r->shard != NULL && r->shard (r, slot, &first, &count)))

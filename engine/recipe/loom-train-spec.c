@@ -502,23 +502,25 @@ loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_ST
                           char *values[LOOM_STRATEGY_ATTRIBUTES])
 {
   gboolean has_kind = g_str_equal (word, "gpipe") || g_str_equal (word, "1f1b");
-  gboolean cuts = has_kind || g_str_equal (word, "pipeline");
+  gboolean cuts = has_kind || g_str_equal (word, "pipeline"), splits = g_str_equal (word, "tensor");
 
   names[0] = "strategy";
-  values[0] = cuts ? NULL : g_strdup (word);
+  values[0] = cuts || splits ? NULL : g_strdup (word);
   names[1] = "data";
   values[1] = NULL;
   names[2] = "pipeline";
   values[2] = cuts ? g_strdup_printf ("%d", ranks) : NULL;
   names[3] = has_kind ? "schedule" : NULL;
   values[3] = has_kind ? g_strdup (word) : NULL;
+  names[4] = cuts || splits ? "tensor" : NULL;
+  values[4] = splits ? g_strdup_printf ("%d", ranks) : NULL;
 }
 
 /* What of the file format there are no ranks for yet. */
 static gboolean
 check_later (RecipeReading *r, const LoomElement *e)
 {
-  static const char *const later[] = { "tensor", "min_ranks" };
+  static const char *const later[] = { "min_ranks" };
   for (guint i = 0; i < G_N_ELEMENTS (later); i++)
     if (loom_element_get (e, later[i]) != NULL)
       {
@@ -547,6 +549,12 @@ check_pipeline (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spe
                                          "this version of Gradloom.",
                                          spec->parallel.data),
                         "data", NULL, "Remove it.");
+  if (spec->parallel.tensor > 1)
+    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "tensor",
+                                         "tensor is %" G_GINT64_FORMAT ", but a pipeline has one rank for each stage "
+                                         "in this version of Gradloom.",
+                                         spec->parallel.tensor),
+                        "tensor", NULL, "Remove it.");
   if (spec->parallel.sync_batch_norm)
     loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "sync_batch_norm",
                                          "Statistics over all of a batch would make each micro-batch wait for the last "
@@ -580,6 +588,7 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
         "strategy", "server", "Set strategy to server, or leave staleness out.");
   check_shards (r, e, spec);
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
+  spec->parallel.tensor = (gint64)recipe_number (r, e, "tensor");
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
   spec->parallel.reduce_bf16 = recipe_choice (r, e, "reduce_dtype") == 1;
   spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");
@@ -683,6 +692,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   r.partial = is_partial (net, faults);
   spec = g_new0 (LoomTrainSpec, 1);
   spec->parallel.bucket_mb = 25;
+  spec->parallel.splits = g_ptr_array_new_with_free_func (recipe_split_free);
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
   spec->scheduled = recipe_scheduled (net);
@@ -705,6 +715,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate");
   read_optimizer (&r, spec);
   read_children (&r, spec);
+  recipe_read_splits (&r, spec);
   recipe_read_course (&r, spec);
   /* A <train> that only says which weights to begin from belongs to a model that was read from a file. It lacks nothing
    * but a loss, and only who trains must be told. */
@@ -729,6 +740,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
   g_clear_pointer (&spec->metrics, g_ptr_array_unref);
   g_clear_pointer (&spec->groups, g_ptr_array_unref);
   g_clear_pointer (&spec->scheduled, g_ptr_array_unref);
+  g_clear_pointer (&spec->parallel.splits, g_ptr_array_unref);
   loom_schedule_clear (&spec->schedule);
   g_free (spec->hyper);
   g_free (spec->device);

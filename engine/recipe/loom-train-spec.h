@@ -55,11 +55,22 @@ typedef enum
   LOOM_DROP_LAST_FALSE
 } LoomDropLast;
 
+/* A weight that ranks have parts of, and who says so. */
+typedef struct
+{
+  LoomSplitWeight split; /* its weight is owned */
+  const char *node, *how;
+  gint64 units;     /* each rank has equally many of them */
+  const char *what; /* what they are, in the plural */
+} LoomTrainSplit;
+
 /* <parallel>: how a step is divided among ranks. */
 typedef struct
 {
   LoomShards shards;        /* what of the update is divided, too: strategies zero1, zero2, zero3 */
   gint64 data;              /* ranks that have parts of a batch; 0: as many as there are */
+  gint64 tensor;            /* ranks that have parts of weights; 0: it is not said */
+  GPtrArray *splits;        /* LoomTrainSplit: of these weights */
   double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
   gboolean reduce_bf16;     /* gradients travel as bf16 */
   gboolean sync_batch_norm; /* statistics of batch norms over all ranks */
@@ -109,7 +120,7 @@ typedef struct
 
 /* What `--strategy` says, as attributes of <parallel>: a strategy, or "pipeline", "gpipe" and "1f1b" for as many stages
  * as there are ranks. values[k] is of names[k], and NULL where that is to be taken away. */
-#define LOOM_STRATEGY_ATTRIBUTES 4
+#define LOOM_STRATEGY_ATTRIBUTES 5
 void loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_STRATEGY_ATTRIBUTES],
                                char *values[LOOM_STRATEGY_ATTRIBUTES]);
 
@@ -117,6 +128,8 @@ void loom_strategy_attributes (const char *word, int ranks, const char *names[LO
  * and no loss, which is no fault: there is nothing to train yet. */
 LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults);
 void loom_train_spec_free (LoomTrainSpec *spec);
+/* How so many ranks lie along the axes of a mesh. DIST where they cannot, or have no equal parts of a weight. */
+gboolean loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error);
 /* The first group that a weight's path matches, counted from 1; 0 where none does. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
 /* TRUE if this weight is to be taken from the file that training begins from. */

@@ -45,6 +45,10 @@ void recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *s
 void recipe_group_free (gpointer group);
 gboolean recipe_matches (const char *pattern, const char *path);
 
+/* recipe-split.c: after <parallel> */
+void recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec);
+void recipe_split_free (gpointer split);
+
 /* recipe-metrics.c */
 void recipe_read_metric (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec);
 void recipe_metric_free (gpointer metric);

@@ -16,9 +16,12 @@ typedef struct
   char *name;
   LoomSlotKind kind;
   LoomTensorDesc desc; /* of what is here */
-  gboolean is_shard;   /* a part of the elements of `whole`, from `first` on */
-  gboolean is_placed;  /* a shard that is all of it on one rank */
   LoomTensorDesc whole;
+  gboolean is_part; /* along an axis, of `whole` */
+  StatePart part;
+  LoomTensorDesc own; /* of that part, or of all */
+  gboolean is_shard;  /* a part of the elements of that, from `first` on */
+  gboolean is_placed; /* a shard that is all of it on one rank */
   gint64 first;
   LoomPlanDevice *device;
   char *address;
@@ -37,7 +40,7 @@ struct _LoomState
   LoomDevices *devices;
   char *device;
   guint64 seed;
-  LoomComm *comm; /* NULL: there is one rank */
+  const LoomMesh *mesh; /* NULL: there is one rank */
   gboolean is_divided;
   GArray *slots;   /* StateSlot */
   GArray *buffers; /* Buffer */
@@ -97,9 +100,9 @@ loom_state_unref (LoomState *state)
 }
 
 void
-loom_state_set_comm (LoomState *state, LoomComm *comm)
+loom_state_set_mesh (LoomState *state, const LoomMesh *mesh)
 {
-  state->comm = comm;
+  state->mesh = mesh;
 }
 
 gboolean
@@ -112,6 +115,12 @@ static StateSlot *
 slot_at (const LoomState *state, guint i)
 {
   return &g_array_index (state->slots, StateSlot, i);
+}
+
+gboolean
+loom_state_slot_is_divided (const LoomState *state, guint i)
+{
+  return slot_at (state, i)->is_part || slot_at (state, i)->is_shard;
 }
 
 int
@@ -183,11 +192,12 @@ copy_out (LoomState *state, StateSlot *s, void *to, GError **error)
 static gboolean
 check_same (const StateSlot *have, const LoomSlot *want, GError **error)
 {
-  gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank && have->is_shard == want->is_shard;
+  gboolean same_part = have->is_shard == want->is_shard && have->is_part == (want->part.of > 0);
+  gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank && same_part;
 
   for (int i = 0; same && i < want->rank; i++)
     same = have->desc.dim[i] == want->dim[i];
-  if (!same && have->is_shard != want->is_shard)
+  if (!same && !same_part)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                  "Each rank has a part of %s alone, so that none can look at it by itself.", want->name);
   else if (!same)
@@ -273,15 +283,17 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
       s.desc.rank = slot->rank;
       for (int r = 0; r < slot->rank; r++)
         s.desc.dim[r] = slot->dim[r];
+      s.is_part = slot->part.of > 0;
       s.whole = s.desc;
+      s.whole.rank = loom_slot_whole (slot, s.whole.dim);
+      s.own = s.whole;
+      if (s.is_part)
+        s.own.dim[slot->part.axis] /= slot->part.of;
+      s.part = state_part (&slot->part, &s.own);
       s.is_shard = slot->is_shard;
       s.is_placed = slot->is_placed;
       s.first = slot->first;
-      if (slot->is_shard)
-        s.whole.rank = slot->whole_rank;
-      for (int r = 0; slot->is_shard && r < slot->whole_rank; r++)
-        s.whole.dim[r] = slot->whole_dim[r];
-      state->is_divided = state->is_divided || slot->is_shard;
+      state->is_divided = state->is_divided || slot->is_shard || s.is_part;
       g_array_append_val (state->slots, s);
       g_array_append_val (source, i);
       g_hash_table_insert (state->by_name, g_strdup (slot->name), GINT_TO_POINTER ((int)state->slots->len - 1));
@@ -310,12 +322,12 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
           if (loom_desc_count (&s->desc) > 0)
             memset (s->address, 0, loom_desc_bytes (&s->desc));
           t = loom_tensor_new_from_bytes (s->desc.dtype, s->desc.rank, dims, there, 0);
-          loom_state_fill_initial (t, s->first, &slot->init, state->seed, s->name);
+          loom_state_fill_initial (t, &s->part, s->first, &slot->init, state->seed, s->name);
           continue;
         }
       t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
       if (t != NULL)
-        loom_state_fill_initial (t, s->first, &slot->init, state->seed, s->name);
+        loom_state_fill_initial (t, &s->part, s->first, &slot->init, state->seed, s->name);
       if (t == NULL || (t->bytes > 0 && !copy_in (state, s, t->data, error)))
         {
           forget (state, first, first_buffer);
@@ -375,43 +387,78 @@ tensor_like (const LoomTensorDesc *d, GError **error)
   return loom_tensor_new (d->dtype, d->rank, dims, error);
 }
 
-/* All ranks' parts of a slot, from each one's own. */
+/* What the ranks along an axis have of `count` things, one behind the other: each one's loom_comm_part() of them. */
 static gboolean
-gather (LoomState *state, const StateSlot *s, const LoomTensor *own, LoomTensor *whole, GError **error)
+gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64 count, gsize bytes_each,
+        GError **error)
 {
-  LoomComm *comm = state->comm;
+  LoomComm *comm = state->mesh->along[along];
+  g_autofree gint64 *bytes = g_new0 (gint64, (gsize)comm->size + 1);
+  LoomMessage message = { "" };
+
+  for (int r = 0; r < comm->size; r++)
+    bytes[r] = loom_comm_part (count, r, comm->size).count * (gint64)bytes_each;
+  return comm->all_gather (comm, own, all, bytes, &message) == LOOM_STATUS_OK
+         || loom_error_of_ranks (message.text, error);
+}
+
+/* The same of what lies on one stage alone, which only that one knows. */
+static gboolean
+gather_placed (LoomState *state, const LoomTensor *own, LoomTensor *all, GError **error)
+{
+  LoomComm *comm = state->mesh->along[LOOM_MESH_PIPELINE];
   g_autofree gint64 *bytes = g_new0 (gint64, (gsize)comm->size + 1), *word = g_new0 (gint64, (gsize)comm->size + 1);
   gint64 here = (gint64)own->bytes;
   LoomMessage message = { "" };
 
-  /* A slot may lie on one rank alone, and only that one knows. */
   for (int r = 0; r < comm->size; r++)
     word[r] = sizeof here;
-  if (s->is_placed && comm->all_gather (comm, &here, bytes, word, &message) != LOOM_STATUS_OK)
-    return loom_error_of_ranks (message.text, error);
-  for (int r = 0; r < comm->size && !s->is_placed; r++)
-    bytes[r] = loom_comm_part (whole->count, r, comm->size).count * (gint64)loom_dtype_size (s->desc.dtype);
-  return comm->all_gather (comm, own->data, whole->data, bytes, &message) == LOOM_STATUS_OK
+  return (comm->all_gather (comm, &here, bytes, word, &message) == LOOM_STATUS_OK
+          && comm->all_gather (comm, own->data, all->data, bytes, &message) == LOOM_STATUS_OK)
          || loom_error_of_ranks (message.text, error);
+}
+
+/* The tensor, of all ranks' parts along its axis. */
+static LoomTensor *
+join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
+{
+  gsize bytes = loom_dtype_size (s->desc.dtype);
+  g_autoptr (LoomTensor) whole = tensor_like (&s->whole, error);
+  g_autofree char *all = whole != NULL ? g_try_malloc (whole->bytes + 1) : NULL;
+  StatePart part = s->part;
+
+  if (whole == NULL)
+    return NULL;
+  if (all == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "There is no memory to put the parts of %s together.",
+                   s->name);
+      return NULL;
+    }
+  if (!gather (state, LOOM_MESH_TENSOR, own->data, all, whole->count, bytes, error))
+    return NULL;
+  for (part.index = 0; part.index < part.of; part.index++)
+    state_part_put (&part, whole->data, all + (gsize)part.index * own->bytes, own->count, bytes);
+  return g_steal_pointer (&whole);
 }
 
 LoomTensor *
 loom_state_get (LoomState *state, const char *name, GError **error)
 {
   StateSlot *s = find_slot (state, name, error);
-  g_autoptr (LoomTensor) t = NULL, whole = NULL;
+  g_autoptr (LoomTensor) t = NULL, own = NULL;
 
   if (s == NULL)
     return NULL;
   t = tensor_like (&s->desc, error);
   if (t == NULL || (t->bytes > 0 && !copy_out (state, s, t->data, error)))
     return NULL;
-  if (!s->is_shard)
-    return g_steal_pointer (&t);
-  whole = tensor_like (&s->whole, error);
-  if (whole == NULL || !gather (state, s, t, whole, error))
+  own = s->is_shard ? tensor_like (&s->own, error) : loom_tensor_ref (t);
+  if (own == NULL || (s->is_placed && !gather_placed (state, t, own, error))
+      || (s->is_shard && !s->is_placed
+          && !gather (state, LOOM_MESH_DATA, t->data, own->data, own->count, loom_dtype_size (s->desc.dtype), error)))
     return NULL;
-  return g_steal_pointer (&whole);
+  return s->is_part ? join_parts (state, s, own, error) : g_steal_pointer (&own);
 }
 
 LoomType
@@ -434,7 +481,7 @@ gboolean
 loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error)
 {
   StateSlot *s = find_slot (state, name, error);
-  g_autoptr (LoomTensor) converted = NULL;
+  g_autoptr (LoomTensor) converted = NULL, own = NULL;
 
   if (s == NULL)
     return FALSE;
@@ -450,11 +497,13 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
       return FALSE;
     }
   converted = loom_tensor_convert (value, s->desc.dtype, !loom_dtype_is_float (s->desc.dtype), error);
-  if (converted == NULL)
+  own = converted == NULL ? NULL : s->is_part ? tensor_like (&s->own, error) : loom_tensor_ref (converted);
+  if (own == NULL)
     return FALSE;
+  if (s->is_part)
+    state_part_take (&s->part, own->data, converted->data, own->count, loom_dtype_size (s->desc.dtype));
   return loom_desc_count (&s->desc) == 0
-         || copy_in (state, s, (const char *)converted->data + (gsize)s->first * loom_dtype_size (s->desc.dtype),
-                     error);
+         || copy_in (state, s, (const char *)own->data + (gsize)s->first * loom_dtype_size (s->desc.dtype), error);
 }
 
 gboolean

@@ -21,10 +21,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomState, loom_state_unref)
 
 /* Of a run of several ranks, before the first slot: slots of which each rank has a part are whole for whoever gets or
  * sets one. Getting such a slot is then a collective, which all ranks call together; each one that is set is given to
- * all ranks, and each takes its part. The communicator must outlive the state. */
-void loom_state_set_comm (LoomState *state, LoomComm *comm);
+ * all ranks, and each takes its part. The mesh must outlive the state. */
+void loom_state_set_mesh (LoomState *state, const LoomMesh *mesh);
 /* TRUE if ranks have parts of slots, so that files are written by all of them together. */
 gboolean loom_state_is_divided (const LoomState *state);
+gboolean loom_state_slot_is_divided (const LoomState *state, guint i);
 
 /* Declares every slot of a program that is not there yet and initialises it from (seed, name) alone. OUT_OF_MEMORY
  * names bytes wanted and free. A slot of other shape or type than before is a SHAPE error. */

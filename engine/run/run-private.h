@@ -54,8 +54,24 @@ LoomExec *loom_state_find_site (LoomState *state, gint64 site, guint *row);
 /* ---- state (loom-state.c, state-init.c) --------------------------------- */
 
 LoomType state_type_of (const LoomTensorDesc *d);
-/* A new tensor gets the initial value of the slot of this name, or a list that of its elements from `first` on. */
-void loom_state_fill_initial (LoomTensor *t, gint64 first, const LoomInit *init, guint64 seed, const char *name);
+/* A part of a tensor as the runs of elements that lie together in both: element i of the part is element
+ * state_part_place() of the tensor. own: the shape of the part. */
+typedef struct
+{
+  gint64 run;    /* elements */
+  int index, of; /* as in LoomSlotPart; 0: all of it */
+} StatePart;
+
+StatePart state_part (const LoomSlotPart *part, const LoomTensorDesc *own);
+gint64 state_part_place (const StatePart *part, gint64 i);
+/* Between the tensor and the part of one rank, `count` elements of so many bytes. */
+void state_part_take (const StatePart *part, void *own, const void *whole, gint64 count, gsize bytes);
+void state_part_put (const StatePart *part, void *whole, const void *own, gint64 count, gsize bytes);
+
+/* A new tensor gets the initial value of the slot of this name, or of its part, or a list that of the elements from
+ * `first` on of either. */
+void loom_state_fill_initial (LoomTensor *t, const StatePart *part, gint64 first, const LoomInit *init, guint64 seed,
+                              const char *name);
 
 /* ---- the walker (loom-eager.c) ------------------------------------------- */
 

@@ -23,29 +23,34 @@ random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
 }
 
 void
-loom_state_fill_initial (LoomTensor *t, gint64 first, const LoomInit *init, guint64 seed, const char *name)
+loom_state_fill_initial (LoomTensor *t, const StatePart *part, gint64 first, const LoomInit *init, guint64 seed,
+                         const char *name)
 {
   guint64 stream = loom_hash_name (name);
 
   for (gint64 i = 0; i < t->count; i++)
-    switch (init->kind)
-      {
-      case LOOM_INIT_CONSTANT:
-        loom_tensor_set (t, i, init->a);
-        break;
-      case LOOM_INIT_UNIFORM:
-        loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, first + i, FALSE));
-        break;
-      case LOOM_INIT_NORMAL:
-        loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, first + i, TRUE));
-        break;
-      case LOOM_INIT_DATA:
-        loom_tensor_set (t, i, init->data[first + i]);
-        break;
-      case LOOM_INIT_ZEROS:
-      default:
-        return; /* a new tensor is zero */
-      }
-  for (gint64 i = MAX (init->zero_from, first); i < MIN (init->zero_from + init->zero_count, first + t->count); i++)
-    loom_tensor_set (t, i - first, 0);
+    {
+      gint64 place = state_part_place (part, first + i);
+
+      switch (init->kind)
+        {
+        case LOOM_INIT_CONSTANT:
+          loom_tensor_set (t, i, init->a);
+          break;
+        case LOOM_INIT_UNIFORM:
+          loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, place, FALSE));
+          break;
+        case LOOM_INIT_NORMAL:
+          loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, place, TRUE));
+          break;
+        case LOOM_INIT_DATA:
+          loom_tensor_set (t, i, init->data[place]);
+          break;
+        case LOOM_INIT_ZEROS:
+        default:
+          return; /* a new tensor is zero */
+        }
+      if (place >= init->zero_from && place < init->zero_from + init->zero_count)
+        loom_tensor_set (t, i, 0);
+    }
 }

@@ -241,12 +241,12 @@ loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch)
 
 /* A stage's part of both programs. */
 static gboolean
-divide_stages (LoomStep *step, const LoomTrainSpec *spec, int rank, GError **error)
+divide_stages (LoomStep *step, const LoomTrainSpec *spec, int stage, GError **error)
 {
   const LoomParallel *parallel = &spec->parallel;
   LoomPipeline pipeline = { .samples = step->batch,
                             .micros = loom_step_microbatches (spec, step->batch),
-                            .stage = rank,
+                            .stage = stage,
                             .kind = parallel->schedule,
                             .stages = parallel->stages };
   LoomProgram *p = loom_program_pipeline (step->program, &pipeline, error), *update;
@@ -264,26 +264,45 @@ divide_stages (LoomStep *step, const LoomTrainSpec *spec, int rank, GError **err
   return TRUE;
 }
 
-gboolean
-loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks, GError **error)
+static void
+divide (LoomStep *step, const LoomPartition *partition)
 {
-  if (spec->parallel.pipeline > 1)
-    return divide_stages (step, spec, rank, error);
-
-  LoomPartition partition = { .samples = step->batch,
-                              .rank = rank,
-                              .ranks = ranks,
-                              .shards = spec->parallel.shards,
-                              .bucket = (gsize)(spec->parallel.bucket_mb * 1e6),
-                              .bf16 = spec->parallel.reduce_bf16,
-                              .sync_batch_norm = spec->parallel.sync_batch_norm };
-
-  replace_program (step, loom_program_partition (step->program, &partition));
+  if (partition->ranks == 1)
+    return;
+  replace_program (step, loom_program_partition (step->program, partition));
   if (step->update == NULL)
-    return TRUE;
-  LoomProgram *update = loom_program_partition (step->update, &partition);
+    return;
+  LoomProgram *update = loom_program_partition (step->update, partition);
   loom_program_unref (step->update);
   step->update = update;
+}
+
+gboolean
+loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error)
+{
+  const LoomParallel *parallel = &spec->parallel;
+  g_autofree LoomSplitWeight *splits = g_new0 (LoomSplitWeight, parallel->splits->len + 1);
+  LoomPartition weights = { .along = LOOM_MESH_TENSOR,
+                            .rank = mesh->at[LOOM_MESH_TENSOR],
+                            .ranks = mesh->size[LOOM_MESH_TENSOR],
+                            .splits = splits,
+                            .n_splits = parallel->splits->len,
+                            .bucket = (gsize)(parallel->bucket_mb * 1e6) };
+  LoomPartition samples = { .along = LOOM_MESH_DATA,
+                            .samples = step->batch,
+                            .rank = mesh->at[LOOM_MESH_DATA],
+                            .ranks = mesh->size[LOOM_MESH_DATA],
+                            .shards = parallel->shards,
+                            .bucket = (gsize)(parallel->bucket_mb * 1e6),
+                            .bf16 = parallel->reduce_bf16,
+                            .sync_batch_norm = parallel->sync_batch_norm };
+
+  for (guint i = 0; i < parallel->splits->len; i++)
+    splits[i] = ((const LoomTrainSplit *)parallel->splits->pdata[i])->split;
+  if (mesh->size[LOOM_MESH_PIPELINE] > 1)
+    return divide_stages (step, spec, mesh->at[LOOM_MESH_PIPELINE], error);
+  divide (step, &weights);
+  divide (step, &samples);
   return TRUE;
 }
 

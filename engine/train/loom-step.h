@@ -4,6 +4,7 @@
  * and for training also backward and update. Training at another batch size is another step over the same state. */
 #pragma once
 
+#include "engine/plan/loom-mesh.h"
 #include "engine/recipe/loom-train-spec.h"
 
 G_BEGIN_DECLS
@@ -29,9 +30,9 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
 void loom_step_free (LoomStep *step);
 /* Into how many micro-batches a pipeline cuts a batch. */
 int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch);
-/* The step's programs become the part of one of several ranks. With a pipeline the spec has its stages already
- * (loom-stages.h), and the errors are those of loom_program_pipeline(). */
-gboolean loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, int rank, int ranks, GError **error);
+/* The step's programs become the part of one of several ranks, that of this place of a mesh. With a pipeline the spec
+ * has its stages already (loom-stages.h), and the errors are those of loom_program_pipeline(). */
+gboolean loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error);
 /* The path of a node that learns nothing from a batch of this size (a norm that would see one value a channel), for
  * which loom_step_new() refuses to train, unless the spec has no epochs. NULL: none. (transfer full) */
 char *loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch);

@@ -117,8 +117,8 @@ trainer_loader_new (LoomTrainer *t, LoomSplit split, gboolean shuffle, GError **
       loom_loader_share (loader, rank, ranks);
     }
   /* Every stage reads whole batches: inputs are the first one's, targets the last one's. */
-  else if (loader != NULL && (t->server != NULL || trainer_data_ranks (t) > 1))
-    loom_loader_share (loader, t->comm->rank, t->comm->size);
+  else if (loader != NULL && t->comm != NULL)
+    loom_loader_share (loader, t->mesh.at[LOOM_MESH_DATA], t->mesh.size[LOOM_MESH_DATA]);
   return loader;
 }
 
@@ -216,7 +216,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
     trainer_note (t, "%s", warning);
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
-  loom_state_set_comm (t->state, t->comm);
+  loom_state_set_mesh (t->state, trainer_mesh (t));
   TrainerPlan *plan = trainer_plan_get (t, first_batch (t), TRUE, error);
   if (plan == NULL)
     {
@@ -291,7 +291,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     return NULL;
   t->comm = options->comm;
   t->keeps = options->out != NULL || options->resume != NULL;
-  if (!trainer_check_ranks (t, !options->no_epochs, error))
+  if (!trainer_open_mesh (t, !options->no_epochs, error))
     return NULL;
   if (t->comm != NULL && t->spec->parallel.server)
     {
@@ -301,7 +301,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
         return NULL;
     }
   if (t->ranks == 0)
-    t->ranks = trainer_data_ranks (t);
+    t->ranks = t->comm == NULL ? 1 : t->server != NULL ? t->comm->size - 1 : t->mesh.size[LOOM_MESH_DATA];
   t->spec->batch_size *= t->ranks;
   t->device = g_strdup (options->device != NULL ? options->device : device != NULL ? device : t->spec->device);
   t->place.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
@@ -360,6 +360,7 @@ loom_trainer_free (LoomTrainer *t)
     g_free (t->port_name[i]);
   g_clear_pointer (&t->state, loom_state_unref);
   g_clear_pointer (&t->devices, loom_devices_unref);
+  loom_mesh_close (&t->mesh);
   for (guint i = 0; i < t->rates.n_groups; i++)
     g_free (t->rates.group[i].slot_name);
   g_free (t->rates.group);

@@ -544,7 +544,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   t->clock.stride = 1;
   trainer_set_state (t, "running");
 
-  LoomTrainerEnd end = run (t, &failure);
+  LoomTrainerEnd end = trainer_join_mesh (t, &failure) ? run (t, &failure) : LOOM_TRAINER_FAILED;
   if (end == LOOM_TRAINER_FAILED)
     {
       save_finished (t, failure);

@@ -106,8 +106,9 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
 {
   TrainerPlan *plan = g_new0 (TrainerPlan, 1);
   gboolean alone = training && t->server != NULL; /* its gradients are pushed */
-  LoomPlanOptions options
-      = { .device = t->device, .comm = alone ? NULL : t->comm, .strict_devices = loom_graph_strict_devices (t->graph) };
+  LoomPlanOptions options = { .device = t->device,
+                              .mesh = alone ? NULL : trainer_mesh (t),
+                              .strict_devices = loom_graph_strict_devices (t->graph) };
 
   plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
   if (plan->step == NULL)
@@ -185,7 +186,7 @@ gboolean
 trainer_plan_update (LoomTrainer *t, GError **error)
 {
   LoomPlanOptions options = { .device = t->device,
-                              .comm = t->server != NULL ? NULL : t->comm,
+                              .mesh = t->server != NULL ? NULL : trainer_mesh (t),
                               .strict_devices = loom_graph_strict_devices (t->graph) };
 
   t->weight_slot = loom_state_find (t->state, "accumulate_weight");

@@ -378,11 +378,12 @@ struct _LoomTrainer
   char *data_folder;
   char *folder; /* the run's; NULL: nothing is written */
   LoomComm *comm;    /* NULL: it is the only rank */
+  LoomMesh mesh;     /* of its ranks */
   gboolean keeps;    /* the run is written, by this rank or another */
   gboolean checkpoint_due; /* of rank 0: all are to write one before the next step */
   TrainerServer *server;   /* NULL: there is none */
   GArray *set_since; /* of rank 0: what the others have not heard of */
-  int ranks;         /* of the run when it began: its batch size is so many times that of <train> */
+  int ranks;         /* with parts of a batch, when the run began: its batch size is so many times that of <train> */
 
   LoomDataset *dataset;
   char *port_name[LOOM_DATASET_MAX_PORTS]; /* "data.x": what the program calls it */
@@ -475,12 +476,15 @@ gboolean trainer_server_round (LoomTrainer *t, gint64 steps, GError **error);
 
 /* ---- ranks ---- */
 
+/* How the ranks lie, after the spec was read; DIST where they cannot lie as <parallel> says. begins: a run, which is
+ * told what <parallel> wants where there is one rank alone. */
+gboolean trainer_open_mesh (LoomTrainer *t, gboolean begins, GError **error);
+/* A call of all ranks, which agree on what they are about to do, before the first step. */
+gboolean trainer_join_mesh (LoomTrainer *t, GError **error);
+/* For plans; NULL: there is one rank. */
+const LoomMesh *trainer_mesh (const LoomTrainer *t);
 /* The step's programs become this rank's part of them, where there are several ranks. */
 gboolean trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error);
-/* Whether there are as many ranks as <parallel> asks for: DIST. One alone where a run begins gets a note. */
-gboolean trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error);
-/* Ranks that have different samples. */
-int trainer_data_ranks (const LoomTrainer *t);
 /* TRUE if a checkpoint is written by this rank, or with parts of the state that it has. */
 gboolean trainer_takes_part (const LoomTrainer *t);
 /* What rank 0 knows, where ranks have to do alike because each has a part of the state; else what this one does. FALSE

@@ -30,59 +30,61 @@ trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error)
 {
   if (t->comm == NULL || t->comm->size < 2)
     return TRUE;
-  return choose_stages (t, step, error) && loom_step_divide (step, t->spec, t->comm->rank, t->comm->size, error);
+  return choose_stages (t, step, error) && loom_step_divide (step, t->spec, &t->mesh, error);
 }
 
-gboolean
-trainer_check_ranks (LoomTrainer *t, gboolean begins, GError **error)
+/* What <parallel> says of ranks, where there is one alone. */
+static void
+note_parallel (LoomTrainer *t)
 {
   const LoomParallel *parallel = &t->spec->parallel;
-  gint64 wanted = parallel->pipeline > 1 ? parallel->pipeline : parallel->data;
-  const char *what = parallel->pipeline > 1 ? "cuts the net into" : "divides a batch among";
-  const char *things = parallel->pipeline > 1 ? "stages" : "ranks";
 
-  if (wanted > 0 && parallel->server)
-    {
-      wanted++;
-      things = "ranks, with the one that serves";
-    }
-  if (t->comm == NULL && parallel->server && begins)
+  if (parallel->server)
     trainer_note (t,
                   "strategy=\"server\" is for several ranks, and this is one alone, which trains as without it. Start "
                   "them with --ranks, one more than are to train.");
-  if (t->comm != NULL && wanted > 0 && wanted != t->comm->size)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "<parallel> %s %" G_GINT64_FORMAT " %s, but there are %d ranks. Start so many with "
-                   "--ranks %" G_GINT64_FORMAT ", or %s.",
-                   what, wanted, things, t->comm->size, wanted,
-                   parallel->pipeline > 1 ? "give --strategy pipeline for as many stages as there are ranks"
-                                          : "leave data=\"…\" out");
-      return FALSE;
-    }
-  if (t->comm == NULL && wanted > 1 && begins && parallel->pipeline < 2 && !parallel->server)
+  else if (parallel->pipeline > 1)
+    trainer_note (t,
+                  "<parallel> cuts the net into %d stages, and this is one rank alone, which has all of them. Start "
+                  "others with --ranks %d.",
+                  parallel->pipeline, parallel->pipeline);
+  else if (parallel->data > 1)
     trainer_note (t,
                   "<parallel> divides a batch among %" G_GINT64_FORMAT
                   " ranks, and this is one alone, with a part of that "
                   "batch. Start them with --ranks %" G_GINT64_FORMAT ".",
-                  wanted, wanted);
-  if (t->comm == NULL && wanted > 1 && begins && parallel->pipeline > 1)
-    trainer_note (t,
-                  "<parallel> cuts the net into %" G_GINT64_FORMAT
-                  " stages, and this is one rank alone, which has all of them. Start others with --ranks "
-                  "%" G_GINT64_FORMAT ".",
-                  wanted, wanted);
+                  parallel->data, parallel->data * MAX (parallel->tensor, 1));
+}
+
+gboolean
+trainer_open_mesh (LoomTrainer *t, gboolean begins, GError **error)
+{
+  int size[LOOM_MESH_AXES];
+
+  if (t->comm == NULL)
+    {
+      if (begins)
+        note_parallel (t);
+      return TRUE;
+    }
+  if (!loom_train_spec_mesh (t->spec, t->comm->size, size, error))
+    return FALSE;
+  t->mesh = loom_mesh_open (t->comm, size);
   return TRUE;
 }
 
-int
-trainer_data_ranks (const LoomTrainer *t)
+gboolean
+trainer_join_mesh (LoomTrainer *t, GError **error)
 {
-  const LoomParallel *parallel = &t->spec->parallel;
+  LoomMessage message = { "" };
 
-  if (t->comm == NULL)
-    return 1;
-  return parallel->server ? t->comm->size - 1 : t->comm->size / MAX (1, parallel->pipeline);
+  return t->comm == NULL || fail (loom_mesh_join (&t->mesh, &message), &message, error);
+}
+
+const LoomMesh *
+trainer_mesh (const LoomTrainer *t)
+{
+  return t->comm != NULL ? &t->mesh : NULL;
 }
 
 gboolean

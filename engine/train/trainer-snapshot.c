@@ -288,8 +288,7 @@ answer (LoomTrainer *t, const char *name, GError **error)
     if (g_str_equal (loom_net_weight (t->net, i)->name, name) && loom_state_find (t->state, name) >= 0)
       {
         /* To gather the parts takes all ranks, and this one is asked alone. */
-        if ((t->spec->parallel.shards == LOOM_SHARDS_PARAMETERS || t->spec->parallel.pipeline > 1)
-            && loom_state_is_divided (t->state))
+        if (loom_state_slot_is_divided (t->state, (guint)loom_state_find (t->state, name)))
           {
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                          "Each rank has a part of %s alone, so that none can look at it by itself.", name);

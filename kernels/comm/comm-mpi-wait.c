@@ -70,12 +70,38 @@ post (Mpi *m, int to, int tag, const void *data, int bytes)
     MPI_Request_free (&request);
 }
 
+/* What ends one communicator ends the run. In a line without rank 0 the first of those that know of it says so. */
 static LoomStatus
 end (Mpi *m, LoomMessage *message)
 {
+  Mpi *first = m->first;
+
   m->ended = true;
   *message = m->why;
+  if (first != NULL && !first->ended)
+    {
+      first->ended = true;
+      first->why = m->why;
+      first->base.timed_out = first->base.rank != 0 && (m->base.rank == 0 || m->base.timed_out);
+    }
   return LOOM_STATUS_DEVICE;
+}
+
+/* The sentence of who has not come, by the numbers that ranks have among all. */
+static void
+say_missing (Mpi *m, const char *call, const bool *come)
+{
+  int size = m->base.size;
+
+  if (m->first != NULL)
+    {
+      size = m->first->base.size;
+      memset (m->all, true, (size_t)size * sizeof *m->all);
+      for (int k = 0; k < m->base.size; k++)
+        m->all[m->number[k]] = come[k];
+      come = m->all;
+    }
+  loom_comm_say_missing (&m->why, call, come, size, m->base.timeout);
 }
 
 /* Of rank 0: who answers within so many seconds; TRUE: all do. */
@@ -109,7 +135,7 @@ call_roll (Mpi *m, double seconds, int *code)
 static LoomStatus
 give_verdict (Mpi *m, LoomMessage *message)
 {
-  loom_comm_say_missing (&m->why, m->call, m->come, m->base.size, m->base.timeout);
+  say_missing (m, m->call, m->come);
   for (int k = 1; k < m->base.size; k++)
     post (m, k, TAG_GO, m->why.text, (int)strlen (m->why.text) + 1);
   return end (m, message);
@@ -131,7 +157,7 @@ hear (Mpi *m, double seconds, LoomMessage *message)
       memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
       m->come[0] = false;
       m->base.timed_out = true;
-      loom_comm_say_missing (&m->why, m->call, m->come, m->base.size, m->base.timeout);
+      say_missing (m, m->call, m->come);
       return end (m, message);
     }
   if (code != MPI_SUCCESS)
@@ -208,7 +234,7 @@ static LoomStatus
 give_up (Mpi *m, const bool *come, LoomMessage *message)
 {
   m->base.timed_out = m->base.rank != 0;
-  loom_comm_say_missing (&m->why, "send", come, m->base.size, m->base.timeout);
+  say_missing (m, "send", come);
   return end (m, message);
 }
 

@@ -315,7 +315,7 @@ barrier (LoomComm *self, LoomMessage *message)
 static void
 comm_abort (LoomComm *self, const char *why)
 {
-  MPI_Abort (((Mpi *)self)->comm, 3);
+  MPI_Abort (MPI_COMM_WORLD, 3);
 }
 
 static void
@@ -327,31 +327,41 @@ mpi_free (Mpi *m)
   free (m->n_send);
   free (m->request);
   free (m->come);
+  free (m->number);
+  free (m->all);
   free (m);
 }
 
+/* The first communicator ends MPI, the others were made of it. Where a call has timed out nothing is freed: that would
+ * wait for the rank that hangs. */
 static void
 comm_free (LoomComm *self)
 {
   Mpi *m = (Mpi *)self;
   LoomMessage message;
 
-  if (m->ended)
+  if (m->ended && m->first == NULL)
     mpi_leave (m);
-  sort_letters (m, true, &message);
-  MPI_Comm_free (&m->roll);
+  if (!m->ended && (m->first == NULL || !m->first->ended))
+    {
+      sort_letters (m, true, &message);
+      MPI_Comm_free (&m->roll);
+      if (m->first != NULL)
+        MPI_Comm_free (&m->comm);
+    }
+  if (m->first == NULL)
+    MPI_Finalize ();
   mpi_free (m);
-  MPI_Finalize ();
 }
 
 static int
-count_local (int *rank)
+count_local (MPI_Comm comm, int *rank)
 {
   MPI_Comm local;
   int size = 1;
 
   *rank = 0;
-  if (MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) != MPI_SUCCESS)
+  if (MPI_Comm_split_type (comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) != MPI_SUCCESS)
     return 1;
   MPI_Comm_size (local, &size);
   MPI_Comm_rank (local, rank);
@@ -359,60 +369,119 @@ count_local (int *rank)
   return size;
 }
 
+static LoomStatus split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message);
+
+static bool
+has_room (const Mpi *m)
+{
+  return m->part != NULL && m->count != NULL && m->n_send != NULL && m->request != NULL && m->come != NULL
+         && (m->first == NULL || (m->number != NULL && m->all != NULL));
+}
+
+/* NULL where there is no memory. */
+static Mpi *
+mpi_new (MPI_Comm comm, Mpi *first)
+{
+  Mpi *m = calloc (1, sizeof *m);
+  size_t size;
+
+  if (m == NULL)
+    return NULL;
+  m->comm = comm;
+  m->first = first;
+  MPI_Comm_set_errhandler (m->comm, MPI_ERRORS_RETURN);
+  m->base = (LoomComm){ .name = "mpi",
+                        .timeout = first != NULL ? first->base.timeout : 0,
+                        .all_reduce = all_reduce,
+                        .reduce_scatter = reduce_scatter,
+                        .all_gather = all_gather,
+                        .broadcast = broadcast,
+                        .send = comm_send,
+                        .receive = comm_receive,
+                        .await = comm_await,
+                        .barrier = barrier,
+                        .split = split,
+                        .abort = comm_abort,
+                        .free = comm_free };
+  MPI_Comm_rank (m->comm, &m->base.rank);
+  MPI_Comm_size (m->comm, &m->base.size);
+  m->base.local_size = count_local (comm, &m->base.local_rank);
+  size = (size_t)m->base.size;
+  m->part = calloc (size, sizeof *m->part);
+  m->count = calloc (size, sizeof *m->count);
+  m->n_send = calloc (4 * size, sizeof *m->n_send);
+  m->request = calloc (size, sizeof *m->request);
+  m->come = calloc (size, sizeof *m->come);
+  if (first != NULL)
+    {
+      m->number = calloc (size, sizeof *m->number);
+      m->all = calloc ((size_t)first->base.size, sizeof *m->all);
+    }
+  if (!has_room (m) || MPI_Comm_dup (m->comm, &m->roll) != MPI_SUCCESS)
+    {
+      mpi_free (m);
+      return NULL;
+    }
+  m->at_send = m->n_send + m->base.size;
+  m->n_take = m->at_send + m->base.size;
+  m->at_take = m->n_take + m->base.size;
+  return m;
+}
+
+static LoomStatus
+no_memory (LoomMessage *message)
+{
+  snprintf (message->text, sizeof message->text, "there is no memory for the ranks");
+  return LOOM_STATUS_OUT_OF_MEMORY;
+}
+
+static LoomStatus
+split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message)
+{
+  Mpi *from = (Mpi *)self, *m;
+  Mpi *first = from->first != NULL ? from->first : from;
+  LoomStatus status = mpi_roll_call (from, "split", message);
+  MPI_Comm comm;
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  TRY (MPI_Comm_split (from->comm, color, key, &comm));
+  m = mpi_new (comm, first);
+  if (m == NULL)
+    {
+      MPI_Comm_free (&comm);
+      return no_memory (message);
+    }
+  *part = &m->base;
+  TRY (MPI_Allgather (&first->base.rank, 1, MPI_INT, m->number, 1, MPI_INT, comm));
+  return LOOM_STATUS_OK;
+}
+
 LoomStatus loom_comm_mpi_new (LoomComm **comm, LoomMessage *message);
 
 LoomStatus
 loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
 {
-  Mpi *m = calloc (1, sizeof *m);
   int granted;
+  Mpi *m;
 
-  if (m == NULL)
-    return LOOM_STATUS_OUT_OF_MEMORY;
   if (MPI_Init_thread (NULL, NULL, MPI_THREAD_SERIALIZED, &granted) != MPI_SUCCESS)
     {
-      free (m);
       snprintf (message->text, sizeof message->text, "MPI could not be started");
       return LOOM_STATUS_DEVICE;
     }
   if (granted < MPI_THREAD_SERIALIZED)
     {
-      free (m);
       MPI_Finalize ();
       snprintf (message->text, sizeof message->text, "this MPI takes calls of its first thread alone");
       return LOOM_STATUS_UNSUPPORTED;
     }
-  m->comm = MPI_COMM_WORLD;
-  MPI_Comm_set_errhandler (m->comm, MPI_ERRORS_RETURN);
-  MPI_Comm_rank (m->comm, &m->base.rank);
-  MPI_Comm_size (m->comm, &m->base.size);
-  m->base.local_size = count_local (&m->base.local_rank);
-  m->base.name = "mpi";
-  m->base.all_reduce = all_reduce;
-  m->base.reduce_scatter = reduce_scatter;
-  m->base.all_gather = all_gather;
-  m->base.broadcast = broadcast;
-  m->base.send = comm_send;
-  m->base.receive = comm_receive;
-  m->base.await = comm_await;
-  m->base.barrier = barrier;
-  m->base.abort = comm_abort;
-  m->base.free = comm_free;
-  m->part = calloc ((size_t)m->base.size, sizeof *m->part);
-  m->count = calloc ((size_t)m->base.size, sizeof *m->count);
-  m->n_send = calloc (4 * (size_t)m->base.size, sizeof *m->n_send);
-  m->request = calloc ((size_t)m->base.size, sizeof *m->request);
-  m->come = calloc ((size_t)m->base.size, sizeof *m->come);
-  if (m->part == NULL || m->count == NULL || m->n_send == NULL || m->request == NULL || m->come == NULL
-      || MPI_Comm_dup (m->comm, &m->roll) != MPI_SUCCESS)
+  m = mpi_new (MPI_COMM_WORLD, NULL);
+  if (m == NULL)
     {
-      mpi_free (m);
       MPI_Finalize ();
-      return LOOM_STATUS_OUT_OF_MEMORY;
+      return no_memory (message);
     }
-  m->at_send = m->n_send + m->base.size;
-  m->n_take = m->at_send + m->base.size;
-  m->at_take = m->n_take + m->base.size;
   *comm = &m->base;
   return LOOM_STATUS_OK;
 }

@@ -14,10 +14,13 @@ struct Letter
   char data[];
 };
 
-typedef struct
+typedef struct Mpi Mpi;
+struct Mpi
 {
   LoomComm base;
   MPI_Comm comm;
+  Mpi *first;  /* from which it was split off; NULL: it is the first one */
+  int *number; /* by rank: which of the first one it is; NULL there */
   Letter *letters;
   char *room; /* what is received */
   size_t room_bytes;
@@ -32,8 +35,9 @@ typedef struct
   const char *call;     /* in which it is */
   bool answered;        /* the roll of the next call, from within this one */
   bool ended;           /* by a time-out: nothing is called any more */
+  bool *all;            /* by rank of the first one, for sentences; NULL there */
   LoomMessage why;      /* what it was ended by */
-} Mpi;
+};
 
 LoomStatus mpi_failed (int code, LoomMessage *message);
 

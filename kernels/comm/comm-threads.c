@@ -2,7 +2,8 @@
  *
  * Ranks publish the addresses of a call and meet at a barrier; each then reduces its own part over all ranks, they meet
  * again, and each copies the others' parts. A third meeting keeps memory as it is until all have read it. What one rank
- * sends to another is copied, and waits in a list. */
+ * sends to another is copied, and waits in a list. Groups that are split off a group wait by its lock, so that all of
+ * them hear of a rank that gives up. */
 #include "kernels/comm.h"
 
 #include <errno.h>
@@ -22,16 +23,25 @@ struct Letter
   char data[];
 };
 
+/* What groups that were split off one another share. */
 typedef struct
 {
   pthread_mutex_t lock;
   pthread_cond_t turn;
-  int size, alive;  /* ranks; those that are not freed */
-  int n_come;       /* ranks at the barrier */
-  bool *come;       /* which */
-  unsigned meeting; /* how often all have met */
+  int groups; /* that are not freed */
+  int size;   /* ranks of the first one */
   bool aborted;
   LoomMessage why;
+} Family;
+
+typedef struct
+{
+  Family *family;
+  int size, alive;   /* ranks; those that are not freed */
+  int *number;       /* which of the first group they are */
+  int n_come;        /* ranks at the barrier */
+  bool *come;        /* which */
+  unsigned meeting;  /* how often all have met */
   const void **from; /* by rank, of the call in progress */
   void **to;
   Letter *letters; /* not taken yet, in the order in which they were sent */
@@ -49,9 +59,27 @@ typedef struct
 static void
 end_all (Group *g, const LoomMessage *why)
 {
-  g->aborted = true;
-  g->why = *why;
-  pthread_cond_broadcast (&g->turn);
+  g->family->aborted = true;
+  g->family->why = *why;
+  pthread_cond_broadcast (&g->family->turn);
+}
+
+/* With the lock held: ranks of a group have not come to a call in time. */
+static void
+end_for_missing (Group *g, const char *call, const bool *come, double timeout)
+{
+  bool *all = malloc ((size_t)g->family->size * sizeof *all);
+  LoomMessage why = { "there is no memory to say which rank hangs" };
+
+  if (all != NULL)
+    {
+      memset (all, true, (size_t)g->family->size * sizeof *all);
+      for (int k = 0; k < g->size; k++)
+        all[g->number[k]] = come[k];
+      loom_comm_say_missing (&why, call, all, g->family->size, timeout);
+    }
+  free (all);
+  end_all (g, &why);
 }
 
 static struct timespec
@@ -77,16 +105,12 @@ wait_for_others (const Rank *r, unsigned meeting)
   Group *g = r->group;
   struct timespec end = seconds_from_now (r->base.timeout);
 
-  while (g->meeting == meeting && !g->aborted)
+  while (g->meeting == meeting && !g->family->aborted)
     if (r->base.timeout == 0)
-      pthread_cond_wait (&g->turn, &g->lock);
-    else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT && g->meeting == meeting && !g->aborted)
-      {
-        LoomMessage why;
-
-        loom_comm_say_missing (&why, r->call, g->come, g->size, r->base.timeout);
-        end_all (g, &why);
-      }
+      pthread_cond_wait (&g->family->turn, &g->family->lock);
+    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT && g->meeting == meeting
+             && !g->family->aborted)
+      end_for_missing (g, r->call, g->come, r->base.timeout);
 }
 
 static LoomStatus
@@ -95,8 +119,8 @@ meet (const Rank *r, LoomMessage *message)
   Group *g = r->group;
   LoomStatus status = LOOM_STATUS_OK;
 
-  pthread_mutex_lock (&g->lock);
-  if (!g->aborted)
+  pthread_mutex_lock (&g->family->lock);
+  if (!g->family->aborted)
     {
       unsigned meeting = g->meeting;
 
@@ -106,19 +130,19 @@ meet (const Rank *r, LoomMessage *message)
           g->n_come = 0;
           memset (g->come, 0, (size_t)g->size * sizeof *g->come);
           g->meeting++;
-          pthread_cond_broadcast (&g->turn);
+          pthread_cond_broadcast (&g->family->turn);
         }
       else
         wait_for_others (r, meeting);
       /* A meeting that took place counts, also where a rank has aborted since. */
-      if (g->meeting == meeting && g->aborted)
+      if (g->meeting == meeting && g->family->aborted)
         status = LOOM_STATUS_DEVICE;
     }
   else
     status = LOOM_STATUS_DEVICE;
   if (status != LOOM_STATUS_OK)
-    *message = g->why;
-  pthread_mutex_unlock (&g->lock);
+    *message = g->family->why;
+  pthread_mutex_unlock (&g->family->lock);
   return status;
 }
 
@@ -223,11 +247,11 @@ comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, Loo
   *letter = (Letter){ .from = self->rank, .to = to, .tag = tag, .bytes = bytes };
   if (bytes > 0)
     memcpy (letter->data, data, (size_t)bytes);
-  pthread_mutex_lock (&g->lock);
-  if (g->aborted)
+  pthread_mutex_lock (&g->family->lock);
+  if (g->family->aborted)
     {
       status = LOOM_STATUS_DEVICE;
-      *message = g->why;
+      *message = g->family->why;
       free (letter);
     }
   else
@@ -235,9 +259,9 @@ comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, Loo
       for (end = &g->letters; *end != NULL; end = &(*end)->next)
         ;
       *end = letter;
-      pthread_cond_broadcast (&g->turn);
+      pthread_cond_broadcast (&g->family->turn);
     }
-  pthread_mutex_unlock (&g->lock);
+  pthread_mutex_unlock (&g->family->lock);
   return status;
 }
 
@@ -261,14 +285,14 @@ static void
 say_silent (Group *g, int from, const LoomComm *self)
 {
   bool *come = malloc ((size_t)g->size * sizeof *come);
-  LoomMessage why = { "there is no memory to say which rank hangs" };
 
   for (int k = 0; come != NULL && k < g->size; k++)
     come[k] = k != from;
   if (come != NULL)
-    loom_comm_say_missing (&why, "send", come, g->size, self->timeout);
+    end_for_missing (g, "send", come, self->timeout);
+  else
+    end_all (g, &(LoomMessage){ "there is no memory to say which rank hangs" });
   free (come);
-  end_all (g, &why);
 }
 
 static LoomStatus
@@ -280,11 +304,11 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
 
   struct timespec end = seconds_from_now (self->timeout);
 
-  pthread_mutex_lock (&g->lock);
-  while ((letter = take_letter (g, from, self->rank, tag)) == NULL && !g->aborted)
+  pthread_mutex_lock (&g->family->lock);
+  while ((letter = take_letter (g, from, self->rank, tag)) == NULL && !g->family->aborted)
     if (self->timeout == 0)
-      pthread_cond_wait (&g->turn, &g->lock);
-    else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT)
+      pthread_cond_wait (&g->family->turn, &g->family->lock);
+    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT)
       {
         letter = take_letter (g, from, self->rank, tag);
         if (letter != NULL)
@@ -292,8 +316,8 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
         say_silent (g, from, self);
       }
   if (letter == NULL)
-    *message = g->why;
-  pthread_mutex_unlock (&g->lock);
+    *message = g->family->why;
+  pthread_mutex_unlock (&g->family->lock);
   if (letter == NULL)
     return LOOM_STATUS_DEVICE;
   if (letter->bytes != bytes)
@@ -325,24 +349,19 @@ comm_await (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *m
   struct timespec end = seconds_from_now (self->timeout);
   LoomStatus status = LOOM_STATUS_OK;
 
-  pthread_mutex_lock (&g->lock);
-  while ((*from = find_letter (g, self->rank, tag)) < 0 && !g->aborted)
+  pthread_mutex_lock (&g->family->lock);
+  while ((*from = find_letter (g, self->rank, tag)) < 0 && !g->family->aborted)
     if (self->timeout == 0)
-      pthread_cond_wait (&g->turn, &g->lock);
-    else if (pthread_cond_timedwait (&g->turn, &g->lock, &end) == ETIMEDOUT && !g->aborted
+      pthread_cond_wait (&g->family->turn, &g->family->lock);
+    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT && !g->family->aborted
              && find_letter (g, self->rank, tag) < 0)
-      {
-        LoomMessage why;
-
-        loom_comm_say_missing (&why, "send", come, g->size, self->timeout);
-        end_all (g, &why);
-      }
+      end_for_missing (g, "send", come, self->timeout);
   if (*from < 0)
     {
       status = LOOM_STATUS_DEVICE;
-      *message = g->why;
+      *message = g->family->why;
     }
-  pthread_mutex_unlock (&g->lock);
+  pthread_mutex_unlock (&g->family->lock);
   return status;
 }
 
@@ -360,27 +379,43 @@ comm_abort (LoomComm *self, const char *why)
 {
   Group *g = ((Rank *)self)->group;
 
-  pthread_mutex_lock (&g->lock);
-  if (!g->aborted)
+  pthread_mutex_lock (&g->family->lock);
+  if (!g->family->aborted)
     {
       LoomMessage message = { "" };
 
       strncpy (message.text, why, sizeof message.text - 1);
       end_all (g, &message);
     }
-  pthread_mutex_unlock (&g->lock);
+  pthread_mutex_unlock (&g->family->lock);
 }
 
 static void
+family_free (Family *f)
+{
+  pthread_cond_destroy (&f->turn);
+  pthread_mutex_destroy (&f->lock);
+  free (f);
+}
+
+/* The family goes with its last group. */
+static void
 group_free (Group *g)
 {
+  Family *f = g->family;
+  bool last;
+
   for (Letter *letter = g->letters, *next; letter != NULL; letter = next)
     {
       next = letter->next;
       free (letter);
     }
-  pthread_cond_destroy (&g->turn);
-  pthread_mutex_destroy (&g->lock);
+  pthread_mutex_lock (&f->lock);
+  last = --f->groups == 0;
+  pthread_mutex_unlock (&f->lock);
+  if (last)
+    family_free (f);
+  free (g->number);
   free (g->come);
   free (g->from);
   free (g->to);
@@ -394,14 +429,16 @@ comm_free (LoomComm *self)
   Group *g = r->group;
   int alive;
 
-  pthread_mutex_lock (&g->lock);
+  pthread_mutex_lock (&g->family->lock);
   alive = --g->alive;
-  pthread_mutex_unlock (&g->lock);
+  pthread_mutex_unlock (&g->family->lock);
   if (alive == 0)
     group_free (g);
   free (r->part);
   free (r);
 }
+
+static LoomStatus split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message);
 
 static Rank *
 rank_new (Group *g, int rank)
@@ -428,6 +465,7 @@ rank_new (Group *g, int rank)
                         .receive = comm_receive,
                         .await = comm_await,
                         .barrier = barrier,
+                        .split = split,
                         .abort = comm_abort,
                         .free = comm_free };
   r->group = g;
@@ -435,33 +473,46 @@ rank_new (Group *g, int rank)
   return r;
 }
 
-LoomStatus
-loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
+static LoomStatus
+no_memory (LoomMessage *message)
 {
-  static const LoomMessage no_memory = { "there is no memory for the ranks" };
+  *message = (LoomMessage){ "there is no memory for the ranks" };
+  return LOOM_STATUS_OUT_OF_MEMORY;
+}
+
+/* A group of so many ranks, none of which is there yet. */
+static Group *
+group_new (Family *f, int size)
+{
   Group *g = calloc (1, sizeof *g);
-  pthread_condattr_t clock;
 
   if (g == NULL)
-    {
-      *message = no_memory;
-      return LOOM_STATUS_OUT_OF_MEMORY;
-    }
-  g->size = g->alive = size;
+    return NULL;
+  g->family = f;
+  g->size = size;
+  g->number = calloc ((size_t)size, sizeof *g->number);
   g->from = calloc ((size_t)size, sizeof *g->from);
   g->to = calloc ((size_t)size, sizeof *g->to);
   g->come = calloc ((size_t)size, sizeof *g->come);
-  pthread_mutex_init (&g->lock, NULL);
-  pthread_condattr_init (&clock);
-  pthread_condattr_setclock (&clock, CLOCK_MONOTONIC);
-  pthread_cond_init (&g->turn, &clock);
-  pthread_condattr_destroy (&clock);
-  for (int k = 0; k < size; k++)
+  pthread_mutex_lock (&f->lock);
+  f->groups++;
+  pthread_mutex_unlock (&f->lock);
+  if (g->number == NULL || g->from == NULL || g->to == NULL || g->come == NULL)
     {
-      Rank *r = g->from != NULL && g->to != NULL && g->come != NULL ? rank_new (g, k) : NULL;
+      group_free (g);
+      return NULL;
+    }
+  return g;
+}
 
-      comm[k] = (LoomComm *)r;
-      if (r != NULL)
+/* All ranks of the group, or none. */
+static LoomStatus
+make_ranks (Group *g, LoomComm **comm, LoomMessage *message)
+{
+  for (int k = 0; k < g->size; k++)
+    {
+      comm[k] = (LoomComm *)rank_new (g, k);
+      if (comm[k] != NULL)
         continue;
       while (k-- > 0)
         {
@@ -469,8 +520,121 @@ loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
           free (comm[k]);
         }
       group_free (g);
-      *message = no_memory;
-      return LOOM_STATUS_OUT_OF_MEMORY;
+      return no_memory (message);
     }
+  g->alive = g->size;
   return LOOM_STATUS_OK;
+}
+
+/* ---- splitting ------------------------------------------------------------- */
+
+/* What a rank of the group that is split wants, and where it finds what it gets. */
+typedef struct
+{
+  int color, key, rank;
+  LoomComm *part;
+  LoomStatus status;
+} Wish;
+
+static int
+compare_wishes (const void *a, const void *b)
+{
+  const Wish *x = *(Wish *const *)a, *y = *(Wish *const *)b;
+
+  return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The group of one colour, for all ranks that wish it. */
+static void
+make_group (const Group *g, int color)
+{
+  Wish **wish = calloc ((size_t)g->size, sizeof *wish);
+  LoomComm **comm = calloc ((size_t)g->size, sizeof *comm);
+  LoomStatus status = LOOM_STATUS_OUT_OF_MEMORY;
+  LoomMessage message;
+  int n = 0;
+
+  for (int k = 0; k < g->size && wish != NULL; k++)
+    if (((Wish *)g->to[k])->color == color)
+      wish[n++] = g->to[k];
+  if (wish != NULL && comm != NULL)
+    {
+      Group *own = group_new (g->family, n);
+
+      qsort (wish, (size_t)n, sizeof *wish, compare_wishes);
+      for (int k = 0; k < n && own != NULL; k++)
+        own->number[k] = g->number[wish[k]->rank];
+      if (own != NULL)
+        status = make_ranks (own, comm, &message);
+    }
+  for (int k = 0; k < n; k++)
+    {
+      wish[k]->part = comm != NULL ? comm[k] : NULL;
+      wish[k]->status = status;
+    }
+  free (wish);
+  free (comm);
+}
+
+/* The first rank of each colour makes the group. */
+static LoomStatus
+split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message)
+{
+  Rank *r = (Rank *)self;
+  Wish wish = { .color = color, .key = key, .rank = self->rank, .status = LOOM_STATUS_OUT_OF_MEMORY };
+  LoomStatus status = publish (r, "split", NULL, &wish, message);
+  int first = 0;
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  while (((Wish *)r->group->to[first])->color != color)
+    first++;
+  if (first == self->rank)
+    make_group (r->group, color);
+  status = meet (r, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  if (wish.status != LOOM_STATUS_OK)
+    return no_memory (message);
+  *part = wish.part;
+  wish.part->timeout = self->timeout;
+  return LOOM_STATUS_OK;
+}
+
+static Family *
+family_new (int size)
+{
+  Family *f = calloc (1, sizeof *f);
+  pthread_condattr_t clock;
+
+  if (f == NULL)
+    return NULL;
+  f->size = size;
+  pthread_mutex_init (&f->lock, NULL);
+  pthread_condattr_init (&clock);
+  pthread_condattr_setclock (&clock, CLOCK_MONOTONIC);
+  pthread_cond_init (&f->turn, &clock);
+  pthread_condattr_destroy (&clock);
+  return f;
+}
+
+LoomStatus
+loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
+{
+  Family *f = family_new (size);
+  Group *g;
+
+  if (f == NULL)
+    return no_memory (message);
+  f->groups = 1; /* until the group is there */
+  g = group_new (f, size);
+  if (g == NULL)
+    {
+      family_free (f);
+      return no_memory (message);
+    }
+  f->groups = 1;
+  for (int k = 0; k < size; k++)
+    g->number[k] = k;
+  return make_ranks (g, comm, message);
 }

@@ -74,7 +74,7 @@ test_equal (void)
 static void
 compare_weights (const char *a, const char *b)
 {
-  static const char *const names[] = { "hidden.weight", "out.bias" };
+  static const char *const names[] = { "hidden.weight", "scores.weight", "scores.bias" };
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {
@@ -136,6 +136,33 @@ test_stages (void)
   g_assert_true (g_file_get_contents ("stages.json", &trace, NULL, NULL));
   g_assert_nonnull (strstr (trace, "where (K-1)/(M+K-1) = 1/3 is 33.3 %"));
   g_assert_nonnull (strstr (trace, "F2 "));
+}
+
+/* Ranks in a mesh, with parts of weights and of batches: the numbers of one rank, and files that any mesh goes on from.
+ */
+static void
+test_mesh (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *text = NULL;
+
+  if (!can_run ())
+    return;
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_auto (GStrv) halves = g_strsplit (text, "</train>", 2);
+  g_autofree char *split
+      = g_strconcat (halves[0], "<parallel tensor=\"2\" split=\"hidden=column,scores=row\"/></train>", halves[1], NULL);
+
+  g_assert_true (g_file_set_contents ("split.xml", split, -1, NULL));
+  cli_expect (0, NULL, "train", "split.xml", F64, "--epochs", "2", "--batch-size", "90", "--out", "alone");
+  cli_expect (0, NULL, "train", "split.xml", F64, "--epochs", "2", "--batch-size", "45", "--ranks", "4", "--strategy",
+              "zero3", "--steps", "2", "--out", "mesh");
+  cli_expect (0, NULL, "train", "--resume", "mesh", "--ranks", "2", "--strategy", "tensor", "--steps", "6");
+  cli_expect (0, NULL, "train", "--resume", "mesh");
+  compare_weights ("alone/weights.safetensors", "mesh/weights.safetensors");
+  g_auto (CliResult) wrong = cli ("train", "split.xml", "--ranks", "3", NULL);
+
+  g_assert_cmpint (wrong.status, !=, 0);
+  g_assert_nonnull (strstr (wrong.err, "--ranks 2"));
 }
 
 /* What is wrong is said once, with the status that one rank has. */
@@ -506,6 +533,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/resume", test_resume);
   g_test_add_func ("/cli/ranks/stages", test_stages);
   g_test_add_func ("/cli/ranks/divided", test_divided);
+  g_test_add_func ("/cli/ranks/mesh", test_mesh);
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/trace", test_trace);

@@ -22,24 +22,32 @@ run_rank (gpointer data)
   return NULL;
 }
 
-static void
-with_ranks (void (*run) (LoomComm *comm))
-{
-  LoomComm *comm[RANKS];
-  LoomMessage message = { "" };
-  GThread *thread[RANKS];
-  Work work[RANKS];
+#define MOST 5
 
-  g_assert_cmpint (loom_comm_threads_new (RANKS, comm, &message), ==, LOOM_STATUS_OK);
-  for (int k = 0; k < RANKS; k++)
+static void
+with_so_many (int ranks, void (*run) (LoomComm *comm))
+{
+  LoomComm *comm[MOST];
+  LoomMessage message = { "" };
+  GThread *thread[MOST];
+  Work work[MOST];
+
+  g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < ranks; k++)
     {
       work[k] = (Work){ comm[k], run };
       thread[k] = g_thread_new ("rank", run_rank, &work[k]);
     }
-  for (int k = 0; k < RANKS; k++)
+  for (int k = 0; k < ranks; k++)
     g_thread_join (thread[k]);
-  for (int k = 0; k < RANKS; k++)
+  for (int k = 0; k < ranks; k++)
     comm[k]->free (comm[k]);
+}
+
+static void
+with_ranks (void (*run) (LoomComm *comm))
+{
+  with_so_many (RANKS, run);
 }
 
 /* x of rank r at place i: whole numbers that every type holds. */
@@ -307,6 +315,49 @@ test_parts (void)
       }
 }
 
+/* Parts that give a colour of their own, in the order of their keys. */
+static void
+parts_by_colour (LoomComm *comm)
+{
+  static const int last[] = { 4, 3 }; /* the first one's rank where keys go down, by colour */
+  LoomMessage message = { "" };
+  gint64 own = comm->rank, sum = 0;
+  int first = comm->rank;
+  LoomComm *part;
+
+  g_assert_cmpint (comm->split (comm, comm->rank % 2, -comm->rank, &part, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpint (part->size, ==, comm->rank % 2 == 0 ? 3 : 2);
+  g_assert_cmpint (part->all_reduce (part, &own, &sum, 1, LOOM_I64, LOOM_REDUCE_SUM, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpint (sum, ==, comm->rank % 2 == 0 ? 0 + 2 + 4 : 1 + 3);
+  g_assert_cmpint (part->broadcast (part, &first, sizeof first, 0, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpint (first, ==, last[comm->rank % 2]);
+  part->free (part);
+}
+
+/* A rank is named by its number among all, and those that do not wait for it hear of it, too. */
+static void
+hang_in_part (LoomComm *comm)
+{
+  LoomMessage message = { "" };
+  LoomStatus status = LOOM_STATUS_OK;
+  LoomComm *part;
+
+  comm->timeout = 0.2;
+  g_assert_cmpint (comm->split (comm, comm->rank % 2, 0, &part, &message), ==, LOOM_STATUS_OK);
+  while (comm->rank != 3 && status == LOOM_STATUS_OK)
+    status = part->barrier (part, &message);
+  if (comm->rank != 3)
+    g_assert_true (g_str_has_prefix (message.text, "Rank 3 has not come to “barrier” within 0.2 seconds"));
+  part->free (part);
+}
+
+static void
+test_split (void)
+{
+  with_so_many (MOST, parts_by_colour);
+  with_so_many (MOST, hang_in_part);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -320,5 +371,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/comm/slow", test_slow);
   g_test_add_func ("/comm/hung", test_hung);
   g_test_add_func ("/comm/missing", test_missing);
+  g_test_add_func ("/comm/split", test_split);
   return g_test_run ();
 }

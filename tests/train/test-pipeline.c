@@ -117,13 +117,19 @@ run_side (gpointer data)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (LoomState) state = loom_state_new (devices, "ref", 3);
-  LoomPlanOptions options = { .device = "ref", .comm = side->comm };
+  LoomPlanOptions options = { .device = "ref" };
+  LoomMesh mesh = { .all = NULL };
   g_autoptr (LoomProgram) p = NULL;
   g_autoptr (LoomExec) exec = NULL;
   LoomPlanMemory memory;
   LoomPlan *plan;
 
-  loom_state_set_comm (state, side->comm);
+  if (side->comm != NULL)
+    {
+      mesh = loom_mesh_open (side->comm, (int[LOOM_MESH_AXES]){ 1, side->comm->size, 1 });
+      options.mesh = &mesh;
+      loom_state_set_mesh (state, &mesh);
+    }
   p = side->comm != NULL ? loom_program_pipeline (side->whole, &side->options, &error)
                          : loom_program_ref ((LoomProgram *)side->whole);
   g_assert_no_error (error);

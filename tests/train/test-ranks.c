@@ -68,15 +68,18 @@ run_side (gpointer data)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (LoomState) state = loom_state_new (devices, "ref", 3);
-  LoomPlanOptions options = { .device = "ref", .comm = side->comm };
+  LoomPlanOptions options = { .device = "ref" };
+  LoomMesh mesh = { .all = NULL };
   LoomCommPart own = { 0, side->samples };
   g_autoptr (LoomProgram) p = NULL;
   g_autoptr (LoomExec) exec = NULL;
   LoomPlan *plan;
 
-  loom_state_set_comm (state, side->comm);
   if (side->comm != NULL)
     {
+      mesh = loom_mesh_open (side->comm, (int[LOOM_MESH_AXES]){ side->comm->size, 1, 1 });
+      options.mesh = &mesh;
+      loom_state_set_mesh (state, &mesh);
       LoomPartition partition = { .samples = side->samples,
                                   .rank = side->comm->rank,
                                   .ranks = side->comm->size,

@@ -63,6 +63,7 @@ static const struct
   { "models/alexnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/char-denoise.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-gpt.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
+  { "models/char-gpt-split.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-rnn.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-lstm.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-lstm-stateful.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },

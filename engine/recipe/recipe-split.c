@@ -1,0 +1,245 @@
+/* Which weights the ranks along a mesh's axis tensor have parts of: nodes say it by split="…", and <parallel> for those
+ * that its patterns name. */
+#include "engine/recipe/recipe-private.h"
+
+#include "engine/ops/loom-reserved.h"
+
+#include <string.h>
+
+void
+recipe_split_free (gpointer data)
+{
+  LoomTrainSplit *self = data;
+
+  g_free (self->split.weight);
+  g_free (self);
+}
+
+/* "PATTERN=WAY" */
+typedef struct
+{
+  char *pattern, *how;
+  gboolean fits, splits; /* a node; one that can be split so */
+} Rule;
+
+static void
+rule_free (gpointer data)
+{
+  Rule *rule = data;
+
+  g_free (rule->pattern);
+  g_free (rule->how);
+  g_free (rule);
+}
+
+static GPtrArray *
+read_rules (RecipeReading *r, const LoomElement *e)
+{
+  const char *text = e != NULL ? loom_element_get (e, "split") : NULL;
+  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "", ",", -1);
+  GPtrArray *rules = g_ptr_array_new_with_free_func (rule_free);
+
+  for (guint i = 0; words[i] != NULL && text != NULL && text[0] != '\0'; i++)
+    {
+      char *equals = strchr (words[i], '='), *how = equals != NULL ? g_strstrip (equals + 1) : NULL;
+      Rule *rule;
+
+      if (equals != NULL)
+        *equals = '\0';
+      g_strstrip (words[i]);
+      if (how == NULL || words[i][0] == '\0' || !g_strv_contains (loom_reserved_find ("split")->spec.choices, how))
+        {
+          recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split",
+                           "split is a list of PATTERN=WAY with commas between, where WAY is column, row, heads or "
+                           "vocabulary; “%s%s%s” is not so.",
+                           words[i], how != NULL ? "=" : "", how != NULL ? how : "");
+          continue;
+        }
+      rule = g_new0 (Rule, 1);
+      rule->pattern = g_strdup (words[i]);
+      rule->how = g_strdup (how);
+      g_ptr_array_add (rules, rule);
+    }
+  return rules;
+}
+
+static const LoomWeightSplit *
+find_way (const LoomNetWeight *weight, const char *how)
+{
+  for (const LoomWeightSplit *s = weight->splits; s != NULL && s->how != NULL; s++)
+    if (g_str_equal (s->how, how))
+      return s;
+  return NULL;
+}
+
+/* What stands at the node, else what the first pattern says that fits and that its weights can be split by. */
+static const LoomWeightSplit *
+way_of (const LoomNetNode *node, const LoomNetWeight *weight, GPtrArray *rules)
+{
+  const char *own = loom_element_get (node->element, "split");
+
+  if (own != NULL && own[0] != '\0')
+    return find_way (weight, own);
+  for (guint i = 0; i < rules->len; i++)
+    {
+      Rule *rule = rules->pdata[i];
+
+      if (!recipe_matches (rule->pattern, node->path))
+        continue;
+      rule->fits = TRUE;
+      if (find_way (weight, rule->how) == NULL)
+        continue;
+      rule->splits = TRUE;
+      return find_way (weight, rule->how);
+    }
+  return NULL;
+}
+
+static void
+add_split (LoomTrainSpec *spec, const LoomNetNode *node, const LoomNetWeight *weight, const LoomWeightSplit *way)
+{
+  LoomTrainSplit *self = g_new0 (LoomTrainSplit, 1);
+  gint64 size = weight->shape.dim[way->axis].coef, blocks = MAX (way->blocks, 1);
+
+  self->split
+      = (LoomSplitWeight){ .weight = g_strdup (weight->name), .axis = way->axis, .size = size, .blocks = blocks };
+  self->node = node->path;
+  self->how = way->how;
+  self->what = way->what;
+  self->units = way->count != NULL ? weight->split_count : size / blocks;
+  g_ptr_array_add (spec->parallel.splits, self);
+}
+
+static void
+check_rules (RecipeReading *r, const LoomElement *e, const GPtrArray *rules)
+{
+  for (guint i = 0; i < rules->len && !r->partial; i++)
+    {
+      const Rule *rule = rules->pdata[i];
+
+      if (!rule->fits)
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split",
+                         "no node with weights of its own that could be split has a path like “%s”.", rule->pattern);
+      else if (!rule->splits)
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split", "none of the nodes like “%s” can be split by “%s”.",
+                         rule->pattern, rule->how);
+    }
+}
+
+/* Why so many ranks cannot have parts of weights; NULL: they can. */
+static char *
+cannot_split (const LoomTrainSpec *spec, gint64 ranks)
+{
+  if (ranks < 2)
+    return NULL;
+  if (spec->parallel.server)
+    return g_strdup ("a parameter server has all weights, and whom it serves, too. Leave tensor out, or take another "
+                     "strategy.");
+  if (spec->parallel.splits->len == 0)
+    return g_strdup_printf ("%" G_GINT64_FORMAT " ranks are to have parts of weights, but no node says of which. Give "
+                            "nodes a split, as split=\"column\", or <parallel> patterns of them.",
+                            ranks);
+  if (spec->optimizer != NULL && spec->optimizer->emit == NULL && !spec->optimizer->takes_no_gradients)
+    return g_strdup_printf ("“%s” needs all weights, of some of which each rank would have a part. Take another "
+                            "optimizer, or leave tensor out.",
+                            spec->optimizer->name);
+  for (guint i = 0; i < spec->parallel.splits->len; i++)
+    {
+      const LoomTrainSplit *split = spec->parallel.splits->pdata[i];
+
+      if (split->units % ranks != 0)
+        return g_strdup_printf ("“%s” is split by %s, but %" G_GINT64_FORMAT
+                                " ranks cannot have equally many of its %" G_GINT64_FORMAT " %s.",
+                                split->node, split->how, ranks, split->units, split->what);
+    }
+  return NULL;
+}
+
+void
+recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec)
+{
+  const LoomElement *e = loom_element_find (r->element, LOOM_TAG_PARALLEL);
+  g_autoptr (GPtrArray) rules = read_rules (r, e);
+  g_autofree char *why = NULL;
+
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (r->net, i);
+      const LoomNetNode *node = loom_net_node (r->net, weight->node);
+      const LoomWeightSplit *way = weight->splits != NULL ? way_of (node, weight, rules) : NULL;
+
+      if (way != NULL)
+        add_split (spec, node, weight, way);
+    }
+  if (e == NULL)
+    return;
+  check_rules (r, e, rules);
+  why = r->partial ? NULL : cannot_split (spec, spec->parallel.tensor);
+  if (why != NULL)
+    recipe_complain (r, e, LOOM_ERROR_SHAPE, "tensor", "%s", why);
+}
+
+gboolean
+loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error)
+{
+  const LoomParallel *parallel = &spec->parallel;
+  gint64 data = parallel->data, tensor = parallel->tensor;
+  g_autofree char *why = NULL;
+
+  if (parallel->server)
+    {
+      size[LOOM_MESH_DATA] = ranks;
+      size[LOOM_MESH_PIPELINE] = size[LOOM_MESH_TENSOR] = 1;
+      if (data == 0 || data + 1 == ranks)
+        return TRUE;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                   "<parallel> divides a batch among %" G_GINT64_FORMAT
+                   " ranks and has one more that serves, but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
+                   ", or leave data=\"…\" out.",
+                   data, ranks, data + 1);
+      return FALSE;
+    }
+  if (parallel->pipeline > 1)
+    {
+      size[LOOM_MESH_DATA] = size[LOOM_MESH_TENSOR] = 1;
+      size[LOOM_MESH_PIPELINE] = parallel->pipeline;
+      if (parallel->pipeline == ranks)
+        return TRUE;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                   "<parallel> cuts the net into %d stages, but there are %d ranks. Start so many with --ranks %d, or "
+                   "give --strategy pipeline for as many stages as there are ranks.",
+                   parallel->pipeline, ranks, parallel->pipeline);
+      return FALSE;
+    }
+  if (tensor == 0)
+    tensor = data > 0 && data < ranks && parallel->splits->len > 0 ? ranks / data : 1;
+  if (data == 0)
+    data = MAX (ranks / tensor, 1);
+  if (data * tensor != ranks && tensor == 1)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                 "<parallel> divides a batch among %" G_GINT64_FORMAT " ranks, but there are %d. Start so many with "
+                 "--ranks %" G_GINT64_FORMAT ", or leave data=\"…\" out.",
+                 data, ranks, data);
+  else if (data * tensor != ranks && parallel->data == 0)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                 "<parallel> has each %" G_GINT64_FORMAT
+                 " ranks share weights, but there are %d, which is no multiple. Start %" G_GINT64_FORMAT
+                 " of them with --ranks %" G_GINT64_FORMAT ", or change tensor.",
+                 tensor, ranks, data * tensor, data * tensor);
+  else if (data * tensor != ranks)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                 "<parallel> wants %" G_GINT64_FORMAT " ranks for parts of a batch times %" G_GINT64_FORMAT
+                 " for parts of weights, but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
+                 ", or change data and tensor.",
+                 data, tensor, ranks, data * tensor);
+  else if ((why = cannot_split (spec, tensor)) != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "%s", why);
+  else
+    {
+      size[LOOM_MESH_DATA] = (int)data;
+      size[LOOM_MESH_PIPELINE] = 1;
+      size[LOOM_MESH_TENSOR] = (int)tensor;
+      return TRUE;
+    }
+  return FALSE;
+}
