@@ -145,7 +145,7 @@ test_mesh (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml"), *text = NULL;
 
-  if (!can_run ())
+  if (!cli_has_mpi ())
     return;
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_auto (GStrv) halves = g_strsplit (text, "</train>", 2);
