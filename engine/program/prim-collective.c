@@ -205,4 +205,10 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
   return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;
 }
 
+gboolean
+prim_is_all_reduce (const LoomPrim *prim)
+{
+  return prim->infer == infer_all_reduce;
+}
+
 const LoomPrim *const loom_prims_collective[] = { &all_reduce, &reduce_scatter, &unshard, &all_gather, NULL };

@@ -31,6 +31,9 @@ extern const LoomPrim *const loom_prims_transfer[];
 extern const LoomPrim *const loom_prims_visit[];
 extern const LoomPrim *const loom_prims_order[];
 
+/* Whether what a collective gives is the same whole on all ranks, made of a value of each. */
+gboolean prim_is_all_reduce (const LoomPrim *prim);
+
 static inline const LoomTensorDesc *
 value_desc (const LoomProgram *p, LoomValue v)
 {

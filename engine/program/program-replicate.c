@@ -45,7 +45,7 @@ find_exchanged (Replicas *self)
       const LoomInstr *instr = loom_program_instr (p, i);
       gboolean any = is_exchange (instr);
 
-      if (any && !g_str_equal (instr->prim->name, "all_reduce"))
+      if (any && !prim_is_all_reduce (instr->prim))
         return FALSE;
       for (guint o = 0; o < instr->n_out; o++)
         any = any || self->exchanged[instr->out[o]];

@@ -53,7 +53,8 @@ def main():
     for name, kind, symbol in symbols(build, of_object):
         if kind in "Uwv":
             used[symbol].add(name)
-        elif of_object[name] is not None:
+        # Weak definitions are a library's header's.
+        elif kind not in "VW" and of_object[name] is not None:
             defined.setdefault(symbol, of_object[name])
     faults = [
         f"{file}: nobody else asks for {symbol}"

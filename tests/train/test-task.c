@@ -54,6 +54,7 @@ static const struct
   { "lessons/training-by-hand.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
   { "lessons/transfer-far.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "lessons/transfer-learning.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "lessons/several-devices.xml", LOOM_TASK_VIEW_LINE, FALSE, TRUE },
   { "lessons/transformer-block.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "lessons/two-layer-relu.xml", LOOM_TASK_VIEW_ROWS, FALSE, TRUE },
   { "lessons/vae.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
