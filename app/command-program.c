@@ -124,7 +124,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
       { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "Of which one (0)", "K" },                                     \
   {                                                                                                                    \
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,                                                                  \
-        "What ranks divide: data, zero1, zero2, zero3, pipeline, gpipe or 1f1b", "S"                                   \
+        "What ranks divide: data, zero1, zero2, zero3, tensor, pipeline, gpipe or 1f1b", "S"                                   \
   }
 
 /* FALSE where the number of ranks is none. */

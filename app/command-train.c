@@ -155,7 +155,7 @@ run_train (const Command *command, int argc, char **argv)
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,
-      "What ranks divide: data, zero1, zero2, zero3, pipeline, gpipe, 1f1b; or server (default: the graph's)", "S" },
+      "What ranks divide: data, zero1, zero2, zero3, tensor, pipeline, gpipe, 1f1b; or server (default: the graph's)", "S" },
     { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts,
       "Ranks on these hosts, which mpirun reaches by ssh; :N where one has several", "H,…" },
     { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &launch.timeout,

@@ -108,15 +108,11 @@ LESSONS = [
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
     ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
-    ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
 ]
-
-# What a lesson needs of the machine.
-NEEDS = {"several-devices": {"GRADLOOM_CPU_DEVICES": "2"}}
 
 
 def walk(t, name, pages):
-    with Studio("lesson-" + name, os.path.join(FOLDER, name + ".xml"), env=NEEDS.get(name)) as s:
+    with Studio("lesson-" + name, os.path.join(FOLDER, name + ".xml")) as s:
         s.wait("the lesson", lambda g: g.find("Next", x1=400) and g.cards, 10)
         for i, acts in enumerate(pages):
             last = i + 1 == len(pages)
