@@ -161,6 +161,8 @@ run_program (const Command *command, int argc, char **argv)
     return command_usage (command, RANKS_RANGE);
   /* A program belongs to no device; f64 has one alone. */
   wanted.precision = precision;
+  if (!command_knows_strategy (command, strategy))
+    return 2;
   wanted.strategy = strategy;
   wanted.device = g_strcmp0 (precision, loom_dtype_name (LOOM_F64)) == 0 ? loom_dtype_backend (LOOM_F64) : NULL;
   if (!build (argv[1], &wanted, &source, &l, &error))
@@ -329,6 +331,8 @@ run_plan (const Command *command, int argc, char **argv)
   if (!check_ranks (&wanted))
     return command_usage (command, RANKS_RANGE);
   wanted.precision = precision;
+  if (!command_knows_strategy (command, strategy))
+    return 2;
   wanted.strategy = strategy;
   wanted.device = device;
   if (!build (argv[1], &wanted, &source, &l, &error)

@@ -208,6 +208,8 @@ run_train (const Command *command, int argc, char **argv)
                           "--resume goes on with the batch size, seed, graph and weights that the run has, so "
                           "it goes with none of --batch-size, --seed, --precision, --tf32, --set, --weights and "
                           "--match. Leave them out, or start a new run with --out.");
+  if (!command_knows_strategy (command, strategy))
+    return 2;
   if (!command_can_write (trace))
     return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
                           trace);

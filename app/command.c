@@ -231,6 +231,19 @@ command_usage (const Command *command, const char *format, ...)
   return 2;
 }
 
+gboolean
+command_knows_strategy (const Command *command, const char *strategy)
+{
+  static const char *const words[]
+      = { "data", "zero1", "zero2", "zero3", "tensor", "pipeline", "gpipe", "1f1b", "server", NULL };
+
+  if (strategy == NULL || g_strv_contains (words, strategy))
+    return TRUE;
+  command_usage (command, "--strategy is data, zero1, zero2, zero3, tensor, pipeline, gpipe, 1f1b or server, not “%s”.",
+                 strategy);
+  return FALSE;
+}
+
 static char *
 without_control (const char *text, gboolean one_line, guint most)
 {

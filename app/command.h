@@ -36,6 +36,8 @@ void command_describe (const Command *command, CommandOptionsFunc func, gpointer
 extern const char command_statuses[];
 /* Says that the command was used wrongly, with a hint at --help; returns 2. */
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* TRUE where --strategy has a word that it knows, or none; else says so, and the command ends with status 2. */
+gboolean command_knows_strategy (const Command *command, const char *strategy);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
 int command_fail (const Command *command, GError *error);
 /* Before hours of work: whether this file (NULL: none) could be written at their end. */

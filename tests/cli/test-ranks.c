@@ -129,6 +129,7 @@ test_stages (void)
   if (!cli_has_mpi ())
     return;
   cli_expect (0, NULL, "train", path, WIDE, "--out", "uncut");
+  cli_expect (2, "--strategy is data, zero1", "train", path, "--ranks", "2", "--strategy", "nonsense");
   cli_expect (0, NULL, "train", path, WIDE, "--ranks", "2", "--strategy", "gpipe", "--set",
               "train.parallel.microbatches=2", "--steps", "2", "--out", "cut");
   cli_expect (0, NULL, "train", "--resume", "cut", "--ranks", "2", "--strategy", "1f1b", "--trace", "stages.json");

@@ -26,13 +26,31 @@ def answer(text):
     return act
 
 
+def press_card(s, card):
+    """A card beyond the canvas's edge is gone to first, by the search."""
+    g = s.look()
+    x, y = studio.middle(g.cards[card])
+    beyond = not (g.canvas[0] < x < right(g) and g.canvas[1] < y < g.canvas[1] + g.canvas[3])
+    if beyond:
+        s.key("ctrl+f")
+        s.type(card)
+        time.sleep(0.5)  # the search has the keyboard, so nothing can be asked
+        s.key("Return")
+        time.sleep(0.3)
+        s.key("Escape")
+    s.press_card(card)
+    if beyond:
+        s.press("Lesson")  # the search stands where it was
+        s.press_card(card)
+
+
 def select(card):
-    return lambda s: s.press_card(card)
+    return lambda s: press_card(s, card)
 
 
 def watch(card, gradient=False):
     def act(s):
-        s.press_card(card)
+        press_card(s, card)
         s.key("ctrl+alt+w" if gradient else "ctrl+shift+w")
     return act
 
@@ -50,7 +68,7 @@ def field(label, value, card=None):
     """Types into the field beside a label of the right pane; without a card, of the training settings."""
     def act(s):
         if card is not None:
-            s.press_card(card)
+            press_card(s, card)
         else:
             s.press_card("data")
             s.key("ctrl+shift+a")
@@ -107,6 +125,7 @@ LESSONS = [
     ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train],
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
     ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
+    ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
 

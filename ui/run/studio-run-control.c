@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/loom.h"
@@ -356,6 +357,23 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
                               loaded_cb, g_steal_pointer (&start));
 }
 
+/* Into how many devices the processor is to be divided for a graph's text, as its nodes name them (cpu:1). */
+static int
+cpu_devices_of (const char *xml)
+{
+  g_autoptr (GRegex) name = g_regex_new ("\\bdevice=\"(?:cpu|ref):([0-9]{1,2})\"", 0, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+  int n = 1;
+
+  for (g_regex_match (name, xml, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
+    {
+      g_autofree char *index = g_match_info_fetch (match, 1);
+
+      n = MAX (n, atoi (index) + 1);
+    }
+  return n;
+}
+
 static void
 begin (StudioRun *self, gboolean resume)
 {
@@ -372,7 +390,7 @@ begin (StudioRun *self, gboolean resume)
   g_clear_pointer (&self->problem_code, g_free);
   studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
-  studio_worker_spawn_async (self->cancellable, spawned_cb, start);
+  studio_worker_spawn_async (cpu_devices_of (self->graph_xml), self->cancellable, spawned_cb, start);
 }
 
 /* In a folder that nothing was ever written to: the trainer takes no other, so that no run overwrites another. The note

@@ -351,7 +351,7 @@ read_magic (GTask *task)
 }
 
 void
-studio_worker_spawn_async (GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+studio_worker_spawn_async (int cpu_devices, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
 {
   g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
   GError *error = NULL;
@@ -362,9 +362,11 @@ studio_worker_spawn_async (GCancellable *cancellable, GAsyncReadyCallback callba
       return;
     }
   g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
-  self->process = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
-                                        | G_SUBPROCESS_FLAGS_STDERR_PIPE,
-                                    &error, program, "worker", NULL);
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
+      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_autofree char *devices = g_strdup_printf ("%d", cpu_devices);
+  g_subprocess_launcher_setenv (launcher, "GRADLOOM_CPU_DEVICES", devices, FALSE);
+  self->process = g_subprocess_launcher_spawn (launcher, &error, program, "worker", NULL);
   if (self->process == NULL)
     {
       g_task_return_error (task, error);

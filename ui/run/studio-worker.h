@@ -20,8 +20,9 @@ G_DECLARE_FINAL_TYPE (StudioWorker, studio_worker, STUDIO, WORKER, GObject)
  * IO error that says where it was looked for. */
 char *studio_worker_find_program (GError **error);
 
-/* Starts `PROGRAM worker` and waits for its magic line. */
-void studio_worker_spawn_async (GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+/* Starts `PROGRAM worker` and waits for its magic line. The processor is so many devices to it (cpu, cpu:1 …), where the
+ * environment (GRADLOOM_CPU_DEVICES) does not say how many. */
+void studio_worker_spawn_async (int cpu_devices, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 StudioWorker *studio_worker_spawn_finish (GAsyncResult *result, GError **error);
 
 /* Calls have no time limit: planning a large graph may take a while. (transfer none) */
