@@ -177,10 +177,11 @@ static gboolean
 replicate (Bench *b, const char *device, int n, GError **error)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *kind = g_strndup (device, strcspn (device, ":"));
   LoomProgram *program;
 
   for (int k = 0; k < n; k++)
-    g_ptr_array_add (names, k == 0 ? g_strdup (device) : g_strdup_printf ("%s:%d", device, k));
+    g_ptr_array_add (names, k == 0 ? g_strdup (kind) : g_strdup_printf ("%s:%d", kind, k));
   g_ptr_array_add (names, NULL);
   program = loom_program_replicate (b->step->program, b->step->batch, (const char *const *)names->pdata);
   if (program == NULL)
@@ -272,24 +273,6 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
 
 /* ---- the command ------------------------------------------------------- */
 
-/* The numbers of "64,4,2", which are positive: the caller's to unref. NULL where they are not. */
-static GArray *
-read_sizes (const char *text)
-{
-  g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
-  g_auto (GStrv) word = g_strsplit (text, ",", -1);
-
-  for (guint i = 0; word[i] != NULL; i++)
-    {
-      gint64 n;
-
-      if (!g_ascii_string_to_signed (g_strstrip (word[i]), 10, 1, G_MAXINT32, &n, NULL))
-        return NULL;
-      g_array_append_val (sizes, n);
-    }
-  return g_steal_pointer (&sizes);
-}
-
 static int
 run_bench (const Command *command, int argc, char **argv)
 {
@@ -328,13 +311,15 @@ run_bench (const Command *command, int argc, char **argv)
   if (o.tune && (executor != NULL || g_str_equal (argv[1], "devices")))
     return command_usage (command, "--tune takes a GRAPH or RUN folder and measures its kernels: leave %s out.",
                           executor != NULL ? "--executor" : "the word devices");
-  g_autoptr (GArray) sizes = read_sizes (batch_size != NULL ? batch_size : "1");
+  g_autoptr (GArray) sizes = command_numbers (batch_size != NULL ? batch_size : "1", 1, G_MAXINT32);
   g_auto (GStrv) devices = device != NULL ? g_strsplit (device, ",", -1) : NULL;
   g_auto (GStrv) executors = g_strsplit (executor != NULL ? executor : "plan", ",", -1);
 
   if (sizes == NULL)
     return command_usage (command, "--batch-size must be positive, or several numbers with commas, not “%s”.",
                           batch_size);
+  if (executors[0] == NULL)
+    return command_usage (command, "--executor is plan or eager, or both as plan,eager, not “%s”.", executor);
   for (guint i = 0; executors[i] != NULL; i++)
     if (!g_str_equal (executors[i], "plan") && !g_str_equal (executors[i], "eager"))
       return command_usage (command, "--executor is plan or eager, or both as plan,eager, not “%s”.", executor);

@@ -32,24 +32,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 /* ---- options --------------------------------------------------------------------- */
 
 static gboolean
-read_counts (const char *text, GArray *counts)
-{
-  g_auto (GStrv) word = g_strsplit (text, ",", -1);
-
-  for (guint i = 0; word[i] != NULL; i++)
-    {
-      gint64 n;
-      int count;
-
-      if (!g_ascii_string_to_signed (g_strstrip (word[i]), 10, 1, 1000000, &n, NULL))
-        return FALSE;
-      count = (int)n;
-      g_array_append_val (counts, count);
-    }
-  return counts->len > 0;
-}
-
-static gboolean
 read_link (const Command *command, const char *name, SimulateLink *link)
 {
   g_autofree char *names = NULL;
@@ -265,7 +247,7 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
     print_head (path, &work, setup, o, card);
   for (guint i = 0; i < counts->len; i++)
     {
-      const int n = g_array_index (counts, int, i);
+      const int n = (int)g_array_index (counts, gint64, i);
       gint64 replica;
       Row row = { .fits = TRUE };
 
@@ -354,7 +336,7 @@ run_simulate (const Command *command, int argc, char **argv)
     return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
                           o.trace);
 
-  g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GArray) counts = command_numbers (o.gpus != NULL ? o.gpus : "1,2,4,8", 1, 1000000);
   g_autoptr (GError) error = NULL;
   g_autofree char *names = NULL;
   const SimulateCard *card = NULL;
@@ -365,7 +347,7 @@ run_simulate (const Command *command, int argc, char **argv)
                           .microbatches = 1,
                           .bucket = 25e6 };
 
-  if (!read_counts (o.gpus != NULL ? o.gpus : "1,2,4,8", counts))
+  if (counts == NULL)
     return command_usage (command, "--gpus takes numbers from 1 to 1000000: 1,2,4,8, not “%s”.", o.gpus);
   if (o.card != NULL && (card = simulate_find_card (o.card, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, o.card);

@@ -7,43 +7,40 @@
 #include <string.h>
 #include <unistd.h>
 
+typedef struct
+{
+  char **grid, **range, **cases, **set;
+  char *seeds, *csv, *out, *metric, *device, *equal, *plot, *x;
+  gint64 random, seed, epochs, steps, folds;
+  int jobs, ranks;
+  gboolean json;
+} SweepOptions;
+
 static void
 tell_progress (const Sweep *sweep, const SweepRun *run, gpointer data)
 {
-  guint *done = data;
+  guint *done = data, n = sweep->runs->len;
 
+  /* What is known already does not run again. */
+  for (guint i = 0; i < sweep->runs->len; i++)
+    n -= g_array_index (sweep->runs, SweepRun, i).known;
   ++*done;
   if (!isatty (STDERR_FILENO))
     return;
-  fprintf (stderr, "\r%u of %u runs%s", *done, sweep->runs->len, *done == sweep->runs->len ? "\n" : "");
-}
-
-/* "1,2,3"; FALSE where these are no seeds. */
-static gboolean
-read_seeds (const char *text, GArray *seeds)
-{
-  g_auto (GStrv) word = g_strsplit (text, ",", -1);
-
-  for (guint i = 0; word[i] != NULL; i++)
-    {
-      gint64 n;
-
-      if (!g_ascii_string_to_signed (g_strstrip (word[i]), 10, 0, G_MAXINT64, &n, NULL))
-        return FALSE;
-      g_array_append_val (seeds, n);
-    }
-  return seeds->len > 0;
+  fprintf (stderr, "\r%u of %u runs%s", *done, n, *done == n ? "\n" : "");
 }
 
 static void
 make_runs (Sweep *sweep, const GArray *seeds)
 {
+  const guint n_seeds = seeds != NULL ? seeds->len : 0;
+
   for (guint p = 0; p < sweep->points->len; p++)
-    for (guint s = 0; s < MAX (seeds->len, 1); s++)
+    for (guint s = 0; s < MAX (n_seeds, 1); s++)
       for (gint64 fold = sweep->folds > 0 ? 1 : 0; fold <= sweep->folds; fold++)
         {
           SweepRun run = { .point = p,
-                           .seed = seeds->len > 0 ? g_array_index (seeds, gint64, s) : -1,
+                           .seed = n_seeds > 0 ? g_array_index (seeds, gint64, s) : -1,
                            .fold = fold,
                            .loss = NAN,
                            .metric = NAN,
@@ -76,10 +73,27 @@ most_steps (const Sweep *sweep)
   return most;
 }
 
+/* How often a run sees every sample: by --epochs, its setting, --set, or the graph. */
+static gint64
+epochs_of (const SweepOptions *o, const SweepPoint *point, const LoomGraph *graph)
+{
+  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  const char *text = sweep_point_get (point, "train.epochs");
+
+  if (o->epochs > 0)
+    return o->epochs;
+  for (guint i = 0; text == NULL && o->set != NULL && o->set[i] != NULL; i++)
+    if (g_str_has_prefix (o->set[i], "train.epochs="))
+      text = o->set[i] + strlen ("train.epochs=");
+  if (text == NULL && train != NULL)
+    text = loom_element_get (train, "epochs");
+  return text != NULL ? MAX (1, g_ascii_strtoll (text, NULL, 10)) : 1;
+}
+
 /* The same runs once more, by as many updates as the setting with most has taken: where steps are fewer, by more
  * epochs. Those that have taken so many are known. */
 static void
-add_equal_runs (Sweep *sweep, gint64 epochs)
+add_equal_runs (Sweep *sweep, const SweepOptions *o, const LoomGraph *graph)
 {
   guint n = sweep->runs->len;
   gint64 most = most_steps (sweep);
@@ -92,25 +106,15 @@ add_equal_runs (Sweep *sweep, gint64 epochs)
       again = *run;
       again.by = SWEEP_BY_UPDATES;
       again.failure = g_strdup (run->failure);
-      again.known = run->failure != NULL || run->step == most;
+      again.known = run->failure != NULL || run->step == 0 || run->step == most;
       if (!again.known)
         {
           again.steps = most;
-          again.epochs = (most * epochs + run->step - 1) / run->step;
+          again.epochs = (most * epochs_of (o, sweep->points->pdata[run->point], graph) + run->step - 1) / run->step;
           again.loss = again.metric = again.train_loss = NAN;
         }
       g_array_append_val (sweep->runs, again);
     }
-}
-
-/* How often a run of the graph sees every sample. */
-static gint64
-epochs_of (const LoomGraph *graph)
-{
-  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  const char *text = train != NULL ? loom_element_get (train, "epochs") : NULL;
-
-  return text != NULL ? MAX (1, g_ascii_strtoll (text, NULL, 10)) : 1;
 }
 
 static void
@@ -141,15 +145,6 @@ plot (const Sweep *sweep, const char *x, const char *path, SweepBy by, gboolean 
     printf ("%s\n", (const char *)lines->pdata[i]);
   return TRUE;
 }
-
-typedef struct
-{
-  char **grid, **range, **cases, **set;
-  char *seeds, *csv, *out, *metric, *device, *equal, *plot, *x;
-  gint64 random, seed, epochs, steps, folds;
-  int jobs, ranks;
-  gboolean json;
-} SweepOptions;
 
 static void
 options_clear (SweepOptions *o)
@@ -261,8 +256,7 @@ run_sweep (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) pass = pass_on (&o);
   g_autoptr (GPtrArray) points = g_ptr_array_new_with_free_func (sweep_point_free);
-  g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (SweepRun)),
-                     seeds = g_array_new (FALSE, FALSE, sizeof (gint64));
+  g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (SweepRun)), seeds = NULL;
   g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
   gboolean both = g_strcmp0 (o.equal, "both") == 0;
   Sweep sweep
@@ -275,12 +269,16 @@ run_sweep (const Command *command, int argc, char **argv)
   g_array_set_clear_func (runs, run_clear);
   if (graph == NULL)
     return command_fail (command, g_steal_pointer (&error));
-  if (o.seeds != NULL && !read_seeds (o.seeds, seeds))
+  if (o.seeds != NULL)
+    seeds = command_numbers (o.seeds, 0, G_MAXINT64);
+  if (o.seeds != NULL && seeds == NULL)
     return command_usage (command, "--seeds takes numbers that are not negative: 1,2,3, not “%s”.", o.seeds);
   if (!sweep_grid ((const char *const *)o.grid, points, &error)
       || (o.random > 0 && !sweep_random ((const char *const *)o.range, o.random, (guint64)o.seed, points, &error))
       || !sweep_cases ((const char *const *)o.cases, points, &error))
     return command_fail (command, g_steal_pointer (&error));
+  if ((double)points->len * (seeds != NULL ? seeds->len : 1) * MAX (o.folds, 1) > SWEEP_MOST)
+    return command_usage (command, "That is more than %d runs, by settings, seeds and folds.", SWEEP_MOST);
   sweep.pass = (const char *const *)pass->pdata;
   make_runs (&sweep, seeds);
   sweep.jobs = o.jobs > 0 ? o.jobs : MAX (1, loom_processors () / MAX (1, o.ranks));
@@ -288,7 +286,10 @@ run_sweep (const Command *command, int argc, char **argv)
   if (!sweep_run_all (&sweep, o.json ? sweep_tell_json : tell_progress, &done, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (both)
-    add_equal_runs (&sweep, o.epochs > 0 ? o.epochs : epochs_of (graph));
+    {
+      add_equal_runs (&sweep, &o, graph);
+      done = 0;
+    }
   if (both && !sweep_run_all (&sweep, o.json ? sweep_tell_json : tell_progress, &done, &error))
     return command_fail (command, g_steal_pointer (&error));
   print_results (&sweep, o.json, both);

@@ -231,6 +231,23 @@ command_usage (const Command *command, const char *format, ...)
   return 2;
 }
 
+GArray *
+command_numbers (const char *text, gint64 least, gint64 most)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gint64));
+  g_auto (GStrv) word = g_strsplit (text, ",", -1);
+
+  for (guint i = 0; word[i] != NULL; i++)
+    {
+      gint64 n;
+
+      if (!g_ascii_string_to_signed (g_strstrip (word[i]), 10, least, most, &n, NULL))
+        return NULL;
+      g_array_append_val (numbers, n);
+    }
+  return numbers->len > 0 ? g_steal_pointer (&numbers) : NULL;
+}
+
 gboolean
 command_knows_strategy (const Command *command, const char *strategy)
 {

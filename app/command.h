@@ -36,6 +36,8 @@ void command_describe (const Command *command, CommandOptionsFunc func, gpointer
 extern const char command_statuses[];
 /* Says that the command was used wrongly, with a hint at --help; returns 2. */
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* "1,2,3": gint64 from least to most, one at least; NULL where the text has anything else. (transfer full) */
+GArray *command_numbers (const char *text, gint64 least, gint64 most);
 /* TRUE where --strategy has a word that it knows, or none; else says so, and the command ends with status 2. */
 gboolean command_knows_strategy (const Command *command, const char *strategy);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */

@@ -60,9 +60,15 @@ is_on_axis (const Sweep *sweep, guint p, guint i, const char *x, SweepBy by)
   if (!g_str_equal (x, "parameters"))
     return strncmp (set, x, n) == 0 && set[n] == '=';
   for (guint q = 0; q < sweep->points->len; q++)
-    if (differ_in (point, sweep->points->pdata[q], i)
-        && sweep_figure (sweep, p, by, sweep_parameters).mean != sweep_figure (sweep, q, by, sweep_parameters).mean)
-      return TRUE;
+    if (differ_in (point, sweep->points->pdata[q], i))
+      {
+        double here = sweep_figure (sweep, p, by, sweep_parameters).mean;
+        double there = sweep_figure (sweep, q, by, sweep_parameters).mean;
+
+        /* Of a run that failed it is not known. */
+        if (isfinite (here) && isfinite (there) && here != there)
+          return TRUE;
+      }
   return FALSE;
 }
 

@@ -145,7 +145,9 @@ add_settings (LoomJson *json, const SweepPoint *point, SweepBy by)
     {
       g_auto (GStrv) part = g_strsplit (point->set->pdata[i], "=", 2);
 
-      loom_json_string (json, part[0], part[1]);
+      /* Where a case and a grid set the same, what stands last holds, and a name stands once in an object. */
+      if (sweep_point_get (point, part[0]) == (const char *)point->set->pdata[i] + strlen (part[0]) + 1)
+        loom_json_string (json, part[0], part[1]);
     }
   loom_json_end_object (json);
 }

@@ -104,7 +104,7 @@ test_small_widgets (void)
                                 &(StudioDriverMemory){ .used = 9000, .total = 64000, .before = 5000, .first = 9000 });
   g_assert_cmpstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), ==,
                    "parameters 1.0 kB, activations 3.0 kB\n"
-                   "The driver says: 5.0 kB in use as the run began,\n9.0 kB after its first step,");
+                   "The driver says: 5.0 kB in use as the run began.\nAfter its first step: 9.0 kB.");
   g_object_unref (bar);
   StudioScalarPin *pin = g_object_ref_sink (studio_scalar_pin_new ("loss"));
   studio_scalar_pin_set (pin, "0.412", NULL);

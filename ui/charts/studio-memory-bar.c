@@ -208,7 +208,8 @@ memory_bar_measure (GtkWidget *widget, GtkOrientation orientation, int for_size,
                     int *minimum_baseline, int *natural_baseline)
 {
   gboolean wide = orientation == GTK_ORIENTATION_HORIZONTAL;
-  *minimum = wide ? 160 : (int)(60 * text_scale (STUDIO_MEMORY_BAR (widget)));
+  double row = STUDIO_MEMORY_BAR (widget)->driver.total > 0 ? ROW_HEIGHT : 0;
+  *minimum = wide ? 160 : (int)((60 + row) * text_scale (STUDIO_MEMORY_BAR (widget)));
   *natural = (int)((wide ? 220 : 180) * text_scale (STUDIO_MEMORY_BAR (widget)));
 }
 
@@ -268,9 +269,9 @@ static void
 show_words (StudioMemoryBar *self)
 {
   g_autoptr (GString) words = g_string_new (self->words);
-  add_moment (words, _ ("The driver says: %s in use as the run began,"), self->driver.before);
-  add_moment (words, _ ("%s after its first step,"), self->driver.first);
-  add_moment (words, _ ("%s after its last step."), self->driver.last);
+  add_moment (words, _ ("The driver says: %s in use as the run began."), self->driver.before);
+  add_moment (words, _ ("After its first step: %s."), self->driver.first);
+  add_moment (words, _ ("After its last step: %s."), self->driver.last);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
 }
 
@@ -280,7 +281,7 @@ studio_memory_bar_set_driver (StudioMemoryBar *self, const StudioDriverMemory *d
   g_return_if_fail (STUDIO_IS_MEMORY_BAR (self));
   self->driver = driver != NULL ? *driver : (StudioDriverMemory){ 0 };
   show_words (self);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
 void

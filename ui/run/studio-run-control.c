@@ -357,21 +357,27 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
                               loaded_cb, g_steal_pointer (&start));
 }
 
-/* Into how many devices the processor is to be divided for a graph's text, as its nodes name them (cpu:1). */
+static int
+most_cpu_devices (const LoomElement *element)
+{
+  const char *device = loom_element_get (element, "device");
+  int n = 1;
+
+  if (device != NULL && (g_str_has_prefix (device, "cpu:") || g_str_has_prefix (device, "ref:")))
+    n = MAX (n, atoi (device + strlen ("cpu:")) + 1);
+  for (guint i = 0; i < loom_element_n_children (element); i++)
+    n = MAX (n, most_cpu_devices (loom_element_child (element, i)));
+  return n;
+}
+
+/* Into how many devices the processor is to be divided for a graph, as its nodes name them (cpu:1). */
 static int
 cpu_devices_of (const char *xml)
 {
-  g_autoptr (GRegex) name = g_regex_new ("\\bdevice=\"(?:cpu|ref):([0-9]{1,2})\"", 0, 0, NULL);
-  g_autoptr (GMatchInfo) match = NULL;
-  int n = 1;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
 
-  for (g_regex_match (name, xml, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
-    {
-      g_autofree char *index = g_match_info_fetch (match, 1);
-
-      n = MAX (n, atoi (index) + 1);
-    }
-  return n;
+  return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
 }
 
 static void

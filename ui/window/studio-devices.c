@@ -78,6 +78,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (names->len == 0)
     return;
   g_ptr_array_add (names, NULL);
+  g_strfreev (self->names);
   self->names = (char **)g_ptr_array_steal (names, NULL);
   g_signal_emit (self, changed_signal, 0);
 }
@@ -117,4 +118,15 @@ studio_devices_get (void)
       ask (devices);
     }
   return devices;
+}
+
+void
+studio_devices_ask_again (StudioDevices *self)
+{
+  for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
+    if (g_str_has_prefix (self->names[i], "cuda"))
+      {
+        ask (self);
+        return;
+      }
 }

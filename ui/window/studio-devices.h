@@ -15,4 +15,8 @@ const char *const *studio_devices_get_names (StudioDevices *self);
 /* "cpu · 2 threads", "cuda:0 · emulated": the name, and what stands behind it. */
 char *studio_devices_describe (StudioDevices *self, const char *name);
 
+/* What cards have left changes, and others use them as well: asks once more where there are any, and "changed" says
+ * when it is known. */
+void studio_devices_ask_again (StudioDevices *self);
+
 G_END_DECLS

@@ -196,6 +196,13 @@ fill_devices (StudioWindow *self)
   update_menu (self);
 }
 
+static void
+active_cb (GtkWindow *window)
+{
+  if (gtk_window_is_active (window))
+    studio_devices_ask_again (studio_devices_get ());
+}
+
 void
 studio_window_setup_header (StudioWindow *self)
 {
@@ -203,6 +210,7 @@ studio_window_setup_header (StudioWindow *self)
   g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
+  g_signal_connect (self, "notify::is-active", G_CALLBACK (active_cb), NULL);
   fill_recent (self);
   fill_devices (self);
 }
