@@ -73,6 +73,9 @@ struct LoomComm
   /* Ends every call of every rank, those that wait already among them, with this sentence. May be called from any
    * thread. */
   void (*abort) (LoomComm *self, const char *why);
+  /* Whether every call fails from here on, on every rank: one has aborted, or has not come in time. A call that failed
+   * without that has failed on this rank alone. May be called from any thread. */
+  bool (*has_ended) (LoomComm *self);
   void (*free) (LoomComm *self);
 };
 

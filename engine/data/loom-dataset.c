@@ -10,6 +10,7 @@
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-mixup.h"
 #include "engine/data/loom-option.h"
+#include "kernels/comm.h"
 
 #define FOLD_EPOCH  G_MAXUINT32 /* of a permutation that no epoch has */
 #define KEEP_STREAM 12 /* of random numbers; sources have those below */
@@ -249,8 +250,8 @@ gboolean
 loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, GError **error)
 {
   const gint64 n = self->info.n[LOOM_SPLIT_TRAIN];
-  const gint64 first = n / folds * fold + n % folds * fold / folds;
-  const gint64 end = n / folds * (fold + 1) + n % folds * (fold + 1) / folds;
+  const LoomCommPart part = loom_comm_part (n, (int)fold, (int)folds);
+  const gint64 first = part.first, end = part.first + part.count;
   g_autofree guint32 *order = NULL;
   g_autofree gboolean *is_held = NULL;
   gint64 kept = 0, held = 0;

@@ -77,6 +77,14 @@ line_abort (LoomComm *self, const char *why)
   all->abort (all, why);
 }
 
+static bool
+line_has_ended (LoomComm *self)
+{
+  LoomComm *all = ((Line *)self)->all;
+
+  return all->has_ended (all);
+}
+
 static void
 line_free (LoomComm *self)
 {
@@ -105,6 +113,7 @@ line_new (LoomComm *all, int rank, int size)
                            .barrier = barrier,
                            .split = split,
                            .abort = line_abort,
+                           .has_ended = line_has_ended,
                            .free = line_free };
   line->all = all;
   return &line->base;

@@ -218,6 +218,8 @@ typedef struct
 LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error);
 /* Waits for exchanges that a step which failed has left under way: before what they read is freed. */
 void loom_plan_settle (LoomPlan *plan);
+/* Of a collective's instruction: whether every exchange fails from here on, on all ranks (LoomComm.has_ended). */
+gboolean loom_plan_ranks_have_ended (const LoomPlanInstr *instr);
 void loom_plan_free (LoomPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPlan, loom_plan_free)
 

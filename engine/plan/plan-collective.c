@@ -22,7 +22,7 @@ struct _Collective
   LoomStatus (*exchange) (Collective *c, void *const *buffers, LoomMessage *message);
   LoomComm *comm;
   const LoomPlanDevice *device; /* in whose memory the values lie; NULL: in the host's */
-  PlanLink *link;               /* of the device, from the first bind() on */
+  PlanLink *link;               /* of the device, from the first run() on */
   LoomEvent *ready, *over;      /* the values to exchange are there; they are exchanged */
   PlanLane *lane; /* which makes the calls; NULL: they are made at once */
   PlanJob job;
@@ -243,15 +243,13 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 
 /* ---- on a device --------------------------------------------------------- */
 
+/* At the first step, which is never recorded: ranks make a link together, and have agreed to begin by then. */
 static LoomStatus
-bind_to_device (LoomKernel *self, void *const *buffers, LoomMessage *message)
+join_device (Collective *c, LoomMessage *message)
 {
-  Collective *c = (Collective *)self;
   const LoomBackend *b = c->device->backend;
   LoomStatus status;
 
-  if (c->link != NULL)
-    return LOOM_STATUS_OK;
   c->link = plan_link_get (c->device, c->comm, message);
   if (c->link == NULL)
     return LOOM_STATUS_DEVICE;
@@ -280,8 +278,10 @@ run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomM
   Collective *c = (Collective *)self;
   const LoomBackend *b = c->device->backend;
   LoomDevice *device = c->device->device;
-  LoomStatus status = b->event_record (device, c->ready, stream, message);
+  LoomStatus status = c->link == NULL ? join_device (c, message) : LOOM_STATUS_OK;
 
+  if (status == LOOM_STATUS_OK)
+    status = b->event_record (device, c->ready, stream, message);
   if (status == LOOM_STATUS_OK)
     status = b->event_wait (device, c->link->stream, c->ready, message);
   if (status == LOOM_STATUS_OK)
@@ -366,6 +366,16 @@ plan_collective_go_ahead (LoomKernel *kernel)
   wait->lane = c->lane != NULL ? plan_lane_ref (c->lane) : NULL;
   wait->job = &c->job;
   return &wait->base;
+}
+
+gboolean
+loom_plan_ranks_have_ended (const LoomPlanInstr *instr)
+{
+  LoomKernel *kernel = instr->kernel;
+  const Collective *c
+      = kernel->run == run_wait || kernel->run == run_wait_on_device ? ((Wait *)kernel)->of : (Collective *)kernel;
+
+  return c->comm->has_ended (c->comm);
 }
 
 static void
@@ -486,16 +496,13 @@ is_transfer (const LoomPrim *prim)
   return g_str_equal (prim->name, "send") || g_str_equal (prim->name, "receive");
 }
 
-/* Why ranks cannot exchange something of a device; NULL: they can. Lines of a mesh meet when a run begins, and links of
- * devices are made before. */
+/* Why ranks cannot exchange something of a device; NULL: they can. */
 static const char *
-cannot_exchange (const LoomMesh *mesh, const LoomComm *comm, const LoomPrim *prim, gboolean on_host)
+cannot_exchange (const LoomComm *comm, const LoomPrim *prim, gboolean on_host)
 {
   if (comm == NULL)
     return "the ranks have no way to exchange values";
-  if (!on_host && is_transfer (prim))
-    return "stages of a pipeline lie on CPUs only";
-  return on_host || comm == mesh->all ? NULL : "ranks that share weights and batches lie on CPUs only";
+  return !on_host && is_transfer (prim) ? "stages of a pipeline lie on CPUs only" : NULL;
 }
 
 LoomKernel *
@@ -507,7 +514,7 @@ work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
 
   const gboolean on_host = device->info.host_memory;
 
-  const char *why = cannot_exchange (mesh, comm, prim, on_host);
+  const char *why = cannot_exchange (comm, prim, on_host);
 
   if (why != NULL)
     {
@@ -524,7 +531,6 @@ work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
       kinds[i].prepare (c, spec);
   c->name = g_strdup_printf ("%s, %d ranks", on_host ? comm->name : "nccl", comm->size);
   c->base.run = on_host ? run : run_on_device;
-  c->base.bind = on_host ? NULL : bind_to_device;
   c->base.free = collective_free;
   c->base.name = c->name;
   return &c->base;

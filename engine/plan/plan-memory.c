@@ -72,11 +72,12 @@ is_update (const WorkInstr *instr)
   return instr->prim != NULL && instr->prim->updates != NULL;
 }
 
-/* What the update reads, and what ranks exchange in front of it. */
+/* What the update reads, and what the ranks of a batch exchange in front of it. */
 static gboolean
 takes_gradients (const WorkInstr *instr)
 {
-  return is_update (instr) || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0);
+  return is_update (instr) || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0
+                                 && loom_collective_along (instr->prim, instr->attrs) == LOOM_MESH_DATA);
 }
 
 static void

@@ -11,8 +11,10 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   const LoomPrim *prim = instr != NULL && instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
   g_autofree char *where = NULL;
 
-  /* The sentence of the communicator names the ranks, and is the same on all of them. */
-  if (prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && status == LOOM_STATUS_DEVICE)
+  /* The sentence of ranks that have ended names them, and is the same on all. A call that has failed without that has
+   * failed here alone. */
+  if (prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && status == LOOM_STATUS_DEVICE
+      && loom_plan_ranks_have_ended (instr))
     {
       loom_error_of_ranks (exec->message.text, error);
       exec->message.text[0] = '\0';

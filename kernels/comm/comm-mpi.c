@@ -223,6 +223,8 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
 
   if (come != LOOM_STATUS_OK)
     return come;
+  if (bytes > INT32_MAX)
+    return too_large (message);
   EXCHANGE (MPI_Bcast, MPI_Ibcast, data, (int)bytes, MPI_BYTE, root);
   return LOOM_STATUS_OK;
 }
@@ -332,6 +334,14 @@ mpi_free (Mpi *m)
   free (m);
 }
 
+static bool
+has_ended (LoomComm *self)
+{
+  const Mpi *m = (Mpi *)self;
+
+  return m->ended || (m->first != NULL && m->first->ended);
+}
+
 /* The first communicator ends MPI, the others were made of it. Where a call has timed out nothing is freed: that would
  * wait for the rank that hangs. */
 static void
@@ -402,6 +412,7 @@ mpi_new (MPI_Comm comm, Mpi *first)
                         .barrier = barrier,
                         .split = split,
                         .abort = comm_abort,
+                        .has_ended = has_ended,
                         .free = comm_free };
   MPI_Comm_rank (m->comm, &m->base.rank);
   MPI_Comm_size (m->comm, &m->base.size);

@@ -308,7 +308,7 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
   while ((letter = take_letter (g, from, self->rank, tag)) == NULL && !g->family->aborted)
     if (self->timeout == 0)
       pthread_cond_wait (&g->family->turn, &g->family->lock);
-    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT)
+    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT && !g->family->aborted)
       {
         letter = take_letter (g, from, self->rank, tag);
         if (letter != NULL)
@@ -390,6 +390,18 @@ comm_abort (LoomComm *self, const char *why)
   pthread_mutex_unlock (&g->family->lock);
 }
 
+static bool
+has_ended (LoomComm *self)
+{
+  Family *f = ((Rank *)self)->group->family;
+  bool ended;
+
+  pthread_mutex_lock (&f->lock);
+  ended = f->aborted;
+  pthread_mutex_unlock (&f->lock);
+  return ended;
+}
+
 static void
 family_free (Family *f)
 {
@@ -467,6 +479,7 @@ rank_new (Group *g, int rank)
                         .barrier = barrier,
                         .split = split,
                         .abort = comm_abort,
+                        .has_ended = has_ended,
                         .free = comm_free };
   r->group = g;
   r->part = part;

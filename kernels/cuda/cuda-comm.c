@@ -33,6 +33,13 @@ check (const CudaNccl *nccl, ncclResult_t result, const char *what, LoomMessage 
                              nccl->error_string (result), message);
 }
 
+/* Behind an abort NCCL is asked for nothing. */
+static LoomStatus
+gone (LoomMessage *message)
+{
+  return cuda_fail (message, LOOM_STATUS_DEVICE, "the ranks exchange nothing any more");
+}
+
 static bool
 type_of (LoomDType dtype, ncclDataType_t *type)
 {
@@ -91,6 +98,8 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
   CudaComm *c = (CudaComm *)self;
   ncclDataType_t type;
 
+  if (c->handle == NULL)
+    return gone (message);
   if (!type_of (dtype, &type))
     return no_type (dtype, message);
   cuda_use (c->device);
@@ -119,6 +128,8 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
   ncclDataType_t type;
   ncclResult_t result;
 
+  if (c->handle == NULL)
+    return gone (message);
   if (!type_of (dtype, &type))
     return no_type (dtype, message);
   cuda_use (c->device);
@@ -146,6 +157,8 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
   char *part = to;
   ncclResult_t result;
 
+  if (c->handle == NULL)
+    return gone (message);
   cuda_use (c->device);
   if (all_equal (c, bytes))
     result = c->nccl->all_gather (from, to, (size_t)bytes[0], ncclUint8, c->handle, handle);
@@ -198,6 +211,14 @@ end_all (LoomComm *self, const char *why)
   c->ranks->abort (c->ranks, why);
 }
 
+static bool
+has_ended (LoomComm *self)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  return c->handle == NULL || c->ranks->has_ended (c->ranks);
+}
+
 static void
 comm_free (LoomComm *self)
 {
@@ -228,14 +249,38 @@ now (void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What NCCL has met since it was asked to work: another rank that is gone, a link that is down. */
+/* What has come between the ranks since NCCL was asked to work: one is gone, a link is down, or one has aborted, of which
+ * the host's communicator knows the sentence. */
 static LoomStatus
 look_for_error (CudaComm *c, LoomMessage *message)
 {
   ncclResult_t error = ncclSuccess;
-  LoomStatus status = check (c->nccl, c->nccl->async_error (c->handle, &error), "an exchange of the ranks", message);
+  LoomStatus status;
 
+  if (c->ranks->has_ended (c->ranks))
+    return c->ranks->barrier (c->ranks, message);
+  status = check (c->nccl, c->nccl->async_error (c->handle, &error), "an exchange of the ranks", message);
   return status == LOOM_STATUS_OK ? check (c->nccl, error, "an exchange of the ranks", message) : status;
+}
+
+/* Of a device that has been waited for so many seconds, in which its own computation is. */
+static LoomStatus
+look (CudaComm *c, double seconds, LoomMessage *message)
+{
+  double most = c->ranks->timeout;
+  LoomStatus status = look_for_error (c, message);
+
+  if (status == LOOM_STATUS_OK && most > 0 && seconds > most)
+    status = cuda_fail (message, LOOM_STATUS_DEVICE,
+                        "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone, or a "
+                        "step takes longer",
+                        most);
+  if (status != LOOM_STATUS_OK)
+    {
+      c->nccl->abort (c->handle);
+      c->handle = NULL;
+    }
+  return status;
 }
 
 LoomStatus
@@ -249,21 +294,11 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
     {
       LoomStatus status = LOOM_STATUS_OK;
 
+      pthread_mutex_lock (&device->lock);
       for (CudaComm *c = device->comms; c != NULL && status == LOOM_STATUS_OK; c = c->next)
-        {
-          double most = c->ranks->timeout;
-
-          status = look_for_error (c, message);
-          if (status == LOOM_STATUS_OK && most > 0 && now () - begin > most)
-            status = cuda_fail (
-                message, LOOM_STATUS_DEVICE,
-                "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone", most);
-          if (status != LOOM_STATUS_OK)
-            {
-              c->nccl->abort (c->handle);
-              c->handle = NULL;
-            }
-        }
+        if (c->handle != NULL)
+          status = look (c, now () - begin, message);
+      pthread_mutex_unlock (&device->lock);
       if (status != LOOM_STATUS_OK)
         return status;
       nanosleep (&rest, NULL);
@@ -365,6 +400,7 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
                         .group = group,
                         .barrier = barrier,
                         .abort = end_all,
+                        .has_ended = has_ended,
                         .free = comm_free };
   c->device = device;
   c->stream = stream;

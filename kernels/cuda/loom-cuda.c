@@ -131,7 +131,6 @@ stream_new (LoomDevice *device, LoomStream **stream, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Without a stream everything that was asked of the device is waited for; no thread may be recording a graph then. */
 #ifdef LOOM_HAVE_NCCL
 static cudaError_t
 query_stream (void *of)
@@ -146,6 +145,7 @@ query_event (void *of)
 }
 #endif
 
+/* Without a stream everything that was asked of the device is waited for; no thread may be recording a graph then. */
 static LoomStatus
 stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
