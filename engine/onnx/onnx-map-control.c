@@ -10,6 +10,10 @@
 /* Steps and nodes that are drawn one behind the other where a body cannot be a module. */
 #define MAX_UNROLLED_STEPS 256
 #define MAX_UNROLLED_NODES 4096
+/* Steps of a loop that the data may end early: it takes all of them, so that a number that only stands for “no bound”
+ * is none. */
+#define MAX_ASKED_STEPS 65536
+
 static LoomTensor *
 scalar (LoomDType dtype, gint64 value)
 {
@@ -43,9 +47,27 @@ typedef struct
 {
   const Onnx__GraphProto *body;
   gboolean has_trip; /* else only its body says when it ends */
+  gboolean asks;     /* whether there is another step is computed while the model runs */
   LoomDim steps;
   guint n_carried, n_stacked;
 } Loop;
+
+/* Whether its steps may all be taken, and count only as long as the data say so. */
+static gboolean
+is_bounded (const Loop *l)
+{
+  return l->has_trip && l->n_stacked == 0 && (!loom_dim_is_known (l->steps) || l->steps.coef <= MAX_ASKED_STEPS);
+}
+
+static void
+fail_unbounded (OnnxCtx *c, const char *name)
+{
+  onnx_fail (
+      c,
+      "whether it takes another step is computed while the model runs (“%s”). That may be so where a number of at "
+      "most %d steps bounds it and it stacks nothing. Export the model with a number of steps that is fixed.",
+      name, MAX_ASKED_STEPS);
+}
 
 /* A tensor's size says how often; a number that is known says it as well. */
 static gboolean
@@ -73,17 +95,16 @@ read_loop (OnnxCtx *c, Loop *l)
              "is read, as a number or as a size of an input. Export the model with a number of steps that is fixed.");
       return FALSE;
     }
-  if (onnx_has (c, 1) && (condition == NULL || condition->count != 1))
-    {
-      onnx_fail (c,
-                 "whether it runs at all is computed while the model runs; here it has to be known when the model is "
-                 "read.");
-      return FALSE;
-    }
   if (trip != NULL && onnx_dynamic_dim (c->all, onnx_tensor_int (trip, 0), &dim))
     l->steps = dim;
   else if (trip != NULL)
     l->steps = loom_dim (CLAMP (onnx_tensor_int (trip, 0), 0, G_MAXINT32));
+  l->asks = onnx_has (c, 1) && condition == NULL;
+  if (l->asks && !is_bounded (l))
+    {
+      fail_unbounded (c, c->node->input[1]);
+      return FALSE;
+    }
   if (condition != NULL && loom_tensor_get (condition, 0) == 0)
     {
       l->has_trip = TRUE;
@@ -92,9 +113,9 @@ read_loop (OnnxCtx *c, Loop *l)
   return TRUE;
 }
 
-/* Whether there is another step has to be known; FALSE after a fault. */
+/* Whether there is another step; where the data say so, l->asks is set. FALSE after a fault. */
 static gboolean
-goes_on (OnnxCtx *c, OnnxImport *scope, const Loop *l, gboolean *another)
+goes_on (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
 {
   const char *name = l->body->output[0]->name;
   const OnnxValue *value = onnx_value_of (scope, name);
@@ -103,14 +124,26 @@ goes_on (OnnxCtx *c, OnnxImport *scope, const Loop *l, gboolean *another)
   if (value != NULL && value->failed)
     c->failed = TRUE;
   else if (t == NULL || t->count != 1)
-    onnx_fail (c,
-               "whether it takes another step is computed while the model runs (“%s”), and here the number of steps "
-               "is known before the first. Export the model with a number of steps that is fixed.",
-               name);
-  *another = !c->failed && loom_tensor_get (t, 0) != 0;
+    {
+      l->asks = is_bounded (l);
+      if (!l->asks)
+        fail_unbounded (c, name);
+    }
+  *another = !c->failed && (t == NULL || loom_tensor_get (t, 0) != 0);
   if (*another && !l->has_trip)
     onnx_fail (c, "nothing ends it: it has no number of steps, and its body always asks for another one.");
   return !c->failed;
+}
+
+/* A truth value as a tensor of rank 0, whether it came as that or as a row of one. */
+static const OnnxWire *
+single (OnnxCtx *c, const OnnxWire *x)
+{
+  if (x->type.shape.rank == 1)
+    return onnx_emit (c, "squeeze", ONNX_IN (x), "dim", "0", NULL);
+  if (x->type.shape.rank > 1)
+    onnx_fail (c, "what says whether it takes another step is not one truth value.");
+  return x;
 }
 
 /* The first value of one that is carried. */
@@ -126,15 +159,25 @@ first_value (OnnxCtx *c, const Loop *l, guint i)
   return c->failed ? NULL : value;
 }
 
+/* What a step gives, which has counted only while the loop went on: behind that all stays as it is. */
+static const OnnxWire *
+while_going (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const OnnxWire *before)
+{
+  return going == NULL ? after : onnx_emit (c, "where", ONNX_IN (going, after, before), NULL);
+}
+
+/* Whether a loop still goes on is carried in front of what the model carries, where the data say so. */
 static void
-loop_as_scan (OnnxCtx *c, const Loop *l)
+loop_as_scan (OnnxCtx *c, Loop *l)
 {
   OnnxImport *scope = onnx_scope_new (c->all, c->node->name != NULL && *c->node->name ? c->node->name : "loop");
   OnnxCtx within = onnx_scope_ctx (c, scope);
-  guint n = l->n_carried + 1;
+  const gboolean asks = l->asks;
+  const guint first = asks ? 2 : 1, n = l->n_carried + first;
   g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, n), **carried = g_new0 (const OnnxWire *, n);
   g_autofree gboolean *is_sequence = g_new0 (gboolean, n);
-  const LoomType step = { .dtype = LOOM_I64 };
+  const LoomType step = { .dtype = LOOM_I64 }, truth = { .dtype = LOOM_BOOL };
+  const OnnxWire *going = NULL;
   gboolean another;
 
   in[0] = onnx_count (c, l->steps);
@@ -143,10 +186,16 @@ loop_as_scan (OnnxCtx *c, const Loop *l)
   scope->module->steps = l->steps;
   declare_wire (scope, l->body->input[0]->name, scope->module->step);
   declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
+  if (asks)
+    {
+      in[1]
+          = onnx_has (c, 1) ? single (c, onnx_in (c, 1)) : onnx_tensor_wire (c, scalar (LOOM_BOOL, 1), "going", FALSE);
+      going = onnx_scope_input (scope, "going", &truth);
+    }
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     {
-      in[i + 1] = onnx_in (c, i + 2);
-      carried[i] = onnx_scope_input (scope, l->body->input[i + 2]->name, &in[i + 1]->type);
+      in[i + first] = onnx_in (c, i + 2);
+      carried[i] = onnx_scope_input (scope, l->body->input[i + 2]->name, &in[i + first]->type);
       declare_wire (scope, l->body->input[i + 2]->name, carried[i]);
     }
   if (c->failed)
@@ -158,15 +207,29 @@ loop_as_scan (OnnxCtx *c, const Loop *l)
       c->failed = TRUE;
       return;
     }
+  if (l->asks && !asks)
+    return;
   if (!another && !loom_dim_equal (l->steps, loom_dim (1)))
     in[0] = onnx_count (c, loom_dim (1));
+  if (asks)
+    onnx_scope_output (&within, "goes_on",
+                       onnx_binary (&within, "logical_and", going,
+                                    single (&within, onnx_reach_wire (&within, l->body->output[0]->name))),
+                       going);
   for (guint i = 1; i < l->body->n_output; i++)
-    onnx_scope_output (&within, l->body->output[i]->name, onnx_reach_wire (&within, l->body->output[i]->name),
-                       i <= l->n_carried ? carried[i - 1] : NULL);
+    {
+      const OnnxWire *out = onnx_reach_wire (&within, l->body->output[i]->name);
+
+      if (i <= l->n_carried)
+        onnx_scope_output (&within, l->body->output[i]->name, while_going (&within, going, out, carried[i - 1]),
+                           carried[i - 1]);
+      else
+        onnx_scope_output (&within, l->body->output[i]->name, out, NULL);
+    }
   c->failed = c->failed || within.failed;
   const OnnxNode *node = onnx_emit_loop (c, scope, &(OnnxLoop){ .in = in, .is_sequence = is_sequence });
-  for (guint i = 0; node != NULL && i < node->n_out; i++)
-    onnx_out (c, i, &node->out[i]);
+  for (guint i = first - 1; node != NULL && i < node->n_out; i++)
+    onnx_out (c, i - (first - 1), &node->out[i]);
 }
 
 static gsize
@@ -183,7 +246,7 @@ count_nodes (const Onnx__GraphProto *graph)
 
 /* Each step drawn behind the one before, whose number is then known. */
 static void
-loop_unrolled (OnnxCtx *c, const Loop *l)
+loop_unrolled (OnnxCtx *c, Loop *l)
 {
   OnnxImport *tensors = onnx_scope_new (c->all, NULL), *scope = NULL;
   g_autofree const OnnxValue **carried = g_new0 (const OnnxValue *, l->n_carried + 1);
@@ -239,6 +302,15 @@ is_short (const Loop *l)
          && (gsize)l->steps.coef * count_nodes (l->body) <= MAX_UNROLLED_NODES;
 }
 
+/* What was drawn stays unused, and is left out in the end. */
+static void
+draw_again (OnnxCtx *c, guint n_mapped)
+{
+  c->failed = FALSE;
+  c->first_node = c->all->nodes->len;
+  g_ptr_array_set_size (c->all->mapped, (int)n_mapped);
+}
+
 static void
 map_loop (OnnxCtx *c)
 {
@@ -246,9 +318,11 @@ map_loop (OnnxCtx *c)
   LoomFaults *faults = c->all->faults;
   guint n_mapped = c->all->mapped->len;
   Loop l = { 0 };
+  gboolean asked;
 
   if (!read_loop (c, &l))
     return;
+  asked = l.asks;
   if (!l.has_trip)
     l.steps = loom_dim (1); /* which the body may say */
   if (loom_dim_is_known (l.steps) && l.steps.coef == 0)
@@ -256,14 +330,17 @@ map_loop (OnnxCtx *c)
       loop_unrolled (c, &l);
       return;
     }
-  c->all->faults = is_short (&l) ? tried : faults;
+  c->all->faults = is_short (&l) && !l.asks ? tried : faults;
   loop_as_scan (c, &l);
+  if (!c->failed && l.asks && !asked)
+    {
+      draw_again (c, n_mapped);
+      loop_as_scan (c, &l);
+    }
   c->all->faults = faults;
-  if (!c->failed || !is_short (&l))
+  if (!c->failed || !is_short (&l) || l.asks)
     return;
-  c->failed = FALSE;
-  c->first_node = c->all->nodes->len;
-  g_ptr_array_set_size (c->all->mapped, (int)n_mapped);
+  draw_again (c, n_mapped);
   loop_unrolled (c, &l);
   c->first_node = c->all->nodes->len;
 }

@@ -39,6 +39,8 @@ main (int argc, char **argv)
                                         "loop-counts",
                                         "if-data",
                                         "loop-grows",
+                                        "loop-until",
+                                        "loop-asked-first",
                                         "attention-past-causal",
                                         "attention-cap-scores" };
 

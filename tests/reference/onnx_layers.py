@@ -21,7 +21,7 @@ from onnx.reference import ReferenceEvaluator
 
 TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
-          "loop-grows", "attention-past-causal", "attention-cap-scores")
+          "loop-grows", "loop-until", "loop-asked-first", "attention-past-causal", "attention-cap-scores")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
          np.dtype(bool): TensorProto.BOOL}
 
@@ -271,6 +271,39 @@ def _():
     loop(c, [yes(), helper.make_node("Neg", ["h"], ["h1"])], [("h", x, "h1", FLOAT, [3])], ["z"], "n")
     c.outputs = [("z", FLOAT)]
     return c
+
+
+def until(c, limit, condition):
+    """Doubles what is carried until its sum is above three, at most so often."""
+    x = c.input("X", np.array([0.1, 0.25, -0.05], np.float32))
+    c.weight("n", np.array(limit, np.int64))
+    loop(c, [helper.make_node("Add", ["h", "h"], ["h1"]), helper.make_node("ReduceSum", ["h1"], ["sum"], keepdims=0),
+             helper.make_node("Less", ["sum", "three"], ["on"]), helper.make_node("Cast", ["i"], ["f"], to=FLOAT),
+             helper.make_node("Add", ["f", "one"], ["t1"])],
+         [("h", x, "h1", FLOAT, [3]), ("t", c.input("T", np.float32(0)), "t1", FLOAT, [])], ["z", "steps"], "n", condition,
+         tensors=[("three", np.float32(3)), ("one", np.float32(1))])
+    c.outputs = [("z", FLOAT), ("steps", FLOAT)]
+    return c
+
+
+@case("loop-until")
+def _():
+    """The data say when it ends; a number bounds it."""
+    return until(Case(), 20, "")
+
+
+@case("loop-until-bound")
+def _():
+    """The data would go on; the bound ends it."""
+    return until(Case(), 2, "")
+
+
+@case("loop-asked-first")
+def _():
+    """The data say that it does not run at all."""
+    c = Case()
+    c.input("go", np.array(False))
+    return until(c, 4, "go")
 
 
 @case("if-size")
