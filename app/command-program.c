@@ -15,7 +15,7 @@ typedef struct
   gint64 batch; /* 0: the graph's; of a rank, where there are several */
   gboolean evaluation, tf32;
   const char *precision, *device, *strategy; /* NULL: the graph's */
-  int ranks, rank;                           /* 0: one; which of them is shown */
+  int ranks, rank;                           /* 0: one; which of them is shown, -1: it is not said */
 } Wanted;
 
 /* What was built of: for whoever builds it in other ways. */
@@ -47,21 +47,7 @@ set_options (LoomGraph *graph, const Wanted *wanted)
   if (wanted->device != NULL) /* f64 is for the device ref alone, whoever named it */
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", wanted->device)));
   if (wanted->strategy != NULL)
-    {
-      if (loom_element_find (train, LOOM_TAG_PARALLEL) == NULL)
-        loom_edit_free (loom_graph_apply (graph, loom_edit_insert (train, loom_element_n_children (train),
-                                                                   loom_element_new (LOOM_TAG_PARALLEL, NULL))));
-      LoomElement *parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
-      const char *name[LOOM_STRATEGY_ATTRIBUTES];
-      char *value[LOOM_STRATEGY_ATTRIBUTES];
-      loom_strategy_attributes (wanted->strategy, wanted->ranks, name, value);
-      for (guint i = 0; i < LOOM_STRATEGY_ATTRIBUTES; i++)
-        {
-          if (name[i] != NULL && (value[i] != NULL || loom_element_get (parallel, name[i]) != NULL))
-            loom_edit_free (loom_graph_apply (graph, loom_edit_set (parallel, name[i], value[i])));
-          g_free (value[i]);
-        }
-    }
+    loom_strategy_apply (graph, train, wanted->strategy, wanted->ranks, NULL, NULL);
 }
 
 static gboolean
@@ -97,8 +83,11 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   int size[LOOM_MESH_AXES] = { 1, 1, 1 };
   if (wanted->ranks > 1 && !loom_train_spec_mesh (source->spec, wanted->ranks, size, error))
     return FALSE;
-  const LoomMesh mesh = loom_mesh (wanted->rank, size);
-  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * size[LOOM_MESH_DATA];
+  /* Of a parameter server and the ranks that it serves each has a program of its own, and nothing is divided. */
+  const gboolean serves = wanted->ranks > 1 && source->spec->parallel.server;
+  const LoomMesh mesh = loom_mesh (MAX (wanted->rank, 0), size);
+  gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * (serves ? 1 : size[LOOM_MESH_DATA]);
+  source->spec->gathers = serves;
   if (!listing_build_step (source->graph, source->spec, batch, !wanted->evaluation, l, error))
     return FALSE;
   if (!wanted->evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
@@ -109,7 +98,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
       if (l->keeping == NULL)
         return FALSE;
     }
-  if (wanted->ranks < 2)
+  if (wanted->ranks < 2 || serves)
     return TRUE;
   g_autoptr (LoomDevices) devices = loom_devices_new (0);
   const char *device = wanted->device != NULL ? wanted->device : source->spec->device;
@@ -123,22 +112,38 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of one of so many ranks", "N" },                       \
       { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "Of which one (0)", "K" },                                     \
   {                                                                                                                    \
-    "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy,                                                                  \
-        "What ranks divide: data, zero1, zero2, zero3, tensor, pipeline, gpipe or 1f1b", "S"                                   \
+    "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \
   }
+
+/* What stands above the program or plan of a step; NULL: nothing. */
+static const char *
+step_heading (const Source *source)
+{
+  return source->spec != NULL && source->spec->gathers
+             ? "on each rank that trains, which pushes the gradients that it gathers to rank 0:\n\n"
+             : NULL;
+}
+
+static const char *
+update_heading (const Source *source)
+{
+  return source->spec != NULL && source->spec->gathers
+             ? "\non rank 0, which has no part of the batch, from the gradients that the other ranks push:\n\n"
+             : "\nafter so many batches as <train> accumulates:\n\n";
+}
 
 /* FALSE where the number of ranks is none. */
 static gboolean
 check_ranks (const Wanted *wanted)
 {
-  return wanted->ranks >= 0 && wanted->ranks <= 4096 && wanted->rank >= 0 && wanted->rank < MAX (1, wanted->ranks);
+  return wanted->ranks >= 0 && wanted->ranks <= 4096 && wanted->rank >= -1 && wanted->rank < MAX (1, wanted->ranks);
 }
 #define RANKS_RANGE "--ranks takes a number from 1 to 4096, and --rank one from 0 to that less 1."
 
 static int
 run_program (const Command *command, int argc, char **argv)
 {
-  Wanted wanted = { 0 };
+  Wanted wanted = { .rank = -1 };
   gboolean json = FALSE;
   g_autofree char *precision = NULL, *strategy = NULL;
   const GOptionEntry entries[] = {
@@ -175,11 +180,12 @@ run_program (const Command *command, int argc, char **argv)
       return 0;
     }
   g_autofree char *text = loom_program_print (l.program);
-  fputs (text, stdout);
+  const char *heading = step_heading (&source);
+  printf ("%s%s", heading != NULL ? heading : "", text);
   if (l.step != NULL && l.step->update != NULL)
     {
       g_autofree char *update = loom_program_print (l.step->update);
-      printf ("\nafter so many batches as <train> accumulates:\n\n%s", update);
+      printf ("%s%s", update_heading (&source), update);
     }
   return 0;
 }
@@ -222,8 +228,9 @@ print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, cons
   return TRUE;
 }
 
+/* heading: of a text; NULL: it has none */
 static void
-print_plan (const LoomPlan *plan, const char *part, gboolean json)
+print_plan (const LoomPlan *plan, const char *part, const char *heading, gboolean json)
 {
   if (json)
     {
@@ -231,7 +238,7 @@ print_plan (const LoomPlan *plan, const char *part, gboolean json)
       return;
     }
   g_autofree char *text = loom_plan_print (plan);
-  printf ("%s%s", g_str_equal (part, "update") ? "\nafter so many batches as <train> accumulates:\n\n" : "", text);
+  printf ("%s%s", heading != NULL ? heading : "", text);
 }
 
 typedef struct
@@ -257,7 +264,7 @@ print_pass (const LoomPlanPass *pass, gpointer data)
 /* Plans a program; with --passes what is printed is said on the way. */
 static LoomPlan *
 make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, gboolean passes, gboolean json,
-           const char *part, GError **error)
+           const char *part, const char *heading, GError **error)
 {
   Passes self = { part, json };
 
@@ -266,9 +273,7 @@ make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, 
       options.on_pass = print_pass;
       options.on_pass_data = &self;
       if (!json)
-        printf ("%s%12s  %9s  %s\n",
-                g_str_equal (part, "update") ? "\nafter so many batches as <train> accumulates:\n\n" : "",
-                "instructions", "bytes", "after the pass");
+        printf ("%s%12s  %9s  %s\n", heading != NULL ? heading : "", "instructions", "bytes", "after the pass");
     }
   return loom_plan_new (program, devices, &options, error);
 }
@@ -293,11 +298,66 @@ aim_at_source (const Command *command, LoomDevices *devices, LoomPlanOptions *op
       device, options->device, device);
 }
 
+/* ---- tables --------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *path;
+  Wanted wanted;
+  const ListingRanks *ranks;
+  LoomDevices *devices;
+  LoomPlanOptions options;
+  gboolean parameters, json; /* parameters FALSE: nodes */
+} Table;
+
+/* One rank's part of it. A parameter server has the update, and those that it serves the rest of a step. */
+static gboolean
+print_table_of (const Table *table, int rank, GError **error)
+{
+  Wanted wanted = table->wanted;
+  LoomPlanOptions options = table->options;
+  g_auto (Listing) l = { 0 };
+  g_auto (Source) source = { 0 };
+  g_autoptr (LoomPlan) plan = NULL, update = NULL;
+
+  wanted.rank = rank;
+  if (!build (table->path, &wanted, &source, &l, error))
+    return FALSE;
+  const gboolean serves = source.spec != NULL && source.spec->gathers;
+  options.mesh = wanted.ranks > 1 && !serves ? &table->ranks->mesh[rank] : NULL;
+  if (!serves || rank > 0)
+    plan = loom_plan_new (l.program, table->devices, &options, error);
+  if ((!serves || rank > 0) && plan == NULL)
+    return FALSE;
+  if (l.step != NULL && l.step->update != NULL && (!serves || rank == 0))
+    {
+      update = loom_plan_new (l.step->update, table->devices, &options, error);
+      if (update == NULL)
+        return FALSE;
+    }
+  if (table->parameters)
+    listing_print_parameters (plan != NULL ? plan : update, wanted.ranks > 1 ? rank : -1, table->json);
+  else
+    listing_print_nodes (plan, update, wanted.ranks > 1 ? rank : -1, table->json);
+  return TRUE;
+}
+
+static gboolean
+print_table (const Table *table, GError **error)
+{
+  const int last = MAX (table->wanted.ranks, 1) - 1, one = table->wanted.rank;
+
+  for (int rank = MAX (one, 0); rank <= (one >= 0 ? one : last); rank++)
+    if (!print_table_of (table, rank, error))
+      return FALSE;
+  return TRUE;
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
-  Wanted wanted = { 0 };
-  gboolean no_fusion = FALSE, passes = FALSE, parameters = FALSE, json = FALSE;
+  Wanted wanted = { .rank = -1 };
+  gboolean no_fusion = FALSE, passes = FALSE, parameters = FALSE, memory = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
   const GOptionEntry entries[] = {
@@ -310,6 +370,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
     { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Each parameter with its shape and device instead", NULL },
+    { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "What each node takes of the memory instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead",
       "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -320,8 +381,8 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (passes + parameters + (node != NULL) > 1)
-    return command_usage (command, "--passes, --parameters and --source print different things: name one.");
+  if (passes + parameters + memory + (node != NULL) > 1)
+    return command_usage (command, "--passes, --parameters, --memory and --source print different things: name one.");
   command_warn_of_threads (command, threads);
 
   g_autoptr (GError) error = NULL;
@@ -344,33 +405,48 @@ run_plan (const Command *command, int argc, char **argv)
                                         : l.device != NULL ? l.device
                                                            : "cpu",
                               .no_fusion = no_fusion,
-                              .mesh = wanted.ranks > 1 ? &ranks.mesh[wanted.rank] : NULL,
                               .strict_devices = l.strict_devices };
+  const gboolean serves = source.spec != NULL && source.spec->gathers;
+  if (wanted.ranks > 1 && !serves)
+    options.mesh = &ranks.mesh[MAX (wanted.rank, 0)];
+  if (parameters || memory)
+    {
+      const Table table = { argv[1], wanted, &ranks, devices, options, parameters, json };
+
+      if (!print_table (&table, &error))
+        return command_fail (command, g_steal_pointer (&error));
+      command_warn_of_costs (command, devices);
+      return 0;
+    }
   PlanSource text = { .node = node, .json = json };
   if (node != NULL)
     aim_at_source (command, devices, &options, &text);
-  const gboolean quiet = passes || parameters || node != NULL;
-  g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
+  const gboolean quiet = passes || node != NULL;
+  g_autoptr (LoomPlan) plan
+      = make_plan (l.program, devices, options, passes, json, "step", step_heading (&source), &error);
   if (plan == NULL)
     return command_fail (command, g_steal_pointer (&error));
-  if (parameters)
-    listing_print_parameters (plan, json);
   if (!quiet)
-    print_plan (plan, "step", json);
+    print_plan (plan, "step", step_heading (&source), json);
   if (l.step != NULL && l.step->update != NULL)
     {
-      g_autoptr (LoomPlan) update = make_plan (l.step->update, devices, options, passes, json, "update", &error);
+      const char *heading = update_heading (&source);
+      g_autoptr (LoomPlan) update
+          = make_plan (l.step->update, devices, options, passes, json, "update", heading, &error);
       if (update == NULL)
         return command_fail (command, g_steal_pointer (&error));
       if (!quiet)
-        print_plan (update, "update", json);
+        print_plan (update, "update", heading, json);
     }
   if (node != NULL && !plan_source_end (&text, source.graph, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (l.keeping != NULL && !quiet && !print_saving (&l, plan, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
+  const gint64 whole = l.step != NULL ? l.step->batch * (serves ? wanted.ranks - 1 : 1) : 0;
+  if (source.spec != NULL)
+    source.spec->gathers = FALSE;
   if (wanted.ranks > 1 && source.spec != NULL && !quiet && !wanted.evaluation
-      && !listing_print_strategies (source.graph, source.spec, l.step->batch, &ranks, devices, &options, json, &error))
+      && !listing_print_strategies (source.graph, source.spec, whole, &ranks, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   command_warn_of_costs (command, devices);
   return 0;
@@ -393,7 +469,13 @@ const Command command_plan = {
     "nothing shared a place; behind the last pass, those of the arena.\n\n"
     "--parameters prints what named_parameters() of a PyTorch module does, with the device that each lies on: run it "
     "with\n"
-    "another --device, or a device=\"…\" on some nodes, to see what moves.\n\n"
+    "another --device, or a device=\"…\" on some nodes, to see what moves. With --ranks it prints the parts of all "
+    "ranks, "
+    "or of\n"
+    "--rank K.\n\n"
+    "--memory prints what each node takes of a device's memory by owner, at the moment when most is alive, the largest "
+    "first;\n"
+    "its sums are those of the plan's last line. With --ranks, of all ranks, or of --rank K.\n\n"
     "--source NODE prints the CUDA source that is compiled at run time for the element-wise work of a node or, of a\n"
     "module's node, of all inside it; of other nodes, which kernel or library computes them. --device cuda:0 needs no "
     "GPU\n"

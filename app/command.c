@@ -251,14 +251,18 @@ command_numbers (const char *text, gint64 least, gint64 most)
 gboolean
 command_knows_strategy (const Command *command, const char *strategy)
 {
-  static const char *const words[]
-      = { "data", "zero1", "zero2", "zero3", "tensor", "pipeline", "gpipe", "1f1b", "server", NULL };
-
-  if (strategy == NULL || g_strv_contains (words, strategy))
+  if (strategy == NULL || g_strv_contains (loom_strategies (), strategy))
     return TRUE;
-  command_usage (command, "--strategy is data, zero1, zero2, zero3, tensor, pipeline, gpipe, 1f1b or server, not “%s”.",
-                 strategy);
+  command_usage (command, "--strategy is %s, not “%s”.", loom_strategies_text (), strategy);
   return FALSE;
+}
+
+const char *
+command_strategy_help (void)
+{
+  g_autofree char *text = g_strdup_printf ("What ranks divide: %s (default: the graph's)", loom_strategies_text ());
+
+  return g_intern_string (text);
 }
 
 static char *
@@ -388,11 +392,32 @@ command_finish (int status)
   return status == 0 || status >= 128 ? 5 : status;
 }
 
+/* A graph that comes on standard input has its data where the command runs. Its text is kept: a command may want the
+ * graph anew, for each rank. */
+static LoomGraph *
+read_standard_input (LoomFaults *faults, GError **error)
+{
+  static GByteArray *text;
+  guint8 part[1 << 14];
+  LoomGraph *graph;
+  gsize n;
+
+  if (text == NULL)
+    text = g_byte_array_new ();
+  while ((n = fread (part, 1, sizeof part, stdin)) > 0)
+    g_byte_array_append (text, part, (guint)n);
+  graph = loom_graph_read_data ((const char *)text->data, text->len, "standard input", faults, error);
+  if (graph != NULL)
+    loom_graph_set_folder (graph, ".");
+  return graph;
+}
+
 LoomGraph *
 command_load_graph (const char *path, LoomFaults *faults, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  LoomGraph *graph = loom_run_read_graph (path, faults, &local);
+  LoomGraph *graph
+      = g_str_equal (path, "-") ? read_standard_input (faults, &local) : loom_run_read_graph (path, faults, &local);
 
   if (graph == NULL)
     g_set_error (error, LOOM_ERROR,

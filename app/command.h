@@ -40,6 +40,8 @@ int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINT
 GArray *command_numbers (const char *text, gint64 least, gint64 most);
 /* TRUE where --strategy has a word that it knows, or none; else says so, and the command ends with status 2. */
 gboolean command_knows_strategy (const Command *command, const char *strategy);
+/* What the help says of --strategy; never freed. */
+const char *command_strategy_help (void);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
 int command_fail (const Command *command, GError *error);
 /* Before hours of work: whether this file (NULL: none) could be written at their end. */
@@ -57,8 +59,9 @@ void command_warn_of_costs (const Command *command, LoomDevices *devices);
 /* Before a device is opened: where path is a run's folder, kernels are chosen as the run chose them. */
 void command_take_costs (const Command *command, const char *path, LoomDevices *devices);
 
-/* The one GRAPH argument, which may be the folder of a run, read; every fault of grammar is one error. A graph that
- * cannot be read is the graph's fault (status 1), not the disk's. */
+/* The one GRAPH argument, which may be the folder of a run or "-" for standard input, whose data lie where the command
+ * runs, read; every fault of grammar is one error. A graph that cannot be read is the graph's fault (status 1), not the
+ * disk's. */
 LoomGraph *command_read_graph (const char *path, GError **error);
 /* The same with the faults as a list: NULL is what is no graph at all. */
 LoomGraph *command_load_graph (const char *path, LoomFaults *faults, GError **error);

@@ -532,13 +532,20 @@ as_bytes (const LoomTensor *value, gint64 step)
   return g_variant_new ("(x@ax@ax@ay)", step, shape, shape, bytes);
 }
 
+static gboolean
+is_text (const char *port)
+{
+  return g_str_has_prefix (port, "words:") || g_str_equal (port, LOOM_SNAPSHOT_TRACE)
+         || g_str_equal (port, LOOM_SNAPSHOT_NODES);
+}
+
 static GVariant *
 snapshot (LoomTrainer *trainer, const ViewJob *job, GError **error)
 {
   gint64 step = 0;
   g_autoptr (LoomTensor) value = loom_trainer_snapshot (trainer, job->port, &step, error);
 
-  if (value != NULL && (g_str_has_prefix (job->port, "words:") || g_str_equal (job->port, LOOM_SNAPSHOT_TRACE)))
+  if (value != NULL && is_text (job->port))
     return as_bytes (value, step);
   return value ? downsample (value, step, job->index, job->n_index, job->max_bytes) : NULL;
 }

@@ -164,13 +164,14 @@ finalise_values (LoomPlan *plan, Work *w)
     }
 }
 
-/* The moment at which most bytes are alive, by sweeping over starts and ends of live ranges. */
-static void
+/* The moment at which most bytes are alive, by sweeping over starts and ends of live ranges; -1 where nothing is. */
+static int
 find_peak (Work *w, guint device, LoomPlanMemory *memory)
 {
   guint n = w->schedule->len + 3; /* time -1 stands at 0 */
   g_autofree gssize *change = g_new0 (gssize, n * LOOM_N_OWNERS);
   gssize live[LOOM_N_OWNERS] = { 0 };
+  int peak = -1;
 
   for (guint i = 0; i < w->storages->len; i++)
     {
@@ -195,6 +196,42 @@ find_peak (Work *w, guint device, LoomPlanMemory *memory)
       memory->lower_bound = sum;
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         memory->peak[o] = (gsize)live[o];
+      peak = (int)t;
+    }
+  return peak;
+}
+
+static void
+hold (LoomPlan *plan, const WorkStorage *s, LoomOwner owner)
+{
+  PlanHolding holding = { s->origin, (guint)s->device, owner, s->bytes, s->once };
+
+  g_array_append_val (plan->holdings, holding);
+}
+
+/* Whose the bytes are that are alive then; of a block, its parts'. */
+static void
+hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
+{
+  g_autofree gsize *parts = g_new0 (gsize, w->storages->len + 1);
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->block >= 0)
+        parts[s->block] += s->bytes;
+    }
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      const WorkStorage *whole = s->block >= 0 ? &g_array_index (w->storages, WorkStorage, (guint)s->block) : s;
+      WorkStorage rest = *s;
+
+      if (s->device != (int)device || !work_in_arena (w, s) || whole->first + 1 > peak || whole->last + 2 <= peak)
+        continue;
+      rest.bytes -= MIN (rest.bytes, parts[i]);
+      hold (plan, &rest, whole->owner);
     }
 }
 
@@ -226,16 +263,22 @@ finalise_memory (LoomPlan *plan, Work *w)
 
             memory.state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
           }
-      find_peak (w, d, &memory);
+      hold_peak (plan, w, d, find_peak (w, d, &memory));
       /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
       for (guint i = 0; i < w->storages->len; i++)
         {
           const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
           if (s->device == (int)d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input))
-            memory.peak[LOOM_OWNER_DATA] += s->bytes;
+            {
+              memory.peak[LOOM_OWNER_DATA] += s->bytes;
+              hold (plan, s, LOOM_OWNER_DATA);
+            }
           if (s->device == (int)d && s->once)
-            memory.once[s->owner] += s->bytes;
+            {
+              memory.once[s->owner] += s->bytes;
+              hold (plan, s, s->owner);
+            }
         }
       g_array_append_val (plan->memory, memory);
     }
@@ -374,6 +417,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->commit_copy = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->slot_device = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->memory = g_array_new (FALSE, FALSE, sizeof (LoomPlanMemory));
+  plan->holdings = g_array_new (FALSE, FALSE, sizeof (PlanHolding));
   plan->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
   plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
@@ -406,6 +450,7 @@ loom_plan_free (LoomPlan *plan)
   g_array_unref (plan->commit_copy);
   g_array_unref (plan->slot_device);
   g_array_unref (plan->memory);
+  g_array_unref (plan->holdings);
   g_array_unref (plan->uploads);
   g_array_unref (plan->staging);
   g_array_unref (plan->results);

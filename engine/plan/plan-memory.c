@@ -212,6 +212,7 @@ make_storages (Work *w)
       value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
       g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->slot;
       g_array_index (w->storages, WorkStorage, (guint)value->storage).input = value->input;
+      g_array_index (w->storages, WorkStorage, (guint)value->storage).origin = value->origin;
       g_array_index (w->storages, WorkStorage, (guint)value->storage).last = MAX (last[v], 0);
     }
   for (guint i = 0; i < w->schedule->len; i++)
@@ -239,6 +240,8 @@ make_storages (Work *w)
               value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device,
                                                  instr->setup ? -1 : (int)i, value->owner);
               g_array_index (w->storages, WorkStorage, (guint)value->storage).once = instr->setup;
+              g_array_index (w->storages, WorkStorage, (guint)value->storage).origin
+                  = value->origin != NULL ? value->origin : instr->origin;
             }
           extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int)i));
         }
@@ -257,6 +260,7 @@ make_storages (Work *w)
                                     LOOM_OWNER_WORKSPACE);
 
           g_array_index (w->storages, WorkStorage, (guint)s).last = instr->setup ? -1 : end_of (w, i);
+          g_array_index (w->storages, WorkStorage, (guint)s).origin = instr->origin;
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }

@@ -86,6 +86,7 @@ typedef struct
   gboolean once;   /* made by a setup instruction: not in the arena, which other plans use between two steps */
   int block;       /* the storage it is a part of, at `offset` in it, else -1 */
   LoomOwner owner;
+  const char *origin; /* the node of the value that it was made for; NULL: of none */
   gsize offset;
 } WorkStorage;
 
@@ -339,6 +340,16 @@ gboolean work_in_arena (Work *w, const WorkStorage *s);
 /* The bytes of a device's arena. */
 gsize work_arena (Work *w, guint device);
 
+/* Bytes of a node, made once or alive at the moment of the peak. */
+typedef struct
+{
+  const char *node; /* NULL: of none */
+  guint device;
+  LoomOwner owner;
+  gsize bytes;
+  gboolean once;
+} PlanHolding;
+
 struct _LoomPlan
 {
   LoomProgram *program;
@@ -351,6 +362,7 @@ struct _LoomPlan
   GArray *commit_copy;                /* pairs of value, slot: copied when the step ends */
   GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
+  GArray *holdings;                   /* PlanHolding: what `once` and `peak` of these are made of */
   GArray *uploads;                    /* LoomPlanUpload */
   GArray *staging, *results;          /* LoomPlanArea, by device */
 };

@@ -497,25 +497,6 @@ check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
                       "strategy", "data", "Set it to data, or take another optimizer.");
 }
 
-void
-loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_STRATEGY_ATTRIBUTES],
-                          char *values[LOOM_STRATEGY_ATTRIBUTES])
-{
-  gboolean has_kind = g_str_equal (word, "gpipe") || g_str_equal (word, "1f1b");
-  gboolean cuts = has_kind || g_str_equal (word, "pipeline"), splits = g_str_equal (word, "tensor");
-
-  names[0] = "strategy";
-  values[0] = cuts || splits ? NULL : g_strdup (word);
-  names[1] = "data";
-  values[1] = NULL;
-  names[2] = "pipeline";
-  values[2] = cuts ? g_strdup_printf ("%d", ranks) : NULL;
-  names[3] = has_kind ? "schedule" : NULL;
-  values[3] = has_kind ? g_strdup (word) : NULL;
-  names[4] = cuts || splits ? "tensor" : NULL;
-  values[4] = splits ? g_strdup_printf ("%d", ranks) : NULL;
-}
-
 /* What of the file format there are no ranks for yet. */
 static gboolean
 check_later (RecipeReading *r, const LoomElement *e)

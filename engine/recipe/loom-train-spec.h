@@ -118,11 +118,17 @@ typedef struct
   char *match;        /* patterns of the weights that are taken from it, with commas; NULL: all */
 } LoomTrainSpec;
 
-/* What `--strategy` says, as attributes of <parallel>: a strategy, or "pipeline", "gpipe" and "1f1b" for as many stages
- * as there are ranks. values[k] is of names[k], and NULL where that is to be taken away. */
-#define LOOM_STRATEGY_ATTRIBUTES 5
-void loom_strategy_attributes (const char *word, int ranks, const char *names[LOOM_STRATEGY_ATTRIBUTES],
-                               char *values[LOOM_STRATEGY_ATTRIBUTES]);
+/* The words of `--strategy`, ending with NULL: those of <parallel>'s attribute, in the order of LoomShards and
+ * `server`, and behind them "tensor" for ranks that have parts of weights and "pipeline", "gpipe" and "1f1b" for
+ * stages, as many as there are ranks. */
+const char *const *loom_strategies (void);
+/* "data, zero1 … or 1f1b"; never freed. */
+const char *loom_strategies_text (void);
+/* Writes one of them into the <parallel> that <train> has, or is given: set gets each attribute of it that changes;
+ * value NULL: it is taken away. */
+typedef void (*LoomStrategySet) (LoomElement *parallel, const char *name, const char *value, gpointer data);
+void loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int ranks, LoomStrategySet set,
+                          gpointer data);
 
 /* Faults name <train>'s line and attribute. NULL if there are errors, no <train>, or one that names weights
  * and no loss, which is no fault: there is nothing to train yet. */

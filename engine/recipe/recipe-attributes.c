@@ -6,6 +6,7 @@
 #include "engine/ops/loom-reserved.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/recipe/loom-schedule.h"
+#include "engine/recipe/recipe-private.h"
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -219,7 +220,7 @@ static const LoomAttribute of_parallel[] = {
     = { .name = "strategy",
         .type = LOOM_PARAM_ENUM,
         .def = "data",
-        .choices = WORDS ("data", "zero1", "zero2", "zero3", "server"),
+        .choices = WORDS (RECIPE_STRATEGIES),
         .doc = "What each rank has a part of: data: the batch; zero1: states of the optimizer, too; zero2: and "
                "gradients; zero3: and weights. server: rank 0 has the weights, to which the others push gradients" } },
   { .spec

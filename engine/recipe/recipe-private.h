@@ -45,6 +45,9 @@ void recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *s
 void recipe_group_free (gpointer group);
 gboolean recipe_matches (const char *pattern, const char *path);
 
+/* What <parallel strategy="…"> says, in the order of LoomShards and behind them the server: --strategy has more. */
+#define RECIPE_STRATEGIES "data", "zero1", "zero2", "zero3", "server"
+
 /* recipe-split.c: after <parallel> */
 void recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec);
 void recipe_split_free (gpointer split);

@@ -188,6 +188,7 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
 
 #define LOOM_SNAPSHOT_TIMES "time:"
 #define LOOM_SNAPSHOT_TRACE "trace:"
+#define LOOM_SNAPSHOT_NODES "nodes:"
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
  * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
  * run: it is answered between steps.
@@ -196,7 +197,10 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * backwards and unfused, f32 in the order of loom_net_node(). It takes a few steps' time.
  *
  * LOOM_SNAPSHOT_TRACE: the lanes of the step that was recorded last as the text of a trace file (loom-trace.h), u8; the
- * next step is then recorded. */
+ * next step is then recorded.
+ *
+ * LOOM_SNAPSHOT_NODES: what each node holds of the memory that the run has taken, on this rank: u8, a JSON object with
+ * the members of loom_node_bytes_add_json() a line, the largest first. They come to loom_trainer_memory(). */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
 typedef struct

@@ -36,8 +36,8 @@ trainer_given_new (void)
 }
 
 static void
-set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const char *value, const char *option,
-               gboolean has_value, GPtrArray *all)
+note_given (LoomElement *element, const char *name, const char *value, const char *option, gboolean has_value,
+            GPtrArray *all)
 {
   Given *given = g_new0 (Given, 1);
 
@@ -47,6 +47,13 @@ set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const c
   given->line = loom_element_line (element);
   given->of_train = loom_element_tag (element) != LOOM_TAG_NODE;
   g_ptr_array_add (all, given);
+}
+
+static void
+set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const char *value, const char *option,
+               gboolean has_value, GPtrArray *all)
+{
+  note_given (element, name, value, option, has_value, all);
   loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, name, value)));
 }
 
@@ -86,25 +93,21 @@ find_in_train (LoomGraph *graph, const char *name)
   return NULL;
 }
 
+static void
+strategy_cb (LoomElement *parallel, const char *name, const char *value, gpointer all)
+{
+  if (value != NULL)
+    note_given (parallel, name, value, "--strategy", TRUE, all);
+}
+
 /* <parallel> divides as --strategy says. */
 static void
 set_strategy (LoomGraph *graph, const char *strategy, int ranks, GPtrArray *all)
 {
-  LoomElement *parallel = strategy != NULL ? find_in_train (graph, "parallel") : NULL;
-  const char *name[LOOM_STRATEGY_ATTRIBUTES];
-  char *value[LOOM_STRATEGY_ATTRIBUTES];
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
 
-  if (parallel == NULL)
-    return;
-  loom_strategy_attributes (strategy, ranks, name, value);
-  for (guint i = 0; i < LOOM_STRATEGY_ATTRIBUTES; i++)
-    {
-      if (value[i] != NULL)
-        set_attribute (graph, parallel, name[i], value[i], "--strategy", TRUE, all);
-      else if (name[i] != NULL && loom_element_get (parallel, name[i]) != NULL)
-        loom_edit_free (loom_graph_apply (graph, loom_edit_set (parallel, name[i], NULL)));
-      g_free (value[i]);
-    }
+  if (strategy != NULL && train != NULL)
+    loom_strategy_apply (graph, train, strategy, ranks, strategy_cb, all);
 }
 
 /* The element that "fc", "block.conv" (an instance's inner node), "train" or "train.schedule" names. */

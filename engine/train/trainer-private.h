@@ -287,6 +287,10 @@ void trainer_predict_answer (LoomTrainer *t, TrainerRequest *request);
 LoomTensor *trainer_ask (LoomTrainer *t, TrainerRequest *request, GError **error);
 typedef struct _TrainerSnapshots TrainerSnapshots;
 void trainer_snapshots_free (TrainerSnapshots *self);
+/* That computes what views look at; NULL: nobody looks. */
+LoomExec *trainer_snapshots_exec (const TrainerSnapshots *self);
+/* trainer-nodes.c: LOOM_SNAPSHOT_NODES */
+LoomTensor *trainer_nodes_answer (LoomTrainer *t, GError **error);
 typedef struct _TrainerServer TrainerServer;
 typedef struct _TrainerAnswers TrainerAnswers;
 void trainer_answers_free (TrainerAnswers *self);

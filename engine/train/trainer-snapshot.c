@@ -53,6 +53,12 @@ trainer_snapshots_free (TrainerSnapshots *self)
   g_free (self);
 }
 
+LoomExec *
+trainer_snapshots_exec (const TrainerSnapshots *self)
+{
+  return self != NULL ? self->exec : NULL;
+}
+
 static gboolean
 read_net (LoomTrainer *t, TrainerSnapshots *self, GError **error)
 {
@@ -299,6 +305,8 @@ answer (LoomTrainer *t, const char *name, GError **error)
 
   if (g_str_equal (name, LOOM_SNAPSHOT_TRACE))
     return trainer_trace_answer (t, error);
+  if (g_str_equal (name, LOOM_SNAPSHOT_NODES))
+    return trainer_nodes_answer (t, error);
   TrainerSnapshots *self = get_snapshots (t, error);
   if (self == NULL)
     return NULL;

@@ -1,12 +1,14 @@
 """Two hosts on one machine: network name spaces with names, wires and folders of their own, between which mpirun starts ranks by a
 launcher of this test in the place of ssh. The numbers are those of one rank; what a host lacks is said before the first step; a
-wire that is cut ends the run on both. Skipped, with the reason, where name spaces are not allowed.
+wire that is cut ends the run on both. Skipped, with the reason, where a program is missing or
+name spaces or the wires between them are not allowed.
 
 hosts.py GRADLOOM
 """
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,12 +37,15 @@ def enter():
     """This script once more, as the first process of host a; all that it starts ends with it."""
     words = ['unshare'] + (['--user', '--map-root-user'] if os.geteuid() else [])
     words += ['--net', '--mount', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc']
-    try:
-        done = subprocess.run(words + ['ip', 'link', 'set', 'lo', 'up'], capture_output=True, text=True)
-    except FileNotFoundError as error:
-        skip(f'there is no {error.filename}')
-    if done.returncode != 0:
-        skip('network name spaces are not allowed here: ' + (done.stderr.strip() or f'status {done.returncode}'))
+    for program in ['mpirun', 'unshare', 'nsenter', 'ip', 'hostname', 'mount']:
+        if shutil.which(program) is None:
+            skip(f'there is no {program}')
+    wire = ['link', 'add', 'wire-a', 'type', 'veth', 'peer', 'name', 'wire-b']
+    for part, why in [(['link', 'set', 'lo', 'up'], 'network name spaces are not allowed here'),
+                      (wire, 'there are no wires between name spaces (veth) here')]:
+        done = subprocess.run(words + ['ip', *part], capture_output=True, text=True)
+        if done.returncode != 0:
+            skip(f'{why}: ' + (done.stderr.strip() or f'status {done.returncode}'))
     sys.stdout.flush()
     os.execvp(words[0], words + [sys.executable, os.path.abspath(__file__), sys.argv[1], 'inside'])
 

@@ -490,6 +490,59 @@ test_parameters (void)
   cli_expect (2, "name one", "plan", "two.xml", "--parameters", "--passes");
 }
 
+/* What nodes take comes to what the plan takes, owner by owner: in one part and in that of a rank. The states of the
+ * optimiser are their parameter's node's, and a graph may come on standard input. */
+static void
+test_memory (void)
+{
+  static const char *const owner[] = { "parameters", "gradients", "optimizer", "activations", "workspace", "data" };
+  static const char *const ranks[] = { "1", "2" };
+
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  for (guint r = 0; r < G_N_ELEMENTS (ranks); r++)
+    {
+      g_auto (CliResult) nodes
+          = cli ("plan", path, "--memory", "--json", "--strategy", "zero3", "--ranks", ranks[r], "--rank", "0", NULL);
+      g_auto (CliResult) plan
+          = cli ("plan", path, "--json", "--strategy", "zero3", "--ranks", ranks[r], "--rank", "0", NULL);
+      g_autoptr (GPtrArray) rows = events_of (nodes.out, "node"), memory = events_of (plan.out, "memory");
+
+      g_assert_cmpint (nodes.status, ==, 0);
+      g_assert_cmpuint (rows->len, >=, 3);
+      for (guint o = 0; o < G_N_ELEMENTS (owner); o++)
+        {
+          gint64 sum = 0;
+
+          for (guint i = 0; i < rows->len; i++)
+            sum += json_object_get_int_member (rows->pdata[i], owner[o]);
+          g_assert_cmpint (sum, ==, json_object_get_int_member (memory->pdata[0], owner[o]));
+        }
+    }
+  g_auto (CliResult) text = cli ("plan", path, "--memory", NULL);
+  g_autofree char *call
+      = g_strdup_printf ("'%s/app/gradloom' plan - --memory < '%s'", g_getenv ("GRADLOOM_BUILD_ROOT"), path);
+  g_autofree char *out = NULL;
+  const char *const shell[] = { "/bin/sh", "-c", call, NULL };
+  g_assert_true (g_spawn_sync (NULL, (char **)shell, NULL, 0, NULL, NULL, &out, NULL, NULL, NULL));
+  g_assert_cmpstr (out, ==, text.out);
+}
+
+/* A parameter server has the update alone; the ranks that it serves gather gradients, of a batch of their own. */
+static void
+test_server (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) plan = cli ("plan", path, "--ranks", "3", "--strategy", "server", NULL);
+  const char *server = strstr (plan.out, "on rank 0, which has no part of the batch");
+  g_assert_cmpint (plan.status, ==, 0);
+  g_assert_nonnull (server);
+  g_assert_nonnull (strstr (server, "adam_step"));
+  g_assert_null (strstr (plan.out, "all_reduce"));
+  g_assert_true (strstr (plan.out, "adam_step") > server);
+  g_assert_nonnull (strstr (plan.out, "* served"));
+}
+
 /* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
 static void
 test_course (void)
@@ -609,6 +662,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/course", test_course);
   g_test_add_func ("/cli/two-halves", test_two_halves);
   g_test_add_func ("/cli/parameters", test_parameters);
+  g_test_add_func ("/cli/memory", test_memory);
+  g_test_add_func ("/cli/server", test_server);
   g_test_add_func ("/cli/bench", test_bench);
   g_test_add_func ("/cli/transfer-table", test_transfer_table);
   g_test_add_func ("/cli/transfer", test_transfer);

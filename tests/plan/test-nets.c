@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/plan/loom-plan-nodes.h"
 #include "engine/program/loom-optimizer.h"
 #include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
@@ -412,6 +413,28 @@ note_acts (const LoomPlan *plan, Acts *acts)
     }
 }
 
+/* What nodes hold comes to what the plan takes, by owner. */
+static void
+assert_nodes (const LoomPlan *plan, const LoomPlanMemory *memory)
+{
+  g_autoptr (LoomNodes) nodes = loom_nodes_new ();
+  g_autoptr (GPtrArray) rows = NULL;
+  gsize bytes[LOOM_N_OWNERS], sum[LOOM_N_OWNERS] = { 0 };
+
+  loom_nodes_add_plan (nodes, plan, LOOM_NODES_ALL);
+  rows = loom_nodes_list (nodes);
+  loom_plan_memory_sum (memory, bytes);
+  for (guint i = 0; i < rows->len; i++)
+    for (int o = 0; o < LOOM_N_OWNERS; o++)
+      {
+        const LoomNodeBytes *row = rows->pdata[i];
+
+        sum[o] += strcmp (row->device, loom_plan_device (plan, 0)->name) == 0 ? row->bytes[o] : 0;
+      }
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    g_assert_cmpuint (sum[o], ==, bytes[o]);
+}
+
 static void
 check_seed (guint32 seed, LoomDevices *devices, Acts *acts)
 {
@@ -434,6 +457,7 @@ check_seed (guint32 seed, LoomDevices *devices, Acts *acts)
   assert_near (p, seed, "without fusion", d, a, low_precision ? 0.1 : 0.01);
   assert_near (p, seed, "eager", e, a, low_precision ? 0.1 : 0.01);
   loom_plan_memory (plan, 0, &memory);
+  assert_nodes (plan, &memory);
   if ((double)memory.arena > 1.1 * (double)memory.lower_bound)
     g_error ("seed %u: the arena has %" G_GSIZE_FORMAT " bytes where %" G_GSIZE_FORMAT " are alive at once", seed,
              memory.arena, memory.lower_bound);
