@@ -61,7 +61,7 @@ loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
     status = device->backend->fault_clear (device->device, arena->stream, &exec->message);
   if (status != LOOM_STATUS_OK)
     return loom_exec_status_error (exec, NULL, status, error);
-  exec->steps_ago = (guint)(arena->step - fault.step);
+  exec->fault_step = fault.step;
   of = loom_state_find_site (exec->state, fault.site, &row);
   instr = of != NULL ? of->rows[row].instr : NULL;
   if (of == NULL)
@@ -73,7 +73,6 @@ loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
 gboolean
 loom_exec_begin (LoomExec *exec, GError **error)
 {
-  exec->steps_ago = 0;
   exec->has_results = FALSE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
@@ -109,21 +108,29 @@ loom_exec_end (LoomExec *exec, GError **error)
         status = device->backend->event_sync (device->device, arena->done[(arena->step - 1) & 1], message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
+      arena->ended = arena->step;
       if (!loom_exec_poll_fault (exec, arena, error))
         return FALSE;
     }
   return TRUE;
 }
 
-guint
-loom_exec_fault_steps_ago (const LoomExec *exec)
+gint64
+loom_exec_step_number (const LoomExec *exec)
 {
-  return exec->steps_ago;
+  return exec->devices[0].arena->step;
+}
+
+gint64
+loom_exec_fault_step (const LoomExec *exec)
+{
+  return exec->fault_step;
 }
 
 gboolean
 loom_exec_sync (LoomExec *exec, GError **error)
 {
+  exec->fault_step = 0;
   if (!exec->is_asynchronous)
     return TRUE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)

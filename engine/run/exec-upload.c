@@ -219,9 +219,33 @@ loom_exec_fetch_results (LoomExec *exec, GError **error)
                                       transit->down_bytes, LOOM_COPY_DEVICE_TO_HOST, &exec->message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
+      transit->down_step[transit->down_half] = of->arena->step;
+      transit->read_half = transit->down_half;
     }
   exec->has_results = TRUE;
   return TRUE;
+}
+
+gboolean
+loom_exec_keeps (const LoomExec *exec, guint output)
+{
+  return loom_plan_n_devices (exec->plan) == 1 && exec->devices[0].transit.down_bytes > 0
+         && loom_plan_is_result (exec->plan, output);
+}
+
+gboolean
+loom_exec_look_at (LoomExec *exec, gint64 step)
+{
+  LoomExecTransit *transit = &exec->devices[0].transit;
+
+  for (guint half = 0; half < 2 && transit->down_bytes > 0; half++)
+    if (transit->down_step[half] == step)
+      {
+        transit->read_half = half;
+        exec->has_results = exec->is_read = TRUE;
+        return TRUE;
+      }
+  return FALSE;
 }
 
 const void *
@@ -234,5 +258,5 @@ loom_exec_result_at (const LoomExec *exec, const LoomPlanValue *value)
   if (!exec->has_results || at->kind != LOOM_LOCATION_ARENA || transit->down_bytes == 0 || at->offset < area.offset
       || at->offset + loom_desc_bytes (&value->desc) > area.offset + area.bytes)
     return NULL;
-  return transit->down + transit->down_half * transit->down_bytes + (at->offset - area.offset);
+  return transit->down + transit->read_half * transit->down_bytes + (at->offset - area.offset);
 }

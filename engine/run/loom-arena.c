@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define NUMBERS 64 /* that the host sets between two steps without waiting */
+
 typedef struct
 {
   gint64 first;
@@ -41,6 +43,8 @@ arena_free (LoomArena *arena)
     b->stream_free (device, arena->uploads);
   if (arena->memory != NULL)
     b->free (device, arena->memory);
+  if (arena->numbers != NULL)
+    b->free_host (device, arena->numbers);
   g_free (arena);
 }
 
@@ -76,6 +80,41 @@ loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status)
     *status = arena->device->backend->stream_sync (arena->device->device, arena->stream,
                                                    message != NULL ? message : &ignored);
   return *status == LOOM_STATUS_OK;
+}
+
+/* What is set between two steps lies in the half of the next one's number. That half was read before the step two
+ * before, which is over as soon as the end of the one behind it was enqueued (loom_exec_end()). */
+LoomStatus
+loom_arena_put (LoomArena *arena, void *to, const void *from, gsize bytes, LoomMessage *message)
+{
+  const LoomBackend *b = arena->device->backend;
+  LoomDevice *device = arena->device->device;
+  LoomStatus status = LOOM_STATUS_OK;
+  gboolean is_new = arena->numbers_step != arena->step;
+  void *at;
+
+  g_return_val_if_fail (bytes <= sizeof *arena->numbers, LOOM_STATUS_INVALID);
+
+  if (arena->numbers == NULL && b->alloc_host != NULL
+      && b->alloc_host (device, 2 * NUMBERS * sizeof *arena->numbers, &at, message) == LOOM_STATUS_OK)
+    arena->numbers = at;
+  if (arena->numbers == NULL || (is_new ? arena->ended != arena->step : arena->n_numbers == NUMBERS))
+    loom_arena_sync (arena, message, &status);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  if (is_new || arena->n_numbers == NUMBERS)
+    arena->n_numbers = 0;
+  arena->numbers_step = arena->step;
+  if (arena->numbers == NULL)
+    {
+      status = b->copy (device, arena->stream, to, from, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+      if (status == LOOM_STATUS_OK)
+        loom_arena_sync (arena, message, &status);
+      return status;
+    }
+  at = arena->numbers + ((arena->step + 1) & 1) * NUMBERS + arena->n_numbers++;
+  memcpy (at, from, bytes);
+  return b->copy (device, arena->stream, to, at, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
 }
 
 static LoomStatus

@@ -524,6 +524,7 @@ step (LoomExec *exec, GError **error)
     g_return_val_if_fail (!exec->feeds[i].used || exec->feeds[i].fed != NULL || exec->feeds[i].bytes == 0, FALSE);
 
   exec->message.text[0] = '\0';
+  exec->fault_step = 0;
   if (!rebind_moved (exec, error) || !loom_exec_begin (exec, error) || !loom_exec_take_feeds (exec, error)
       || !launch (exec, error))
     return FALSE;

@@ -57,8 +57,20 @@ gboolean loom_exec_sync (LoomExec *exec, GError **error);
 /* A step and loom_exec_sync(): outputs can be read at once. */
 gboolean loom_exec_run (LoomExec *exec, GError **error);
 
-/* The step whose fault loom_exec_step() or loom_exec_sync() reported: 0 for the last one, 1 for the one before it. */
-guint loom_exec_fault_steps_ago (const LoomExec *exec);
+/* ---- read one step late ----
+ *
+ * On a device that works while its caller continues, loom_exec_step() waits for the step before it. So small results
+ * are read when the next step is on its way, and the device never waits for the caller. */
+
+/* The number of the step that was begun last, by whichever executor over the same state. */
+gint64 loom_exec_step_number (const LoomExec *exec);
+/* The number of the step whose fault was the error of the last call here; 0 where it was no step's. */
+gint64 loom_exec_fault_step (const LoomExec *exec);
+/* TRUE if an output comes down with each step, so that it can be read when the next one has begun. */
+gboolean loom_exec_keeps (const LoomExec *exec, guint output);
+/* From here on, until another step begins, such outputs are those of the step of this number, which has to be over: of
+ * this executor's last or the one before it. FALSE where that step's are not kept. */
+gboolean loom_exec_look_at (LoomExec *exec, gint64 step);
 
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
  * Outputs stay valid until the next step of any executor over the same state, or until one is made. */

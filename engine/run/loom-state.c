@@ -506,8 +506,9 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
          || copy_in (state, s, (const char *)own->data + (gsize)s->first * loom_dtype_size (s->desc.dtype), error);
 }
 
+/* The copy to a device is done on the stream of the run's steps, before the next one. */
 gboolean
-loom_state_set_scalar_at (LoomState *state, guint i, double value)
+loom_state_put_scalar_at (LoomState *state, guint i, double value)
 {
   StateSlot *s = slot_at (state, i);
   union
@@ -516,6 +517,8 @@ loom_state_set_scalar_at (LoomState *state, guint i, double value)
     float f32;
     gint64 i64;
   } raw;
+  LoomMessage message;
+  LoomArena *arena;
 
   if (loom_desc_count (&s->desc) != 1)
     return FALSE;
@@ -527,7 +530,24 @@ loom_state_set_scalar_at (LoomState *state, guint i, double value)
     raw.i64 = (gint64)value;
   else
     return FALSE;
-  return copy_in (state, s, &raw, NULL);
+  if (s->device->info.host_memory)
+    return copy_in (state, s, &raw, NULL);
+  arena = loom_state_arena (state, s->device, NULL);
+  return arena != NULL
+         && loom_arena_put (arena, s->address, &raw, loom_desc_bytes (&s->desc), &message) == LOOM_STATUS_OK;
+}
+
+gboolean
+loom_state_set_scalar_at (LoomState *state, guint i, double value)
+{
+  LoomArena *arena;
+  LoomStatus status;
+
+  if (!loom_state_put_scalar_at (state, i, value))
+    return FALSE;
+  arena = slot_at (state, i)->device->info.host_memory ? NULL
+                                                       : loom_state_arena (state, slot_at (state, i)->device, NULL);
+  return arena == NULL || loom_arena_sync (arena, NULL, &status);
 }
 
 gboolean

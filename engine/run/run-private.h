@@ -18,6 +18,10 @@ typedef struct
   LoomStream *uploads;       /* for what goes up beside a step; NULL as stream is */
   LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
   gint64 step;               /* of any executor; counted from 1 */
+  gint64 ended;              /* the newest whose end was enqueued and that has waited for the one before it */
+  double *numbers;           /* page-locked, of two halves: what the host sets between steps; NULL: none was set */
+  gint64 numbers_step;       /* the step behind which those of the newer half were set */
+  guint n_numbers;           /* in that half */
   void *memory;              /* NULL where there is none, or none could be allocated */
   gsize bytes;               /* as large as it should be */
   guint moves;               /* how often it has moved */
@@ -33,6 +37,9 @@ gboolean loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GEr
 /* Allocates the memory where a failed loom_arena_reserve() has left none. */
 gboolean loom_arena_reacquire (LoomArena *arena, GError **error);
 gboolean loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status);
+/* Copies 8 bytes at most to memory of the device, behind the steps that were begun and before the next, and mostly
+ * waits for nothing. `from` may change when it returns. */
+LoomStatus loom_arena_put (LoomArena *arena, void *to, const void *from, gsize bytes, LoomMessage *message);
 
 /* The part of a state that its executors share (loom-arena.c). */
 typedef struct
@@ -111,7 +118,9 @@ typedef struct
   LoomEvent *taken;     /* behind the copies from the staging area into the arena */
   guint half;           /* that went up last */
   gboolean is_up;       /* what was fed last is on its way, and no step has taken it */
-  guint down_half;      /* of the step that was enqueued last */
+  guint down_half;      /* to which results came down last */
+  guint read_half;      /* of the step whose outputs are read */
+  gint64 down_step[2];  /* the step whose results each half has */
 } LoomExecTransit;
 
 typedef struct
@@ -152,7 +161,7 @@ struct _LoomExec
   void *bounce;            /* host memory for copies between two devices that have none */
   void *graph;             /* a captured step */
   guint n_steps;           /* since addresses were bound */
-  guint steps_ago;         /* of the fault that was heard of last */
+  gint64 fault_step;       /* of the fault that the last call was told of; 0: of none */
   gboolean may_capture;
   gboolean is_watched;      /* one of the three below: rows go by exec-watch.c */
   GArray *spans;            /* LoomExecSpan: the caller's, who wants to know what each instruction takes; else NULL */
@@ -160,7 +169,7 @@ struct _LoomExec
   gboolean has_ranges;      /* rows are named for a profiler */
   GPtrArray *range_names;   /* by row */
   GPtrArray *timers;        /* LoomEvent: in front of each row and behind the last */
-  gboolean has_results;     /* the small results of the last step come down, or are there */
+  gboolean has_results;     /* the small results of the step that is read come down, or are there */
   gboolean is_read;         /* that step was waited for */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */

@@ -83,46 +83,43 @@ trainer_tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double
 }
 
 void
-trainer_set_rates (LoomTrainer *t)
+trainer_set_rates (LoomTrainer *t, gint64 step)
 {
   const LoomSchedule *schedule = &t->spec->schedule;
-  double lr = loom_schedule_factor (schedule, &t->place.plateau, t->place.base_lr, t->place.step, t->total_steps);
-  double momentum = loom_schedule_momentum (schedule, t->place.step, t->total_steps);
+  double lr = loom_schedule_factor (schedule, &t->place.plateau, t->place.base_lr, step, t->total_steps);
+  double momentum = loom_schedule_momentum (schedule, step, t->total_steps);
 
   if (lr != t->rates.lr)
     {
       if (t->rates.lr_slot >= 0)
-        loom_state_set_scalar_at (t->state, t->rates.lr_slot, lr);
+        loom_state_put_scalar_at (t->state, (guint)t->rates.lr_slot, lr);
       t->rates.lr = lr;
     }
   for (guint i = 0; i < t->rates.n_groups; i++)
     {
       TrainerRate *rate = &t->rates.group[i];
-      double now
-          = loom_schedule_factor (schedule, &t->place.plateau, t->place.group_lr[i], t->place.step, t->total_steps);
+      double now = loom_schedule_factor (schedule, &t->place.plateau, t->place.group_lr[i], step, t->total_steps);
       if (now != rate->now && rate->slot >= 0)
-        loom_state_set_scalar_at (t->state, rate->slot, now);
+        loom_state_put_scalar_at (t->state, (guint)rate->slot, now);
       rate->now = now;
     }
   for (guint i = 0; i < t->spec->scheduled->len; i++)
     {
       const LoomScheduled *scheduled = t->spec->scheduled->pdata[i];
+      int slot = loom_state_find (t->state, scheduled->slot);
 
-      loom_state_set_scalar (t->state, scheduled->slot, loom_scheduled_at (scheduled, t->place.step, t->total_steps));
+      if (slot >= 0)
+        loom_state_put_scalar_at (t->state, (guint)slot, loom_scheduled_at (scheduled, step, t->total_steps));
     }
   if (!isnan (momentum) && momentum != t->rates.momentum && t->rates.momentum_slot >= 0)
     {
-      loom_state_set_scalar_at (t->state, t->rates.momentum_slot, momentum);
+      loom_state_put_scalar_at (t->state, (guint)t->rates.momentum_slot, momentum);
       t->rates.momentum = momentum;
     }
 }
 
-/* Runs a batch, and where it is only a part of a step, gives it the part: `all` are the step's samples.
- *
- * While a card computes, the next batch is fetched and brought up to it. The loss is read as soon as the batch is done,
- * so the card is idle while the host does its sums (loom_exec_step() alone would let the next step begin). Reading it
- * one step later needs more than that: rates that are written without waiting, and step number, place and sums taken
- * back by one where a fault is heard only after the next step has begun. */
+/* Runs a batch, and where it is only a part of a step, gives it the part: `all` are the step's samples. While a card
+ * computes, the next batch is fetched and brought up to it. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
@@ -200,7 +197,7 @@ try_step (LoomTrainer *t, GError **error)
 
   trainer_waits_begin (t);
   trainer_trace_begin (t);
-  trainer_set_rates (t);
+  trainer_set_rates (t, t->place.step);
   lr = t->rates.lr;
   for (gint64 part = 0; samples < all; part++)
     {
@@ -280,8 +277,14 @@ try_step (LoomTrainer *t, GError **error)
 static gboolean
 one_step (LoomTrainer *t, GError **error)
 {
-  gint64 before = t->place.step;
+  gint64 before;
 
+  /* A step that is recorded waits for its own instructions. */
+  if (t->late.is_wanted && !trainer_trace_is_due (t, t->place.step + trainer_late_steps (t) + 1))
+    return trainer_late_step (t, error);
+  if (!trainer_late_finish (t, error))
+    return FALSE;
+  before = t->place.step;
   if (t->rollback != NULL && !trainer_rollback_save (t, error))
     return FALSE;
   if (try_step (t, error))
@@ -437,11 +440,13 @@ run (LoomTrainer *t, GError **error)
       trainer_ahead_drop (t);
       if (t->place.batch < t->steps_per_epoch)
         loom_loader_start (t->loader, t->place.epoch, t->place.batch * t->spec->accumulate);
-      while (t->place.batch < t->steps_per_epoch)
+      while (t->place.batch + trainer_late_steps (t) < t->steps_per_epoch)
         {
-          gboolean single = FALSE;
+          gboolean single = FALSE, is_asked = t->comm != NULL || g_atomic_int_get (&t->inbox.pending);
 
-          if (t->comm != NULL || g_atomic_int_get (&t->inbox.pending))
+          if ((is_asked || t->late.checkpoint_is_due) && !trainer_late_finish (t, error))
+            return LOOM_TRAINER_FAILED;
+          if (is_asked)
             {
               if (!(t->comm != NULL ? trainer_agree (t, &action, error) : trainer_poll (t, FALSE, &action, error)))
                 return LOOM_TRAINER_FAILED;
@@ -451,12 +456,14 @@ run (LoomTrainer *t, GError **error)
               t->inbox.single = FALSE; /* the step below is the requested one */
               trainer_set_state (t, "running");
             }
-          if (t->place.step >= last_step (t))
-            return end_run (t, TRAINER_STOP, error);
+          if (t->place.step + trainer_late_steps (t) >= last_step (t))
+            return trainer_late_finish (t, error) ? end_run (t, TRAINER_STOP, error) : LOOM_TRAINER_FAILED;
           if (t->server != NULL ? !trainer_server_round (t, single ? 1 : last_step (t) - t->place.step, error)
                                 : !one_step (t, error))
             return LOOM_TRAINER_FAILED;
         }
+      if (!trainer_late_finish (t, error))
+        return LOOM_TRAINER_FAILED;
       gboolean gave_way;
       gint64 before = g_get_monotonic_time ();
       if (!end_epoch (t, &gave_way, error))
@@ -545,6 +552,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   trainer_set_state (t, "running");
 
   LoomTrainerEnd end = trainer_join_mesh (t, &failure) ? run (t, &failure) : LOOM_TRAINER_FAILED;
+  trainer_late_drop (t);
   if (end == LOOM_TRAINER_FAILED)
     {
       save_finished (t, failure);

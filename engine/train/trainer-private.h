@@ -123,6 +123,37 @@ void trainer_ahead_fetch (LoomTrainer *t, TrainerPlan *plan);
 const LoomBatch *trainer_ahead_next (LoomTrainer *t, GError **error);
 void trainer_ahead_feed (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch);
 
+/* ---- steps that are read one step late (trainer-late.c) ---- */
+
+/* A step that is queued and was not read. */
+typedef struct
+{
+  TrainerPlan *plan; /* NULL: there is none */
+  const LoomBatch *batch;
+  gint64 number; /* the executor's */
+  double lr, samples;
+  double loss, grad_norm; /* once it was read */
+} TrainerUnread;
+
+typedef struct
+{
+  gboolean is_wanted;
+  TrainerUnread unread;
+  gboolean checkpoint_is_due; /* when the state is that of t->place */
+} TrainerLate;
+
+/* Behind trainer_ahead_init(). */
+void trainer_late_init (LoomTrainer *t);
+/* Queues a step and reads the one before it. */
+gboolean trainer_late_step (LoomTrainer *t, GError **error);
+/* How many steps were queued and not read: 0 or 1. */
+gint64 trainer_late_steps (const LoomTrainer *t);
+/* The last step is over and was read, and a checkpoint that was due is written. */
+gboolean trainer_late_finish (LoomTrainer *t, GError **error);
+/* A run has ended; where a step was left unread, because the one before it could not be noted, no checkpoint may be
+ * written of this state. */
+void trainer_late_drop (LoomTrainer *t);
+
 /* ---- the lanes of a step ---- */
 
 typedef struct
@@ -137,6 +168,8 @@ typedef struct
   char *text;    /* the newest trace, on rank 0; NULL: there is none yet */
 } TrainerTrace;
 
+/* TRUE if the step of this number is to be recorded. */
+gboolean trainer_trace_is_due (LoomTrainer *t, gint64 step);
 /* A step begins; decides whether it is recorded. */
 void trainer_trace_begin (LoomTrainer *t);
 /* loom_exec_run() in a step that is recorded. */
@@ -412,6 +445,7 @@ struct _LoomTrainer
   TrainerClock clock;
   TrainerWaits waits;
   TrainerAhead ahead;
+  TrainerLate late;
   TrainerTrace trace;
   TrainerInbox inbox;
 
@@ -457,7 +491,8 @@ gboolean trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, 
 void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
 
 /* trainer-loop.c: what is done before a step, and behind one. */
-void trainer_set_rates (LoomTrainer *t);
+/* Rates and scheduled values are those behind so many steps of the run. */
+void trainer_set_rates (LoomTrainer *t, gint64 step);
 /* loss is the mean over so many samples. */
 void trainer_count_step (LoomTrainer *t, double loss, double samples);
 /* Keeps the step's point, and looks at the clock. */

@@ -268,7 +268,7 @@ compute (TrainerServer *s, Push *push, double *metrics, GError **error)
   push->samples = (double)batch->n;
   /* A batch that is too small to be divided each rank has whole. */
   push->share = batch->n < ranks ? 1.0 / ranks : (double)batch->n_own / (double)batch->n;
-  trainer_set_rates (t);
+  trainer_set_rates (t, t->place.step);
   loom_state_set_scalar_at (t->state, (guint)t->first_slot, 1);
   loom_state_set_scalar_at (t->state, (guint)t->weight_slot, push->share);
   if (t->rng_slot >= 0)
@@ -587,7 +587,7 @@ take (TrainerServer *s, int k, GError **error)
     end_early (s);
   member->batch++;
   member->waiting = TRUE;
-  trainer_set_rates (t);
+  trainer_set_rates (t, t->place.step);
   if (t->spec->parallel.staleness > 0 ? !take_one (s, k, error) : have_all_pushed (s) && !take_all (s, error))
     return FALSE;
   while (t->place.batch < slowest (s))

@@ -37,14 +37,22 @@ trainer_trace_free (TrainerTrace *trace)
 
 /* ---- recording ----------------------------------------------------------------- */
 
+gboolean
+trainer_trace_is_due (LoomTrainer *t, gint64 step)
+{
+  TrainerTrace *trace = &t->trace;
+
+  if (trace->path != NULL && trace->at == 0)
+    trace->at = MIN (step + WARM, t->max_steps > 0 ? MIN (t->max_steps, t->total_steps) : t->total_steps);
+  return trace->wanted || (trace->path != NULL && step == trace->at);
+}
+
 void
 trainer_trace_begin (LoomTrainer *t)
 {
   TrainerTrace *trace = &t->trace;
 
-  if (trace->path != NULL && trace->at == 0)
-    trace->at = MIN (t->place.step + WARM + 1, t->max_steps > 0 ? MIN (t->max_steps, t->total_steps) : t->total_steps);
-  trace->active = trace->wanted || (trace->path != NULL && t->place.step + 1 == trace->at);
+  trace->active = trainer_trace_is_due (t, t->place.step + 1);
   if (!trace->active)
     return;
   if (trace->spans == NULL)

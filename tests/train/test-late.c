@@ -1,0 +1,290 @@
+/* Steps that are read one step late: on a device that works while its caller continues, the next step is queued when
+ * one is told of, with the bits of a run that reads each at once; a fault is that of its own step, whose batch and
+ * weights are still there.
+ *
+ * The device under test counts the steps that are begun, and may tell of a fault only once the next step has begun or
+ * it was waited for. On a device that has done its work when a call returns, every step is read before the next. */
+#include "engine/train/trainer-private.h"
+#include "tests/exec/test-device.h"
+#include "tests/train/train-test.h"
+
+#include <glib/gstdio.h>
+
+#define SAMPLES 46 /* eleven batches of 4 and one of 2 */
+#define BATCHES 12
+#define EPOCHS  2
+#define STEPS   (BATCHES * EPOCHS)
+
+#define NET                                                                                                            \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"%s\" target=\"y\" val_fraction=\"0\" test_fraction=\"0\"/>"  \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"6\"/><node id=\"power\" op=\"exp\"/>"                              \
+  "<node id=\"norm\" op=\"batch_norm1d\"/>"                                                                            \
+  "<node id=\"scores\" op=\"linear\" out_features=\"3\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/><wire from=\"power\" to=\"norm\"/><wire "  \
+  "from=\"norm\" to=\"scores\"/>"                                                                                      \
+  "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"2\" device=\"%s\">"                   \
+  "<schedule type=\"cosine\"/><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>"
+
+static const char *device;
+
+/* ---- the device ----------------------------------------------------------- */
+
+static const LoomBackend *prompt;
+static LoomBackend slow;
+static gint64 n_begun, begun, waited;
+static gboolean hides;
+
+static LoomStatus
+step_begin (LoomDevice *of, LoomStream *stream, int64_t step, LoomMessage *message)
+{
+  n_begun++;
+  begun = step;
+  return prompt->step_begin (of, stream, step, message);
+}
+
+static LoomStatus
+stream_sync (LoomDevice *of, LoomStream *stream, LoomMessage *message)
+{
+  waited = begun;
+  return prompt->stream_sync (of, stream, message);
+}
+
+static void
+fault_get (LoomDevice *of, LoomStream *stream, LoomDeviceFault *fault, LoomMessage *message)
+{
+  prompt->fault_get (of, stream, fault, message);
+  if (hides && fault->step > waited && fault->step == begun)
+    fault->status = LOOM_STATUS_OK;
+}
+
+static void
+slow_down (LoomTrainer *trainer)
+{
+  LoomPlanDevice *of = loom_devices_get (trainer->devices, trainer->device, NULL);
+
+  n_begun = begun = waited = 0;
+  if (of->backend->step_begin == NULL)
+    return;
+  prompt = of->backend == &slow ? prompt : of->backend;
+  slow = *prompt;
+  slow.step_begin = step_begin;
+  slow.stream_sync = stream_sync;
+  slow.fault_get = fault_get;
+  of->backend = &slow;
+}
+
+/* ---- runs ------------------------------------------------------------------- */
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  double loss[STEPS], lr[STEPS], accuracy[STEPS];
+  gint64 begun[STEPS]; /* when the step was told of */
+  gint64 told, stop_at;
+  GError *error;
+} Run;
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  Run *run = data;
+
+  /* A step that fails is told of, too, as the end of the curve. */
+  g_assert_cmpint (s->step, ==, run->told + 1);
+  g_assert_cmpint (s->step - loom_trainer_steps (trainer), ==, isfinite (s->loss) ? 0 : 1);
+  run->loss[run->told] = s->loss;
+  run->lr[run->told] = s->lr;
+  run->accuracy[run->told] = s->metric[0];
+  run->begun[run->told++] = n_begun;
+  if (s->step == run->stop_at)
+    loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
+}
+
+static LoomTrainerEnd
+run_on (Run *run, const char *path, const char *name, gboolean late, const LoomTrainerOptions *options)
+{
+  static const LoomTrainerObserver observer = { .step = step_cb };
+  g_autofree char *xml = g_strdup_printf (NET, path, name);
+
+  run->trainer = train_test_new (options->resume != NULL ? NULL : xml, *options);
+  slow_down (run->trainer);
+  run->trainer->late.is_wanted = run->trainer->late.is_wanted && late;
+  loom_trainer_set_observer (run->trainer, &observer, run);
+  return loom_trainer_run (run->trainer, &run->error);
+}
+
+static void
+end_run (Run *run)
+{
+  g_clear_pointer (&run->trainer, loom_trainer_free);
+  g_clear_error (&run->error);
+}
+
+static char *
+write_data (const char *folder, int wrong, double value, int label)
+{
+  g_autoptr (GString) text = g_string_new ("a,b,y\n");
+  char *path = g_build_filename (folder, "t.csv", NULL);
+
+  for (int i = 0; i < SAMPLES; i++)
+    g_string_append_printf (text, "%g,%g,%d\n", i == wrong ? value : sin (i), cos (3 * i), i == wrong ? label : i % 3);
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  return path;
+}
+
+static void
+assert_same_state (LoomTrainer *a, LoomTrainer *b)
+{
+  LoomState *x = loom_trainer_state (a), *y = loom_trainer_state (b);
+
+  for (guint i = 0; i < loom_state_n_slots (x); i++)
+    {
+      const char *name;
+
+      loom_state_slot (x, i, &name, NULL, NULL);
+      g_autoptr (LoomTensor) v = loom_state_get (x, name, NULL);
+      g_autoptr (LoomTensor) w = loom_state_get (y, name, NULL);
+      if (!loom_tensor_equal_bits (v, w))
+        g_error ("%s differs", name);
+    }
+}
+
+/* ---- tests ---------------------------------------------------------------- */
+
+/* An epoch's short last batch has another plan, so the step before it is read first, as is the epoch's last one. */
+static gint64
+expected_begun (gint64 step)
+{
+  gint64 in_epoch = (step - 1) % BATCHES + 1;
+
+  return in_epoch < BATCHES - 1 ? step + 1 : step;
+}
+
+static void
+test_queued (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
+  g_autofree char *path = write_data (folder, -1, 0, 0);
+  Run late = { 0 }, at_once = { 0 }, on_cpu = { 0 };
+  gboolean is_late;
+
+  g_assert_cmpint (run_on (&late, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  is_late = late.trainer->late.is_wanted;
+  g_assert_cmpint (is_late, ==, n_begun > 0);
+  g_assert_cmpint (run_on (&at_once, path, device, FALSE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (run_on (&on_cpu, path, "cpu", TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (late.told, ==, STEPS);
+  for (int i = 0; i < STEPS; i++)
+    {
+      if (is_late)
+        {
+          g_assert_cmpint (late.begun[i], ==, expected_begun (i + 1));
+          g_assert_cmpint (at_once.begun[i], ==, i + 1);
+        }
+      g_assert_cmpfloat (late.loss[i], ==, at_once.loss[i]);
+      g_assert_cmpfloat (late.lr[i], ==, at_once.lr[i]);
+      g_assert_cmpfloat (late.accuracy[i], ==, at_once.accuracy[i]);
+      g_assert_cmpfloat_with_epsilon (late.loss[i], on_cpu.loss[i], 1e-4);
+      g_assert_cmpfloat (late.lr[i], ==, on_cpu.lr[i]);
+    }
+  g_assert_cmpfloat (late.lr[1], <, late.lr[0]);
+  assert_same_state (late.trainer, at_once.trainer);
+  end_run (&late);
+  end_run (&at_once);
+  end_run (&on_cpu);
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
+/* One sample makes its step overflow, or picks a class that is not there. */
+static void
+test_fault (gconstpointer data)
+{
+  const gboolean overflows = GPOINTER_TO_INT (data);
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
+  gint64 last = -1;
+
+  for (int wrong = 0; wrong < SAMPLES; wrong += 15)
+    {
+      g_autofree char *path = write_data (folder, wrong, overflows ? 3e38 : 0.5, overflows ? 0 : 3);
+      Run late = { 0 }, at_once = { 0 }, stopped = { 0 };
+      gint64 done;
+
+      /* Every other time it is heard as soon as it is there: of the step itself, or of the one before. */
+      hides = wrong % 2 == 0;
+      g_assert_cmpint (run_on (&late, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_FAILED);
+      g_assert_true (g_error_matches (late.error, LOOM_ERROR, overflows ? LOOM_ERROR_NAN : LOOM_ERROR_DATA));
+      g_assert_cmpint (run_on (&at_once, path, device, FALSE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_FAILED);
+      /* Step, node, and whatever else is said. */
+      g_assert_cmpstr (late.error->message, ==, at_once.error->message);
+      done = loom_trainer_steps (late.trainer);
+      g_assert_cmpint (done, ==, loom_trainer_steps (at_once.trainer));
+      g_assert_cmpint (late.told, ==, at_once.told);
+      for (gint64 i = 0; i < done; i++)
+        g_assert_cmpfloat (late.loss[i], ==, at_once.loss[i]);
+      if (done > 0)
+        {
+          LoomTrainerOptions until = { .steps = done };
+
+          g_assert_cmpint (run_on (&stopped, path, device, FALSE, &until), ==, LOOM_TRAINER_STOPPED);
+          assert_same_state (late.trainer, at_once.trainer);
+          for (guint i = 0; i < loom_net_n_weights (loom_trainer_net (late.trainer)); i++)
+            {
+              const char *name = loom_net_weight (loom_trainer_net (late.trainer), i)->name;
+              g_autoptr (LoomTensor) v = loom_state_get (loom_trainer_state (late.trainer), name, NULL);
+              g_autoptr (LoomTensor) w = loom_state_get (loom_trainer_state (stopped.trainer), name, NULL);
+
+              g_assert_true (loom_tensor_equal_bits (v, w));
+            }
+        }
+      last = MAX (last, done);
+      end_run (&late);
+      end_run (&at_once);
+      end_run (&stopped);
+      g_unlink (path);
+    }
+  g_assert_cmpint (last, >, 1); /* some fault lay behind other steps */
+  g_rmdir (folder);
+}
+
+/* Interrupted while a step is on its way, the run keeps that one, and goes on behind it with the same bits. */
+static void
+test_interrupt (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
+  g_autofree char *path = write_data (folder, -1, 0, 0);
+  g_autofree char *out = g_build_filename (folder, "run", NULL);
+  Run whole = { 0 }, first = { .stop_at = 5 }, rest = { 0 };
+  gint64 done;
+
+  g_assert_cmpint (run_on (&whole, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (run_on (&first, path, device, TRUE, &(LoomTrainerOptions){ .out = out }), ==,
+                   LOOM_TRAINER_INTERRUPTED);
+  done = loom_trainer_steps (first.trainer);
+  g_assert_cmpint (done, ==, first.trainer->late.is_wanted ? 6 : 5);
+  g_assert_cmpint (first.told, ==, done);
+  end_run (&first);
+  rest.told = done;
+  g_assert_cmpint (run_on (&rest, path, device, TRUE, &(LoomTrainerOptions){ .resume = out }), ==, LOOM_TRAINER_DONE);
+  for (gint64 i = done; i < STEPS; i++)
+    g_assert_cmpfloat (rest.loss[i], ==, whole.loss[i]);
+  assert_same_state (whole.trainer, rest.trainer);
+  end_run (&whole);
+  end_run (&rest);
+  const char *argv[] = { "rm", "-r", folder, NULL };
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  device = test_device ("cpu");
+  g_test_add_func ("/late/queued", test_queued);
+  g_test_add_data_func ("/late/overflow", GINT_TO_POINTER (TRUE), test_fault);
+  g_test_add_data_func ("/late/class", GINT_TO_POINTER (FALSE), test_fault);
+  g_test_add_func ("/late/interrupt", test_interrupt);
+  return g_test_run ();
+}
