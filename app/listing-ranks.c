@@ -250,36 +250,44 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
 {
   static const char *const name[] = { "gpipe", "1f1b" };
   g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
-  g_autofree LoomStageCost *costs = g_new0 (LoomStageCost, (gsize)ranks->ranks);
+  const LoomMesh *mesh = &ranks->mesh[0];
+  const int n = mesh->size[LOOM_MESH_PIPELINE];
+  g_autofree LoomStageCost *costs = g_new0 (LoomStageCost, (gsize)n);
   LoomPipelineKind chosen = spec->parallel.schedule;
   g_autoptr (LoomStages) stages = NULL;
   gboolean ok = TRUE;
 
   if (step == NULL)
     return FALSE;
-  stages = loom_stages_choose (step, ranks->ranks, devices, options->device, costs, error);
+  stages = loom_stages_choose (step, n, devices, options->device, costs, error);
   if (stages == NULL)
     return FALSE;
   if (!json)
     printf ("\nstages, their time by the cost table, nodes with weights or behind them:\n");
-  for (int s = 0; s < ranks->ranks; s++)
+  for (int s = 0; s < n; s++)
     print_stage_nodes (step, spec, s, &costs[s], json);
-  print_bubble (spec, ranks->ranks, loom_step_microbatches (spec, batch), json);
+  print_bubble (spec, n, loom_step_microbatches (spec, batch, mesh->size[LOOM_MESH_DATA]), json);
   if (!json)
     {
-      printf ("\nmemory of each stage, and what it sends in a step:\n%-10s", "");
+      if (ranks->ranks > n)
+        printf ("\n%d replicas of the stages, each stage on %d ranks that have parts of its weights\n",
+                mesh->size[LOOM_MESH_DATA], mesh->size[LOOM_MESH_TENSOR]);
+      printf ("\nmemory of each rank of a stage, and what it sends in a step:\n%-10s", "");
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         printf (" %12s", loom_owner_name ((LoomOwner)o));
       printf (" %10s %10s\n", "together", "sent");
     }
   for (int kind = LOOM_PIPELINE_GPIPE; kind <= LOOM_PIPELINE_1F1B && ok; kind++)
-    for (int s = 0; s < ranks->ranks && ok; s++)
+    for (int s = 0; s < n && ok; s++)
       {
         g_autofree char *what = g_strdup_printf ("%s %d", name[kind], s);
+        /* Of a stage's ranks the first and the last one have the most and the least of what is divided. */
+        int first = s * mesh->size[LOOM_MESH_TENSOR], last = first + ranks->ranks - (n - 1) * mesh->size[LOOM_MESH_TENSOR] - 1;
         Row row = { 0 };
 
         spec->parallel.schedule = (LoomPipelineKind)kind;
-        ok = measure (graph, spec, batch, ranks, s, devices, options, &row, error);
+        ok = measure (graph, spec, batch, ranks, first, devices, options, &row, error)
+             && (last == first || measure (graph, spec, batch, ranks, last, devices, options, &row, error));
         if (ok)
           print_row (what, &row, chosen == (LoomPipelineKind)kind, json);
       }

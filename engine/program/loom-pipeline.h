@@ -49,7 +49,7 @@ typedef struct
 {
   int n;
   GHashTable *node; /* path → GINT_TO_POINTER (stage + 1); nodes without a line belong to those that they follow */
-  GHashTable *slot; /* name → likewise: filled by the first program that is divided, and the same for all others */
+  GHashTable *slot; /* name → likewise: filled by the first program that is asked, and the same for all others */
 } LoomStages;
 
 LoomStages *loom_stages_new (int n);
@@ -59,16 +59,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStages, loom_stages_free)
 void loom_stages_set (LoomStages *stages, const char *path, int stage);
 int loom_stages_get (const LoomStages *stages, const char *path); /* -1: it has none */
 
+/* Decides which stage has which slots, of a program that is not divided among ranks, so that all ranks of a stage think
+ * alike: each may read others of them once parts are divided further. Errors are those of loom_program_pipeline(). */
+gboolean loom_stages_own (LoomStages *stages, const LoomProgram *p, GError **error);
+
 typedef struct
 {
-  gint64 samples; /* of the batch */
+  gint64 samples; /* of the batch, or of a replica's part of it */
   int micros;     /* micro-batches; no more are made than there are samples */
-  int stage;      /* of this rank; its number is that of the rank */
+  int stage;      /* of this rank; its number is that of the rank along LOOM_MESH_PIPELINE */
   LoomPipelineKind kind;
   LoomStages *stages;
 } LoomPipeline;
 
-/* The program of one stage. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs whole
+/* The program of one stage, of a program that may be one rank's part of the whole already (loom-partition.h): what
+ * replicas of a stage exchange they exchange once in a step, of all micro-batches together, and what ranks with parts
+ * of weights do for each sample, once for each micro-batch. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs whole
  * on every rank. Errors, the same on all ranks: SHAPE where a node reads what a later stage makes, where one needs all
  * micro-batches of what the pipeline is still computing, or where what an optimiser does belongs to no stage. */
 LoomProgram *loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError **error);

@@ -407,13 +407,22 @@ loom_program_part_slot (LoomProgram *p, int index, const LoomSlotPart *part)
 int
 loom_slot_whole (const LoomSlot *slot, gint64 *dim)
 {
-  int rank = slot->is_shard ? slot->whole_rank : slot->rank;
+  gboolean is_other = slot->is_shard || slot->is_placed;
+  int rank = is_other ? slot->whole_rank : slot->rank;
 
   for (int i = 0; i < rank; i++)
-    dim[i] = slot->is_shard ? slot->whole_dim[i] : slot->dim[i];
+    dim[i] = is_other ? slot->whole_dim[i] : slot->dim[i];
   if (slot->part.of > 0)
     dim[slot->part.axis] *= slot->part.of;
   return rank;
+}
+
+static void
+keep_shape (LoomSlot *slot)
+{
+  slot->whole_rank = slot->rank;
+  for (int i = 0; i < slot->rank; i++)
+    slot->whole_dim[i] = slot->dim[i];
 }
 
 void
@@ -421,11 +430,9 @@ loom_program_shard_slot (LoomProgram *p, int index, gint64 first, gint64 count)
 {
   LoomSlot *slot = p->slots->pdata[index];
 
-  g_return_if_fail (!slot->is_shard && slot->read == 0);
+  g_return_if_fail (!slot->is_shard && !slot->is_placed && slot->read == 0);
+  keep_shape (slot);
   slot->is_shard = TRUE;
-  slot->whole_rank = slot->rank;
-  for (int i = 0; i < slot->rank; i++)
-    slot->whole_dim[i] = slot->dim[i];
   slot->rank = 1;
   slot->dim[0] = count;
   slot->first = first;
@@ -435,16 +442,16 @@ void
 loom_program_place_slot (LoomProgram *p, int index, gboolean here)
 {
   LoomSlot *slot = p->slots->pdata[index];
-  int rank = slot->rank;
-  gint64 first = slot->dim[0];
 
-  loom_program_shard_slot (p, index, 0, 0);
+  g_return_if_fail (!slot->is_placed && slot->read == 0);
+  if (!slot->is_shard)
+    keep_shape (slot);
   slot->is_placed = TRUE;
   slot->is_here = here;
-  if (!here)
+  if (here)
     return;
-  slot->rank = rank;
-  slot->dim[0] = first;
+  slot->rank = 1;
+  slot->dim[0] = slot->first = 0;
 }
 
 LoomValue

@@ -75,10 +75,11 @@ typedef struct
   LoomSlotPart part;
   /* On one of several ranks: rank and dim are those of a list, elements `first` … of the tensor in row-major order. */
   gboolean is_shard;
-  int whole_rank; /* the tensor's own shape */
-  gint64 whole_dim[LOOM_MAX_RANK];
   gint64 first;
-  gboolean is_placed, is_here; /* a shard that is all of the tensor, in its shape, on one rank, and empty on others */
+  /* One stage alone has it, as it is or a shard of it; elsewhere it is an empty list. */
+  gboolean is_placed, is_here;
+  int whole_rank; /* of what is sharded or placed: its own shape */
+  gint64 whole_dim[LOOM_MAX_RANK];
   LoomValue read;     /* its value at the start of the step; 0 if never read */
   LoomValue commit;   /* its value after the step; 0 if unchanged */
 } LoomSlot;
@@ -180,7 +181,8 @@ int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, Loom
 void loom_program_part_slot (LoomProgram *p, int slot, const LoomSlotPart *part);
 /* The slot has these elements of the tensor, or of its part, alone. To be called before it is read. */
 void loom_program_shard_slot (LoomProgram *p, int slot, gint64 first, gint64 count);
-/* One rank alone has the slot; on others than that (`here`) it is an empty list. To be called before it is read. */
+/* One stage alone has the slot, or a shard of it; on others than that (`here`) it is an empty list. To be called before it
+ * is read, and behind the two above. */
 void loom_program_place_slot (LoomProgram *p, int slot, gboolean here);
 /* The shape of a slot's tensor, of which a rank may have a part and of that a shard; dim has room for LOOM_MAX_RANK. */
 int loom_slot_whole (const LoomSlot *slot, gint64 *dim);

@@ -10,6 +10,22 @@ is_whole (LoomShare share)
   return share.kind == LOOM_SHARE_WHOLE;
 }
 
+/* Replicas of a stage exchange what all micro-batches have together, and sums go over these first: so ranks meet once in
+ * a step. What is exchanged for a sample by itself, as features are, is for each micro-batch. */
+static void
+decide_exchange (Partition *part, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (part->r.from, i);
+  gboolean by_itself = instr->n_in == 1 && loom_collective_along (instr->prim, instr->attrs) != LOOM_MESH_DATA
+                       && part->want[i][0].kind == LOOM_SHARE_SPLIT;
+
+  for (guint k = 0; k < instr->n_in && !by_itself; k++)
+    part->want[i][k] = (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+  for (guint o = 0; o < instr->n_out && !by_itself; o++)
+    if (instr->out[o] != 0)
+      part->have[instr->out[o]] = (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+}
+
 /* In which form each micro-batch has its operands and results. Sums are completed where they are made: what reads one
  * finds all of it. The update knows whole values alone. */
 static void
@@ -35,6 +51,8 @@ decide (Pipeline *self, Partition *part)
           continue;
         }
       partition_decide (part, i);
+      if (pipeline_is_exchange (instr))
+        decide_exchange (part, i);
       for (guint k = 0; k < instr->n_in; k++)
         self->divided[i] = self->divided[i] || !is_whole (part->want[i][k]);
       for (guint o = 0; o < instr->n_out; o++)
@@ -92,6 +110,19 @@ joins (const Pipeline *self, guint i, guint k)
   return self->summed[v] || (!is_whole (have) && !loom_share_equal (have, want));
 }
 
+/* For what has to be waited, once operand k is to be read. */
+static guint8
+lateness_of (const Pipeline *self, guint i, guint k)
+{
+  LoomValue v = loom_program_instr (self->p, i)->in[k];
+
+  if (v == 0 || !joins (self, i, k))
+    return v != 0 ? self->late[v] : 0;
+  return self->late[v]
+         | (pipeline_producer_of (self, v)->region == LOOM_REGION_FORWARD ? PIPELINE_LATE_FORWARD
+                                                                          : PIPELINE_LATE_BACKWARD);
+}
+
 static void
 find_late (Pipeline *self)
 {
@@ -101,15 +132,20 @@ find_late (Pipeline *self)
       gboolean dynamic = self->divided[i];
       guint8 late = 0;
 
+      if (self->stage[i] == PIPELINE_SPREAD && pipeline_is_exchange (instr))
+        {
+          for (guint o = 0; o < instr->n_out; o++)
+            if (instr->out[o] != 0)
+              {
+                self->dynamic[instr->out[o]] = self->dynamic[instr->in[o]];
+                self->late[instr->out[o]] = lateness_of (self, i, o);
+              }
+          continue;
+        }
       for (guint k = 0; k < instr->n_in; k++)
         {
-          if (instr->in[k] == 0)
-            continue;
-          dynamic = dynamic || self->dynamic[instr->in[k]];
-          late |= self->late[instr->in[k]];
-          if (joins (self, i, k))
-            late |= pipeline_producer_of (self, instr->in[k])->region == LOOM_REGION_FORWARD ? PIPELINE_LATE_FORWARD
-                                                                                             : PIPELINE_LATE_BACKWARD;
+          dynamic = dynamic || (instr->in[k] != 0 && self->dynamic[instr->in[k]]);
+          late |= lateness_of (self, i, k);
         }
       for (guint o = 0; o < instr->n_out; o++)
         if (instr->out[o] != 0)
@@ -184,12 +220,14 @@ spread_needs (Pipeline *self, guint i, GError **error)
   const LoomInstr *instr = loom_program_instr (self->p, i);
   guint n = (guint) * (const int *)instr->attrs;
 
+  if (pipeline_is_exchange (instr))
+    return TRUE;
   for (guint k = 0; k < instr->n_in; k++)
     {
       gboolean is_step = loom_share_is_step (instr->prim);
       int owner = self->owner[instr->in[k]], at;
 
-      if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
+  if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
         return pipeline_no_stage (instr, error);
       if (owner == PIPELINE_EVERYWHERE || !is_step)
         continue;

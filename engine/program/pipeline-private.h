@@ -7,7 +7,7 @@
 G_BEGIN_DECLS
 
 #define PIPELINE_EVERYWHERE (-1) /* each stage that needs it computes it for itself */
-#define PIPELINE_SPREAD     (-2) /* of an instruction: each stage computes it for its own parameters */
+#define PIPELINE_SPREAD     (-2) /* of an instruction: each stage computes it for its own operands */
 
 #define PIPELINE_ALL G_MAXUINT64 /* stages, a bit each */
 
@@ -56,6 +56,8 @@ gboolean pipeline_find_owners (Pipeline *self, GError **error);
 const LoomInstr *pipeline_producer_of (const Pipeline *self, LoomValue v); /* NULL: an input, or state */
 /* How a sentence calls an instruction. */
 const char *pipeline_name_of (const LoomInstr *instr);
+/* What ranks exchange that have the same stage: replicas of it, or parts of its weights. */
+gboolean pipeline_is_exchange (const LoomInstr *instr);
 /* These return FALSE. */
 gboolean pipeline_refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean pipeline_no_stage (const LoomInstr *instr, GError **error);

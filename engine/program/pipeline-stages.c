@@ -2,7 +2,8 @@
  *
  * An instruction of a node is its stage's, and so is its gradient's; what is made of inputs and hyper-parameters alone
  * is everybody's. The update of a parameter is the stage's that has it; of what is a scalar and made of several stages'
- * scalars (a norm, whether all is finite) everybody has all. */
+ * scalars (a norm, whether all is finite) everybody has all. Where replicas of stages exchange several values in one
+ * call, each stage has a call for its own. */
 #include "engine/program/pipeline-private.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -50,6 +51,12 @@ const char *
 pipeline_name_of (const LoomInstr *instr)
 {
   return instr->origin != NULL ? instr->origin : instr->prim->name;
+}
+
+gboolean
+pipeline_is_exchange (const LoomInstr *instr)
+{
+  return (instr->prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT)) == LOOM_PRIM_COLLECTIVE;
 }
 
 gboolean
@@ -168,6 +175,27 @@ own_states (Pipeline *self)
     }
 }
 
+/* An exchange of what several stages have: each exchanges its own. */
+static gboolean
+is_spread (const Pipeline *self, const LoomInstr *instr)
+{
+  for (guint k = 1; k < instr->n_in && pipeline_is_exchange (instr); k++)
+    if (self->owner[instr->in[k]] != self->owner[instr->in[0]])
+      return TRUE;
+  return FALSE;
+}
+
+static void
+spread (Pipeline *self, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+
+  self->stage[i] = PIPELINE_SPREAD;
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0)
+      self->owner[instr->out[o]] = self->owner[instr->in[o]];
+}
+
 /* Of a pass; without a stage of its own it follows its operands, in the forward pass the last one's, in the backward
  * pass the first one's. */
 static gboolean
@@ -198,6 +226,11 @@ stage_of_pass (Pipeline *self, guint i, GError **error)
             pipeline_name_of (instr), stage, pipeline_name_of (pipeline_producer_of (self, instr->in[k])), owner,
             pipeline_name_of (instr), owner);
     }
+  if (is_spread (self, instr))
+    {
+      spread (self, i);
+      return TRUE;
+    }
   self->stage[i] = follows == PIPELINE_EVERYWHERE ? PIPELINE_EVERYWHERE : stage >= 0 ? stage : follows;
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
@@ -220,6 +253,11 @@ stage_of_update (Pipeline *self, guint i, GError **error)
       for (guint o = 0; o < instr->n_out && loom_share_is_step (instr->prim); o++)
         if (instr->out[o] != 0)
           self->owner[instr->out[o]] = self->owner[instr->in[o % n]];
+      return TRUE;
+    }
+  if (is_spread (self, instr))
+    {
+      spread (self, i);
       return TRUE;
     }
   /* A step that writes nothing ends there, on all ranks. */
@@ -289,4 +327,16 @@ pipeline_find_owners (Pipeline *self, GError **error)
       g_hash_table_insert (self->options->stages->slot, g_strdup (own_name (loom_program_get_slot (self->p, s))),
                            GINT_TO_POINTER (self->slot_owner[s] + 1));
   return TRUE;
+}
+
+gboolean
+loom_stages_own (LoomStages *stages, const LoomProgram *p, GError **error)
+{
+  const LoomPipeline options = { .stages = stages };
+  g_autofree int *owner = g_new0 (int, loom_program_n_values (p) + 1);
+  g_autofree int *stage = g_new0 (int, loom_program_n_instrs (p) + 1);
+  g_autofree int *slot_owner = g_new0 (int, loom_program_n_slots (p) + 1);
+  Pipeline self = { .p = p, .options = &options, .owner = owner, .stage = stage, .slot_owner = slot_owner };
+
+  return pipeline_find_owners (&self, error);
 }

@@ -76,13 +76,52 @@ write_undivided (Pipeline *self, guint i)
       pipeline_set_whole (self, instr->out[o], local_value (&self->part[0], instr->out[o]));
 }
 
+/* What of lists is here: which of n; returns how many. */
+static guint
+find_own (const Pipeline *self, guint n, const LoomValue *values, guint *at)
+{
+  guint own = 0;
+
+  for (guint k = 0; k < n; k++)
+    if (pipeline_is_here (self, self->owner[values[k]]))
+      at[own++] = k;
+  return own;
+}
+
+/* An exchange of the operands that are here. */
+static void
+write_exchange (Pipeline *self, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  gboolean *written = &self->written[i * (guint)self->micros];
+  g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1), *out = g_new0 (LoomValue, instr->n_out + 1);
+  g_autofree guint *at = g_new0 (guint, instr->n_in + 1);
+  g_autofree gpointer attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
+  guint own = find_own (self, instr->n_in, instr->in, at);
+
+  if (*written || own == 0)
+    return;
+  *written = TRUE;
+  for (guint k = 0; k < own; k++)
+    {
+      ensure_whole (self, instr->in[at[k]]);
+      in[k] = pipeline_whole (self, instr->in[at[k]]);
+    }
+  loom_collective_choose (instr->prim, attrs, own, at);
+  loom_rewrite_place (&self->part[0].r, instr);
+  loom_emit (pipeline_target (self), instr->prim, attrs, own, in, out);
+  for (guint k = 0; k < own; k++)
+    if (instr->out[at[k]] != 0)
+      pipeline_set_whole (self, instr->out[at[k]], out[k]);
+}
+
 /* An optimiser's step over the parameters that are here. */
 static void
 write_step (Pipeline *self, guint i)
 {
   const LoomInstr *instr = loom_program_instr (self->p, i);
   gboolean *written = &self->written[i * (guint)self->micros];
-  guint n = (guint) * (const int *)instr->attrs, results = instr->n_out / n, lists = results + 1, n_in = 0, own = 0;
+  guint n = (guint) * (const int *)instr->attrs, results = instr->n_out / n, lists = results + 1, n_in = 0, own;
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1), *out = g_new0 (LoomValue, instr->n_out + 1);
   g_autofree guint *at = g_new0 (guint, n + 1);
   g_autofree gpointer attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
@@ -90,9 +129,7 @@ write_step (Pipeline *self, guint i)
   if (*written)
     return;
   *written = TRUE;
-  for (guint k = 0; k < n; k++)
-    if (pipeline_is_here (self, self->owner[instr->in[k]]))
-      at[own++] = k;
+  own = find_own (self, n, instr->in, at);
   if (own == 0)
     return;
   for (guint list = 0; list < lists; list++)
@@ -191,7 +228,10 @@ ensure_whole (Pipeline *self, LoomValue v)
              self->owner[v]);
   if (self->stage[i] == PIPELINE_SPREAD)
     {
-      write_step (self, i);
+      if (pipeline_is_exchange (instr))
+        write_exchange (self, i);
+      else
+        write_step (self, i);
       return;
     }
   if (!self->divided[i])

@@ -205,6 +205,14 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
   return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;
 }
 
+void
+loom_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at)
+{
+  ((LoomAllReduceAttrs *)attrs)->n = n;
+  for (guint k = 0; k < n && prim == &unshard; k++)
+    ((LoomUnshardTo *)attrs)->to[k] = ((LoomUnshardTo *)attrs)->to[at[k]];
+}
+
 gboolean
 prim_is_all_reduce (const LoomPrim *prim)
 {

@@ -25,10 +25,10 @@ copy_sources (LoomRewrite *r)
       loom_program_slot (to, slot->name, slot->kind, slot->dtype, rank, dim, &slot->init, slot->trainable);
       if (part.of > 0 || (r->part != NULL && r->part (r, slot, &part)))
         loom_program_part_slot (to, (int)i, &part);
+      if (is_shard || (r->shard != NULL && r->shard (r, slot, &first, &count)))
+        loom_program_shard_slot (to, (int)i, first, count);
       if (is_placed || (r->place != NULL && r->place (r, i, &here)))
         loom_program_place_slot (to, (int)i, here);
-      else if (is_shard || (r->shard != NULL && r->shard (r, slot, &first, &count)))
-        loom_program_shard_slot (to, (int)i, first, count);
     }
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
     {

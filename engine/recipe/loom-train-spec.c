@@ -512,30 +512,11 @@ check_later (RecipeReading *r, const LoomElement *e)
   return TRUE;
 }
 
-/* Stages divide the net, so what divides the rest of it is not divided with it yet. */
 static void
 check_pipeline (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
 {
   if (spec->parallel.pipeline < 2)
     return;
-  if (spec->parallel.shards != LOOM_SHARDS_NONE)
-    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
-                                         "strategy is “%s”, but in a pipeline each rank has the weights of its stage "
-                                         "alone already.",
-                                         loom_element_get (e, "strategy")),
-                        "strategy", "data", "Set it to data.");
-  if (spec->parallel.data > 1)
-    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "data",
-                                         "data is %" G_GINT64_FORMAT ", but a pipeline has one rank for each stage in "
-                                         "this version of Gradloom.",
-                                         spec->parallel.data),
-                        "data", NULL, "Remove it.");
-  if (spec->parallel.tensor > 1)
-    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "tensor",
-                                         "tensor is %" G_GINT64_FORMAT ", but a pipeline has one rank for each stage "
-                                         "in this version of Gradloom.",
-                                         spec->parallel.tensor),
-                        "tensor", NULL, "Remove it.");
   if (spec->parallel.sync_batch_norm)
     loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "sync_batch_norm",
                                          "Statistics over all of a batch would make each micro-batch wait for the last "

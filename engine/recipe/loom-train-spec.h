@@ -74,7 +74,7 @@ typedef struct
   double bucket_mb;         /* millions of bytes of gradients that are exchanged in one call */
   gboolean reduce_bf16;     /* gradients travel as bf16 */
   gboolean sync_batch_norm; /* statistics of batch norms over all ranks */
-  int pipeline;             /* stages, each of them a rank's; 0 or 1: none */
+  int pipeline;             /* stages; 0 or 1: none */
   int microbatches;         /* parts of a batch that go through them; 0: four for each stage */
   LoomPipelineKind schedule;
   LoomStages *stages; /* who computes what; NULL until loom_stages_choose() */

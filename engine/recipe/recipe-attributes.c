@@ -252,7 +252,7 @@ static const LoomAttribute of_parallel[] = {
               .def = "0",
               .minimum = 0,
               .maximum = LOOM_MAX_STAGES,
-              .doc = "Stages into which the net is cut, each for a rank of its own; 0: it is not cut" } },
+              .doc = "Stages into which the net is cut, each for ranks of its own; 0: it is not cut" } },
   { .spec = { .name = "microbatches",
               .type = LOOM_PARAM_INT,
               .def = "0",

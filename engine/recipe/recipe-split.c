@@ -179,11 +179,34 @@ recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec)
     recipe_complain (r, e, LOOM_ERROR_SHAPE, "tensor", "%s", why);
 }
 
+/* So many ranks do not lie in a mesh of so many parts of a batch, stages and parts of weights. */
+static void
+refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tensor, GError **error)
+{
+  const struct
+  {
+    gint64 n;
+    const char *what;
+  } factor[] = { { data, "parts of a batch" }, { parallel->pipeline, "stages" }, { tensor, "parts of weights" } };
+  g_autoptr (GString) factors = g_string_new (NULL);
+  gint64 all = data * MAX (parallel->pipeline, 1) * tensor;
+
+  for (guint i = parallel->data == 0; i < G_N_ELEMENTS (factor); i++)
+    if (factor[i].n > 1)
+      g_string_append_printf (factors, "%s%" G_GINT64_FORMAT " %s", factors->len > 0 ? " × " : "", factor[i].n,
+                              factor[i].what);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+               "<parallel> wants %s (%s), but there are %d. Start %" G_GINT64_FORMAT
+               " of them with --ranks %" G_GINT64_FORMAT ", or change what it says.",
+               parallel->data > 0 ? "other ranks" : "a multiple of these ranks", factors->str, ranks, all, all);
+}
+
 gboolean
 loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error)
 {
   const LoomParallel *parallel = &spec->parallel;
   gint64 data = parallel->data, tensor = parallel->tensor;
+  int stages = MAX (parallel->pipeline, 1);
   g_autofree char *why = NULL;
 
   if (parallel->server)
@@ -199,45 +222,18 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
                    data, ranks, data + 1);
       return FALSE;
     }
-  if (parallel->pipeline > 1)
-    {
-      size[LOOM_MESH_DATA] = size[LOOM_MESH_TENSOR] = 1;
-      size[LOOM_MESH_PIPELINE] = parallel->pipeline;
-      if (parallel->pipeline == ranks)
-        return TRUE;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "<parallel> cuts the net into %d stages, but there are %d ranks. Start so many with --ranks %d, or "
-                   "give --strategy pipeline for as many stages as there are ranks.",
-                   parallel->pipeline, ranks, parallel->pipeline);
-      return FALSE;
-    }
   if (tensor == 0)
-    tensor = data > 0 && data < ranks && parallel->splits->len > 0 ? ranks / data : 1;
+    tensor = data > 0 && data * stages < ranks && parallel->splits->len > 0 ? ranks / (data * stages) : 1;
   if (data == 0)
-    data = MAX (ranks / tensor, 1);
-  if (data * tensor != ranks && tensor == 1)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                 "<parallel> divides a batch among %" G_GINT64_FORMAT " ranks, but there are %d. Start so many with "
-                 "--ranks %" G_GINT64_FORMAT ", or leave data=\"…\" out.",
-                 data, ranks, data);
-  else if (data * tensor != ranks && parallel->data == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                 "<parallel> has each %" G_GINT64_FORMAT
-                 " ranks share weights, but there are %d, which is no multiple. Start %" G_GINT64_FORMAT
-                 " of them with --ranks %" G_GINT64_FORMAT ", or change tensor.",
-                 tensor, ranks, data * tensor, data * tensor);
-  else if (data * tensor != ranks)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                 "<parallel> wants %" G_GINT64_FORMAT " ranks for parts of a batch times %" G_GINT64_FORMAT
-                 " for parts of weights, but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
-                 ", or change data and tensor.",
-                 data, tensor, ranks, data * tensor);
+    data = MAX (ranks / (tensor * stages), 1);
+  if (data * stages * tensor != ranks)
+    refuse_ranks (parallel, ranks, data, tensor, error);
   else if ((why = cannot_split (spec, tensor)) != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "%s", why);
   else
     {
       size[LOOM_MESH_DATA] = (int)data;
-      size[LOOM_MESH_PIPELINE] = 1;
+      size[LOOM_MESH_PIPELINE] = stages;
       size[LOOM_MESH_TENSOR] = (int)tensor;
       return TRUE;
     }

@@ -21,8 +21,8 @@ typedef struct
   StatePart part;
   LoomTensorDesc own; /* of that part, or of all */
   gboolean is_shard;  /* a part of the elements of that, from `first` on */
-  gboolean is_placed; /* a shard that is all of it on one rank */
   gint64 first;
+  gboolean is_placed, is_here; /* as in LoomSlot */
   LoomPlanDevice *device;
   char *address;
 } StateSlot;
@@ -120,7 +120,9 @@ slot_at (const LoomState *state, guint i)
 gboolean
 loom_state_slot_is_divided (const LoomState *state, guint i)
 {
-  return slot_at (state, i)->is_part || slot_at (state, i)->is_shard;
+  const StateSlot *s = slot_at (state, i);
+
+  return s->is_part || s->is_shard || s->is_placed;
 }
 
 int
@@ -192,7 +194,8 @@ copy_out (LoomState *state, StateSlot *s, void *to, GError **error)
 static gboolean
 check_same (const StateSlot *have, const LoomSlot *want, GError **error)
 {
-  gboolean same_part = have->is_shard == want->is_shard && have->is_part == (want->part.of > 0);
+  gboolean same_part = have->is_shard == want->is_shard && have->is_placed == want->is_placed
+                       && have->is_part == (want->part.of > 0);
   gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank && same_part;
 
   for (int i = 0; same && i < want->rank; i++)
@@ -291,9 +294,10 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
         s.own.dim[slot->part.axis] /= slot->part.of;
       s.part = state_part (&slot->part, &s.own);
       s.is_shard = slot->is_shard;
-      s.is_placed = slot->is_placed;
       s.first = slot->first;
-      state->is_divided = state->is_divided || slot->is_shard || s.is_part;
+      s.is_placed = slot->is_placed;
+      s.is_here = slot->is_here;
+      state->is_divided = state->is_divided || slot->is_shard || slot->is_placed || s.is_part;
       g_array_append_val (state->slots, s);
       g_array_append_val (source, i);
       g_hash_table_insert (state->by_name, g_strdup (slot->name), GINT_TO_POINTER ((int)state->slots->len - 1));
@@ -402,20 +406,38 @@ gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64
          || loom_error_of_ranks (message.text, error);
 }
 
-/* The same of what lies on one stage alone, which only that one knows. */
-static gboolean
-gather_placed (LoomState *state, const LoomTensor *own, LoomTensor *all, GError **error)
+/* Of what lies on one stage alone, to all, who know by themselves neither where it is nor how much. */
+static LoomTensor *
+gather_placed (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
 {
   LoomComm *comm = state->mesh->along[LOOM_MESH_PIPELINE];
+  g_autoptr (LoomTensor) all = tensor_like (&s->whole, error);
   g_autofree gint64 *bytes = g_new0 (gint64, (gsize)comm->size + 1), *word = g_new0 (gint64, (gsize)comm->size + 1);
   gint64 here = (gint64)own->bytes;
   LoomMessage message = { "" };
 
+  if (all == NULL)
+    return NULL;
   for (int r = 0; r < comm->size; r++)
     word[r] = sizeof here;
-  return (comm->all_gather (comm, &here, bytes, word, &message) == LOOM_STATUS_OK
-          && comm->all_gather (comm, own->data, all->data, bytes, &message) == LOOM_STATUS_OK)
-         || loom_error_of_ranks (message.text, error);
+  if (comm->all_gather (comm, &here, bytes, word, &message) == LOOM_STATUS_OK
+      && comm->all_gather (comm, own->data, all->data, bytes, &message) == LOOM_STATUS_OK)
+    return g_steal_pointer (&all);
+  loom_error_of_ranks (message.text, error);
+  return NULL;
+}
+
+/* The list, of all ranks' shards of it. */
+static LoomTensor *
+join_shards (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
+{
+  g_autoptr (LoomTensor) all = tensor_like (&s->own, error);
+
+  return all != NULL
+                 && gather (state, LOOM_MESH_DATA, own->data, all->data, all->count, loom_dtype_size (s->desc.dtype),
+                            error)
+             ? g_steal_pointer (&all)
+             : NULL;
 }
 
 /* The tensor, of all ranks' parts along its axis. */
@@ -442,23 +464,35 @@ join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError 
   return g_steal_pointer (&whole);
 }
 
+/* What ranks that have a part of it put together: all ranks of a stage, or none of them. */
+static LoomTensor *
+join_here (LoomState *state, const StateSlot *s, LoomTensor *own, GError **error)
+{
+  g_autoptr (LoomTensor) list = NULL;
+
+  if (s->is_placed && !s->is_here)
+    return loom_tensor_ref (own);
+  list = s->is_shard ? join_shards (state, s, own, error) : loom_tensor_ref (own);
+  if (list == NULL)
+    return NULL;
+  return s->is_part ? join_parts (state, s, list, error) : g_steal_pointer (&list);
+}
+
 LoomTensor *
 loom_state_get (LoomState *state, const char *name, GError **error)
 {
   StateSlot *s = find_slot (state, name, error);
-  g_autoptr (LoomTensor) t = NULL, own = NULL;
+  g_autoptr (LoomTensor) own = NULL, here = NULL;
 
   if (s == NULL)
     return NULL;
-  t = tensor_like (&s->desc, error);
-  if (t == NULL || (t->bytes > 0 && !copy_out (state, s, t->data, error)))
+  own = tensor_like (&s->desc, error);
+  if (own == NULL || (own->bytes > 0 && !copy_out (state, s, own->data, error)))
     return NULL;
-  own = s->is_shard ? tensor_like (&s->own, error) : loom_tensor_ref (t);
-  if (own == NULL || (s->is_placed && !gather_placed (state, t, own, error))
-      || (s->is_shard && !s->is_placed
-          && !gather (state, LOOM_MESH_DATA, t->data, own->data, own->count, loom_dtype_size (s->desc.dtype), error)))
+  here = join_here (state, s, own, error);
+  if (here == NULL)
     return NULL;
-  return s->is_part ? join_parts (state, s, own, error) : g_steal_pointer (&own);
+  return s->is_placed ? gather_placed (state, s, here, error) : g_steal_pointer (&here);
 }
 
 LoomType

@@ -232,21 +232,26 @@ replace_program (LoomStep *step, LoomProgram *program)
 }
 
 int
-loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch)
+loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replicas)
 {
   int wanted = spec->parallel.microbatches;
 
-  return (int)CLAMP (wanted > 0 ? wanted : 4 * spec->parallel.pipeline, 1, batch);
+  /* Of replicas whose parts differ by a sample, too: they take the same passes, in the same order. A batch of fewer
+   * samples than there are replicas each of them has as a whole. */
+  return (int)CLAMP (wanted > 0 ? wanted : 4 * spec->parallel.pipeline, 1, batch >= replicas ? batch / replicas : batch);
 }
 
 /* A stage's part of both programs. */
 static gboolean
-divide_stages (LoomStep *step, const LoomTrainSpec *spec, int stage, GError **error)
+divide_stages (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error)
 {
   const LoomParallel *parallel = &spec->parallel;
-  LoomPipeline pipeline = { .samples = step->batch,
-                            .micros = loom_step_microbatches (spec, step->batch),
-                            .stage = stage,
+  const int replicas = mesh->size[LOOM_MESH_DATA];
+  LoomPipeline pipeline = { .samples = step->batch < replicas
+                                           ? step->batch
+                                           : loom_comm_part (step->batch, mesh->at[LOOM_MESH_DATA], replicas).count,
+                            .micros = loom_step_microbatches (spec, step->batch, replicas),
+                            .stage = mesh->at[LOOM_MESH_PIPELINE],
                             .kind = parallel->schedule,
                             .stages = parallel->stages };
   LoomProgram *p = loom_program_pipeline (step->program, &pipeline, error), *update;
@@ -299,11 +304,13 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mes
 
   for (guint i = 0; i < parallel->splits->len; i++)
     splits[i] = ((const LoomTrainSplit *)parallel->splits->pdata[i])->split;
-  if (mesh->size[LOOM_MESH_PIPELINE] > 1)
-    return divide_stages (step, spec, mesh->at[LOOM_MESH_PIPELINE], error);
+  if (mesh->size[LOOM_MESH_PIPELINE] > 1
+      && !(loom_stages_own (parallel->stages, step->program, error)
+           && (step->update == NULL || loom_stages_own (parallel->stages, step->update, error))))
+    return FALSE;
   divide (step, &weights);
   divide (step, &samples);
-  return TRUE;
+  return mesh->size[LOOM_MESH_PIPELINE] == 1 || divide_stages (step, spec, mesh, error);
 }
 
 /* The loss, then input and target of each metric. (transfer full) */

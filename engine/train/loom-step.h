@@ -28,8 +28,8 @@ typedef struct
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);
-/* Into how many micro-batches a pipeline cuts a batch. */
-int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch);
+/* Into how many micro-batches each of so many replicas of a pipeline cuts its part of a batch. */
+int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replicas);
 /* The step's programs become the part of one of several ranks, that of this place of a mesh. With a pipeline the spec
  * has its stages already (loom-stages.h), and the errors are those of loom_program_pipeline(). */
 gboolean loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error);

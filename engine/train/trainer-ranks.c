@@ -47,7 +47,7 @@ note_parallel (LoomTrainer *t)
     trainer_note (t,
                   "<parallel> cuts the net into %d stages, and this is one rank alone, which has all of them. Start "
                   "others with --ranks %d.",
-                  parallel->pipeline, parallel->pipeline);
+                  parallel->pipeline, parallel->pipeline * (int)MAX (parallel->data * MAX (parallel->tensor, 1), 1));
   else if (parallel->data > 1)
     trainer_note (t,
                   "<parallel> divides a batch among %" G_GINT64_FORMAT

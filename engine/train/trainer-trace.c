@@ -351,7 +351,7 @@ title_of (const LoomTrainer *t)
 {
   int stages = t->spec->parallel.pipeline;
   double bubble = stages > 1 && t->comm != NULL ? measure_bubble (t->trace.lanes, stages) : -1;
-  int micros = bubble >= 0 ? loom_step_microbatches (t->spec, t->spec->batch_size) : 0;
+  int micros = bubble >= 0 ? loom_step_microbatches (t->spec, t->spec->batch_size, t->mesh.size[LOOM_MESH_DATA]) : 0;
 
   if (bubble < 0)
     return g_strdup_printf ("step %" G_GINT64_FORMAT, t->place.step);

@@ -3,142 +3,10 @@
  * share, gradients of several batches, clipping by all stages' norm, and an epoch that ends with a short batch. A
  * checkpoint of three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not.
  */
-#include "engine/train/loom-stages.h"
 #include "tests/scratch.h"
-#include "tests/train/train-test.h"
+#include "tests/train/rank-run.h"
 
-#define STEPS 20
-#define MOST  4
-
-typedef struct
-{
-  LoomTrainer *trainer;
-  LoomTrainerOptions options;
-  const char *xml;
-  GPtrArray *value; /* LoomTensor by slot, whole */
-  GPtrArray *name;
-  GArray *loss;
-} Rank;
-
-static void
-note_loss (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
-{
-  g_array_append_val (((Rank *)data)->loss, step->loss);
-}
-
-static void
-note_eval (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data)
-{
-  g_array_append_val (((Rank *)data)->loss, eval->loss);
-  for (guint i = 0; i < eval->n_metrics; i++)
-    g_array_append_val (((Rank *)data)->loss, eval->metric[i]);
-}
-
-static gpointer
-run_rank (gpointer data)
-{
-  static const LoomTrainerObserver observer = { .step = note_loss, .eval = note_eval };
-  Rank *rank = data;
-  g_autoptr (GError) error = NULL;
-  LoomState *state;
-
-  rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  rank->name = g_ptr_array_new_with_free_func (g_free);
-  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
-  rank->trainer = train_test_new (rank->xml, rank->options);
-  loom_trainer_set_observer (rank->trainer, &observer, rank);
-  loom_trainer_run (rank->trainer, &error);
-  g_assert_no_error (error);
-  state = loom_trainer_state (rank->trainer);
-  for (guint i = 0; i < loom_state_n_slots (state); i++)
-    {
-      LoomSlotKind kind;
-      const char *name;
-
-      loom_state_slot (state, i, &name, &kind, NULL);
-      /* Sums of gradients are nothing between two steps. */
-      if (kind == LOOM_SLOT_SCALAR || g_str_has_prefix (name, "optimizer.accumulate."))
-        continue;
-      g_ptr_array_add (rank->value, loom_state_get (state, name, &error));
-      g_assert_no_error (error);
-      g_ptr_array_add (rank->name, g_strdup (name));
-    }
-  return NULL;
-}
-
-static void
-rank_clear (Rank *rank)
-{
-  loom_trainer_free (rank->trainer);
-  g_ptr_array_unref (rank->value);
-  g_ptr_array_unref (rank->name);
-  g_array_unref (rank->loss);
-}
-
-static void
-run_alone (Rank *rank, const char *xml, LoomTrainerOptions options)
-{
-  *rank = (Rank){ .xml = xml, .options = options };
-  run_rank (rank);
-}
-
-/* Each trainer is made by its own thread, as each rank's by its own process. */
-static void
-run_together (Rank *rank, int ranks, const char *xml, LoomTrainerOptions options)
-{
-  LoomComm *comm[MOST];
-  GThread *thread[MOST];
-  LoomMessage message;
-
-  g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
-  for (int k = 0; k < ranks; k++)
-    {
-      rank[k] = (Rank){ .xml = xml, .options = options };
-      rank[k].options.comm = comm[k];
-      thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
-    }
-  for (int k = 0; k < ranks; k++)
-    g_thread_join (thread[k]);
-  for (int k = 0; k < ranks; k++)
-    comm[k]->free (comm[k]);
-}
-
-static int
-find (const Rank *rank, const char *name)
-{
-  for (guint i = 0; i < rank->name->len; i++)
-    if (g_str_equal (rank->name->pdata[i], name))
-      return (int)i;
-  return -1;
-}
-
-static void
-compare (const Rank *a, const Rank *b, double tolerance, const char *what)
-{
-  g_assert_cmpuint (a->loss->len, >=, b->loss->len);
-  for (guint i = 1; i <= b->loss->len; i++)
-    {
-      double x = g_array_index (a->loss, double, a->loss->len - i),
-             y = g_array_index (b->loss, double, b->loss->len - i);
-
-      if (!(fabs (x - y) <= tolerance))
-        g_error ("%s: loss or metric %u from the end is %.17g and %.17g", what, i, x, y);
-    }
-  g_assert_cmpuint (a->value->len, ==, b->value->len);
-  for (guint i = 0; i < a->value->len; i++)
-    {
-      int k = find (b, a->name->pdata[i]);
-      const LoomTensor *x = a->value->pdata[i], *y;
-
-      g_assert_cmpint (k, >=, 0);
-      y = b->value->pdata[k];
-      g_assert_cmpint (x->count, ==, y->count);
-      for (gint64 e = 0; e < x->count; e++)
-        if (!(fabs (loom_tensor_get (x, e) - loom_tensor_get (y, e)) <= tolerance))
-          g_error ("%s: %s [%d] is %.17g and %.17g", what, (const char *)a->name->pdata[i], (int)e,
-                   loom_tensor_get (x, e), loom_tensor_get (y, e));
-    }
-}
+#define MOST 4
 
 #define GRAPH                   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
 #define DATA                    "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>"
@@ -195,7 +63,7 @@ test_case (gconstpointer data)
   g_autofree char *xml = text_of (c, "");
   Rank alone;
 
-  run_alone (&alone, xml, (LoomTrainerOptions){ .device = "ref", .steps = STEPS });
+  run_alone (&alone, xml);
   for (int stages = 2; stages <= cases[c].stages; stages++)
     {
       Rank gpipe[MOST], other[MOST];
@@ -203,8 +71,8 @@ test_case (gconstpointer data)
       g_autofree char *parallel = g_strdup_printf ("<parallel microbatches=\"%d\"/>", 2 * stages - 1);
       g_autofree char *cut = text_of (c, parallel);
 
-      run_together (gpipe, stages, cut, (LoomTrainerOptions){ .device = "ref", .steps = STEPS, .strategy = "gpipe" });
-      run_together (other, stages, cut, (LoomTrainerOptions){ .device = "ref", .steps = STEPS, .strategy = "1f1b" });
+      run_together (gpipe, stages, 1, cut, "gpipe");
+      run_together (other, stages, 1, cut, "1f1b");
       for (int k = 0; k < stages; k++)
         {
           compare (&alone, &gpipe[k], 1e-10, what);
@@ -234,7 +102,7 @@ test_resume (void)
   Rank alone;
   int done = 8;
 
-  run_alone (&alone, xml, (LoomTrainerOptions){ .device = "ref", .steps = STEPS });
+  run_alone (&alone, xml);
   for (guint i = 0; i <= G_N_ELEMENTS (next); i++, done += 4)
     {
       Rank rank[MOST];
@@ -248,13 +116,13 @@ test_resume (void)
       g_autofree char *what = g_strdup_printf ("resumed with %d ranks", ranks);
 
       if (ranks == 1)
-        run_alone (&rank[0], begins ? xml : NULL, options);
+        run_with (&rank[0], begins ? xml : NULL, options);
       else
-        run_together (rank, ranks, begins ? xml : NULL, options);
+        run_ranks_with (rank, ranks, begins ? xml : NULL, options);
       for (int k = 0; k < ranks; k++)
         {
           if (ends)
-            compare (&alone, &rank[k], 1e-10, what);
+            compare_end (&alone, &rank[k], 1e-10, what);
           rank_clear (&rank[k]);
         }
     }
@@ -346,8 +214,7 @@ test_refused (void)
   check_error (SKIPPING ("stage=\"1\"", "stage=\"3\"", ""), "", "pipeline", 3, "none is in stage 2");
   check_error (SKIPPING ("stage=\"1\"", "", ""), "", "pipeline", 3, "Nodes name the stages 0 to 1");
   check_error (SKIPPING ("stage=\"x\"", "", ""), "", "pipeline", 2, "must be a whole number");
-  check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"3\"/>", NULL, 2, "cuts the net into 3 stages");
-  check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"2\" strategy=\"zero1\"/>", NULL, 2, "strategy is “zero1”");
+  check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"3\"/>", NULL, 2, "a multiple of these ranks (3 stages), but there are 2");
   check_error (SKIPPING ("", "", ""), "<parallel sync_batch_norm=\"true\"/>", "pipeline", 2, "wait for the last one");
   /* A mean over all samples in the middle of the net. */
   check_error (DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\" keepdim=\"true\"") NODE ("sub", "sub", "")

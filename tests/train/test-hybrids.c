@@ -1,0 +1,230 @@
+/* Meshes of ranks, as threads of this process: replicas of a pipeline, stages whose weights ranks have parts of, and
+ * both, with each strategy for the rest: 20 steps in f64 end with the weights, states of the optimiser, averages, losses
+ * and metrics of one rank, within 1e-10: with dropout, weights of classes, clipping by the norm, gradients of several
+ * batches, a table that the last stage shares, and an epoch whose short batch no two replicas have equal parts of. A
+ * checkpoint of one mesh goes on as another. */
+#include "tests/scratch.h"
+#include "tests/train/rank-run.h"
+
+#include <glib/gstdio.h>
+
+#define MOST 8
+
+#define NODE(ID, OP, MORE) "<node id=\"" ID "\" op=\"" OP "\" " MORE "/>"
+#define WIRE(FROM, TO)     "<wire from=\"" FROM "\" to=\"" TO "\"/>"
+#define LINEAR(ID, WIDTH, SPLIT) NODE (ID, "linear", "out_features=\"" WIDTH "\" split=\"" SPLIT "\"")
+
+/* Pairs of layers, the first by columns and the second by rows; what a stage makes skips the next one. */
+#define MLP                                                                                                            \
+  NODE ("data", "dataset", "source=\"spirals\" n=\"262\"") LINEAR ("up1", "6", "column") NODE ("a1", "gelu", "")       \
+      NODE ("d1", "dropout", "p=\"0.3\"") LINEAR ("down1", "4", "row") NODE ("n1", "layer_norm", "")                   \
+          LINEAR ("up2", "6", "column") NODE ("a2", "tanh", "") LINEAR ("down2", "4", "row")                           \
+              NODE ("d2", "dropout", "p=\"0.2\"") NODE ("sum", "add", "") NODE ("scores", "linear", "out_features=\"2\"") \
+                  WIRE ("data.x", "up1") WIRE ("up1", "a1") WIRE ("a1", "d1") WIRE ("d1", "down1")                     \
+                      WIRE ("down1", "n1") WIRE ("n1", "up2") WIRE ("up2", "a2") WIRE ("a2", "down2")                  \
+                          WIRE ("down2", "d2") WIRE ("d2", "sum.input") WIRE ("n1", "sum.other") WIRE ("sum", "scores")
+
+#define CONV                                                                                                           \
+  NODE ("data", "dataset", "source=\"spirals\" n=\"262\"") NODE ("l0", "linear", "out_features=\"72\"")                \
+      NODE ("image", "unflatten", "dim=\"1\" sizes=\"2,6,6\"")                                              \
+          NODE ("c1", "conv2d", "out_channels=\"3\" kernel_size=\"3\" padding=\"1\"") NODE ("b1", "batch_norm2d", "")   \
+              NODE ("r1", "relu", "") NODE ("p1", "max_pool2d", "kernel_size=\"2\"")                                   \
+                  NODE ("c2", "conv2d", "out_channels=\"4\" kernel_size=\"2\"") NODE ("b2", "batch_norm2d", "")        \
+                      NODE ("r2", "relu", "") NODE ("flat", "flatten", "") NODE ("d1", "dropout", "p=\"0.2\"")         \
+                          NODE ("scores", "linear", "out_features=\"2\"") WIRE ("data.x", "l0") WIRE ("l0", "image")  \
+                              WIRE ("image", "c1") WIRE ("c1", "b1") WIRE ("b1", "r1") WIRE ("r1", "p1")               \
+                                  WIRE ("p1", "c2") WIRE ("c2", "b2") WIRE ("b2", "r2") WIRE ("r2", "flat")            \
+                                      WIRE ("flat", "d1") WIRE ("d1", "scores")
+
+/* (transfer full) */
+static char *
+text_of (const char *nodes, const char *loss, const char *train, const char *parallel)
+{
+  return g_strconcat ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">", nodes,
+                      "<node id=\"loss\" op=\"cross_entropy\" ", loss, "/>", WIRE ("scores", "loss.input"),
+                      WIRE ("data.y", "loss.target"), "<train loss=\"loss\" ", train,
+                      " epochs=\"50\" batch_size=\"48\" seed=\"3\" precision=\"f64\" device=\"ref\"><clip "
+                      "norm=\"0.05\"/><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/>",
+                      parallel, "</train></graph>", NULL);
+}
+
+typedef struct
+{
+  int data, stages, tensor, micros;
+  const char *schedule, *strategy;
+} Mesh;
+
+/* (transfer full) */
+static char *
+parallel_of (const Mesh *m)
+{
+  return g_strdup_printf ("<parallel strategy=\"%s\" data=\"%d\" pipeline=\"%d\" tensor=\"%d\" microbatches=\"%d\" "
+                          "schedule=\"%s\" bucket_mb=\"0.0003\"/>",
+                          m->strategy, m->data, m->stages, m->tensor, m->micros, m->schedule);
+}
+
+static void
+run_mesh (Rank *rank, const char *nodes, const char *loss, const char *train, const Mesh *m)
+{
+  g_autofree char *parallel = parallel_of (m), *xml = text_of (nodes, loss, train, parallel);
+
+  run_together (rank, m->data * m->stages * m->tensor, m->data, xml, NULL);
+}
+
+static void
+check_mesh (const Rank *truth, const char *nodes, const char *loss, const char *train, const Mesh *m)
+{
+  g_autofree char *what = g_strdup_printf ("%d replicas, %d stages, %d parts, %d micro-batches, %s, %s, %s", m->data,
+                                           m->stages, m->tensor, m->micros, m->schedule, m->strategy, train);
+  Rank rank[MOST] = { 0 };
+  int ranks = m->data * m->stages * m->tensor;
+
+  g_test_message ("%s", what);
+  run_mesh (rank, nodes, loss, train, m);
+  for (int k = 0; k < ranks; k++)
+    compare (truth, &rank[k], 1e-10, what);
+  for (int k = 0; k < ranks; k++)
+    rank_clear (&rank[k]);
+}
+
+static void
+test_mlp (void)
+{
+  static const char *const loss = "weight=\"1,3\" label_smoothing=\"0.1\"";
+  static const struct
+  {
+    const char *train;
+    Mesh mesh[5];
+    guint n;
+  } cases[] = {
+    { "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\"",
+      { { 2, 3, 1, 4, "gpipe", "data" },
+        { 3, 2, 1, 3, "1f1b", "zero1" },
+        { 2, 2, 1, 2, "1f1b", "zero3" },
+        { 1, 2, 2, 3, "1f1b", "data" } },
+      4 },
+    { "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\"",
+      { { 2, 2, 1, 2, "1f1b", "data" }, { 2, 2, 1, 3, "gpipe", "zero2" }, { 2, 2, 2, 2, "1f1b", "zero1" } },
+      3 },
+  };
+
+  for (guint t = 0; t < G_N_ELEMENTS (cases); t++)
+    {
+      g_autofree char *xml = text_of (MLP, loss, cases[t].train, "");
+      Rank alone;
+
+      run_alone (&alone, xml);
+      for (guint i = 0; i < cases[t].n; i++)
+        check_mesh (&alone, MLP, loss, cases[t].train, &cases[t].mesh[i]);
+      rank_clear (&alone);
+    }
+}
+
+/* A batch norm sees what is computed at once: a micro-batch of a replica sees as many samples as one of four replicas
+ * does. */
+static void
+test_conv (void)
+{
+  static const char *const train = "optimizer=\"sgd\" momentum=\"0.9\" lr=\"0.05\"";
+  static const Mesh like = { 4, 1, 1, 1, "1f1b", "data" }, mesh[] = { { 2, 2, 1, 2, "1f1b", "data" },
+                                                                        { 2, 3, 1, 2, "gpipe", "zero1" } };
+  Rank truth[MOST] = { 0 };
+
+  run_mesh (truth, CONV, "", train, &like);
+  for (guint i = 0; i < G_N_ELEMENTS (mesh); i++)
+    check_mesh (&truth[0], CONV, "", train, &mesh[i]);
+  for (int k = 0; k < like.data; k++)
+    rank_clear (&truth[k]);
+}
+
+/* A letter at a time; the table is that of the scores, too, and the last stage has those. */
+#define GPT                                                                                                            \
+  NODE ("letters", "embedding", "num_embeddings=\"36\" embedding_dim=\"8\" split=\"vocabulary\"")                      \
+  NODE ("n1", "layer_norm", "")                                                                                        \
+  NODE ("attn", "multihead_attention",                                                                                 \
+        "num_heads=\"2\" is_causal=\"true\" dropout=\"0.1\" batch_first=\"true\" split=\"heads\"")                     \
+  NODE ("s1", "add", "") NODE ("fc1", "linear", "out_features=\"12\" split=\"column\"") NODE ("act", "gelu", "")       \
+      NODE ("fc2", "linear", "out_features=\"8\" split=\"row\"") NODE ("s2", "add", "")                                \
+          NODE ("head", "linear", "out_features=\"36\" bias=\"false\"")                                                \
+              NODE ("scores", "transpose", "dim0=\"1\" dim1=\"2\"") WIRE ("data.x", "letters")                         \
+                  WIRE ("letters", "n1") WIRE ("n1", "attn.query") WIRE ("letters", "s1.input")                        \
+                      WIRE ("attn", "s1.other") WIRE ("s1", "fc1") WIRE ("fc1", "act") WIRE ("act", "fc2")             \
+                          WIRE ("s1", "s2.input") WIRE ("fc2", "s2.other") WIRE ("s2", "head.input")                   \
+                              WIRE ("letters.weight", "head.weight") WIRE ("head", "scores")
+
+static void
+test_gpt (void)
+{
+  static const char *const train = "optimizer=\"adamw\" lr=\"0.01\" weight_decay=\"0.1\"";
+  static const Mesh mesh[] = { { 2, 2, 1, 3, "1f1b", "zero1" }, { 1, 2, 2, 2, "gpipe", "data" } };
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-hybrids-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "text", NULL), *nodes = NULL, *xml = NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
+  Rank alone;
+
+  for (guint i = 0; i < 40; i++)
+    g_string_append_printf (text, "%u times the quick brown fox, and %u lazy dogs. ", i * i, 7 * i);
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  nodes = g_strconcat ("<node id=\"data\" op=\"dataset\" source=\"text\" path=\"", path,
+                       "\" context=\"5\" val_fraction=\"0.27\"/>", GPT, NULL);
+  xml = text_of (nodes, "", train, "");
+  run_alone (&alone, xml);
+  for (guint i = 0; i < G_N_ELEMENTS (mesh); i++)
+    check_mesh (&alone, nodes, "", train, &mesh[i]);
+  rank_clear (&alone);
+  remove_tree (folder);
+}
+
+/* A checkpoint that ranks of one mesh wrote is read by those of another. */
+static void
+test_resume (void)
+{
+  static const char *const train = "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\"";
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-hybrids-XXXXXX", NULL);
+  g_autofree char *run = g_build_filename (folder, "run", NULL), *alone_xml = text_of (MLP, "", train, "");
+  static const struct
+  {
+    int ranks;
+    const char *strategy; /* NULL: the graph's own */
+  } next[] = { { 4, NULL }, { 1, "data" }, { 2, "zero3" }, { 3, "pipeline" } };
+  const Mesh first = { 2, 2, 1, 3, "1f1b", "zero1" };
+  g_autofree char *parallel = parallel_of (&first), *xml = text_of (MLP, "", train, parallel);
+  Rank alone;
+
+  run_alone (&alone, alone_xml);
+  for (guint i = 0; i < G_N_ELEMENTS (next); i++)
+    {
+      Rank rank[MOST];
+      gboolean ends = i + 1 == G_N_ELEMENTS (next);
+      LoomTrainerOptions options = { .device = i == 0 ? "ref" : NULL,
+                                     .batch_size = i == 0 ? RANK_RUN_BATCH / first.data : 0,
+                                     .steps = RANK_RUN_STEPS * (i + 1) / G_N_ELEMENTS (next),
+                                     .strategy = next[i].strategy,
+                                     .out = i == 0 ? run : NULL,
+                                     .resume = i == 0 ? NULL : run };
+
+      if (next[i].ranks == 1)
+        run_with (&rank[0], NULL, options);
+      else
+        run_ranks_with (rank, next[i].ranks, i == 0 ? xml : NULL, options);
+      for (int k = 0; k < next[i].ranks; k++)
+        {
+          if (ends)
+            compare_end (&alone, &rank[k], 1e-10, "resumed");
+          rank_clear (&rank[k]);
+        }
+    }
+  rank_clear (&alone);
+  remove_tree (folder);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/hybrids/mlp", test_mlp);
+  g_test_add_func ("/hybrids/conv", test_conv);
+  g_test_add_func ("/hybrids/gpt", test_gpt);
+  g_test_add_func ("/hybrids/resume", test_resume);
+  return g_test_run ();
+}
