@@ -270,8 +270,8 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
   if (!json)
     {
       if (ranks->ranks > n)
-        printf ("\n%d replicas of the stages, each stage on %d ranks that have parts of its weights\n",
-                mesh->size[LOOM_MESH_DATA], mesh->size[LOOM_MESH_TENSOR]);
+        printf ("\nof each stage %d replicas, each of them on %d rank%s\n", mesh->size[LOOM_MESH_DATA],
+                mesh->size[LOOM_MESH_TENSOR], mesh->size[LOOM_MESH_TENSOR] > 1 ? "s with parts of its weights" : "");
       printf ("\nmemory of each rank of a stage, and what it sends in a step:\n%-10s", "");
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         printf (" %12s", loom_owner_name ((LoomOwner)o));
@@ -282,7 +282,8 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
       {
         g_autofree char *what = g_strdup_printf ("%s %d", name[kind], s);
         /* Of a stage's ranks the first and the last one have the most and the least of what is divided. */
-        int first = s * mesh->size[LOOM_MESH_TENSOR], last = first + ranks->ranks - (n - 1) * mesh->size[LOOM_MESH_TENSOR] - 1;
+        int first = s * mesh->size[LOOM_MESH_TENSOR],
+            last = first + ranks->ranks - (n - 1) * mesh->size[LOOM_MESH_TENSOR] - 1;
         Row row = { 0 };
 
         spec->parallel.schedule = (LoomPipelineKind)kind;

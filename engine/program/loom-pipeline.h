@@ -74,9 +74,10 @@ typedef struct
 
 /* The program of one stage, of a program that may be one rank's part of the whole already (loom-partition.h): what
  * replicas of a stage exchange they exchange once in a step, of all micro-batches together, and what ranks with parts
- * of weights do for each sample, once for each micro-batch. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs whole
- * on every rank. Errors, the same on all ranks: SHAPE where a node reads what a later stage makes, where one needs all
- * micro-batches of what the pipeline is still computing, or where what an optimiser does belongs to no stage. */
+ * of weights do for each sample, once for each micro-batch. Slots, inputs and outputs keep their indices; inputs are
+ * whole batches, and outputs whole on every rank. Errors, the same on all ranks: SHAPE where a node reads what a later
+ * stage makes, where one needs all micro-batches of what the pipeline is still computing, or where what an optimiser
+ * does belongs to no stage. */
 LoomProgram *loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError **error);
 
 G_END_DECLS

@@ -286,8 +286,6 @@ typedef struct
 } LoomTransferAttrs;
 /* The axis of a collective, of its attributes. */
 LoomMeshAxis loom_collective_along (const LoomPrim *prim, const void *attrs);
-/* Has one of several operands exchange these of them alone, at[0] < … < at[n - 1]. */
-void loom_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at);
 
 /* switch: index, whole… → results…
  *

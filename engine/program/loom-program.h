@@ -181,8 +181,8 @@ int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, Loom
 void loom_program_part_slot (LoomProgram *p, int slot, const LoomSlotPart *part);
 /* The slot has these elements of the tensor, or of its part, alone. To be called before it is read. */
 void loom_program_shard_slot (LoomProgram *p, int slot, gint64 first, gint64 count);
-/* One stage alone has the slot, or a shard of it; on others than that (`here`) it is an empty list. To be called before it
- * is read, and behind the two above. */
+/* One stage alone has the slot, or a shard of it; on others than that (`here`) it is an empty list. To be called before
+ * it is read, and behind the two above. */
 void loom_program_place_slot (LoomProgram *p, int slot, gboolean here);
 /* The shape of a slot's tensor, of which a rank may have a part and of that a shard; dim has room for LOOM_MAX_RANK. */
 int loom_slot_whole (const LoomSlot *slot, gint64 *dim);

@@ -10,8 +10,8 @@ is_whole (LoomShare share)
   return share.kind == LOOM_SHARE_WHOLE;
 }
 
-/* Replicas of a stage exchange what all micro-batches have together, and sums go over these first: so ranks meet once in
- * a step. What is exchanged for a sample by itself, as features are, is for each micro-batch. */
+/* Replicas of a stage exchange what all micro-batches have together, and sums go over these first: so ranks meet once
+ * in a step. What is exchanged for a sample by itself, as features are, is for each micro-batch. */
 static void
 decide_exchange (Partition *part, guint i)
 {
@@ -227,7 +227,7 @@ spread_needs (Pipeline *self, guint i, GError **error)
       gboolean is_step = loom_share_is_step (instr->prim);
       int owner = self->owner[instr->in[k]], at;
 
-  if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
+      if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
         return pipeline_no_stage (instr, error);
       if (owner == PIPELINE_EVERYWHERE || !is_step)
         continue;

@@ -107,7 +107,7 @@ write_exchange (Pipeline *self, guint i)
       ensure_whole (self, instr->in[at[k]]);
       in[k] = pipeline_whole (self, instr->in[at[k]]);
     }
-  loom_collective_choose (instr->prim, attrs, own, at);
+  prim_collective_choose (instr->prim, attrs, own, at);
   loom_rewrite_place (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, own, in, out);
   for (guint k = 0; k < own; k++)

@@ -206,7 +206,7 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
 }
 
 void
-loom_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at)
+prim_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at)
 {
   ((LoomAllReduceAttrs *)attrs)->n = n;
   for (guint k = 0; k < n && prim == &unshard; k++)

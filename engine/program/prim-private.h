@@ -33,6 +33,8 @@ extern const LoomPrim *const loom_prims_order[];
 
 /* Whether what a collective gives is the same whole on all ranks, made of a value of each. */
 gboolean prim_is_all_reduce (const LoomPrim *prim);
+/* Has one of several operands exchange these of them alone, at[0] < … < at[n - 1]. */
+void prim_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at);
 
 static inline const LoomTensorDesc *
 value_desc (const LoomProgram *p, LoomValue v)

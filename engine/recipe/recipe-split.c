@@ -189,16 +189,17 @@ refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tenso
     const char *what;
   } factor[] = { { data, "parts of a batch" }, { parallel->pipeline, "stages" }, { tensor, "parts of weights" } };
   g_autoptr (GString) factors = g_string_new (NULL);
-  gint64 all = data * MAX (parallel->pipeline, 1) * tensor;
+  gint64 all = data * MAX (parallel->pipeline, 1) * tensor, least = parallel->data > 0 ? all : all / data;
 
   for (guint i = parallel->data == 0; i < G_N_ELEMENTS (factor); i++)
     if (factor[i].n > 1)
       g_string_append_printf (factors, "%s%" G_GINT64_FORMAT " %s", factors->len > 0 ? " × " : "", factor[i].n,
                               factor[i].what);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               "<parallel> wants %s (%s), but there are %d. Start %" G_GINT64_FORMAT
-               " of them with --ranks %" G_GINT64_FORMAT ", or change what it says.",
-               parallel->data > 0 ? "other ranks" : "a multiple of these ranks", factors->str, ranks, all, all);
+               "<parallel> wants %s%" G_GINT64_FORMAT
+               " ranks (%s), but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
+               ", or change what it says.",
+               parallel->data > 0 ? "" : "a multiple of ", least, factors->str, ranks, all);
 }
 
 gboolean

@@ -194,8 +194,8 @@ copy_out (LoomState *state, StateSlot *s, void *to, GError **error)
 static gboolean
 check_same (const StateSlot *have, const LoomSlot *want, GError **error)
 {
-  gboolean same_part = have->is_shard == want->is_shard && have->is_placed == want->is_placed
-                       && have->is_part == (want->part.of > 0);
+  gboolean same_part
+      = have->is_shard == want->is_shard && have->is_placed == want->is_placed && have->is_part == (want->part.of > 0);
   gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank && same_part;
 
   for (int i = 0; same && i < want->rank; i++)

@@ -238,7 +238,8 @@ loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replicas)
 
   /* Of replicas whose parts differ by a sample, too: they take the same passes, in the same order. A batch of fewer
    * samples than there are replicas each of them has as a whole. */
-  return (int)CLAMP (wanted > 0 ? wanted : 4 * spec->parallel.pipeline, 1, batch >= replicas ? batch / replicas : batch);
+  return (int)CLAMP (wanted > 0 ? wanted : 4 * spec->parallel.pipeline, 1,
+                     batch >= replicas ? batch / replicas : batch);
 }
 
 /* A stage's part of both programs. */
@@ -247,13 +248,13 @@ divide_stages (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, 
 {
   const LoomParallel *parallel = &spec->parallel;
   const int replicas = mesh->size[LOOM_MESH_DATA];
-  LoomPipeline pipeline = { .samples = step->batch < replicas
-                                           ? step->batch
-                                           : loom_comm_part (step->batch, mesh->at[LOOM_MESH_DATA], replicas).count,
-                            .micros = loom_step_microbatches (spec, step->batch, replicas),
-                            .stage = mesh->at[LOOM_MESH_PIPELINE],
-                            .kind = parallel->schedule,
-                            .stages = parallel->stages };
+  LoomPipeline pipeline
+      = { .samples = step->batch < replicas ? step->batch
+                                            : loom_comm_part (step->batch, mesh->at[LOOM_MESH_DATA], replicas).count,
+          .micros = loom_step_microbatches (spec, step->batch, replicas),
+          .stage = mesh->at[LOOM_MESH_PIPELINE],
+          .kind = parallel->schedule,
+          .stages = parallel->stages };
   LoomProgram *p = loom_program_pipeline (step->program, &pipeline, error), *update;
 
   if (p == NULL)

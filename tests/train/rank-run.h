@@ -89,9 +89,8 @@ static inline void
 run_alone (Rank *rank, const char *xml)
 {
   run_with (rank, xml,
-            (LoomTrainerOptions){ .device = on_card () ? "cuda:0" : "ref",
-                                  .batch_size = RANK_RUN_BATCH,
-                                  .steps = RANK_RUN_STEPS });
+            (LoomTrainerOptions){
+                .device = on_card () ? "cuda:0" : "ref", .batch_size = RANK_RUN_BATCH, .steps = RANK_RUN_STEPS });
 }
 
 /* Each trainer is made by its own thread, as each rank's by its own process. On GPUs each has one of its own. */
@@ -123,11 +122,10 @@ run_ranks_with (Rank *rank, int ranks, const char *xml, LoomTrainerOptions optio
 static inline void
 run_together (Rank *rank, int ranks, int parts, const char *xml, const char *strategy)
 {
-  run_ranks_with (rank, ranks, xml,
-                  (LoomTrainerOptions){ .device = "ref",
-                                        .batch_size = RANK_RUN_BATCH / parts,
-                                        .steps = RANK_RUN_STEPS,
-                                        .strategy = strategy });
+  run_ranks_with (
+      rank, ranks, xml,
+      (LoomTrainerOptions){
+          .device = "ref", .batch_size = RANK_RUN_BATCH / parts, .steps = RANK_RUN_STEPS, .strategy = strategy });
 }
 
 static inline int

@@ -1,8 +1,8 @@
 /* Meshes of ranks, as threads of this process: replicas of a pipeline, stages whose weights ranks have parts of, and
- * both, with each strategy for the rest: 20 steps in f64 end with the weights, states of the optimiser, averages, losses
- * and metrics of one rank, within 1e-10: with dropout, weights of classes, clipping by the norm, gradients of several
- * batches, a table that the last stage shares, and an epoch whose short batch no two replicas have equal parts of. A
- * checkpoint of one mesh goes on as another. */
+ * both, with each strategy for the rest: 20 steps in f64 end with the weights, states of the optimiser, averages,
+ * losses and metrics of one rank, within 1e-10: with dropout, weights of classes, clipping by the norm, gradients of
+ * several batches, a table that the last stage shares, and an epoch whose short batch no two replicas have equal parts
+ * of. A checkpoint of one mesh goes on as another. */
 #include "tests/scratch.h"
 #include "tests/train/rank-run.h"
 
@@ -10,31 +10,54 @@
 
 #define MOST 8
 
-#define NODE(ID, OP, MORE) "<node id=\"" ID "\" op=\"" OP "\" " MORE "/>"
-#define WIRE(FROM, TO)     "<wire from=\"" FROM "\" to=\"" TO "\"/>"
+#define NODE(ID, OP, MORE)       "<node id=\"" ID "\" op=\"" OP "\" " MORE "/>"
+#define WIRE(FROM, TO)           "<wire from=\"" FROM "\" to=\"" TO "\"/>"
 #define LINEAR(ID, WIDTH, SPLIT) NODE (ID, "linear", "out_features=\"" WIDTH "\" split=\"" SPLIT "\"")
 
 /* Pairs of layers, the first by columns and the second by rows; what a stage makes skips the next one. */
 #define MLP                                                                                                            \
-  NODE ("data", "dataset", "source=\"spirals\" n=\"262\"") LINEAR ("up1", "6", "column") NODE ("a1", "gelu", "")       \
-      NODE ("d1", "dropout", "p=\"0.3\"") LINEAR ("down1", "4", "row") NODE ("n1", "layer_norm", "")                   \
-          LINEAR ("up2", "6", "column") NODE ("a2", "tanh", "") LINEAR ("down2", "4", "row")                           \
-              NODE ("d2", "dropout", "p=\"0.2\"") NODE ("sum", "add", "") NODE ("scores", "linear", "out_features=\"2\"") \
-                  WIRE ("data.x", "up1") WIRE ("up1", "a1") WIRE ("a1", "d1") WIRE ("d1", "down1")                     \
-                      WIRE ("down1", "n1") WIRE ("n1", "up2") WIRE ("up2", "a2") WIRE ("a2", "down2")                  \
-                          WIRE ("down2", "d2") WIRE ("d2", "sum.input") WIRE ("n1", "sum.other") WIRE ("sum", "scores")
+  NODE ("data", "dataset", "source=\"spirals\" n=\"262\"")                                                             \
+  LINEAR ("up1", "6", "column")                                                                                        \
+  NODE ("a1", "gelu", "")                                                                                              \
+  NODE ("d1", "dropout", "p=\"0.3\"")                                                                                  \
+  LINEAR ("down1", "4", "row")                                                                                         \
+  NODE ("n1", "layer_norm", "")                                                                                        \
+  LINEAR ("up2", "6", "column")                                                                                        \
+  NODE ("a2", "tanh", "")                                                                                              \
+  LINEAR ("down2", "4", "row")                                                                                         \
+  NODE ("d2", "dropout", "p=\"0.2\"")                                                                                  \
+  NODE ("sum", "add", "")                                                                                              \
+  NODE ("scores", "linear", "out_features=\"2\"")                                                                      \
+  WIRE ("data.x", "up1")                                                                                               \
+  WIRE ("up1", "a1")                                                                                                   \
+  WIRE ("a1", "d1")                                                                                                    \
+  WIRE ("d1", "down1")                                                                                                 \
+  WIRE ("down1", "n1")                                                                                                 \
+  WIRE ("n1", "up2")                                                                                                   \
+  WIRE ("up2", "a2")                                                                                                   \
+  WIRE ("a2", "down2") WIRE ("down2", "d2") WIRE ("d2", "sum.input") WIRE ("n1", "sum.other") WIRE ("sum", "scores")
 
 #define CONV                                                                                                           \
-  NODE ("data", "dataset", "source=\"spirals\" n=\"262\"") NODE ("l0", "linear", "out_features=\"72\"")                \
-      NODE ("image", "unflatten", "dim=\"1\" sizes=\"2,6,6\"")                                              \
-          NODE ("c1", "conv2d", "out_channels=\"3\" kernel_size=\"3\" padding=\"1\"") NODE ("b1", "batch_norm2d", "")   \
-              NODE ("r1", "relu", "") NODE ("p1", "max_pool2d", "kernel_size=\"2\"")                                   \
-                  NODE ("c2", "conv2d", "out_channels=\"4\" kernel_size=\"2\"") NODE ("b2", "batch_norm2d", "")        \
-                      NODE ("r2", "relu", "") NODE ("flat", "flatten", "") NODE ("d1", "dropout", "p=\"0.2\"")         \
-                          NODE ("scores", "linear", "out_features=\"2\"") WIRE ("data.x", "l0") WIRE ("l0", "image")  \
-                              WIRE ("image", "c1") WIRE ("c1", "b1") WIRE ("b1", "r1") WIRE ("r1", "p1")               \
-                                  WIRE ("p1", "c2") WIRE ("c2", "b2") WIRE ("b2", "r2") WIRE ("r2", "flat")            \
-                                      WIRE ("flat", "d1") WIRE ("d1", "scores")
+  NODE ("data", "dataset", "source=\"spirals\" n=\"262\"")                                                             \
+  NODE ("l0", "linear", "out_features=\"72\"")                                                                         \
+  NODE ("image", "unflatten", "dim=\"1\" sizes=\"2,6,6\"")                                                             \
+  NODE ("c1", "conv2d", "out_channels=\"3\" kernel_size=\"3\" padding=\"1\"")                                          \
+  NODE ("b1", "batch_norm2d", "")                                                                                      \
+  NODE ("r1", "relu", "")                                                                                              \
+  NODE ("p1", "max_pool2d", "kernel_size=\"2\"")                                                                       \
+  NODE ("c2", "conv2d", "out_channels=\"4\" kernel_size=\"2\"")                                                        \
+  NODE ("b2", "batch_norm2d", "")                                                                                      \
+  NODE ("r2", "relu", "")                                                                                              \
+  NODE ("flat", "flatten", "")                                                                                         \
+  NODE ("d1", "dropout", "p=\"0.2\"")                                                                                  \
+  NODE ("scores", "linear", "out_features=\"2\"")                                                                      \
+  WIRE ("data.x", "l0")                                                                                                \
+  WIRE ("l0", "image")                                                                                                 \
+  WIRE ("image", "c1")                                                                                                 \
+  WIRE ("c1", "b1")                                                                                                    \
+  WIRE ("b1", "r1")                                                                                                    \
+  WIRE ("r1", "p1")                                                                                                    \
+  WIRE ("p1", "c2") WIRE ("c2", "b2") WIRE ("b2", "r2") WIRE ("r2", "flat") WIRE ("flat", "d1") WIRE ("d1", "scores")
 
 /* (transfer full) */
 static char *
@@ -126,8 +149,8 @@ static void
 test_conv (void)
 {
   static const char *const train = "optimizer=\"sgd\" momentum=\"0.9\" lr=\"0.05\"";
-  static const Mesh like = { 4, 1, 1, 1, "1f1b", "data" }, mesh[] = { { 2, 2, 1, 2, "1f1b", "data" },
-                                                                        { 2, 3, 1, 2, "gpipe", "zero1" } };
+  static const Mesh like = { 4, 1, 1, 1, "1f1b", "data" },
+                    mesh[] = { { 2, 2, 1, 2, "1f1b", "data" }, { 2, 3, 1, 2, "gpipe", "zero1" } };
   Rank truth[MOST] = { 0 };
 
   run_mesh (truth, CONV, "", train, &like);
@@ -143,14 +166,23 @@ test_conv (void)
   NODE ("n1", "layer_norm", "")                                                                                        \
   NODE ("attn", "multihead_attention",                                                                                 \
         "num_heads=\"2\" is_causal=\"true\" dropout=\"0.1\" batch_first=\"true\" split=\"heads\"")                     \
-  NODE ("s1", "add", "") NODE ("fc1", "linear", "out_features=\"12\" split=\"column\"") NODE ("act", "gelu", "")       \
-      NODE ("fc2", "linear", "out_features=\"8\" split=\"row\"") NODE ("s2", "add", "")                                \
-          NODE ("head", "linear", "out_features=\"36\" bias=\"false\"")                                                \
-              NODE ("scores", "transpose", "dim0=\"1\" dim1=\"2\"") WIRE ("data.x", "letters")                         \
-                  WIRE ("letters", "n1") WIRE ("n1", "attn.query") WIRE ("letters", "s1.input")                        \
-                      WIRE ("attn", "s1.other") WIRE ("s1", "fc1") WIRE ("fc1", "act") WIRE ("act", "fc2")             \
-                          WIRE ("s1", "s2.input") WIRE ("fc2", "s2.other") WIRE ("s2", "head.input")                   \
-                              WIRE ("letters.weight", "head.weight") WIRE ("head", "scores")
+  NODE ("s1", "add", "")                                                                                               \
+  NODE ("fc1", "linear", "out_features=\"12\" split=\"column\"")                                                       \
+  NODE ("act", "gelu", "")                                                                                             \
+  NODE ("fc2", "linear", "out_features=\"8\" split=\"row\"")                                                           \
+  NODE ("s2", "add", "")                                                                                               \
+  NODE ("head", "linear", "out_features=\"36\" bias=\"false\"")                                                        \
+  NODE ("scores", "transpose", "dim0=\"1\" dim1=\"2\"")                                                                \
+  WIRE ("data.x", "letters")                                                                                           \
+  WIRE ("letters", "n1")                                                                                               \
+  WIRE ("n1", "attn.query")                                                                                            \
+  WIRE ("letters", "s1.input")                                                                                         \
+  WIRE ("attn", "s1.other")                                                                                            \
+  WIRE ("s1", "fc1")                                                                                                   \
+  WIRE ("fc1", "act")                                                                                                  \
+  WIRE ("act", "fc2")                                                                                                  \
+  WIRE ("s1", "s2.input")                                                                                              \
+  WIRE ("fc2", "s2.other") WIRE ("s2", "head.input") WIRE ("letters.weight", "head.weight") WIRE ("head", "scores")
 
 static void
 test_gpt (void)
