@@ -7,12 +7,11 @@
  * its bias, which is added in f32. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images
  * in NHWC want the filter so as well: the weights are packed into scratch in front of the call, or their gradient
  * unpacked behind it. cuDNN makes that gradient in the images' type, from which it is widened where f32 is wanted. */
-#include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/cuda-internal.h"
+#include "kernels/cuda/cuda-dnn.h"
 
 typedef enum
 {
@@ -99,21 +98,6 @@ call_of (const LoomKernelSpec *spec)
   return (Call){ FORWARD, spec->attrs, &in[0], &in[1], &out[0], &in[2], spec->tf32 };
 }
 
-static LoomStatus
-dnn_check (cudnnStatus_t result, const char *what, LoomMessage *message)
-{
-  if (result == CUDNN_STATUS_SUCCESS)
-    return LOOM_STATUS_OK;
-  return cuda_library_check (cuda_status_of_dnn ((int)result), what, cudnnGetErrorString (result), message);
-}
-
-void
-cuda_conv_close (void *handle)
-{
-  if (handle != NULL)
-    cudnnDestroy (handle);
-}
-
 static void
 conv_free (LoomKernel *base)
 {
@@ -135,60 +119,31 @@ conv_free (LoomKernel *base)
   free (self);
 }
 
-/* The handle of the call's stream: a handle belongs to one thread at a time, as a stream does, and holds what cuDNN
- * keeps between calls. It is made by the first call, which is never one that is recorded. */
-static LoomStatus
-use_stream (Conv *self, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message)
-{
-  LoomStream *of = stream != NULL ? stream : self->device->stream;
-  LoomStatus status = LOOM_STATUS_OK;
-
-  cuda_use (self->device);
-  if (of->cudnn == NULL)
-    {
-      status = dnn_check (cudnnCreate (handle), "opening cuDNN", message);
-      if (status == LOOM_STATUS_OK)
-        status = dnn_check (cudnnSetStream (*handle, of->handle), "giving cuDNN its stream", message);
-      if (status == LOOM_STATUS_OK)
-        of->cudnn = *handle;
-      else
-        cuda_conv_close (*handle);
-    }
-  *handle = of->cudnn;
-  return status;
-}
-
 /* How much room the algorithm wants to work in, or that cuDNN does not have it for this call; the device's own handle
  * answers, one thread at a time. */
 static LoomStatus
 ask_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *message)
 {
   LoomDevice *device = self->device;
-  LoomStatus status = LOOM_STATUS_OK;
   const int number = algorithm->number;
+  cudnnHandle_t handle = NULL;
   cudnnStatus_t result;
+  LoomStatus status;
 
   pthread_mutex_lock (&device->lock);
-  if (device->cudnn == NULL)
-    {
-      cudnnHandle_t handle = NULL;
-
-      status = dnn_check (cudnnCreate (&handle), "opening cuDNN", message);
-      device->cudnn = handle;
-    }
+  status = cuda_dnn_ask (device, &handle, message);
   if (status == LOOM_STATUS_OK)
     {
       if (pass == FORWARD)
-        result = cudnnGetConvolutionForwardWorkspaceSize (device->cudnn, self->x, self->w, self->shape, self->y,
+        result = cudnnGetConvolutionForwardWorkspaceSize (handle, self->x, self->w, self->shape, self->y,
                                                           (cudnnConvolutionFwdAlgo_t)number, &self->workspace);
       else if (pass == INPUT_GRADIENT)
-        result = cudnnGetConvolutionBackwardDataWorkspaceSize (device->cudnn, self->w, self->y, self->shape, self->x,
+        result = cudnnGetConvolutionBackwardDataWorkspaceSize (handle, self->w, self->y, self->shape, self->x,
                                                                (cudnnConvolutionBwdDataAlgo_t)number, &self->workspace);
       else
-        result = cudnnGetConvolutionBackwardFilterWorkspaceSize (device->cudnn, self->x, self->y, self->shape, self->w,
-                                                                 (cudnnConvolutionBwdFilterAlgo_t)number,
-                                                                 &self->workspace);
-      status = dnn_check (result, "asking cuDNN for a convolution's workspace", message);
+        result = cudnnGetConvolutionBackwardFilterWorkspaceSize (
+            handle, self->x, self->y, self->shape, self->w, (cudnnConvolutionBwdFilterAlgo_t)number, &self->workspace);
+      status = cuda_dnn_check (result, "asking cuDNN for a convolution's workspace", message);
     }
   pthread_mutex_unlock (&device->lock);
   self->algorithm = algorithm;
@@ -227,16 +182,16 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   void *const alone[] = { buffers[out], buffers[out] };
   void *w = buffers[1];
   cudnnHandle_t handle = NULL;
-  LoomStatus status = use_stream (self, stream, &handle, message);
+  LoomStatus status = cuda_dnn_on (self->device, stream, &handle, message);
 
   if (status == LOOM_STATUS_OK)
     status = packed_filter (self, stream, &w, buffers[out + 1], message);
   if (status == LOOM_STATUS_OK)
-    status = dnn_check (cudnnConvolutionForward (handle, &one, self->x, buffers[0], self->w, w, self->shape,
-                                                 (cudnnConvolutionFwdAlgo_t)self->algorithm->number,
-                                                 workspace_in (self, buffers[out + 1]), self->workspace, &zero, self->y,
-                                                 buffers[out]),
-                        "a convolution", message);
+    status = cuda_dnn_check (cudnnConvolutionForward (handle, &one, self->x, buffers[0], self->w, w, self->shape,
+                                                      (cudnnConvolutionFwdAlgo_t)self->algorithm->number,
+                                                      workspace_in (self, buffers[out + 1]), self->workspace, &zero,
+                                                      self->y, buffers[out]),
+                             "a convolution", message);
   if (status == LOOM_STATUS_OK && self->tail != NULL)
     status = self->tail->run (self->tail, stream, self->has_bias ? with_bias : alone, message);
   return status;
@@ -248,17 +203,17 @@ input_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   Conv *self = (Conv *)base;
   void *w = buffers[1];
   cudnnHandle_t handle = NULL;
-  LoomStatus status = use_stream (self, stream, &handle, message);
+  LoomStatus status = cuda_dnn_on (self->device, stream, &handle, message);
 
   if (status == LOOM_STATUS_OK)
     status = packed_filter (self, stream, &w, buffers[3], message);
   if (status != LOOM_STATUS_OK)
     return status;
-  return dnn_check (cudnnConvolutionBackwardData (handle, &one, self->w, w, self->y, buffers[0], self->shape,
-                                                  (cudnnConvolutionBwdDataAlgo_t)self->algorithm->number,
-                                                  workspace_in (self, buffers[3]), self->workspace, &zero, self->x,
-                                                  buffers[2]),
-                    "a convolution's input gradient", message);
+  return cuda_dnn_check (cudnnConvolutionBackwardData (handle, &one, self->w, w, self->y, buffers[0], self->shape,
+                                                       (cudnnConvolutionBwdDataAlgo_t)self->algorithm->number,
+                                                       workspace_in (self, buffers[3]), self->workspace, &zero, self->x,
+                                                       buffers[2]),
+                         "a convolution's input gradient", message);
 }
 
 static LoomStatus
@@ -269,15 +224,15 @@ weight_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
   void *const sum[] = { buffers[0], buffers[3], self->has_bias ? buffers[scratch] : NULL };
   void *const unpack[] = { self->pack != NULL ? (char *)buffers[scratch] + self->packed : NULL, buffers[2] };
   cudnnHandle_t handle = NULL;
-  LoomStatus status = use_stream (self, stream, &handle, message);
+  LoomStatus status = cuda_dnn_on (self->device, stream, &handle, message);
 
   if (status == LOOM_STATUS_OK)
-    status = dnn_check (cudnnConvolutionBackwardFilter (handle, &one, self->x, buffers[1], self->y, buffers[0],
-                                                        self->shape,
-                                                        (cudnnConvolutionBwdFilterAlgo_t)self->algorithm->number,
-                                                        workspace_in (self, buffers[scratch]), self->workspace, &zero,
-                                                        self->w, self->pack != NULL ? unpack[0] : buffers[2]),
-                        "a convolution's weight gradient", message);
+    status = cuda_dnn_check (
+        cudnnConvolutionBackwardFilter (handle, &one, self->x, buffers[1], self->y, buffers[0], self->shape,
+                                        (cudnnConvolutionBwdFilterAlgo_t)self->algorithm->number,
+                                        workspace_in (self, buffers[scratch]), self->workspace, &zero, self->w,
+                                        self->pack != NULL ? unpack[0] : buffers[2]),
+        "a convolution's weight gradient", message);
   if (status == LOOM_STATUS_OK && self->pack != NULL)
     status = self->pack->run (self->pack, stream, unpack, message);
   /* Behind them on the same stream, so all may share their scratch. */
@@ -373,7 +328,7 @@ conv_new (LoomDevice *device, const Call *call, Conv **out, LoomMessage *message
   self->base.free = conv_free;
   self->device = device;
   self->has_bias = attrs->has_bias;
-  status = dnn_check (describe (self, call), "describing a convolution to cuDNN", message);
+  status = cuda_dnn_check (describe (self, call), "describing a convolution to cuDNN", message);
   if (status != LOOM_STATUS_OK)
     conv_free (&self->base);
   else

@@ -74,7 +74,7 @@ extern "C"
     cudaStream_t handle;
     CudaFlag *flag;              /* on the device */
     volatile CudaReport *report; /* on the host */
-    void *cudnn;                 /* cudnnHandle_t that works on this stream, made by its first convolution */
+    void *cudnn;                 /* cudnnHandle_t that works on this stream, made by its first call of cuDNN */
   };
 
   struct LoomDevice
@@ -86,7 +86,8 @@ extern "C"
     LoomStream *stream;   /* where NULL streams lead */
     pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */
     void *blas;           /* cublasLtHandle_t, made at the first product; several threads may use it */
-    void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first convolution */
+    void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first question */
+    void *attention;      /* cuDNN's plans of it, the newest first, with the lock held */
     CudaModuleCache *modules;
     CudaComm *comms; /* by which ranks exchange what lies here, the newest first */
   };
@@ -256,7 +257,8 @@ extern "C"
   LoomStatus cuda_conv_product_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   bool cuda_conv_turned_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_turned_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each image turned half about: what an input gradient convolves with. */
+  /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each image turned half about: what an input gradient convolves
+   * with. */
   LoomStatus cuda_turn_filter_new (LoomDevice *, const LoomTensorDesc *w, LoomKernel **, LoomMessage *);
   LoomStatus cuda_tail_new (LoomDevice *, const LoomTensorDesc *y, const LoomTensorDesc *bias, LoomScalarOp act,
                             LoomKernel **, LoomMessage *);
@@ -278,6 +280,10 @@ extern "C"
   LoomStatus
   cuda_conv2d_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* Of attention and its gradient: cuDNN's, and the own ones (cuda-attention-dnn.c). */
+  LoomStatus
+  cuda_attention_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
+  LoomStatus cuda_attention_chosen_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
   /* n 16-bit floats from and to f32, behind what lies on the stream (kernels/widen.h). */
@@ -293,7 +299,8 @@ extern "C"
   void cuda_matmul_close (LoomDevice *device);
   void cuda_modules_close (LoomDevice *device);
 #ifdef LOOM_HAVE_CUDNN
-  void cuda_conv_close (void *handle);
+  void cuda_dnn_close (void *handle);
+  void cuda_attention_close (LoomDevice *device);
 #endif
 
 #ifdef __cplusplus

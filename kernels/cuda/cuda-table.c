@@ -24,8 +24,13 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "avg_pool2d_grad", .make = cuda_avg_pool2d_grad_new },
   { .name = "softmax", .make = cuda_softmax_new },
   { .name = "softmax_grad", .make = cuda_softmax_grad_new },
+#ifdef LOOM_HAVE_CUDNN
+  { .name = "attention", .make = cuda_attention_chosen_new, .algorithms = cuda_attention_algorithms },
+  { .name = "attention_grad", .make = cuda_attention_chosen_new, .algorithms = cuda_attention_algorithms },
+#else
   { .name = "attention", .make = cuda_attention_new },
   { .name = "attention_grad", .make = cuda_attention_grad_new },
+#endif
   { .name = "attention_cached", .make = cuda_attention_cached_new },
   { .name = "cross_entropy", .make = cuda_cross_entropy_new },
   { .name = "cross_entropy_grad", .make = cuda_cross_entropy_grad_new },

@@ -71,7 +71,7 @@ stream_free (LoomDevice *device, LoomStream *stream)
     return;
   cuda_use (device);
 #ifdef LOOM_HAVE_CUDNN
-  cuda_conv_close (stream->cudnn);
+  cuda_dnn_close (stream->cudnn);
 #endif
   if (stream->handle != NULL)
     cudaStreamDestroy (stream->handle);
@@ -224,7 +224,8 @@ device_close (LoomDevice *device)
     cudaStreamSynchronize (device->stream->handle);
   cuda_matmul_close (device);
 #ifdef LOOM_HAVE_CUDNN
-  cuda_conv_close (device->cudnn);
+  cuda_attention_close (device);
+  cuda_dnn_close (device->cudnn);
 #endif
   cuda_modules_close (device);
   stream_free (device, device->stream);

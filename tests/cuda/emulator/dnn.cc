@@ -2,19 +2,12 @@
  *
  * Configurations that the documentation's tables do not support are refused: mixed types and layouts, algorithms
  * without the given dilation, a workspace smaller than was asked for. Sums run in f32, or f64 for f64. */
-#include <cudnn.h>
 #include <string.h>
-#include <thread>
 
 #include "tests/cuda/emulator/convolve.h"
+#include "tests/cuda/emulator/dnn.h"
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/question.h"
-
-struct cudnnContext
-{
-  cudaStream_t stream;
-  std::thread::id thread; /* that gave it the stream */
-};
 
 using emulated::Convolution;
 using emulated::shape_of;

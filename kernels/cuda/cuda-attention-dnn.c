@@ -1,0 +1,449 @@
+/* Attention and its gradient of 16-bit floats as cuDNN's operation graphs, beside the own kernels.
+ *
+ * The graphs are those that cuDNN's flash attention engines know (cuDNN developer guide, "Fused Flash Attention fprop"
+ * and "bprop"): each operation, its order, types and strides are part of what they look for, and another graph gets no
+ * engine. Scores, shares and their gradients are inner tensors of it. Whether an engine takes a call is asked when it
+ * is planned: cuDNN wants heads of a multiple of 8 features and has no masks here. An engine that wants more memory
+ * than the call's operands and results take is not chosen: of the gradient, cuDNN 9.19 writes dQ in one order on
+ * compute capability 9.0 only by way of all scores in 16 bits, so that longer sequences go to the own kernel, and what
+ * is kept is never as long as it is wide. The gradient's other form, whose sums into dQ are atomic, is not asked for:
+ * cuDNN does not mark it as nondeterministic. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda-dnn.h"
+#include "kernels/options.h"
+
+#define FEATURES 256 /* the most of a head, as the own kernels have it */
+
+/* The numbers of a graph's tensors. */
+enum
+{
+  Q = 1,
+  K,
+  V,
+  Y,
+  LSE,
+  G,
+  DQ,
+  DK,
+  DV,
+  SUMS, /* Σ g·y of each query */
+  SCALE,
+  NOTHING, /* -∞ */
+  ONE,
+  IDS
+};
+
+/* What a plan depends on: q [n,heads,queries,width], k [n,groups,keys,width], v [n,groups,keys,depth]. */
+typedef struct
+{
+  int64_t n, heads, groups, queries, keys, width, depth;
+  cudnnDataType_t type;
+  bool gradient, causal;
+} Shape;
+
+/* Plans are made once for all calls of one shape, and live as long as their device. */
+typedef struct Plan Plan;
+struct Plan
+{
+  Plan *next;
+  Shape shape;
+  CudaDnnGraph graph;
+  cudnnBackendDescriptor_t plan;
+  size_t workspace;
+};
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  const Plan *plan;
+  LoomKernel *own; /* for operands that do not begin at multiples of 16 bytes */
+  int operands;    /* and results */
+  float scale;
+  size_t sums; /* where in the scratch they lie */
+} Attention;
+
+static float nothing = -INFINITY, one = 1;
+
+/* ---- graphs ------------------------------------------------------------------------------------ */
+
+/* A matrix [n,heads,rows,columns] as it lies in memory, and the same bytes with rows for columns. */
+typedef struct
+{
+  int64_t dim[4], stride[4];
+} Matrix;
+
+static Matrix
+matrix (int64_t n, int64_t heads, int64_t rows, int64_t columns)
+{
+  return (Matrix){ { n, heads, rows, columns }, { heads * rows * columns, rows * columns, columns, 1 } };
+}
+
+static Matrix
+turned (Matrix m)
+{
+  return (Matrix){ { m.dim[0], m.dim[1], m.dim[3], m.dim[2] }, { m.stride[0], m.stride[1], m.stride[3], m.stride[2] } };
+}
+
+static CudaDnnTensor
+operand (CudaDnnGraph *g, int64_t id, cudnnDataType_t type, Matrix m)
+{
+  return cuda_dnn_tensor (g, id, type, m.dim, m.stride);
+}
+
+static CudaDnnTensor
+inner (CudaDnnGraph *g, cudnnDataType_t type, Matrix m)
+{
+  return cuda_dnn_inner (g, type, m.dim, m.stride);
+}
+
+/* mode (x, b) in f32. */
+static CudaDnnTensor
+apply (CudaDnnGraph *g, cudnnPointwiseMode_t mode, Matrix m, CudaDnnTensor x, CudaDnnTensor b)
+{
+  CudaDnnTensor y = inner (g, CUDNN_DATA_FLOAT, m);
+
+  cuda_dnn_pointwise (g, mode, CUDNN_DATA_FLOAT, x, b, y);
+  return y;
+}
+
+/* The scores, -∞ where the key stands behind the query. */
+static CudaDnnTensor
+keep_causal (CudaDnnGraph *g, Matrix scores, CudaDnnTensor x)
+{
+  CudaDnnTensor row = inner (g, CUDNN_DATA_INT32, scores), column = inner (g, CUDNN_DATA_INT32, scores);
+  CudaDnnTensor keep = inner (g, CUDNN_DATA_BOOLEAN, scores), y = inner (g, CUDNN_DATA_FLOAT, scores);
+
+  cuda_dnn_index (g, 2, x, row);
+  cuda_dnn_index (g, 3, x, column);
+  cuda_dnn_pointwise (g, CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, column, keep);
+  cuda_dnn_select (g, x, cuda_dnn_scalar (g, NOTHING), keep, y);
+  return y;
+}
+
+static CudaDnnTensor
+reduced (CudaDnnGraph *g, cudnnReduceTensorOp_t op, Matrix rows, CudaDnnTensor x)
+{
+  CudaDnnTensor y = inner (g, CUDNN_DATA_FLOAT, rows);
+
+  cuda_dnn_reduce (g, op, x, y);
+  return y;
+}
+
+static void
+describe_forward (CudaDnnGraph *g, const Shape *s)
+{
+  const Matrix scores = matrix (s->n, s->heads, s->queries, s->keys), rows = matrix (s->n, s->heads, s->queries, 1);
+  const Matrix k = matrix (s->n, s->groups, s->keys, s->width), v = matrix (s->n, s->groups, s->keys, s->depth);
+  const Matrix q = matrix (s->n, s->heads, s->queries, s->width), y = matrix (s->n, s->heads, s->queries, s->depth);
+  CudaDnnTensor x = inner (g, CUDNN_DATA_FLOAT, scores), top, sum, shares;
+
+  cuda_dnn_matmul (g, operand (g, Q, s->type, q), operand (g, K, s->type, turned (k)), x);
+  x = apply (g, CUDNN_POINTWISE_MUL, scores, x, cuda_dnn_scalar (g, SCALE));
+  if (s->causal)
+    x = keep_causal (g, scores, x);
+  top = reduced (g, CUDNN_REDUCE_TENSOR_MAX, rows, x);
+  x = apply (g, CUDNN_POINTWISE_SUB, scores, x, top);
+  x = apply (g, CUDNN_POINTWISE_EXP, scores, x, NULL);
+  sum = reduced (g, CUDNN_REDUCE_TENSOR_ADD, rows, x);
+  cuda_dnn_pointwise (g, CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, top, apply (g, CUDNN_POINTWISE_LOG, rows, sum, NULL),
+                      operand (g, LSE, CUDNN_DATA_FLOAT, rows));
+  shares = inner (g, s->type, scores);
+  cuda_dnn_pointwise (g, CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, x, sum, shares);
+  cuda_dnn_matmul (g, shares, operand (g, V, s->type, v), operand (g, Y, s->type, y));
+}
+
+/* to [n,groups,keys,columns] = xᵀ·b, summed over the heads that share keys; x are scores. */
+static void
+to_keys (CudaDnnGraph *g, const Shape *s, Matrix scores, CudaDnnTensor x, CudaDnnTensor b, CudaDnnTensor to,
+         int64_t columns)
+{
+  CudaDnnTensor sides = inner (g, s->type, turned (scores)), all = to;
+
+  cuda_dnn_reshape (g, x, sides);
+  if (s->heads != s->groups)
+    all = inner (g, s->type, matrix (s->n, s->heads, s->keys, columns));
+  cuda_dnn_matmul (g, sides, b, all);
+  if (s->heads != s->groups)
+    cuda_dnn_reduce (g, CUDNN_REDUCE_TENSOR_ADD, all, to);
+}
+
+static void
+describe_gradient (CudaDnnGraph *g, const Shape *s)
+{
+  const Matrix scores = matrix (s->n, s->heads, s->queries, s->keys), rows = matrix (s->n, s->heads, s->queries, 1);
+  const Matrix k = matrix (s->n, s->groups, s->keys, s->width), v = matrix (s->n, s->groups, s->keys, s->depth);
+  const Matrix q = matrix (s->n, s->heads, s->queries, s->width), y = matrix (s->n, s->heads, s->queries, s->depth);
+  CudaDnnTensor of_q = operand (g, Q, s->type, q), of_k = operand (g, K, s->type, turned (k));
+  CudaDnnTensor of_g = operand (g, G, s->type, y), sums = operand (g, SUMS, CUDNN_DATA_FLOAT, rows);
+  CudaDnnTensor scale = cuda_dnn_scalar (g, SCALE), shares, x, keys;
+
+  x = apply (g, CUDNN_POINTWISE_MUL, y, of_g, operand (g, Y, s->type, y));
+  x = reduced (g, CUDNN_REDUCE_TENSOR_ADD, rows, x);
+  cuda_dnn_pointwise (g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, x, cuda_dnn_scalar (g, ONE), sums);
+
+  x = inner (g, CUDNN_DATA_FLOAT, scores);
+  cuda_dnn_matmul (g, of_q, of_k, x);
+  x = apply (g, CUDNN_POINTWISE_MUL, scores, x, scale);
+  x = apply (g, CUDNN_POINTWISE_SUB, scores, x, operand (g, LSE, CUDNN_DATA_FLOAT, rows));
+  if (s->causal)
+    x = keep_causal (g, scores, x);
+  shares = apply (g, CUDNN_POINTWISE_EXP, scores, x, NULL);
+  to_keys (g, s, scores, shares, of_g, operand (g, DV, s->type, v), s->depth);
+
+  x = inner (g, CUDNN_DATA_FLOAT, scores);
+  cuda_dnn_matmul (g, of_g, operand (g, V, s->type, turned (v)), x);
+  x = apply (g, CUDNN_POINTWISE_SUB, scores, x, sums);
+  x = apply (g, CUDNN_POINTWISE_MUL, scores, x, shares);
+  x = apply (g, CUDNN_POINTWISE_MUL, scores, x, scale);
+  to_keys (g, s, scores, x, of_q, operand (g, DK, s->type, k), s->width);
+
+  keys = inner (g, s->type, k);
+  cuda_dnn_reshape (g, of_k, keys);
+  cuda_dnn_matmul (g, x, keys, operand (g, DQ, s->type, q));
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+static bool
+are (const LoomTensorDesc *desc, int n, LoomDType type)
+{
+  for (int i = 0; i < n; i++)
+    if (desc[i].dtype != type)
+      return false;
+  return true;
+}
+
+/* The shape of a call; false where cuDNN need not be asked. Of the gradient, y has to be among the operands. */
+static bool
+shape_of (const LoomKernelSpec *spec, Shape *s)
+{
+  const LoomAttentionAttrs *a = spec->attrs;
+  const bool gradient = strcmp (spec->primitive, "attention_grad") == 0;
+  const LoomTensorDesc *q = &spec->in[gradient ? 1 : 0], *k = q + 1, *v = q + 2;
+  const LoomDType type = q->dtype;
+
+  if (a->has_mask || spec->n_in != (gradient ? 8 : 3) || (type != LOOM_BF16 && type != LOOM_F16))
+    return false;
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if (loom_spec_operand (spec, i)->layout != LOOM_LAYOUT_PLAIN)
+      return false;
+  if (!are (spec->in, gradient ? 4 : 3, type) || !are (spec->out, gradient ? 3 : 1, type)
+      || (gradient ? !are (spec->in + 4, 2, LOOM_F32) || !are (spec->in + 7, 1, type)
+                   : !are (spec->out + 1, 1, LOOM_F32)))
+    return false;
+  *s = (Shape){ .n = q->dim[0],
+                .heads = q->dim[1],
+                .groups = k->dim[1],
+                .queries = q->dim[2],
+                .keys = k->dim[2],
+                .width = q->dim[3],
+                .depth = v->dim[3],
+                .type = type == LOOM_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF,
+                .gradient = gradient,
+                .causal = a->causal };
+  return s->width <= FEATURES && s->depth <= FEATURES && loom_desc_count (q) > 0 && loom_desc_count (k) > 0
+         && loom_desc_count (v) > 0;
+}
+
+static bool
+same_shape (const Shape *a, const Shape *b)
+{
+  return a->n == b->n && a->heads == b->heads && a->groups == b->groups && a->queries == b->queries
+         && a->keys == b->keys && a->width == b->width && a->depth == b->depth && a->type == b->type
+         && a->gradient == b->gradient && a->causal == b->causal;
+}
+
+/* Behind the workspace lie the sums of the gradient. */
+static size_t
+scratch_of (const Shape *s, size_t workspace, size_t *sums)
+{
+  *sums = (workspace + 63) & ~(size_t)63;
+  return s->gradient ? *sums + (size_t)(s->n * s->heads * s->queries) * sizeof (float) : workspace;
+}
+
+/* Asks cuDNN for an engine, and with `plan` makes it ready. */
+static LoomStatus
+choose (LoomDevice *device, const Shape *shape, double room, CudaDnnGraph *graph, size_t *workspace,
+        cudnnBackendDescriptor_t *plan, LoomMessage *message)
+{
+  *graph = (CudaDnnGraph){ .status = CUDNN_STATUS_SUCCESS };
+  cuda_use (device);
+  if (shape->gradient)
+    describe_gradient (graph, shape);
+  else
+    describe_forward (graph, shape);
+  return cuda_dnn_choose (device, graph, (size_t)room, workspace, plan, message);
+}
+
+static const Plan *
+plan_find (LoomDevice *device, const Shape *shape)
+{
+  const Plan *plan;
+
+  pthread_mutex_lock (&device->lock);
+  for (plan = device->attention; plan != NULL && !same_shape (&plan->shape, shape);)
+    plan = plan->next;
+  pthread_mutex_unlock (&device->lock);
+  return plan;
+}
+
+static LoomStatus
+plan_get (LoomDevice *device, const Shape *shape, double room, const Plan **found, LoomMessage *message)
+{
+  LoomStatus status;
+  Plan *plan;
+
+  *found = plan_find (device, shape);
+  if (*found != NULL)
+    return LOOM_STATUS_OK;
+  plan = calloc (1, sizeof *plan);
+  if (plan == NULL)
+    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
+  plan->shape = *shape;
+  status = choose (device, shape, room, &plan->graph, &plan->workspace, &plan->plan, message);
+  if (status != LOOM_STATUS_OK)
+    {
+      cuda_dnn_graph_clear (&plan->graph);
+      free (plan);
+      return status;
+    }
+  pthread_mutex_lock (&device->lock);
+  plan->next = device->attention;
+  device->attention = plan;
+  pthread_mutex_unlock (&device->lock);
+  *found = plan;
+  return LOOM_STATUS_OK;
+}
+
+void
+cuda_attention_close (LoomDevice *device)
+{
+  while (device->attention != NULL)
+    {
+      Plan *plan = device->attention;
+
+      device->attention = plan->next;
+      cuda_dnn_graph_clear (&plan->graph);
+      free (plan);
+    }
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+static CudaConstructor
+own_of (const LoomKernelSpec *spec)
+{
+  return strcmp (spec->primitive, "attention_grad") == 0 ? cuda_attention_grad_new : cuda_attention_new;
+}
+
+LoomStatus
+cuda_attention_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *found, int max, int *n,
+                           LoomMessage *message)
+{
+  LoomKernel *own = NULL;
+  CudaDnnGraph graph;
+  LoomStatus status;
+  Shape shape;
+
+  *n = 0;
+  if (max > 0 && shape_of (spec, &shape))
+    {
+      size_t workspace = 0, sums;
+
+      status = choose (device, &shape, loom_spec_bytes (spec), &graph, &workspace, NULL, message);
+      cuda_dnn_graph_clear (&graph);
+      if (status == LOOM_STATUS_OK)
+        found[(*n)++] = (CudaAlgorithm){ "cudnn", scratch_of (&shape, workspace, &sums) };
+      else if (status != LOOM_STATUS_UNSUPPORTED && status != LOOM_STATUS_INVALID)
+        return status;
+    }
+  if (*n < max && own_of (spec) (device, spec, &own, message) == LOOM_STATUS_OK)
+    {
+      found[(*n)++] = (CudaAlgorithm){ "own", own->scratch_bytes };
+      own->free (own);
+    }
+  return LOOM_STATUS_OK;
+}
+
+static void
+attention_free (LoomKernel *base)
+{
+  Attention *self = (Attention *)base;
+
+  if (self->own != NULL)
+    self->own->free (self->own);
+  free (self);
+}
+
+static LoomStatus
+forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
+{
+  static const int64_t id[] = { Q, K, V, Y, LSE, SCALE, NOTHING };
+  Attention *self = (Attention *)base;
+  void *const at[] = { b[0], b[1], b[2], b[3], b[4], &self->scale, &nothing };
+  const int n = self->plan->shape.causal ? 7 : 6;
+
+  for (int i = 0; i < self->operands; i++)
+    if ((uintptr_t)b[i] % 16 != 0)
+      return self->own->run (self->own, stream, b, message);
+  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, self->plan->workspace != 0 ? b[5] : NULL,
+                       base->name, message);
+}
+
+static LoomStatus
+gradient_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
+{
+  static const int64_t id[] = { G, Q, K, V, LSE, Y, DQ, DK, DV, SUMS, SCALE, ONE, NOTHING };
+  Attention *self = (Attention *)base;
+  void *const at[] = { b[0],         b[1], b[2],    b[3], b[4], b[7], b[8], b[9], b[10], (char *)b[11] + self->sums,
+                       &self->scale, &one, &nothing };
+  const int n = self->plan->shape.causal ? 13 : 12;
+
+  for (int i = 0; i < self->operands; i++)
+    if ((uintptr_t)b[i] % 16 != 0)
+      return self->own->run (self->own, stream, b, message);
+  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, self->plan->workspace != 0 ? b[11] : NULL,
+                       base->name, message);
+}
+
+LoomStatus
+cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomAttentionAttrs *a = spec->attrs;
+  const Plan *plan = NULL;
+  LoomKernel *own = NULL;
+  LoomStatus status;
+  Attention *self;
+  Shape shape;
+
+  if (strcmp (spec->algorithm, "cudnn") != 0)
+    return own_of (spec) (device, spec, kernel, message);
+  if (!shape_of (spec, &shape))
+    return LOOM_STATUS_UNSUPPORTED;
+  status = own_of (spec) (device, spec, &own, message);
+  if (status == LOOM_STATUS_OK)
+    status = plan_get (device, &shape, loom_spec_bytes (spec), &plan, message);
+  self = status == LOOM_STATUS_OK ? calloc (1, sizeof *self) : NULL;
+  if (self == NULL)
+    {
+      if (own != NULL)
+        own->free (own);
+      return status != LOOM_STATUS_OK ? status
+                                      : cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
+    }
+  *self = (Attention){ .base = { .run = shape.gradient ? gradient_run : forward_run,
+                                 .free = attention_free,
+                                 .name = shape.gradient ? "cudnn attention_grad" : "cudnn attention" },
+                       .device = device,
+                       .plan = plan,
+                       .own = own,
+                       .operands = spec->n_in + spec->n_out,
+                       .scale = (float)a->scale };
+  self->base.scratch_bytes = scratch_of (&shape, plan->workspace, &self->sums);
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}

@@ -1,0 +1,365 @@
+/* cuDNN's handles, and its operation graphs.
+ *
+ * A graph is described by operations and tensors, and cuDNN looks for an engine that computes it as one kernel or a
+ * few. Which engine that is, is decided when a call is planned; nothing is tried by running it. The names of the
+ * heuristic's modes, and that a descriptor is created, given attributes and finalised, are those of the cuDNN backend
+ * API. */
+#include "kernels/cuda/cuda-dnn.h"
+
+#include <string.h>
+
+#define CHOICES 8 /* engines that are looked at */
+
+/* ---- handles ----------------------------------------------------------------------------------- */
+
+LoomStatus
+cuda_dnn_check (cudnnStatus_t result, const char *what, LoomMessage *message)
+{
+  if (result == CUDNN_STATUS_SUCCESS)
+    return LOOM_STATUS_OK;
+  return cuda_library_check (cuda_status_of_dnn ((int)result), what, cudnnGetErrorString (result), message);
+}
+
+void
+cuda_dnn_close (void *handle)
+{
+  if (handle != NULL)
+    cudnnDestroy (handle);
+}
+
+LoomStatus
+cuda_dnn_on (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message)
+{
+  LoomStream *of = stream != NULL ? stream : device->stream;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  cuda_use (device);
+  if (of->cudnn == NULL)
+    {
+      status = cuda_dnn_check (cudnnCreate (handle), "opening cuDNN", message);
+      if (status == LOOM_STATUS_OK)
+        status = cuda_dnn_check (cudnnSetStream (*handle, of->handle), "giving cuDNN its stream", message);
+      if (status == LOOM_STATUS_OK)
+        of->cudnn = *handle;
+      else
+        cuda_dnn_close (*handle);
+    }
+  *handle = of->cudnn;
+  return status;
+}
+
+LoomStatus
+cuda_dnn_ask (LoomDevice *device, cudnnHandle_t *handle, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (device->cudnn == NULL)
+    {
+      *handle = NULL;
+      status = cuda_dnn_check (cudnnCreate (handle), "opening cuDNN", message);
+      device->cudnn = *handle;
+    }
+  *handle = device->cudnn;
+  return status;
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------- */
+
+static cudnnBackendDescriptor_t
+begin (CudaDnnGraph *g, cudnnBackendDescriptorType_t type)
+{
+  cudnnBackendDescriptor_t made = NULL;
+
+  if (g->status == CUDNN_STATUS_SUCCESS)
+    g->status = g->n_made < CUDA_DNN_MADE ? cudnnBackendCreateDescriptor (type, &made) : CUDNN_STATUS_NOT_SUPPORTED;
+  if (g->status != CUDNN_STATUS_SUCCESS)
+    return NULL;
+  g->made[g->n_made++] = made;
+  return made;
+}
+
+static void
+set (CudaDnnGraph *g, cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+     int64_t n, const void *value)
+{
+  if (g->status == CUDNN_STATUS_SUCCESS)
+    g->status = cudnnBackendSetAttribute (of, name, type, n, value);
+}
+
+static void
+set_one (CudaDnnGraph *g, cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value)
+{
+  set (g, of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
+}
+
+static void
+end (CudaDnnGraph *g, cudnnBackendDescriptor_t of)
+{
+  if (g->status == CUDNN_STATUS_SUCCESS)
+    g->status = cudnnBackendFinalize (of);
+}
+
+static void
+end_op (CudaDnnGraph *g, cudnnBackendDescriptor_t op)
+{
+  end (g, op);
+  if (g->status == CUDNN_STATUS_SUCCESS && g->n_ops == CUDA_DNN_OPS)
+    g->status = CUDNN_STATUS_NOT_SUPPORTED;
+  if (g->status == CUDNN_STATUS_SUCCESS)
+    g->ops[g->n_ops++] = op;
+}
+
+static CudaDnnTensor
+tensor (CudaDnnGraph *g, int64_t id, cudnnDataType_t type, const int64_t dim[4], const int64_t stride[4],
+        bool is_virtual, bool is_value)
+{
+  cudnnBackendDescriptor_t to = begin (g, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const int64_t alignment = is_value ? 4 : 16;
+
+  set (g, to, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id);
+  set (g, to, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  set (g, to, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dim);
+  set (g, to, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, stride);
+  set (g, to, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+  set (g, to, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
+  set (g, to, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &is_value);
+  end (g, to);
+  return to;
+}
+
+CudaDnnTensor
+cuda_dnn_tensor (CudaDnnGraph *g, int64_t id, cudnnDataType_t type, const int64_t dim[4], const int64_t stride[4])
+{
+  return tensor (g, id, type, dim, stride, false, false);
+}
+
+CudaDnnTensor
+cuda_dnn_scalar (CudaDnnGraph *g, int64_t id)
+{
+  static const int64_t one[4] = { 1, 1, 1, 1 };
+
+  return tensor (g, id, CUDNN_DATA_FLOAT, one, one, false, true);
+}
+
+CudaDnnTensor
+cuda_dnn_inner (CudaDnnGraph *g, cudnnDataType_t type, const int64_t dim[4], const int64_t stride[4])
+{
+  return tensor (g, --g->inner, type, dim, stride, true, false);
+}
+
+/* ---- operations -------------------------------------------------------------------------------- */
+
+void
+cuda_dnn_matmul (CudaDnnGraph *g, CudaDnnTensor a, CudaDnnTensor b, CudaDnnTensor c)
+{
+  cudnnBackendDescriptor_t how = begin (g, CUDNN_BACKEND_MATMUL_DESCRIPTOR), op;
+  const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+
+  set (g, how, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums);
+  end (g, how);
+  op = begin (g, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  set_one (g, op, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
+  set_one (g, op, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
+  set_one (g, op, CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
+  set_one (g, op, CUDNN_ATTR_OPERATION_MATMUL_DESC, how);
+  end_op (g, op);
+}
+
+/* `axis` is below 0 where the mode has none. */
+static void
+pointwise (CudaDnnGraph *g, cudnnPointwiseMode_t mode, cudnnDataType_t type, int64_t axis, CudaDnnTensor x,
+           CudaDnnTensor b, CudaDnnTensor t, CudaDnnTensor y)
+{
+  cudnnBackendDescriptor_t how = begin (g, CUDNN_BACKEND_POINTWISE_DESCRIPTOR), op;
+
+  set (g, how, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+  set (g, how, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  if (axis >= 0)
+    set (g, how, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &axis);
+  end (g, how);
+  op = begin (g, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  set_one (g, op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
+  set_one (g, op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+  if (b != NULL)
+    set_one (g, op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
+  if (t != NULL)
+    set_one (g, op, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, t);
+  set_one (g, op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+  end_op (g, op);
+}
+
+void
+cuda_dnn_pointwise (CudaDnnGraph *g, cudnnPointwiseMode_t mode, cudnnDataType_t type, CudaDnnTensor x, CudaDnnTensor b,
+                    CudaDnnTensor y)
+{
+  pointwise (g, mode, type, -1, x, b, NULL, y);
+}
+
+void
+cuda_dnn_index (CudaDnnGraph *g, int64_t axis, CudaDnnTensor x, CudaDnnTensor y)
+{
+  pointwise (g, CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_INT32, axis, x, NULL, NULL, y);
+}
+
+void
+cuda_dnn_select (CudaDnnGraph *g, CudaDnnTensor x, CudaDnnTensor b, CudaDnnTensor keep, CudaDnnTensor y)
+{
+  pointwise (g, CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, -1, x, b, keep, y);
+}
+
+void
+cuda_dnn_reduce (CudaDnnGraph *g, cudnnReduceTensorOp_t of, CudaDnnTensor x, CudaDnnTensor y)
+{
+  cudnnBackendDescriptor_t how = begin (g, CUDNN_BACKEND_REDUCTION_DESCRIPTOR), op;
+  const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+
+  set (g, how, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &of);
+  set (g, how, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums);
+  end (g, how);
+  op = begin (g, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+  set_one (g, op, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
+  set_one (g, op, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
+  set_one (g, op, CUDNN_ATTR_OPERATION_REDUCTION_DESC, how);
+  end_op (g, op);
+}
+
+void
+cuda_dnn_reshape (CudaDnnGraph *g, CudaDnnTensor x, CudaDnnTensor y)
+{
+  cudnnBackendDescriptor_t op = begin (g, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+
+  set_one (g, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
+  set_one (g, op, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
+  end_op (g, op);
+}
+
+/* ---- engines ----------------------------------------------------------------------------------- */
+
+/* The engine of a proposed configuration leaves the order of its sums open, or does not say whether it does. */
+static bool
+is_nondeterministic (CudaDnnGraph *g, cudnnBackendDescriptor_t proposed)
+{
+  cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+  cudnnBackendDescriptor_t engine = begin (g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  int64_t n = 0;
+
+  if (engine == NULL
+      || cudnnBackendGetAttribute (proposed, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &engine)
+             != CUDNN_STATUS_SUCCESS
+      || cudnnBackendGetAttribute (engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                   CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note)
+             != CUDNN_STATUS_SUCCESS)
+    return true;
+  for (int64_t i = 0; i < n; i++)
+    if (note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)
+      return true;
+  return false;
+}
+
+/* The plan of a configuration; NULL where cuDNN does not make it, which is then its status. */
+static cudnnBackendDescriptor_t
+plan_of (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t configuration)
+{
+  cudnnBackendDescriptor_t plan = begin (g, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+
+  set (g, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  set_one (g, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  end (g, plan);
+  return g->status == CUDNN_STATUS_SUCCESS ? plan : NULL;
+}
+
+/* What cuDNN proposes for the graph, the best first. */
+static int64_t
+propose (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t to[CHOICES])
+{
+  const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
+  cudnnBackendDescriptor_t graph = begin (g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR), heuristics;
+  int64_t n = 0;
+
+  set (g, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  set (g, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->n_ops, g->ops);
+  end (g, graph);
+  heuristics = begin (g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  set_one (g, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  set (g, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+  end (g, heuristics);
+  for (int i = 0; i < CHOICES; i++)
+    to[i] = begin (g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  if (g->status == CUDNN_STATUS_SUCCESS)
+    g->status = cudnnBackendGetAttribute (heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                          CHOICES, &n, to);
+  return g->status == CUDNN_STATUS_SUCCESS ? n : 0;
+}
+
+LoomStatus
+cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *workspace, cudnnBackendDescriptor_t *plan,
+                 LoomMessage *message)
+{
+  cudnnBackendDescriptor_t proposed[CHOICES], made = NULL;
+  cudnnHandle_t handle = NULL;
+  LoomStatus status;
+  int64_t n = 0, bytes;
+  bool found = false;
+
+  pthread_mutex_lock (&device->lock);
+  status = cuda_dnn_ask (device, &handle, message);
+  if (status == LOOM_STATUS_OK)
+    n = propose (g, handle, proposed);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_dnn_check (g->status, "asking cuDNN for an engine", message);
+  for (int64_t i = 0; i < n && !found; i++)
+    {
+      int64_t count = 0;
+
+      if (cudnnBackendGetAttribute (proposed[i], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                                    &bytes)
+              != CUDNN_STATUS_SUCCESS
+          || bytes < 0 || (uint64_t)bytes > room || is_nondeterministic (g, proposed[i]))
+        continue;
+      found = plan == NULL || (made = plan_of (g, handle, proposed[i])) != NULL;
+      /* What cannot be compiled is no failure while there is another. */
+      if (!found)
+        g->status = CUDNN_STATUS_SUCCESS;
+    }
+  pthread_mutex_unlock (&device->lock);
+  if (status == LOOM_STATUS_OK && !found)
+    status = LOOM_STATUS_UNSUPPORTED;
+  if (status != LOOM_STATUS_OK)
+    return status;
+  *workspace = (size_t)bytes;
+  if (plan != NULL)
+    *plan = made;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_dnn_run (LoomDevice *device, LoomStream *stream, cudnnBackendDescriptor_t plan, int n, const int64_t *id,
+              void *const *at, void *workspace, const char *what, LoomMessage *message)
+{
+  CudaDnnGraph pack = { .status = CUDNN_STATUS_SUCCESS };
+  cudnnBackendDescriptor_t variant;
+  cudnnHandle_t handle = NULL;
+  LoomStatus status = cuda_dnn_on (device, stream, &handle, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  variant = begin (&pack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  set (&pack, variant, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, id);
+  set (&pack, variant, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at);
+  set (&pack, variant, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  end (&pack, variant);
+  if (pack.status == CUDNN_STATUS_SUCCESS)
+    pack.status = cudnnBackendExecute (handle, plan, variant);
+  status = cuda_dnn_check (pack.status, what, message);
+  cuda_dnn_graph_clear (&pack);
+  return status;
+}
+
+void
+cuda_dnn_graph_clear (CudaDnnGraph *g)
+{
+  /* What was made last refers to what was made before it. */
+  for (int i = g->n_made - 1; i >= 0; i--)
+    cudnnBackendDestroyDescriptor (g->made[i]);
+  memset (g, 0, sizeof *g);
+}

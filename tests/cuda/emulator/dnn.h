@@ -1,0 +1,101 @@
+/* State of fake cuDNN behind the library's opaque handles, and its operation graphs. */
+#ifndef EMULATOR_DNN_H
+#define EMULATOR_DNN_H
+
+#include <cudnn.h>
+#include <map>
+#include <memory>
+#include <stdint.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+struct cudnnContext
+{
+  cudaStream_t stream;
+  std::thread::id thread; /* that gave it the stream */
+};
+
+namespace emulated
+{
+/* What a descriptor of the backend API stands for; others that it names are kept alive by it. */
+struct Node;
+typedef std::shared_ptr<Node> NodeRef;
+
+struct Node
+{
+  cudnnBackendDescriptorType_t type;
+  bool finalised = false;
+  std::map<int, std::vector<char> > values; /* by attribute */
+  std::map<int, std::vector<NodeRef> > links;
+
+  template <typename T>
+  T
+  value (int name, T none) const
+  {
+    auto at = values.find (name);
+
+    return at != values.end () && at->second.size () >= sizeof (T) ? *(const T *)at->second.data () : none;
+  }
+  std::vector<int64_t>
+  numbers (int name) const
+  {
+    auto at = values.find (name);
+    std::vector<int64_t> to;
+
+    if (at != values.end ())
+      to.assign ((const int64_t *)at->second.data (), (const int64_t *)(at->second.data () + at->second.size ()));
+    return to;
+  }
+  Node *
+  link (int name) const
+  {
+    auto at = links.find (name);
+
+    return at != links.end () && !at->second.empty () ? at->second[0].get () : NULL;
+  }
+};
+
+/* A tensor as a graph has it. Four axes. */
+struct Tensor
+{
+  int64_t id, dim[4], stride[4], alignment;
+  cudnnDataType_t type;
+  bool is_virtual, is_value;
+  int64_t
+  count () const
+  {
+    return dim[0] * dim[1] * dim[2] * dim[3];
+  }
+};
+
+/* An operation: "matmul", "reshape", "max", "sum", "row", "column", "ge", "select" or the name of a scalar function.
+ * Its operands and result are places in Graph::tensors; below 0 where there is none. */
+struct Operation
+{
+  std::string kind;
+  int in[3], out;
+};
+
+struct Graph
+{
+  std::vector<Tensor> tensors;
+  std::vector<Operation> operations;
+};
+
+/* One way to compute a graph. */
+struct Engine
+{
+  int64_t number, workspace;
+  bool nondeterministic;
+};
+
+/* The engines for a graph, the best first; none where it is not one of those that cuDNN's documentation calls fused
+ * flash attention, or of a shape that it does not take. */
+std::vector<Engine> engines_of (const Graph &graph);
+
+/* Computes the graph, each operation whole; `at` has the address of each tensor, NULL of virtual ones. */
+void compute (const Graph &graph, const std::vector<void *> &at);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* Which algorithms attention has on the emulated GPU, whose cuDNN takes what the real one was asked about:
+ * test-attention MODULE.so. What they compute is tested by tests/kernels/test-kernels-module. */
+#include <gmodule.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+
+static const LoomBackend *backend;
+static LoomDevice *device;
+
+typedef struct
+{
+  const char *name;
+  LoomDType type;
+  gint64 heads, groups, queries, keys, width, depth;
+  gboolean causal, has_mask;
+  const char *algorithms;
+} Case;
+
+static const Case cases[] = {
+  { "bf16", LOOM_BF16, 4, 4, 256, 256, 64, 64, TRUE, FALSE, "cudnn own" },
+  { "f16", LOOM_F16, 4, 4, 256, 256, 64, 64, FALSE, FALSE, "cudnn own" },
+  { "shared-keys", LOOM_BF16, 6, 2, 100, 70, 64, 32, TRUE, FALSE, "cudnn own" },
+  { "widest", LOOM_F16, 1, 1, 9, 9, 256, 256, TRUE, FALSE, "cudnn own" },
+  { "f32", LOOM_F32, 4, 4, 256, 256, 64, 64, TRUE, FALSE, "own" },
+  { "odd-head", LOOM_BF16, 4, 4, 256, 256, 36, 64, TRUE, FALSE, "own" },
+  { "odd-values", LOOM_F16, 4, 4, 256, 256, 64, 33, FALSE, FALSE, "own" },
+  { "mask", LOOM_BF16, 4, 4, 16, 16, 64, 64, FALSE, TRUE, "own" },
+  { "no-keys", LOOM_BF16, 4, 4, 16, 0, 64, 64, FALSE, FALSE, "own" },
+};
+
+/* in: q, k, v, mask; out: y, lse. */
+static LoomKernelSpec
+spec_of (const Case *c, LoomAttentionAttrs *attrs, LoomTensorDesc in[4], LoomTensorDesc out[2])
+{
+  *attrs = (LoomAttentionAttrs){ .scale = 0.125, .causal = c->causal, .has_mask = c->has_mask };
+  in[0] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->heads, c->queries, c->width } };
+  in[1] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->groups, c->keys, c->width } };
+  in[2] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->groups, c->keys, c->depth } };
+  in[3] = (LoomTensorDesc){ .dtype = LOOM_BOOL, .rank = 4, .dim = { 1, 1, c->queries, c->keys } };
+  out[0] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->heads, c->queries, c->depth } };
+  out[1] = (LoomTensorDesc){ .dtype = LOOM_F32, .rank = 3, .dim = { 2, c->heads, c->queries } };
+  return (LoomKernelSpec){
+    .primitive = "attention", .attrs = attrs, .n_in = c->has_mask ? 4 : 3, .n_out = 2, .in = in, .out = out
+  };
+}
+
+static char *
+algorithms_of (const LoomKernelSpec *spec)
+{
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  LoomMessage message = { "" };
+  int n = backend->options (device, spec, NULL, option, LOOM_MAX_OPTIONS, &message);
+  GString *names = g_string_new (NULL);
+
+  for (int i = 0; i < n; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? " " : "", option[i].algorithm);
+  return g_string_free (names, FALSE);
+}
+
+static void
+algorithms_test (gconstpointer data)
+{
+  const Case *c = data;
+  LoomAttentionAttrs attrs;
+  LoomTensorDesc in[4], out[2];
+  LoomKernelSpec spec = spec_of (c, &attrs, in, out);
+  g_autofree char *names = algorithms_of (&spec);
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+
+  g_assert_cmpstr (names, ==, c->algorithms);
+  g_assert_cmpint (backend->kernel_new (device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpstr (kernel->name, ==, g_str_has_prefix (names, "cudnn") ? "cudnn attention" : "own attention");
+  kernel->free (kernel);
+  /* Asked for by name, an algorithm is that one or none. */
+  spec.algorithm = "cudnn";
+  g_assert_cmpint (backend->kernel_new (device, &spec, &kernel, &message), ==,
+                   g_str_has_prefix (names, "cudnn") ? LOOM_STATUS_OK : LOOM_STATUS_UNSUPPORTED);
+  if (kernel != NULL)
+    kernel->free (kernel);
+}
+
+int
+main (int argc, char **argv)
+{
+  const LoomBackend *(*entry) (void);
+  LoomMessage message = { "" };
+  GModule *module;
+
+  g_test_init (&argc, &argv, NULL);
+  module = g_module_open (argv[1], G_MODULE_BIND_LOCAL);
+  if (module == NULL)
+    g_error ("%s", g_module_error ());
+  if (!g_module_symbol (module, LOOM_BACKEND_ENTRY, (gpointer *)&entry))
+    g_error ("%s is no back end", argv[1]);
+  backend = entry ();
+  if (backend->device_open (0, 0, &device, &message) != LOOM_STATUS_OK)
+    g_error ("%s", message.text);
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/attention/algorithms/%s", cases[i].name);
+
+      g_test_add_data_func (path, &cases[i], algorithms_test);
+    }
+  int status = g_test_run ();
+
+  backend->device_close (device);
+  return status;
+}
