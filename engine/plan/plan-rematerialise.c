@@ -2,10 +2,11 @@
  * kept.
  *
  * A gradient often reads a value that one pass over memory can compute from values that are kept in any case: the ReLU
- * of a normalised convolution, a GELU, the sum at the end of a residual block. Such a value is computed a second time
- * in front of the first gradient that reads it, and its bytes are free in between. A deep convolutional net so keeps
- * little more than its convolutions' results, for a small part of the convolutions' time. No value is kept only to
- * rematerialise another. (Chen et al. 2016 trade whole segments of a net; here one instruction, or two, are repeated.)
+ * of a normalised convolution, a GELU, what a layer norm gives, the sum at the end of a residual block. Such a value is
+ * computed a second time in front of the first gradient that reads it, and its bytes are free in between. A deep
+ * convolutional net so keeps little more than its convolutions' results, for a small part of the convolutions' time. No
+ * value is kept only to rematerialise another. (Chen et al. 2016 trade whole segments of a net; here one instruction,
+ * or two, are repeated.)
  */
 #include "engine/plan/plan-private.h"
 
@@ -16,6 +17,16 @@ static gboolean
 is_norm (const WorkInstr *instr)
 {
   return work_is (instr, "batch_norm");
+}
+
+/* One pass over memory. A conversion is one as well, but what it gives is smaller than what it reads, or its operand is
+ * there for nothing else. */
+static gboolean
+is_pass (const WorkInstr *instr)
+{
+  return instr->steps != NULL || is_norm (instr)
+         || (instr->prim != NULL && (instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_ONE_PASS)) != 0
+             && (instr->prim->flags & LOOM_PRIM_CONVERTS) == 0);
 }
 
 /* TRUE if an instruction behind the forward pass reads v or a view of it. The backward pass comes last in a list of
@@ -79,7 +90,8 @@ can_rematerialise_operand (Work *w, guint v)
 {
   const WorkInstr *p = work_value (w, v)->producer;
 
-  return is_kept (w, v) || (p != NULL && is_norm (p) && work_out (p, 0) == v && can_rematerialise_norm (w, p));
+  return v == 0 || is_kept (w, v)
+         || (p != NULL && is_norm (p) && work_out (p, 0) == v && can_rematerialise_norm (w, p));
 }
 
 static gboolean
@@ -90,27 +102,29 @@ can_rematerialise (Work *w, const WorkInstr *instr)
   for (guint k = 0; k < instr->in->len; k++)
     if (!can_rematerialise_operand (w, work_in (instr, k)))
       return FALSE;
-  return instr->out->len == 1 && instr->in->len > 0;
+  return instr->in->len > 0;
 }
 
-/* The first instruction behind the forward pass that reads y; NULL where there is none, or where one of them reads a
- * view of y or is part of the update. */
-static WorkInstr *
-first_reader (Work *w, guint y)
+/* Finds the first instruction of the backward pass that reads y or a view of it, *first being NULL at the outset. FALSE
+ * where y has to be kept: the update reads it, or the caller or a slot takes it. */
+static gboolean
+find_first_reader (Work *w, guint y, WorkInstr **first)
 {
-  WorkInstr *first = NULL;
+  const WorkValue *value = work_value (w, y);
 
-  for (const WorkUse *use = work_value (w, y)->first_use; use != NULL; use = use->next)
+  if (value->is_output || value->commit >= 0 || value->is_uniform)
+    return FALSE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
     if (use->instr == NULL)
       {
-        if (is_read_later (w, use->at))
-          return NULL;
+        if (!find_first_reader (w, use->at, first))
+          return FALSE;
       }
     else if (use->instr->region == LOOM_REGION_UPDATE)
-      return NULL;
-    else if (use->instr->region == LOOM_REGION_BACKWARD && (first == NULL || work_is_before (use->instr, first)))
-      first = use->instr;
-  return first;
+      return FALSE;
+    else if (use->instr->region == LOOM_REGION_BACKWARD && (*first == NULL || work_is_before (use->instr, *first)))
+      *first = use->instr;
+  return TRUE;
 }
 
 /* A value of v's type and device that the backward pass computes. */
@@ -150,8 +164,9 @@ make_norm (Work *w, const WorkInstr *norm, WorkInstr *before)
   return out;
 }
 
+/* The same pass once more, of which only the first result is wanted. */
 static guint
-make_elementwise (Work *w, const WorkInstr *instr, WorkInstr *before)
+make_pass (Work *w, const WorkInstr *instr, WorkInstr *before)
 {
   g_autofree guint *now = g_new (guint, instr->in->len);
   WorkInstr *copy;
@@ -161,34 +176,44 @@ make_elementwise (Work *w, const WorkInstr *instr, WorkInstr *before)
     {
       guint v = work_in (instr, k);
 
-      now[k] = is_kept (w, v) ? v : make_norm (w, work_value (w, v)->producer, before);
+      now[k] = v == 0 || is_kept (w, v) ? v : make_norm (w, work_value (w, v)->producer, before);
     }
   copy = copy_of (w, instr, instr->prim, before);
-  copy->steps = g_array_sized_new (FALSE, FALSE, sizeof (WorkStep), instr->steps->len);
-  g_array_append_vals (copy->steps, instr->steps->data, instr->steps->len);
+  if (instr->steps != NULL)
+    {
+      copy->steps = g_array_sized_new (FALSE, FALSE, sizeof (WorkStep), instr->steps->len);
+      g_array_append_vals (copy->steps, instr->steps->data, instr->steps->len);
+    }
   for (guint k = 0; k < instr->in->len; k++)
     {
       work_add_in (w, copy, work_in (instr, k));
       work_set_in (w, copy, k, now[k]);
     }
   /* The inner results are names of registers and may be shared; the last one is the value. */
-  for (guint s = 0; s < copy->steps->len; s++)
+  for (guint s = 0; copy->steps != NULL && s < copy->steps->len; s++)
     if (work_step (copy, s)->result == work_out (instr, 0))
       work_step (copy, s)->result = out;
   work_add_out (w, copy, out);
+  for (guint o = 1; o < instr->out->len; o++)
+    work_add_out (w, copy, work_out (instr, o) != 0 ? value_like (w, work_out (instr, o)) : 0);
   return out;
 }
 
+/* Readers behind the forward pass take `now` in place of y. */
 static void
-rematerialise (Work *w, const WorkInstr *instr, WorkInstr *first)
+replace_later (Work *w, guint y, guint now)
 {
-  guint y = work_out (instr, 0),
-        now = is_norm (instr) ? make_norm (w, instr, first) : make_elementwise (w, instr, first);
-
   for (WorkUse *use = work_value (w, y)->first_use, *next; use != NULL; use = next)
     {
       next = use->next;
-      if (use->instr != NULL && use->instr->region != LOOM_REGION_FORWARD)
+      if (use->instr == NULL && is_read_later (w, use->at))
+        {
+          guint view = value_like (w, use->at);
+
+          work_set_alias (w, view, now);
+          replace_later (w, use->at, view);
+        }
+      else if (use->instr != NULL && use->instr->region != LOOM_REGION_FORWARD)
         work_set_in (w, use->instr, use->at, now);
     }
 }
@@ -198,17 +223,14 @@ work_rematerialise (Work *w)
 {
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     {
-      const WorkValue *y;
-      WorkInstr *first;
+      WorkInstr *first = NULL;
+      guint y;
 
-      if (instr->region != LOOM_REGION_FORWARD || (instr->steps == NULL && !is_norm (instr))
-          || work_out (instr, 0) == 0)
+      if (instr->region != LOOM_REGION_FORWARD || !is_pass (instr) || work_out (instr, 0) == 0)
         continue;
-      y = work_value (w, work_out (instr, 0));
-      if (y->is_output || y->commit >= 0 || y->is_uniform || loom_desc_bytes (&y->desc) < MIN_BYTES)
-        continue;
-      first = first_reader (w, work_out (instr, 0));
-      if (first != NULL && can_rematerialise (w, instr))
-        rematerialise (w, instr, first);
+      y = work_out (instr, 0);
+      if (loom_desc_bytes (&work_value (w, y)->desc) >= MIN_BYTES && find_first_reader (w, y, &first) && first != NULL
+          && can_rematerialise (w, instr))
+        replace_later (w, y, is_norm (instr) ? make_norm (w, instr, first) : make_pass (w, instr, first));
     }
 }

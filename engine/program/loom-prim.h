@@ -25,10 +25,11 @@ typedef enum
   LOOM_PRIM_REARRANGES = 1 << 3, /* each element of the result is one of operand 0 */
   LOOM_PRIM_GATE = 1 << 4, /* it lets a step write: on several devices all must have reported their faults before */
   LOOM_PRIM_COLLECTIVE
-  = 1 << 6,                  /* all ranks call it together, in one order: never shared, moved or dropped by one alone */
-  LOOM_PRIM_LOOP = 1 << 7,   /* its attributes are LoomScanAttrs, whose body runs for each row */
-  LOOM_PRIM_KEPT = 1 << 8,   /* another rank waits for it: kept although nobody here reads its result */
-  LOOM_PRIM_PRODUCT = 1 << 5 /* sums of products of its operands, which TF32 may round where the program allows it */
+  = 1 << 6,                /* all ranks call it together, in one order: never shared, moved or dropped by one alone */
+  LOOM_PRIM_LOOP = 1 << 7, /* its attributes are LoomScanAttrs, whose body runs for each row */
+  LOOM_PRIM_KEPT = 1 << 8, /* another rank waits for it: kept although nobody here reads its result */
+  LOOM_PRIM_PRODUCT = 1 << 5, /* sums of products of its operands, which TF32 may round where the program allows it */
+  LOOM_PRIM_ONE_PASS = 1 << 9 /* its first result costs little more than reading the operands and writing it */
 } LoomPrimFlags;
 
 /* TRUE if the result is another view of operand 0's bytes, in plain layout. */

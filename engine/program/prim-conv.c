@@ -85,15 +85,7 @@ gradient_conv2d (const LoomGradCall *call)
   /* An activation inside is the planner's, after differentiation. */
   if (attrs.kernel.act != LOOM_SCALAR_ID)
     return FALSE;
-  attrs.kernel.has_bias = FALSE;
-  if (call->needed[0])
-    {
-      LoomValue in[2] = { g, instr->in[1] };
-
-      attrs.size[0] = x->dim[2];
-      attrs.size[1] = x->dim[3];
-      call->in_grad[0] = loom_emit (p, loom_prim ("conv2d_input_grad"), &attrs, 2, in, NULL);
-    }
+  /* The weight's gradient first: behind it x is often free, and its own gradient takes its place in memory. */
   if (call->needed[1])
     {
       LoomValue in[2] = { g, instr->in[0] };
@@ -107,6 +99,15 @@ gradient_conv2d (const LoomGradCall *call)
     }
   else if (bias)
     call->in_grad[2] = loom_reduce (p, LOOM_REDUCE_SUM, g, 1u << 0 | 1u << 2 | 1u << 3, FALSE);
+  if (call->needed[0])
+    {
+      LoomValue in[2] = { g, instr->in[1] };
+
+      attrs.kernel.has_bias = FALSE;
+      attrs.size[0] = x->dim[2];
+      attrs.size[1] = x->dim[3];
+      call->in_grad[0] = loom_emit (p, loom_prim ("conv2d_input_grad"), &attrs, 2, in, NULL);
+    }
   return TRUE;
 }
 

@@ -50,15 +50,16 @@ gradient_matmul (const LoomGradCall *call)
   /* An activation inside the multiplication is the planner's, after differentiation. */
   if (at->act != LOOM_SCALAR_ID)
     return FALSE;
-  if (call->needed[0])
-    {
-      v = at->trans_a ? loom_matmul (p, b, g, at->trans_b, TRUE) : loom_matmul (p, g, b, FALSE, !at->trans_b);
-      call->in_grad[0] = loom_sum_to (p, v, da->rank, da->dim);
-    }
+  /* The weight's gradient first: `a` is often free behind it, and its own gradient takes its place in memory. */
   if (call->needed[1])
     {
       v = at->trans_b ? loom_matmul (p, g, a, TRUE, at->trans_a) : loom_matmul (p, a, g, !at->trans_a, FALSE);
       call->in_grad[1] = loom_sum_to (p, v, db->rank, db->dim);
+    }
+  if (call->needed[0])
+    {
+      v = at->trans_a ? loom_matmul (p, b, g, at->trans_b, TRUE) : loom_matmul (p, g, b, FALSE, !at->trans_b);
+      call->in_grad[0] = loom_sum_to (p, v, da->rank, da->dim);
     }
   if (at->has_bias && call->needed[2])
     {

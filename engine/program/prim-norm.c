@@ -338,10 +338,11 @@ equal_norm (const void *a, const void *b)
   return loom_same_number (x->eps, y->eps) && x->axes == y->axes && x->affine == y->affine && x->act == y->act;
 }
 
-#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, division)                          \
+#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, division, facts)                   \
   static const LoomPrim variable = { .name = id,                                                                       \
                                      .doc = text,                                                                      \
                                      .tier = LOOM_TIER_COMPOSITE,                                                      \
+                                     .flags = facts,                                                                   \
                                      .attrs_size = sizeof (LoomNormAttrs),                                             \
                                      .max_out = results,                                                               \
                                      .infer = inference,                                                               \
@@ -354,15 +355,15 @@ equal_norm (const void *a, const void *b)
                                      .equal = equal_norm };
 
 PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the batch; also mean and variance.", 3,
-      infer_batch, gradient_batch, expand_batch, NORM, batch_norm)
+      infer_batch, gradient_batch, expand_batch, NORM, batch_norm, 0)
 PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
-      FOLLOW, batch_norm_grad)
+      FOLLOW, batch_norm_grad, 0)
 PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with statistics that are given.", 1, infer_batch_apply, NULL,
-      expand_batch_apply, NORM, batch_norm_apply)
+      expand_batch_apply, NORM, batch_norm_apply, 0)
 PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
-      3, infer_layer, gradient_layer, expand_layer, NORM, layer_norm)
+      3, infer_layer, gradient_layer, expand_layer, NORM, layer_norm, LOOM_PRIM_ONE_PASS)
 PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
-      FOLLOW, layer_norm_grad)
+      FOLLOW, layer_norm_grad, 0)
 
 const LoomPrim *const loom_prims_norm[]
     = { &batch_norm, &batch_norm_grad, &batch_norm_apply, &layer_norm, &layer_norm_grad, NULL };

@@ -236,7 +236,7 @@ static const LoomPrim permute = { .name = "permute",
                                   .infer = infer_permute,
                                   .gradient = gradient_permute,
                                   .describe = describe_permute,
-                                  .flags = LOOM_PRIM_REARRANGES,
+                                  .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
                                   .equal = equal_permute,
                                   .over_runs = over_runs_permute };
 

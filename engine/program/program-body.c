@@ -153,3 +153,11 @@ loom_rewrite_bodies (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in
   for (guint i = 0; i < n; i++)
     loom_program_unref (body[i]);
 }
+
+gboolean
+loom_instr_is_free (const LoomProgram *p, const LoomInstr *instr)
+{
+  return instr->prim->constant != NULL || instr->n_in == 0
+         || (instr->prim->view != LOOM_VIEW_NEVER
+             && value_desc (p, instr->in[0])->dtype == value_desc (p, instr->out[0])->dtype);
+}

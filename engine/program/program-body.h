@@ -21,6 +21,9 @@ void loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomVa
 /* Floating-point operations of one run. */
 double loom_program_flops (const LoomProgram *p);
 
+/* TRUE for what costs less to make again than to keep: numbers that are known, and other views of what is there. */
+gboolean loom_instr_is_free (const LoomProgram *p, const LoomInstr *instr);
+
 /* Another form of a body. (transfer full) */
 typedef LoomProgram *(*LoomBodyFunc) (LoomProgram *body, gpointer data);
 /* The instruction with these operands of r->to, and with other forms of its bodies. */

@@ -11,36 +11,8 @@
  * up in a carried value. */
 #include "engine/program/scan-private.h"
 
-/* One summand of the gradient of a whole operand. */
-typedef struct
-{
-  guint operand;       /* of the body */
-  LoomValue part;      /* of one run, in `run` */
-  guint n_factors;     /* stacked: a product's two, a sum's one; 0: it is carried */
-  LoomValue factor[2]; /* in `run` */
-  guint sequence[2];   /* once it is stacked: the stacked result of the backward scan, or … */
-  LoomValue stack[2];  /* … an operand that is it already, in the outer program */
-} Term;
-
-typedef struct
-{
-  const LoomGradCall *call;
-  LoomScanAttrs attrs; /* of the forward scan */
-  guint n_in, n_whole;
-  LoomProgram *run;   /* the body, and behind it the gradients of one run */
-  guint n_forward;    /* so many instructions of it are the body's */
-  LoomValue *map;     /* value of the body → of run */
-  LoomValue *input;   /* of run, by the body's input */
-  LoomValue *carried; /* the cotangent of a carried value, an input of run; 0: it is no float */
-  LoomValue *stacked; /* that of a stacked result; 0: none arrives */
-  LoomValue *grad;    /* by the body's input; 0: none */
-  GArray *terms;      /* Term */
-  GArray *kept;       /* LoomValue of the body: what the backward body reads of it, its inputs apart */
-  gboolean *reads;    /* by the body's input: whether the backward body reads it */
-} Scan;
-
 static guint
-index_of_sequence (const Scan *s, guint k)
+index_of_sequence (const ScanGradient *s, guint k)
 {
   return s->attrs.n_carried + k;
 }
@@ -60,7 +32,7 @@ add_input (LoomProgram *p, const char *name, const LoomTensorDesc *d)
 /* ---- one run, and its gradients --------------------------------------------- */
 
 static void
-copy_body (Scan *s)
+copy_body (ScanGradient *s)
 {
   const LoomProgram *body = s->attrs.body;
 
@@ -79,20 +51,14 @@ copy_body (Scan *s)
   s->n_forward = loom_program_n_instrs (s->run);
 }
 
-static LoomValue
-body_output (const Scan *s, guint o)
-{
-  return s->map[loom_program_get_output (s->attrs.body, o)->value];
-}
-
 static gboolean
-is_wanted (const Scan *s, guint i)
+is_wanted (const ScanGradient *s, guint i)
 {
   return is_float (s->run, s->input[i]) && (i < s->attrs.n_carried || s->call->needed[i]);
 }
 
 static gboolean
-differentiate_run (Scan *s)
+differentiate_run (ScanGradient *s)
 {
   guint n_out = s->attrs.n_carried + s->attrs.n_stacked, n_of = 0, n_wrt = 0;
   g_autofree LoomValue *of = g_new0 (LoomValue, n_out + 1), *seed = g_new0 (LoomValue, n_out + 1);
@@ -101,7 +67,7 @@ differentiate_run (Scan *s)
 
   for (guint o = 0; o < n_out; o++)
     {
-      LoomValue v = body_output (s, o);
+      LoomValue v = scan_output (s, o);
       gboolean is_carried = o < s->attrs.n_carried;
       g_autofree char *name = g_strdup_printf ("grad.%u", o);
 
@@ -163,7 +129,7 @@ sum_runs (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const 
 
 /* Its factors are stacked where one call can make the sum of them; any other summand is carried. */
 static void
-find_factors (Scan *s, Term *t)
+find_factors (ScanGradient *s, ScanTerm *t)
 {
   const LoomInstr *instr = maker_of (s->run, t->part);
 
@@ -176,10 +142,10 @@ find_factors (Scan *s, Term *t)
 }
 
 static void
-add_terms (Scan *s, guint operand, LoomValue part)
+add_terms (ScanGradient *s, guint operand, LoomValue part)
 {
   const LoomInstr *instr = producer_of (s->run, part);
-  Term t = { .operand = operand, .part = part };
+  ScanTerm t = { .operand = operand, .part = part };
 
   if (instr != NULL && instr->prim->scalar == LOOM_SCALAR_ADD && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
       && loom_desc_same_shape (value_desc (s->run, instr->in[0]), value_desc (s->run, instr->in[1])))
@@ -194,14 +160,14 @@ add_terms (Scan *s, guint operand, LoomValue part)
 
 /* TRUE if the stack of a value is there in any case: of a product's factor, or of what a sequence is given. */
 static gboolean
-is_stacked_anyway (const Scan *s, LoomValue v)
+is_stacked_anyway (const ScanGradient *s, LoomValue v)
 {
   for (guint k = 0; k < s->attrs.n_sequences; k++)
     if (s->grad[index_of_sequence (s, k)] == v)
       return TRUE;
   for (guint k = 0; k < s->terms->len; k++)
     {
-      const Term *t = &g_array_index (s->terms, Term, k);
+      const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
 
       if (t->n_factors == 2 && (t->factor[0] == v || t->factor[1] == v))
         return TRUE;
@@ -211,98 +177,23 @@ is_stacked_anyway (const Scan *s, LoomValue v)
 
 /* A sum over rows is as cheap in each run as over all: a stack for it alone would only cost memory. */
 static void
-carry_sums (Scan *s)
+carry_sums (ScanGradient *s)
 {
   for (guint k = 0; k < s->terms->len; k++)
     {
-      Term *t = &g_array_index (s->terms, Term, k);
+      ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
 
       if (t->n_factors == 1 && !is_stacked_anyway (s, t->factor[0]))
         t->n_factors = 0;
     }
 }
 
-/* ---- what is kept of the forward pass ----------------------------------------- */
-
-/* The results of the backward body. */
-static GArray *
-backward_results (Scan *s)
-{
-  GArray *out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-
-  for (guint i = 0; i < s->n_in; i++)
-    if (s->grad[i] != 0 && i < s->attrs.n_carried + s->attrs.n_sequences)
-      g_array_append_val (out, s->grad[i]);
-  for (guint k = 0; k < s->terms->len; k++)
-    {
-      const Term *t = &g_array_index (s->terms, Term, k);
-
-      if (t->n_factors == 0)
-        g_array_append_val (out, t->part);
-      g_array_append_vals (out, t->factor, t->n_factors);
-    }
-  return out;
-}
-
-/* TRUE for what costs less to make again than to keep: numbers that are known, and other views of what is there. */
-static gboolean
-is_free (const LoomProgram *p, const LoomInstr *instr)
-{
-  return instr->prim->constant != NULL || instr->n_in == 0
-         || (instr->prim->view != LOOM_VIEW_NEVER
-             && value_desc (p, instr->in[0])->dtype == value_desc (p, instr->out[0])->dtype);
-}
-
-/* Finds the values of the body that the results need, from the last instruction to the first: an instruction of the
- * gradients needs its operands, one of the body is kept in its place, unless all of it is computed again. */
-static void
-find_kept (Scan *s)
-{
-  const LoomProgram *p = s->run;
-  g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (p) + 1);
-  g_autoptr (GArray) out = backward_results (s);
-
-  for (guint k = 0; k < out->len; k++)
-    wanted[g_array_index (out, LoomValue, k)] = TRUE;
-  for (guint i = loom_program_n_instrs (p); i > 0; i--)
-    {
-      const LoomInstr *instr = loom_program_instr (p, i - 1);
-      gboolean any = FALSE;
-
-      for (guint k = 0; k < instr->n_out; k++)
-        any = any || (instr->out[k] != 0 && wanted[instr->out[k]]);
-      if (!any)
-        continue;
-      if (i > s->n_forward || s->attrs.recompute || instr->is_remade || is_free (p, instr))
-        {
-          for (guint k = 0; k < instr->n_in; k++)
-            wanted[instr->in[k]] = TRUE;
-          continue;
-        }
-      for (guint k = 0; k < instr->n_out; k++)
-        if (instr->out[k] != 0 && wanted[instr->out[k]])
-          g_array_append_val (s->kept, instr->out[k]);
-    }
-  for (guint i = 0; i < s->n_in; i++)
-    s->reads[i] = wanted[s->input[i]];
-}
-
 /* ---- the forward scan, extended ------------------------------------------------ */
-
-/* The stacked result that is this value, or n_stacked. */
-static guint
-find_stacked (const Scan *s, LoomValue v)
-{
-  for (guint o = 0; o < s->attrs.n_stacked; o++)
-    if (body_output (s, s->attrs.n_carried + o) == v)
-      return o;
-  return s->attrs.n_stacked;
-}
 
 /* Stacks of these values of the body, in the outer program: results that there are, or new ones. The body is cut anew
  * out of the run: a loop in it may have been extended by its own gradient. */
 static void
-extend_forward (Scan *s, guint n, const LoomValue *value, LoomValue *stack)
+extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *stack)
 {
   const LoomInstr *instr = s->call->instr;
   guint before = s->attrs.n_carried + s->attrs.n_stacked, n_new = 0;
@@ -311,9 +202,9 @@ extend_forward (Scan *s, guint n, const LoomValue *value, LoomValue *stack)
   LoomScanAttrs attrs = s->attrs;
 
   for (guint o = 0; o < before; o++)
-    out[o] = body_output (s, o);
+    out[o] = scan_output (s, o);
   for (guint k = 0; k < n; k++)
-    if (find_stacked (s, value[k]) == s->attrs.n_stacked)
+    if (scan_find_stacked (s, value[k]) == s->attrs.n_stacked)
       out[before + n_new++] = value[k];
   if (n_new > 0)
     {
@@ -325,7 +216,7 @@ extend_forward (Scan *s, guint n, const LoomValue *value, LoomValue *stack)
   n_new = 0;
   for (guint k = 0; k < n; k++)
     {
-      guint o = find_stacked (s, value[k]);
+      guint o = scan_find_stacked (s, value[k]);
 
       stack[k] = o < s->attrs.n_stacked ? instr->out[s->attrs.n_carried + o] : made[n_new++];
     }
@@ -354,24 +245,24 @@ zeros_like (LoomProgram *p, const LoomTensorDesc *d)
 /* The carried sum that a term is added to is the first one's of its operand, in the order in which an unrolled program
  * would add them. */
 static gboolean
-begins_sum (const Scan *s, guint k)
+begins_sum (const ScanGradient *s, guint k)
 {
-  const Term *t = &g_array_index (s->terms, Term, k);
+  const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
 
   for (guint before = 0; before < k; before++)
-    if (g_array_index (s->terms, Term, before).operand == t->operand
-        && g_array_index (s->terms, Term, before).n_factors == 0)
+    if (g_array_index (s->terms, ScanTerm, before).operand == t->operand
+        && g_array_index (s->terms, ScanTerm, before).n_factors == 0)
       return FALSE;
   return t->n_factors == 0;
 }
 
 /* What a run leaves of a sum, which is kept in f32 where its parts have 16 bits. */
 static LoomValue
-add_parts (Scan *s, LoomValue sum, guint operand)
+add_parts (ScanGradient *s, LoomValue sum, guint operand)
 {
   for (guint k = 0; k < s->terms->len; k++)
     {
-      const Term *t = &g_array_index (s->terms, Term, k);
+      const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
 
       if (t->operand == operand && t->n_factors == 0)
         sum = loom_binary (s->run, LOOM_SCALAR_ADD, sum, loom_cast (s->run, t->part, value_desc (s->run, sum)->dtype));
@@ -381,7 +272,7 @@ add_parts (Scan *s, LoomValue sum, guint operand)
 
 /* In front: the cotangents of carried values, then the sums of parts that no product outside of the loop can make. */
 static guint
-add_carried (Scan *s, Operands *o, GArray *out)
+add_carried (ScanGradient *s, Operands *o, GArray *out)
 {
   LoomProgram *p = s->call->p;
 
@@ -399,7 +290,7 @@ add_carried (Scan *s, Operands *o, GArray *out)
     }
   for (guint k = 0; k < s->terms->len; k++)
     {
-      const Term *t = &g_array_index (s->terms, Term, k);
+      const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
       LoomTensorDesc d = *value_desc (s->run, t->part);
       g_autofree char *name = g_strdup_printf ("sum.%u", k);
       LoomValue sum, next;
@@ -416,7 +307,7 @@ add_carried (Scan *s, Operands *o, GArray *out)
 }
 
 static guint
-add_sequences (Scan *s, Operands *o)
+add_sequences (ScanGradient *s, Operands *o)
 {
   const LoomInstr *instr = s->call->instr;
   guint first = o->in->len, n = 0;
@@ -442,7 +333,7 @@ add_sequences (Scan *s, Operands *o)
 
 /* The stack of a factor: a sequence of the backward scan, or one more of its results. */
 static void
-stack_factor (const Operands *o, guint n_carried, guint n_sequences, Term *t, guint k, GArray *out)
+stack_factor (const Operands *o, guint n_carried, guint n_sequences, ScanTerm *t, guint k, GArray *out)
 {
   for (guint i = n_carried; i < n_carried + n_sequences; i++)
     if (g_array_index (o->in, LoomValue, i) == t->factor[k])
@@ -462,7 +353,7 @@ stack_factor (const Operands *o, guint n_carried, guint n_sequences, Term *t, gu
 
 /* The sum of a term over all runs. */
 static LoomValue
-sum_term (const Scan *s, const Term *t, const LoomValue *result)
+sum_term (const ScanGradient *s, const ScanTerm *t, const LoomValue *result)
 {
   LoomProgram *p = s->call->p;
   const LoomTensorDesc *d = value_desc (s->run, t->part);
@@ -475,7 +366,7 @@ sum_term (const Scan *s, const Term *t, const LoomValue *result)
 }
 
 static void
-take_gradients (Scan *s, guint n_sums_at, const LoomValue *result, const guint *stacked_at)
+take_gradients (ScanGradient *s, guint n_sums_at, const LoomValue *result, const guint *stacked_at)
 {
   const LoomGradCall *call = s->call;
   guint at = 0;
@@ -488,7 +379,7 @@ take_gradients (Scan *s, guint n_sums_at, const LoomValue *result, const guint *
       call->in_grad[index_of_sequence (s, k)] = result[stacked_at[k]];
   for (guint k = 0; k < s->terms->len; k++)
     {
-      const Term *t = &g_array_index (s->terms, Term, k);
+      const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
       LoomValue sum, *to = &call->in_grad[t->operand];
 
       if (t->n_factors == 0 && !begins_sum (s, k))
@@ -500,7 +391,7 @@ take_gradients (Scan *s, guint n_sums_at, const LoomValue *result, const guint *
 }
 
 static void
-emit_backward (Scan *s)
+emit_backward (ScanGradient *s)
 {
   LoomProgram *p = s->call->p;
   Operands o = { g_array_new (FALSE, FALSE, sizeof (LoomValue)), g_array_new (FALSE, FALSE, sizeof (LoomValue)) };
@@ -526,8 +417,8 @@ emit_backward (Scan *s)
         g_array_append_val (out, grad);
     }
   for (guint k = 0; k < s->terms->len; k++)
-    for (guint f = 0; f < g_array_index (s->terms, Term, k).n_factors; f++)
-      stack_factor (&o, back.n_carried, back.n_sequences, &g_array_index (s->terms, Term, k), f, out);
+    for (guint f = 0; f < g_array_index (s->terms, ScanTerm, k).n_factors; f++)
+      stack_factor (&o, back.n_carried, back.n_sequences, &g_array_index (s->terms, ScanTerm, k), f, out);
   back.n_stacked = out->len - back.n_carried;
   for (guint i = s->n_in - s->n_whole; i < s->n_in; i++)
     if (s->reads[i])
@@ -547,7 +438,7 @@ emit_backward (Scan *s)
 gboolean
 loom_scan_gradient (const LoomGradCall *call)
 {
-  Scan s = { .call = call, .attrs = *(const LoomScanAttrs *)call->instr->attrs, .n_in = call->instr->n_in };
+  ScanGradient s = { .call = call, .attrs = *(const LoomScanAttrs *)call->instr->attrs, .n_in = call->instr->n_in };
   gboolean ok;
 
   s.n_whole = s.n_in - s.attrs.n_carried - s.attrs.n_sequences;
@@ -555,7 +446,7 @@ loom_scan_gradient (const LoomGradCall *call)
   s.stacked = g_new0 (LoomValue, s.attrs.n_stacked + 1);
   s.grad = g_new0 (LoomValue, s.n_in + 1);
   s.reads = g_new0 (gboolean, s.n_in + 1);
-  s.terms = g_array_new (FALSE, TRUE, sizeof (Term));
+  s.terms = g_array_new (FALSE, TRUE, sizeof (ScanTerm));
   s.kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   /* The body is replaced when the scan is extended. */
   loom_program_ref (s.attrs.body);
@@ -567,7 +458,7 @@ loom_scan_gradient (const LoomGradCall *call)
         if (s.grad[i] != 0)
           add_terms (&s, i, s.grad[i]);
       carry_sums (&s);
-      find_kept (&s);
+      scan_find_kept (&s);
       emit_backward (&s);
     }
   loom_program_unref (s.attrs.body);

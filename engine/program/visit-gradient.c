@@ -198,21 +198,12 @@ has_rows (const Run *r, const Run *sibling, guint i, guint result)
          && loom_same_ints (a->rank - 1, a->dim + 1, b->dim + 1);
 }
 
-/* TRUE for what costs less to make again than to keep: numbers that are known, and other views of what is there. */
-static gboolean
-is_free (const LoomProgram *p, const LoomInstr *instr)
-{
-  return instr->prim->constant != NULL || instr->n_in == 0
-         || (instr->prim->view != LOOM_VIEW_NEVER
-             && value_desc (p, instr->in[0])->dtype == value_desc (p, instr->out[0])->dtype);
-}
-
 static gboolean
 can_keep (const Visit *v, const Run *r, const Run *sibling, guint i)
 {
   const LoomInstr *instr = loom_program_instr (r->run, i);
 
-  if (v->attrs.recompute || is_free (r->run, instr))
+  if (v->attrs.recompute || loom_instr_is_free (r->run, instr))
     return FALSE;
   for (guint k = 0; is_visit (v) && k < instr->n_out; k++)
     if (instr->out[k] != 0 && !has_rows (r, sibling, i, k))

@@ -134,14 +134,28 @@ nested (LoomDType dtype)
   return p;
 }
 
+/* Each row looks at all keys: tanh of the sum of its product and each of them, as additive attention has it. */
+static LoomProgram *
+looking (LoomDType dtype)
+{
+  LoomProgram *p = begin (dtype);
+  LoomValue h = input (p, "h", dtype, 2, ROWS, WIDTH), x = input (p, "x", dtype, 2, ROWS, WIDTH);
+  LoomValue keys = loom_program_input (p, "keys", dtype, 3, (gint64[]){ ROWS, SCAN_KEYS, WIDTH });
+  LoomValue u = input (p, "u", dtype, 2, WIDTH, WIDTH), seen;
+
+  seen = loom_reshape (p, loom_matmul (p, h, u, FALSE, TRUE), 3, (gint64[]){ ROWS, 1, WIDTH });
+  seen = loom_unary (p, LOOM_SCALAR_TANH, loom_binary (p, LOOM_SCALAR_ADD, seen, keys));
+  seen = loom_binary (p, LOOM_SCALAR_MUL, seen, loom_fill (p, dtype, 0, NULL, 1.0 / SCAN_KEYS));
+  h = loom_reduce (p, LOOM_REDUCE_SUM, seen, 1u << 1, FALSE);
+  loom_program_output (p, "h", loom_unary (p, LOOM_SCALAR_SIN, loom_binary (p, LOOM_SCALAR_ADD, h, x)));
+  return p;
+}
+
 const ScanCase scan_cases[] = {
-  { "elman", 1, 1, 3, 1, elman },
-  { "lstm", 2, 1, 1, 1, lstm },
-  { "masked", 1, 1, 1, 2, masked },
-  { "mapped", 0, 1, 1, 2, mapped },
-  { "shifted", 3, 1, 0, 1, shifted },
-  { "nested", 1, 1, 3, 1, nested },
-  { NULL },
+  { "elman", 1, 1, 3, 1, elman },     { "lstm", 2, 1, 1, 1, lstm },
+  { "masked", 1, 1, 1, 2, masked },   { "mapped", 0, 1, 1, 2, mapped },
+  { "shifted", 3, 1, 0, 1, shifted }, { "nested", 1, 1, 3, 1, nested },
+  { "looking", 1, 1, 2, 0, looking }, { NULL },
 };
 
 guint

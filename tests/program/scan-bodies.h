@@ -11,6 +11,7 @@ typedef struct
 } ScanCase;
 
 #define SCAN_MAX_OPERANDS 8
+#define SCAN_KEYS         6 /* that a row of “looking” looks at */
 
 /* Ends with a NULL name. */
 extern const ScanCase scan_cases[];

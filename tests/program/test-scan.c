@@ -173,6 +173,32 @@ test_size (void)
   g_assert_cmpuint (instrs[0], ==, instrs[1]);
 }
 
+/* Of what is large only because it is a row beside each key, the row is kept, and the rest is made again. */
+static void
+test_kept (void)
+{
+  const ScanCase *c = scan_cases;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_autoptr (LoomProgram) p = NULL;
+  LoomValue in[SCAN_MAX_OPERANDS], grads[SCAN_MAX_OPERANDS], loss;
+  guint n, n_stacks = 0;
+
+  while (!g_str_equal (c->name, "looking"))
+    c++;
+  p = with_gradients (c, FALSE, in, &n, &loss, grads, rand);
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if (instr->prim != loom_prim ("scan") || instr->region == LOOM_REGION_BACKWARD)
+        continue;
+      for (guint o = c->n_carried; o < instr->n_out; o++, n_stacks++)
+        for (int k = 0; k < loom_value_info (p, instr->out[o])->desc.rank; k++)
+          g_assert_cmpint (loom_value_info (p, instr->out[o])->desc.dim[k], !=, SCAN_KEYS);
+    }
+  g_assert_cmpuint (n_stacks, >, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -181,5 +207,6 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/gradients", test_gradients);
   g_test_add_func ("/scan/second", test_second);
   g_test_add_func ("/scan/size", test_size);
+  g_test_add_func ("/scan/kept", test_kept);
   return g_test_run ();
 }
