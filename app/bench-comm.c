@@ -49,6 +49,17 @@ call_all_reduce (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
   return comm->all_reduce (comm, room->from, room->to, bytes / 4, LOOM_F32, LOOM_REDUCE_SUM, message);
 }
 
+/* As stages of a pipeline do: each rank to the next one, from the one before it. */
+static LoomStatus
+call_send (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
+{
+  LoomStatus status = comm->send (comm, room->from, bytes, (comm->rank + 1) % comm->size, 0, message);
+
+  return status == LOOM_STATUS_OK
+             ? comm->receive (comm, room->to, bytes, (comm->rank + comm->size - 1) % comm->size, 0, message)
+             : status;
+}
+
 /* Through the narrowest link go `bus` times so many bytes as the value has, of n ranks, whatever the algorithm. */
 static double
 bus_once (int n)
@@ -75,6 +86,7 @@ static const struct
   double (*bus) (int n); /* NULL: it carries no values */
 } collectives[] = {
   { "barrier", call_barrier, NULL },
+  { "send", call_send, bus_once },
   { "broadcast", call_broadcast, bus_once },
   { "all_gather", call_all_gather, bus_gather },
   { "all_reduce", call_all_reduce, bus_reduce },

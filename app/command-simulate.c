@@ -235,6 +235,7 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
 {
   g_auto (SimulateWork) work;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
+  gboolean is_above = FALSE;
   /* What runs here is data parallel, by threads. */
   const gboolean measures
       = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
@@ -282,9 +283,14 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
         row.r = simulate_step (&work, setup, n, spans);
       row.fits = card == NULL || row.r.memory <= card->memory;
       print_row (&row, o->bench.json);
+      is_above = is_above || row.r.efficiency > 1;
       if (o->trace != NULL && i + 1 == counts->len && !write_trace (o->trace, spans, n, path, error))
         return FALSE;
     }
+  if (is_above && o->link == NULL && !o->bench.json)
+    printf (
+        "Above 100 %%: several ranks with some of the threads each make more of these processors than one rank makes "
+        "whose kernels\nshare each call among all of them.\n");
   return TRUE;
 }
 

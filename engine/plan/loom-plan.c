@@ -118,9 +118,13 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
       to.body = g_new (const LoomPlan *, 1);
       to.body[0] = loom_plan_of_body (to.kernel);
     }
-  to.waits = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
+  to.waits = from->prim != NULL
+             && (from->prim->on_host != NULL || from->prim->n_distinct != NULL
+                 || ((from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && plan_collective_waits (to.kernel)));
   for (guint k = 0; k < to.n_bodies; k++)
     to.waits |= loom_plan_waits (to.body[k]);
+  if (from->prim != NULL && (from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0)
+    to.along = loom_collective_along (from->prim, from->attrs);
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
   to.flops = flops_of (w, from);

@@ -168,6 +168,7 @@ typedef struct
   const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
   gboolean is_gate; /* LOOM_PRIM_GATE */
+  LoomMeshAxis along; /* of what ranks exchange */
   guint until;      /* the instruction that waits for it, where it lies on the exchange lane; else G_MAXUINT */
   char *label;      /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;

@@ -4,7 +4,8 @@
  * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy.
  *
  * Values on a device with streams are exchanged by its own link, on a stream beside the one that computes; events order
- * the two, and the library makes one call of several. */
+ * the two, and the library makes one call of several. What a stage of a pipeline gives to another one goes by way of
+ * the host: a send of NCCL waits for its receive, and schedules count on one that does not. */
 #include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-link.h"
 #include "engine/plan/plan-private.h"
@@ -36,6 +37,7 @@ struct _Collective
   gint64 *by_rank; /* each rank's part of what is exchanged: elements or bytes */
   int peer, tag;   /* of what goes to one rank or comes from one */
   gsize bytes;     /* of that */
+  void *letter;    /* of what goes by way of the host, page-locked where there is such memory */
   char *name;
 };
 
@@ -291,9 +293,54 @@ run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomM
   return status == LOOM_STATUS_OK && !c->goes_ahead ? b->event_wait (device, stream, c->over, message) : status;
 }
 
+/* ---- by way of the host ---------------------------------------------------- */
+
+static LoomStatus
+open_letter (Collective *c, LoomMessage *message)
+{
+  const LoomBackend *b = c->device->backend;
+
+  if (b->alloc_host != NULL)
+    return b->alloc_host (c->device->device, MAX (c->bytes, 1), &c->letter, message);
+  c->letter = g_malloc (MAX (c->bytes, 1));
+  return LOOM_STATUS_OK;
+}
+
+/* The host waits for the device: of a send, until it has the value, of a receive, until the letter is free that it has
+ * of the step before. */
+static LoomStatus
+run_by_host (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Collective *c = (Collective *)self;
+  const LoomBackend *b = c->device->backend;
+  LoomDevice *device = c->device->device;
+  const gboolean sends = c->exchange == send;
+  LoomStatus status = c->letter == NULL ? open_letter (c, message) : LOOM_STATUS_OK;
+
+  if (status == LOOM_STATUS_OK && sends)
+    status = b->copy (device, stream, c->letter, buffers[0], c->bytes, LOOM_COPY_DEVICE_TO_HOST, message);
+  if (status == LOOM_STATUS_OK)
+    status = b->stream_sync (device, stream, message);
+  if (status == LOOM_STATUS_OK)
+    status = c->exchange (c, &c->letter, message);
+  if (status == LOOM_STATUS_OK && !sends)
+    status = b->copy (device, stream, buffers[0], c->letter, c->bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+  return status;
+}
+
+gboolean
+plan_collective_waits (const LoomKernel *kernel)
+{
+  return kernel->run == run_by_host;
+}
+
 static void
 leave_device (Collective *c)
 {
+  if (c->letter != NULL && c->device->backend->alloc_host != NULL)
+    c->device->backend->free_host (c->device->device, c->letter);
+  else
+    g_free (c->letter);
   if (c->ready != NULL)
     c->device->backend->event_free (c->device->device, c->ready);
   if (c->over != NULL)
@@ -496,15 +543,6 @@ is_transfer (const LoomPrim *prim)
   return g_str_equal (prim->name, "send") || g_str_equal (prim->name, "receive");
 }
 
-/* Why ranks cannot exchange something of a device; NULL: they can. */
-static const char *
-cannot_exchange (const LoomComm *comm, const LoomPrim *prim, gboolean on_host)
-{
-  if (comm == NULL)
-    return "the ranks have no way to exchange values";
-  return !on_host && is_transfer (prim) ? "stages of a pipeline lie on CPUs only" : NULL;
-}
-
 LoomKernel *
 work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
                      const LoomKernelSpec *spec, LoomMessage *message)
@@ -512,13 +550,11 @@ work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
   LoomComm *comm = mesh != NULL ? mesh->along[loom_collective_along (prim, spec->attrs)] : NULL;
   Collective *c;
 
-  const gboolean on_host = device->info.host_memory;
+  const gboolean on_host = device->info.host_memory, by_host = !on_host && is_transfer (prim);
 
-  const char *why = cannot_exchange (comm, prim, on_host);
-
-  if (why != NULL)
+  if (comm == NULL)
     {
-      g_snprintf (message->text, sizeof message->text, "%s", why);
+      g_snprintf (message->text, sizeof message->text, "the ranks have no way to exchange values");
       return NULL;
     }
   c = g_new0 (Collective, 1);
@@ -529,8 +565,8 @@ work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (g_str_equal (prim->name, kinds[i].name))
       kinds[i].prepare (c, spec);
-  c->name = g_strdup_printf ("%s, %d ranks", on_host ? comm->name : "nccl", comm->size);
-  c->base.run = on_host ? run : run_on_device;
+  c->name = g_strdup_printf ("%s, %d ranks", on_host ? comm->name : by_host ? "by the host" : "nccl", comm->size);
+  c->base.run = on_host ? run : by_host ? run_by_host : run_on_device;
   c->base.free = collective_free;
   c->base.name = c->name;
   return &c->base;

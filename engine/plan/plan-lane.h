@@ -31,6 +31,8 @@ LoomStatus plan_lane_wait (PlanLane *lane, PlanJob *job, LoomMessage *message);
 
 /* Waits for a call that a step which failed has left under way; nothing where the kernel is no collective. */
 void plan_collective_settle (LoomKernel *kernel);
+/* Whether the host waits for the device in a collective's call. */
+gboolean plan_collective_waits (const LoomKernel *kernel);
 /* From here on the kernel's calls are made by the lane; run() then waits for the end or, where it goes ahead, leaves
  * that to the other kernel, which may be asked for once. */
 void plan_collective_set_lane (LoomKernel *kernel, PlanLane *lane);

@@ -78,6 +78,9 @@ void partition_write (Partition *self, guint i);
 
 /* ---- partition-weights.c ------------------------------------------------------ */
 
+/* The parameter that a slot is or belongs to, as a state of the optimiser or an average: "optimizer.KIND.PARAMETER";
+ * NULL: none. An evaluation has an average in the place of a parameter. */
+const char *partition_parameter_of (const LoomSlot *slot);
 /* Of a slot where ranks have parts of weights. */
 LoomShare partition_weight_share (const Partition *self, const LoomSlot *slot);
 gboolean partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part);

@@ -11,10 +11,8 @@
 
 /* ---- slots ------------------------------------------------------------------- */
 
-/* The parameter that a slot is or belongs to, as a state of the optimiser or an average: "optimizer.KIND.PARAMETER". An
- * evaluation has an average in the place of a parameter. */
-static const char *
-parameter_of (const LoomSlot *slot)
+const char *
+partition_parameter_of (const LoomSlot *slot)
 {
   const char *dot = strchr (slot->name, '.');
 
@@ -31,7 +29,7 @@ parameter_of (const LoomSlot *slot)
 static const LoomSplitWeight *
 split_of (const Partition *self, const LoomSlot *slot)
 {
-  const char *parameter = parameter_of (slot);
+  const char *parameter = partition_parameter_of (slot);
 
   for (guint i = 0; i < self->options->n_splits && parameter != NULL; i++)
     {

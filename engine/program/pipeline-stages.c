@@ -106,20 +106,13 @@ own_slot (Pipeline *self, int slot, int stage)
     self->owner[s->read] = stage;
 }
 
-/* The slot of the parameter that a state belongs to, "optimizer.KIND.PARAMETER"; -1 where it is none's. */
+/* The slot of the parameter that a state belongs to; -1 where it is none's. */
 static int
-parameter_of (const Pipeline *self, const LoomSlot *slot)
+parameter_slot (const Pipeline *self, const LoomSlot *slot)
 {
-  const char *point = slot->kind == LOOM_SLOT_OPTIMIZER ? strchr (slot->name, '.') : NULL;
+  const char *name = slot->kind == LOOM_SLOT_OPTIMIZER ? partition_parameter_of (slot) : NULL;
 
-  for (; point != NULL; point = strchr (point + 1, '.'))
-    {
-      int k = loom_program_find_slot (self->p, point + 1);
-
-      if (k >= 0)
-        return k;
-    }
-  return -1;
+  return name != NULL ? loom_program_find_slot (self->p, name) : -1;
 }
 
 static const char *
@@ -168,7 +161,7 @@ own_states (Pipeline *self)
   for (guint s = 0; s < loom_program_n_slots (self->p); s++)
     {
       const LoomSlot *slot = loom_program_get_slot (self->p, s);
-      int of = self->slot_owner[s] == PIPELINE_EVERYWHERE ? parameter_of (self, slot) : -1;
+      int of = self->slot_owner[s] == PIPELINE_EVERYWHERE ? parameter_slot (self, slot) : -1;
 
       if (of >= 0)
         own_slot (self, (int)s, self->slot_owner[of]);

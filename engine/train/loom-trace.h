@@ -23,7 +23,9 @@ typedef struct
   gint64 begin, end; /* nanoseconds since the step began */
   double bytes;      /* that were read and written, or exchanged; 0: not known */
   gint32 rank, kind;
-  gint32 pass;    /* of a pipeline's stage: 1 + 2·micro-batch, and 1 more for its backward pass; 0: none. In no file */
+  /* In no file: of a pipeline's stage: 1 + 2·micro-batch, and 1 more for its backward pass; 0: none. Of an exchange:
+   * the axis of the mesh. */
+  gint32 pass, along;
   char lane[16];  /* "cpu" */
   char label[56]; /* "matmul+bias+relu" */
   char node[96];  /* a path, or what the instruction is for */

@@ -515,6 +515,8 @@ gboolean trainer_server_round (LoomTrainer *t, gint64 steps, GError **error);
 
 /* ---- ranks ---- */
 
+/* FALSE, with the sentence of the ranks, where they could not exchange something. */
+gboolean trainer_ok (LoomStatus status, const LoomMessage *message, GError **error);
 /* How the ranks lie, after the spec was read; DIST where they cannot lie as <parallel> says. begins: a run, which is
  * told what <parallel> wants where there is one rank alone. */
 gboolean trainer_open_mesh (LoomTrainer *t, gboolean begins, GError **error);

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-static gboolean
-fail (LoomStatus status, const LoomMessage *message, GError **error)
+gboolean
+trainer_ok (LoomStatus status, const LoomMessage *message, GError **error)
 {
   return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
@@ -78,7 +78,7 @@ trainer_join_mesh (LoomTrainer *t, GError **error)
 {
   LoomMessage message = { "" };
 
-  return t->comm == NULL || fail (loom_mesh_join (&t->mesh, &message), &message, error);
+  return t->comm == NULL || trainer_ok (loom_mesh_join (&t->mesh, &message), &message, error);
 }
 
 const LoomMesh *
@@ -101,7 +101,7 @@ trainer_rank_0_says (LoomTrainer *t, gboolean yes, GError **error)
 
   if (!loom_state_is_divided (t->state))
     return yes;
-  return fail (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error) && word != 0;
+  return trainer_ok (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error) && word != 0;
 }
 
 gboolean
@@ -185,7 +185,7 @@ pass_on (LoomTrainer *t, TrainerAction *action, GError **error)
           word.trace = t->trace.wanted;
           word.more = waiting > 1;
         }
-      if (!fail (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error))
+      if (!trainer_ok (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error))
         return FALSE;
       if (t->comm->rank != 0 && word.name[0] != '\0' && !trainer_set_hyper (t, word.name, word.value, error))
         return FALSE;
@@ -209,7 +209,8 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   if (t->comm->rank != 0)
     wanted[0] = trainer_must_end (t) ? 2 : 0;
   wanted[1] = t->checkpoint_due;
-  if (!fail (t->comm->all_reduce (t->comm, wanted, most, 2, LOOM_I64, LOOM_REDUCE_MAX, &message), &message, error))
+  if (!trainer_ok (t->comm->all_reduce (t->comm, wanted, most, 2, LOOM_I64, LOOM_REDUCE_MAX, &message), &message,
+                   error))
     return FALSE;
   *action = TRAINER_CONTINUE;
   t->checkpoint_due = FALSE;

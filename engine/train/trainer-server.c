@@ -21,6 +21,10 @@
 
 #define WHY_BYTES 400
 
+/* Seconds by which a rank waits longer for its answer than rank 0 does for pushes: only that one knows who has not
+ * come. */
+#define PATIENCE 3
+
 /* What a push begins with; numbers of the metrics, gradients and buffers follow. */
 typedef struct
 {
@@ -73,7 +77,9 @@ struct _TrainerServer
   GPtrArray *pulled; /* char*: slots whose values an answer has: weights, then buffers */
   guint n_gradients; /* of pushed */
   gsize push_bytes, answer_bytes, metric_bytes;
-  gint64 version; /* updates of this run */
+  gint64 version;     /* updates of this run */
+  GByteArray *answer; /* to all, head and values, and the version of these; -1: none */
+  gint64 answered;
   Member *member;
   Unfinished *unfinished; /* by batch, modulo staleness + 2 */
   gint64 end;             /* as told */
@@ -90,6 +96,8 @@ trainer_server_free (TrainerServer *s)
   g_clear_pointer (&s->pulled, g_ptr_array_unref);
   for (int k = 0; s->member != NULL && k < s->n; k++)
     g_byte_array_unref (s->member[k].push);
+  if (s->answer != NULL)
+    g_byte_array_unref (s->answer);
   g_free (s->member);
   g_free (s->unfinished);
   g_free (s);
@@ -224,18 +232,11 @@ prepare (TrainerServer *s)
   s->metric_bytes = (trainer_metrics_count (t->place.metrics) + t->place.metrics->n) * sizeof (double);
   s->push_bytes = sizeof (Push) + s->metric_bytes + bytes_of (s, s->pushed);
   s->answer_bytes = sizeof (Answer) + bytes_of (s, s->pulled);
+  s->answer = g_byte_array_sized_new ((guint)s->answer_bytes);
   s->member = g_new0 (Member, s->n);
   for (int k = 0; k < s->n; k++)
     s->member[k].push = g_byte_array_new ();
   s->unfinished = g_new0 (Unfinished, t->spec->parallel.staleness + 2);
-}
-
-/* ---- messages --------------------------------------------------------------------- */
-
-static gboolean
-fail (LoomStatus status, const LoomMessage *message, GError **error)
-{
-  return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
 }
 
 /* ---- a rank that trains ------------------------------------------------------------- */
@@ -284,7 +285,7 @@ static gboolean
 push_batch (TrainerServer *s, gint64 version, gboolean *failed, GError **error)
 {
   LoomTrainer *t = s->t;
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  g_autoptr (GByteArray) bytes = g_byte_array_sized_new ((guint)s->push_bytes);
   g_autofree double *metrics = g_malloc0 (s->metric_bytes + sizeof (double));
   g_autoptr (GError) local = NULL;
   LoomMessage message = { "" };
@@ -300,7 +301,21 @@ push_batch (TrainerServer *s, gint64 version, gboolean *failed, GError **error)
   g_byte_array_append (bytes, (const guint8 *)metrics, (guint)s->metric_bytes);
   if (!append_slots (s, s->pushed, bytes, error))
     return FALSE;
-  return fail (t->comm->send (t->comm, bytes->data, bytes->len, 0, TAG_PUSH, &message), &message, error);
+  return trainer_ok (t->comm->send (t->comm, bytes->data, bytes->len, 0, TAG_PUSH, &message), &message, error);
+}
+
+static gboolean
+receive_answer (TrainerServer *s, guint8 *bytes, GError **error)
+{
+  LoomComm *comm = s->t->comm;
+  const double timeout = comm->timeout;
+  LoomMessage message = { "" };
+  LoomStatus status;
+
+  comm->timeout += timeout > 0 ? PATIENCE : 0;
+  status = comm->receive (comm, bytes, (gint64)s->answer_bytes, 0, TAG_ANSWER, &message);
+  comm->timeout = timeout;
+  return trainer_ok (status, &message, error);
 }
 
 static gboolean
@@ -313,7 +328,6 @@ train (TrainerServer *s, gint64 end, GError **error)
 
   while (t->place.batch < end)
     {
-      LoomMessage message = { "" };
       Answer answer;
       gboolean failed;
 
@@ -323,7 +337,7 @@ train (TrainerServer *s, gint64 end, GError **error)
       t->place.batch++;
       if (failed || t->place.batch >= last)
         return TRUE; /* rank 0 answers no rank that expects nothing */
-      if (!fail (t->comm->receive (t->comm, bytes, (gint64)s->answer_bytes, 0, TAG_ANSWER, &message), &message, error))
+      if (!receive_answer (s, bytes, error))
         return FALSE;
       memcpy (&answer, bytes, sizeof answer);
       if (answer.stop)
@@ -514,18 +528,31 @@ finish_step (TrainerServer *s, GError **error)
   return TRUE;
 }
 
+/* The values that all are answered with until the next update. */
+static gboolean
+pack_answer (TrainerServer *s, GError **error)
+{
+  if (s->answered == s->version)
+    return TRUE;
+  g_byte_array_set_size (s->answer, sizeof (Answer));
+  if (!append_slots (s, s->pulled, s->answer, error))
+    return FALSE;
+  s->answered = s->version;
+  return TRUE;
+}
+
 static gboolean
 answer (TrainerServer *s, int k, gboolean stop, GError **error)
 {
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
   Answer head = { .version = s->version, .end = s->end, .stop = stop };
   LoomMessage message = { "" };
 
   s->member[k].waiting = FALSE;
-  g_byte_array_append (bytes, (const guint8 *)&head, sizeof head);
-  if (!append_slots (s, s->pulled, bytes, error))
+  if (!pack_answer (s, error))
     return FALSE;
-  return fail (s->t->comm->send (s->t->comm, bytes->data, bytes->len, k + 1, TAG_ANSWER, &message), &message, error);
+  memcpy (s->answer->data, &head, sizeof head);
+  return trainer_ok (s->t->comm->send (s->t->comm, s->answer->data, s->answer->len, k + 1, TAG_ANSWER, &message),
+                     &message, error);
 }
 
 /* All who wait and may go on; with `stop` all who wait. */
@@ -608,12 +635,13 @@ receive (TrainerServer *s, int *from, GError **error)
   come[0] = TRUE;
   for (int k = 0; k < s->n; k++)
     come[k + 1] = s->member[k].waiting || s->member[k].over;
-  if (!fail (t->comm->await (t->comm, TAG_PUSH, come, &rank, &message), &message, error))
+  if (!trainer_ok (t->comm->await (t->comm, TAG_PUSH, come, &rank, &message), &message, error))
     return FALSE;
   *from = rank - 1;
   g_byte_array_set_size (s->member[*from].push, (guint)s->push_bytes);
-  return fail (t->comm->receive (t->comm, s->member[*from].push->data, (gint64)s->push_bytes, rank, TAG_PUSH, &message),
-               &message, error);
+  return trainer_ok (
+      t->comm->receive (t->comm, s->member[*from].push->data, (gint64)s->push_bytes, rank, TAG_PUSH, &message),
+      &message, error);
 }
 
 /* FALSE where a rank cannot be reached; *failure: what any of them, or this one, has failed of. */
@@ -623,6 +651,7 @@ serve (TrainerServer *s, gint64 last, GError **failure, GError **error)
   LoomTrainer *t = s->t;
 
   s->end = last;
+  s->answered = -1; /* between two rounds weights may have been set */
   for (int k = 0; k < s->n; k++)
     s->member[k] = (Member){ .batch = t->place.batch, .push = s->member[k].push };
   memset (s->unfinished, 0, (gsize)(t->spec->parallel.staleness + 2) * sizeof *s->unfinished);
@@ -655,7 +684,7 @@ broadcast (LoomTrainer *t, void *data, gsize bytes, GError **error)
 {
   LoomMessage message = { "" };
 
-  return fail (t->comm->broadcast (t->comm, data, (gint64)bytes, 0, &message), &message, error);
+  return trainer_ok (t->comm->broadcast (t->comm, data, (gint64)bytes, 0, &message), &message, error);
 }
 
 /* All have the place and the weights of rank 0; what it has failed of ends the others, too. */

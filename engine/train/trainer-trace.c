@@ -1,7 +1,8 @@
 /* The lanes of one step: what each instruction took on every rank, and where a rank waited for the others.
  *
- * A rank notes when its exchanges begin and end. They are the same ones in the same order everywhere, so once all notes
- * are together the time until the last rank began is waiting, and what is left is the exchange itself. Nothing has to
+ * A rank notes when its exchanges begin and end. Those of a line of the mesh are the same ones in the same order on all
+ * of its ranks, so once all notes are together the time until the last rank began is waiting, and what is left is the
+ * exchange itself. Nothing has to
  * be done to the step for that. An exchange that a lane makes beside the computation (engine/plan/plan-lane.c) is noted
  * where it is handed over and where it is waited for: how long it took in between is not known here. */
 #include "engine/core/loom-atomic-file.h"
@@ -94,6 +95,7 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
                        .kind = is_exchange (instr) ? LOOM_TRACE_EXCHANGE : LOOM_TRACE_COMPUTE,
                        .pass = (gint32)instr->pass,
+                       .along = instr->along,
                        .begin = span->begin,
                        .end = span->end,
                        .bytes = bytes_of (plan, instr) };
@@ -134,12 +136,6 @@ trainer_trace_run (LoomTrainer *t, LoomExec *exec, GError **error)
 
 /* ---- all ranks together ----------------------------------------------------------- */
 
-static gboolean
-ok (LoomStatus status, const LoomMessage *message, GError **error)
-{
-  return status == LOOM_STATUS_OK || loom_error_of_ranks (message->text, error);
-}
-
 static int
 compare (gconstpointer a, gconstpointer b)
 {
@@ -160,10 +156,10 @@ compare_clocks (LoomComm *comm, gint64 *ahead, GError **error)
     {
       gint64 own, first;
 
-      if (!ok (comm->barrier (comm, &message), &message, error))
+      if (!trainer_ok (comm->barrier (comm, &message), &message, error))
         return FALSE;
       own = first = now_ns ();
-      if (!ok (comm->broadcast (comm, &first, sizeof first, 0, &message), &message, error))
+      if (!trainer_ok (comm->broadcast (comm, &first, sizeof first, 0, &message), &message, error))
         return FALSE;
       away[i] = own - first;
     }
@@ -188,12 +184,12 @@ gather (LoomTrainer *t, GError **error)
 
   for (int k = 0; k < comm->size; k++)
     eight[k] = sizeof mine;
-  if (!ok (comm->all_gather (comm, &mine, bytes, eight, &message), &message, error))
+  if (!trainer_ok (comm->all_gather (comm, &mine, bytes, eight, &message), &message, error))
     return NULL;
   for (int k = 0; k < comm->size; k++)
     sum += bytes[k];
   g_array_set_size (all, (guint)(sum / (int64_t)sizeof (LoomTraceSpan)));
-  if (!ok (comm->all_gather (comm, own->data, all->data, bytes, &message), &message, error))
+  if (!trainer_ok (comm->all_gather (comm, own->data, all->data, bytes, &message), &message, error))
     return NULL;
   return g_steal_pointer (&all);
 }
@@ -206,42 +202,55 @@ is_between_two (const LoomTraceSpan *span)
          && (g_str_has_prefix (span->label, "send ") || g_str_has_prefix (span->label, "receive "));
 }
 
-/* The k-th exchange of all of a rank is the k-th of every other one. Calls func for each with its k. */
-static void
-foreach_exchange (GArray *spans, void (*func) (GArray *spans, guint i, guint k, GArray *last), GArray *last)
+/* Exchanges of the ranks of a line are called alike: by its axis, its first rank, and their number. (transfer full) */
+static char *
+name_of (const LoomMesh *mesh, const LoomTraceSpan *span, guint k)
 {
-  guint k = 0, len = spans->len;
+  LoomMesh first = loom_mesh (span->rank, mesh->size);
+
+  first.at[span->along] = 0;
+  return g_strdup_printf ("%d %d %d %d %u", span->along, first.at[0], first.at[1], first.at[2], k);
+}
+
+/* Calls func for each exchange of a line with its name. */
+static void
+foreach_exchange (GArray *spans, const LoomMesh *mesh,
+                  void (*func) (GArray *spans, guint i, char *name, GHashTable *last), GHashTable *last)
+{
+  guint k[LOOM_MESH_AXES] = { 0 }, len = spans->len;
   gint32 rank = -1;
 
   for (guint i = 0; i < len; i++)
     {
       const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
 
-      k = span->rank == rank ? k : 0;
+      if (span->rank != rank)
+        memset (k, 0, sizeof k);
       rank = span->rank;
       if (span->kind == LOOM_TRACE_EXCHANGE && !is_between_two (span))
-        func (spans, i, k++, last);
+        func (spans, i, name_of (mesh, span, k[span->along]++), last);
     }
 }
 
-/* When the last rank begins it. */
+/* When the last rank begins it, by its name. */
 static void
-find_last (GArray *spans, guint i, guint k, GArray *last)
+find_last (GArray *spans, guint i, char *name, GHashTable *last)
 {
-  gint64 begin = g_array_index (spans, LoomTraceSpan, i).begin;
+  gint64 begin = g_array_index (spans, LoomTraceSpan, i).begin, *known = g_hash_table_lookup (last, name);
 
-  if (k == last->len)
-    g_array_append_val (last, begin);
-  g_array_index (last, gint64, k) = MAX (g_array_index (last, gint64, k), begin);
+  if (known != NULL)
+    begin = MAX (begin, *known);
+  g_hash_table_insert (last, name, g_memdup2 (&begin, sizeof begin));
 }
 
 /* An exchange that began before the others came is a wait and an exchange. */
 static void
-split_wait (GArray *spans, guint i, guint k, GArray *last)
+split_wait (GArray *spans, guint i, char *name, GHashTable *last)
 {
   LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i), wait = *span;
-  gint64 begin = MIN (g_array_index (last, gint64, k), span->end);
+  gint64 begin = MIN (*(gint64 *)g_hash_table_lookup (last, name), span->end);
 
+  g_free (name);
   if (begin <= span->begin)
     return;
   wait.kind = LOOM_TRACE_WAIT;
@@ -253,7 +262,7 @@ split_wait (GArray *spans, guint i, guint k, GArray *last)
 /* A stage that receives waits until the other one has sent: until the end of the span of that node, micro-batch and
  * rank which is the first that none has been found for. */
 static void
-split_receives (GArray *spans)
+split_receives (GArray *spans, const LoomMesh *mesh)
 {
   guint len = spans->len;
   g_autoptr (GHashTable) sent = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_queue_free);
@@ -272,6 +281,9 @@ split_receives (GArray *spans)
                        &micro)
                    < 1)
           continue;
+        /* It is called by its number along the pipeline. */
+        other = span->rank
+                + (other - loom_mesh (span->rank, mesh->size).at[LOOM_MESH_PIPELINE]) * mesh->size[LOOM_MESH_TENSOR];
         g_autofree char *key = g_strdup_printf ("%d %d %d %s", receiving ? other : span->rank,
                                                 receiving ? span->rank : other, micro, span->node);
         queue = g_hash_table_lookup (sent, key);
@@ -294,10 +306,10 @@ split_receives (GArray *spans)
       }
 }
 
-/* The share of the time between the first pass's beginning and the last one's end in which stages compute none.
+/* The share of the time between the first pass's beginning and the last one's end in which ranks compute none.
  * Negative: there are no passes. */
 static double
-measure_bubble (const GArray *spans, int stages)
+measure_bubble (const GArray *spans, int ranks)
 {
   gint64 first = G_MAXINT64, last = 0, busy = 0;
 
@@ -311,7 +323,7 @@ measure_bubble (const GArray *spans, int stages)
       last = MAX (last, span->end);
       busy += span->end - span->begin;
     }
-  return last > first ? 1 - (double)busy / ((double)stages * (double)(last - first)) : -1;
+  return last > first ? 1 - (double)busy / ((double)ranks * (double)(last - first)) : -1;
 }
 
 static gboolean
@@ -334,11 +346,11 @@ join_ranks (LoomTrainer *t, GError **error)
     return FALSE;
   if (t->comm->rank == 0)
     {
-      g_autoptr (GArray) last = g_array_new (FALSE, FALSE, sizeof (gint64));
+      g_autoptr (GHashTable) last = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
 
-      foreach_exchange (all, find_last, last);
-      foreach_exchange (all, split_wait, last);
-      split_receives (all);
+      foreach_exchange (all, &t->mesh, find_last, last);
+      foreach_exchange (all, &t->mesh, split_wait, last);
+      split_receives (all, &t->mesh);
     }
   g_array_unref (t->trace.lanes);
   t->trace.lanes = all;
@@ -350,7 +362,7 @@ static char *
 title_of (const LoomTrainer *t)
 {
   int stages = t->spec->parallel.pipeline;
-  double bubble = stages > 1 && t->comm != NULL ? measure_bubble (t->trace.lanes, stages) : -1;
+  double bubble = stages > 1 && t->comm != NULL ? measure_bubble (t->trace.lanes, t->comm->size) : -1;
   int micros = bubble >= 0 ? loom_step_microbatches (t->spec, t->spec->batch_size, t->mesh.size[LOOM_MESH_DATA]) : 0;
 
   if (bubble < 0)

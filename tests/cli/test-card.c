@@ -214,6 +214,8 @@ test_launched (void)
 static void
 test_ranks (void)
 {
+  static const char *const run[] = { "two", "staged" };
+
   if (!cli_has_mpi ())
     return;
   cli_write ("ranks.xml", NET (""));
@@ -226,13 +228,20 @@ test_ranks (void)
               "2");
   g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
   cli_expect (3, "no two of them may have the same GPU", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2");
+  cli_expect (0, NULL, "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy", "1f1b", "--out",
+              "staged");
   g_unsetenv ("GRADLOOM_EMULATED_GPUS");
   cli_expect (0, NULL, "train", "ranks.xml", "--ranks", "2", "--out", "two-cpus");
-  g_autofree char *a = g_build_filename ("two", "weights.safetensors", NULL);
-  g_autofree char *b = g_build_filename ("two-cpus", "weights.safetensors", NULL);
-  double norm, far = distance (a, b, "fc.weight", &norm);
+  cli_expect (0, NULL, "train", "ranks.xml", "--ranks", "2", "--strategy", "1f1b", "--out", "staged-cpus");
+  for (guint i = 0; i < G_N_ELEMENTS (run); i++)
+    {
+      g_autofree char *a = g_build_filename (run[i], "weights.safetensors", NULL);
+      g_autofree char *cpus = g_strconcat (run[i], "-cpus", NULL);
+      g_autofree char *b = g_build_filename (cpus, "weights.safetensors", NULL);
+      double norm, far = distance (a, b, "fc.weight", &norm);
 
-  g_assert_cmpfloat (far, <, 1e-5 * norm);
+      g_assert_cmpfloat (far, <, 1e-5 * norm);
+    }
 }
 
 /* ---- ports ----------------------------------------------------------------- */

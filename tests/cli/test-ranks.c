@@ -383,7 +383,7 @@ check_collectives (const char *over)
                                           / (double)json_object_get_int_member (event, "bytes"),
                                       4.0 / 3, 1e-4);
     }
-  g_assert_cmpuint (n, ==, 7);
+  g_assert_cmpuint (n, ==, 9);
   g_assert_cmpuint (rates, ==, 2);
 }
 

@@ -3,6 +3,7 @@
  * losses and metrics of one rank, within 1e-10: with dropout, weights of classes, clipping by the norm, gradients of
  * several batches, a table that the last stage shares, and an epoch whose short batch no two replicas have equal parts
  * of. A checkpoint of one mesh goes on as another. */
+#include "engine/train/loom-stages.h"
 #include "tests/scratch.h"
 #include "tests/train/rank-run.h"
 
@@ -250,13 +251,89 @@ test_resume (void)
   remove_tree (folder);
 }
 
+/* How often a rank of two replicas of two stages exchanges something with its replica in a step. */
+static guint
+count_exchanges (const char *xml, int rank)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 96, TRUE, &error);
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  const LoomMesh mesh = loom_mesh (rank, (int[LOOM_MESH_AXES]){ 2, 2, 1 });
+  guint n = 0;
+
+  spec->parallel.stages = loom_stages_choose (step, 2, devices, "ref", NULL, &error);
+  loom_step_divide (step, spec, &mesh, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < loom_program_n_instrs (step->program); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (step->program, i);
+
+      n += (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0
+           && loom_collective_along (instr->prim, instr->attrs) == LOOM_MESH_DATA;
+    }
+  return n;
+}
+
+/* Replicas of a stage meet behind the last micro-batch, however many there are. */
+static void
+test_once (void)
+{
+  for (int rank = 0; rank < 2; rank++)
+    {
+      guint n[2];
+
+      for (int i = 0; i < 2; i++)
+        {
+          g_autofree char *parallel = g_strdup_printf (
+              "<parallel data=\"2\" pipeline=\"2\" microbatches=\"%d\" bucket_mb=\"0\"/>", i == 0 ? 2 : 6);
+          g_autofree char *xml = text_of (MLP, "", "optimizer=\"adam\" lr=\"0.01\"", parallel);
+
+          n[i] = count_exchanges (xml, rank);
+        }
+      g_assert_cmpuint (n[0], >, 0);
+      g_assert_cmpuint (n[0], ==, n[1]);
+    }
+}
+
+/* Two replicas of two stages, each on a GPU: what stages give to one another goes by the host, what replicas exchange
+ * by NCCL. GPUs have no f64. */
+static void
+test_card (void)
+{
+  static const Mesh m = { 2, 2, 1, 3, "1f1b", "zero1" };
+  g_autofree char *parallel = parallel_of (&m);
+  g_autofree char *text = text_of (MLP, "", "optimizer=\"adam\" lr=\"0.01\"", parallel);
+  g_auto (GStrv) part = g_strsplit (text, " precision=\"f64\" device=\"ref\"", -1);
+  g_autofree char *xml = g_strjoinv ("", part);
+  Rank alone, rank[MOST] = { 0 };
+
+  run_alone (&alone, xml);
+  run_together (rank, 4, 2, xml, NULL);
+  for (int k = 0; k < 4; k++)
+    {
+      compare (&alone, &rank[k], 2e-5, "on GPUs");
+      rank_clear (&rank[k]);
+    }
+  rank_clear (&alone);
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
+  if (on_card ())
+    {
+      g_test_add_func ("/hybrids/card", test_card);
+      return g_test_run ();
+    }
   g_test_add_func ("/hybrids/mlp", test_mlp);
   g_test_add_func ("/hybrids/conv", test_conv);
   g_test_add_func ("/hybrids/gpt", test_gpt);
   g_test_add_func ("/hybrids/resume", test_resume);
+  g_test_add_func ("/hybrids/once", test_once);
   return g_test_run ();
 }
