@@ -102,8 +102,6 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
     value[k] = work_in (from, k) != 0 ? work_in (from, k) : G_MAXUINT;
   for (guint k = 0; k < from->out->len; k++)
     value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
-  if (from->until != NULL && from->until != from)
-    g_ptr_array_find (w->schedule, from->until, &to.until);
   to.kernel = g_steal_pointer (&from->kernel);
   if (from->prim != NULL && from->prim->n_distinct != NULL)
     {
@@ -268,6 +266,8 @@ finalise_memory (LoomPlan *plan, Work *w)
             memory.state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
           }
       hold_peak (plan, w, d, find_peak (w, d, &memory));
+      /* What other lanes do may share bytes earlier than the listed order shows. */
+      memory.lower_bound = MIN (memory.lower_bound, memory.arena);
       /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
       for (guint i = 0; i < w->storages->len; i++)
         {
@@ -314,6 +314,7 @@ finalise (LoomPlan *plan, Work *w)
     g_ptr_array_add (plan->plan_devices, g_ptr_array_index (w->plan_devices, i));
   for (guint i = 0; i < w->schedule->len; i++)
     finalise_instr (plan, w, g_ptr_array_index (w->schedule, i));
+  work_tell_waits (w, plan);
   finalise_values (plan, w);
   finalise_slots (plan, w);
   finalise_memory (plan, w);

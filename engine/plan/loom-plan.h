@@ -155,7 +155,7 @@ typedef struct
   LoomLocation location;
   LoomOwner owner;
   const char *origin;
-  guint first, last; /* instructions between which it is alive */
+  guint first, last; /* instructions between which it is alive, by the order in which they are listed */
   guint root;        /* the value whose bytes it has: itself, unless it is a view */
 } LoomPlanValue;
 
@@ -197,11 +197,11 @@ typedef struct
  *   compute   the instructions, in their order
  *   upload    what is fed, from page-locked memory into a staging area, while the step before is computed
  *   exchange  what ranks exchange beside the computation (plan-lane.c)
- * Between lanes only events order. A step begins with copies from the staging area to the inputs' places in the arena;
- * they wait for the upload, and the next upload waits for them. So no place in the arena is another lane's, and the
- * staging area is no value's: what shares bytes with something is ordered with it by the compute lane. The results of a
- * step that are small lie side by side in the arena, from where one copy behind the last instruction brings them to
- * page-locked memory. */
+ * Between lanes only events order. Two values share bytes in the arena only where lanes and events order all that reads
+ * or writes the one before all that touches the other (plan-order.c). A step begins with copies from the staging area
+ * to the inputs' places in the arena; they wait for the upload, and the next upload waits for them. It may come at any
+ * time behind that, so the staging area shares its bytes with nothing. The results of a step that are small lie side by
+ * side in the arena, from where one copy behind the last instruction brings them to page-locked memory. */
 
 /* A program input that goes up to a device with memory of its own. */
 typedef struct

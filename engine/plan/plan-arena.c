@@ -68,7 +68,7 @@ fit (GPtrArray *blocks)
         {
           WorkStorage *o = g_ptr_array_index (placed, k);
 
-          if (o->last < s->first || o->first > s->last)
+          if (work_span_in_turn (&o->span, &s->span))
             continue;
           if (o->offset >= cursor + s->bytes && o->offset - cursor < best_gap)
             {
@@ -172,7 +172,7 @@ fit_in_time (GPtrArray *blocks, gboolean backwards)
   return top;
 }
 
-/* The largest sum of bytes that are alive at once: no arena can be smaller. */
+/* The largest sum of bytes that are alive at once: no arena can be smaller where one lane does all the work. */
 static gsize
 most_alive (GPtrArray *blocks, int end)
 {
@@ -284,7 +284,7 @@ work_assign_offsets (Work *w, int device)
   if (blocks->len > MANY)
     for (int backwards = 0; backwards < 2; backwards++)
       keep_if_better (&f, fit_in_time (blocks, backwards));
-  for (guint order = 0; order < G_N_ELEMENTS (orders) && (blocks->len <= MANY || f.least - goal > goal / 10); order++)
+  for (guint order = 0; order < G_N_ELEMENTS (orders) && (blocks->len <= MANY || f.least > goal + goal / 10); order++)
     {
       gsize before = f.least;
 

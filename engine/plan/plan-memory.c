@@ -31,39 +31,24 @@ work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
   return (int)w->storages->len - 1;
 }
 
-/* Where an instruction that begins here is over. */
-static int
-end_of (Work *w, guint i)
+/* When each root value is read; outputs for ever. */
+static WorkSpan *
+find_uses (Work *w)
 {
-  const WorkInstr *instr = g_ptr_array_index (w->schedule, i);
-  guint position = i;
+  WorkSpan *uses = g_new0 (WorkSpan, w->values->len);
 
-  if (instr->until != NULL)
-    g_ptr_array_find (w->schedule, instr->until, &position);
-  return (int)position;
-}
-
-/* Position of the last instruction that reads each root value; the end for outputs. */
-static int *
-find_last_uses (Work *w)
-{
-  int *last = g_new (int, w->values->len);
-  int end = (int)w->schedule->len;
-
-  for (guint v = 0; v < w->values->len; v++)
-    last[v] = -1;
   for (guint i = 0; i < w->schedule->len; i++)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);
 
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
-          last[work_root (w, work_in (instr, k))] = MAX (last[work_root (w, work_in (instr, k))], end_of (w, i));
+          work_span_touch (&uses[work_root (w, work_in (instr, k))], w->order, work_reads_at (w->order, i));
     }
   for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->is_output)
-      last[work_root (w, v)] = end;
-  return last;
+      uses[work_root (w, v)].ends[WORK_COMPUTE] = WORK_FOREVER;
+  return uses;
 }
 
 static gboolean
@@ -100,10 +85,9 @@ classify_owners (Work *w)
     }
 }
 
-/* The slot whose place the new value may take at once: no instruction reads the old value behind the one that writes
- * it. */
+/* The slot whose place the new value may take at once: all that reads the old value is over when it is written. */
 static gboolean
-may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, const int *last)
+may_write_slot (Work *w, const WorkInstr *instr, guint op, guint result, const WorkSpan *uses)
 {
   const WorkValue *v = work_value (w, work_out (instr, result));
   const LoomSlot *slot = loom_program_get_slot (w->program, (guint)v->commit);
@@ -114,9 +98,9 @@ may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, c
   old = work_root (w, slot->read);
   if (work_value (w, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
     return FALSE;
-  if (last[old] < (int)position)
+  if (work_span_is_over (&uses[old], w->order, op, FALSE))
     return TRUE;
-  if (last[old] > (int)position || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
+  if (!work_span_is_over (&uses[old], w->order, op, TRUE) || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
     return FALSE;
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0 && work_root (w, work_in (instr, k)) == old
@@ -127,13 +111,14 @@ may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, c
 
 /* Gives result o the place of the operand that it updates. */
 static void
-stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
+stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const WorkSpan *uses)
 {
   WorkValue *value = work_value (w, work_out (instr, o));
   guint old = work_root (w, work_in (instr, instr->prim->updates (instr->attrs, o)));
   WorkStorage *s = storage_of (w, old);
 
-  g_assert (last[old] <= (int)position); /* an optimiser's step comes after every use of its parameters */
+  /* An optimiser's step comes after every use of its parameters. */
+  g_assert (work_span_is_over (&uses[old], w->order, work_writes_at (w->order, position), TRUE));
   value->storage = work_value (w, old)->storage;
   if (s->slot >= 0)
     {
@@ -144,12 +129,12 @@ stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const int *la
     }
 }
 
-/* Lets result `o` take over the bytes of an operand that dies here, when the kernel can work in place. */
+/* Lets result `o` take over the bytes of an operand that nothing else touches any more when the instruction begins,
+ * when the kernel can work in place. */
 static gboolean
-take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
+take_over (Work *w, WorkInstr *instr, guint op, guint o)
 {
   guint out = work_out (instr, o);
-  int end = end_of (w, position);
 
   if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
     return FALSE;
@@ -159,17 +144,15 @@ take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
       WorkStorage *s;
       gboolean safe = TRUE;
 
-      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != end)
-        continue;
-      /* What goes on beside others must not write what these read until it is waited for. */
-      if (end != (int)position && work_only_reader (w, work_root (w, v), TRUE) != instr)
+      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)))
         continue;
       /* What is no gradient may lie elsewhere, or live shorter. */
       if (work_value (w, out)->owner == LOOM_OWNER_GRADIENTS
           && (w->options.flat_gradients || work_value (w, work_root (w, v))->owner != LOOM_OWNER_GRADIENTS))
         continue;
       s = storage_of (w, v);
-      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0 || s->last > end
+      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0
+          || !work_span_is_over (&s->span, w->order, op, TRUE)
           || loom_desc_bytes (&work_value (w, v)->desc) != loom_desc_bytes (&work_value (w, out)->desc))
         continue;
       /* Every other operand in the same bytes must allow it as well, and no other result may have taken them. */
@@ -188,20 +171,50 @@ take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
   return FALSE;
 }
 
+static WorkStorage *
+storage_at (Work *w, int storage)
+{
+  return &g_array_index (w->storages, WorkStorage, (guint)storage);
+}
+
+/* What has v's bytes is touched by the operation that makes it, and by those that read it. */
 static void
-extend (Work *w, guint v, int last)
+extend (Work *w, guint v, guint op, const WorkSpan *uses)
+{
+  WorkStorage *s = storage_of (w, v);
+
+  work_span_touch (&s->span, w->order, op);
+  for (guint k = 0; k < WORK_N_STREAMS; k++)
+    s->span.ends[k] = MAX (s->span.ends[k], uses[v].ends[k]);
+}
+
+/* It stays beyond the step. */
+static void
+keep (Work *w, guint v)
 {
   WorkStorage *s = storage_of (w, v);
 
   if (s != NULL)
-    s->last = MAX (s->last, last);
+    s->span.ends[WORK_COMPUTE] = WORK_FOREVER;
+}
+
+/* Positions, for whatever looks at the schedule as one row. */
+static void
+find_times (Work *w)
+{
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      WorkStorage *s = storage_at (w, (int)i);
+      gboolean stays = s->span.ends[WORK_COMPUTE] == WORK_FOREVER || s->device < 0;
+
+      s->last = stays ? (int)w->schedule->len : work_span_last (&s->span, w->order, (guint)s->device);
+    }
 }
 
 static void
 make_storages (Work *w)
 {
-  g_autofree int *last = find_last_uses (w);
-  int end = (int)w->schedule->len;
+  g_autofree WorkSpan *uses = find_uses (w);
 
   for (guint v = 1; v < w->values->len; v++)
     {
@@ -210,14 +223,16 @@ make_storages (Work *w)
       if (value->alias != 0 || (value->slot < 0 && value->input < 0))
         continue;
       value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
-      g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->slot;
-      g_array_index (w->storages, WorkStorage, (guint)value->storage).input = value->input;
-      g_array_index (w->storages, WorkStorage, (guint)value->storage).origin = value->origin;
-      g_array_index (w->storages, WorkStorage, (guint)value->storage).last = MAX (last[v], 0);
+      storage_at (w, value->storage)->slot = value->slot;
+      storage_at (w, value->storage)->input = value->input;
+      storage_at (w, value->storage)->origin = value->origin;
+      if (value->device >= 0)
+        extend (w, v, work_begins_at (value->device), uses); /* then what is fed is brought there */
     }
   for (guint i = 0; i < w->schedule->len; i++)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      const guint op = work_writes_at (w->order, i);
 
       for (guint o = 0; o < instr->out->len; o++)
         {
@@ -228,28 +243,29 @@ make_storages (Work *w)
             continue;
           value = work_value (w, v);
           if (is_update (instr) && instr->prim->updates (instr->attrs, o) != LOOM_UPDATES_NOTHING)
-            stay_in_place (w, instr, i, o, last);
-          else if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
+            stay_in_place (w, instr, i, o, uses);
+          else if (value->commit >= 0 && may_write_slot (w, instr, op, o, uses))
             {
               value->storage
                   = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
-              g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->commit;
+              storage_at (w, value->storage)->slot = value->commit;
             }
-          else if (value->commit >= 0 || !take_over (w, instr, i, o, last))
+          else if (value->commit >= 0 || !take_over (w, instr, op, o))
             {
               value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device,
                                                  instr->setup ? -1 : (int)i, value->owner);
-              g_array_index (w->storages, WorkStorage, (guint)value->storage).once = instr->setup;
-              g_array_index (w->storages, WorkStorage, (guint)value->storage).origin
-                  = value->origin != NULL ? value->origin : instr->origin;
+              storage_at (w, value->storage)->once = instr->setup;
+              storage_at (w, value->storage)->origin = value->origin != NULL ? value->origin : instr->origin;
             }
-          extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int)i));
+          extend (w, v, op, uses);
+          if (instr->setup || value->commit >= 0 || w->options.no_reuse)
+            keep (w, v);
         }
     }
   /* Aliases of committed values: the commit may name a reshape of what was computed. */
   for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->commit >= 0)
-      extend (w, v, end);
+      keep (w, v);
   for (guint i = 0; i < w->schedule->len; i++)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);
@@ -259,11 +275,12 @@ make_storages (Work *w)
           int s = work_new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
                                     LOOM_OWNER_WORKSPACE);
 
-          g_array_index (w->storages, WorkStorage, (guint)s).last = instr->setup ? -1 : end_of (w, i);
-          g_array_index (w->storages, WorkStorage, (guint)s).origin = instr->origin;
+          work_span_touch (&storage_at (w, s)->span, w->order, work_writes_at (w->order, i));
+          storage_at (w, s)->origin = instr->origin;
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }
+  find_times (w);
 }
 
 /* Gives the gradients that one update reads a block of their own, in the order of the parameters, so that a
@@ -291,6 +308,7 @@ flatten_gradients (Work *w)
             {
               block = work_new_storage (w, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
               s = storage_of (w, work_in (instr, k)); /* the array may have moved */
+              storage_at (w, block)->span = s->span;
             }
           b = &g_array_index (w->storages, WorkStorage, (guint)block);
           if (s->device != b->device)
@@ -301,6 +319,7 @@ flatten_gradients (Work *w)
           b->bytes = at;
           b->first = MIN (b->first, s->first);
           b->last = MAX (b->last, s->last);
+          work_span_join (&b->span, &s->span);
         }
     }
 }
@@ -349,6 +368,7 @@ work_assign_memory (Work *w)
           && !((LoomPlanDevice *)g_ptr_array_index (w->plan_devices, (guint)value->device))->info.host_memory)
         g_array_index (w->input_copied, gboolean, (guint)value->input) = TRUE;
     }
+  w->order = work_order_new (w);
   make_storages (w);
   if (w->options.flat_gradients)
     flatten_gradients (w);

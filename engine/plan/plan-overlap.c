@@ -11,7 +11,7 @@ static gboolean
 is_collective (const WorkInstr *instr)
 {
   return instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && instr->kernel != NULL
-         && instr->until == NULL;
+         && instr->stream == WORK_COMPUTE && instr->after == NULL;
 }
 
 static WorkInstr *
@@ -105,9 +105,30 @@ wait_before (Work *w, WorkInstr *instr, guint position)
   wait->device = instr->device;
   wait->device_name = instr->device_name;
   wait->region = before != NULL ? before->region : instr->region;
-  wait->until = wait;
-  instr->until = wait;
+  work_wait_for (wait, instr);
+  instr->stream = WORK_EXCHANGE;
   g_ptr_array_insert (w->schedule, (int)position, wait);
+}
+
+void
+work_wait_for (WorkInstr *instr, WorkInstr *other)
+{
+  if (instr->after == NULL)
+    instr->after = g_ptr_array_new ();
+  g_ptr_array_add (instr->after, other);
+}
+
+/* What is exchanged begins behind all that its device computes in front of it. */
+static void
+begin_behind (Work *w)
+{
+  g_autofree WorkInstr **newest = g_new0 (WorkInstr *, w->plan_devices->len + 1);
+
+  for (guint i = 0; i < w->schedule->len; i++)
+    if (at (w, i)->stream == WORK_COMPUTE)
+      newest[at (w, i)->device] = at (w, i);
+    else if (newest[at (w, i)->device] != NULL)
+      work_wait_for (at (w, i), newest[at (w, i)->device]);
 }
 
 /* A stage waits for what another one has not made yet, and a send behind that must not wait for it, too. */
@@ -136,5 +157,20 @@ work_overlap_exchanges (Work *w)
   for (guint i = 0; i < w->schedule->len; i++)
     if (is_collective (at (w, i)) && first_reader (w, i) > i + 1)
       wait_before (w, at (w, i), first_reader (w, i));
+  begin_behind (w);
   plan_lane_unref (lane);
+}
+
+void
+work_tell_waits (Work *w, LoomPlan *plan)
+{
+  for (guint i = 0; i < w->schedule->len; i++)
+    for (guint k = 0; at (w, i)->after != NULL && k < at (w, i)->after->len; k++)
+      {
+        const WorkInstr *other = g_ptr_array_index (at (w, i)->after, k);
+        guint position;
+
+        if (other->stream != WORK_COMPUTE && g_ptr_array_find (w->schedule, other, &position))
+          g_array_index (plan->instrs, LoomPlanInstr, position).until = i;
+      }
 }

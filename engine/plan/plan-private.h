@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 
 typedef struct _WorkInstr WorkInstr;
 typedef struct _WorkUse WorkUse;
+typedef struct _WorkOrder WorkOrder;
 
 /* A value is read: by an operand of an instruction, or by another value that is a view of its bytes. */
 struct _WorkUse
@@ -74,13 +75,34 @@ struct _WorkInstr
   const char *algorithm; /* the option that was chosen for it */
   GString *label;
   gsize scratch_offset;
-  WorkInstr *until; /* of what the lane does while others go on: the one that waits for it, whose own is itself */
+  int stream; /* WORK_COMPUTE or another one of its device, on which it goes on beside that */
+  GPtrArray
+      *after; /* WorkInstr in front of it in the schedule, of other lanes, for which an event has it wait; or NULL */
 };
+
+/* The streams of a device. Each is a lane. */
+enum
+{
+  WORK_COMPUTE,
+  WORK_EXCHANGE, /* what ranks exchange beside it */
+  WORK_N_STREAMS
+};
+
+/* When memory of a device is in use, in the order of what happens on its lanes (plan-order.c): for each stream, how
+ * many of its operations are over before anything touches it, and the number of the last one that does, from 1; 0:
+ * none. */
+typedef struct
+{
+  guint begins[WORK_N_STREAMS], ends[WORK_N_STREAMS];
+} WorkSpan;
+
+#define WORK_FOREVER G_MAXUINT /* of ends: whoever ran the step reads it */
 
 typedef struct
 {
   gsize bytes;
-  int first, last; /* positions in the schedule; setup is -1 */
+  WorkSpan span;   /* what decides whether it may share bytes */
+  int first, last; /* positions in the schedule between which that lies; setup is -1 */
   int device;
   int slot, input; /* not in the arena when either is ≥ 0 */
   gboolean once;   /* made by a setup instruction: not in the arena, which other plans use between two steps */
@@ -98,6 +120,7 @@ typedef struct
   GArray *values; /* WorkValue, by number */
   WorkInstr *first, *last;
   GPtrArray *schedule; /* borrowed WorkInstr, those that run, setup ones first */
+  WorkOrder *order;    /* of the schedule, once memory is assigned */
   GArray *storages;    /* WorkStorage */
   GPtrArray *plan_devices;
   GArray *input_copied; /* gboolean by program input: it has a place in the arena */
@@ -327,6 +350,59 @@ gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const gui
  * nothing over a conversion of its own. */
 gboolean work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
                                 const guint *out, gsize limit);
+
+/* plan-overlap.c: an event has an instruction wait for one in front of it. */
+void work_wait_for (WorkInstr *instr, WorkInstr *other);
+/* What lies beside the others learns who waits for it. */
+void work_tell_waits (Work *w, LoomPlan *plan);
+
+/* plan-order.c: what happens before what, by the lanes of the schedule and the events between them. */
+WorkOrder *work_order_new (Work *w);
+void work_order_free (WorkOrder *order, const Work *w);
+/* The operations that the instruction of a position is: the one that reads its operands, and the one that writes its
+ * results. They differ where it is a copy between devices. */
+guint work_reads_at (const WorkOrder *order, guint position);
+guint work_writes_at (const WorkOrder *order, guint position);
+/* The operation with which a device's part of a step begins: what it is fed lies in the arena then. */
+guint work_begins_at (int device);
+/* An operation of the device's lanes touches it. */
+void work_span_touch (WorkSpan *span, const WorkOrder *order, guint op);
+/* TRUE if all that touches it is over when the operation begins, apart from that itself where it touches it, too. */
+gboolean work_span_is_over (const WorkSpan *span, const WorkOrder *order, guint op, gboolean but_for_itself);
+/* The last position in the schedule that is not behind all of it: as far as its device's instructions are concerned, it
+ * is in use until there. */
+int work_span_last (const WorkSpan *span, const WorkOrder *order, guint device);
+
+static inline gboolean
+work_span_is_empty (const WorkSpan *span)
+{
+  return span->ends[WORK_COMPUTE] == 0 && span->ends[WORK_EXCHANGE] == 0;
+}
+
+/* TRUE if all that touches the one happens before anything touches the other. */
+static inline gboolean
+work_span_precedes (const WorkSpan *a, const WorkSpan *b)
+{
+  return a->ends[WORK_COMPUTE] <= b->begins[WORK_COMPUTE] && a->ends[WORK_EXCHANGE] <= b->begins[WORK_EXCHANGE];
+}
+
+/* Both may have the same bytes: one is over before the other begins. */
+static inline gboolean
+work_span_in_turn (const WorkSpan *a, const WorkSpan *b)
+{
+  return work_span_precedes (a, b) || work_span_precedes (b, a);
+}
+
+/* The first covers the second, too. */
+static inline void
+work_span_join (WorkSpan *span, const WorkSpan *other)
+{
+  for (int k = 0; k < WORK_N_STREAMS; k++)
+    {
+      span->begins[k] = MIN (span->begins[k], other->begins[k]);
+      span->ends[k] = MAX (span->ends[k], other->ends[k]);
+    }
+}
 
 /* plan-memory.c: liveness, in-place, offsets. */
 void work_assign_memory (Work *w);

@@ -80,8 +80,10 @@ work_join_results (Work *w)
         {
           *results = work_new_storage (w, 0, value->device, s->first, s->owner);
           s = &g_array_index (w->storages, WorkStorage, (guint)value->storage); /* the array may have moved */
+          g_array_index (w->storages, WorkStorage, (guint)*results).span = s->span;
         }
       all = &g_array_index (w->storages, WorkStorage, (guint)*results);
+      work_span_join (&all->span, &s->span);
       s->block = *results;
       s->offset = all->bytes;
       all->bytes += s->bytes;

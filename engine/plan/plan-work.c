@@ -423,6 +423,7 @@ instr_free (WorkInstr *instr)
   g_array_unref (instr->out);
   if (instr->steps != NULL)
     g_array_unref (instr->steps);
+  g_clear_pointer (&instr->after, g_ptr_array_unref);
   g_string_free (instr->label, TRUE);
   g_free (instr);
 }
@@ -454,6 +455,8 @@ work_free (Work *w)
     g_free (work_value (w, v)->as_view);
   loom_faults_free (w->faults);
   g_array_unref (w->values);
+  if (w->order != NULL)
+    work_order_free (w->order, w);
   g_ptr_array_unref (w->schedule);
   g_array_unref (w->storages);
   g_ptr_array_unref (w->plan_devices);

@@ -1,0 +1,254 @@
+/* What happens before what among the operations of a plan's lanes, found in one walk along the schedule.
+ *
+ * A lane is a stream of a device and does its operations in their order. An event orders an operation behind one of
+ * another lane, and with it behind all that this one was ordered behind. So one number a lane says what an operation is
+ * behind: how many of that lane's operations are over when it begins (the vector clocks of Fidge and Mattern, 1988).
+ *
+ * An operation reads and writes memory of its lane's device alone. A copy between devices is two: it reads on the one
+ * device's lane, and behind that writes on the other's. */
+#include "engine/plan/plan-private.h"
+
+/* An operation of a device in the order of the schedule. */
+typedef struct
+{
+  int position;                /* in the schedule; -1: the beginning */
+  guint least[WORK_N_STREAMS]; /* of what it and those behind it in the schedule are behind, stream by stream */
+} Moment;
+
+struct _WorkOrder
+{
+  guint n_lanes;
+  GArray *lane, *number; /* guint by operation: its lane, and its number there, from 1 */
+  GArray *before;        /* guint by operation and lane: what it is behind */
+  guint *newest;         /* operation by lane; NONE */
+  guint *reads, *writes; /* operation by position in the schedule */
+  GArray **moments;      /* Moment, by device */
+};
+
+#define NONE G_MAXUINT
+
+static guint *
+before (const WorkOrder *order, guint op)
+{
+  return &g_array_index (order->before, guint, (gsize)op * order->n_lanes);
+}
+
+static guint
+lane_of (const WorkOrder *order, guint op)
+{
+  return g_array_index (order->lane, guint, op);
+}
+
+static guint
+number_of (const WorkOrder *order, guint op)
+{
+  return g_array_index (order->number, guint, op);
+}
+
+static void
+wait_for (WorkOrder *order, guint op, guint other)
+{
+  guint *own = before (order, op);
+  const guint *his = before (order, other);
+
+  for (guint l = 0; l < order->n_lanes; l++)
+    own[l] = MAX (own[l], his[l]);
+  own[lane_of (order, other)] = MAX (own[lane_of (order, other)], number_of (order, other));
+}
+
+/* Behind those of its lane. */
+static guint
+add (WorkOrder *order, guint lane, int position)
+{
+  const guint op = order->lane->len, newest = order->newest[lane];
+  const guint number = newest == NONE ? 1 : number_of (order, newest) + 1;
+  const Moment moment = { .position = position };
+
+  g_array_append_val (order->lane, lane);
+  g_array_append_val (order->number, number);
+  g_array_set_size (order->before, (op + 1) * order->n_lanes);
+  if (newest != NONE)
+    wait_for (order, op, newest);
+  order->newest[lane] = op;
+  g_array_append_val (order->moments[lane / WORK_N_STREAMS], moment);
+  return op;
+}
+
+static guint
+lane_number (int device, int stream)
+{
+  return (guint)device * WORK_N_STREAMS + (guint)stream;
+}
+
+static gboolean
+is_copy (const WorkInstr *instr)
+{
+  return instr->prim == NULL;
+}
+
+/* The instruction of a position; `position` has those in front of it. */
+static void
+add_instr (Work *w, WorkOrder *order, const WorkInstr *instr, guint at, GHashTable *position)
+{
+  const int from = is_copy (instr) ? work_value (w, work_root (w, work_in (instr, 0)))->device : instr->device;
+  guint op = add (order, lane_number (from, instr->stream), (int)at);
+
+  wait_for (order, op, work_begins_at (from));
+  for (guint k = 0; instr->after != NULL && k < instr->after->len; k++)
+    {
+      gpointer i = g_hash_table_lookup (position, g_ptr_array_index (instr->after, k));
+
+      wait_for (order, op, order->writes[GPOINTER_TO_UINT (i)]);
+    }
+  order->reads[at] = order->writes[at] = op;
+  if (!is_copy (instr))
+    return;
+  order->writes[at] = add (order, lane_number (instr->device, instr->stream), (int)at);
+  wait_for (order, order->writes[at], op);
+}
+
+/* From the last to the first, what each operation and all behind it in the schedule are behind. */
+static void
+find_least (WorkOrder *order, GArray **ops, guint n_devices)
+{
+  for (guint d = 0; d < n_devices; d++)
+    for (guint i = order->moments[d]->len; i-- > 0;)
+      {
+        Moment *moment = &g_array_index (order->moments[d], Moment, i);
+        const guint *own = before (order, g_array_index (ops[d], guint, i));
+
+        for (guint k = 0; k < WORK_N_STREAMS; k++)
+          {
+            moment->least[k] = own[d * WORK_N_STREAMS + k];
+            if (i + 1 < order->moments[d]->len)
+              moment->least[k] = MIN (moment->least[k], (moment + 1)->least[k]);
+          }
+      }
+}
+
+WorkOrder *
+work_order_new (Work *w)
+{
+  const guint n_devices = w->plan_devices->len;
+  WorkOrder *order = g_new0 (WorkOrder, 1);
+  g_autoptr (GHashTable) position = g_hash_table_new (NULL, NULL);
+  g_autofree GArray **ops = g_new0 (GArray *, n_devices + 1);
+
+  order->n_lanes = n_devices * WORK_N_STREAMS;
+  order->lane = g_array_new (FALSE, FALSE, sizeof (guint));
+  order->number = g_array_new (FALSE, FALSE, sizeof (guint));
+  order->before = g_array_new (FALSE, TRUE, sizeof (guint));
+  order->newest = g_new (guint, order->n_lanes + 1);
+  order->reads = g_new (guint, w->schedule->len + 1);
+  order->writes = g_new (guint, w->schedule->len + 1);
+  order->moments = g_new0 (GArray *, n_devices + 1);
+  for (guint l = 0; l < order->n_lanes; l++)
+    order->newest[l] = NONE;
+  for (guint d = 0; d < n_devices; d++)
+    {
+      order->moments[d] = g_array_new (FALSE, TRUE, sizeof (Moment));
+      add (order, lane_number ((int)d, WORK_COMPUTE), -1);
+    }
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      const WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      g_hash_table_insert (position, (gpointer)instr, GUINT_TO_POINTER (i));
+      /* What runs before the first step is part of the beginning. */
+      order->reads[i] = order->writes[i] = work_begins_at (instr->device);
+      if (!instr->setup)
+        add_instr (w, order, instr, i, position);
+    }
+  for (guint d = 0; d < n_devices; d++)
+    ops[d] = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint op = 0; op < order->lane->len; op++)
+    g_array_append_val (ops[lane_of (order, op) / WORK_N_STREAMS], op);
+  find_least (order, ops, n_devices);
+  for (guint d = 0; d < n_devices; d++)
+    g_array_unref (ops[d]);
+  return order;
+}
+
+void
+work_order_free (WorkOrder *order, const Work *w)
+{
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    g_array_unref (order->moments[d]);
+  g_array_unref (order->lane);
+  g_array_unref (order->number);
+  g_array_unref (order->before);
+  g_free (order->newest);
+  g_free (order->reads);
+  g_free (order->writes);
+  g_free (order->moments);
+  g_free (order);
+}
+
+guint
+work_begins_at (int device)
+{
+  return (guint)device;
+}
+
+guint
+work_reads_at (const WorkOrder *order, guint position)
+{
+  return order->reads[position];
+}
+
+guint
+work_writes_at (const WorkOrder *order, guint position)
+{
+  return order->writes[position];
+}
+
+/* The streams of the operation's own device. */
+static const guint *
+before_here (const WorkOrder *order, guint op)
+{
+  return before (order, op) + lane_of (order, op) / WORK_N_STREAMS * WORK_N_STREAMS;
+}
+
+void
+work_span_touch (WorkSpan *span, const WorkOrder *order, guint op)
+{
+  const guint *over = before_here (order, op), stream = lane_of (order, op) % WORK_N_STREAMS;
+  const gboolean is_first = work_span_is_empty (span);
+
+  for (guint k = 0; k < WORK_N_STREAMS; k++)
+    span->begins[k] = is_first ? over[k] : MIN (span->begins[k], over[k]);
+  span->ends[stream] = MAX (span->ends[stream], number_of (order, op));
+}
+
+gboolean
+work_span_is_over (const WorkSpan *span, const WorkOrder *order, guint op, gboolean but_for_itself)
+{
+  const guint *over = before_here (order, op), stream = lane_of (order, op) % WORK_N_STREAMS;
+
+  for (guint k = 0; k < WORK_N_STREAMS; k++)
+    if (span->ends[k] > over[k] + (but_for_itself && k == stream))
+      return FALSE;
+  return TRUE;
+}
+
+int
+work_span_last (const WorkSpan *span, const WorkOrder *order, guint device)
+{
+  const GArray *moments = order->moments[device];
+  guint low = 0, high = moments->len;
+
+  while (low < high)
+    {
+      const guint middle = (low + high) / 2;
+      const Moment *moment = &g_array_index (moments, Moment, middle);
+      gboolean is_behind = TRUE;
+
+      for (guint k = 0; k < WORK_N_STREAMS; k++)
+        is_behind = is_behind && span->ends[k] <= moment->least[k];
+      if (is_behind)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low > 0 ? g_array_index (moments, Moment, low - 1).position : -1;
+}

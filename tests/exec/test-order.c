@@ -1,0 +1,499 @@
+/* Random programs on random lanes: what the planner takes to happen before what is what follows from lanes and events,
+ * pair by pair; values share bytes only where one is over before the other begins; and instructions that run in any
+ * order that lanes and events allow give the bits of the schedule's order, over memory that is poisoned.
+ *
+ * GRADLOOM_GRAPH_SEEDS="400" asks for so many programs. */
+#include <string.h>
+
+#include "engine/plan/plan-private.h"
+#include "tests/exec/graph-case.h"
+#include "tests/exec/test-device.h"
+
+#define DEFAULT_SEEDS 16
+#define ORDERS        3 /* besides the schedule's */
+#define BEGINNING     (-1)
+#define END           G_MAXINT
+
+static LoomDevices *devices;
+
+typedef struct
+{
+  Case *c;
+  Work *w;
+  GRand *rand;
+  guint n;          /* instructions */
+  gboolean *behind; /* n × n: the first is behind the second */
+} Lanes;
+
+static WorkInstr *
+at (const Lanes *l, guint i)
+{
+  return g_ptr_array_index (l->w->schedule, i);
+}
+
+/* ---- lanes and events ------------------------------------------------------- */
+
+static void
+wait_for (const Lanes *l, guint i, guint other)
+{
+  if (at (l, other)->stream != at (l, i)->stream && !at (l, other)->setup)
+    work_wait_for (at (l, i), at (l, other));
+}
+
+/* Streams at random, with events for what is read, and for what is updated where it lies. */
+static void
+scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
+{
+  Lanes *l = data;
+
+  if (!g_str_equal (pass->name, "overlap"))
+    return;
+  l->n = w->schedule->len;
+  for (guint i = 0; i < l->n; i++)
+    if (!at (l, i)->setup)
+      at (l, i)->stream = g_rand_int_range (l->rand, 0, WORK_N_STREAMS);
+  for (guint i = 0; i < l->n; i++)
+    for (guint k = 0; k < at (l, i)->in->len; k++)
+      for (guint j = 0; j < i && work_in (at (l, i), k) != 0; j++)
+        {
+          const guint root = work_root (w, work_in (at (l, i), k));
+          gboolean comes_first = FALSE;
+
+          for (guint o = 0; o < at (l, j)->out->len; o++)
+            comes_first |= work_out (at (l, j), o) != 0 && work_root (w, work_out (at (l, j), o)) == root;
+          for (guint o = 0; o < at (l, j)->in->len && work_updates (at (l, i), k); o++)
+            comes_first |= work_in (at (l, j), o) != 0 && work_root (w, work_in (at (l, j), o)) == root;
+          if (comes_first)
+            wait_for (l, i, j);
+        }
+}
+
+/* By following every lane and every event. */
+static void
+find_behind (Lanes *l)
+{
+  l->behind = g_new0 (gboolean, l->n * l->n + 1);
+  for (guint i = 0; i < l->n; i++)
+    for (guint j = i; j-- > 0;)
+      {
+        gboolean direct = at (l, j)->setup || at (l, j)->stream == at (l, i)->stream
+                          || (at (l, i)->after != NULL && g_ptr_array_find (at (l, i)->after, at (l, j), NULL));
+
+        if (!direct)
+          continue;
+        l->behind[i * l->n + j] = TRUE;
+        for (guint m = 0; m < j; m++)
+          l->behind[i * l->n + m] |= l->behind[j * l->n + m];
+      }
+}
+
+static void
+check_order (Lanes *l)
+{
+  for (guint i = 0; i < l->n; i++)
+    for (guint j = 0; j < l->n; j++)
+      {
+        WorkSpan span = { { 0 }, { 0 } };
+        gboolean is_over;
+
+        if (at (l, i)->setup || at (l, j)->setup || i == j)
+          continue;
+        work_span_touch (&span, l->w->order, work_writes_at (l->w->order, j));
+        is_over = work_span_is_over (&span, l->w->order, work_reads_at (l->w->order, i), FALSE);
+        if (is_over != l->behind[i * l->n + j])
+          case_complain (l->c, "instruction %u is %s %u, which the planner does not know", i,
+                         is_over ? "not behind" : "behind", j);
+      }
+}
+
+/* ---- memory ----------------------------------------------------------------- */
+
+/* Bytes of the arena and who touches them. */
+typedef struct
+{
+  guint value; /* root; 0: scratch */
+  gsize offset, bytes;
+  GArray *touches; /* int: instructions, BEGINNING, END */
+} Piece;
+
+static void
+touch (Piece *piece, int instr)
+{
+  g_array_append_val (piece->touches, instr);
+}
+
+static void
+clear_piece (Piece *piece)
+{
+  g_array_unref (piece->touches);
+}
+
+static GArray *
+find_pieces (const Lanes *l)
+{
+  Work *w = l->w;
+  GArray *pieces = g_array_new (FALSE, TRUE, sizeof (Piece));
+
+  g_array_set_clear_func (pieces, (GDestroyNotify)clear_piece);
+  for (guint v = 1; v < w->values->len; v++)
+    {
+      const WorkValue *value = work_value (w, v);
+      const WorkStorage *s
+          = value->storage >= 0 ? &g_array_index (w->storages, WorkStorage, (guint)value->storage) : NULL;
+      Piece piece = { .value = v, .touches = g_array_new (FALSE, FALSE, sizeof (int)) };
+      gboolean stays = FALSE;
+
+      if (value->alias != 0 || s == NULL || !work_in_arena (w, s))
+        {
+          clear_piece (&piece);
+          continue;
+        }
+      piece.offset = s->offset;
+      piece.bytes = loom_desc_bytes (&value->desc);
+      if (value->input >= 0)
+        touch (&piece, BEGINNING);
+      for (guint i = 0; i < l->n; i++)
+        {
+          for (guint k = 0; k < at (l, i)->in->len; k++)
+            if (work_in (at (l, i), k) != 0 && work_root (w, work_in (at (l, i), k)) == v)
+              touch (&piece, (int)i);
+          for (guint o = 0; o < at (l, i)->out->len; o++)
+            if (work_out (at (l, i), o) == v)
+              touch (&piece, (int)i);
+        }
+      for (guint u = 1; u < w->values->len; u++)
+        stays |= work_root (w, u) == v && (work_value (w, u)->is_output || work_value (w, u)->commit >= 0);
+      if (stays)
+        touch (&piece, END);
+      g_array_append_val (pieces, piece);
+    }
+  for (guint i = 0; i < l->n; i++)
+    if (at (l, i)->kernel->scratch_bytes > 0 && !at (l, i)->setup)
+      {
+        Piece piece = { 0, at (l, i)->scratch_offset, at (l, i)->kernel->scratch_bytes,
+                        g_array_new (FALSE, FALSE, sizeof (int)) };
+
+        touch (&piece, (int)i);
+        g_array_append_val (pieces, piece);
+      }
+  return pieces;
+}
+
+/* The instruction may read a and write b in the same place. */
+static gboolean
+works_in_place (const Lanes *l, const WorkInstr *instr, guint a, guint b)
+{
+  for (guint o = 0; o < instr->out->len; o++)
+    for (guint k = 0; k < instr->in->len && work_out (instr, o) == b && b != 0; k++)
+      if (work_in (instr, k) != 0 && work_root (l->w, work_in (instr, k)) == a
+          && (work_updates (instr, k)
+              || (o < LOOM_EW_MAX_OUT && k < 32 && (instr->kernel->inplace[o] & (1u << k)) != 0)))
+        return TRUE;
+  return FALSE;
+}
+
+static gboolean
+precedes (const Lanes *l, const Piece *a, const Piece *b)
+{
+  for (guint i = 0; i < a->touches->len; i++)
+    for (guint j = 0; j < b->touches->len; j++)
+      {
+        int x = g_array_index (a->touches, int, i), y = g_array_index (b->touches, int, j);
+
+        if (x == END || y == BEGINNING)
+          return FALSE;
+        if (x == BEGINNING || y == END || l->behind[(guint)y * l->n + (guint)x])
+          continue;
+        if (x != y || !works_in_place (l, at (l, (guint)x), a->value, b->value))
+          return FALSE;
+      }
+  return TRUE;
+}
+
+static void
+check_memory (Lanes *l, guint *n_shared)
+{
+  g_autoptr (GArray) pieces = find_pieces (l);
+  const GArray *storages = l->w->storages;
+
+  /* A walk along the schedule may share what is apart there. */
+  for (guint i = 0; i < storages->len; i++)
+    for (guint j = 0; j < i; j++)
+      {
+        const WorkStorage *a = &g_array_index (storages, WorkStorage, i),
+                          *b = &g_array_index (storages, WorkStorage, j);
+
+        if ((a->last < b->first || b->last < a->first) && !work_span_in_turn (&a->span, &b->span))
+          case_complain (l->c, "storages %u and %u are apart in the schedule, but not in the order of lanes", i, j);
+      }
+
+  for (guint i = 0; i < pieces->len; i++)
+    for (guint j = 0; j < i; j++)
+      {
+        const Piece *a = &g_array_index (pieces, Piece, i), *b = &g_array_index (pieces, Piece, j);
+
+        if (a->offset >= b->offset + b->bytes || b->offset >= a->offset + a->bytes)
+          continue;
+        *n_shared += 1;
+        if (!precedes (l, a, b) && !precedes (l, b, a))
+          case_complain (l->c, "values %u and %u share bytes, and nothing orders all of the one before the other",
+                         a->value, b->value);
+      }
+}
+
+/* A value that takes a slot's place before the step ends is written behind all that reads the old one. */
+static void
+check_slots (Lanes *l)
+{
+  Work *w = l->w;
+
+  for (guint v = 1; v < w->values->len; v++)
+    {
+      const WorkValue *value = work_value (w, v);
+      guint old, writer;
+
+      if (value->commit < 0 || value->producer == NULL
+          || g_array_index (w->storages, WorkStorage, (guint)value->storage).slot != value->commit)
+        continue;
+      old = loom_program_get_slot (w->program, (guint)value->commit)->read;
+      g_assert_true (g_ptr_array_find (w->schedule, value->producer, &writer));
+      for (guint i = 0; i < l->n; i++)
+        for (guint k = 0; k < at (l, i)->in->len; k++)
+          if (old != 0 && work_in (at (l, i), k) != 0 && work_root (w, work_in (at (l, i), k)) == work_root (w, old)
+              && !l->behind[writer * l->n + i]
+              && (i != writer || !works_in_place (l, at (l, i), work_root (w, old), v)))
+            case_complain (l->c, "the old value of slot %d is read by %u, and %u may be before that", value->commit, i,
+                           writer);
+    }
+}
+
+/* ---- any order ----------------------------------------------------------------- */
+
+typedef struct
+{
+  Lanes *l;
+  LoomState *state;
+  GPtrArray *inputs; /* LoomTensor */
+  char *arena, *once;
+} Memory;
+
+static void *
+address_of (const Memory *m, guint v)
+{
+  Work *w = m->l->w;
+  const WorkStorage *s;
+
+  if (v == 0 || work_value (w, work_root (w, v))->storage < 0)
+    return NULL;
+  s = &g_array_index (w->storages, WorkStorage, (guint)work_value (w, work_root (w, v))->storage);
+  if (s->slot >= 0)
+    return loom_state_address (
+        m->state, (guint)loom_state_find (m->state, loom_program_get_slot (w->program, (guint)s->slot)->name));
+  if (s->input >= 0 && !work_in_arena (w, s))
+    return ((LoomTensor *)m->inputs->pdata[s->input])->data;
+  return (s->once ? m->once : m->arena) + s->offset;
+}
+
+static LoomStatus
+run_instr (const Memory *m, guint i)
+{
+  const WorkInstr *instr = at (m->l, i);
+  g_autoptr (GPtrArray) buffers = g_ptr_array_new ();
+  LoomKernel *kernel = instr->kernel;
+  LoomMessage message;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint k = 0; k < instr->in->len; k++)
+    g_ptr_array_add (buffers, address_of (m, work_in (instr, k)));
+  for (guint o = 0; o < instr->out->len; o++)
+    g_ptr_array_add (buffers, address_of (m, work_out (instr, o)));
+  g_ptr_array_add (buffers, kernel->scratch_bytes > 0 ? m->arena + instr->scratch_offset : NULL);
+  if (kernel->bind != NULL)
+    status = kernel->bind (kernel, buffers->pdata, &message);
+  return status != LOOM_STATUS_OK ? status : kernel->run (kernel, NULL, buffers->pdata, &message);
+}
+
+static gboolean
+may_run (const Lanes *l, const gboolean *done, guint i)
+{
+  for (guint j = 0; j < l->n; j++)
+    if (l->behind[i * l->n + j] && !done[j])
+      return FALSE;
+  return !done[i];
+}
+
+/* The next of those that may run: the first, or one drawn at random. */
+static guint
+choose (const Lanes *l, const gboolean *done, gboolean at_random)
+{
+  guint chosen = l->n, n = 0;
+
+  for (guint i = 0; i < l->n; i++)
+    if (may_run (l, done, i) && (n == 0 || (at_random && g_rand_int_range (l->rand, 0, (int)n + 1) == 0)))
+      {
+        chosen = i;
+        n++;
+      }
+  return chosen;
+}
+
+/* All outputs and slots after a step; NULL where its numbers are a fault. */
+static GBytes *
+run (Lanes *l, gboolean at_random)
+{
+  Work *w = l->w;
+  const guint n_inputs = loom_program_n_inputs (w->program);
+  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", l->c->seed);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_autofree gboolean *done = g_new0 (gboolean, l->n + 1);
+  g_autoptr (GByteArray) all = g_byte_array_new ();
+  const gsize arena = work_arena (w, 0);
+  gsize once = 0;
+  Memory m = { .l = l, .state = state, .inputs = inputs };
+  LoomStatus status = LOOM_STATUS_OK;
+
+  g_assert_true (loom_state_adopt (state, w->program, NULL));
+  for (guint i = 0; i < w->storages->len; i++)
+    once += g_array_index (w->storages, WorkStorage, i).once ? g_array_index (w->storages, WorkStorage, i).bytes : 0;
+  m.arena = g_aligned_alloc (1, arena + 64, 64);
+  m.once = g_aligned_alloc (1, once + 64, 64);
+  memset (m.arena, 0xff, arena);
+  for (guint i = 0; i < n_inputs; i++)
+    {
+      const LoomProgramInput *input = loom_program_get_input (w->program, i);
+      const LoomTensorDesc *d = &loom_value_info (w->program, input->value)->desc;
+      LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
+
+      random_graph_fill (l->c->source, input->name, t);
+      g_ptr_array_add (inputs, t);
+      if (work_is_used (w, input->value) && g_array_index (w->input_copied, gboolean, i))
+        memcpy (address_of (&m, input->value), t->data, t->bytes);
+    }
+  for (guint i = 0; i < l->n && status == LOOM_STATUS_OK; i++)
+    {
+      guint next = choose (l, done, at_random);
+
+      status = run_instr (&m, next);
+      done[next] = TRUE;
+    }
+  for (guint v = 1; v < w->values->len && status == LOOM_STATUS_OK; v++)
+    {
+      const WorkValue *value = work_value (w, v);
+      guint slot;
+
+      if (value->commit < 0)
+        continue;
+      slot = (guint)loom_state_find (state, loom_program_get_slot (w->program, (guint)value->commit)->name);
+      if (address_of (&m, v) != loom_state_address (state, slot))
+        memcpy (loom_state_address (state, slot), address_of (&m, v), loom_desc_bytes (&value->desc));
+    }
+  for (guint o = 0; o < w->output_value->len && status == LOOM_STATUS_OK; o++)
+    {
+      guint v = g_array_index (w->output_value, guint, o);
+
+      g_byte_array_append (all, address_of (&m, v), (guint)loom_desc_bytes (&work_value (w, v)->desc));
+    }
+  for (guint i = 0; i < loom_state_n_slots (state) && status == LOOM_STATUS_OK; i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      g_autoptr (LoomTensor) t = loom_state_get (state, name, NULL);
+      g_byte_array_append (all, t->data, (guint)t->bytes);
+    }
+  g_aligned_free (m.arena);
+  g_aligned_free (m.once);
+  return status == LOOM_STATUS_OK ? g_byte_array_free_to_bytes (g_steal_pointer (&all)) : NULL;
+}
+
+static void
+check_runs (Lanes *l, guint *n_ran)
+{
+  g_autoptr (GBytes) in_turn = run (l, FALSE);
+
+  *n_ran += in_turn != NULL;
+  for (guint k = 0; in_turn != NULL && k < ORDERS; k++)
+    {
+      g_autoptr (GBytes) permuted = run (l, TRUE);
+
+      if (permuted == NULL || !g_bytes_equal (in_turn, permuted))
+        case_complain (l->c, "another order of its lanes gives other bits");
+    }
+}
+
+/* ---- seeds -------------------------------------------------------------------- */
+
+/* Numbers that a step changes, and that something else reads as they were. */
+static void
+add_counters (LoomProgram *p)
+{
+  for (int i = 0; i < 4; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("counter%d", i), *seen = g_strdup_printf ("seen%d", i);
+      LoomValue count = loom_program_scalar (p, name, i + 1);
+
+      loom_program_output (p, seen, loom_unary (p, LOOM_SCALAR_SQRT, count));
+      loom_program_commit (p, loom_program_find_slot (p, name),
+                           loom_binary (p, LOOM_SCALAR_ADD, count, loom_const (p, LOOM_F32, 1)));
+    }
+}
+
+static gboolean
+run_seed (guint32 seed, guint *n_shared, guint *n_ran)
+{
+  const LoomPlanOptions options = { .device = "cpu", .no_reuse = FALSE, .flat_gradients = seed % 4 == 3 };
+  g_autoptr (RandomGraph) source = random_graph_new (seed, 10 + seed % 7);
+  g_autofree char *text = random_graph_text (source);
+  Case c = {
+    .seed = seed, .source = source, .training = TRUE, .update = TRUE, .devices = devices, .wrong = g_string_new (NULL)
+  };
+  g_autoptr (LoomProgram) p = NULL;
+  Lanes l = { .c = &c, .rand = g_rand_new_with_seed (seed) };
+
+  case_read (&c, text);
+  if (case_bind_sizes (&c) && c.wrong->len == 0)
+    p = case_program (&c, LOOM_F32, FALSE);
+  if (p != NULL)
+    add_counters (p);
+  l.w = p != NULL ? work_new (p, devices, &options) : NULL;
+  if (l.w != NULL && work_run_passes (l.w, scatter, &l, NULL))
+    {
+      find_behind (&l);
+      check_order (&l);
+      check_memory (&l, n_shared);
+      check_slots (&l);
+      check_runs (&l, n_ran);
+    }
+  g_free (l.behind);
+  work_free (l.w);
+  g_rand_free (l.rand);
+  return case_end (&c, "order", seed, FALSE);
+}
+
+static void
+test_order (void)
+{
+  const char *asked = g_getenv ("GRADLOOM_GRAPH_SEEDS");
+  guint seeds = asked != NULL ? (guint)g_ascii_strtoull (asked, NULL, 10) : DEFAULT_SEEDS;
+  guint wrong = 0, n_shared = 0, n_ran = 0;
+
+  for (guint seed = 0; seed < seeds; seed++)
+    wrong += !run_seed (seed, &n_shared, &n_ran);
+  g_test_message ("%u programs ran, %u pairs of values share bytes", n_ran, n_shared);
+  g_assert_cmpuint (wrong, ==, 0);
+  g_assert_cmpuint (n_ran, >, seeds / 2);
+  g_assert_cmpuint (n_shared, >, 0);
+}
+
+int
+main (int argc, char *argv[])
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  devices = loom_devices_new (1);
+  g_test_add_func ("/run/order", test_order);
+  status = g_test_run ();
+  loom_devices_unref (devices);
+  return status;
+}
