@@ -106,7 +106,9 @@ wait_before (Work *w, WorkInstr *instr, guint position)
   wait->device_name = instr->device_name;
   wait->region = before != NULL ? before->region : instr->region;
   work_wait_for (wait, instr);
-  instr->stream = WORK_EXCHANGE;
+  instr->stream = WORK_EXCHANGE; /* on the host one thread makes all calls */
+  if (!work_device (w, instr->device)->info.host_memory)
+    instr->stream += (int)loom_collective_along (instr->prim, instr->attrs);
   g_ptr_array_insert (w->schedule, (int)position, wait);
 }
 

@@ -84,8 +84,8 @@ struct _WorkInstr
 enum
 {
   WORK_COMPUTE,
-  WORK_EXCHANGE, /* what ranks exchange beside it */
-  WORK_N_STREAMS
+  WORK_EXCHANGE, /* what ranks exchange beside it: from here on one for each line of a mesh, as links have them */
+  WORK_N_STREAMS = WORK_EXCHANGE + LOOM_MESH_AXES
 };
 
 /* When memory of a device is in use, in the order of what happens on its lanes (plan-order.c): for each stream, how
@@ -376,14 +376,21 @@ int work_span_last (const WorkSpan *span, const WorkOrder *order, guint device);
 static inline gboolean
 work_span_is_empty (const WorkSpan *span)
 {
-  return span->ends[WORK_COMPUTE] == 0 && span->ends[WORK_EXCHANGE] == 0;
+  guint most = 0;
+
+  for (int k = 0; k < WORK_N_STREAMS; k++)
+    most = MAX (most, span->ends[k]);
+  return most == 0;
 }
 
 /* TRUE if all that touches the one happens before anything touches the other. */
 static inline gboolean
 work_span_precedes (const WorkSpan *a, const WorkSpan *b)
 {
-  return a->ends[WORK_COMPUTE] <= b->begins[WORK_COMPUTE] && a->ends[WORK_EXCHANGE] <= b->begins[WORK_EXCHANGE];
+  for (int k = 0; k < WORK_N_STREAMS; k++)
+    if (a->ends[k] > b->begins[k])
+      return FALSE;
+  return TRUE;
 }
 
 /* Both may have the same bytes: one is over before the other begins. */
