@@ -101,7 +101,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  softmax            x → y                     LoomSoftmaxAttrs
  *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
  *  attention          q, k, v, [mask] → y, lse  LoomAttentionAttrs
- *  attention_grad     g, q, k, v, lse, delta, [mask] → dq, dk, dv
+ *  attention_grad     g, q, k, v, lse, delta, [mask], [y] → dq, dk, dv
  *  attention_cached   q, k, v, keys, values, place → keys', values', y  LoomAttentionCachedAttrs
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
@@ -253,7 +253,7 @@ typedef struct
  * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
  * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
  * that keeps no key gives 0, and its lse is -∞.
- * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. */
+ * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse; y says that there is none. */
 typedef struct
 {
   double scale;

@@ -7,7 +7,7 @@
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
-#define MAX_IN    7 /* of attention_grad */
+#define MAX_IN    8 /* of attention_grad */
 
 /* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions the heads that share keys have an axis of their own: queries are
  * [N, K, H/K, T, E], keys [N, K, 1, S, E]. */
@@ -70,20 +70,22 @@ infer_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   return TRUE;
 }
 
-/* g, q, k, v, lse, delta, [mask] → dq, dk, dv */
+/* g, q, k, v, lse, delta, [mask], [y] → dq, dk, dv */
 static gboolean
 infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                       char **why)
 {
   LoomTensorDesc y;
 
-  if (!loom_prim_arity (n_in, 7, why) || !check (attrs, n_in - 1, in + 1, 2, why))
+  if (!loom_prim_arity (n_in, MAX_IN, why) || !check (attrs, n_in - 1, in + 1, 2, why))
     return FALSE;
   y = in[1];
   y.dim[3] = in[3].dim[3];
   if (!loom_desc_same_shape (&in[0], &y) || in[4].rank != 3 || !loom_desc_same_shape (&in[4], &in[5])
       || loom_desc_count (&in[4]) != in[1].dim[0] * in[1].dim[1] * in[1].dim[2])
     return loom_prim_refuse (why, "g, lse and delta do not fit");
+  if (!desc_is_absent (&in[7]) && (in[7].dtype != in[1].dtype || !loom_desc_same_shape (&in[7], &y)))
+    return loom_prim_refuse (why, "y does not fit");
   for (int i = 0; i < 3; i++)
     out[i] = in[1 + i];
   *n_out = 3;
@@ -254,12 +256,14 @@ gradient_attention (const LoomGradCall *call)
   if (call->grad[1] != 0)
     delta = SUB (delta, call->grad[1]);
   {
-    LoomValue in[7]
-        = { g, instr->in[0], instr->in[1], instr->in[2], instr->out[1], delta, a->has_mask ? instr->in[3] : 0 };
+    /* A library that knows 16-bit floats works delta out by itself. */
+    LoomValue whole = dtype_wide (y.dtype) != y.dtype && call->grad[1] == 0 ? instr->out[0] : 0;
+    LoomValue in[MAX_IN]
+        = { g, instr->in[0], instr->in[1], instr->in[2], instr->out[1], delta, a->has_mask ? instr->in[3] : 0, whole };
 
     if (call->needed[0] || call->needed[1] || call->needed[2])
       {
-        loom_emit (p, loom_prim ("attention_grad"), a, 7, in, out);
+        loom_emit (p, loom_prim ("attention_grad"), a, MAX_IN, in, out);
         for (int i = 0; i < 3; i++)
           call->in_grad[i] = out[i];
       }

@@ -524,7 +524,8 @@ backward_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
               LoomMessage *message)
 {
   Attention *self;
-  LoomStatus status = attention_new (device, spec, attrs_size, spec->in + 1, spec->n_in > 6 ? &spec->in[6] : NULL,
+  const bool has_mask = ((const LoomAttentionAttrs *)spec->attrs)->has_mask;
+  LoomStatus status = attention_new (device, spec, attrs_size, spec->in + 1, has_mask ? &spec->in[6] : NULL,
                                      backward_run, &self, message);
   int64_t rows;
 

@@ -5,9 +5,10 @@
  * engine. Scores, shares and their gradients are inner tensors of it. Whether an engine takes a call is asked when it
  * is planned: cuDNN wants heads of a multiple of 8 features and has no masks here. An engine that wants more memory
  * than the call's operands and results take is not chosen: of the gradient, cuDNN 9.19 writes dQ in one order on
- * compute capability 9.0 only by way of all scores in 16 bits, so that longer sequences go to the own kernel, and what
- * is kept is never as long as it is wide. The gradient's other form, whose sums into dQ are atomic, is not asked for:
- * cuDNN does not mark it as nondeterministic. */
+ * compute capability 9.0 only by way of all scores in 16 bits, so that sequences longer than about 8 times a head's
+ * features go to the own kernel, and no memory grows with their square. The gradient's other form, whose sums into dQ
+ * are atomic, is not asked for: cuDNN does not mark it as nondeterministic. Engines of the gradient sum g·y by
+ * themselves and so need y, which attention_grad has where delta is nothing else. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -427,13 +427,17 @@ attention_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomM
   const AttentionKernel *self = (const AttentionKernel *)base;
   const AttentionSizes &s = self->sizes;
   AttentionSizes sizes = s;
+  void *at[10];
 
   if (s.n * s.heads * s.queries == 0 && s.n * s.groups * s.keys == 0)
     return LOOM_STATUS_OK;
-  for (int i = 0; i < self->buffers; i++)
-    sizes.aligned = sizes.aligned && (uintptr_t)buffers[i] % 16 == 0;
+  for (int i = 0; i < self->operands + self->results; i++)
+    {
+      at[i] = buffers[i < self->operands ? i : i + self->skipped];
+      sizes.aligned = sizes.aligned && (uintptr_t)at[i] % 16 == 0;
+    }
   cuda_use (self->device);
-  self->launch (&sizes, cuda_stream (self->device, stream), buffers);
+  self->launch (&sizes, cuda_stream (self->device, stream), at);
   return cuda_launched (base->name, message);
 }
 
@@ -468,7 +472,9 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->launch = launch;
-  self->buffers = spec->n_in + spec->n_out;
+  self->operands = mask_at + (a->has_mask ? 1 : 0);
+  self->results = spec->n_out;
+  self->skipped = spec->n_in - self->operands;
   self->sizes.n = q->dim[0];
   self->sizes.heads = q->dim[1];
   self->sizes.groups = k->dim[1];

@@ -81,7 +81,8 @@ struct AttentionKernel
   LoomKernel base;
   LoomDevice *device;
   AttentionSizes sizes; /* aligned: as far as it follows from them */
-  int buffers;          /* operands and results */
+  int operands, results; /* that are used: not the y of a gradient, which stands behind them */
+  int skipped;           /* operands between both */
   void (*launch) (const AttentionSizes *sizes, cudaStream_t stream, void *const *buffers);
 };
 

@@ -10,6 +10,11 @@
 
 #define CHOICES 8 /* engines that are looked at */
 
+#if CUDNN_VERSION < 90200
+/* Before 9.2 the library says that it knows no such attribute, and then no engine is chosen. */
+#define CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ((cudnnBackendAttributeName_t)303)
+#endif
+
 /* ---- handles ----------------------------------------------------------------------------------- */
 
 LoomStatus

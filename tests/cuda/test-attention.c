@@ -13,33 +13,52 @@ typedef struct
   const char *name;
   LoomDType type;
   gint64 heads, groups, queries, keys, width, depth;
-  gboolean causal, has_mask;
+  gboolean causal, has_mask, gradient, with_y; /* y among the gradient's operands */
   const char *algorithms;
 } Case;
 
 static const Case cases[] = {
-  { "bf16", LOOM_BF16, 4, 4, 256, 256, 64, 64, TRUE, FALSE, "cudnn own" },
-  { "f16", LOOM_F16, 4, 4, 256, 256, 64, 64, FALSE, FALSE, "cudnn own" },
-  { "shared-keys", LOOM_BF16, 6, 2, 100, 70, 64, 32, TRUE, FALSE, "cudnn own" },
-  { "widest", LOOM_F16, 1, 1, 9, 9, 256, 256, TRUE, FALSE, "cudnn own" },
-  { "f32", LOOM_F32, 4, 4, 256, 256, 64, 64, TRUE, FALSE, "own" },
-  { "odd-head", LOOM_BF16, 4, 4, 256, 256, 36, 64, TRUE, FALSE, "own" },
-  { "odd-values", LOOM_F16, 4, 4, 256, 256, 64, 33, FALSE, FALSE, "own" },
-  { "mask", LOOM_BF16, 4, 4, 16, 16, 64, 64, FALSE, TRUE, "own" },
-  { "no-keys", LOOM_BF16, 4, 4, 16, 0, 64, 64, FALSE, FALSE, "own" },
+  { "bf16", LOOM_BF16, 4, 4, 256, 256, 64, 64, TRUE, FALSE, FALSE, FALSE, "cudnn own" },
+  { "f16", LOOM_F16, 4, 4, 256, 256, 64, 64, FALSE, FALSE, FALSE, FALSE, "cudnn own" },
+  { "shared-keys", LOOM_BF16, 6, 2, 100, 70, 64, 32, TRUE, FALSE, FALSE, FALSE, "cudnn own" },
+  { "widest", LOOM_F16, 1, 1, 9, 9, 256, 256, TRUE, FALSE, FALSE, FALSE, "cudnn own" },
+  { "f32", LOOM_F32, 4, 4, 256, 256, 64, 64, TRUE, FALSE, FALSE, FALSE, "own" },
+  { "odd-head", LOOM_BF16, 4, 4, 256, 256, 36, 64, TRUE, FALSE, FALSE, FALSE, "own" },
+  { "odd-values", LOOM_F16, 4, 4, 256, 256, 64, 33, FALSE, FALSE, FALSE, FALSE, "own" },
+  { "mask", LOOM_BF16, 4, 4, 16, 16, 64, 64, FALSE, TRUE, FALSE, FALSE, "own" },
+  { "gradient", LOOM_BF16, 4, 4, 128, 128, 64, 64, TRUE, FALSE, TRUE, TRUE, "cudnn own" },
+  { "gradient-shared", LOOM_F16, 4, 2, 64, 120, 64, 72, FALSE, FALSE, TRUE, TRUE, "cudnn own" },
+  /* Its scores would be longer than all operands. */
+  { "gradient-long", LOOM_BF16, 4, 4, 1024, 1024, 64, 64, TRUE, FALSE, TRUE, TRUE, "own" },
+  { "gradient-without-y", LOOM_BF16, 4, 4, 128, 128, 64, 64, TRUE, FALSE, TRUE, FALSE, "own" },
+  { "no-keys", LOOM_BF16, 4, 4, 16, 0, 64, 64, FALSE, FALSE, FALSE, FALSE, "own" },
 };
 
-/* in: q, k, v, mask; out: y, lse. */
+/* q, k, v, [mask] → y, lse, or g, q, k, v, lse, delta, [mask], [y] → dq, dk, dv. */
 static LoomKernelSpec
-spec_of (const Case *c, LoomAttentionAttrs *attrs, LoomTensorDesc in[4], LoomTensorDesc out[2])
+spec_of (const Case *c, LoomAttentionAttrs *attrs, LoomTensorDesc in[8], LoomTensorDesc out[3])
 {
+  const LoomTensorDesc q = { .dtype = c->type, .rank = 4, .dim = { 2, c->heads, c->queries, c->width } };
+  const LoomTensorDesc k = { .dtype = c->type, .rank = 4, .dim = { 2, c->groups, c->keys, c->width } };
+  const LoomTensorDesc v = { .dtype = c->type, .rank = 4, .dim = { 2, c->groups, c->keys, c->depth } };
+  const LoomTensorDesc y = { .dtype = c->type, .rank = 4, .dim = { 2, c->heads, c->queries, c->depth } };
+  const LoomTensorDesc rows = { .dtype = LOOM_F32, .rank = 3, .dim = { 2, c->heads, c->queries } };
+  const LoomTensorDesc mask = { .dtype = LOOM_BOOL, .rank = 4, .dim = { 1, 1, c->queries, c->keys } };
+  const LoomTensorDesc forward[] = { q, k, v, mask }, absent = { .dtype = LOOM_N_DTYPES };
+  const LoomTensorDesc backward[] = { y, q, k, v, rows, rows, absent, y };
+
   *attrs = (LoomAttentionAttrs){ .scale = 0.125, .causal = c->causal, .has_mask = c->has_mask };
-  in[0] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->heads, c->queries, c->width } };
-  in[1] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->groups, c->keys, c->width } };
-  in[2] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->groups, c->keys, c->depth } };
-  in[3] = (LoomTensorDesc){ .dtype = LOOM_BOOL, .rank = 4, .dim = { 1, 1, c->queries, c->keys } };
-  out[0] = (LoomTensorDesc){ .dtype = c->type, .rank = 4, .dim = { 2, c->heads, c->queries, c->depth } };
-  out[1] = (LoomTensorDesc){ .dtype = LOOM_F32, .rank = 3, .dim = { 2, c->heads, c->queries } };
+  if (c->gradient)
+    {
+      memcpy (in, backward, sizeof backward);
+      memcpy (out, backward + 1, 3 * sizeof *out);
+      return (LoomKernelSpec){
+        .primitive = "attention_grad", .attrs = attrs, .n_in = c->with_y ? 8 : 6, .n_out = 3, .in = in, .out = out
+      };
+    }
+  memcpy (in, forward, sizeof forward);
+  out[0] = y;
+  out[1] = rows;
   return (LoomKernelSpec){
     .primitive = "attention", .attrs = attrs, .n_in = c->has_mask ? 4 : 3, .n_out = 2, .in = in, .out = out
   };
@@ -63,7 +82,7 @@ algorithms_test (gconstpointer data)
 {
   const Case *c = data;
   LoomAttentionAttrs attrs;
-  LoomTensorDesc in[4], out[2];
+  LoomTensorDesc in[8], out[3];
   LoomKernelSpec spec = spec_of (c, &attrs, in, out);
   g_autofree char *names = algorithms_of (&spec);
   LoomMessage message = { "" };
@@ -71,7 +90,8 @@ algorithms_test (gconstpointer data)
 
   g_assert_cmpstr (names, ==, c->algorithms);
   g_assert_cmpint (backend->kernel_new (device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
-  g_assert_cmpstr (kernel->name, ==, g_str_has_prefix (names, "cudnn") ? "cudnn attention" : "own attention");
+  g_assert_true (
+      g_str_has_prefix (kernel->name, g_str_has_prefix (names, "cudnn") ? "cudnn attention" : "own attention"));
   kernel->free (kernel);
   /* Asked for by name, an algorithm is that one or none. */
   spec.algorithm = "cudnn";

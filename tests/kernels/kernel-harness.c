@@ -155,6 +155,16 @@ inputs_round (const Sample *sample, float **inputs, LoomDType real)
         loom_store_double (&rounded, 0, real, inputs[t][i]);
         inputs[t][i] = (float)loom_load_double (&rounded, 0, real);
       }
+  /* The gradient of attention that is given y, too: g, q, k, v, lse, delta, [mask], y. */
+  if (g_str_equal (sample->primitive, "attention_grad") && sample->n_in == 8)
+    for (gint64 i = 0, depth = sample->in[7].dim[3]; i < loom_desc_count (&sample->in[5]); i++)
+      {
+        double sum = 0;
+
+        for (gint64 d = 0; d < depth; d++)
+          sum += (double)inputs[0][i * depth + d] * inputs[7][i * depth + d];
+        inputs[5][i] = (float)sum;
+      }
 }
 
 void
@@ -370,6 +380,8 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
                    : o == 0 && share_with >= 0 ? share_with
                                                : -1;
 
+      if (o < 0 && in[i].dtype == LOOM_N_DTYPES)
+        continue;
       own[i] = shared < 0;
       if (shared >= 0)
         {
@@ -387,7 +399,7 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
   for (int o = 0; o < sample->n_out; o++)
     result.out[o] = output_values (machine, &buffer[sample->n_in + o], &out[o]);
   for (int i = 0; i < sample->n_in; i++)
-    if (!written[i] && !buffer_unchanged (machine, &buffer[i]))
+    if (own[i] && !written[i] && !buffer_unchanged (machine, &buffer[i]))
       {
         result.status = LOOM_STATUS_INVALID;
         g_snprintf (result.message.text, sizeof result.message.text, "operand %d was written", i);

@@ -6,15 +6,16 @@ typedef struct
   const char *q, *k, *v, *mask; /* mask: NULL for none */
   gboolean causal, is_bool;
   double scale;
+  gboolean with_y; /* the gradient once more, given y */
 } Setting;
 
 static const Setting settings[] = {
   { "2,3,5,4", "2,3,7,4", "2,3,7,6", NULL, FALSE, FALSE, 0.5 },
-  { "1,2,9,8", "1,2,9,8", "1,2,9,8", NULL, TRUE, FALSE, 0.35 },
+  { "1,2,9,8", "1,2,9,8", "1,2,9,8", NULL, TRUE, FALSE, 0.35, TRUE },
   { "2,4,6,3", "2,2,5,3", "2,2,5,3", NULL, TRUE, FALSE, 0.6 },                /* heads that share keys, fewer keys */
   { "2,6,3,5", "2,1,9,5", "2,1,9,2", NULL, TRUE, FALSE, 0.4 },                /* fewer queries than keys */
   { "2,3,5,4", "2,3,7,4", "2,3,7,6", "2,1,1,7", FALSE, TRUE, 0.5 },           /* padding; a query may keep no key */
-  { "2,3,5,4", "2,3,7,4", "2,3,7,6", "1,1,5,7", TRUE, FALSE, 0.5 },           /* a bias of places */
+  { "2,3,5,4", "2,3,7,4", "2,3,7,6", "1,1,5,7", TRUE, FALSE, 0.5, TRUE },     /* a bias of places */
   { "2,4,5,4", "2,2,7,4", "2,2,7,4", "2,4,5,7", FALSE, TRUE, 0.5 },           /* one for every head and query */
   { "1,1,1,1", "1,1,1,1", "1,1,1,1", NULL, FALSE, FALSE, 1 },                 /* */
   { "0,2,3,4", "0,2,3,4", "0,2,3,4", NULL, FALSE, FALSE, 1 },                 /* */
@@ -26,6 +27,9 @@ static const Setting settings[] = {
   { "2,2,66,32", "2,1,129,32", "2,1,129,32", "2,1,66,129", TRUE, TRUE, 0.2 }, /* both masks, on edges of tiles */
   { "1,1,80,136", "1,1,72,136", "1,1,72,200", NULL, TRUE, FALSE, 0.08 },      /* the widest heads */
   { "1,1,65,256", "1,1,65,256", "1,1,65,100", NULL, FALSE, FALSE, 0.06 },     /* */
+  { "1,2,128,64", "1,2,128,64", "1,2,128,64", NULL, TRUE, FALSE, 0.1,
+    TRUE }, /* as cuDNN takes them, the gradient, too */
+  { "1,4,64,64", "1,2,120,64", "1,2,120,72", NULL, FALSE, FALSE, 0.1, TRUE }, /* */
 };
 
 /* q, and k with v and the kept keys with values, behind so many places. */
@@ -84,13 +88,14 @@ samples_attention (GPtrArray *all)
       rows.rank = 3;
       if (set->mask != NULL)
         mask = desc (set->is_bool ? LOOM_BOOL : F, set->mask);
-      for (int grad = 0; grad < 2; grad++)
+      for (int grad = 0; grad < (set->with_y ? 3 : 2); grad++)
         {
-          Sample *s = sample_add (all, grad ? "attention_grad" : "attention", grad ? 2e-5 : 1e-5, "%s of %s%s%s",
+          Sample *s = sample_add (all, grad ? "attention_grad" : "attention", grad ? 2e-5 : 1e-5, "%s of %s%s%s%s",
                                   set->q, set->k, set->causal ? " causal" : "",
                                   set->mask == NULL ? ""
                                   : set->is_bool    ? " mask"
-                                                    : " bias");
+                                                    : " bias",
+                                  grad == 2 ? " with y" : "");
 
           if (grad)
             sample_in (s, y, FILL_NORMAL, 0);
@@ -105,6 +110,11 @@ samples_attention (GPtrArray *all)
             }
           if (set->mask != NULL)
             sample_in (s, mask, fill, 2);
+          else if (grad == 2)
+            sample_in (s, (LoomTensorDesc){ .dtype = LOOM_N_DTYPES, .rank = 1 }, FILL_VALUE, 0);
+          /* inputs_round() has delta follow from it. */
+          if (grad == 2)
+            sample_in (s, y, FILL_NORMAL, 0);
           if (grad)
             {
               sample_out (s, q);

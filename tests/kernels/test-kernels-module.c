@@ -51,6 +51,17 @@ part_has (Part *part, const Sample *s)
   return g_str_equal (s->primitive, part->primitive) && part->seen++ % part->step == part->first;
 }
 
+/* Attention of 16-bit floats is cuDNN's where it takes the call; there the own kernels have to do, too. */
+static gboolean
+may_be_cudnn (const Sample *s)
+{
+  const gboolean gradient = g_str_equal (s->primitive, "attention_grad");
+  const int q = gradient ? 1 : 0;
+
+  return (gradient || g_str_equal (s->primitive, "attention")) && !s->attrs.attention.has_mask
+         && s->n_in == (gradient ? 8 : 3) && s->in[q].dim[3] % 8 == 0 && s->in[q + 2].dim[3] % 8 == 0;
+}
+
 /* ---- one primitive, in a process of its own ------------------------------------------ */
 
 /* Prints "@N" before sample N, then each failure as "! …", and at the end one line of numbers. */
@@ -76,8 +87,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
           guint before = report->failures->len;
 
           sample_check (report, &ref, &machine, s, types[t], !quick);
-          /* Attention of 16-bit floats is a library's where it takes the call; the own kernels have to do, too. */
-          if (t > 0 && g_str_has_prefix (s->primitive, "attention"))
+          if (t > 0 && may_be_cudnn (s))
             {
               machine.algorithm = "own";
               sample_check (report, &ref, &machine, s, types[t], FALSE);

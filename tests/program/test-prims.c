@@ -239,12 +239,13 @@ BUILD (attention_mask)
 BUILD (attention_grad)
 {
   LoomAttentionAttrs attrs = { .scale = 0.7, .causal = true };
-  LoomValue in[4] = { x[0], x[1], x[2] }, out[2], grad[7] = { x[3], x[0], x[1], x[2] };
+  LoomValue in[4] = { x[0], x[1], x[2] }, out[2], grad[8] = { x[3], x[0], x[1], x[2] };
 
   loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
   grad[4] = out[1];
   grad[5] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, x[3], out[0]), 1u << 3, FALSE);
-  loom_emit (p, loom_prim ("attention_grad"), &attrs, 7, grad, y);
+  grad[7] = out[0];
+  loom_emit (p, loom_prim ("attention_grad"), &attrs, 8, grad, y);
   return 3;
 }
 
