@@ -1,4 +1,4 @@
-/* Softmax, log-softmax, cross-entropy and their gradients.
+/* Softmax, log-softmax and their gradients.
  *
  * All see their tensors as (outer, C, inner) and give one row, C elements at a stride
  * of `inner`, to a warp when C is at most 1,024 and to a block otherwise. The largest
@@ -15,7 +15,6 @@ typedef struct
   LoomDevice *device;
   long long rows, dim, inner;
   bool log;
-  long long ignore_index;
 } Rows;
 
 /* THREADS threads, 32 or a whole block, share a row. Only whole groups leave early, so
@@ -97,60 +96,6 @@ __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g,
     }
 }
 
-/* x is (outer, C, inner); target, loss and lse are (outer, inner). */
-template <int THREADS>
-__global__ void
-__launch_bounds__ (CUDA_THREADS)
-    cross_entropy_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows,
-                          long long dim, long long inner, long long ignore_index, CudaRaise raise)
-{
-  const long long row = row_of<THREADS> ();
-  float most, log_sum;
-
-  if (row >= rows)
-    return;
-  const long long base = row / inner * dim * inner + row % inner;
-  log_sum = row_log_sum<THREADS> (x + base, dim, inner, &most);
-  if (first_of<THREADS> () != 0)
-    return;
-  const long long wanted = target[row];
-  lse[row] = most + log_sum;
-  if (wanted == ignore_index)
-    loss[row] = 0;
-  else if (wanted < 0 || wanted >= dim)
-    {
-      loss[row] = NAN;
-      raise_fault (raise, CUDA_FAULT_CLASS, wanted, dim);
-    }
-  else
-    loss[row] = log_sum - (x[base + wanted * inner] - most);
-}
-
-/* x and dx are (outer, C, inner); target, lse and g are (outer, inner). A thread an element of dx. */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS)
-    cross_entropy_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,
-                               long long rows, long long dim, long long inner, long long ignore_index, CudaRaise raise)
-{
-  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
-
-  if (at >= rows * dim)
-    return;
-  const long long c = at / inner % dim, row = at / inner / dim * inner + at % inner, wanted = target[row];
-  if (wanted == ignore_index)
-    {
-      dx[at] = 0;
-      return;
-    }
-  if (wanted < 0 || wanted >= dim)
-    {
-      raise_fault (raise, CUDA_FAULT_CLASS, wanted, dim);
-      dx[at] = NAN;
-      return;
-    }
-  dx[at] = (expf (x[at] - lse[row]) - (c == wanted ? 1.0f : 0.0f)) * g[row];
-}
-
 /* ---- host --------------------------------------------------------------------------- */
 
 static unsigned int
@@ -197,45 +142,6 @@ softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Lo
     softmax_grad_kernel<CUDA_THREADS>
         <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->inner, self->log);
   return cuda_launched ("softmax_grad", message);
-}
-
-static LoomStatus
-cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Rows *self = (Rows *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
-  const float *x = (const float *)buffers[0];
-  const long long *target = (const long long *)buffers[1];
-  float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
-
-  if (self->rows == 0)
-    return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  if (self->dim <= WARP_LIMIT)
-    cross_entropy_kernel<32><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index,
-        cuda_raise (self->device, stream, base, NULL));
-  else
-    cross_entropy_kernel<CUDA_THREADS><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index,
-        cuda_raise (self->device, stream, base, NULL));
-  return cuda_launched ("cross_entropy", message);
-}
-
-static LoomStatus
-cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Rows *self = (Rows *)base;
-
-  if (self->rows * self->dim == 0)
-    return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  cross_entropy_grad_kernel<<<blocks_for (self->rows * self->dim, CUDA_THREADS), CUDA_THREADS, 0,
-                              cuda_stream (self->device, stream)>>> (
-      (float *)buffers[4], (const float *)buffers[0], (const long long *)buffers[1], (const float *)buffers[2],
-      (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index,
-      cuda_raise (self->device, stream, base, NULL));
-  return cuda_launched ("cross_entropy_grad", message);
 }
 
 /* A kernel over (outer, C, inner) of the first operand, C being its axis `axis`. */
@@ -296,46 +202,4 @@ cuda_softmax_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKerne
   if (spec->n_in != 2 || spec->in[1].dtype != LOOM_F32)
     return LOOM_STATUS_UNSUPPORTED;
   return any_softmax_new (device, spec, "own softmax_grad", softmax_grad_run, 3, kernel, message);
-}
-
-static LoomStatus
-any_cross_entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
-                       LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Rows **out,
-                       LoomMessage *message)
-{
-  const LoomCrossEntropyAttrs *attrs = (const LoomCrossEntropyAttrs *)spec->attrs;
-  LoomStatus status;
-
-  if (spec->in[1].dtype != LOOM_I64)
-    return LOOM_STATUS_UNSUPPORTED;
-  status = rows_new (device, spec, 1, name, run, out, message);
-  if (status == LOOM_STATUS_OK)
-    (*out)->ignore_index = attrs->ignore_index;
-  return status;
-}
-
-LoomStatus
-cuda_cross_entropy_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  Rows *self = NULL;
-  LoomStatus status = any_cross_entropy_new (device, spec, "own cross_entropy", cross_entropy_run, &self, message);
-
-  if (status == LOOM_STATUS_OK)
-    *kernel = &self->base;
-  return status;
-}
-
-LoomStatus
-cuda_cross_entropy_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  Rows *self = NULL;
-  LoomStatus status
-      = any_cross_entropy_new (device, spec, "own cross_entropy_grad", cross_entropy_grad_run, &self, message);
-
-  if (status != LOOM_STATUS_OK)
-    return status;
-  /* dlogits may lie over the logits: each element depends on its own alone. */
-  self->base.inplace[0] = 1;
-  *kernel = &self->base;
-  return LOOM_STATUS_OK;
 }

@@ -1,0 +1,294 @@
+/* Cross-entropy of class logits, and its gradient.
+ *
+ * Logits are seen as (outer, C, inner). Where classes lie side by side, a row of C is read once, 16 bytes at a time, by
+ * a warp when C is at most 1,024 and by a block otherwise, with the largest element and the sum of exponentials kept
+ * together (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018): 4 bytes an element where two
+ * passes move 8. The gradient moves 8, which is the least, and has no division for each element. Else a thread has a
+ * place of (outer, inner) and walks over its classes, so that neighbours read side by side. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
+#include <math.h>
+
+#include "kernels/cuda/cuda-kernels.cuh"
+
+#define WARP_LIMIT 1024
+#define CHUNK      4096 /* elements of a row's gradient that one block works out */
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  long long rows, dim, inner;
+  long long ignore_index;
+} Entropy;
+
+/* The largest of some logits and Σ exp of what lies below it. */
+struct Share
+{
+  float most, sum;
+
+  template <int N>
+  __device__ inline void
+  take (const float x[N])
+  {
+    float top = most;
+
+    for (int i = 0; i < N; i++)
+      top = Largest::join (top, x[i]);
+    /* Nothing can be taken off -∞. */
+    const float base = top == -INFINITY ? 0.0f : top;
+    sum *= expf (most - base);
+    for (int i = 0; i < N; i++)
+      sum += expf (x[i] - base);
+    most = top;
+  }
+};
+
+/* A row's elements in front of the first multiple of 16 bytes; all of them where addresses are none. */
+__device__ static inline long long
+head_of (long long row, long long dim, bool aligned)
+{
+  const long long head = (4 - row * dim % 4) % 4;
+
+  return aligned && head < dim ? head : dim;
+}
+
+/* Says of one row, whose logits are `apart` from one another, what its target makes of it. A row of -∞ alone has no
+ * softmax, as PyTorch has it. */
+__device__ static inline void
+conclude (float *loss, float *lse, const float *x, Share all, long long wanted, long long dim, long long apart,
+          long long ignore_index, CudaRaise raise)
+{
+  const float log_sum = all.most == -INFINITY ? NAN : logf (all.sum);
+
+  *lse = all.most + log_sum;
+  if (wanted == ignore_index)
+    *loss = 0;
+  else if (wanted < 0 || wanted >= dim)
+    {
+      *loss = NAN;
+      raise_fault (raise, CUDA_FAULT_CLASS, wanted, dim);
+    }
+  else
+    *loss = log_sum - (x[wanted * apart] - all.most);
+}
+
+/* x is (rows, C); THREADS threads, a warp or a whole block, share a row. Only whole groups leave early, so the joins
+ * find all their threads. */
+template <int THREADS>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    rows_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
+                 bool aligned, long long ignore_index, CudaRaise raise)
+{
+  const long long row = (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
+  const int first = threadIdx.x % THREADS;
+  Share share = { -INFINITY, 0 };
+
+  if (row >= rows)
+    return;
+  const float *from = x + row * dim;
+  const long long head = head_of (row, dim, aligned), packs = (dim - head) / 4;
+  for (long long i = first; i < head; i += THREADS)
+    share.take<1> (from + i);
+  for (long long i = first; i < packs; i += THREADS)
+    {
+      float four[4];
+
+      load_pack<4> (four, from + head + 4 * i);
+      share.take<4> (four);
+    }
+  for (long long i = head + 4 * packs + first; i < dim; i += THREADS)
+    share.take<1> (from + i);
+  const float most = block_join<Largest, THREADS> (share.most), base = most == -INFINITY ? 0.0f : most;
+  const float sum = block_join<Sum, THREADS> (share.sum * expf (share.most - base));
+  if (first == 0)
+    conclude (loss + row, lse + row, from, { most, sum }, target[row], dim, 1, ignore_index, raise);
+}
+
+/* x is (outer, C, inner), inner above 1; a thread a place of (outer, inner), counted by `row`. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    places_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
+                   long long inner, long long ignore_index, CudaRaise raise)
+{
+  const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  Share share = { -INFINITY, 0 };
+
+  if (row >= rows)
+    return;
+  const float *from = x + row / inner * dim * inner + row % inner;
+  for (long long c = 0; c < dim; c++)
+    share.take<1> (from + c * inner);
+  conclude (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
+}
+
+/* What a row's gradient needs: each element is (exp (x - lse) - [it is the target])·g. */
+typedef struct
+{
+  long long wanted;
+  float lse, g;
+  bool counts, faulty;
+} Slope;
+
+__device__ static inline Slope
+slope_of (long long wanted, float lse, float g, long long dim, long long ignore_index)
+{
+  return { wanted, lse, g, wanted != ignore_index, wanted != ignore_index && (wanted < 0 || wanted >= dim) };
+}
+
+__device__ static inline float
+slope_at (const Slope &s, float x, long long c)
+{
+  if (s.faulty)
+    return NAN;
+  return s.counts ? (expf (x - s.lse) - (c == s.wanted ? 1.0f : 0.0f)) * s.g : 0.0f;
+}
+
+/* x and dx are (rows, C); THREADS threads have `length` elements of a row, in `pieces` of which a row is cut. */
+template <int THREADS>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    rows_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
+                      long long dim, unsigned int pieces, long long length, bool aligned, long long ignore_index,
+                      CudaRaise raise)
+{
+  const unsigned int group = blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
+  const long long row = group / pieces, begin = (long long)(group % pieces) * length;
+  const int first = threadIdx.x % THREADS;
+
+  if (row >= rows)
+    return;
+  const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
+  const float *from = x + row * dim;
+  float *to = dx + row * dim;
+  /* Pieces are cut where packs end, so that only the first has the head and the last the rest. */
+  const long long head = head_of (row, dim, aligned), end = (dim - head) / 4 * 4 + head;
+  const long long low = head + begin, high = low + length < end ? low + length : end;
+  if (slope.faulty && begin == 0 && first == 0)
+    raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
+  for (long long i = first; begin == 0 && i < head; i += THREADS)
+    to[i] = slope_at (slope, from[i], i);
+  for (long long i = low + 4 * first; i < high; i += 4 * THREADS)
+    {
+      float four[4];
+
+      load_pack<4> (four, from + i);
+      for (int k = 0; k < 4; k++)
+        four[k] = slope_at (slope, four[k], i + k);
+      store_pack<4> (to + i, four);
+    }
+  for (long long i = end + first; group % pieces == pieces - 1 && i < dim; i += THREADS)
+    to[i] = slope_at (slope, from[i], i);
+}
+
+/* x and dx are (outer, C, inner); a thread a place of (outer, inner). */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    places_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,
+                        long long rows, long long dim, long long inner, long long ignore_index, CudaRaise raise)
+{
+  const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (row >= rows)
+    return;
+  const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
+  const long long first = row / inner * dim * inner + row % inner;
+  if (slope.faulty)
+    raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
+  for (long long c = 0; c < dim; c++)
+    dx[first + c * inner] = slope_at (slope, x[first + c * inner], c);
+}
+
+/* ---- host --------------------------------------------------------------------------- */
+
+static LoomStatus
+cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Entropy *self = (Entropy *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const CudaRaise raise = cuda_raise (self->device, stream, base, NULL);
+  const float *x = (const float *)buffers[0];
+  const long long *target = (const long long *)buffers[1];
+  float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
+  const bool aligned = (uintptr_t)x % 16 == 0;
+
+  if (self->rows == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->inner > 1)
+    places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, raise);
+  else if (self->dim <= WARP_LIMIT)
+    rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
+        loss, lse, x, target, self->rows, self->dim, aligned, self->ignore_index, raise);
+  else
+    rows_kernel<CUDA_THREADS><<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
+        loss, lse, x, target, self->rows, self->dim, aligned, self->ignore_index, raise);
+  return cuda_launched ("cross_entropy", message);
+}
+
+static LoomStatus
+cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Entropy *self = (Entropy *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const CudaRaise raise = cuda_raise (self->device, stream, base, NULL);
+  const float *x = (const float *)buffers[0], *lse = (const float *)buffers[2], *g = (const float *)buffers[3];
+  const long long *target = (const long long *)buffers[1];
+  float *dx = (float *)buffers[4];
+  const bool aligned = (uintptr_t)x % 16 == 0 && (uintptr_t)dx % 16 == 0;
+  const unsigned int pieces = blocks_for (self->dim, CHUNK);
+
+  if (self->rows * self->dim == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->inner > 1)
+    places_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
+        dx, x, target, lse, g, self->rows, self->dim, self->inner, self->ignore_index, raise);
+  else if (self->dim <= WARP_LIMIT)
+    rows_grad_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
+        dx, x, target, lse, g, self->rows, self->dim, 1, WARP_LIMIT, aligned, self->ignore_index, raise);
+  else
+    rows_grad_kernel<CUDA_THREADS><<<(unsigned int)self->rows * pieces, CUDA_THREADS, 0, handle>>> (
+        dx, x, target, lse, g, self->rows, self->dim, pieces, CHUNK, aligned, self->ignore_index, raise);
+  return cuda_launched ("cross_entropy_grad", message);
+}
+
+static LoomStatus
+entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
+             LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), uint32_t inplace,
+             LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomTensorDesc *x = &spec->in[0];
+  Entropy *self;
+
+  if (!cuda_all_plain (spec) || x->dtype != LOOM_F32 || spec->in[1].dtype != LOOM_I64
+      || !all_of_dtype (spec->in + 2, spec->n_in - 2, LOOM_F32) || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (x->rank < 2)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s names an axis that its operand lacks", spec->primitive);
+  self = kernel_struct<Entropy> (device, name, run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dim = x->dim[1];
+  self->inner = cuda_extent (x, 2, x->rank);
+  self->rows = x->dim[0] * self->inner;
+  self->ignore_index = ((const LoomCrossEntropyAttrs *)spec->attrs)->ignore_index;
+  self->base.inplace[0] = inplace;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_cross_entropy_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return entropy_new (device, spec, "own cross_entropy", cross_entropy_run, 0, kernel, message);
+}
+
+/* dlogits may lie over the logits: each element depends on its own alone. */
+LoomStatus
+cuda_cross_entropy_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return entropy_new (device, spec, "own cross_entropy_grad", cross_entropy_grad_run, 1, kernel, message);
+}
