@@ -99,6 +99,7 @@ test_cases (void)
   cli_expect (2, "takes a name", "sweep", path, "--case", "train.lr=1");
   cli_expect (2, "go together", "sweep", path, "--plot", "a.svg");
   cli_expect (2, "epochs or both", "sweep", path, "--equal", "steps");
+  cli_expect (0, NULL, "sweep", path, "--grid", "train.epochs=0,2", "--equal", "both"); /* no updates to make equal */
 }
 
 static void
@@ -155,6 +156,7 @@ test_folds (void)
   g_assert_true (g_str_has_prefix (csv, "seed,fold,step,parameters,train_loss,loss,accuracy,failure\n,1,"));
   cli_expect (0, NULL, "train", "--resume", "folds/0001", "--epochs", "2");
   cli_expect (2, "2 or more", "sweep", path, "--folds", "1");
+  cli_expect (2, "more than 100000 runs", "sweep", path, "--folds", "1000000000");
   cli_expect (1, "there are 3 folds", "train", path, "--set", "train.folds=3", "--set", "train.fold=4");
   cli_expect (1, "Set folds", "train", path, "--set", "train.fold=2");
   cli_expect (1, "into 100000 folds", "train", path, "--set", "train.folds=100000");
