@@ -258,12 +258,21 @@ same_shape (const Shape *a, const Shape *b)
          && a->gradient == b->gradient && a->causal == b->causal;
 }
 
-/* Behind the workspace lie the sums of the gradient. */
+/* A workspace begins at a multiple of 256 bytes, as those do that cudaMalloc() gives; scratch at one of 64. Behind it
+ * lie the sums of the gradient. */
 static size_t
 scratch_of (const Shape *s, size_t workspace, size_t *sums)
 {
-  *sums = (workspace + 63) & ~(size_t)63;
-  return s->gradient ? *sums + (size_t)(s->n * s->heads * s->queries) * sizeof (float) : workspace;
+  const size_t room = workspace != 0 ? workspace + 192 : 0;
+
+  *sums = (room + 63) & ~(size_t)63;
+  return s->gradient ? *sums + (size_t)(s->n * s->heads * s->queries) * sizeof (float) : room;
+}
+
+static void *
+workspace_in (const Plan *plan, void *scratch)
+{
+  return plan->workspace != 0 ? (void *)(((uintptr_t)scratch + 255) & ~(uintptr_t)255) : NULL;
 }
 
 /* Asks cuDNN for an engine, and with `plan` makes it ready. */
@@ -391,8 +400,8 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *
   for (int i = 0; i < self->operands; i++)
     if ((uintptr_t)b[i] % 16 != 0)
       return self->own->run (self->own, stream, b, message);
-  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, self->plan->workspace != 0 ? b[5] : NULL,
-                       base->name, message);
+  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, workspace_in (self->plan, b[5]), base->name,
+                       message);
 }
 
 static LoomStatus
@@ -407,8 +416,8 @@ gradient_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage 
   for (int i = 0; i < self->operands; i++)
     if ((uintptr_t)b[i] % 16 != 0)
       return self->own->run (self->own, stream, b, message);
-  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, self->plan->workspace != 0 ? b[11] : NULL,
-                       base->name, message);
+  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, workspace_in (self->plan, b[11]), base->name,
+                       message);
 }
 
 LoomStatus
