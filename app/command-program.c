@@ -300,6 +300,14 @@ aim_at_source (const Command *command, LoomDevices *devices, LoomPlanOptions *op
 
 /* ---- tables --------------------------------------------------------------- */
 
+typedef enum
+{
+  TABLE_NONE,
+  TABLE_PARAMETERS,
+  TABLE_NODES,
+  TABLE_STAGES
+} TableKind;
+
 typedef struct
 {
   const char *path;
@@ -307,7 +315,8 @@ typedef struct
   const ListingRanks *ranks;
   LoomDevices *devices;
   LoomPlanOptions options;
-  gboolean parameters, json; /* parameters FALSE: nodes */
+  TableKind kind;
+  gboolean json;
 } Table;
 
 /* One rank's part of it. A parameter server has the update, and those that it serves the rest of a step. */
@@ -335,16 +344,40 @@ print_table_of (const Table *table, int rank, GError **error)
       if (update == NULL)
         return FALSE;
     }
-  if (table->parameters)
+  if (table->kind == TABLE_PARAMETERS)
     listing_print_parameters (plan != NULL ? plan : update, wanted.ranks > 1 ? rank : -1, table->json);
   else
     listing_print_nodes (plan, update, wanted.ranks > 1 ? rank : -1, table->json);
   return TRUE;
 }
 
+/* As many as there are ranks, or as <parallel> says. */
+static gboolean
+print_stages (const Table *table, GError **error)
+{
+  Wanted wanted = table->wanted;
+  g_auto (Listing) l = { 0 };
+  g_auto (Source) source = { 0 };
+  int n = wanted.ranks;
+
+  wanted.ranks = 0;
+  wanted.strategy = NULL;
+  if (!build (table->path, &wanted, &source, &l, error))
+    return FALSE;
+  n = source.spec != NULL && source.spec->parallel.pipeline > 1 ? source.spec->parallel.pipeline : n;
+  if (n > 1 && source.spec != NULL)
+    return listing_print_stages (source.graph, source.spec, l.step->batch, n, table->devices, table->options.device,
+                                 table->json, error);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s is cut into no stages: say how many with --ranks.",
+               table->path);
+  return FALSE;
+}
+
 static gboolean
 print_table (const Table *table, GError **error)
 {
+  if (table->kind == TABLE_STAGES)
+    return print_stages (table, error);
   const int last = MAX (table->wanted.ranks, 1) - 1, one = table->wanted.rank;
 
   for (int rank = MAX (one, 0); rank <= (one >= 0 ? one : last); rank++)
@@ -357,7 +390,7 @@ static int
 run_plan (const Command *command, int argc, char **argv)
 {
   Wanted wanted = { .rank = -1 };
-  gboolean no_fusion = FALSE, passes = FALSE, parameters = FALSE, memory = FALSE, json = FALSE;
+  gboolean no_fusion = FALSE, passes = FALSE, parameters = FALSE, memory = FALSE, stages = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
   const GOptionEntry entries[] = {
@@ -371,6 +404,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
     { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Each parameter with its shape and device instead", NULL },
     { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "What each node takes of the memory instead", NULL },
+    { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Which nodes each stage of a pipeline has instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead",
       "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -381,8 +415,11 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (passes + parameters + memory + (node != NULL) > 1)
-    return command_usage (command, "--passes, --parameters, --memory and --source print different things: name one.");
+  if (passes + parameters + memory + stages + (node != NULL) > 1)
+    return command_usage (command,
+                          "--passes, --parameters, --memory, --stages and --source print different things: name "
+                          "one.");
+  const TableKind kind = parameters ? TABLE_PARAMETERS : memory ? TABLE_NODES : stages ? TABLE_STAGES : TABLE_NONE;
   command_warn_of_threads (command, threads);
 
   g_autoptr (GError) error = NULL;
@@ -409,9 +446,9 @@ run_plan (const Command *command, int argc, char **argv)
   const gboolean serves = source.spec != NULL && source.spec->gathers;
   if (wanted.ranks > 1 && !serves)
     options.mesh = &ranks.mesh[MAX (wanted.rank, 0)];
-  if (parameters || memory)
+  if (kind != TABLE_NONE)
     {
-      const Table table = { argv[1], wanted, &ranks, devices, options, parameters, json };
+      const Table table = { argv[1], wanted, &ranks, devices, options, kind, json };
 
       if (!print_table (&table, &error))
         return command_fail (command, g_steal_pointer (&error));
@@ -476,6 +513,9 @@ const Command command_plan = {
     "--memory prints what each node takes of a device's memory by owner, at the moment when most is alive, the largest "
     "first;\n"
     "its sums are those of the plan's last line. With --ranks, of all ranks, or of --rank K.\n\n"
+    "--stages prints which nodes each stage of a pipeline has, as nodes name them or as they take equally long: as "
+    "many as\n"
+    "<parallel> says or as there are --ranks.\n\n"
     "--source NODE prints the CUDA source that is compiled at run time for the element-wise work of a node or, of a\n"
     "module's node, of all inside it; of other nodes, which kernel or library computes them. --device cuda:0 needs no "
     "GPU\n"

@@ -185,7 +185,7 @@ print_row (const char *strategy, const Row *row, gboolean chosen, gboolean json)
 /* ---- a pipeline ----------------------------------------------------------------- */
 
 static void
-print_stage_nodes (const LoomStep *step, const LoomTrainSpec *spec, int stage, const LoomStageCost *cost, gboolean json)
+print_stage_nodes (const LoomStep *step, const LoomStages *stages, int stage, const LoomStageCost *cost, gboolean json)
 {
   const char *first = NULL, *last = NULL;
 
@@ -194,7 +194,7 @@ print_stage_nodes (const LoomStep *step, const LoomTrainSpec *spec, int stage, c
       const LoomNetNode *node = loom_net_node (step->net, i);
 
       if (node->loop != G_MAXUINT || loom_net_is_dataset (step->net, i)
-          || loom_stages_get (spec->parallel.stages, node->path) != stage)
+          || loom_stages_get (stages, node->path) != stage)
         continue;
       first = first != NULL ? first : node->path;
       last = node->path;
@@ -208,6 +208,12 @@ print_stage_nodes (const LoomStep *step, const LoomTrainSpec *spec, int stage, c
       loom_json_string (line, "last", last);
       loom_json_int (line, "nodes", cost->nodes);
       loom_json_fixed (line, "ms", cost->seconds * 1e3, 3);
+      loom_json_begin_array (line, "paths");
+      for (guint i = 0; i < loom_net_n_nodes (step->net); i++)
+        if (!loom_net_is_dataset (step->net, i)
+            && loom_stages_get (stages, loom_net_node (step->net, i)->path) == stage)
+          loom_json_string (line, NULL, loom_net_node (step->net, i)->path);
+      loom_json_end_array (line);
       command_event_print (line);
       return;
     }
@@ -244,6 +250,29 @@ print_bubble (const LoomTrainSpec *spec, int stages, int micros, gboolean json)
     }
 }
 
+static void
+print_stages (const LoomStep *step, const LoomStages *stages, int n, const LoomStageCost *costs, gboolean json)
+{
+  if (!json)
+    printf ("stages, their time by the cost table, nodes with weights or behind them:\n");
+  for (int s = 0; s < n; s++)
+    print_stage_nodes (step, stages, s, &costs[s], json);
+}
+
+gboolean
+listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices,
+                      const char *device, gboolean json, GError **error)
+{
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
+  g_autofree LoomStageCost *costs = g_new0 (LoomStageCost, (gsize)n);
+  g_autoptr (LoomStages) stages = step != NULL ? loom_stages_choose (step, n, devices, device, costs, error) : NULL;
+
+  if (stages == NULL)
+    return FALSE;
+  print_stages (step, stages, n, costs, json);
+  return TRUE;
+}
+
 static gboolean
 print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
                 LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
@@ -263,9 +292,8 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
   if (stages == NULL)
     return FALSE;
   if (!json)
-    printf ("\nstages, their time by the cost table, nodes with weights or behind them:\n");
-  for (int s = 0; s < n; s++)
-    print_stage_nodes (step, spec, s, &costs[s], json);
+    printf ("\n");
+  print_stages (step, stages, n, costs, json);
   print_bubble (spec, n, loom_step_microbatches (spec, batch, mesh->size[LOOM_MESH_DATA]), json);
   if (!json)
     {

@@ -22,6 +22,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingRanks, listing_ranks_clear)
  * chosen for the device, where it has none. */
 gboolean listing_divide (LoomStep *step, LoomTrainSpec *spec, const LoomMesh *mesh, LoomDevices *devices,
                          const char *device, GError **error);
+/* Which nodes each of n stages has, and its time. */
+gboolean listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices,
+                               const char *device, gboolean json, GError **error);
 /* With a pipeline: which nodes each stage has, its time, and the memory of each by schedule. Otherwise a table of
  * strategies: memory of the rank that needs most of it, and bytes that it sends in a step. */
 gboolean listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,

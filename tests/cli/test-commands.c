@@ -543,6 +543,38 @@ test_server (void)
   g_assert_nonnull (strstr (plan.out, "* served"));
 }
 
+/* Stages by cost, as many as the file or --ranks says: each node is in one, and none is empty. */
+static void
+test_stages (void)
+{
+  static const struct
+  {
+    const char *path, *ranks;
+    guint n;
+  } all[] = { { "lessons/pipeline.xml", "1", 4 }, { "lessons/spirals.xml", "2", 2 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    {
+      g_autofree char *path = cli_example (all[i].path);
+      g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      g_auto (CliResult) plan = cli ("plan", path, "--stages", "--json", "--ranks", all[i].ranks, NULL);
+      g_autoptr (GPtrArray) stages = events_of (plan.out, "stage");
+
+      g_assert_cmpuint (stages->len, ==, all[i].n);
+      for (guint s = 0; s < stages->len; s++)
+        {
+          JsonArray *paths = json_object_get_array_member (stages->pdata[s], "paths");
+
+          g_assert_cmpuint (json_array_get_length (paths), >, 0);
+          for (guint k = 0; k < json_array_get_length (paths); k++)
+            g_assert_true (g_hash_table_add (seen, g_strdup (json_array_get_string_element (paths, k))));
+        }
+      g_assert_true (g_hash_table_contains (seen, "loss"));
+    }
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  cli_expect (2, "into no stages", "plan", path, "--stages");
+}
+
 /* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
 static void
 test_course (void)
@@ -664,6 +696,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/parameters", test_parameters);
   g_test_add_func ("/cli/memory", test_memory);
   g_test_add_func ("/cli/server", test_server);
+  g_test_add_func ("/cli/stages", test_stages);
   g_test_add_func ("/cli/bench", test_bench);
   g_test_add_func ("/cli/transfer-table", test_transfer_table);
   g_test_add_func ("/cli/transfer", test_transfer);

@@ -263,7 +263,7 @@ check_file (const char *path)
                             zoom_of (scene, c), canvases[c].width, canvases[c].height);
             /* Cards of 27 nodes and their wires do not fit at a size that is read with ease. */
             if (w != STUDIO_LAYOUT_DOWN)
-              g_assert_cmpfloat (zoom_of (scene, c), >=, scene->n_items > MANY ? 0.45 : STUDIO_LAYOUT_READABLE);
+              g_assert_cmpfloat (zoom_of (scene, c), >=, scene->n_items > MANY ? 0.5 : STUDIO_LAYOUT_READABLE);
             /* Each begins as the file has it. */
             studio_scene_set_flow (scene, STUDIO_FLOW_RIGHT);
             scene->flow_stated = FALSE;

@@ -40,6 +40,7 @@ struct _StudioCanvas
   gboolean types_legend;               /* shown at the lower left */
   char **devices;                      /* of this machine; NULL: not known yet */
   gboolean bare;                       /* no dots */
+  GHashTable *stages; /* as studio_scene_set_stages() takes them; NULL: nodes name them, or there are none */
   GHashTable *times;                   /* path → double *, seconds; NULL where nothing was measured */
   char *numbers, *numbers_path;        /* below the formula in the tooltip of the card with this path; NULL: none */
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */

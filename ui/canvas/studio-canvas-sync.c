@@ -6,6 +6,7 @@
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-shapes.h"
+#include "ui/scene/studio-parts.h"
 
 gboolean
 studio_canvas_is_selected_cb (guint64 serial, gpointer data)
@@ -150,6 +151,7 @@ sync_scene (StudioCanvas *self)
   studio_routes_set_right_angles (scene->routes, self->right_angles);
   studio_scene_set_shapes (scene, self->shapes);
   studio_scene_mark_away (scene, (const char *const *)self->devices);
+  studio_scene_set_stages (scene, self->stages);
   self->shift_dx = self->shift_dy = 0;
   studio_canvas_forget_moving (self);
   if (is_much_new (self, scene))
@@ -211,6 +213,16 @@ changed_cb (StudioCanvas *self)
   if (self->sync_tick == 0)
     self->sync_tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), sync_cb, NULL, NULL);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+void
+studio_canvas_set_stages (StudioCanvas *self, GHashTable *stages)
+{
+  if (self->stages == stages)
+    return;
+  g_clear_pointer (&self->stages, g_hash_table_unref);
+  self->stages = stages != NULL ? g_hash_table_ref (stages) : NULL;
+  sync_scene (self);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/drawing/studio-formula.h"
+#include "ui/scene/studio-parts.h"
 
 /* In a field, a tooltip of the canvas would come from a pointer that was left lying there. */
 static gboolean
@@ -70,6 +71,18 @@ add_device (GString *markup, const StudioItem *item)
   add_line (markup, line);
 }
 
+/* Which part of a divided graph it is. */
+static void
+add_part (GString *markup, const StudioItem *item)
+{
+  g_autofree char *stage = studio_item_stage_words (item), *split = studio_item_split_words (item);
+
+  if (stage != NULL)
+    add_line (markup, stage);
+  if (split != NULL)
+    add_line (markup, split);
+}
+
 /* Adds the run's numbers of the card, in figures of one width. */
 static void
 add_numbers (GString *markup, StudioCanvas *self, const StudioItem *item)
@@ -118,6 +131,7 @@ describe_card (GString *markup, StudioCanvas *self, const StudioScene *scene, co
       add_type (markup, TRUE, &item->output[p].type);
   add_costs (markup, scene, item);
   add_device (markup, item);
+  add_part (markup, item);
   if (item->waits_for != NULL)
     {
       g_autofree char *waits = g_strdup_printf (_ ("Has no shape before “%s” is mended."), item->waits_for);

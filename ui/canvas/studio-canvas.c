@@ -181,6 +181,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->texts);
   g_hash_table_unref (self->sprites);
   g_clear_pointer (&self->times, g_hash_table_unref);
+  g_clear_pointer (&self->stages, g_hash_table_unref);
   g_clear_pointer (&self->numbers, g_free);
   g_clear_pointer (&self->numbers_path, g_free);
   g_hash_table_unref (self->reading);

@@ -13,6 +13,7 @@
 #include "ui/drawing/draw-cost.h"
 #include "ui/drawing/draw-far.h"
 #include "ui/drawing/draw-fault.h"
+#include "ui/scene/studio-parts.h"
 
 struct _StudioNode
 {
@@ -286,10 +287,10 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
   gboolean wiring = studio_canvas_is_wiring (self->canvas);
   cairo_surface_t *surface;
 
-  g_string_printf (key, "%s %d %d %d %g %g %d %d %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "",
+  g_string_printf (key, "%s %d %d %d %g %g %d %d %d %d %d %d %g %u %u %d|", item->op != NULL ? item->op->name : "",
                    item->is_module, item->flow, item->folded, head.icon_y, head.height, studio_item_tone (item),
                    item->fault_place, item->waits_for != NULL || item->muted, self->selected, factor, wiring,
-                   item->figure_height, item->figure != NULL ? item->figure->id : 0);
+                   item->figure_height, item->figure != NULL ? item->figure->id : 0, item->tint, item->split != NULL);
   for (guint p = 0; p < item->n_inputs; p++)
     port_key (key, item, &item->input[p], FALSE);
   g_string_append_c (key, '|');
@@ -406,6 +407,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->summary);
   h = mix (h, item->title);
   h = mix (h, item->badge) * 31 + item->is_away;
+  h = mix (mix (h, item->mark), item->split) * 31 + item->tint * 2 + item->in_stage;
   h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
   h = h * 31 + item->flow * 2 + item->folded;
   h = h * 31 + item->frozen;
@@ -527,6 +529,7 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
                                           titled ? ")" : "", studio_item_title (item));
   g_autoptr (GString) description = g_string_new (NULL);
   g_autofree char *mark = studio_canvas_dup_mark (self->canvas, item->id);
+  g_autofree char *stage = studio_item_stage_words (item), *split = studio_item_split_words (item);
   StudioTone tone = studio_item_tone (item);
   gboolean fault = tone == STUDIO_TONE_ERROR;
   g_autoptr (GHashTable) known = NULL;
@@ -545,6 +548,8 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   add_words (description, mark != NULL, "%s", mark);
   add_words (description, item->badge != NULL, item->is_away ? _ ("on %s, which is not on this machine") : _ ("on %s"),
              item->badge);
+  add_words (description, stage != NULL, "%s", stage);
+  add_words (description, split != NULL, "%s", split);
   add_words (description, item->muted, "%s", _ ("muted"));
   add_words (description, item->is_frame, "%s", item->summary);
   add_words (description, item->folded || item->is_frame, "%s", _ ("collapsed"));

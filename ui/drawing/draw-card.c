@@ -154,6 +154,22 @@ studio_draw_chevron (cairo_t *cr, double x, double y, gboolean up, const StudioC
   cairo_restore (cr);
 }
 
+#define STUDIO_PART      5.0 /* height of the band of a stage or device */
+#define STUDIO_PART_HIGH 7.0
+#define PIECES           4 /* of the bar of a card whose weights ranks share among them */
+#define PIECE_GAP        4.0
+
+static void
+draw_bar (cairo_t *cr, const StudioItem *item)
+{
+  const int n = item->split != NULL ? PIECES : 1;
+  const double length = (item->height + PIECE_GAP) / n;
+
+  for (int i = 0; i < n; i++)
+    cairo_rectangle (cr, 0, i * length, n > 1 ? 6 : 4, n > 1 ? length - PIECE_GAP : item->height);
+  cairo_fill (cr);
+}
+
 void
 studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
                         const StudioFrameLook *look)
@@ -166,8 +182,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   studio_color_set (&theme->card, cr);
   cairo_paint (cr);
   studio_color_set (studio_theme_category (theme, item), cr);
-  cairo_rectangle (cr, 0, 0, 4, item->height);
-  cairo_fill (cr);
+  draw_bar (cr, item);
   /* Names stay readable on it, and from the last row the colour still tells what kind of card it is. */
   tint.alpha = (theme->high_contrast ? 0.12f
                 : theme->dark        ? 0.30f
@@ -176,6 +191,12 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   studio_color_set (&tint, cr);
   cairo_rectangle (cr, 4, 0, item->width - 4, head.height);
   cairo_fill (cr);
+  if (item->tint > 0)
+    {
+      studio_color_set (studio_theme_part (theme, item), cr);
+      cairo_rectangle (cr, 0, 0, item->width, theme->high_contrast ? STUDIO_PART_HIGH : STUDIO_PART);
+      cairo_fill (cr);
+    }
   cairo_restore (cr);
   draw_figure (cr, item, theme, look);
   /* A module is a stack of cards: a second line above says so. */
@@ -329,6 +350,25 @@ right_end (const StudioItem *item)
   return item->width - 14 - (item->folded || item->is_frame ? 14 : 0);
 }
 
+/* "×4 stage 1 column": what stands at the right of the name; NULL: nothing. */
+static char *
+badge_text (const StudioItem *item)
+{
+  g_autofree char *stage = item->in_stage && item->tint > 0 ? g_strdup_printf (_ ("stage %s"), item->mark) : NULL;
+  const char *words[5] = { NULL };
+  guint n = 0;
+
+  if (item->repeat != NULL)
+    words[n++] = item->repeat;
+  if (item->badge != NULL)
+    words[n++] = item->badge;
+  if (stage != NULL)
+    words[n++] = stage;
+  if (item->split != NULL)
+    words[n++] = item->split;
+  return n > 0 ? g_strjoinv (" ", (char **)words) : NULL;
+}
+
 StudioCardTexts *
 studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live, double larger)
 {
@@ -337,10 +377,9 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
   g_autofree char *waits = item->waits_for != NULL ? g_strdup_printf (_ ("waits for %s"), item->waits_for) : NULL;
 
   t->live = live != NULL;
-  if (item->badge != NULL || item->repeat != NULL)
+  g_autofree char *text = badge_text (item);
+  if (text != NULL)
     {
-      g_autofree char *text = g_strjoin (" ", item->repeat != NULL ? item->repeat : item->badge,
-                                         item->repeat != NULL ? item->badge : NULL, NULL);
       int w;
 
       t->badge = text_new (context, text, 0.82 * larger / studio_text_enlargement (context), PANGO_WEIGHT_NORMAL, 0, 1);

@@ -82,6 +82,30 @@ draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
   cairo_restore (cr);
 }
 
+#define BAND      3.0
+#define MARK_ROOM 40.0 /* a narrower card has no room for the number of its stage or device */
+
+/* The band of a stage or device at the upper edge, and its number at the right, where there is room. Returns the width
+ * that it takes of the name's. */
+static double
+draw_part (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double width, double height, double radius,
+           PangoLayout *text)
+{
+  int w = 0, h;
+
+  studio_color_set (studio_theme_part (theme, item), cr);
+  cairo_rectangle (cr, radius / 2, 0, width - radius, MIN (theme->high_contrast ? BAND + 2 : BAND, height / 3));
+  cairo_fill (cr);
+  if (width < MARK_ROOM || item->mark == NULL)
+    return 0;
+  set_text (text, item->mark, LEAST_TEXT, -1, 0);
+  pango_layout_get_pixel_size (text, &w, &h);
+  cairo_move_to (cr, width - w - 4, MIN (BAND + 1, height - h));
+  studio_color_set (&theme->text, cr);
+  pango_cairo_show_layout (cr, text);
+  return w + 4;
+}
+
 void
 studio_draw_card_far (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width,
                       double height, PangoLayout *text, const StudioFrameLook *look)
@@ -89,7 +113,7 @@ studio_draw_card_far (cairo_t *cr, const StudioItem *item, const StudioTheme *th
   gboolean named = studio_geometry_is_named (item, zoom) && width >= LEAST_NAMED;
   StudioTone tone = studio_item_tone (item);
   StudioColor fill = *studio_theme_category (theme, item), border = fill;
-  double radius = MIN (STUDIO_CARD_RADIUS * zoom, 5), line = 1;
+  double radius = MIN (STUDIO_CARD_RADIUS * zoom, 5), line = 1, taken = 0;
 
   fill.alpha = (named ? theme->dark ? 0.42f : 0.34f : 0.8f) * (item->waits_for != NULL ? 0.5f : 1);
   if (tone == STUDIO_TONE_ERROR || look->selected)
@@ -99,12 +123,14 @@ studio_draw_card_far (cairo_t *cr, const StudioItem *item, const StudioTheme *th
     }
   studio_draw_box (cr, 0, 0, width, height, radius, &theme->card, 0, NULL);
   studio_draw_box (cr, 0, 0, width, height, radius, &fill, line, &border);
+  if (item->tint > 0)
+    taken = draw_part (cr, item, theme, width, height, radius, text);
   if (named)
     {
       studio_color_set (studio_theme_category (theme, item), cr);
       cairo_rectangle (cr, line, MIN (radius, 2), 2, height - 2 * MIN (radius, 2));
       cairo_fill (cr);
-      draw_name (cr, item, theme, zoom, width, height, text, look);
+      draw_name (cr, item, theme, zoom, width - taken, height, text, look);
     }
   if (tone >= STUDIO_TONE_ADVICE && width >= 16)
     studio_draw_sign (cr, width - 4, 4, 11, tone, theme);

@@ -34,6 +34,12 @@ static const Pair categories[LOOM_N_CATEGORIES + 1] = {
   [LOOM_CATEGORY_HIDDEN] = { "#77767b", "#9a9996" },      [LOOM_N_CATEGORIES] = { "#5e5c64", "#deddda" },
 };
 
+/* Stages and devices; each has its number beside it. */
+static const Pair parts[STUDIO_N_PARTS] = {
+  { "#1a5fb4", "#78aeed" }, { "#b5510a", "#ffa348" }, { "#1c7a45", "#57e389" },
+  { "#813d9c", "#dc8add" }, { "#0b6e69", "#5bc8af" }, { "#a51d2d", "#ff7b63" },
+};
+
 gboolean
 studio_color_parse (const char *text, StudioColor *color)
 {
@@ -102,6 +108,8 @@ studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast)
     theme->dtype[i] = pick (types[i].colour, dark);
   for (guint i = 0; i <= LOOM_N_CATEGORIES; i++)
     theme->category[i] = pick (categories[i], dark);
+  for (guint i = 0; i < STUDIO_N_PARTS; i++)
+    theme->part[i] = pick (parts[i], dark);
   theme->untyped = pick ((Pair){ "#77767b", "#9a9996" }, dark);
 }
 
@@ -145,4 +153,10 @@ studio_theme_category (const StudioTheme *theme, const StudioItem *item)
   if (item->is_module || item->is_frame)
     return &theme->category[LOOM_N_CATEGORIES];
   return &theme->category[item->op != NULL ? item->op->category : LOOM_CATEGORY_HIDDEN];
+}
+
+const StudioColor *
+studio_theme_part (const StudioTheme *theme, const StudioItem *item)
+{
+  return item->tint > 0 ? &theme->part[(item->tint - 1) % STUDIO_N_PARTS] : NULL;
 }

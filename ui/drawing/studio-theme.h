@@ -26,6 +26,8 @@ typedef enum
   STUDIO_N_LINES
 } StudioLine;
 
+#define STUDIO_N_PARTS 6
+
 typedef struct
 {
   gboolean dark, high_contrast;
@@ -34,6 +36,7 @@ typedef struct
       added; /* what another graph does not have; what is changed is drawn as advice, what is gone as an error */
   StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is a module's */
   StudioColor dtype[LOOM_N_DTYPES], untyped;
+  StudioColor part[STUDIO_N_PARTS]; /* of stages and devices, over and over */
 } StudioTheme;
 
 void studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast);
@@ -49,5 +52,7 @@ StudioLine studio_dtype_line (LoomDType dtype);
 void studio_line_apply (StudioLine line, cairo_t *cr, double width);
 const StudioColor *studio_theme_wire (const StudioTheme *theme, const StudioLink *link);
 const StudioColor *studio_theme_category (const StudioTheme *theme, const StudioItem *item);
+/* Of its stage or device; NULL: it is in none. */
+const StudioColor *studio_theme_part (const StudioTheme *theme, const StudioItem *item);
 
 G_END_DECLS

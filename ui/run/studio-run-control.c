@@ -357,29 +357,6 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
                               loaded_cb, g_steal_pointer (&start));
 }
 
-static int
-most_cpu_devices (const LoomElement *element)
-{
-  const char *device = loom_element_get (element, "device");
-  int n = 1;
-
-  if (device != NULL && (g_str_has_prefix (device, "cpu:") || g_str_has_prefix (device, "ref:")))
-    n = MAX (n, atoi (device + strlen ("cpu:")) + 1);
-  for (guint i = 0; i < loom_element_n_children (element); i++)
-    n = MAX (n, most_cpu_devices (loom_element_child (element, i)));
-  return n;
-}
-
-/* Into how many devices the processor is to be divided for a graph, as its nodes name them (cpu:1). */
-static int
-cpu_devices_of (const char *xml)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
-
-  return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
-}
-
 static void
 begin (StudioRun *self, gboolean resume)
 {
@@ -396,7 +373,7 @@ begin (StudioRun *self, gboolean resume)
   g_clear_pointer (&self->problem_code, g_free);
   studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
-  studio_worker_spawn_async (cpu_devices_of (self->graph_xml), self->cancellable, spawned_cb, start);
+  studio_worker_spawn_async (studio_worker_cpu_devices (self->graph_xml), self->cancellable, spawned_cb, start);
 }
 
 /* In a folder that nothing was ever written to: the trainer takes no other, so that no run overwrites another. The note
@@ -583,7 +560,10 @@ studio_run_set_pace (StudioRun *self, double seconds)
 void
 studio_run_set_ranks (StudioRun *self, int ranks)
 {
+  if (self->ranks == ranks)
+    return;
   self->ranks = ranks;
+  g_signal_emit_by_name (self, "ranks-changed");
 }
 
 int

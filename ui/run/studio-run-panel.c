@@ -451,6 +451,13 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
 #undef CHILD
 }
 
+/* For the pointer alone: keys have the command. */
+static void
+memory_clicked_cb (StudioRunPanel *self)
+{
+  gtk_widget_activate_action (GTK_WIDGET (self), "win.memory", NULL);
+}
+
 static StudioScalarPin *
 add_figure (StudioRunPanel *self, const char *caption, guint i, guint rank)
 {
@@ -477,6 +484,10 @@ studio_run_panel_init (StudioRunPanel *self)
   studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 1, GTK_WIDGET (self->metric_chart));
   self->memory = studio_memory_bar_new ();
   studio_run_body_set_memory (STUDIO_RUN_BODY (self->body), GTK_WIDGET (self->memory));
+  GtkGesture *click = gtk_gesture_click_new ();
+  g_signal_connect_swapped (click, "released", G_CALLBACK (memory_clicked_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self->memory), GTK_EVENT_CONTROLLER (click));
+  gtk_widget_set_cursor_from_name (GTK_WIDGET (self->memory), "pointer");
   g_signal_connect_swapped (self->body, "resized", G_CALLBACK (strip_resized), self);
   /* Until it is known how wide the panel is: what is not folded would widen the window. */
   fold_settings (self, TRUE);

@@ -19,6 +19,7 @@ enum
   POINTS,
   NUMBERS,
   MEMORY_CHANGED,
+  RANKS_CHANGED,
   HYPER_CHANGED,
   PROBLEM,
   N_SIGNALS
@@ -121,6 +122,7 @@ studio_run_class_init (StudioRunClass *klass)
   signals[POINTS] = new_signal ("points", 0);
   signals[NUMBERS] = new_signal ("numbers", 0);
   signals[MEMORY_CHANGED] = new_signal ("memory-changed", 0);
+  signals[RANKS_CHANGED] = new_signal ("ranks-changed", 0);
   signals[HYPER_CHANGED] = new_signal ("hyper-changed", 0);
   signals[PROBLEM] = new_signal ("problem", 4);
 }

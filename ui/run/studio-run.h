@@ -33,6 +33,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "numbers"                     after "points", at most four a second: what people read is to be shown anew. All that
  *                                 shows numbers of the run does it here, so that a window draws one frame for them
  *   "memory-changed"
+ *   "ranks-changed"               the next runs have another number of them
  *   "hyper-changed"               studio_run_get_base_lr() is another
  *   "problem"(code, node, port, sentence)  of the graph or the run; code "REFUSED": a command that was not obeyed,
  *                                 "NOTE": no fault, but worth knowing */

@@ -7,6 +7,7 @@
 
 #include <gio/gunixinputstream.h>
 #include <glib/gi18n.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -125,6 +126,30 @@ studio_worker_find_program (GError **error)
         _ ("The program “gradloom”, which trains for Studio, is neither beside gradloom-studio nor in PATH: "
            "install it, or name it in GRADLOOM_WORKER."));
   return found;
+}
+
+/* ---- devices -------------------------------------------------------------- */
+
+static int
+most_cpu_devices (const LoomElement *element)
+{
+  const char *device = loom_element_get (element, "device");
+  int n = 1;
+
+  if (device != NULL && (g_str_has_prefix (device, "cpu:") || g_str_has_prefix (device, "ref:")))
+    n = MAX (n, atoi (device + strlen ("cpu:")) + 1);
+  for (guint i = 0; i < loom_element_n_children (element); i++)
+    n = MAX (n, most_cpu_devices (loom_element_child (element, i)));
+  return n;
+}
+
+int
+studio_worker_cpu_devices (const char *xml)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
+
+  return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
 }
 
 /* ---- the end --------------------------------------------------------------- */

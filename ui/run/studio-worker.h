@@ -20,6 +20,8 @@ G_DECLARE_FINAL_TYPE (StudioWorker, studio_worker, STUDIO, WORKER, GObject)
  * IO error that says where it was looked for. */
 char *studio_worker_find_program (GError **error);
 
+/* Into how many devices the processor is to be divided for a graph, as its nodes name them (cpu:1). */
+int studio_worker_cpu_devices (const char *graph_xml);
 /* Starts `PROGRAM worker` and waits for its magic line. The processor is so many devices to it (cpu, cpu:1 …), where the
  * environment (GRADLOOM_CPU_DEVICES) does not say how many. */
 void studio_worker_spawn_async (int cpu_devices, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);

@@ -10,6 +10,7 @@
 #include "ui/scene/scene-frames.h"
 #include "ui/scene/scene-places.h"
 #include "ui/scene/studio-copies.h"
+#include "ui/scene/studio-parts.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 #include "ui/scene/studio-shapes.h"
@@ -578,6 +579,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   if (net != NULL)
     {
       studio_scene_add_devices (scene, net);
+      studio_scene_add_parts (scene, graph, net);
       scene_faults_follow (scene);
     }
   scene_places_read (scene, graph, scope);
@@ -623,6 +625,8 @@ studio_scene_free (StudioScene *scene)
       g_free (item->summary);
       g_free (item->title);
       g_free (item->badge);
+      g_free (item->mark);
+      g_free (item->split);
       g_free (item->repeat);
       g_free (item->input);
       g_free (item->output);

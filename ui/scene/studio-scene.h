@@ -79,6 +79,11 @@ typedef struct
   gboolean muted;   /* left out of what is computed */
   char *badge;      /* device, where it is not the run's; else NULL */
   gboolean is_away; /* that device is not on this machine */
+  guint tint;       /* 1 + the number of its stage or, without stages, of that device: its colour; 0: none */
+  char *mark;       /* that number, "0–1" of what reaches over several stages; NULL */
+  gboolean in_stage; /* it is a stage's, first_stage to last_stage */
+  int first_stage, last_stage;
+  char *split;      /* how ranks have parts of its weights: "column"; NULL: each has them whole */
   char *repeat;     /* "×4" or NULL */
   guint order;      /* place in topological order; G_MAXUINT unknown */
   guint n_inputs, n_outputs;

@@ -54,3 +54,22 @@ studio_dump_widgets (GtkNative *window)
 {
   dump_widget (GTK_WIDGET (window));
 }
+
+static gboolean
+dump_cb (GtkWidget *window, GVariant *arguments, gpointer data)
+{
+  studio_dump_widgets (GTK_NATIVE (window));
+  g_printerr ("geometry end\n");
+  return TRUE;
+}
+
+void
+studio_dump_on_keys (GtkWidget *window)
+{
+  GtkEventController *keys = gtk_shortcut_controller_new ();
+
+  gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (keys),
+                                        gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control><Alt><Shift>d"),
+                                                          gtk_callback_action_new (dump_cb, NULL, NULL)));
+  gtk_widget_add_controller (window, keys);
+}

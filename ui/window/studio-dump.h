@@ -9,5 +9,7 @@ G_BEGIN_DECLS
 void studio_dump_rect (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect);
 /* All widgets with words that are seen in a window. */
 void studio_dump_widgets (GtkNative *window);
+/* The same by the keys by which the main window does it. */
+void studio_dump_on_keys (GtkWidget *window);
 
 G_END_DECLS

@@ -191,6 +191,8 @@ PLAIN (step)
 PLAIN (restart)
 PLAIN (show_run)
 PLAIN (show_timeline)
+PLAIN (show_parameters)
+PLAIN (show_memory)
 PLAIN (export_map)
 PLAIN (reload)
 PLAIN (dismiss_disk)
@@ -303,6 +305,20 @@ static const StudioPageCommand commands[] = {
     N_ ("T_imeline of a Step"),
     { "<Control><Shift>t" },
     "lanes trace ranks devices exchange wait profile" },
+  { "parameters",
+    NULL,
+    show_parameters_cb,
+    N_ ("Training"),
+    N_ ("Table of _Parameters"),
+    { "<Control><Shift>b" },
+    "weights shape dtype bytes device before after move to table" },
+  { "memory",
+    NULL,
+    show_memory_cb,
+    N_ ("Training"),
+    N_ ("_Memory by Node"),
+    { "<Control><Shift>y" },
+    "bytes gpu owner planned measured driver peak" },
   { "device", "s", device_cb, NULL, NULL, { NULL }, NULL },
   { "learning-rate",
     NULL,

@@ -9,6 +9,7 @@
 #include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-task.h"
+#include "ui/run/studio-stages.h"
 #include "ui/run/studio-times.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/lesson/studio-lesson-pane.h"
@@ -49,6 +50,7 @@ struct _StudioPage
   StudioRunPanel *run_panel;
   StudioPins *pins;
   StudioTimes *times;
+  StudioStages *stages;
   StudioHover *hover;
   StudioLesson *lesson;
   StudioLessonPane *lesson_pane;
@@ -75,6 +77,7 @@ struct _StudioPage
   int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
   gboolean holder_dismissed; /* that another Studio has the file open is known */
   GtkWidget *timeline;       /* weak: the window with the lanes of a step */
+  GtkWidget *inventory;      /* weak: that of parameters and memory */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   GtkWidget *lr_return;  /* what had the focus before the learning rate was asked for */
@@ -132,6 +135,8 @@ void studio_page_show_documentation (StudioPage *self);
 
 /* ---- lanes of a step (-run.c) ---- */
 void studio_page_show_timeline (StudioPage *self);
+void studio_page_show_parameters (StudioPage *self);
+void studio_page_show_memory (StudioPage *self);
 /* Below what is there, in one step. */
 void studio_page_insert_example_of (StudioPage *self, const char *op);
 

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/run/studio-inventory-window.h"
 #include "ui/run/studio-timeline-window.h"
 #include "ui/training/studio-training-settings.h"
+#include "ui/window/studio-dump.h"
 #include "ui/window/studio-page-private.h"
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -344,4 +346,28 @@ void
 studio_page_show_timeline (StudioPage *self)
 {
   studio_timeline_window_present (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), &self->timeline, self->run);
+}
+
+/* ---- parameters and memory ------------------------------------------------------------------------ */
+
+static void
+show_inventory (StudioPage *self, const char *page)
+{
+  gboolean is_new = self->inventory == NULL;
+  studio_inventory_window_present (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), &self->inventory,
+                                   self->document, self->run, page);
+  if (is_new)
+    studio_dump_on_keys (self->inventory);
+}
+
+void
+studio_page_show_parameters (StudioPage *self)
+{
+  show_inventory (self, "parameters");
+}
+
+void
+studio_page_show_memory (StudioPage *self)
+{
+  show_inventory (self, "memory");
 }

@@ -166,6 +166,7 @@ make_parts (StudioPage *self)
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
   self->times = studio_times_new (self->document, self->canvas, self->run);
+  self->stages = studio_stages_new (self->document, self->canvas);
   self->hover = studio_hover_new (self->document, self->canvas, self->run);
 }
 
@@ -260,6 +261,9 @@ page_dispose (GObject *object)
   if (self->timeline != NULL)
     gtk_window_destroy (GTK_WINDOW (self->timeline));
   g_clear_weak_pointer (&self->timeline);
+  if (self->inventory != NULL)
+    gtk_window_destroy (GTK_WINDOW (self->inventory));
+  g_clear_weak_pointer (&self->inventory);
   g_clear_weak_pointer (&self->question);
   g_clear_weak_pointer (&self->lr_return);
   studio_page_dispose_actions (self);
@@ -268,6 +272,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->task);
   g_clear_object (&self->pins);
   g_clear_object (&self->times);
+  g_clear_object (&self->stages);
   g_clear_object (&self->hover);
   g_clear_object (&self->run);
   g_clear_object (&self->document);

@@ -19,31 +19,12 @@ made_cb (GtkWidget *dialog, const char *text, StudioWindow *self)
     studio_window_toast (self, error->message);
 }
 
-static gboolean
-dump_cb (GtkWidget *dialog, GVariant *arguments, gpointer data)
-{
-  studio_dump_widgets (GTK_NATIVE (dialog));
-  g_printerr ("geometry end\n");
-  return TRUE;
-}
-
-/* As the window itself says where things are, by the same keys. */
-static void
-add_dump_keys (GtkWidget *dialog)
-{
-  GtkEventController *keys = gtk_shortcut_controller_new ();
-  gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (keys),
-                                        gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control><Alt><Shift>d"),
-                                                          gtk_callback_action_new (dump_cb, NULL, NULL)));
-  gtk_widget_add_controller (dialog, keys);
-}
-
 static void
 present_dialog (StudioWindow *self, const char *csv)
 {
   StudioNewDialog *dialog = studio_new_dialog_new (GTK_WINDOW (self), csv);
   g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), self, 0);
-  add_dump_keys (GTK_WIDGET (dialog));
+  studio_dump_on_keys (GTK_WIDGET (dialog));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
@@ -181,7 +162,7 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
   StudioWeightsDialog *dialog = studio_weights_dialog_new (GTK_WINDOW (root), look);
   g_signal_connect_object (dialog, "used", G_CALLBACK (used_cb), page, 0);
   g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), root, 0);
-  add_dump_keys (GTK_WIDGET (dialog));
+  studio_dump_on_keys (GTK_WIDGET (dialog));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 

@@ -1,0 +1,74 @@
+"""Parameters and memory: what moves to another device, what each node takes before and during a run, and what cards show of
+stages, devices and split weights."""
+import subprocess
+import sys
+import time
+
+import studio
+from studio import Report, Studio
+
+
+def row(g, text):
+    """The words of the table's row that begins with these, from the left."""
+    at = g.find(text, kind="Label")[-1]
+    return [n for k, n, r in sorted(g.widgets, key=lambda w: w[2][0]) if "Label" in k and abs(r[1] - at[1]) < 6]
+
+
+def band(s, name):
+    """The colour of the band at a card's upper edge."""
+    x, y, width, _ = s.look().cards[name]
+    at = "1x1+%d+%d" % (x + width / 2, y + 1)
+    out = subprocess.run(["import", "-window", "root", "-crop", at, "-depth", "8", "txt:-"], env=s.env, capture_output=True, text=True)
+    return out.stdout.split("#")[-1][:6]
+
+
+def parts(t, s):
+    s.open("pipeline.xml", studio.lesson("pipeline"))
+    s.wait("graph", lambda g: "fc1" in g.cards, 5)
+    until = time.monotonic() + 5 * studio.PATIENCE
+    while band(s, "fc1") == band(s, "fc3") and time.monotonic() < until:
+        time.sleep(0.2)
+    colours = [band(s, n) for n in ("fc1", "act1", "fc3", "fc5", "act7")]
+    t.ok(colours[0] == colours[1] and len(set(colours)) == 4, "each stage has a colour of its own: %s" % colours)
+
+
+def body(t):
+    with Studio("inventory") as s:
+        s.open("spirals.xml", studio.lesson("spirals").replace('<train ', '<train device="cpu:1" '))
+        s.wait("graph", lambda g: g.cards, 5)
+        s.key("ctrl+shift+b")
+        name = "hidden.weight"
+        g = s.wait("the table of parameters", lambda g: g.find(name, kind="Label") and row(g, name)[0] == name, 5)
+        words = row(g, name)
+        t.ok(words[0] == name and words[-2:] == ["cpu", "cpu:1"] and "×" in words[1], "a parameter moves: %s" % words)
+        t.ok(g.has("All stay") is False and g.has(" move."), "the sentence counts them")
+        s.press("Name")
+        first = s.wait("sorted", lambda g: g.find(name), 2)
+        s.press("Name")
+        last = s.wait("the other way", lambda g: g.find(name) and g.find(name) != first.find(name), 3)
+        t.ok(last is not None, "a click on a heading sorts")
+
+        s.press("Memory")
+        g = s.wait("memory by node", lambda g: g.find("hidden", kind="Label") and row(g, "hidden")[0] == "hidden", 5)
+        node = name.rsplit(".", 1)[0]
+        planned = row(g, node)[2]
+        t.ok(planned.endswith("B") and row(g, node)[3] == "–", "planned %s, and not taken yet" % planned)
+        s.press(node, kind="Label")
+        s.key("Escape")
+        s.wait("selected", lambda g: g.state.get("selected") == node, 3)
+        t.ok(True, "a row that is chosen selects its card")
+
+        s.key("ctrl+Return")
+        s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 2, 8)
+        s.key("ctrl+shift+y")
+        g = s.wait("taken", lambda g: g.find(node, kind="Label") and row(g, node)[3].endswith("B"), 8)
+        t.ok(row(g, node)[3] == planned, "what the run has taken stands beside it: %s" % row(g, node))
+        s.key("Escape")
+        s.key("ctrl+Return")
+        s.wait("paused", lambda g: g.state["run"] == "paused", 5)
+        parts(t, s)
+        t.ok(not s.complaints(), "nothing was complained about")
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

@@ -1,0 +1,334 @@
+#include "ui/run/studio-inventory.h"
+
+#include <glib/gi18n.h>
+#include <json-glib/json-glib.h>
+
+G_DEFINE_FINAL_TYPE (StudioInventoryRow, studio_inventory_row, G_TYPE_OBJECT)
+
+static void
+row_finalize (GObject *object)
+{
+  StudioInventoryRow *self = STUDIO_INVENTORY_ROW (object);
+
+  g_free (self->path);
+  for (guint i = 0; i < STUDIO_INVENTORY_COLUMNS; i++)
+    g_free (self->text[i]);
+  G_OBJECT_CLASS (studio_inventory_row_parent_class)->finalize (object);
+}
+
+static void
+studio_inventory_row_class_init (StudioInventoryRowClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = row_finalize;
+}
+
+static void
+studio_inventory_row_init (StudioInventoryRow *self)
+{
+}
+
+int
+studio_inventory_compare (const StudioInventoryRow *a, const StudioInventoryRow *b, guint column, gboolean is_number)
+{
+  if (is_number)
+    return a->key[column] < b->key[column] ? -1 : a->key[column] > b->key[column];
+  return g_utf8_collate (a->text[column] != NULL ? a->text[column] : "",
+                         b->text[column] != NULL ? b->text[column] : "");
+}
+
+static void
+set_bytes (StudioInventoryRow *row, guint column, guint64 bytes)
+{
+  row->key[column] = (double)bytes;
+  g_free (row->text[column]);
+  row->text[column] = bytes > 0 ? loom_bytes_to_string ((double)bytes) : g_strdup ("–");
+}
+
+static const char *
+string_of (JsonObject *object, const char *name)
+{
+  return json_object_get_string_member_with_default (object, name, NULL);
+}
+
+static guint64
+bytes_of (JsonObject *object, const char *name)
+{
+  return (guint64)json_object_get_int_member_with_default (object, name, 0);
+}
+
+/* ---- parameters ------------------------------------------------------------------ */
+
+enum
+{
+  NAME,
+  SHAPE,
+  DTYPE,
+  BYTES,
+  BEFORE,
+  AFTER
+};
+
+const StudioInventoryColumn *
+studio_inventory_parameter_columns (void)
+{
+  static const StudioInventoryColumn columns[] = {
+    [NAME] = { N_ ("Name"), FALSE },
+    [SHAPE] = { N_ ("Shape"), FALSE },
+    [DTYPE] = { N_ ("Type"), FALSE },
+    [BYTES] = { N_ ("Bytes"), TRUE },
+    [BEFORE] = { N_ ("Before"), FALSE },
+    [AFTER] = { N_ ("After"), FALSE },
+    { NULL },
+  };
+
+  return columns;
+}
+
+/* "256×784"; of a scalar, "1". */
+static char *
+shape_text (JsonArray *shape, gint64 *count)
+{
+  GString *s = g_string_new (NULL);
+
+  *count = 1;
+  for (guint i = 0; shape != NULL && i < json_array_get_length (shape); i++)
+    {
+      gint64 size = json_array_get_int_element (shape, i);
+
+      *count *= size;
+      g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i > 0 ? "×" : "", size);
+    }
+  if (s->len == 0)
+    g_string_append_c (s, '1');
+  return g_string_free (s, FALSE);
+}
+
+/* Where a parameter's parts are. */
+typedef struct
+{
+  const char *device; /* the first rank's that has some of it */
+  gboolean devices_differ, parts_differ;
+  char *part;                /* the shape there, first of those that there are */
+  gint64 whole, least, most; /* numbers: of all, and of a rank that has some */
+  int n, first, last;        /* ranks that have some */
+} Places;
+
+static void
+places_add (Places *self, JsonObject *event)
+{
+  JsonArray *shape = json_object_get_array_member (event, "shape");
+  const char *device = string_of (event, "device");
+  gint64 count;
+  g_autofree char *part = shape_text (shape, &count);
+
+  if (count == 0)
+    return;
+  if (self->n++ == 0)
+    {
+      self->device = device;
+      self->part = g_steal_pointer (&part);
+      self->least = self->most = count;
+      self->first = (int)json_object_get_int_member_with_default (event, "rank", -1);
+    }
+  self->devices_differ |= g_strcmp0 (device, self->device) != 0;
+  self->parts_differ |= part != NULL && g_strcmp0 (part, self->part) != 0;
+  self->least = MIN (self->least, count);
+  self->most = MAX (self->most, count);
+  self->last = (int)json_object_get_int_member_with_default (event, "rank", -1);
+}
+
+static char *
+places_text (const Places *self)
+{
+  const char *device = self->devices_differ ? _ ("several devices") : self->device;
+
+  if (self->n == 0)
+    return g_strdup ("–");
+  if (self->first < 0)
+    return g_strdup (device);
+  if (self->n == 1)
+    return g_strdup_printf (_ ("%1$s · rank %2$d"), device, self->first);
+  if (self->least == self->whole)
+    return g_strdup_printf (_ ("%1$s · all of it on ranks %2$d–%3$d"), device, self->first, self->last);
+  if (self->parts_differ)
+    return g_strdup_printf (_ ("%1$s · %2$d parts, of %3$s at most, on ranks %4$d–%5$d"), device, self->n, self->part,
+                            self->first, self->last);
+  return g_strdup_printf (_ ("%1$s · %2$s on each of ranks %3$d–%4$d"), device, self->part, self->first, self->last);
+}
+
+static StudioInventoryRow *
+parameter_row (GPtrArray *events, const char *name, const char *host, guint64 *bytes)
+{
+  StudioInventoryRow *row = g_object_new (STUDIO_TYPE_INVENTORY_ROW, NULL);
+  JsonObject *first = events->pdata[0];
+  JsonArray *whole = json_object_has_member (first, "whole") ? json_object_get_array_member (first, "whole")
+                                                             : json_object_get_array_member (first, "shape");
+  const char *dtype = string_of (first, "dtype");
+  Places places = { 0 };
+
+  row->path = g_strdup (name);
+  row->text[NAME] = g_strdup (name);
+  row->text[SHAPE] = shape_text (whole, &places.whole);
+  for (guint i = 0; i < events->len; i++)
+    places_add (&places, events->pdata[i]);
+  row->text[DTYPE] = json_object_get_boolean_member_with_default (first, "trainable", TRUE)
+                         ? g_strdup (dtype)
+                         : g_strdup_printf (_ ("%s · frozen"), dtype);
+  *bytes = 0;
+  for (int t = 0; t < LOOM_N_DTYPES; t++)
+    if (g_strcmp0 (loom_dtype_name ((LoomDType)t), dtype) == 0)
+      *bytes = (guint64)places.whole * loom_dtype_size ((LoomDType)t);
+  set_bytes (row, BYTES, *bytes);
+  row->text[BEFORE] = g_strdup (host);
+  row->text[AFTER] = places_text (&places);
+  g_free (places.part);
+  return row;
+}
+
+GListStore *
+studio_inventory_parameters (GPtrArray *events, char **summary)
+{
+  static const char host[] = "cpu";
+  GListStore *store = g_list_store_new (STUDIO_TYPE_INVENTORY_ROW);
+  g_autoptr (GHashTable) by_name
+      = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  guint64 all = 0;
+  guint moved = 0;
+
+  for (guint i = 0; i < events->len; i++)
+    {
+      const char *name = string_of (events->pdata[i], "name");
+      GPtrArray *parts;
+
+      if (g_strcmp0 (string_of (events->pdata[i], "event"), "parameter") != 0 || name == NULL)
+        continue;
+      parts = g_hash_table_lookup (by_name, name);
+      if (parts == NULL)
+        {
+          parts = g_ptr_array_new ();
+          g_hash_table_insert (by_name, (gpointer)name, parts);
+          g_ptr_array_add (names, (gpointer)name);
+        }
+      g_ptr_array_add (parts, events->pdata[i]);
+    }
+  for (guint i = 0; i < names->len; i++)
+    {
+      guint64 bytes;
+      g_autoptr (StudioInventoryRow) row
+          = parameter_row (g_hash_table_lookup (by_name, names->pdata[i]), names->pdata[i], host, &bytes);
+
+      all += bytes;
+      moved += g_strcmp0 (row->text[AFTER], host) != 0;
+      g_list_store_append (store, row);
+    }
+  g_autofree char *size = loom_bytes_to_string ((double)all);
+  g_autofree char *have = g_strdup_printf (
+      ngettext ("%1$u parameter tensor, %2$s.", "%1$u parameter tensors, %2$s.", names->len), names->len, size);
+  g_autofree char *move = moved == 0 ? g_strdup (_ ("All stay where they are."))
+                                     : g_strdup_printf (ngettext ("%u moves.", "%u move.", moved), moved);
+  *summary = g_strdup_printf ("%s %s\n%s", have, move,
+                              _ ("Before: where weights are made or read, in the processor’s memory. After: where they "
+                                 "are trained, as module.to(device) moves them."));
+  return store;
+}
+
+/* ---- nodes ----------------------------------------------------------------------- */
+
+enum
+{
+  NODE,
+  DEVICE,
+  PLANNED,
+  TAKEN,
+  OWNERS
+};
+G_STATIC_ASSERT (OWNERS + LOOM_N_OWNERS == STUDIO_INVENTORY_COLUMNS);
+
+const StudioInventoryColumn *
+studio_inventory_node_columns (void)
+{
+  static const StudioInventoryColumn columns[] = {
+    [NODE] = { N_ ("Node"), FALSE },
+    [DEVICE] = { N_ ("Device"), FALSE },
+    [PLANNED] = { N_ ("Planned"), TRUE },
+    [TAKEN] = { N_ ("In the Run"), TRUE },
+    [OWNERS + LOOM_OWNER_PARAMETERS] = { N_ ("Parameters"), TRUE },
+    [OWNERS + LOOM_OWNER_GRADIENTS] = { N_ ("Gradients"), TRUE },
+    [OWNERS + LOOM_OWNER_OPTIMIZER] = { N_ ("Optimizer"), TRUE },
+    [OWNERS + LOOM_OWNER_ACTIVATIONS] = { N_ ("Activations"), TRUE },
+    [OWNERS + LOOM_OWNER_WORKSPACE] = { N_ ("Workspace"), TRUE },
+    [OWNERS + LOOM_OWNER_DATA] = { N_ ("Data"), TRUE },
+    { NULL },
+  };
+
+  return columns;
+}
+
+/* The row of this event's node, device and rank, which is made where there is none. */
+static StudioInventoryRow *
+node_row (GListStore *store, GHashTable *rows, JsonObject *event)
+{
+  const char *node = string_of (event, "node"), *device = string_of (event, "device");
+  gint64 rank = json_object_get_int_member_with_default (event, "rank", -1);
+  g_autofree char *where = rank >= 0 ? g_strdup_printf (_ ("%1$s · rank %2$d"), device, (int)rank) : g_strdup (device);
+  g_autofree char *key = g_strdup_printf ("%s\n%s", node != NULL ? node : "", where);
+  StudioInventoryRow *row = g_hash_table_lookup (rows, key);
+
+  if (row != NULL)
+    return row;
+  row = g_object_new (STUDIO_TYPE_INVENTORY_ROW, NULL);
+  row->path = g_strdup (node);
+  row->text[NODE] = g_strdup (node != NULL ? node : _ ("of no node"));
+  row->text[DEVICE] = g_steal_pointer (&where);
+  for (guint c = PLANNED; c < STUDIO_INVENTORY_COLUMNS; c++)
+    set_bytes (row, c, 0);
+  g_hash_table_insert (rows, g_steal_pointer (&key), row);
+  g_list_store_append (store, row);
+  g_object_unref (row);
+  return row;
+}
+
+GListStore *
+studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum *plan)
+{
+  GListStore *store = g_list_store_new (STUDIO_TYPE_INVENTORY_ROW);
+  g_autoptr (GHashTable) rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  *plan = (StudioInventorySum){ 0 };
+  for (guint i = 0; i < planned->len; i++)
+    {
+      JsonObject *event = planned->pdata[i];
+      StudioInventoryRow *row;
+
+      if (g_strcmp0 (string_of (event, "event"), "node") != 0)
+        continue;
+      const gint64 rank = json_object_get_int_member_with_default (event, "rank", -1);
+
+      row = node_row (store, rows, event);
+      set_bytes (row, PLANNED, bytes_of (event, "bytes"));
+      plan->of_ranks |= rank >= 0;
+      plan->total += rank <= 0 ? bytes_of (event, "bytes") : 0;
+      for (guint o = 0; o < LOOM_N_OWNERS; o++)
+        {
+          guint64 bytes = bytes_of (event, loom_owner_name ((LoomOwner)o));
+
+          plan->owner[o] += rank <= 0 ? bytes : 0;
+          set_bytes (row, OWNERS + o, bytes);
+        }
+    }
+  /* A run's own rank is the first; where several are planned, it is that one's row. */
+  for (guint i = 0; taken != NULL && i < taken->len; i++)
+    {
+      JsonObject *event = taken->pdata[i];
+      const char *node = string_of (event, "node"), *device = string_of (event, "device");
+      g_autofree char *first = g_strdup_printf (_ ("%1$s · rank %2$d"), device, 0);
+      g_autofree char *key = g_strdup_printf ("%s\n%s", node != NULL ? node : "", first);
+      StudioInventoryRow *row = g_hash_table_lookup (rows, key);
+
+      if (row == NULL)
+        row = node_row (store, rows, event);
+      set_bytes (row, TAKEN, bytes_of (event, "bytes"));
+    }
+  return store;
+}
