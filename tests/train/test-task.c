@@ -62,6 +62,7 @@ static const struct
   { "models/adding-lstm.xml", LOOM_TASK_VIEW_IMAGES, FALSE, TRUE },
   { "models/char-bert.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/alexnet.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
+  { "models/alexnet-two-devices.xml", LOOM_TASK_VIEW_IMAGES, TRUE, TRUE },
   { "models/char-denoise.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-gpt.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
   { "models/char-gpt-split.xml", LOOM_TASK_VIEW_SEQUENCES, TRUE, TRUE },
