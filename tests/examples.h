@@ -3,7 +3,7 @@
  * A network such as VGG-16 needs 93 thousand million operations for one step with one sample, which plain loops do in
  * minutes. What these tests do with a large example is therefore the least that shows it to be whole: it is planned as
  * it stands, in the size that it was made for, and a processor takes one step of it, reduced. The suite `long`
- * (tests/train/test-long.c), which is not among the tests that run by default, trains the large ones. */
+ * (test-learns.c, its part /long), which is not among the tests that run by default, trains the large ones. */
 #pragma once
 
 #include "engine/net/loom-net.h"

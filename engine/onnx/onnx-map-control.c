@@ -166,6 +166,14 @@ while_going (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const Onn
   return going == NULL ? after : onnx_emit (c, "where", ONNX_IN (going, after, before), NULL);
 }
 
+/* What a step is given: behind the end what the first one was given, so that an index that has run on is one again. */
+static const OnnxWire *
+while_going_or_first (OnnxCtx *within, const OnnxWire *going, const OnnxWire *carried, const OnnxWire *first)
+{
+  return going == NULL ? carried
+                       : while_going (within, going, carried, onnx_scope_capture (within->all, "first", first));
+}
+
 /* Whether a loop still goes on is carried in front of what the model carries, where the data say so. */
 static void
 loop_as_scan (OnnxCtx *c, Loop *l)
@@ -184,9 +192,10 @@ loop_as_scan (OnnxCtx *c, Loop *l)
   is_sequence[0] = TRUE;
   scope->module->step = onnx_scope_input (scope, l->body->input[0]->name, &step);
   scope->module->steps = l->steps;
-  declare_wire (scope, l->body->input[0]->name, scope->module->step);
   declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
-  if (asks)
+  if (!asks)
+    declare_wire (scope, l->body->input[0]->name, scope->module->step);
+  else
     {
       in[1]
           = onnx_has (c, 1) ? single (c, onnx_in (c, 1)) : onnx_tensor_wire (c, scalar (LOOM_BOOL, 1), "going", FALSE);
@@ -196,8 +205,14 @@ loop_as_scan (OnnxCtx *c, Loop *l)
     {
       in[i + first] = onnx_in (c, i + 2);
       carried[i] = onnx_scope_input (scope, l->body->input[i + 2]->name, &in[i + first]->type);
-      declare_wire (scope, l->body->input[i + 2]->name, carried[i]);
     }
+  for (guint i = 0; i < l->n_carried && !c->failed; i++)
+    declare_wire (scope, l->body->input[i + 2]->name, while_going_or_first (&within, going, carried[i], in[i + first]));
+  if (asks && !c->failed)
+    declare_wire (scope, l->body->input[0]->name,
+                  while_going (&within, going, scope->module->step,
+                               onnx_tensor_wire (&within, scalar (LOOM_I64, 0), "zero", FALSE)));
+  c->failed = c->failed || within.failed;
   if (c->failed)
     return;
   onnx_add_tensors (scope, l->body);

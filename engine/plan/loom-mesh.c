@@ -103,6 +103,7 @@ line_new (LoomComm *all, int rank, int size)
                            .local_rank = rank,
                            .local_size = size,
                            .name = all->name,
+                           .timeout = all->timeout,
                            .all_reduce = all_reduce,
                            .reduce_scatter = reduce_scatter,
                            .all_gather = all_gather,

@@ -237,6 +237,28 @@ hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
     }
 }
 
+/* Values of several lanes may share bytes although the listed order has them alive together. What that counts twice is
+ * taken off the owner that has most, in `peak` and in the holdings from `first` on. */
+static void
+count_once (LoomPlan *plan, guint device, guint first, LoomPlanMemory *memory)
+{
+  gsize excess = memory->lower_bound - MIN (memory->lower_bound, memory->arena);
+  int most = 0;
+
+  memory->lower_bound -= excess;
+  for (int o = 1; o < LOOM_N_OWNERS; o++)
+    most = memory->peak[o] > memory->peak[most] ? o : most;
+  memory->peak[most] -= MIN (excess, memory->peak[most]);
+  for (guint i = first; i < plan->holdings->len && excess > 0; i++)
+    {
+      PlanHolding *holding = &g_array_index (plan->holdings, PlanHolding, i);
+      gsize less = holding->owner == (LoomOwner)most && holding->device == device ? MIN (excess, holding->bytes) : 0;
+
+      holding->bytes -= less;
+      excess -= less;
+    }
+}
+
 /* Where slots lie: what is never read, on the plan's own device, which is the first. */
 static void
 finalise_slots (LoomPlan *plan, Work *w)
@@ -265,9 +287,10 @@ finalise_memory (LoomPlan *plan, Work *w)
 
             memory.state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
           }
+      const guint first = plan->holdings->len;
+
       hold_peak (plan, w, d, find_peak (w, d, &memory));
-      /* What other lanes do may share bytes earlier than the listed order shows. */
-      memory.lower_bound = MIN (memory.lower_bound, memory.arena);
+      count_once (plan, d, first, &memory);
       /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
       for (guint i = 0; i < w->storages->len; i++)
         {

@@ -25,7 +25,7 @@ struct _Collective
   const LoomPlanDevice *device; /* in whose memory the values lie; NULL: in the host's */
   PlanLink *link;               /* of the device, from the first run() on */
   LoomEvent *ready, *over;      /* the values to exchange are there; they are exchanged */
-  PlanLane *lane; /* which makes the calls; NULL: they are made at once */
+  PlanLane *lane;               /* which makes the calls; NULL: they are made at once */
   PlanJob job;
   void *const *buffers; /* of the job */
   gboolean goes_ahead;  /* somebody else waits for the job, or for what is over */
@@ -250,28 +250,36 @@ static LoomStatus
 join_device (Collective *c, LoomMessage *message)
 {
   const LoomBackend *b = c->device->backend;
-  LoomStatus status;
+  LoomStatus status = LOOM_STATUS_OK;
 
+  if (c->ready == NULL)
+    status = b->event_new (c->device->device, &c->ready, message);
+  if (status == LOOM_STATUS_OK && c->over == NULL)
+    status = b->event_new (c->device->device, &c->over, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
   c->link = plan_link_get (c->device, c->comm, message);
   if (c->link == NULL)
     return LOOM_STATUS_DEVICE;
   c->comm = c->link->comm;
-  status = b->event_new (c->device->device, &c->ready, message);
-  return status == LOOM_STATUS_OK ? b->event_new (c->device->device, &c->over, message) : status;
+  return LOOM_STATUS_OK;
 }
 
 static LoomStatus
 exchange_as_one (Collective *c, void *const *buffers, LoomMessage *message)
 {
   LoomComm *comm = c->comm;
+  LoomMessage ignored;
   LoomStatus status;
 
   if (c->n < 2)
     return c->exchange (c, buffers, message);
   status = comm->group (comm, TRUE, message);
-  if (status == LOOM_STATUS_OK)
-    status = c->exchange (c, buffers, message);
-  return status == LOOM_STATUS_OK ? comm->group (comm, FALSE, message) : status;
+  if (status != LOOM_STATUS_OK)
+    return status;
+  status = c->exchange (c, buffers, message);
+  /* A group that is left open would take up what this thread asks of the next communicator. */
+  return status == LOOM_STATUS_OK ? comm->group (comm, FALSE, message) : (comm->group (comm, FALSE, &ignored), status);
 }
 
 static LoomStatus

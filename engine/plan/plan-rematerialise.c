@@ -144,6 +144,7 @@ copy_of (Work *w, const WorkInstr *instr, const LoomPrim *prim, WorkInstr *befor
   WorkInstr *copy = work_insert (w, before, prim, instr->attrs);
 
   copy->compute = instr->compute;
+  copy->pass = before->pass;
   copy->region = LOOM_REGION_BACKWARD;
   copy->origin = instr->origin;
   copy->device_name = instr->device_name;

@@ -87,6 +87,19 @@ end (Mpi *m, LoomMessage *message)
   return LOOM_STATUS_DEVICE;
 }
 
+/* Whether calls fail from here on: this communicator has ended, or the one that it was split off. */
+static bool
+is_over (Mpi *m)
+{
+  if (!m->ended && m->first != NULL && m->first->ended)
+    {
+      m->ended = true;
+      m->why = m->first->why;
+      m->base.timed_out = m->first->base.timed_out;
+    }
+  return m->ended;
+}
+
 /* The sentence of who has not come, by the numbers that ranks have among all. */
 static void
 say_missing (Mpi *m, const char *call, const bool *come)
@@ -177,7 +190,7 @@ mpi_roll_call (Mpi *m, const char *call, LoomMessage *message)
 {
   int code = MPI_SUCCESS;
 
-  if (m->ended)
+  if (is_over (m))
     return end (m, message);
   m->call = call;
   if (m->base.timeout == 0 || m->base.size == 1)
@@ -245,7 +258,7 @@ mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
 {
   int code;
 
-  if (m->ended)
+  if (is_over (m))
     return end (m, message);
   if (complete (1, request, m->base.timeout, &code))
     return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
@@ -259,7 +272,7 @@ mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
 {
   double last = now (), waited = 0;
 
-  for (unsigned i = 0; !m->ended; i++)
+  for (unsigned i = 0; !is_over (m); i++)
     {
       MPI_Status status;
       int there, code = MPI_Iprobe (MPI_ANY_SOURCE, tag, m->comm, &there, &status);

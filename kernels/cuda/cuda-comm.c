@@ -137,14 +137,16 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
     result = c->nccl->reduce_scatter (from, to, (size_t)counts[0], type, op_of (op), c->handle, handle);
   else
     {
+      ncclResult_t over;
+
       result = c->nccl->group_start ();
       for (int r = 0; r < c->ranks->size && result == ncclSuccess;
            part += (size_t)counts[r] * loom_dtype_size (dtype), r++)
         if (counts[r] > 0)
           result = c->nccl->reduce (part, r == c->ranks->rank ? to : NULL, (size_t)counts[r], type, op_of (op), r,
                                     c->handle, handle);
-      if (result == ncclSuccess)
-        result = c->nccl->group_end ();
+      over = c->nccl->group_end ();
+      result = result == ncclSuccess ? over : result;
     }
   return check (c->nccl, result, "a reduce-scatter of the ranks", message);
 }
@@ -164,13 +166,15 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
     result = c->nccl->all_gather (from, to, (size_t)bytes[0], ncclUint8, c->handle, handle);
   else
     {
+      ncclResult_t over;
+
       result = c->nccl->group_start ();
       for (int r = 0; r < c->ranks->size && result == ncclSuccess; part += bytes[r], r++)
         if (bytes[r] > 0)
           result = c->nccl->broadcast (r == c->ranks->rank ? from : part, part, (size_t)bytes[r], ncclUint8, r,
                                        c->handle, handle);
-      if (result == ncclSuccess)
-        result = c->nccl->group_end ();
+      over = c->nccl->group_end ();
+      result = result == ncclSuccess ? over : result;
     }
   return check (c->nccl, result, "an all-gather of the ranks", message);
 }
@@ -180,6 +184,8 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
 {
   CudaComm *c = (CudaComm *)self;
 
+  if (c->handle == NULL)
+    return gone (message);
   cuda_use (c->device);
   return check (
       c->nccl,
@@ -216,7 +222,16 @@ has_ended (LoomComm *self)
 {
   CudaComm *c = (CudaComm *)self;
 
-  return c->handle == NULL || c->ranks->has_ended (c->ranks);
+  return c->ranks->has_ended (c->ranks);
+}
+
+/* What is under way on it is given up: another rank may never come to it. */
+static void
+give_up (CudaComm *c)
+{
+  if (c->handle != NULL)
+    c->nccl->abort (c->handle);
+  c->handle = NULL;
 }
 
 static void
@@ -249,8 +264,8 @@ now (void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What has come between the ranks since NCCL was asked to work: one is gone, a link is down, or one has aborted, of which
- * the host's communicator knows the sentence. */
+/* What has come between the ranks since NCCL was asked to work: one is gone, a link is down, or one has aborted, of
+ * which the host's communicator knows the sentence. */
 static LoomStatus
 look_for_error (CudaComm *c, LoomMessage *message)
 {
@@ -275,11 +290,6 @@ look (CudaComm *c, double seconds, LoomMessage *message)
                         "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone, or a "
                         "step takes longer",
                         most);
-  if (status != LOOM_STATUS_OK)
-    {
-      c->nccl->abort (c->handle);
-      c->handle = NULL;
-    }
   return status;
 }
 
@@ -298,6 +308,9 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
       for (CudaComm *c = device->comms; c != NULL && status == LOOM_STATUS_OK; c = c->next)
         if (c->handle != NULL)
           status = look (c, now () - begin, message);
+      /* The lines of a mesh have one each. */
+      for (CudaComm *c = device->comms; c != NULL && status != LOOM_STATUS_OK; c = c->next)
+        give_up (c);
       pthread_mutex_unlock (&device->lock);
       if (status != LOOM_STATUS_OK)
         return status;

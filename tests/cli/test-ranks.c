@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 /* The losses of all events, in their order. */
@@ -316,6 +317,33 @@ test_hung (void)
   cli_expect (0, NULL, "train", "--resume", "hung", "--epochs", "1");
 }
 
+/* A disk that is full where rank 0 writes ends all ranks with one sentence, and the run goes on from its newest
+ * checkpoint where there is room. (Files of the running rank may grow no further from here on.) */
+static void
+test_full_disk (void)
+{
+  const struct rlimit none = { 0, 0 };
+  const char *says = "gradloom train: ";
+  g_autofree char *said = NULL;
+  GPid pid;
+  int rank;
+
+  if (!cli_has_mpi ())
+    return;
+  pid = start_with ("filled", "--timeout", "20");
+  while (!g_file_test ("filled/weights.safetensors", G_FILE_TEST_EXISTS))
+    g_usleep (10000);
+  rank = find_process ("OMPI_COMM_WORLD_RANK=0");
+  g_assert_cmpint (rank, >, 0);
+  g_assert_cmpint (prlimit (rank, RLIMIT_FSIZE, &none, NULL), ==, 0);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (strstr (said, says) + 1, says) != NULL || strstr (said, "large") == NULL)
+    g_error ("%s", said);
+  g_assert_cmpint (find_rank (), ==, 0);
+  cli_expect (0, NULL, "train", "--resume", "filled", "--epochs", "1");
+}
+
 /* One that is late within the time ends nothing. */
 static void
 test_slow (void)
@@ -542,6 +570,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
   g_test_add_func ("/cli/ranks/hung", test_hung);
+  g_test_add_func ("/cli/ranks/full-disk", test_full_disk);
   g_test_add_func ("/cli/ranks/slow", test_slow);
   g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
   status = g_test_run ();

@@ -40,6 +40,7 @@ main (int argc, char **argv)
                                         "if-data",
                                         "loop-grows",
                                         "loop-until",
+                                        "loop-until-rows",
                                         "loop-asked-first",
                                         "attention-past-causal",
                                         "attention-cap-scores" };

@@ -21,7 +21,7 @@ from onnx.reference import ReferenceEvaluator
 
 TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
-          "loop-grows", "loop-until", "loop-asked-first", "attention-past-causal", "attention-cap-scores")
+          "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
          np.dtype(bool): TensorProto.BOOL}
 
@@ -199,7 +199,7 @@ def loop(c, nodes, carried, outputs, trip, condition="", tensors=(), more=(), st
     """carried: (name within, its first value, the name behind a step)."""
     body = helper.make_graph(
         nodes, "body", [value("i", INT, []), value("going", TensorProto.BOOL, [])] + [value(n, *t) for n, _, _, *t in carried],
-        [value("on", TensorProto.BOOL, [])] + [value(n) for _, _, n, *_ in carried] + [value(n) for n in stacked],
+        [value("on", TensorProto.BOOL, [])] + [value(n, *t[:1]) for _, _, n, *t in carried] + [value(n) for n in stacked],
         [numpy_helper.from_array(np.asarray(v), n) for n, v in tensors])
     c.node("Loop", [trip, condition] + [first for _, first, _, *_ in carried], outputs, body=body)
 
@@ -296,6 +296,21 @@ def _():
 def _():
     """The data would go on; the bound ends it."""
     return until(Case(), 2, "")
+
+
+@case("loop-until-rows")
+def _():
+    """Rows are taken by a carried place and by the step's number until there are no more; the bound is larger."""
+    c = Case()
+    c.input("X", c.draw(3, 2))
+    c.weight("n", np.array(7, np.int64))
+    loop(c, [helper.make_node("Gather", ["X", "at"], ["a"], axis=0), helper.make_node("Gather", ["X", "i"], ["b"], axis=0),
+             helper.make_node("Mul", ["a", "b"], ["ab"]), helper.make_node("Add", ["h", "ab"], ["h1"]),
+             helper.make_node("Add", ["at", "one"], ["at1"]), helper.make_node("Less", ["at1", "three"], ["on"])],
+         [("h", c.input("H", c.draw(2)), "h1", FLOAT, [2]), ("at", c.input("AT", np.array(0, np.int64)), "at1", INT, [])], ["z", "end"], "n",
+         tensors=[("three", np.array(3, np.int64)), ("one", np.array(1, np.int64))])
+    c.outputs = [("z", FLOAT), ("end", INT)]
+    return c
 
 
 @case("loop-asked-first")
