@@ -1,10 +1,10 @@
 """Data parallel training of two ranks: Gradloom over MPI against PyTorch's DistributedDataParallel over gloo.
 
-Each rank has one thread and a whole batch of the workload. Both sides start from the same weights and take the same
+Each rank has one thread and half of the workload's batch. Both sides start from the same weights and take the same
 steps. A window is a run of processes of its own: its steps are timed from the first quarter on, so that the start does
-not count. Windows alternate with those of the other side and with one rank of two threads and twice the batch, which is
+not count. Windows alternate with those of the other side and with one rank of two threads and the whole batch, which is
 the same work without communication: how many steps a second two ranks keep of that is their efficiency. Memory is
-what rank 0's process has held at most, above what it held before the model was made, on DDP's side, with FSDP beside it.
+what rank 0's process has held at most, above what it held when the model was made, with DDP and with FSDP (`fully_shard`); ours is `gradloom plan --ranks 2`.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 import torch
 import torch.distributed as dist
@@ -38,8 +39,9 @@ def one_rank(rank, how, name, folder, steps, port, answer):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     dist.init_process_group("gloo", rank=rank, world_size=RANKS)
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", message="Grad strides")
     torch.set_flush_denormal(True)
-    work = WORKLOADS[name]
+    work = half(WORKLOADS[name])
     _, x, y, model = make_case(name, work, os.path.join(folder, str(rank)))
     before = held()
     if how == "fsdp":
@@ -73,6 +75,10 @@ def torch_window(how, name, steps, port):
     return answer.get()
 
 
+def half(work):
+    return dict(work, batch=work["batch"] // RANKS)
+
+
 def our_window(program, graph, folder, steps, batch, ranks):
     """Steps a second from the first quarter on, by the times that the steps' events have."""
     done = subprocess.run([program, "train", graph, "--batch-size", str(batch), "--ranks", str(ranks), "--threads", str(RANKS), "--steps", str(steps),
@@ -95,9 +101,9 @@ def race(program, name, windows):
             file.write(re.sub(r' x="x.npy" y="y.npy"', f' x="{folder}/x.npy" y="{folder}/y.npy"', text))
         ours, alone, theirs = [], [], []
         for i in range(windows):
-            ours.append(our_window(program, graph, folder, steps, work["batch"], RANKS))
+            ours.append(our_window(program, graph, folder, steps, work["batch"] // RANKS, RANKS))
             theirs.append(torch_window("ddp", name, max(8, steps // 4), 29500 + 2 * i)[0])
-            alone.append(our_window(program, graph, folder, steps, work["batch"] * RANKS, 1))
+            alone.append(our_window(program, graph, folder, steps, work["batch"], 1))
         ratios = [a / b for a, b in zip(ours, theirs)]
         print(f"{name}, {RANKS} ranks of one thread:")
         print(f"  steps/s min / median / max    gradloom {spread(ours)}   DDP, gloo {spread(theirs)}")
@@ -118,12 +124,11 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--memory", action="store_true", help="PyTorch's processes with DDP and with FSDP instead")
     args = parser.parse_args()
+    if args.memory:
+        memory("char-gpt-l6-c384-t256-b12")
     for name in TARGETS:
-        if args.only in name:
-            if args.memory:
-                memory(name)
-            else:
-                race(args.program, name, args.windows)
+        if args.only in name and not args.memory:
+            race(args.program, name, args.windows)
 
 
 if __name__ == "__main__":
