@@ -18,9 +18,10 @@ def right(g):
 
 def answer(text):
     def act(s):
-        g = s.look()
-        entry = [r for k, n, r in g.widgets if k == "GtkText" and r[0] + r[2] < g.canvas[0] and r[2] > 0]
-        s.click(entry[0])
+        def entries(g):
+            return [r for k, n, r in g.widgets if k == "GtkText" and r[0] + r[2] < g.canvas[0] and r[2] > 0]
+
+        s.click(entries(s.wait("the page's entry", entries, 3))[0])
         s.key("ctrl+a")
         s.type(text)
     return act
@@ -53,6 +54,59 @@ def watch(card, gradient=False):
         press_card(s, card)
         s.key("ctrl+alt+w" if gradient else "ctrl+shift+w")
     return act
+
+
+def ranks(n):
+    """Types into the entry beside the word, in the run panel, which is filled anew while a run begins."""
+    def act(s):
+        g = s.wait("the run panel", lambda g: g.find("Ranks") and g.state["run"] == "paused", 10)
+        for _ in range(5):
+            at = g.find("Ranks")[0]
+            entry = min((r for k, name, r in g.widgets
+                         if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
+            s.click(entry, 3)
+            s.key("ctrl+a")
+            s.type(str(n))
+            s.key("Return")
+            time.sleep(0.5)
+            g = s.look()
+            if g.find(str(n), kind="SpinButton"):
+                return
+        raise Failed("the ranks do not become %d" % n)
+    return act
+
+
+def restart(s):
+    s.key("ctrl+shift+p")
+    s.type("Restart Training")
+    time.sleep(0.5)  # the search has the keyboard, so nothing can be asked
+    s.key("Return")
+
+
+def traced(words):
+    """The timeline has a window of its own, which does not say its geometry; the run's folder has the same step."""
+    def has(g):
+        path = os.path.join(g.state["folder"], "trace.json")
+        if not os.path.exists(path):
+            return False
+        with open(path, encoding="utf-8") as f:
+            return words in f.read(1000)
+
+    def act(s):
+        s.wait("a step with " + words, has, 20)
+        s.key("ctrl+shift+t")
+        time.sleep(2)
+        if SHOTS:
+            s.screenshot(os.path.join(SHOTS, "timeline-%s.png" % words.replace("/", "-")))
+        s.key("Escape")
+    return act
+
+
+def hide_curves(s):
+    """What is below them in the lesson's pane is seen again."""
+    if s.look().find("Ranks"):
+        s.key("ctrl+F9")
+        s.wait("hidden", lambda g: not g.find("Ranks"), 3)
 
 
 def step(s):
@@ -126,6 +180,8 @@ LESSONS = [
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
     ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
     ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
+    ("pipeline", [[answer("40")], [answer("20")], [step, ranks(4), restart, traced("3/15"), hide_curves, answer("15")],
+                  [field("Batch size", "4"), restart, traced("3/7"), hide_curves, answer("7")], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
 
