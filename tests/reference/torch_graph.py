@@ -290,9 +290,11 @@ class Scope(nn.Module):
                 id, _, port = source.partition(".")
                 node = self.nodes[id]
                 x = {p: value(s) for p, s in node.wires.items()}
-                made = self.weight(node, port) or self.compute(node, x)
+                weight = self.weight(node, port)
+                made = weight or self.compute(node, x)
                 known.update({f"{id}.{k}": v for k, v in made.items()})
-                known.setdefault(id, next(iter(made.values())))
+                if not weight:
+                    known.setdefault(id, next(iter(made.values())))
                 if source not in known:
                     raise Unknown(f"{node.op}, port {port}")
             return known[source]
