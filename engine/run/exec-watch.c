@@ -58,6 +58,12 @@ loom_exec_watch_init (LoomExec *exec)
   update (exec);
 }
 
+gboolean
+loom_exec_is_blocking (const LoomExec *exec)
+{
+  return exec->is_blocking;
+}
+
 static void
 free_timers (LoomExec *exec)
 {

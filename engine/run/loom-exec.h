@@ -28,6 +28,9 @@ int loom_exec_find_input (const LoomExec *exec, const char *name);
 gboolean loom_exec_can_bring (const LoomExec *exec);
 gboolean loom_exec_bring (LoomExec *exec, GError **error);
 
+/* Whether the device is waited for behind every instruction (CUDA_LAUNCH_BLOCKING=1). */
+gboolean loom_exec_is_blocking (const LoomExec *exec);
+
 /* With CUDA_LAUNCH_BLOCKING=1 a device is waited for behind every instruction, and an error is that of the one that
  * failed; with GRADLOOM_NVTX=1, or where a profiler looks on, steps and instructions are named for it.
  *

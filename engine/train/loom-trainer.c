@@ -227,7 +227,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);
   if (!trainer_plan_update (t, error) || (t->loader != NULL && !trainer_ahead_init (t, plan, error)))
     return FALSE;
-  trainer_late_init (t);
+  trainer_late_init (t, plan);
   t->rates.lr_slot = loom_state_find (t->state, "lr");
   find_rates (t);
   return TRUE;

@@ -7,13 +7,14 @@
  *
  * Several ranks read at once, as before: one that stops for a fault of its own must not leave the others in an exchange
  * of the next step. So do steps of several batches, whose sums are the host's, and optimisers that evaluate the loss
- * themselves. */
+ * themselves. And so does who waits for every instruction, to hear which one has failed. */
 #include "engine/train/trainer-private.h"
 
 void
-trainer_late_init (LoomTrainer *t)
+trainer_late_init (LoomTrainer *t, const TrainerPlan *plan)
 {
-  t->late.is_wanted = t->ahead.is_wanted && t->update == NULL && t->comm == NULL;
+  t->late.is_wanted
+      = t->ahead.is_wanted && t->update == NULL && t->comm == NULL && !loom_exec_is_blocking (plan->exec);
 }
 
 /* The step of a plan leaves all that is read of it where the next one does not write. */

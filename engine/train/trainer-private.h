@@ -143,7 +143,7 @@ typedef struct
 } TrainerLate;
 
 /* Behind trainer_ahead_init(). */
-void trainer_late_init (LoomTrainer *t);
+void trainer_late_init (LoomTrainer *t, const TrainerPlan *plan);
 /* Queues a step and reads the one before it. */
 gboolean trainer_late_step (LoomTrainer *t, GError **error);
 /* How many steps were queued and not read: 0 or 1. */
