@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ui/scene/studio-parts.h"
 #include "ui/scene/studio-scene.h"
 
 /* name: for errors of reading, which fail the test. */
@@ -13,8 +14,11 @@ scene_from_text (const char *text, const char *name)
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), name, faults, &error);
   g_autoptr (LoomNet) net = NULL;
+  StudioScene *scene;
 
   g_assert_no_error (error);
   net = loom_net_new (graph, NULL, faults);
-  return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
+  scene = studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
+  studio_scene_add_splits (scene, graph, net);
+  return scene;
 }

@@ -2,6 +2,7 @@
  *
  * Transactions and undo stand in studio-document-steps.c, files and the journal in studio-document-file.c, commands in
  * studio-document-commands.c and -wires.c, scopes and the comparison with a run in studio-document-scope.c. */
+#include "ui/scene/studio-parts.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 
@@ -200,6 +201,9 @@ studio_document_get_scene (StudioDocument *self)
       self->scene
           = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
                               self->net, self->faults, studio_document_fix_for_fault, self);
+      /* An older net has elements that may be gone; the scene is made anew with the next one. */
+      if (self->net_valid && self->net != NULL)
+        studio_scene_add_splits (self->scene, self->graph, self->net);
       studio_layout_fill (self->scene);
       /* Most wires of the next version lie where they lay. */
       if (self->routes != NULL)

@@ -1,5 +1,6 @@
 /* Draws what the canvas draws, in the same order (frames and notes, wires, cards, shapes), at zoom 1 and without what
  * only a moment has: focus, selection, the pointer. */
+#include "ui/scene/studio-parts.h"
 #include "ui/drawing/studio-picture.h"
 
 #include <glib/gi18n.h>
@@ -60,6 +61,8 @@ studio_picture_scene (const LoomGraph *graph, const char *module, GError **error
     }
   read_samples (graph, scope);
   scene = studio_scene_new (graph, scope, module != NULL ? module : "", net, faults, NULL, NULL);
+  if (net != NULL)
+    studio_scene_add_splits (scene, graph, net);
   studio_layout_fill (scene);
   return scene;
 }

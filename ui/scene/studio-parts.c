@@ -110,9 +110,11 @@ may_split (const LoomGraph *graph, const LoomNet *net)
   return FALSE;
 }
 
-static void
-add_splits (StudioScene *scene, const LoomGraph *graph, const LoomNet *net)
+void
+studio_scene_add_splits (StudioScene *scene, const LoomGraph *graph, const LoomNet *net)
 {
+  if (!may_split (graph, net))
+    return;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
 
@@ -142,11 +144,9 @@ studio_item_split_words (const StudioItem *item)
 }
 
 void
-studio_scene_add_parts (StudioScene *scene, const LoomGraph *graph, const LoomNet *net)
+studio_scene_add_parts (StudioScene *scene, const LoomNet *net)
 {
   if (!add_named_stages (scene, net))
     for (guint i = 0; i < scene->n_items; i++)
       add_device (&scene->item[i]);
-  if (may_split (graph, net))
-    add_splits (scene, graph, net);
 }

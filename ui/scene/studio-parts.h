@@ -6,8 +6,10 @@
 
 G_BEGIN_DECLS
 
-/* As nodes name stages, and devices where there are no stages; weights as nodes and <parallel> say. */
-void studio_scene_add_parts (StudioScene *scene, const LoomGraph *graph, const LoomNet *net);
+/* As nodes name stages, and devices where there are no stages. */
+void studio_scene_add_parts (StudioScene *scene, const LoomNet *net);
+/* Weights as nodes and <parallel> say; the net is that of the graph as it is. */
+void studio_scene_add_splits (StudioScene *scene, const LoomGraph *graph, const LoomNet *net);
 /* Stages that were chosen by what nodes cost: path → GINT_TO_POINTER (stage + 1). NULL changes nothing. */
 void studio_scene_set_stages (StudioScene *scene, GHashTable *stages);
 /* "Stage 1 of the pipeline", "Stages 0 to 1 of the pipeline". NULL: the card is in none. (transfer full) */
