@@ -40,12 +40,25 @@ static const struct
   { "states", "lbfgs*", INFINITY, 1e-7, "not compared: a line search takes another branch, in PyTorch's own f32, too" },
 };
 
+/* Where an activation lies so near to its kink that rounding decides on which side, so that f32 has one gradient or
+ * another: on a GPU, whose sums have another order, the losses up to there are compared. */
+static const struct
+{
+  const char *file, *title;
+  guint steps;
+  const char *why;
+} kinks[] = {
+  { "mlp", "lbfgs lr=\"0.02\" max_iter=\"2\"", 43,
+    "behind step 43 a ReLU of sample 5 is 3e-5 from 0 on one side or 2e-6 on the other" },
+};
+
 typedef struct
 {
   const LoomSafetensors *file;
   const char *number;
   JsonObject *about;
   GArray *losses, *rates; /* double */
+  guint steps;            /* so many losses are compared */
 } Run;
 
 static char *folder;
@@ -79,13 +92,13 @@ relative (double is, double should)
 }
 
 static double
-apart (const GArray *is, const LoomTensor *should)
+apart (const GArray *is, const LoomTensor *should, guint steps)
 {
   double worst = 0;
 
   if (is->len != should->count)
     return INFINITY;
-  for (guint i = 0; i < is->len; i++)
+  for (guint i = 0; i < MIN (is->len, steps); i++)
     worst = fmax (worst, relative (g_array_index (is, double, i), loom_tensor_get (should, i)));
   return worst;
 }
@@ -198,7 +211,7 @@ repeat (Run *run, gboolean wide, double tolerance, double states_tolerance, doub
     return g_strdup (error->message);
 
   g_autoptr (LoomTensor) losses = stored_of (run, "losses"), rates = stored_of (run, "rates");
-  double off = apart (run->losses, losses), off_rates = rates ? apart (run->rates, rates) : 0;
+  double off = apart (run->losses, losses, run->steps), off_rates = rates ? apart (run->rates, rates, G_MAXUINT) : 0;
   double states = compare_states (run, loom_trainer_state (trainer), &where, &error);
   *worst = off;
   if (error)
@@ -222,6 +235,20 @@ find_tolerance (guint f, const char *title, gboolean wide, double *losses, doubl
   for (guint i = 0; i < G_N_ELEMENTS (loose); i++)
     if (g_str_equal (loose[i].file, files[f].file) && g_pattern_match_simple (loose[i].pattern, title))
       *(wide ? states : losses) = wide ? loose[i].states : loose[i].f32;
+}
+
+static guint
+compared_steps (guint f, const char *title, gboolean wide)
+{
+  gboolean on_gpu = !wide && g_str_has_prefix (test_device ("cpu"), "cuda");
+
+  for (guint i = 0; on_gpu && i < G_N_ELEMENTS (kinks); i++)
+    if (g_str_equal (kinks[i].file, files[f].file) && g_str_equal (kinks[i].title, title))
+      {
+        g_test_message ("%s in f32: %u steps are compared: %s", title, kinks[i].steps, kinks[i].why);
+        return kinks[i].steps;
+      }
+  return G_MAXUINT;
 }
 
 static void
@@ -249,9 +276,12 @@ test_file (gconstpointer data)
         {
           g_autoptr (GArray) losses = g_array_new (FALSE, FALSE, sizeof (double));
           g_autoptr (GArray) rates = g_array_new (FALSE, FALSE, sizeof (double));
-          Run run = {
-            .file = file, .number = number, .about = json_node_get_object (about), .losses = losses, .rates = rates
-          };
+          Run run = { .file = file,
+                      .number = number,
+                      .about = json_node_get_object (about),
+                      .losses = losses,
+                      .rates = rates,
+                      .steps = compared_steps (f, title, k == 0) };
           double tolerance, states, worst = 0;
           find_tolerance (f, title, k == 0, &tolerance, &states);
           if (isinf (tolerance))
