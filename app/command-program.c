@@ -84,7 +84,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   if (wanted->ranks > 1 && !loom_train_spec_mesh (source->spec, wanted->ranks, size, error))
     return FALSE;
   /* Of a parameter server and the ranks that it serves each has a program of its own, and nothing is divided. */
-  const gboolean serves = wanted->ranks > 1 && source->spec->parallel.server;
+  const gboolean serves = wanted->ranks > 1 && source->spec->parallel.server && !wanted->evaluation;
   const LoomMesh mesh = loom_mesh (MAX (wanted->rank, 0), size);
   gint64 batch = (wanted->batch ? wanted->batch : source->spec->batch_size) * (serves ? 1 : size[LOOM_MESH_DATA]);
   source->spec->gathers = serves;

@@ -250,6 +250,8 @@ run_sweep (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH.");
+  if (g_str_equal (argv[1], "-"))
+    return command_usage (command, "Its runs read the graph each for itself: save it into a file.");
   if (check_options (command, &o) != 0)
     return 2;
 

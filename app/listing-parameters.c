@@ -164,20 +164,9 @@ listing_print_nodes (const LoomPlan *step, const LoomPlan *update, int rank, gbo
 {
   g_autoptr (LoomNodes) nodes = loom_nodes_new ();
   g_autoptr (GPtrArray) rows = NULL;
-  LoomPlanMemory memory = { 0 }, of_update = { 0 };
   int width = 4;
 
-  if (step != NULL)
-    loom_plan_memory (step, 0, &memory);
-  if (update != NULL)
-    loom_plan_memory (update, 0, &of_update);
-  /* Plans over one state share an arena, of which the larger one counts. */
-  const gboolean larger = update != NULL && of_update.arena > memory.arena;
-  if (step != NULL)
-    loom_nodes_add_plan (nodes, step, LOOM_NODES_STATE | LOOM_NODES_ONCE | (larger ? 0 : LOOM_NODES_PEAK));
-  if (update != NULL)
-    loom_nodes_add_plan (nodes, update,
-                         LOOM_NODES_STATE | LOOM_NODES_ONCE | (larger || step == NULL ? LOOM_NODES_PEAK : 0));
+  loom_nodes_add_plans (nodes, 2, (const LoomPlan *const[]){ step, update });
   rows = loom_nodes_list (nodes);
   for (guint i = 0; i < rows->len; i++)
     {

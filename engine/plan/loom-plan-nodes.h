@@ -14,24 +14,16 @@ typedef struct
   gsize bytes[LOOM_N_OWNERS], total;
 } LoomNodeBytes;
 
-/* Which bytes of a plan are added: those of slots, what is made once, and all else at the moment of the peak. */
-typedef enum
-{
-  LOOM_NODES_STATE = 1 << 0,
-  LOOM_NODES_ONCE = 1 << 1,
-  LOOM_NODES_PEAK = 1 << 2,
-  LOOM_NODES_ALL = LOOM_NODES_STATE | LOOM_NODES_ONCE | LOOM_NODES_PEAK
-} LoomNodesParts;
-
-/* A table that plans are added to. Of one plan with all its parts the rows of a device come to loom_plan_memory_sum().
+/* A table that plans are added to. Of one plan the rows of a device come to loom_plan_memory_sum().
  * An optimiser's states are their parameter's node's; bytes that one value takes over from another are the first one's
  * node's. */
 typedef struct _LoomNodes LoomNodes;
 LoomNodes *loom_nodes_new (void);
 void loom_nodes_free (LoomNodes *nodes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNodes, loom_nodes_free)
-/* A slot is counted once, however many plans have it. */
-void loom_nodes_add_plan (LoomNodes *nodes, const LoomPlan *plan, LoomNodesParts parts);
+/* Plans over one state: a slot is counted once, what each makes once is added up, and of the arena that they share on a
+ * device the plan with the largest counts, at the moment of its peak. NULL among them is none. */
+void loom_nodes_add_plans (LoomNodes *nodes, guint n, const LoomPlan *const *plans);
 /* node NULL: of none */
 void loom_nodes_add (LoomNodes *nodes, const char *node, const char *device, LoomOwner owner, gsize bytes);
 /* LoomNodeBytes, the largest first. (transfer container): rows are the table's. */

@@ -238,23 +238,28 @@ hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
 }
 
 /* Values of several lanes may share bytes although the listed order has them alive together. What that counts twice is
- * taken off the owner that has most, in `peak` and in the holdings from `first` on. */
+ * taken off the holdings from `first` on, off the largest first, and off their owners in `peak`. */
 static void
-count_once (LoomPlan *plan, guint device, guint first, LoomPlanMemory *memory)
+count_once (LoomPlan *plan, guint first, LoomPlanMemory *memory)
 {
   gsize excess = memory->lower_bound - MIN (memory->lower_bound, memory->arena);
-  int most = 0;
 
   memory->lower_bound -= excess;
-  for (int o = 1; o < LOOM_N_OWNERS; o++)
-    most = memory->peak[o] > memory->peak[most] ? o : most;
-  memory->peak[most] -= MIN (excess, memory->peak[most]);
-  for (guint i = first; i < plan->holdings->len && excess > 0; i++)
+  while (excess > 0)
     {
-      PlanHolding *holding = &g_array_index (plan->holdings, PlanHolding, i);
-      gsize less = holding->owner == (LoomOwner)most && holding->device == device ? MIN (excess, holding->bytes) : 0;
+      PlanHolding *most = NULL;
 
-      holding->bytes -= less;
+      for (guint i = first; i < plan->holdings->len; i++)
+        {
+          PlanHolding *holding = &g_array_index (plan->holdings, PlanHolding, i);
+
+          most = most == NULL || holding->bytes > most->bytes ? holding : most;
+        }
+      gsize less = most != NULL ? MIN (excess, most->bytes) : 0;
+      if (less == 0)
+        return;
+      most->bytes -= less;
+      memory->peak[most->owner] -= less;
       excess -= less;
     }
 }
@@ -290,7 +295,7 @@ finalise_memory (LoomPlan *plan, Work *w)
       const guint first = plan->holdings->len;
 
       hold_peak (plan, w, d, find_peak (w, d, &memory));
-      count_once (plan, d, first, &memory);
+      count_once (plan, first, &memory);
       /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
       for (guint i = 0; i < w->storages->len; i++)
         {

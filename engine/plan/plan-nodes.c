@@ -137,17 +137,46 @@ add_slots (LoomNodes *self, const LoomPlan *plan)
 
 /* ---- plans ------------------------------------------------------------------------ */
 
-void
-loom_nodes_add_plan (LoomNodes *self, const LoomPlan *plan, LoomNodesParts parts)
+/* The plan whose arena on the device of this name is the largest; NULL: none has one there. */
+static const LoomPlan *
+largest_on (const char *device, guint n, const LoomPlan *const *plans)
 {
-  if (parts & LOOM_NODES_STATE)
-    add_slots (self, plan);
-  for (guint i = 0; i < plan->holdings->len; i++)
-    {
-      const PlanHolding *h = &g_array_index (plan->holdings, PlanHolding, i);
+  const LoomPlan *largest = NULL;
+  gsize most = 0;
 
-      if (parts & (h->once ? LOOM_NODES_ONCE : LOOM_NODES_PEAK))
-        loom_nodes_add (self, h->node, loom_plan_device (plan, h->device)->name, h->owner, h->bytes);
+  for (guint i = 0; i < n; i++)
+    for (guint d = 0; plans[i] != NULL && d < loom_plan_n_devices (plans[i]); d++)
+      {
+        LoomPlanMemory memory;
+
+        if (!g_str_equal (loom_plan_device (plans[i], d)->name, device))
+          continue;
+        loom_plan_memory (plans[i], d, &memory);
+        if (largest == NULL || memory.arena > most)
+          {
+            largest = plans[i];
+            most = memory.arena;
+          }
+      }
+  return largest;
+}
+
+void
+loom_nodes_add_plans (LoomNodes *self, guint n, const LoomPlan *const *plans)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      if (plans[i] == NULL)
+        continue;
+      add_slots (self, plans[i]);
+      for (guint k = 0; k < plans[i]->holdings->len; k++)
+        {
+          const PlanHolding *h = &g_array_index (plans[i]->holdings, PlanHolding, k);
+          const char *device = loom_plan_device (plans[i], h->device)->name;
+
+          if (h->once || largest_on (device, n, plans) == plans[i])
+            loom_nodes_add (self, h->node, device, h->owner, h->bytes);
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 typedef struct
 {
   int position;                /* in the schedule; -1: the beginning */
+  guint op;
   guint least[WORK_N_STREAMS]; /* of what it and those behind it in the schedule are behind, stream by stream */
 } Moment;
 
@@ -62,7 +63,7 @@ add (WorkOrder *order, guint lane, int position)
 {
   const guint op = order->lane->len, newest = order->newest[lane];
   const guint number = newest == NONE ? 1 : number_of (order, newest) + 1;
-  const Moment moment = { .position = position };
+  const Moment moment = { .position = position, .op = op };
 
   g_array_append_val (order->lane, lane);
   g_array_append_val (order->number, number);
@@ -109,13 +110,13 @@ add_instr (Work *w, WorkOrder *order, const WorkInstr *instr, guint at, GHashTab
 
 /* From the last to the first, what each operation and all behind it in the schedule are behind. */
 static void
-find_least (WorkOrder *order, GArray **ops, guint n_devices)
+find_least (WorkOrder *order, guint n_devices)
 {
   for (guint d = 0; d < n_devices; d++)
     for (guint i = order->moments[d]->len; i-- > 0;)
       {
         Moment *moment = &g_array_index (order->moments[d], Moment, i);
-        const guint *own = before (order, g_array_index (ops[d], guint, i));
+        const guint *own = before (order, moment->op);
 
         for (guint k = 0; k < WORK_N_STREAMS; k++)
           {
@@ -132,7 +133,6 @@ work_order_new (Work *w)
   const guint n_devices = w->plan_devices->len;
   WorkOrder *order = g_new0 (WorkOrder, 1);
   g_autoptr (GHashTable) position = g_hash_table_new (NULL, NULL);
-  g_autofree GArray **ops = g_new0 (GArray *, n_devices + 1);
 
   order->n_lanes = n_devices * WORK_N_STREAMS;
   order->lane = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -159,13 +159,7 @@ work_order_new (Work *w)
       if (!instr->setup)
         add_instr (w, order, instr, i, position);
     }
-  for (guint d = 0; d < n_devices; d++)
-    ops[d] = g_array_new (FALSE, FALSE, sizeof (guint));
-  for (guint op = 0; op < order->lane->len; op++)
-    g_array_append_val (ops[lane_of (order, op) / WORK_N_STREAMS], op);
-  find_least (order, ops, n_devices);
-  for (guint d = 0; d < n_devices; d++)
-    g_array_unref (ops[d]);
+  find_least (order, n_devices);
   return order;
 }
 

@@ -128,7 +128,7 @@ typedef struct
   void *to;
   const void *from;
   gsize bytes;
-  guint device, value, slot;
+  guint device, value;
 } LoomExecCommit;
 
 typedef struct

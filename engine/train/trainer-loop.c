@@ -549,6 +549,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   t->clock.start_time = t->clock.last_time = t->clock.last_checkpoint = g_get_monotonic_time ();
   t->clock.next_step = t->place.step + 1;
   t->clock.stride = 1;
+  trainer_trace_choose (t, last_step (t));
   trainer_set_state (t, "running");
 
   LoomTrainerEnd end = trainer_join_mesh (t, &failure) ? run (t, &failure) : LOOM_TRAINER_FAILED;

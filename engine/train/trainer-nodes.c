@@ -5,34 +5,11 @@
 
 #include <string.h>
 
-typedef struct
-{
-  LoomNodes *nodes;
-  const LoomPlan *largest;
-  gsize arena;
-} Sum;
-
 static void
-add_exec (Sum *sum, const LoomExec *exec)
+add_exec (GPtrArray *plans, const LoomExec *exec)
 {
-  const LoomPlan *plan = exec != NULL ? loom_exec_plan (exec) : NULL;
-  gsize arena = 0;
-
-  if (plan == NULL)
-    return;
-  loom_nodes_add_plan (sum->nodes, plan, LOOM_NODES_STATE | LOOM_NODES_ONCE);
-  for (guint d = 0; d < loom_plan_n_devices (plan); d++)
-    {
-      LoomPlanMemory memory;
-
-      loom_plan_memory (plan, d, &memory);
-      arena += memory.arena;
-    }
-  if (sum->largest == NULL || arena > sum->arena)
-    {
-      sum->largest = plan;
-      sum->arena = arena;
-    }
+  if (exec != NULL)
+    g_ptr_array_add (plans, loom_exec_plan (exec));
 }
 
 /* What no plan that was counted has is of no node: averages of weights, places that arenas leave unused. */
@@ -54,19 +31,17 @@ add_rest (LoomTrainer *t, LoomNodes *nodes)
 LoomTensor *
 trainer_nodes_answer (LoomTrainer *t, GError **error)
 {
-  Sum sum = { loom_nodes_new (), NULL, 0 };
-  g_autoptr (LoomNodes) nodes = sum.nodes;
-  g_autoptr (GPtrArray) rows = NULL;
+  g_autoptr (LoomNodes) nodes = loom_nodes_new ();
+  g_autoptr (GPtrArray) plans = g_ptr_array_new (), rows = NULL;
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < t->plans->len; i++)
-    add_exec (&sum, ((TrainerPlan *)t->plans->pdata[i])->exec);
+    add_exec (plans, ((TrainerPlan *)t->plans->pdata[i])->exec);
   for (guint i = 0; i < t->eval_plans->len; i++)
-    add_exec (&sum, ((TrainerPlan *)t->eval_plans->pdata[i])->exec);
-  add_exec (&sum, t->update);
-  add_exec (&sum, trainer_snapshots_exec (t->snapshots));
-  if (sum.largest != NULL)
-    loom_nodes_add_plan (nodes, sum.largest, LOOM_NODES_PEAK);
+    add_exec (plans, ((TrainerPlan *)t->eval_plans->pdata[i])->exec);
+  add_exec (plans, t->update);
+  add_exec (plans, trainer_snapshots_exec (t->snapshots));
+  loom_nodes_add_plans (nodes, plans->len, (const LoomPlan *const *)plans->pdata);
   add_rest (t, nodes);
   rows = loom_nodes_list (nodes);
   for (guint i = 0; i < rows->len; i++)

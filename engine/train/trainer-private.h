@@ -168,6 +168,8 @@ typedef struct
   char *text;    /* the newest trace, on rank 0; NULL: there is none yet */
 } TrainerTrace;
 
+/* Which step of a run that begins goes to the file: one behind some that warm up, or the last one. */
+void trainer_trace_choose (LoomTrainer *t, gint64 last);
 /* TRUE if the step of this number is to be recorded. */
 gboolean trainer_trace_is_due (LoomTrainer *t, gint64 step);
 /* A step begins; decides whether it is recorded. */

@@ -38,13 +38,18 @@ trainer_trace_free (TrainerTrace *trace)
 
 /* ---- recording ----------------------------------------------------------------- */
 
+void
+trainer_trace_choose (LoomTrainer *t, gint64 last)
+{
+  if (t->trace.path != NULL && t->trace.at == 0)
+    t->trace.at = MIN (t->place.step + 1 + WARM, last);
+}
+
 gboolean
 trainer_trace_is_due (LoomTrainer *t, gint64 step)
 {
-  TrainerTrace *trace = &t->trace;
+  const TrainerTrace *trace = &t->trace;
 
-  if (trace->path != NULL && trace->at == 0)
-    trace->at = MIN (step + WARM, t->max_steps > 0 ? MIN (t->max_steps, t->total_steps) : t->total_steps);
   return trace->wanted || (trace->path != NULL && step == trace->at);
 }
 

@@ -87,11 +87,17 @@ end (Mpi *m, LoomMessage *message)
   return LOOM_STATUS_DEVICE;
 }
 
-/* Whether calls fail from here on: this communicator has ended, or the one that it was split off. */
+bool
+mpi_has_ended (const Mpi *m)
+{
+  return m->ended || (m->first != NULL && m->first->ended);
+}
+
+/* The same, with what the first one was ended by. */
 static bool
 is_over (Mpi *m)
 {
-  if (!m->ended && m->first != NULL && m->first->ended)
+  if (!m->ended && mpi_has_ended (m))
     {
       m->ended = true;
       m->why = m->first->why;

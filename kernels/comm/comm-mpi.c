@@ -337,9 +337,7 @@ mpi_free (Mpi *m)
 static bool
 has_ended (LoomComm *self)
 {
-  const Mpi *m = (Mpi *)self;
-
-  return m->ended || (m->first != NULL && m->first->ended);
+  return mpi_has_ended ((Mpi *)self);
 }
 
 /* The first communicator ends MPI, the others were made of it. Where a call has timed out nothing is freed: that would

@@ -40,6 +40,8 @@ struct Mpi
 };
 
 LoomStatus mpi_failed (int code, LoomMessage *message);
+/* Whether calls fail from here on: this communicator has ended, or the one that it was split off. */
+bool mpi_has_ended (const Mpi *m);
 
 /* Returns once all ranks have begun this call; without a time-out at once. */
 LoomStatus mpi_roll_call (Mpi *m, const char *call, LoomMessage *message);

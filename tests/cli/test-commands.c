@@ -525,7 +525,11 @@ test_memory (void)
   g_autofree char *out = NULL;
   const char *const shell[] = { "/bin/sh", "-c", call, NULL };
   g_assert_true (g_spawn_sync (NULL, (char **)shell, NULL, 0, NULL, NULL, &out, NULL, NULL, NULL));
+  g_assert_cmpint (text.status, ==, 0);
+  g_assert_nonnull (strstr (text.out, "hidden"));
   g_assert_cmpstr (out, ==, text.out);
+  cli_expect (2, "save it into a file", "sweep", "-", "--seeds", "1,2");
+  cli_expect (2, "save it into a file", "train", "-", "--ranks", "2");
 }
 
 /* A parameter server has the update alone; the ranks that it serves gather gradients, of a batch of their own. */
@@ -541,6 +545,7 @@ test_server (void)
   g_assert_null (strstr (plan.out, "all_reduce"));
   g_assert_true (strstr (plan.out, "adam_step") > server);
   g_assert_nonnull (strstr (plan.out, "* served"));
+  cli_expect (0, NULL, "plan", path, "--ranks", "3", "--strategy", "server", "--eval", "--parameters");
 }
 
 /* Stages by cost, as many as the file or --ranks says: each node is in one, and none is empty. */

@@ -421,7 +421,7 @@ assert_nodes (const LoomPlan *plan, const LoomPlanMemory *memory)
   g_autoptr (GPtrArray) rows = NULL;
   gsize bytes[LOOM_N_OWNERS], sum[LOOM_N_OWNERS] = { 0 };
 
-  loom_nodes_add_plan (nodes, plan, LOOM_NODES_ALL);
+  loom_nodes_add_plans (nodes, 1, &plan);
   rows = loom_nodes_list (nodes);
   loom_plan_memory_sum (memory, bytes);
   for (guint i = 0; i < rows->len; i++)

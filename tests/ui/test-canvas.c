@@ -319,6 +319,22 @@ test_hangs (Fixture *f, gconstpointer data)
   settle ();
 }
 
+/* Stages that costs chose are seen, and gone with the answer that chose them. */
+static void
+test_stages (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GHashTable) stages = g_hash_table_new (g_str_hash, g_str_equal);
+  StudioScene *scene;
+
+  g_hash_table_insert (stages, (gpointer) "fc", GINT_TO_POINTER (2));
+  studio_canvas_set_stages (f->canvas, stages);
+  scene = studio_canvas_scene (f->canvas);
+  g_assert_cmpstr (scene->item[studio_scene_card_of (scene, "fc")].mark, ==, "1");
+  studio_canvas_set_stages (f->canvas, NULL);
+  scene = studio_canvas_scene (f->canvas);
+  g_assert_cmpuint (scene->item[studio_scene_card_of (scene, "fc")].tint, ==, 0);
+}
+
 /* A pin of a node inside a module stands at the module's card, unless that has one of its own. */
 static void
 test_hangs_inside (Fixture *f, gconstpointer data)
@@ -511,6 +527,7 @@ main (int argc, char **argv)
   ADD ("popovers", test_popovers);
   ADD ("dropped-wire", test_dropped_wire);
   ADD ("hangs", test_hangs);
+  ADD ("stages", test_stages);
   ADD ("hangs-inside", test_hangs_inside);
   ADD ("inspector", test_inspector);
   ADD ("zooms", test_zooms);

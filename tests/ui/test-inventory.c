@@ -7,6 +7,7 @@
 #include "ui/run/studio-forecast.h"
 #include "ui/run/studio-inventory.h"
 #include "ui/run/studio-stages.h"
+#include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-parts.h"
 
 #define PARAMETER "{\"event\":\"parameter\",\"dtype\":\"f32\",\"trainable\":true,"
@@ -153,6 +154,13 @@ test_devices (void)
   g_assert_cmpuint (item_of (scene, "b")->tint, ==, 3);
   g_assert_cmpstr (item_of (scene, "b")->mark, ==, "2");
   g_assert_null (studio_item_stage_words (item_of (scene, "b")));
+  /* A run is given the CPU devices that its graph names. */
+  studio_scene_mark_away (scene, (const char *const[]){ "cpu", NULL });
+  g_assert_false (item_of (scene, "b")->is_away);
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  studio_scene_mark_away (scene, (const char *const[]){ "cpu", "cpu:1", NULL });
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+  g_assert_true (item_of (scene, "b")->is_away);
 }
 
 static void

@@ -222,6 +222,8 @@ studio_canvas_set_stages (StudioCanvas *self, GHashTable *stages)
     return;
   g_clear_pointer (&self->stages, g_hash_table_unref);
   self->stages = stages != NULL ? g_hash_table_ref (stages) : NULL;
+  /* Marks of the old ones, and cards that a drag has moved, stay with the old scene. */
+  studio_document_refresh_scene (self->document);
   sync_scene (self);
 }
 

@@ -185,6 +185,7 @@ studio_canvas_set_devices (StudioCanvas *self, const char *const *devices)
 {
   g_strfreev (self->devices);
   self->devices = g_strdupv ((char **)devices);
+  studio_document_refresh_scene (self->document);
   self->stale = TRUE;
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }

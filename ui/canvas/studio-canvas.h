@@ -105,8 +105,7 @@ void studio_canvas_set_numbers (StudioCanvas *self, const char *node_path, const
 /* The measured time of each node: seconds (double *) by path, kept by the canvas; NULL takes them away. */
 void studio_canvas_set_times (StudioCanvas *self, GHashTable *seconds);
 /* Stages of a pipeline that no node names: path → GINT_TO_POINTER (stage + 1), kept by the canvas; NULL: there are
- * none.
- */
+ * none. */
 void studio_canvas_set_stages (StudioCanvas *self, GHashTable *stages);
 /* A slim accent bar at the card's top edge: 0 to 1, negative for none. */
 void studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction);

@@ -109,7 +109,6 @@ guint64 studio_document_last_step (StudioDocument *self);
 void studio_document_forget_derived (StudioDocument *self);
 /* The same, and tells. */
 void studio_document_changed (StudioDocument *self);
-const char *studio_document_hash (StudioDocument *self);
 void studio_scope_entry_clear (StudioScopeEntry *entry);
 /* The bridge over an unwired input, or NULL. */
 const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
@@ -182,8 +181,6 @@ void studio_document_put_points (StudioDocument *self, LoomElement *wire, const 
 /* Inside a transaction: points go with the two cards of their wire where both move by the same; by item of the scene.
  */
 void studio_document_shift_points (StudioDocument *self, const double *dx, const double *dy);
-/* Inside a transaction: what follows sees the cards and wires as they are now. */
-void studio_document_refresh_scene (StudioDocument *self);
 /* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
 void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
 /* The text of a wire's end: the id alone where that names the port. */

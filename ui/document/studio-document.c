@@ -2,9 +2,9 @@
  *
  * Transactions and undo stand in studio-document-steps.c, files and the journal in studio-document-file.c, commands in
  * studio-document-commands.c and -wires.c, scopes and the comparison with a run in studio-document-scope.c. */
-#include "ui/scene/studio-parts.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
+#include "ui/scene/studio-parts.h"
 
 #include <errno.h>
 #include <string.h>

@@ -88,6 +88,11 @@ LoomFaults *studio_document_get_faults (StudioDocument *self);
 LoomNet *studio_document_peek_net (StudioDocument *self);
 /* The scene of the present scope. Valid until the next "changed", "scope-changed" or "net-changed". */
 StudioScene *studio_document_get_scene (StudioDocument *self);
+/* The next scene is made anew: of the cards and wires as they are now inside of a transaction, and without what was
+ * marked on the one before. */
+void studio_document_refresh_scene (StudioDocument *self);
+/* Of the graph as it is; changes with every edit. (transfer none) */
+const char *studio_document_hash (StudioDocument *self);
 
 /* ---- a run's view of the document --------------------------------------- */
 

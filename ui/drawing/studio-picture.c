@@ -1,6 +1,5 @@
 /* Draws what the canvas draws, in the same order (frames and notes, wires, cards, shapes), at zoom 1 and without what
  * only a moment has: focus, selection, the pointer. */
-#include "ui/scene/studio-parts.h"
 #include "ui/drawing/studio-picture.h"
 
 #include <glib/gi18n.h>
@@ -8,6 +7,7 @@
 #include <pango/pangocairo.h>
 
 #include "gradloom-icons.h"
+#include "ui/scene/studio-parts.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-fault.h"
 #include "ui/drawing/draw-icon.h"

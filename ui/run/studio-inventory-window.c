@@ -40,6 +40,7 @@ typedef struct
   StudioDocument *document;
   StudioRun *run;
   GCancellable *cancellable; /* of the forecasts that are under way */
+  char *asked;               /* what they were of: the graph's hash and the number of ranks */
   GPtrArray *taken;          /* of the run; NULL: nothing is known */
   guint rest;
   gboolean in_flight, again; /* what the run has taken is being asked for, and is to be once more */
@@ -253,9 +254,15 @@ static void
 ask_plan (View *self)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
-  g_autofree char *xml = loom_graph_write (graph, NULL);
   int ranks = studio_run_get_ranks (self->run);
+  g_autofree char *asked = g_strdup_printf ("%s %d", studio_document_hash (self->document), ranks), *xml = NULL;
 
+  /* A card that was moved changes no plan. */
+  if (g_strcmp0 (asked, self->asked) == 0)
+    return;
+  g_free (self->asked);
+  self->asked = g_steal_pointer (&asked);
+  xml = loom_graph_write (graph, NULL);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
   self->cancellable = g_cancellable_new ();
@@ -335,7 +342,8 @@ static void
 memory_cb (StudioRun *run, View *self)
 {
   ask_run (self);
-  show_page (self, MEMORY);
+  if (!self->in_flight)
+    show_page (self, MEMORY);
 }
 
 /* ---- choosing ------------------------------------------------------------------------- */
@@ -498,6 +506,7 @@ view_free (gpointer data)
   for (guint i = 0; i < N_PAGES; i++)
     g_clear_pointer (&self->page[i].events, g_ptr_array_unref);
   g_clear_pointer (&self->taken, g_ptr_array_unref);
+  g_free (self->asked);
   g_object_unref (self->run);
   g_object_unref (self->document);
   g_free (self);

@@ -185,6 +185,16 @@ parameter_row (GPtrArray *events, const char *name, const char *host, guint64 *b
   return row;
 }
 
+/* TRUE where a part of it, or all, is on another device than before. */
+static gboolean
+places_leave (GPtrArray *events, const char *host)
+{
+  for (guint i = 0; i < events->len; i++)
+    if (g_strcmp0 (string_of (events->pdata[i], "device"), host) != 0)
+      return TRUE;
+  return FALSE;
+}
+
 GListStore *
 studio_inventory_parameters (GPtrArray *events, char **summary)
 {
@@ -219,7 +229,7 @@ studio_inventory_parameters (GPtrArray *events, char **summary)
           = parameter_row (g_hash_table_lookup (by_name, names->pdata[i]), names->pdata[i], host, &bytes);
 
       all += bytes;
-      moved += g_strcmp0 (row->text[AFTER], host) != 0;
+      moved += places_leave (g_hash_table_lookup (by_name, names->pdata[i]), host);
       g_list_store_append (store, row);
     }
   g_autofree char *size = loom_bytes_to_string ((double)all);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/loom.h"

@@ -47,11 +47,13 @@ is_wanted (StudioStages *self)
   LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
   LoomElement *parallel = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
   const char *n = parallel != NULL ? loom_element_get (parallel, "pipeline") : NULL;
-  LoomNet *net = studio_document_get_net (self->document);
   g_autofree int *stage = NULL;
+  LoomNet *net;
 
-  if (n == NULL || net == NULL || g_ascii_strtoll (n, NULL, 10) < 2
-      || loom_faults_count (studio_document_get_faults (self->document)) > 0)
+  if (n == NULL || g_ascii_strtoll (n, NULL, 10) < 2)
+    return FALSE;
+  net = studio_document_get_net (self->document);
+  if (net == NULL || loom_faults_count (studio_document_get_faults (self->document)) > 0)
     return FALSE;
   stage = g_new0 (int, loom_net_n_nodes (net) + 1);
   return loom_net_stages (net, stage) == 0;
@@ -74,13 +76,14 @@ rest_cb (gpointer data)
 {
   StudioStages *self = data;
   LoomGraph *graph = studio_document_get_graph (self->document);
-  g_autofree char *hash = loom_graph_hash (graph), *xml = NULL;
+  const char *hash = studio_document_hash (self->document);
+  g_autofree char *xml = NULL;
 
   self->rest = 0;
   if (g_strcmp0 (hash, self->asked) == 0)
     return G_SOURCE_REMOVE;
   g_free (self->asked);
-  self->asked = g_steal_pointer (&hash);
+  self->asked = g_strdup (hash);
   xml = loom_graph_write (graph, NULL);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);

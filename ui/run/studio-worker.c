@@ -7,7 +7,6 @@
 
 #include <gio/gunixinputstream.h>
 #include <glib/gi18n.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -130,6 +129,8 @@ studio_worker_find_program (GError **error)
 
 /* ---- devices -------------------------------------------------------------- */
 
+#define MOST_CPU_DEVICES 64 /* more than anybody draws: a number that is mistyped starts no thousand of them */
+
 static int
 most_cpu_devices (const LoomElement *element)
 {
@@ -137,7 +138,7 @@ most_cpu_devices (const LoomElement *element)
   int n = 1;
 
   if (device != NULL && (g_str_has_prefix (device, "cpu:") || g_str_has_prefix (device, "ref:")))
-    n = MAX (n, atoi (device + strlen ("cpu:")) + 1);
+    n = MAX (n, (int)MIN (g_ascii_strtoull (device + strlen ("cpu:"), NULL, 10), MOST_CPU_DEVICES - 1) + 1);
   for (guint i = 0; i < loom_element_n_children (element); i++)
     n = MAX (n, most_cpu_devices (loom_element_child (element, i)));
   return n;

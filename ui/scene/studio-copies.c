@@ -105,10 +105,18 @@ studio_scene_add_devices (StudioScene *scene, const LoomNet *net)
     add_copies (scene, net, copies);
 }
 
+/* A run is given as many CPU devices as its graph names, unless the environment says how many there are. */
+static gboolean
+is_made (const char *device)
+{
+  return g_str_has_prefix (device, "cpu:") && g_getenv ("GRADLOOM_CPU_DEVICES") == NULL;
+}
+
 void
 studio_scene_mark_away (StudioScene *scene, const char *const *devices)
 {
   for (guint i = 0; i < scene->n_items; i++)
     scene->item[i].is_away
-        = scene->item[i].badge != NULL && devices != NULL && !g_strv_contains (devices, scene->item[i].badge);
+        = scene->item[i].badge != NULL && devices != NULL && !g_strv_contains (devices, scene->item[i].badge)
+          && !is_made (scene->item[i].badge);
 }

@@ -14,7 +14,7 @@ void studio_scene_add_splits (StudioScene *scene, const LoomGraph *graph, const 
 void studio_scene_set_stages (StudioScene *scene, GHashTable *stages);
 /* "Stage 1 of the pipeline", "Stages 0 to 1 of the pipeline". NULL: the card is in none. (transfer full) */
 char *studio_item_stage_words (const StudioItem *item);
-/* "Ranks have parts of its weights, split by column." NULL: each has them whole. (transfer full) */
+/* "Each rank has a part of its weights: split="column"." NULL: each has them whole. (transfer full) */
 char *studio_item_split_words (const StudioItem *item);
 
 G_END_DECLS

@@ -9,12 +9,14 @@ struct _StudioDevices
 {
   GObject parent_instance;
   char **names;
+  gboolean is_asking;
   GHashTable *details; /* "2 threads", what a card is called: by the device's name */
 };
 
 G_DEFINE_FINAL_TYPE (StudioDevices, studio_devices, G_TYPE_OBJECT)
 
-static guint changed_signal;
+/* Which devices there are; only what is said of one, as how much memory it has left. */
+static guint changed_signal, details_signal;
 
 const char *const *
 studio_devices_get_names (StudioDevices *self)
@@ -69,6 +71,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   StudioDevices *self = data;
   g_autofree char *text = NULL;
+  self->is_asking = FALSE;
   if (!g_subprocess_communicate_utf8_finish (G_SUBPROCESS (source), result, &text, NULL, NULL) || text == NULL)
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
@@ -78,6 +81,11 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (names->len == 0)
     return;
   g_ptr_array_add (names, NULL);
+  if (self->names != NULL && g_strv_equal ((const char *const *)self->names, (const char *const *)names->pdata))
+    {
+      g_signal_emit (self, details_signal, 0);
+      return;
+    }
   g_strfreev (self->names);
   self->names = (char **)g_ptr_array_steal (names, NULL);
   g_signal_emit (self, changed_signal, 0);
@@ -91,6 +99,7 @@ ask (StudioDevices *self)
     return;
   g_autoptr (GSubprocess) process = g_subprocess_new (
       G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, program, "devices", "--json", NULL);
+  self->is_asking = process != NULL;
   if (process != NULL)
     g_subprocess_communicate_utf8_async (process, NULL, NULL, answered_cb, self);
 }
@@ -100,6 +109,8 @@ studio_devices_class_init (StudioDevicesClass *klass)
 {
   changed_signal
       = g_signal_new ("changed", STUDIO_TYPE_DEVICES, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  details_signal
+      = g_signal_new ("details", STUDIO_TYPE_DEVICES, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -123,7 +134,7 @@ studio_devices_get (void)
 void
 studio_devices_ask_again (StudioDevices *self)
 {
-  for (guint i = 0; self->names != NULL && self->names[i] != NULL; i++)
+  for (guint i = 0; !self->is_asking && self->names != NULL && self->names[i] != NULL; i++)
     if (g_str_has_prefix (self->names[i], "cuda"))
       {
         ask (self);

@@ -210,6 +210,7 @@ studio_window_setup_header (StudioWindow *self)
   g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (studio_devices_get (), "details", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);
   g_signal_connect (self, "notify::is-active", G_CALLBACK (active_cb), NULL);
   fill_recent (self);
   fill_devices (self);
