@@ -1,4 +1,4 @@
-/* matmul: own loops, which pay for small products, and oneDNN.
+/* matmul: own loops, which pay for small products, oneDNN, and own ones for few rows (cpu-matmul-rows.c).
  *
  * Below some twenty thousand multiply-adds a call into a library costs more than
  * the product (data/costs.ini says where). The own kernel takes panels of 16 columns
@@ -174,6 +174,7 @@ create_own (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, C
 static const CpuAlgorithm algorithms[] = {
   { "onednn", cpu_onednn_matmul, cpu_onednn_takes_matmul, NULL },
   { "own", create_own, NULL, NULL },
+  { "rows", ISA (cpu_matmul_rows), NULL, NULL },
   { 0 },
 };
 

@@ -147,6 +147,8 @@ typedef void (*CpuLoadF32) (float *to, const void *from, int64_t at, int64_t str
 typedef void (*CpuStoreF32) (void *to, int64_t at, const float *from, int64_t n);
 CpuLoadF32 ISA (cpu_load_f32) (LoomDType dtype);
 CpuStoreF32 ISA (cpu_store_f32) (LoomDType dtype);
+LoomStatus ISA (cpu_matmul_rows) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                                  LoomMessage *message);
 void ISA (cpu_apply) (LoomScalarOp act, float *y, int64_t n);
 void ISA (cpu_widen) (float *to, const void *from, LoomDType type, int64_t n);
 void ISA (cpu_narrow) (void *to, LoomDType type, const float *from, int64_t n);

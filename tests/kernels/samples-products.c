@@ -26,6 +26,11 @@ matmul_samples (GPtrArray *all)
     { "", "", "", 32, 48, 64 },
     { "3,", "", "3,", 4, 6, 8 },
     { "0,", "0,", "0,", 4, 6, 8 },
+    { "", "", "", 1, 37, 45 },
+    { "", "", "", 2, 130, 70 },
+    { "", "", "", 3, 18, 33 },
+    { "2,", "", "2,", 2, 33, 50 },
+    { "", "", "", 1, 300, 256 }, /* long enough for two threads */
   };
   static const LoomScalarOp acts[]
       = { LOOM_SCALAR_ID, LOOM_SCALAR_RELU, LOOM_SCALAR_GELU, LOOM_SCALAR_GELU_TANH, LOOM_SCALAR_SIGMOID };
