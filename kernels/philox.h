@@ -48,7 +48,7 @@ loom_philox (uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint
 
 /* Element i of a uniform tensor is word i % 4 of block i / 4. Element i of a normal
  * tensor comes from the same words by Box and Muller: of words (u, v) = (0, 1) or
- * (2, 3), sqrt(-2 ln(1 - u)) times cos(2πv) for even i and sin(2πv) for odd i. */
+ * (2, 3), sqrt(-2 ln(1 - u)) times cos(2πv) for even i and sin(2πv) for odd i; kernels/draw.h computes it in f32. */
 
 /* Element i of a tensor of integers: the words 2·(i % 2) and 2·(i % 2) + 1 of block i / 2, as 63 bits.
  * A remainder by any n that is used is even enough then: n / 2⁶³ of them come once too often. */

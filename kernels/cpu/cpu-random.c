@@ -1,8 +1,8 @@
-/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h). */
+/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h, kernels/draw.h). */
 #include "kernels/cpu/cpu.h"
-#include "kernels/philox.h"
+#include "kernels/draw.h"
 
-#include <math.h>
+#include <string.h>
 
 typedef struct
 {
@@ -21,38 +21,65 @@ typedef struct
   void *y; /* [count] */
 } Call;
 
-/* Four numbers a block: y [count] in blocks of 4. */
+/* So many blocks at a time, each step for all of them: what the compiler makes vectors of. */
+#define LANES 16
+
+/* word[i][l]: word i of block from + l. */
+static void
+words (const Call *call, int64_t from, uint32_t word[4][LANES])
+{
+  const uint64_t seed = call->seed, stream = call->self->stream, step = call->step;
+
+  for (int l = 0; l < LANES; l++)
+    {
+      uint32_t of[4];
+
+      loom_philox (seed, stream, step, (uint64_t)from + (uint64_t)l, of);
+      for (int i = 0; i < 4; i++)
+        word[i][l] = of[i];
+    }
+}
+
+/* Four numbers a block: y [4·LANES]. */
+static void
+lanes_random (const Call *call, int64_t from, float *y)
+{
+  uint32_t word[4][LANES];
+  float value[4][LANES];
+
+  words (call, from, word);
+  if (call->self->kind == LOOM_RANDOM_NORMAL)
+    for (int i = 0; i < 4; i += 2)
+      for (int l = 0; l < LANES; l++)
+        loom_draw_normals (word[i][l], word[i + 1][l], &value[i][l], &value[i + 1][l]);
+  else if (call->self->kind == LOOM_RANDOM_EXPONENTIAL)
+    for (int i = 0; i < 4; i++)
+      for (int l = 0; l < LANES; l++)
+        value[i][l] = loom_draw_exponential (word[i][l]);
+  else
+    for (int i = 0; i < 4; i++)
+      for (int l = 0; l < LANES; l++)
+        value[i][l] = loom_philox_uniform (word[i][l]);
+  for (int l = 0; l < LANES; l++)
+    for (int i = 0; i < 4; i++)
+      y[4 * l + i] = value[i][l];
+}
+
+/* y [count] in pieces of 4·LANES, the last of which may be shorter. */
 static void
 part_random (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
-  const Random *self = call->self;
   float *y = call->y;
 
-  for (int64_t block = from; block < to; block++)
+  for (int64_t piece = from; piece < to; piece++)
     {
-      int64_t n = self->count - 4 * block < 4 ? self->count - 4 * block : 4;
-      float value[4];
-      uint32_t word[4];
+      const int64_t first = piece * 4 * LANES, left = call->self->count - first;
+      float last[4 * LANES];
 
-      loom_philox (call->seed, self->stream, call->step, (uint64_t)block, word);
-      if (self->kind == LOOM_RANDOM_NORMAL)
-        for (int i = 0; i < 4; i += 2)
-          {
-            double u = loom_philox_uniform (word[i]), v = loom_philox_uniform (word[i + 1]);
-            double radius = sqrt (-2 * log (1 - u)), angle = 2 * 3.14159265358979323846 * v;
-
-            value[i] = (float)(radius * cos (angle));
-            value[i + 1] = (float)(radius * sin (angle));
-          }
-      else if (self->kind == LOOM_RANDOM_EXPONENTIAL)
-        for (int i = 0; i < 4; i++)
-          value[i] = (float)-log (loom_philox_open (word[i]));
-      else
-        for (int i = 0; i < 4; i++)
-          value[i] = loom_philox_uniform (word[i]);
-      for (int64_t i = 0; i < n; i++)
-        y[4 * block + i] = value[i];
+      lanes_random (call, piece * LANES, left >= 4 * LANES ? y + first : last);
+      if (left < 4 * LANES)
+        memcpy (y + first, last, (size_t)left * sizeof (float));
     }
 }
 
@@ -84,7 +111,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   if (self->integers)
     cpu_share (k, self->ns, (self->count + 1) / 2, part_ints, &call);
   else
-    cpu_share (k, self->ns, (self->count + 3) / 4, part_random, &call);
+    cpu_share (k, self->ns, (self->count + 4 * LANES - 1) / (4 * LANES), part_random, &call);
   return LOOM_STATUS_OK;
 }
 
@@ -106,7 +133,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   self->kind = a->kind;
   self->integers = spec->out[0].dtype == LOOM_I64;
   self->stream = a->stream;
-  self->ns = (double)self->count * (a->kind == LOOM_RANDOM_UNIFORM ? 3 : 15);
+  self->ns = (double)self->count * (a->kind == LOOM_RANDOM_UNIFORM ? 3 : 5);
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }

@@ -1,8 +1,8 @@
-/* Random numbers by Philox (kernels/philox.h): uniform ones and integers have the bits of every other back end. */
+/* Random numbers by Philox (kernels/philox.h, kernels/draw.h), in f32 with the bits of every other back end. */
 #include <math.h>
 
 #include "kernels/cuda/cuda-kernels.cuh"
-#include "kernels/philox.h"
+#include "kernels/draw.h"
 
 typedef struct
 {
@@ -14,6 +14,33 @@ typedef struct
   LoomRandomKind kind;
 } Random;
 
+/* The four numbers of a block of Philox. */
+__device__ static inline void
+four (float y[4], const uint32_t word[4], LoomRandomKind kind)
+{
+  for (int i = 0; i < 4; i += 2)
+    if (kind == LOOM_RANDOM_NORMAL)
+      loom_draw_normals (word[i], word[i + 1], &y[i], &y[i + 1]);
+    else
+      for (int j = i; j < i + 2; j++)
+        y[j] = kind == LOOM_RANDOM_EXPONENTIAL ? loom_draw_exponential (word[j]) : loom_philox_uniform (word[j]);
+}
+
+/* In f64 by the device's own functions, as near to the reference as they are. */
+__device__ static inline void
+four (double y[4], const uint32_t word[4], LoomRandomKind kind)
+{
+  for (int i = 0; i < 4; i++)
+    {
+      const double u = loom_philox_uniform (word[i & 2]), v = loom_philox_uniform (word[(i & 2) + 1]);
+
+      if (kind == LOOM_RANDOM_NORMAL)
+        y[i] = sqrt (-2 * log (1 - u)) * (i % 2 == 0 ? cospi (2 * v) : sinpi (2 * v));
+      else
+        y[i] = kind == LOOM_RANDOM_EXPONENTIAL ? -log (loom_philox_open (word[i])) : loom_philox_uniform (word[i]);
+    }
+}
+
 /* y is (count), seed and step scalars; a thread four numbers, which one block of Philox gives. */
 template <typename T>
 __global__ void
@@ -22,24 +49,14 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
 {
   const long long block = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   uint32_t word[4];
+  T value[4];
 
   if (block * 4 >= count)
     return;
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)block, word);
+  four (value, word, kind);
   for (int i = 0; i < 4 && block * 4 + i < count; i++)
-    {
-      if (kind == LOOM_RANDOM_NORMAL)
-        {
-          const T u = loom_philox_uniform (word[i & 2]), v = loom_philox_uniform (word[(i & 2) + 1]);
-          const T radius = sqrt ((T)-2 * log ((T)1 - u));
-
-          y[block * 4 + i] = radius * (i % 2 == 0 ? cospi ((T)2 * v) : sinpi ((T)2 * v));
-        }
-      else if (kind == LOOM_RANDOM_EXPONENTIAL)
-        y[block * 4 + i] = (T)-log (loom_philox_open (word[i]));
-      else
-        y[block * 4 + i] = loom_philox_uniform (word[i]);
-    }
+    y[block * 4 + i] = value[i];
 }
 
 /* y is (count); a thread two integers, which one block of Philox gives. */

@@ -1,8 +1,23 @@
-/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h). */
+/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h). Normal and exponential ones are
+ * those of kernels/draw.h in f32, and in f64 libm's, which those are tested against. */
 #include "kernels/ref/ref.h"
-#include "kernels/philox.h"
+#include "kernels/draw.h"
 
 #include <math.h>
+
+/* Element i of f32, from the words of its block. */
+static float
+draw (LoomRandomKind kind, const uint32_t word[4], int64_t i)
+{
+  float y[2];
+
+  if (kind == LOOM_RANDOM_EXPONENTIAL)
+    return loom_draw_exponential (word[i & 3]);
+  if (kind != LOOM_RANDOM_NORMAL)
+    return loom_philox_uniform (word[i & 3]);
+  loom_draw_normals (word[i & 2], word[(i & 2) + 1], &y[0], &y[1]);
+  return y[i & 1];
+}
 
 /* b: seed and step, scalars; y [count]. */
 static LoomStatus
@@ -17,7 +32,9 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
       double value;
 
       loom_philox (seed, a->stream, step, (uint64_t)i / 4, word);
-      if (a->kind == LOOM_RANDOM_NORMAL)
+      if (k->out[0].dtype == LOOM_F32)
+        value = draw (a->kind, word, i);
+      else if (a->kind == LOOM_RANDOM_NORMAL)
         {
           double u = loom_philox_uniform (word[i & 2]), v = loom_philox_uniform (word[(i & 2) + 1]);
           double radius = sqrt (-2 * log (1 - u)), angle = 2 * 3.14159265358979323846 * v;

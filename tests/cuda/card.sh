@@ -4,12 +4,13 @@
 
 # Below the build folder. The two that know no GPU tell whether the machine itself is sound.
 programs="app/gradloom tests/cuda/card-info tests/kernels/test-kernels-ref tests/kernels/test-kernels-agree
- tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device
- tests/exec/test-run-steps tests/bench/bench-race"
+ tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/kernels/test-kernels-draw
+ tests/cuda/test-cuda-device tests/exec/test-run-steps tests/bench/bench-race"
 # shellcheck disable=SC2034 # on-device and carry read it
 modules=kernels/cuda/loom-cuda.so
 # Programs that not every build has; a stage that lacks one is skipped.
-extras="tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device tests/cuda/log-answers.so"
+extras="tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/kernels/test-kernels-draw
+ tests/cuda/test-cuda-device tests/cuda/log-answers.so"
 
 # Builds them without Studio; $2: what nvcc compiles for (default: every kind of GPU).
 build_for_card () { # build_for_card FOLDER [ARCHITECTURE]

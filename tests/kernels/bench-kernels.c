@@ -203,6 +203,23 @@ bench_softmax (const char *dims)
   bench (&s, dims, LOOM_LAYOUT_PLAIN, 0);
 }
 
+static void
+bench_random (const char *dims)
+{
+  static const char *const name[] = { "uniform", "normal", "exponential" };
+
+  for (int kind = LOOM_RANDOM_UNIFORM; kind <= LOOM_RANDOM_EXPONENTIAL; kind++)
+    {
+      LoomTensorDesc one = desc (LOOM_I64, "");
+      Sample s = { .primitive = "random", .n_in = 2, .n_out = 1, .in = { one, one }, .out = { desc (LOOM_F32, dims) } };
+      char label[80];
+
+      s.attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, 1 };
+      g_snprintf (label, sizeof label, "%s %s", name[kind], dims);
+      bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
+    }
+}
+
 /* Adam over the tensors named, not adjacent in memory. */
 static void
 bench_adam (const char *label, const char *const *dims)
@@ -283,6 +300,7 @@ main (int argc, char **argv)
   bench_elementwise ("1000,1000", LOOM_SCALAR_POW, "1000,1000");
   bench_elementwise ("1000,1000", LOOM_SCALAR_ATAN2, "1000,1000");
   bench_elementwise ("1000,1000", LOOM_SCALAR_ADD, "1000");
+  bench_random ("1000,1000");
   bench_reduce ("1000,1000", "1,1", 3);
   bench_reduce ("1000,1000", "1,1000", 1);
   bench_reduce ("1000,1000", "1000,1", 2);
