@@ -92,6 +92,13 @@ gboolean partition_weight_decide (Partition *self, guint i, LoomShareCall *call)
 /* Writes those, of operands in these forms. */
 gboolean partition_weight_write (Partition *self, guint i, const LoomValue *in, LoomValue *out);
 
+/* ---- partition-loss.c --------------------------------------------------------- */
+
+/* Likewise of cross-entropy where ranks have parts of the classes; logits: the form in which it takes them. */
+gboolean partition_loss_decide (LoomShareCall *call);
+gboolean
+partition_loss_write (Partition *self, const LoomInstr *instr, LoomShare logits, const LoomValue *in, LoomValue *out);
+
 /* ---- partition-loops.c -------------------------------------------------------- */
 
 /* A loop is divided where its body can be without an exchange. */

@@ -84,6 +84,8 @@ partition_weight_decide (Partition *self, guint i, LoomShareCall *call)
           call->want[k] = call->have[k];
       return TRUE;
     }
+  if (instr->prim->share == loom_share_cross_entropy)
+    return partition_loss_decide (call);
   if (instr->prim->share == loom_share_gather_rows && has_rows (call))
     {
       call->want[0] = call->have[0];
@@ -238,6 +240,8 @@ partition_weight_write (Partition *self, guint i, const LoomValue *in, LoomValue
 
   if (instr->prim->share == loom_share_grad_stats)
     return write_grad_stats (self, instr, self->want[i], in, out);
+  if (instr->prim->share == loom_share_cross_entropy)
+    return partition_loss_write (self, instr, self->want[i][0], in, out);
   if (instr->prim->share == loom_share_gather_rows)
     table = self->want[i][0];
   else if (instr->prim->share == loom_share_scatter_add_rows)

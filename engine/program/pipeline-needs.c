@@ -16,9 +16,10 @@ static void
 decide_exchange (Partition *part, guint i)
 {
   const LoomInstr *instr = loom_program_instr (part->r.from, i);
-  gboolean by_itself = instr->n_in == 1 && loom_collective_along (instr->prim, instr->attrs) != LOOM_MESH_DATA
-                       && part->want[i][0].kind == LOOM_SHARE_SPLIT;
+  gboolean by_itself = loom_collective_along (instr->prim, instr->attrs) != LOOM_MESH_DATA;
 
+  for (guint k = 0; k < instr->n_in; k++)
+    by_itself = by_itself && part->want[i][k].kind == LOOM_SHARE_SPLIT;
   for (guint k = 0; k < instr->n_in && !by_itself; k++)
     part->want[i][k] = (LoomShare){ .kind = LOOM_SHARE_WHOLE };
   for (guint o = 0; o < instr->n_out && !by_itself; o++)
