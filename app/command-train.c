@@ -122,6 +122,19 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
+/* How much of what ranks exchanged lay beside what they computed, from the trace. */
+static void
+say_overlap (const char *path, gboolean as_json)
+{
+  g_autofree char *title = NULL;
+  g_autoptr (GArray) spans = path != NULL ? loom_trace_read (path, &title, NULL) : NULL;
+  g_autofree char *text = spans != NULL ? loom_trace_say_overlap (spans) : NULL;
+
+  /* Behind the bubble of a pipeline's title there is more than a step's number. */
+  if (text != NULL && !as_json)
+    printf ("exchange beside computation, %.*s: %s\n", (int)strcspn (title, ":"), title, text);
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
@@ -270,6 +283,7 @@ run_train (const Command *command, int argc, char **argv)
   int interrupted_by = train_signals_end (&signals);
 
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);
+  say_overlap (trace, view.json);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
   gboolean alone = comm != NULL && !loom_dist_is_shared (error);

@@ -116,9 +116,7 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
       to.body = g_new (const LoomPlan *, 1);
       to.body[0] = loom_plan_of_body (to.kernel);
     }
-  to.waits = from->prim != NULL
-             && (from->prim->on_host != NULL || from->prim->n_distinct != NULL
-                 || ((from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && plan_collective_waits (to.kernel)));
+  to.waits = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
   for (guint k = 0; k < to.n_bodies; k++)
     to.waits |= loom_plan_waits (to.body[k]);
   if (from->prim != NULL && (from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0)
@@ -652,7 +650,11 @@ gboolean
 loom_plan_waits (const LoomPlan *plan)
 {
   for (guint i = 0; i < plan->instrs->len; i++)
-    if (loom_plan_instr (plan, i)->waits)
-      return TRUE;
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      if (instr->waits || (instr->kernel != NULL && plan_collective_waits (instr->kernel)))
+        return TRUE;
+    }
   return FALSE;
 }

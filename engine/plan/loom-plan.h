@@ -221,6 +221,16 @@ LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomP
 void loom_plan_settle (LoomPlan *plan);
 /* Of a collective's instruction: whether every exchange fails from here on, on all ranks (LoomComm.has_ended). */
 gboolean loom_plan_ranks_have_ended (const LoomPlanInstr *instr);
+
+/* When what an instruction exchanges beside the computation was exchanged. */
+typedef struct
+{
+  gint64 begin, end;       /* nanoseconds of the monotonic clock; or on a device, where they are */
+  LoomEvent *ready, *over; /* when all of it was there, and when it was exchanged: behind what was so before it */
+} LoomPlanExchange;
+
+/* Of the step that is over; FALSE: the instruction exchanges nothing, or nothing beside. */
+gboolean loom_plan_exchange_times (const LoomPlanInstr *instr, LoomPlanExchange *times);
 void loom_plan_free (LoomPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPlan, loom_plan_free)
 

@@ -1,45 +1,13 @@
 /* The kernels of collectives: the plan's communicator, called with the addresses of the values.
  *
  * A message costs as much as many bytes do, so small values that are exchanged together are laid one behind the other
- * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy.
- *
- * Values on a device with streams are exchanged by its own link, on a stream beside the one that computes; events order
- * the two, and the library makes one call of several. What a stage of a pipeline gives to another one goes by way of
- * the host: a send of NCCL waits for its receive, and schedules count on one that does not. */
-#include "engine/plan/plan-lane.h"
-#include "engine/plan/plan-link.h"
+ * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy. */
+#include "engine/plan/plan-collective.h"
 #include "engine/plan/plan-private.h"
-
-#include "kernels/comm.h"
 
 #include <string.h>
 
 #define LARGE (64 * 1024) /* bytes from which on a value is exchanged by a call of its own */
-
-typedef struct _Collective Collective;
-struct _Collective
-{
-  LoomKernel base;
-  LoomStatus (*exchange) (Collective *c, void *const *buffers, LoomMessage *message);
-  LoomComm *comm;
-  const LoomPlanDevice *device; /* in whose memory the values lie; NULL: in the host's */
-  PlanLink *link;               /* of the device, from the first run() on */
-  LoomEvent *ready, *over;      /* the values to exchange are there; they are exchanged */
-  PlanLane *lane;               /* which makes the calls; NULL: they are made at once */
-  PlanJob job;
-  void *const *buffers; /* of the job */
-  gboolean goes_ahead;  /* somebody else waits for the job, or for what is over */
-  LoomDType dtype;
-  LoomReduceOp op;
-  guint n;         /* values */
-  gint64 *count;   /* elements of each, whole */
-  gint64 packed;   /* elements of all that are exchanged together */
-  gint64 *by_rank; /* each rank's part of what is exchanged: elements or bytes */
-  int peer, tag;   /* of what goes to one rank or comes from one */
-  gsize bytes;     /* of that */
-  void *letter;    /* of what goes by way of the host, page-locked where there is such memory */
-  char *name;
-};
 
 static gsize
 element (const Collective *c)
@@ -207,7 +175,7 @@ broadcast (Collective *c, void *const *buffers, LoomMessage *message)
 {
   if (c->n == 0)
     return c->comm->broadcast (c->comm, buffers[0], (int64_t)c->bytes, c->peer, message);
-  if (buffers[1] != buffers[0] && c->device == NULL)
+  if (buffers[1] != buffers[0] && c->link == NULL)
     memcpy (buffers[1], buffers[0], c->bytes);
   else if (buffers[1] != buffers[0])
     {
@@ -243,119 +211,6 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
   return c->goes_ahead ? LOOM_STATUS_OK : plan_lane_wait (c->lane, &c->job, message);
 }
 
-/* ---- on a device --------------------------------------------------------- */
-
-/* At the first step, which is never recorded: ranks make a link together, and have agreed to begin by then. */
-static LoomStatus
-join_device (Collective *c, LoomMessage *message)
-{
-  const LoomBackend *b = c->device->backend;
-  LoomStatus status = LOOM_STATUS_OK;
-
-  if (c->ready == NULL)
-    status = b->event_new (c->device->device, &c->ready, message);
-  if (status == LOOM_STATUS_OK && c->over == NULL)
-    status = b->event_new (c->device->device, &c->over, message);
-  if (status != LOOM_STATUS_OK)
-    return status;
-  c->link = plan_link_get (c->device, c->comm, message);
-  if (c->link == NULL)
-    return LOOM_STATUS_DEVICE;
-  c->comm = c->link->comm;
-  return LOOM_STATUS_OK;
-}
-
-static LoomStatus
-exchange_as_one (Collective *c, void *const *buffers, LoomMessage *message)
-{
-  LoomComm *comm = c->comm;
-  LoomMessage ignored;
-  LoomStatus status;
-
-  if (c->n < 2)
-    return c->exchange (c, buffers, message);
-  status = comm->group (comm, TRUE, message);
-  if (status != LOOM_STATUS_OK)
-    return status;
-  status = c->exchange (c, buffers, message);
-  /* A group that is left open would take up what this thread asks of the next communicator. */
-  return status == LOOM_STATUS_OK ? comm->group (comm, FALSE, message) : (comm->group (comm, FALSE, &ignored), status);
-}
-
-static LoomStatus
-run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Collective *c = (Collective *)self;
-  const LoomBackend *b = c->device->backend;
-  LoomDevice *device = c->device->device;
-  LoomStatus status = c->link == NULL ? join_device (c, message) : LOOM_STATUS_OK;
-
-  if (status == LOOM_STATUS_OK)
-    status = b->event_record (device, c->ready, stream, message);
-  if (status == LOOM_STATUS_OK)
-    status = b->event_wait (device, c->link->stream, c->ready, message);
-  if (status == LOOM_STATUS_OK)
-    status = exchange_as_one (c, buffers, message);
-  if (status == LOOM_STATUS_OK)
-    status = b->event_record (device, c->over, c->link->stream, message);
-  return status == LOOM_STATUS_OK && !c->goes_ahead ? b->event_wait (device, stream, c->over, message) : status;
-}
-
-/* ---- by way of the host ---------------------------------------------------- */
-
-static LoomStatus
-open_letter (Collective *c, LoomMessage *message)
-{
-  const LoomBackend *b = c->device->backend;
-
-  if (b->alloc_host != NULL)
-    return b->alloc_host (c->device->device, MAX (c->bytes, 1), &c->letter, message);
-  c->letter = g_malloc (MAX (c->bytes, 1));
-  return LOOM_STATUS_OK;
-}
-
-/* The host waits for the device: of a send, until it has the value, of a receive, until the letter is free that it has
- * of the step before. */
-static LoomStatus
-run_by_host (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Collective *c = (Collective *)self;
-  const LoomBackend *b = c->device->backend;
-  LoomDevice *device = c->device->device;
-  const gboolean sends = c->exchange == send;
-  LoomStatus status = c->letter == NULL ? open_letter (c, message) : LOOM_STATUS_OK;
-
-  if (status == LOOM_STATUS_OK && sends)
-    status = b->copy (device, stream, c->letter, buffers[0], c->bytes, LOOM_COPY_DEVICE_TO_HOST, message);
-  if (status == LOOM_STATUS_OK)
-    status = b->stream_sync (device, stream, message);
-  if (status == LOOM_STATUS_OK)
-    status = c->exchange (c, &c->letter, message);
-  if (status == LOOM_STATUS_OK && !sends)
-    status = b->copy (device, stream, buffers[0], c->letter, c->bytes, LOOM_COPY_HOST_TO_DEVICE, message);
-  return status;
-}
-
-gboolean
-plan_collective_waits (const LoomKernel *kernel)
-{
-  return kernel->run == run_by_host;
-}
-
-static void
-leave_device (Collective *c)
-{
-  if (c->letter != NULL && c->device->backend->alloc_host != NULL)
-    c->device->backend->free_host (c->device->device, c->letter);
-  else
-    g_free (c->letter);
-  if (c->ready != NULL)
-    c->device->backend->event_free (c->device->device, c->ready);
-  if (c->over != NULL)
-    c->device->backend->event_free (c->device->device, c->over);
-  plan_link_put_back (c->link);
-}
-
 /* ---- beside the computation ---------------------------------------------- */
 
 void
@@ -387,9 +242,7 @@ typedef struct
 static LoomStatus
 run_wait_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  const Collective *c = ((Wait *)self)->of;
-
-  return c->device->backend->event_wait (c->device->device, stream, c->over, message);
+  return plan_collective_wait_on_device (((Wait *)self)->of, stream, message);
 }
 
 static LoomStatus
@@ -433,6 +286,18 @@ loom_plan_ranks_have_ended (const LoomPlanInstr *instr)
   return c->comm->has_ended (c->comm);
 }
 
+gboolean
+loom_plan_exchange_times (const LoomPlanInstr *instr, LoomPlanExchange *times)
+{
+  const Collective *c = (const Collective *)instr->kernel;
+
+  if (instr->until == G_MAXUINT || c->goes_by_host)
+    return FALSE;
+  *times = c->device != NULL ? (LoomPlanExchange){ .ready = c->first->ready, .over = c->last->over }
+                             : (LoomPlanExchange){ .begin = c->job.begin, .end = c->job.end };
+  return TRUE;
+}
+
 static void
 collective_free (LoomKernel *self)
 {
@@ -441,7 +306,7 @@ collective_free (LoomKernel *self)
   plan_collective_settle (self);
   plan_lane_unref (c->lane);
   if (c->device != NULL)
-    leave_device (c);
+    plan_collective_leave_device (c);
   g_free (c->count);
   g_free (c->by_rank);
   g_free (c->name);
@@ -507,6 +372,7 @@ prepare_transfer (Collective *c, const LoomKernelSpec *spec,
 
   c->peer = attrs->rank;
   c->tag = attrs->tag;
+  c->meeting = attrs->meeting;
   c->n = (guint)spec->n_in;
   c->bytes = loom_desc_bytes (spec->n_in > 0 ? &spec->in[0] : &spec->out[0]);
   c->exchange = exchange;
@@ -516,6 +382,7 @@ static void
 prepare_send (Collective *c, const LoomKernelSpec *spec)
 {
   prepare_transfer (c, spec, send);
+  c->only_gives = TRUE;
 }
 
 static void
@@ -544,21 +411,14 @@ static const struct
               { "broadcast", prepare_broadcast },
               { "stage_reduce", prepare_all_reduce } };
 
-/* From one rank to another. */
-static gboolean
-is_transfer (const LoomPrim *prim)
-{
-  return g_str_equal (prim->name, "send") || g_str_equal (prim->name, "receive");
-}
-
 LoomKernel *
 work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
                      const LoomKernelSpec *spec, LoomMessage *message)
 {
-  LoomComm *comm = mesh != NULL ? mesh->along[loom_collective_along (prim, spec->attrs)] : NULL;
+  const LoomMeshAxis along = loom_collective_along (prim, spec->attrs);
+  LoomComm *comm = mesh != NULL ? mesh->along[along] : NULL;
+  const gboolean on_host = device->info.host_memory;
   Collective *c;
-
-  const gboolean on_host = device->info.host_memory, by_host = !on_host && is_transfer (prim);
 
   if (comm == NULL)
     {
@@ -567,14 +427,16 @@ work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
     }
   c = g_new0 (Collective, 1);
   c->comm = comm;
+  c->first = c->last = c;
   c->device = on_host ? NULL : device;
+  c->may_go_by_host = along == LOOM_MESH_PIPELINE;
   c->dtype = spec->n_in > 0 ? spec->in[0].dtype : spec->out[0].dtype;
   c->by_rank = g_new0 (gint64, (gsize)comm->size + 1);
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (g_str_equal (prim->name, kinds[i].name))
       kinds[i].prepare (c, spec);
-  c->name = g_strdup_printf ("%s, %d ranks", on_host ? comm->name : by_host ? "by the host" : "nccl", comm->size);
-  c->base.run = on_host ? run : by_host ? run_by_host : run_on_device;
+  c->name = g_strdup_printf ("%s, %d ranks", on_host ? comm->name : "nccl", comm->size);
+  c->base.run = on_host ? run : plan_collective_run_on_device;
   c->base.free = collective_free;
   c->base.name = c->name;
   return &c->base;

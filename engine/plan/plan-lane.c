@@ -1,6 +1,8 @@
 /* The lane of a plan that carries communication. */
 #include "engine/plan/plan-lane.h"
 
+#include <time.h>
+
 struct _PlanLane
 {
   gatomicrefcount refs;
@@ -10,6 +12,15 @@ struct _PlanLane
   GQueue jobs;
   gboolean ends;
 };
+
+static gint64
+now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
+}
 
 static gpointer
 run_lane (gpointer data)
@@ -29,7 +40,9 @@ run_lane (gpointer data)
           continue;
         }
       g_mutex_unlock (&lane->lock);
+      job->begin = now_ns ();
       job->status = job->run (job->data, &job->message);
+      job->end = now_ns ();
       g_mutex_lock (&lane->lock);
       job->done = TRUE;
       g_cond_broadcast (&lane->done);

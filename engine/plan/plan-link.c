@@ -32,17 +32,27 @@ link_new (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message)
   const LoomBackend *b = device->backend;
   LoomDeviceCommEntry entry = entry_of (b);
   Link *link = g_new0 (Link, 1);
+  LoomStatus status = LOOM_STATUS_UNSUPPORTED;
 
   link->device = device;
   link->ranks = ranks;
   if (entry == NULL)
     g_snprintf (message->text, sizeof message->text,
                 "this build has no NCCL, by which ranks exchange what lies on GPUs");
-  else if (b->stream_new (device->device, &link->base.stream, message) == LOOM_STATUS_OK
-           && entry (device->device, link->base.stream, ranks, &link->base.comm, message) == LOOM_STATUS_OK)
+  else
+    status = b->stream_new (device->device, &link->base.stream, message);
+  if (status == LOOM_STATUS_OK)
+    status = entry (device->device, link->base.stream, ranks, &link->base.comm, message);
+  if (status == LOOM_STATUS_OK)
     return link;
   if (link->base.stream != NULL)
     b->stream_free (device->device, link->base.stream);
+  link->base.stream = NULL;
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    {
+      link->base.why_not = *message;
+      return link;
+    }
   g_free (link);
   return NULL;
 }
@@ -95,7 +105,10 @@ plan_link_put_back (PlanLink *base)
   g_mutex_unlock (&lock);
   if (!last)
     return;
-  link->base.comm->free (link->base.comm);
-  link->device->backend->stream_free (link->device->device, link->base.stream);
+  if (link->base.comm != NULL)
+    {
+      link->base.comm->free (link->base.comm);
+      link->device->backend->stream_free (link->device->device, link->base.stream);
+    }
   g_free (link);
 }

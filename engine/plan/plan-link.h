@@ -8,8 +8,9 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomComm *comm;
+  LoomComm *comm; /* NULL: these ranks can have none, on all of them */
   LoomStream *stream;
+  LoomMessage why_not;
 } PlanLink;
 
 /* One for each device and ranks, shared while anybody has it. All ranks ask together, since the first one is made

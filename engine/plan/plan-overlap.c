@@ -2,7 +2,9 @@
  * in front of the first instruction that reads it. Shards are gathered one call ahead of where they are read.
  *
  * Collectives keep their order, which is the same on all ranks, and all of a plan go by its lane. Stages of a pipeline
- * have none: what they send is on its way at once, and what they receive they wait for. */
+ * have none on CPUs: what they send is on its way at once, and what they receive they wait for. On devices what they
+ * exchange behind one slot of the schedule goes as one, beside what they compute until one of them reads it or they
+ * exchange again. */
 #include "engine/core/loom-env.h"
 #include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-private.h"
@@ -94,7 +96,7 @@ gather_ahead (Work *w)
     }
 }
 
-static void
+static WorkInstr *
 wait_before (Work *w, WorkInstr *instr, guint position)
 {
   WorkInstr *before = position < w->schedule->len ? at (w, position) : NULL;
@@ -110,6 +112,7 @@ wait_before (Work *w, WorkInstr *instr, guint position)
   if (!work_device (w, instr->device)->info.host_memory)
     instr->stream += (int)loom_collective_along (instr->prim, instr->attrs);
   g_ptr_array_insert (w->schedule, (int)position, wait);
+  return wait;
 }
 
 void
@@ -133,6 +136,58 @@ begin_behind (Work *w)
       work_wait_for (at (w, i), newest[at (w, i)->device]);
 }
 
+/* The transfers from position `first` on that go as one: returns the position behind the last. */
+static guint
+end_of_meeting (Work *w, guint first)
+{
+  guint end = first;
+  const int meeting = plan_collective_meeting (at (w, first)->kernel);
+
+  while (end < w->schedule->len && at (w, end)->kernel != NULL && is_collective (at (w, end))
+         && plan_collective_meeting (at (w, end)->kernel) == meeting)
+    end++;
+  return end;
+}
+
+/* Where what goes as one is waited for: in front of the first reader, or of what is exchanged next. */
+static guint
+end_of_meeting_beside (Work *w, guint first, guint end)
+{
+  guint until = end;
+
+  while (until < w->schedule->len && !is_collective (at (w, until)))
+    until++;
+  for (guint i = first; i < end; i++)
+    until = MIN (until, MAX (first_reader (w, i), end));
+  return until;
+}
+
+static void
+meet_beside (Work *w)
+{
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      guint end;
+
+      if (!is_collective (at (w, i)) || plan_collective_meeting (at (w, i)->kernel) == 0)
+        continue;
+      end = end_of_meeting (w, i);
+      for (guint k = i; k < end; k++)
+        plan_collective_join (at (w, k)->kernel, at (w, i)->kernel, at (w, end - 1)->kernel);
+      if (has_processor (w))
+        {
+          WorkInstr *wait = wait_before (w, at (w, end - 1), end_of_meeting_beside (w, i, end));
+
+          for (guint k = i; k + 1 < end; k++)
+            {
+              at (w, k)->stream = at (w, end - 1)->stream;
+              work_wait_for (wait, at (w, k));
+            }
+        }
+      i = end - 1;
+    }
+}
+
 /* A stage waits for what another one has not made yet, and a send behind that must not wait for it, too. */
 static gboolean
 is_stage (Work *w)
@@ -148,7 +203,13 @@ work_overlap_exchanges (Work *w)
 {
   PlanLane *lane = NULL; /* a device's collectives have a stream instead */
 
-  if (is_stage (w) || !has_processor (w))
+  if (is_stage (w))
+    {
+      meet_beside (w);
+      begin_behind (w);
+      return;
+    }
+  if (!has_processor (w))
     return;
   gather_ahead (w);
   if (work_device (w, 0)->info.host_memory)

@@ -8,8 +8,10 @@
  * stage computes for itself. A weight that nodes of several stages read belongs to the first of them, which sends it to
  * the others and adds up its gradients. Each rank has the slots of its stage alone (LoomSlot.is_placed).
  *
- * Sends never wait (kernels/comm.h), and every rank's order of calls is a part of one order in time, that of the
- * schedule's slots: so no rank waits for another one that waits for it. */
+ * Every rank's order of calls is a part of one order in time, that of the schedule's slots: so no rank waits for
+ * another one that waits for it. Where sends never wait (kernels/comm.h) a stage takes what it is sent when it needs
+ * it. Where a send waits for its receive, as NCCL's do, stages meet behind each slot: what it made is sent and received
+ * in the same order on both sides, a pass before it is needed as a rule. */
 #pragma once
 
 #include "engine/program/loom-program.h"
@@ -50,6 +52,7 @@ typedef struct
   int n;
   GHashTable *node; /* path → GINT_TO_POINTER (stage + 1); nodes without a line belong to those that they follow */
   GHashTable *slot; /* name → likewise: filled by the first program that is asked, and the same for all others */
+  gboolean meet;    /* a send waits for its receive: stages exchange behind each slot */
 } LoomStages;
 
 LoomStages *loom_stages_new (int n);

@@ -282,6 +282,7 @@ typedef struct
 {
   int rank, tag;
   int micro; /* the micro-batch that it belongs to, for listings; -1: none */
+  int meeting; /* 1 + the slot of a schedule behind which all stages exchange what it made; 0: it is by itself */
   LoomDType dtype;
   LoomDims to; /* the value's shape */
 } LoomTransferAttrs;

@@ -91,9 +91,9 @@ LoomValue pipeline_join_parts (Pipeline *self, LoomValue v);
 /* Adds a micro-batch's summand; behind the last one v is whole. */
 void pipeline_add_summand (Pipeline *self, LoomValue v, int m);
 
-/* Of micro-batch m, or the whole where that is -1. */
-void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro);
-LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro);
+/* Of micro-batch m, or the whole where that is -1. meeting: as LoomTransferAttrs has it. */
+void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int meeting);
+LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int meeting);
 /* The whole of a value, which its stage has by now, to those that need it: to one by itself, to several, with
  * `together`, by one call of all ranks. */
 void pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together);

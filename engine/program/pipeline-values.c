@@ -47,19 +47,21 @@ place_exchange (Pipeline *self, LoomValue v)
 }
 
 void
-pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro)
+pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int meeting)
 {
   LoomTransferAttrs attrs = transfer_attrs (self, value_desc (pipeline_target (self), local), v, to, micro);
 
+  attrs.meeting = meeting;
   place_exchange (self, v);
   loom_emit (pipeline_target (self), loom_prim ("send"), &attrs, 1, &local, NULL);
 }
 
 LoomValue
-pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro)
+pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int meeting)
 {
   LoomTransferAttrs attrs = transfer_attrs (self, d, v, self->owner[v], micro);
 
+  attrs.meeting = meeting;
   place_exchange (self, v);
   return loom_emit (pipeline_target (self), loom_prim ("receive"), &attrs, 0, NULL, NULL);
 }
@@ -100,10 +102,10 @@ pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together)
       if ((to & (G_GUINT64_CONSTANT (1) << s)) == 0 || s == self->owner[v])
         continue;
       if (self->owner[v] == own)
-        pipeline_send (self, v, pipeline_whole (self, v), s, -1);
+        pipeline_send (self, v, pipeline_whole (self, v), s, -1, 0);
       else if (s == own)
         {
-          pipeline_set_whole (self, v, pipeline_receive (self, v, value_desc (self->p, v), -1));
+          pipeline_set_whole (self, v, pipeline_receive (self, v, value_desc (self->p, v), -1, 0));
           self->opaque[v] = TRUE;
         }
     }

@@ -1,8 +1,10 @@
 /* Writes the program of one stage of a pipeline.
  *
  * Passes come in the order of the schedule: in front of each the values that it is sent, then its instructions, then
- * what it sends. Everything else is written where it is first needed. What all ranks exchange behind the passes, norms
- * and losses and gradients of shared weights, they exchange in the order in which the undivided program makes it. */
+ * what it sends; or, where stages meet, behind each slot what its passes made, in the order of stages, on those that
+ * send it and those that receive it. Everything else is written where it is first needed. What all ranks exchange
+ * behind the passes, norms and losses and gradients of shared weights, they exchange in the order in which the
+ * undivided program makes it. */
 #include "engine/program/pipeline-private.h"
 
 #include <string.h>
@@ -274,32 +276,77 @@ receive_for (Pipeline *self, const LoomPipelineEvent *e)
       {
         LoomTensorDesc d = pipeline_part_desc (self, v, e->micro);
 
-        pipeline_set_local (self, e->micro, v, pipeline_receive (self, v, &d, e->micro));
+        pipeline_set_local (self, e->micro, v, pipeline_receive (self, v, &d, e->micro, 0));
       }
 }
 
 static void
-send_of (Pipeline *self, guint i, int micro)
+send_of (Pipeline *self, guint i, int micro, int meeting)
 {
   const LoomInstr *instr = loom_program_instr (self->p, i);
 
   for (guint o = 0; o < instr->n_out; o++)
     for (int s = 0; instr->out[o] != 0 && s < self->stages; s++)
       if ((self->need_forward[instr->out[o]] | self->need_backward[instr->out[o]]) & (G_GUINT64_CONSTANT (1) << s))
-        pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro);
+        pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro, meeting);
+}
+
+/* What another stage's pass has made of it for this one. */
+static void
+receive_of (Pipeline *self, guint i, int micro, int meeting)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  const guint64 own = G_GUINT64_CONSTANT (1) << self->options->stage;
+
+  for (guint o = 0; o < instr->n_out; o++)
+    {
+      LoomValue v = instr->out[o];
+
+      if (v != 0 && ((self->need_forward[v] | self->need_backward[v]) & own))
+        {
+          LoomTensorDesc d = pipeline_part_desc (self, v, micro);
+
+          pipeline_set_local (self, micro, v, pipeline_receive (self, v, &d, micro, meeting));
+        }
+    }
+}
+
+static void
+begin_pass (Pipeline *self, const LoomPipelineEvent *e)
+{
+  loom_program_set_pass (pipeline_target (self), 1 + 2 * (guint)e->micro + (e->backward != 0));
 }
 
 static void
 write_pass (Pipeline *self, const LoomPipelineEvent *e)
 {
-  loom_program_set_pass (pipeline_target (self), 1 + 2 * (guint)e->micro + (e->backward != 0));
-  receive_for (self, e);
+  const gboolean meet = self->options->stages->meet;
+
+  begin_pass (self, e);
+  if (!meet)
+    receive_for (self, e);
   for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
     if (is_of_pass (self, i, e))
       {
         write_divided (self, i, e->micro);
-        send_of (self, i, e->micro);
+        if (!meet)
+          send_of (self, i, e->micro, 0);
       }
+}
+
+/* What the passes of a slot made that another stage needs. */
+static void
+write_meeting (Pipeline *self, const GArray *events, guint first, guint end)
+{
+  for (guint k = first; k < end; k++)
+    {
+      const LoomPipelineEvent *e = &g_array_index (events, LoomPipelineEvent, k);
+
+      begin_pass (self, e);
+      for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
+        if (is_of_pass (self, i, e))
+          (e->stage == self->options->stage ? send_of : receive_of) (self, i, e->micro, e->slot + 1);
+    }
 }
 
 static void
@@ -311,12 +358,17 @@ write_passes (Pipeline *self)
   for (guint i = 0; i < loom_program_n_instrs (self->p) && !training; i++)
     training = loom_program_instr (self->p, i)->region == LOOM_REGION_BACKWARD;
   events = loom_pipeline_schedule (self->options->kind, self->stages, self->micros, training);
-  for (guint k = 0; k < events->len; k++)
+  for (guint k = 0, slot = 0; k < events->len; k++)
     {
       const LoomPipelineEvent *e = &g_array_index (events, LoomPipelineEvent, k);
 
       if (e->stage == self->options->stage)
         write_pass (self, e);
+      if (k + 1 < events->len && (e + 1)->slot == e->slot)
+        continue;
+      if (self->options->stages->meet)
+        write_meeting (self, events, slot, k + 1);
+      slot = k + 1;
     }
   loom_program_set_pass (pipeline_target (self), 0);
 }

@@ -2,7 +2,8 @@
  * search for the one that fails.
  *
  * Times of a single asynchronous device are its own: an event in front of each instruction and one behind the last,
- * read when the step is over. So nobody waits in between, and no time of the host's is in them. */
+ * read when the step is over. So nobody waits in between, and no time of the host's is in them. What ranks exchange
+ * beside the computation has times of its own, from whoever makes the exchange. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -165,6 +166,42 @@ loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomS
   return TRUE;
 }
 
+/* The spans of a step, n of them, of what was exchanged beside the computation. On a device one exchange begins behind
+ * the one before it on its stream; seconds lie before `end`, when the last timer was reached. */
+static void
+move_exchanges (LoomExec *exec, guint n, gint64 end)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
+  gint64 over[LOOM_MESH_AXES] = { 0 };
+
+  for (guint i = exec->spans->len - n; i < exec->spans->len; i++)
+    {
+      LoomExecSpan *span = &g_array_index (exec->spans, LoomExecSpan, i);
+      LoomPlanExchange times;
+      LoomMessage ignored;
+      double since_ready = 0, since_over = 0;
+
+      if (!loom_plan_exchange_times (span->instr, &times))
+        continue;
+      if (times.ready != NULL)
+        {
+          if (!has_timers (exec)
+              || device->tools->event_seconds (device->device, times.ready, exec->timers->pdata[exec->n_rows],
+                                               &since_ready, &ignored)
+                     != LOOM_STATUS_OK
+              || device->tools->event_seconds (device->device, times.over, exec->timers->pdata[exec->n_rows],
+                                               &since_over, &ignored)
+                     != LOOM_STATUS_OK)
+            continue;
+          times.end = end - (gint64)(since_over * 1e9);
+          times.begin = MIN (MAX (end - (gint64)(since_ready * 1e9), over[span->instr->along]), times.end);
+          over[span->instr->along] = times.end;
+        }
+      span->begin = times.begin;
+      span->end = times.end;
+    }
+}
+
 /* The last event's place in time is that of its end being seen here; the others lie before it. */
 gboolean
 loom_exec_watch_step (LoomExec *exec, GError **error)
@@ -174,8 +211,13 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
   LoomStatus status;
   gint64 end;
 
-  if (exec->spans == NULL || !has_timers (exec) || exec->spans->len < n)
+  if (exec->spans == NULL || exec->spans->len < n)
     return TRUE;
+  if (!has_timers (exec))
+    {
+      move_exchanges (exec, n, 0);
+      return TRUE;
+    }
   status = mark (exec, exec->n_rows);
   if (status != LOOM_STATUS_OK)
     return loom_exec_status_error (exec, NULL, status, error);
@@ -197,5 +239,6 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
       span->begin = end - (gint64)(left * 1e9);
       span->end = span->begin + (gint64)(own * 1e9);
     }
+  move_exchanges (exec, n, end);
   return TRUE;
 }

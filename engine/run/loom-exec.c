@@ -197,7 +197,7 @@ bind (LoomExec *exec, GError **error)
   exec->n_steps = 0;
   exec->may_capture = g_strcmp0 (graphs, "0") != 0 && loom_plan_n_devices (exec->plan) == 1 && !first->info.host_memory
                       && first->backend->capture_begin != NULL && exec->devices[0].arena->stream != NULL
-                      && !loom_plan_waits (exec->plan) && !exec->is_blocking;
+                      && !exec->is_blocking;
   for (guint i = 0; i < exec->n_rows; i++)
     {
       LoomExecRow *row = &exec->rows[i];
@@ -491,6 +491,9 @@ capture (LoomExec *exec)
   gboolean ok;
 
   exec->may_capture = FALSE;
+  /* Known once a step has run: how ranks exchange is found out then. */
+  if (loom_plan_waits (exec->plan))
+    return FALSE;
   if (device->backend->capture_begin (device->device, stream, &ignored) != LOOM_STATUS_OK)
     return FALSE;
   ok = run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, NULL) && run_commits (exec, NULL);

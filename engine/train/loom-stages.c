@@ -254,6 +254,7 @@ loom_stages_choose (const LoomStep *step, int n, LoomDevices *devices, const cha
   else
     balance (time, n_nodes, n, stage);
   stages = loom_stages_new (n);
+  stages->meet = !d->info.host_memory; /* they exchange by NCCL */
   for (guint i = 0; i < n_nodes; i++)
     {
       int own = stage[runner_of (step->net, i)];

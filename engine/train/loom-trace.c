@@ -52,7 +52,128 @@ loom_trace_sort (GArray *spans)
   g_array_sort (spans, compare_spans);
 }
 
+/* ---- overlap ----------------------------------------------------------------- */
+
+typedef struct
+{
+  gint64 begin, end;
+} Interval;
+
+static int
+compare_intervals (gconstpointer a, gconstpointer b)
+{
+  const Interval *x = a, *y = b;
+
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The times in which a rank does things of a kind, each moment once. */
+static GArray *
+times_of (const GArray *spans, gint32 rank, LoomTraceKind kind)
+{
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Interval));
+  GArray *merged = g_array_new (FALSE, FALSE, sizeof (Interval));
+
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+      const Interval own = { span->begin, span->end };
+
+      if (span->rank == rank && span->kind == (gint32)kind)
+        g_array_append_val (all, own);
+    }
+  g_array_sort (all, compare_intervals);
+  for (guint i = 0; i < all->len; i++)
+    {
+      const Interval *own = &g_array_index (all, Interval, i);
+      Interval *last = merged->len > 0 ? &g_array_index (merged, Interval, merged->len - 1) : NULL;
+
+      if (last != NULL && own->begin <= last->end)
+        last->end = MAX (last->end, own->end);
+      else
+        g_array_append_val (merged, *own);
+    }
+  return merged;
+}
+
+static LoomTraceOverlap
+overlap_of (const GArray *spans, gint32 rank)
+{
+  g_autoptr (GArray) exchange = times_of (spans, rank, LOOM_TRACE_EXCHANGE);
+  g_autoptr (GArray) compute = times_of (spans, rank, LOOM_TRACE_COMPUTE);
+  LoomTraceOverlap o = { .rank = rank };
+
+  for (guint i = 0, k = 0; i < exchange->len; i++)
+    {
+      const Interval *x = &g_array_index (exchange, Interval, i);
+
+      o.exchange += 1e-9 * (double)(x->end - x->begin);
+      while (k < compute->len && g_array_index (compute, Interval, k).end <= x->begin)
+        k++;
+      for (guint at = k; at < compute->len && g_array_index (compute, Interval, at).begin < x->end; at++)
+        {
+          const Interval *y = &g_array_index (compute, Interval, at);
+
+          o.beside += 1e-9 * (double)(MIN (x->end, y->end) - MAX (x->begin, y->begin));
+        }
+    }
+  return o;
+}
+
+GArray *
+loom_trace_overlap (const GArray *spans)
+{
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (LoomTraceOverlap));
+  gint32 last = -1;
+
+  for (guint i = 0; i < spans->len; i++)
+    last = MAX (last, g_array_index (spans, LoomTraceSpan, i).rank);
+  for (gint32 rank = 0; rank <= last; rank++)
+    {
+      const LoomTraceOverlap o = overlap_of (spans, rank);
+
+      if (o.exchange > 0)
+        g_array_append_val (all, o);
+    }
+  return all;
+}
+
+char *
+loom_trace_say_overlap (const GArray *spans)
+{
+  g_autoptr (GArray) all = loom_trace_overlap (spans);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      const LoomTraceOverlap *o = &g_array_index (all, LoomTraceOverlap, i);
+
+      g_string_append_printf (text, "%srank %d %.3g of %.3g ms (%.0f %%)", i > 0 ? ", " : "", o->rank, o->beside * 1e3,
+                              o->exchange * 1e3, 100 * o->beside / o->exchange);
+    }
+  return g_string_free (text, all->len == 0);
+}
+
 /* ---- writing ----------------------------------------------------------------- */
+
+static void
+add_overlap (LoomJson *json, const GArray *spans)
+{
+  g_autoptr (GArray) all = loom_trace_overlap (spans);
+
+  loom_json_begin_array (json, "overlap");
+  for (guint i = 0; i < all->len; i++)
+    {
+      const LoomTraceOverlap *o = &g_array_index (all, LoomTraceOverlap, i);
+
+      loom_json_begin_object (json, NULL);
+      loom_json_int (json, "rank", o->rank);
+      loom_json_fixed (json, "exchange_ms", o->exchange * 1e3, 6);
+      loom_json_fixed (json, "beside_ms", o->beside * 1e3, 6);
+      loom_json_end_object (json);
+    }
+  loom_json_end_array (json);
+}
 
 /* An event that names a process or a thread. */
 static void
@@ -100,6 +221,7 @@ loom_trace_to_text (const GArray *spans, const char *title)
   loom_json_string (json, "displayTimeUnit", "ms");
   loom_json_begin_object (json, "otherData");
   loom_json_string (json, "title", title);
+  add_overlap (json, spans);
   loom_json_end_object (json);
   loom_json_begin_array (json, "traceEvents");
   for (guint i = 0; i < spans->len; i++)

@@ -35,6 +35,17 @@ typedef struct
 void loom_trace_add (GArray *spans, const LoomTraceSpan *span, const char *lane, const char *label, const char *node);
 /* By rank, lane and beginning. */
 void loom_trace_sort (GArray *spans);
+/* How much of what a rank exchanged, waiting for others left out, lay beside what it computed. */
+typedef struct
+{
+  gint32 rank;
+  double exchange, beside; /* seconds */
+} LoomTraceOverlap;
+
+/* By rank, of those that exchange anything: an array of LoomTraceOverlap. */
+GArray *loom_trace_overlap (const GArray *spans);
+/* The same in words, "rank 0 1.20 of 3.40 ms (35 %), rank 1 …"; NULL where nobody exchanges. (transfer full) */
+char *loom_trace_say_overlap (const GArray *spans);
 /* The text of such a file; title says what it is of. (transfer full) */
 char *loom_trace_to_text (const GArray *spans, const char *title);
 /* The spans of a text or file that loom_trace_to_text() made; DATA where it is none. title may be NULL. */

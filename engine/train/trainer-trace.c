@@ -3,8 +3,8 @@
  * A rank notes when its exchanges begin and end. Those of a line of the mesh are the same ones in the same order on all
  * of its ranks, so once all notes are together the time until the last rank began is waiting, and what is left is the
  * exchange itself. Nothing has to
- * be done to the step for that. An exchange that a lane makes beside the computation (engine/plan/plan-lane.c) is noted
- * where it is handed over and where it is waited for: how long it took in between is not known here. */
+ * be done to the step for that. An exchange beside the computation (engine/plan/plan-lane.c, or a device's stream) has
+ * its own times, and where the computation waits for it is a wait. */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/train/trainer-private.h"
 
@@ -78,6 +78,13 @@ is_exchange (const LoomPlanInstr *instr)
   return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
 }
 
+/* Where the computation waits for what is exchanged beside it. */
+static gboolean
+is_wait (const LoomPlanInstr *instr)
+{
+  return is_exchange (instr) && instr->n_in + instr->n_out == 0;
+}
+
 /* What is exchanged, or read and written. */
 static double
 bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
@@ -98,7 +105,9 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   const LoomPlanInstr *instr = span->instr;
   g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
   LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
-                       .kind = is_exchange (instr) ? LOOM_TRACE_EXCHANGE : LOOM_TRACE_COMPUTE,
+                       .kind = is_wait (instr)       ? LOOM_TRACE_WAIT
+                               : is_exchange (instr) ? LOOM_TRACE_EXCHANGE
+                                                     : LOOM_TRACE_COMPUTE,
                        .pass = (gint32)instr->pass,
                        .along = instr->along,
                        .begin = span->begin,

@@ -194,6 +194,34 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
 }
 
 static LoomStatus
+send_to (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  (void)tag;
+  if (c->handle == NULL)
+    return gone (message);
+  cuda_use (c->device);
+  return check (c->nccl,
+                c->nccl->send (data, (size_t)bytes, ncclUint8, to, c->handle, cuda_stream (c->device, c->stream)),
+                "sending to another rank", message);
+}
+
+static LoomStatus
+receive_from (LoomComm *self, void *data, int64_t bytes, int from, int tag, LoomMessage *message)
+{
+  CudaComm *c = (CudaComm *)self;
+
+  (void)tag;
+  if (c->handle == NULL)
+    return gone (message);
+  cuda_use (c->device);
+  return check (c->nccl,
+                c->nccl->receive (data, (size_t)bytes, ncclUint8, from, c->handle, cuda_stream (c->device, c->stream)),
+                "receiving from another rank", message);
+}
+
+static LoomStatus
 group (LoomComm *self, bool begins, LoomMessage *message)
 {
   CudaComm *c = (CudaComm *)self;
@@ -352,18 +380,47 @@ share_id (const CudaNccl *nccl, LoomComm *ranks, ncclUniqueId *id, LoomMessage *
   return status;
 }
 
-/* Whether all ranks have NCCL: those that have it must not wait for one that has not. */
-static LoomStatus
-agree (LoomComm *ranks, bool have, LoomMessage *message)
+/* What a rank tells the others: whether it has NCCL, and which GPU it has. */
+typedef struct
 {
-  int32_t all = have;
-  LoomMessage other = { "" };
-  LoomStatus status = ranks->all_reduce (ranks, &all, &all, 1, LOOM_I32, LOOM_REDUCE_MIN, have ? message : &other);
+  int32_t have;
+  char gpu[16];
+} Card;
 
-  if (!have)
-    return LOOM_STATUS_DEVICE;
-  if (status == LOOM_STATUS_OK && !all)
-    status = cuda_fail (message, LOOM_STATUS_DEVICE, "another rank has no NCCL");
+/* Whether all ranks have NCCL, and each a GPU of its own: those that have it must not wait for one that has not, and
+ * NCCL says only to the two that share a GPU that they do. The sentence is the same on all ranks but on one that has no
+ * NCCL, which knows why. */
+static LoomStatus
+agree (LoomDevice *device, LoomComm *ranks, bool have, LoomMessage *message)
+{
+  struct cudaDeviceProp properties = { 0 };
+  Card own = { .have = have }, *all = calloc ((size_t)ranks->size, sizeof *all);
+  int64_t *bytes = calloc ((size_t)ranks->size, sizeof *bytes);
+  LoomMessage why = { "" };
+  LoomStatus status = LOOM_STATUS_OUT_OF_MEMORY;
+
+  if (all != NULL && bytes != NULL)
+    {
+      status = cuda_check (cudaGetDeviceProperties (&properties, device->index), "asking the CUDA device what it is", &why);
+      own.have = have && status == LOOM_STATUS_OK;
+      memcpy (own.gpu, properties.uuid.bytes, sizeof own.gpu);
+      for (int k = 0; k < ranks->size; k++)
+        bytes[k] = sizeof own;
+      status = ranks->all_gather (ranks, &own, all, bytes, &why);
+    }
+  for (int k = 0; k < ranks->size && status == LOOM_STATUS_OK; k++)
+    if (!all[k].have)
+      status = cuda_fail (&why, LOOM_STATUS_UNSUPPORTED, "another rank has no NCCL");
+  for (int k = 0; k < ranks->size && status == LOOM_STATUS_OK; k++)
+    for (int other = 0; other < k && status == LOOM_STATUS_OK; other++)
+      if (memcmp (all[k].gpu, all[other].gpu, sizeof own.gpu) == 0)
+        status = cuda_fail (&why, LOOM_STATUS_UNSUPPORTED,
+                            "NCCL refuses the ranks: no two of them may have the same GPU. Start as many ranks on a "
+                            "machine as it has GPUs");
+  if (status != LOOM_STATUS_OK && (have || status != LOOM_STATUS_UNSUPPORTED))
+    *message = why;
+  free (all);
+  free (bytes);
   return status;
 }
 
@@ -371,7 +428,7 @@ LoomStatus
 cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message)
 {
   const CudaNccl *nccl = cuda_nccl (message);
-  LoomStatus status = agree (ranks, nccl != NULL, message);
+  LoomStatus status = agree (device, ranks, nccl != NULL, message);
   CudaComm *c = status == LOOM_STATUS_OK ? calloc (1, sizeof *c) : NULL;
   ncclUniqueId id;
   int version = 0;
@@ -410,6 +467,8 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
                         .reduce_scatter = reduce_scatter,
                         .all_gather = all_gather,
                         .broadcast = broadcast,
+                        .send = send_to,
+                        .receive = receive_from,
                         .group = group,
                         .barrier = barrier,
                         .abort = end_all,

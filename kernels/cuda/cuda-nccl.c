@@ -24,6 +24,8 @@ static const struct
   { "ncclAllGather", offsetof (CudaNccl, all_gather) },
   { "ncclReduce", offsetof (CudaNccl, reduce) },
   { "ncclBroadcast", offsetof (CudaNccl, broadcast) },
+  { "ncclSend", offsetof (CudaNccl, send) },
+  { "ncclRecv", offsetof (CudaNccl, receive) },
 };
 
 static CudaNccl found;

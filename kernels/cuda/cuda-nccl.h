@@ -33,6 +33,10 @@ extern "C"
                             ncclComm_t comm, cudaStream_t stream);
     ncclResult_t (*broadcast) (const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                                cudaStream_t stream);
+    ncclResult_t (*send) (const void *from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                          cudaStream_t stream);
+    ncclResult_t (*receive) (void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                             cudaStream_t stream);
   } CudaNccl;
 
   /* NULL with a sentence where the library is not there, or lacks one of them. Found once in a process. */

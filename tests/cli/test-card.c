@@ -228,8 +228,21 @@ test_ranks (void)
               "2");
   g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
   cli_expect (3, "no two of them may have the same GPU", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2");
+  /* Stages need no link: they go by way of the host. */
+  cli_expect (0, NULL, "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2", "--strategy", "1f1b", "--out",
+              "shared");
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "nccl-missing:1", TRUE);
+  cli_expect (0, NULL, "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy", "1f1b", "--out",
+              "by-host");
+  g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
   cli_expect (0, NULL, "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy", "1f1b", "--out",
               "staged");
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *other = g_build_filename (i == 0 ? "shared" : "by-host", "weights.safetensors", NULL);
+
+      assert_same_file ("staged/weights.safetensors", other);
+    }
   g_unsetenv ("GRADLOOM_EMULATED_GPUS");
   cli_expect (0, NULL, "train", "ranks.xml", "--ranks", "2", "--out", "two-cpus");
   cli_expect (0, NULL, "train", "ranks.xml", "--ranks", "2", "--strategy", "1f1b", "--out", "staged-cpus");

@@ -526,7 +526,10 @@ test_trace (void)
 
   if (!cli_has_mpi ())
     return;
-  cli_expect (0, NULL, "train", path, "--ranks", "2", "--epochs", "3", "--trace", "lanes.json");
+  g_auto (CliResult) run = cli ("train", path, "--ranks", "2", "--epochs", "3", "--trace", "lanes.json", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_nonnull (strstr (run.out, "exchange beside computation, step 6: rank 0 "));
+  g_assert_nonnull (strstr (run.out, ", rank 1 "));
   cli_expect (2, "no folder", "train", path, "--trace", "nowhere/lanes.json");
   spans = loom_trace_read ("lanes.json", &title, NULL);
   g_assert_nonnull (spans);

@@ -1,6 +1,10 @@
 /* Pipelines: the schedules' slots, counted; and steps that stages compute, as threads of this process, with the numbers
  * of one rank that has the whole net: example graphs in f64 on ref, within 1e-10 over some steps, with the same bits
- * whatever the schedule is. Each stage has its own weights alone, and 1F1B keeps fewer activations than GPipe. */
+ * whatever the schedule is, and where stages meet behind each slot, in whose order no send waits for ever. Each stage
+ * has its own weights alone, and 1F1B keeps fewer activations than GPipe.
+ *
+ * With GRADLOOM_TEST_DEVICE=cuda each stage has a GPU of its own, and they exchange by NCCL, in f32, in steps that are
+ * recorded. */
 #include <math.h>
 #include <string.h>
 
@@ -73,7 +77,49 @@ typedef struct
   GPtrArray *name;  /* of the slots */
   gsize parameters; /* bytes of them here */
   gsize activations, arena;
+  guint n_replays; /* of recorded steps */
+  int ends_after;  /* steps, behind which this stage is gone; 0: it is not */
+  gboolean hangs;  /* it says nothing before the others have ended */
+  char *error;     /* of a run that other stages have ended */
 } Side;
+
+static gboolean
+on_card (void)
+{
+  return g_strcmp0 (g_getenv ("GRADLOOM_TEST_DEVICE"), "cuda") == 0;
+}
+
+/* (transfer full) */
+static char *
+device_of (const Side *side)
+{
+  return on_card () ? g_strdup_printf ("cuda:%d", side->options.stage) : g_strdup ("ref");
+}
+
+/* ---- recorded steps ------------------------------------------------------------------- */
+
+static LoomStatus (*real_graph_launch) (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message);
+static GPrivate replays;
+
+static LoomStatus
+counting_graph_launch (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message)
+{
+  g_private_set (&replays, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_private_get (&replays)) + 1));
+  return real_graph_launch (device, graph, stream, message);
+}
+
+/* The device's vtable, which counts for this thread. */
+static void
+count_replays (LoomPlanDevice *d, LoomBackend *counting)
+{
+  *counting = *d->backend;
+  real_graph_launch = counting->graph_launch;
+  counting->graph_launch = counting_graph_launch;
+  d->backend = counting;
+  g_private_set (&replays, NULL);
+}
+
+/* ---- sides ---------------------------------------------------------------------------- */
 
 static void
 side_init (Side *side)
@@ -90,6 +136,7 @@ side_clear (Side *side)
   g_ptr_array_unref (side->end);
   g_ptr_array_unref (side->name);
   g_clear_pointer (&side->options.stages, loom_stages_free);
+  g_free (side->error);
 }
 
 static void
@@ -115,15 +162,22 @@ run_side (gpointer data)
 {
   Side *side = data;
   g_autoptr (GError) error = NULL;
+  g_autofree char *device = device_of (side);
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
-  g_autoptr (LoomState) state = loom_state_new (devices, "ref", 3);
-  LoomPlanOptions options = { .device = "ref" };
+  LoomPlanDevice *d = loom_devices_get (devices, device, &error);
+  const LoomBackend *backend = d != NULL ? d->backend : NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, device, 3);
+  LoomPlanOptions options = { .device = device };
+  LoomBackend counting;
   LoomMesh mesh = { .all = NULL };
   g_autoptr (LoomProgram) p = NULL;
   g_autoptr (LoomExec) exec = NULL;
   LoomPlanMemory memory;
   LoomPlan *plan;
 
+  g_assert_no_error (error);
+  if (on_card ())
+    count_replays (d, &counting);
   if (side->comm != NULL)
     {
       mesh = loom_mesh_open (side->comm, (int[LOOM_MESH_AXES]){ 1, side->comm->size, 1 });
@@ -145,11 +199,23 @@ run_side (gpointer data)
     loom_exec_feed (exec, i, ((LoomTensor *)side->feed->pdata[i])->data);
   for (int s = 0; s < side->steps; s++)
     {
-      loom_exec_run (exec, &error);
-      g_assert_no_error (error);
+      if (side->ends_after == 0 || s < side->ends_after)
+        loom_exec_run (exec, &error);
+      else if (!side->hangs)
+        side->comm->abort (side->comm, "stage 1 has had enough");
+      if (error != NULL || (side->ends_after > 0 && s >= side->ends_after))
+        {
+          side->error = error != NULL ? g_strdup (error->message) : NULL;
+          if (error != NULL)
+            side->comm->abort (side->comm, error->message);
+          for (int i = 0; i < 1000 && side->ends_after > 0 && !side->comm->has_ended (side->comm); i++)
+            g_usleep (10000);
+          break;
+        }
       read_outputs (side, exec, p);
     }
-  for (guint i = 0; i < loom_state_n_slots (state); i++)
+  side->n_replays = GPOINTER_TO_UINT (g_private_get (&replays));
+  for (guint i = 0; i < loom_state_n_slots (state) && side->error == NULL && side->ends_after == 0; i++)
     {
       const char *name;
 
@@ -158,6 +224,8 @@ run_side (gpointer data)
       g_assert_no_error (error);
       g_ptr_array_add (side->name, g_strdup (name));
     }
+  g_clear_pointer (&exec, loom_exec_free);
+  d->backend = backend;
   return NULL;
 }
 
@@ -210,7 +278,8 @@ compare (const Side *a, const Side *b, double tolerance, const char *what)
 }
 
 static void
-run_stages (Side *side, int stages, const Side *like, const LoomStep *step, LoomPipelineKind kind, int micros)
+run_stages (Side *side, int stages, const Side *like, const LoomStep *step, LoomPipelineKind kind, int micros,
+            gboolean meet)
 {
   LoomComm *comm[MOST_STAGES];
   GThread *thread[MOST_STAGES];
@@ -227,8 +296,16 @@ run_stages (Side *side, int stages, const Side *like, const LoomStep *step, Loom
       side[k].options.kind = kind;
       side[k].options.micros = micros;
       side[k].options.stage = k;
-      side[k].options.stages = loom_stages_choose (step, stages, devices, "ref", NULL, &error);
+      /* One that is to be lost: stage 1. */
+      side[k].ends_after = like->ends_after != 0 && k == 1 ? 2 : 0;
+      if (like->hangs)
+        comm[k]->timeout = 1;
+      g_autofree char *device = device_of (&side[k]);
+
+      side[k].options.stages = loom_stages_choose (step, stages, devices, device, NULL, &error);
       g_assert_no_error (error);
+      g_assert_cmpint (side[k].options.stages->meet, ==, on_card ());
+      side[k].options.stages->meet = meet;
       side_init (&side[k]);
       thread[k] = g_thread_new ("rank", run_side, &side[k]);
     }
@@ -236,6 +313,80 @@ run_stages (Side *side, int stages, const Side *like, const LoomStep *step, Loom
     g_thread_join (thread[k]);
   for (int k = 0; k < stages; k++)
     comm[k]->free (comm[k]);
+}
+
+/* A send waits for its receive, and what all ranks do together for all of them: runs the exchanges of each stage in
+ * their order until all are over. */
+static void
+check_order (const Side *side, int stages, const char *what)
+{
+  g_autoptr (GPtrArray) program = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_program_unref);
+  guint at[MOST_STAGES] = { 0 };
+  gboolean moved = TRUE;
+
+  for (int k = 0; k < stages; k++)
+    g_ptr_array_add (program, loom_program_pipeline (side[k].whole, &side[k].options, NULL));
+  while (moved)
+    {
+      const LoomInstr *next[MOST_STAGES] = { NULL };
+      guint together = 0;
+
+      moved = FALSE;
+      for (int k = 0; k < stages; k++)
+        {
+          const LoomProgram *p = program->pdata[k];
+
+          while (at[k] < loom_program_n_instrs (p)
+                 && !(loom_program_instr (p, at[k])->prim->flags & LOOM_PRIM_COLLECTIVE))
+            at[k]++;
+          next[k] = at[k] < loom_program_n_instrs (p) ? loom_program_instr (p, at[k]) : NULL;
+          together += next[k] != NULL && !g_str_equal (next[k]->prim->name, "send")
+                      && !g_str_equal (next[k]->prim->name, "receive");
+        }
+      for (int k = 0; k < stages; k++)
+        {
+          const LoomTransferAttrs *send = next[k] != NULL ? next[k]->attrs : NULL, *receive;
+
+          if (send == NULL || (together < (guint)stages && !g_str_equal (next[k]->prim->name, "send")))
+            continue;
+          if (together == (guint)stages)
+            {
+              g_assert_cmpstr (next[k]->prim->name, ==, next[0]->prim->name);
+              at[k]++;
+              moved = TRUE;
+              continue;
+            }
+          receive = next[send->rank] != NULL ? next[send->rank]->attrs : NULL;
+          if (receive == NULL || !g_str_equal (next[send->rank]->prim->name, "receive") || receive->rank != k)
+            continue;
+          /* NCCL knows no tags: the next one is the one that is meant. */
+          g_assert_cmpint (receive->tag, ==, send->tag);
+          g_assert_cmpint (receive->meeting, ==, send->meeting);
+          at[k]++;
+          at[send->rank]++;
+          next[send->rank] = NULL;
+          moved = TRUE;
+        }
+    }
+  for (int k = 0; k < stages; k++)
+    if (at[k] < loom_program_n_instrs (program->pdata[k]))
+      g_error ("%s: stage %d waits for ever in “%s”", what, k,
+               loom_program_instr (program->pdata[k], at[k])->prim->name);
+}
+
+static void
+check_meetings (int stages, int micros, const Side *truth, const Side *like, const LoomStep *step,
+                LoomPipelineKind kind, const char *what)
+{
+  Side side[MOST_STAGES] = { 0 };
+
+  run_stages (side, stages, truth, step, kind, micros, TRUE);
+  check_order (side, stages, what);
+  for (int k = 0; k < stages; k++)
+    {
+      compare (&like[k], &side[k], 0, what);
+      side_clear (&side[k]);
+    }
 }
 
 static void
@@ -250,7 +401,8 @@ check_stages (int stages, int micros, const Side *truth, const LoomStep *step, c
           = g_strdup_printf ("%s, %d stages, %d micro-batches, schedule %d", path, stages, micros, kind);
       gsize parameters = 0;
 
-      run_stages (side, stages, truth, step, (LoomPipelineKind)kind, micros);
+      run_stages (side, stages, truth, step, (LoomPipelineKind)kind, micros, FALSE);
+      check_meetings (stages, micros, truth, side, step, (LoomPipelineKind)kind, what);
       for (int k = 0; k < stages; k++)
         {
           compare (truth, &side[k], 1e-10, what);
@@ -287,35 +439,114 @@ typedef struct
   int samples, steps, stages, micros;
 } Case;
 
+/* A case's step, and the run of one rank that has all of it. */
+typedef struct
+{
+  LoomGraph *graph;
+  LoomNet *net;
+  LoomTrainSpec *spec;
+  LoomStep *step;
+  GPtrArray *feed;
+  Side truth;
+} Whole;
+
+static void
+whole_init (Whole *self, const Case *c)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", c->path, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+
+  *self = (Whole){ .truth = { .options = { .samples = c->samples }, .steps = c->steps } };
+  self->graph = loom_graph_read_file (path, faults, &error);
+  g_assert_no_error (error);
+  self->net = loom_net_new (self->graph, NULL, faults);
+  self->spec = loom_train_spec_new (self->graph, self->net, faults);
+  g_assert_nonnull (self->spec);
+  self->spec->precision = on_card () ? LOOM_F32 : LOOM_F64;
+  self->step = loom_step_new (self->graph, self->spec, c->samples, TRUE, &error);
+  g_assert_no_error (error);
+  self->feed = feed_for (self->step->program);
+  self->truth.whole = self->step->program;
+  self->truth.feed = self->feed;
+  side_init (&self->truth);
+  run_side (&self->truth);
+}
+
+static void
+whole_clear (Whole *self)
+{
+  side_clear (&self->truth);
+  g_ptr_array_unref (self->feed);
+  loom_step_free (self->step);
+  loom_train_spec_free (self->spec);
+  loom_net_free (self->net);
+  loom_graph_unref (self->graph);
+}
+
 static void
 test_graph (gconstpointer data)
 {
   const Case *c = data;
-  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", c->path, NULL);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
-  g_autoptr (LoomNet) net = NULL;
-  g_autoptr (LoomTrainSpec) spec = NULL;
-  g_autoptr (LoomStep) step = NULL;
-  g_autoptr (GPtrArray) feed = NULL;
-  Side truth = { .options = { .samples = c->samples }, .steps = c->steps };
+  Whole whole;
 
-  g_assert_no_error (error);
-  net = loom_net_new (graph, NULL, faults);
-  spec = loom_train_spec_new (graph, net, faults);
-  g_assert_nonnull (spec);
-  spec->precision = LOOM_F64;
-  step = loom_step_new (graph, spec, c->samples, TRUE, &error);
-  g_assert_no_error (error);
-  feed = feed_for (step->program);
-  truth.whole = step->program;
-  truth.feed = feed;
-  side_init (&truth);
-  run_side (&truth);
+  whole_init (&whole, c);
   for (int stages = 2; stages <= c->stages; stages++)
-    check_stages (stages, c->micros, &truth, step, c->path);
-  side_clear (&truth);
+    check_stages (stages, c->micros, &whole.truth, whole.step, c->path);
+  whole_clear (&whole);
+}
+
+/* ---- on GPUs --------------------------------------------------------------------------- */
+
+static const Case on_cards = { "lessons/spirals.xml", 13, 5, 3, 7 };
+
+/* Steps are recorded, with what stages exchange in them, and have the bits of those that are launched. */
+static void
+test_card (void)
+{
+  Whole whole;
+
+  whole_init (&whole, &on_cards);
+  for (int stages = 2; stages <= on_cards.stages; stages++)
+    for (int kind = LOOM_PIPELINE_GPIPE; kind <= LOOM_PIPELINE_1F1B; kind++)
+      {
+        Side recorded[MOST_STAGES] = { 0 }, launched[MOST_STAGES] = { 0 };
+
+        run_stages (recorded, stages, &whole.truth, whole.step, (LoomPipelineKind)kind, on_cards.micros, TRUE);
+        g_setenv ("GRADLOOM_CUDA_GRAPHS", "0", TRUE);
+        run_stages (launched, stages, &whole.truth, whole.step, (LoomPipelineKind)kind, on_cards.micros, TRUE);
+        g_unsetenv ("GRADLOOM_CUDA_GRAPHS");
+        for (int k = 0; k < stages; k++)
+          {
+            compare (&whole.truth, &recorded[k], 2e-5, "on GPUs");
+            compare (&recorded[k], &launched[k], 0, "launched");
+            g_assert_cmpuint (recorded[k].n_replays, ==, (guint)on_cards.steps - 1);
+            g_assert_cmpuint (launched[k].n_replays, ==, 0);
+            side_clear (&recorded[k]);
+            side_clear (&launched[k]);
+          }
+      }
+  whole_clear (&whole);
+}
+
+/* Stage 1 is gone behind two steps, or hangs: the other one, whose send nobody takes, ends with a sentence. */
+static void
+test_gone (gconstpointer hangs)
+{
+  Whole whole;
+  Side side[MOST_STAGES] = { 0 };
+
+  whole_init (&whole, &on_cards);
+  whole.truth.ends_after = -1; /* of stage 1 alone: run_stages() says so */
+  whole.truth.hangs = hangs != NULL;
+  run_stages (side, 2, &whole.truth, whole.step, LOOM_PIPELINE_1F1B, on_cards.micros, TRUE);
+  g_assert_nonnull (side[0].error);
+  if (strstr (side[0].error, hangs != NULL ? "has not come within 1 seconds" : "stage 1 has had enough") == NULL)
+    g_error ("%s", side[0].error);
+  for (int k = 0; k < 2; k++)
+    side_clear (&side[k]);
+  whole.truth.ends_after = 0;
+  whole_clear (&whole);
 }
 
 static const Case cases[] = {
@@ -328,6 +559,13 @@ int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
+  if (on_card ())
+    {
+      g_test_add_func ("/pipeline/card", test_card);
+      g_test_add_data_func ("/pipeline/card/lost", NULL, test_gone);
+      g_test_add_data_func ("/pipeline/card/hangs", "hangs", test_gone);
+      return g_test_run ();
+    }
   g_test_add_func ("/pipeline/schedule", test_schedule);
   for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
     {

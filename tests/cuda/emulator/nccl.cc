@@ -1,9 +1,13 @@
 /* NCCL between emulated GPUs, of one process or of several.
  *
- * Ranks share a piece of the machine's memory that the id of their communicator names, with a slot for each. A
- * collective goes through it in chunks: each rank puts its own down, all meet, each takes what it wants, and all meet
- * again. It is work on a stream like any other; a rank that waits in it lays the GPU down, since the other may be a
- * thread of this process. Sums are in the order of ranks. As NCCL does, it refuses two ranks on one GPU. */
+ * Ranks share a piece of the machine's memory that the id of their communicator names, with a slot for each, and a
+ * letterbox for each pair. What is sent goes through a letterbox in chunks, and a send is over when all of it has been
+ * taken: one that nobody receives holds its stream up, so that an order of calls that NCCL cannot end does not end
+ * here. Sends and receives of a group are one piece of work, in which all go on together. A collective goes through it
+ * in chunks: each rank puts its own down, all meet, each takes what it wants, and all meet again. It is work on a
+ * stream like any other; a rank that waits in it lays the GPU down, since the other may be a thread of this process.
+ * Sums are in the order of ranks. As NCCL does, it refuses two ranks on one GPU. */
+#include <algorithm>
 #include <atomic>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,12 +25,20 @@ extern "C"
 #include "tests/cuda/emulator/stream.h"
 
 #define CHUNK   (256 * 1024) /* bytes of a slot */
+#define LETTER  (32 * 1024)  /* bytes of a letterbox */
 #define MOST    64           /* ranks */
 #define SLOTS   4096         /* where they begin */
 #define VERSION 22809
 
 namespace
 {
+/* From one rank to another: bytes of the chunk that lies in it, and 1 more; 0: it is free. */
+struct Letterbox
+{
+  std::atomic<uint32_t> full;
+  char chunk[LETTER];
+};
+
 struct Shared
 {
   std::atomic<uint32_t> come, meeting, gone;
@@ -42,6 +54,7 @@ struct ncclComm
   size_t bytes;
   std::atomic<bool> over;
   std::thread goes_on;
+  int gpu;
 };
 
 namespace emulated
@@ -53,10 +66,29 @@ namespace
 {
 thread_local int groups;
 
+/* A send or a receive, and how much of it is done. */
+struct Transfer
+{
+  ncclComm *c;
+  cudaStream_t stream;
+  bool sends;
+  char *data;
+  size_t bytes, done;
+  int peer;
+  bool over;
+};
+thread_local std::vector<Transfer> together; /* of the group that is open */
+
 char *
 slot (const ncclComm *c, int rank)
 {
   return (char *)c->shared + SLOTS + (size_t)rank * CHUNK;
+}
+
+Letterbox *
+letterbox (const ncclComm *c, int from, int to)
+{
+  return (Letterbox *)((char *)c->shared + SLOTS + (size_t)c->size * CHUNK) + from * c->size + to;
 }
 
 /* false once a rank has aborted. The GPU is this thread's where `holds`. */
@@ -206,7 +238,7 @@ keep_going (ncclComm *c, int gpu)
 ncclResult_t
 init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
 {
-  const size_t bytes = SLOTS + (size_t)size * CHUNK;
+  const size_t bytes = SLOTS + (size_t)size * CHUNK + (size_t)size * (size_t)size * sizeof (Letterbox);
   int file;
   void *memory;
 
@@ -223,7 +255,7 @@ init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
   close (file);
   if (memory == MAP_FAILED)
     return ncclSystemError;
-  ncclComm *c = new ncclComm{ rank, size, (Shared *)memory, bytes, { false }, {} };
+  ncclComm *c = new ncclComm{ rank, size, (Shared *)memory, bytes, { false }, {}, 0 };
   const bool goes_on = (c->shared->gpu[rank] = visible ()[(size_t)current_gpu ()] + 1, meet (c, false));
   bool twice = false;
 
@@ -238,7 +270,11 @@ init_rank (ncclComm_t *comm, int size, ncclUniqueId id, int rank)
       return twice ? ncclInvalidUsage : ncclRemoteError;
     }
   if (at_random ())
-    c->goes_on = std::thread (keep_going, c, current_gpu ());
+    {
+      c->gpu = current_gpu ();
+      keepers (c->gpu)++;
+      c->goes_on = std::thread (keep_going, c, c->gpu);
+    }
   *comm = c;
   return ncclSuccess;
 }
@@ -250,12 +286,20 @@ async_error (ncclComm_t comm, ncclResult_t *error)
   return ncclSuccess;
 }
 
+void
+stop (ncclComm_t comm)
+{
+  comm->over = true;
+  if (!comm->goes_on.joinable ())
+    return;
+  comm->goes_on.join ();
+  keepers (comm->gpu)--;
+}
+
 ncclResult_t
 destroy (ncclComm_t comm)
 {
-  comm->over = true;
-  if (comm->goes_on.joinable ())
-    comm->goes_on.join ();
+  stop (comm);
   munmap (comm->shared, comm->bytes);
   delete comm;
   return ncclSuccess;
@@ -265,7 +309,9 @@ ncclResult_t
 abort (ncclComm_t comm)
 {
   comm->shared->gone = 1;
-  return destroy (comm);
+  /* What still lies on streams finds it there, and does nothing. */
+  stop (comm);
+  return ncclSuccess;
 }
 
 const char *
@@ -290,6 +336,138 @@ error_string (ncclResult_t result)
     }
 }
 
+/* ---- from one rank to another ----------------------------------------------- */
+
+/* One step of a transfer; false where it waits for the other rank. */
+bool
+send_some (Transfer *t)
+{
+  Letterbox *box = letterbox (t->c, t->c->rank, t->peer);
+  const size_t n = std::min (t->bytes - t->done, (size_t)LETTER);
+
+  if (box->full != 0)
+    return false;
+  if (t->done == t->bytes && t->over)
+    return false;
+  if (t->done == t->bytes && t->bytes > 0)
+    {
+      t->over = true; /* the last chunk has been taken */
+      return true;
+    }
+  memcpy (box->chunk, t->data + t->done, n);
+  t->done += n;
+  box->full = (uint32_t)n + 1;
+  t->over = t->bytes == 0;
+  return true;
+}
+
+bool
+receive_some (Transfer *t)
+{
+  Letterbox *box = letterbox (t->c, t->peer, t->c->rank);
+  const uint32_t full = box->full;
+
+  if (full == 0)
+    return false;
+  if (full - 1 > t->bytes - t->done || (full - 1 == 0 && t->bytes > 0))
+    found ("ncclRecv of rank %d takes %zu bytes, and rank %d sends another number of them", t->c->rank, t->bytes,
+           t->peer);
+  memcpy (t->data + t->done, box->chunk, full - 1);
+  t->done += full - 1;
+  box->full = 0;
+  t->over = t->done == t->bytes;
+  return true;
+}
+
+/* Of a pair of ranks in the order in which they were asked for; different pairs wait for nobody. */
+void
+transfer_all (std::vector<Transfer> all)
+{
+  for (;;)
+    {
+      bool over = true, moved = false;
+
+      for (size_t i = 0; i < all.size (); i++)
+        {
+          bool first = !all[i].over;
+
+          for (size_t k = 0; k < i && first; k++)
+            first = all[k].over || all[k].sends != all[i].sends || all[k].peer != all[i].peer;
+          if (first)
+            moved |= all[i].sends ? send_some (&all[i]) : receive_some (&all[i]);
+          over &= all[i].over;
+        }
+      if (over || all[0].c->shared->gone != 0)
+        return;
+      if (moved)
+        continue;
+      const unsigned depth = device.leave ();
+
+      rest ();
+      device.take (depth);
+    }
+}
+
+/* What was asked for since the group began, as one piece of work of its communicator and stream. */
+ncclResult_t
+begin_transfers (void)
+{
+  std::vector<Transfer> all;
+
+  all.swap (together);
+  while (!all.empty ())
+    {
+      const Transfer first = all[0];
+      std::vector<Transfer> own;
+      std::vector<const void *> uses;
+
+      for (size_t i = 0; i < all.size ();)
+        if (all[i].c == first.c && all[i].stream == first.stream)
+          {
+            own.push_back (all[i]);
+            uses.push_back (all[i].data);
+            all.erase (all.begin () + (long)i);
+          }
+        else
+          i++;
+      if (enqueue (first.stream, { first.sends ? "ncclSend" : "ncclRecv", [own] { transfer_all (own); }, uses, true })
+          != cudaSuccess)
+        return ncclUnhandledCudaError;
+    }
+  return ncclSuccess;
+}
+
+ncclResult_t
+transfer (ncclComm *c, cudaStream_t stream, bool sends, const void *data, size_t count, ncclDataType_t type, int peer)
+{
+  LoomDType dtype;
+
+  if (!type_of (type, &dtype) || peer < 0 || peer >= c->size || peer == c->rank)
+    return ncclInvalidArgument;
+  const size_t bytes = count * loom_dtype_size (dtype);
+
+  if (bytes > 0 && !device_sees (data, bytes))
+    {
+      found ("%s was given memory that is not the GPU's, or not as much as it reads or writes",
+             sends ? "ncclSend" : "ncclRecv");
+      return ncclInvalidArgument;
+    }
+  together.push_back ({ c, stream, sends, (char *)data, bytes, 0, peer, false });
+  return groups > 0 ? ncclSuccess : begin_transfers ();
+}
+
+ncclResult_t
+send (const void *from, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream)
+{
+  return transfer (c, stream, true, from, count, type, peer);
+}
+
+ncclResult_t
+receive (void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream)
+{
+  return transfer (c, stream, false, to, count, type, peer);
+}
+
 ncclResult_t
 group_start (void)
 {
@@ -303,7 +481,7 @@ group_end (void)
   if (groups == 0)
     return ncclInvalidUsage;
   groups--;
-  return ncclSuccess;
+  return groups == 0 ? begin_transfers () : ncclSuccess;
 }
 
 /* ---- collectives ----------------------------------------------------------- */
@@ -393,6 +571,8 @@ const CudaNccl functions = {
   .all_gather = all_gather,
   .reduce = reduce,
   .broadcast = broadcast,
+  .send = send,
+  .receive = receive,
 };
 }
 }

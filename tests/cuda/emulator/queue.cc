@@ -6,6 +6,7 @@
  * as an end with a sentence. The draws are those of GRADLOOM_EMULATOR_SEED. */
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <stdlib.h>
 #include <time.h>
 
@@ -99,14 +100,14 @@ is_busy (int gpu)
                       [gpu] (cudaStream_t stream) { return stream->is_busy && (gpu == ALL || stream->gpu == gpu); });
 }
 
+/* meets: what waits for other ranks, too. */
 std::vector<cudaStream_t>
-ready_on (int gpu)
+ready_on (int gpu, bool meets)
 {
   std::vector<cudaStream_t> ready;
 
   for (cudaStream_t stream : streams)
-    if ((gpu == ALL ? !stream->pending.empty () && !stream->pending.front ().work.meets : stream->gpu == gpu)
-        && may_run (stream))
+    if ((gpu == ALL || stream->gpu == gpu) && may_run (stream) && (meets || !stream->pending.front ().work.meets))
       ready.push_back (stream);
   return ready;
 }
@@ -115,12 +116,12 @@ ready_on (int gpu)
  * where this one waits for it: a rank that is a thread waits for the others in its own work, which no other thread may
  * have begun for it. */
 bool
-run_one (int gpu)
+run_one (int gpu, bool meets)
 {
-  std::vector<cudaStream_t> ready = ready_on (gpu);
+  std::vector<cudaStream_t> ready = ready_on (gpu, meets);
 
   if (ready.empty () && !is_busy (gpu))
-    ready = ready_on (ALL);
+    ready = ready_on (ALL, false);
   if (ready.empty ())
     return false;
   cudaStream_t stream = ready[draw () % ready.size ()];
@@ -136,7 +137,7 @@ run_one (int gpu)
 void
 run_some (int gpu)
 {
-  if (run_one (gpu))
+  if (run_one (gpu, true))
     return;
   /* Work that waits for another rank has laid the GPU down. */
   if (!is_busy (ALL))
@@ -170,8 +171,29 @@ put (cudaStream_t stream, Pending pending)
       return;
     }
   stream->pending.push_back (std::move (pending));
-  for (uint64_t n = is_eager ? draw () % 3 : 0; n > 0 && run_one (stream->gpu); n--)
+  /* The host goes on; what waits for other ranks is done beside it (nccl.cc). */
+  for (uint64_t n = is_eager ? draw () % 3 : 0; n > 0 && run_one (stream->gpu, keepers (stream->gpu) == 0); n--)
     ;
+}
+
+std::atomic<int> &
+keepers (int gpu)
+{
+  static std::map<int, std::atomic<int> > of;
+
+  std::lock_guard<emulated::Turn> hold (device);
+  return of[gpu];
+}
+
+/* Does what there is to do, but waits for nobody where somebody else does that. */
+bool
+goes_on_without (int gpu)
+{
+  if (run_one (gpu, keepers (gpu) == 0))
+    return true;
+  if (ready_on (gpu, true).empty () && !is_busy (ALL))
+    found ("streams wait for each other, or for an event that nobody records");
+  return false;
 }
 
 void
@@ -209,6 +231,30 @@ settle_event (cudaEvent_t event)
   is_eager = draw () % 4 == 0;
 }
 
+bool
+is_over (cudaStream_t stream)
+{
+  std::lock_guard<emulated::Turn> hold (device);
+
+  while (!stream->pending.empty () || stream->is_busy)
+    if (!goes_on_without (stream->gpu))
+      return false;
+  is_eager = draw () % 4 == 0;
+  return true;
+}
+
+bool
+is_reached (cudaEvent_t event)
+{
+  std::lock_guard<emulated::Turn> hold (device);
+
+  for (const uint64_t mark = event->marks->recorded; event->marks->reached < mark;)
+    if (!goes_on_without (current_gpu ()))
+      return false;
+  is_eager = draw () % 4 == 0;
+  return true;
+}
+
 void
 stream_opened (cudaStream_t stream)
 {
@@ -231,7 +277,7 @@ go_on (int gpu)
 {
   std::lock_guard<emulated::Turn> hold (device);
 
-  return !ready_on (gpu).empty () && run_one (gpu);
+  return !ready_on (gpu, true).empty () && run_one (gpu, true);
 }
 
 bool

@@ -153,6 +153,7 @@ cudaGetDeviceProperties (struct cudaDeviceProp *properties, int index)
     snprintf (properties->name, sizeof properties->name, "emulated");
   else
     snprintf (properties->name, sizeof properties->name, "emulated %d", emulated::visible ()[(size_t)index]);
+  snprintf (properties->uuid.bytes, sizeof properties->uuid.bytes, "emulated %d", emulated::visible ()[(size_t)index]);
   properties->major = 9;
   properties->multiProcessorCount = 4;
   properties->sharedMemPerBlock = (size_t)48 << 10;
@@ -352,16 +353,20 @@ cudaStreamSynchronize (cudaStream_t stream)
   return answer (emulated::waited ());
 }
 
-/* What is asked about is done then: how long it takes is nobody's to rely on. */
+/* What is asked about is done then, but for what waits for another rank: how long it takes is nobody's to rely on. */
 cudaError_t
 cudaStreamQuery (cudaStream_t stream)
 {
+  if (stream != nullptr && stream->capture == nullptr && emulated::at_random () && !emulated::is_over (stream))
+    return cudaErrorNotReady;
   return cudaStreamSynchronize (stream);
 }
 
 cudaError_t
 cudaEventQuery (cudaEvent_t event)
 {
+  if (emulated::at_random () && !emulated::is_reached (event))
+    return cudaErrorNotReady;
   return cudaEventSynchronize (event);
 }
 

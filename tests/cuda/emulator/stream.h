@@ -77,7 +77,12 @@ void settle (cudaStream_t stream);
 bool at_random (void);
 void rest (void);
 bool go_on (int gpu);
+/* How many threads have a GPU go on while its host does something else. */
+std::atomic<int> &keepers (int gpu);
 void settle_event (cudaEvent_t event);
+/* The same, waiting for no other rank: false where one has not come yet. Where work is done as it comes all is over. */
+bool is_over (cudaStream_t stream);
+bool is_reached (cudaEvent_t event);
 void stream_opened (cudaStream_t stream);
 void stream_closed (cudaStream_t stream);
 

@@ -1,0 +1,179 @@
+/* Collectives of values on a device with streams: by its own link, on a stream beside the one that computes. Events
+ * order the two, and the library makes one call of several.
+ *
+ * What stages of a pipeline send and receive behind one slot goes as one, too: NCCL's send waits for its receive, and
+ * within a group neither side waits for the other's order. Where GPUs have no link, because NCCL is not there or two
+ * ranks share a GPU, stages exchange by way of the host. */
+#include "engine/plan/plan-collective.h"
+
+/* With a time where the device's tools have such events, for traces. */
+static LoomStatus
+event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
+{
+  if (*event != NULL)
+    return LOOM_STATUS_OK;
+  if (d->tools != NULL && d->tools->timed_event_new (d->device, event, message) == LOOM_STATUS_OK)
+    return LOOM_STATUS_OK;
+  return d->backend->event_new (d->device, event, message);
+}
+
+/* At the first step, which is never recorded: ranks make a link together, and have agreed to begin by then. */
+static LoomStatus
+join_device (Collective *c, LoomMessage *message)
+{
+  LoomStatus status = event_new (c->device, &c->ready, message);
+
+  if (status == LOOM_STATUS_OK)
+    status = event_new (c->device, &c->over, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  c->link = plan_link_get (c->device, c->comm, message);
+  if (c->link == NULL)
+    return LOOM_STATUS_DEVICE;
+  if (c->link->comm != NULL)
+    c->comm = c->link->comm;
+  else if (c->may_go_by_host)
+    c->goes_by_host = TRUE;
+  else
+    {
+      *message = c->link->why_not;
+      plan_link_put_back (g_steal_pointer (&c->link));
+      return LOOM_STATUS_DEVICE;
+    }
+  return LOOM_STATUS_OK;
+}
+
+/* A group that is left open would take up what this thread asks of the next communicator. */
+static LoomStatus
+close_group (LoomComm *comm, LoomStatus status, LoomMessage *message)
+{
+  LoomMessage ignored;
+
+  return status == LOOM_STATUS_OK ? comm->group (comm, FALSE, message) : (comm->group (comm, FALSE, &ignored), status);
+}
+
+static LoomStatus
+exchange_as_one (Collective *c, void *const *buffers, LoomMessage *message)
+{
+  LoomComm *comm = c->comm;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (c->n < 2 && c->first == c->last)
+    return c->exchange (c, buffers, message);
+  if (c->first == c)
+    status = comm->group (comm, TRUE, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  status = c->exchange (c, buffers, message);
+  return status == LOOM_STATUS_OK && c->last != c ? status : close_group (comm, status, message);
+}
+
+/* ---- by way of the host ---------------------------------------------------- */
+
+static gsize
+letter_bytes (const Collective *c)
+{
+  return c->count != NULL ? (gsize)c->count[0] * loom_dtype_size (c->dtype) : c->bytes;
+}
+
+static LoomStatus
+open_letter (Collective *c, LoomMessage *message)
+{
+  const LoomBackend *b = c->device->backend;
+  const gsize bytes = MAX (letter_bytes (c), 1);
+
+  if (b->alloc_host != NULL)
+    return b->alloc_host (c->device->device, bytes, &c->letter, message);
+  c->letter = g_malloc (bytes);
+  return LOOM_STATUS_OK;
+}
+
+/* One value, which is given, or comes, or both. The host waits for the device: until it has the value, or until the
+ * letter is free that it has of the step before. */
+static LoomStatus
+run_by_host (Collective *c, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  const LoomBackend *b = c->device->backend;
+  LoomDevice *device = c->device->device;
+  const gsize bytes = letter_bytes (c);
+  LoomStatus status = c->letter == NULL ? open_letter (c, message) : LOOM_STATUS_OK;
+  void *const letters[] = { c->letter, c->letter };
+
+  if (status == LOOM_STATUS_OK && c->n > 0)
+    status = b->copy (device, stream, c->letter, buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST, message);
+  if (status == LOOM_STATUS_OK)
+    status = b->stream_sync (device, stream, message);
+  if (status == LOOM_STATUS_OK)
+    status = c->exchange (c, letters, message);
+  if (status == LOOM_STATUS_OK && !c->only_gives)
+    status = b->copy (device, stream, buffers[c->n], c->letter, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+  return status;
+}
+
+/* ---- what the plan runs ---------------------------------------------------- */
+
+LoomStatus
+plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Collective *c = (Collective *)self;
+  const LoomBackend *b = c->device->backend;
+  LoomDevice *device = c->device->device;
+  LoomStatus status = c->link == NULL ? join_device (c, message) : LOOM_STATUS_OK;
+
+  if (c->goes_by_host)
+    return run_by_host (c, stream, buffers, message);
+  if (status == LOOM_STATUS_OK && c->first == c)
+    status = b->event_record (device, c->ready, stream, message);
+  if (status == LOOM_STATUS_OK && c->first == c)
+    status = b->event_wait (device, c->link->stream, c->ready, message);
+  if (status == LOOM_STATUS_OK)
+    status = exchange_as_one (c, buffers, message);
+  if (status != LOOM_STATUS_OK || c->last != c)
+    return status;
+  status = b->event_record (device, c->over, c->link->stream, message);
+  return status == LOOM_STATUS_OK && !c->goes_ahead ? b->event_wait (device, stream, c->over, message) : status;
+}
+
+LoomStatus
+plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message)
+{
+  return c->goes_by_host ? LOOM_STATUS_OK
+                         : c->device->backend->event_wait (c->device->device, stream, c->over, message);
+}
+
+gboolean
+plan_collective_waits (const LoomKernel *kernel)
+{
+  return kernel->run == plan_collective_run_on_device && ((const Collective *)kernel)->goes_by_host;
+}
+
+void
+plan_collective_leave_device (Collective *c)
+{
+  if (c->letter != NULL && c->device->backend->alloc_host != NULL)
+    c->device->backend->free_host (c->device->device, c->letter);
+  else
+    g_free (c->letter);
+  if (c->ready != NULL)
+    c->device->backend->event_free (c->device->device, c->ready);
+  if (c->over != NULL)
+    c->device->backend->event_free (c->device->device, c->over);
+  plan_link_put_back (c->link);
+}
+
+/* ---- several transfers as one ------------------------------------------------ */
+
+int
+plan_collective_meeting (const LoomKernel *kernel)
+{
+  return kernel->run == plan_collective_run_on_device ? ((const Collective *)kernel)->meeting : 0;
+}
+
+void
+plan_collective_join (LoomKernel *kernel, LoomKernel *first, LoomKernel *last)
+{
+  Collective *c = (Collective *)kernel;
+
+  c->first = (Collective *)first;
+  c->last = (Collective *)last;
+}
