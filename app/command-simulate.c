@@ -160,14 +160,11 @@ print_row (const Row *row, gboolean as_json)
 
 /* ---- here ---------------------------------------------------------------------------- */
 
-/* Ranks of this machine share its processors; what they lack in threads takes longer. */
+/* How many threads of so many ranks there are for each processor, at least one. */
 static double
-share_processors (int ranks, BenchOptions *bench)
+crowding (int ranks, const BenchOptions *bench)
 {
-  int processors = loom_processors ();
-
-  bench->threads = MAX (1, processors / ranks);
-  return MAX (1, (double)ranks * bench->threads / processors);
+  return MAX (1, (double)ranks * bench->threads / loom_processors ());
 }
 
 static void
@@ -202,15 +199,13 @@ predict_here (const char *path, const Options *o, SimulateSetup *setup, int rank
 {
   g_auto (SimulateWork) part;
   BenchOptions bench = o->bench;
-  double times = share_processors (ranks, &bench);
 
+  bench.threads = MAX (1, loom_processors () / ranks);
   simulate_work_init (&part);
-  if (ranks > 1)
-    {
-      if (!simulate_measure (path, &bench, &part, error))
-        return FALSE;
-      slow_down (&part, times);
-    }
+  if (ranks > 1 && !simulate_measure (path, &bench, MIN (ranks, MOST_MEASURED), &part, error))
+    return FALSE;
+  if (ranks > MOST_MEASURED)
+    slow_down (&part, crowding (ranks, &bench) / crowding (MOST_MEASURED, &bench));
   row->r = simulate_step (ranks > 1 ? &part : whole, setup, ranks, spans);
   /* They have between them what one rank has alone. */
   row->r.efficiency = step_alone (whole, setup) * row->r.replicas / row->r.step;
@@ -229,6 +224,16 @@ write_trace (const char *path, const GArray *spans, int gpus, const char *graph,
   return loom_file_replace (path, text, strlen (text), error);
 }
 
+/* Of the lanes that were written: a rank is a stage of one replica. */
+static void
+say_overlap (const GArray *spans)
+{
+  g_autofree char *text = loom_trace_say_overlap (spans);
+
+  if (text != NULL)
+    printf ("exchange beside computation: %s\n", text);
+}
+
 static gboolean
 simulate_counts (const char *path, const Options *o, const SimulateCard *card, SimulateSetup *setup,
                  const GArray *counts, gboolean all_stages, gboolean all_tensor, GError **error)
@@ -242,7 +247,7 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
 
   simulate_work_init (&work);
   if (card != NULL ? !simulate_by_card (path, &o->bench, card, &work, error)
-                   : !simulate_measure (path, &o->bench, &work, error))
+                   : !simulate_measure (path, &o->bench, 1, &work, error))
     return FALSE;
   if (!o->bench.json)
     print_head (path, &work, setup, o, card);
@@ -287,6 +292,8 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
       if (o->trace != NULL && i + 1 == counts->len && !write_trace (o->trace, spans, n, path, error))
         return FALSE;
     }
+  if (o->trace != NULL && !o->bench.json)
+    say_overlap (spans);
   if (is_above && o->link == NULL && !o->bench.json)
     printf (
         "Above 100 %%: several ranks with some of the threads each make more of these processors than one rank makes "

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MIN_STEPS 5
-#define SECONDS   1.0 /* of traced steps */
+#define SECONDS   1.0 /* of steps, with and without a trace */
 
 /* ---- from a plan ----------------------------------------------------------------- */
 
@@ -149,49 +149,6 @@ take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, gui
     }
 }
 
-gboolean
-simulate_measure (const char *path, const BenchOptions *options, SimulateWork *work, GError **error)
-{
-  g_auto (Bench) b = { 0 };
-  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
-  gint64 start;
-  double ready;
-  guint n;
-
-  if (!bench_prepare (&b, path, options, &ready, error))
-    return FALSE;
-  n = loom_plan_n_instrs (loom_exec_plan (b.exec)) - loom_plan_n_setup (loom_exec_plan (b.exec));
-  for (guint i = 0; i < 3; i++)
-    {
-      bench_feed (&b);
-      if (!loom_exec_run (b.exec, error))
-        return FALSE;
-    }
-  loom_exec_trace (b.exec, spans);
-  start = g_get_monotonic_time ();
-  for (guint i = 0; n > 0 && (i < MIN_STEPS || (double)(g_get_monotonic_time () - start) < SECONDS * G_USEC_PER_SEC);
-       i++)
-    {
-      bench_feed (&b);
-      if (!loom_exec_run (b.exec, error))
-        return FALSE;
-    }
-  loom_exec_trace (b.exec, NULL);
-  if (n > 0)
-    take_medians (work, loom_exec_plan (b.exec), spans, n);
-  add_plan (work, loom_exec_plan (b.exec), (double)b.step->batch);
-  return TRUE;
-}
-
-/* ---- ranks of this machine --------------------------------------------------------- */
-
-typedef struct
-{
-  const char *path;
-  const BenchOptions *options;
-  double seconds;
-} RankRun;
-
 /* Graphs are read and planned one after the other. */
 static GMutex preparing;
 
@@ -225,6 +182,118 @@ time_steps (Bench *b, gint64 steps, double *median, GError **error)
   return TRUE;
 }
 
+/* What a step takes beside its kernels, the executor's loop and the batch, is spread over them; so is what the system
+ * gives to others where there are more threads than processors. */
+static void
+add_rest (SimulateWork *work, double step)
+{
+  double kernels = work->update;
+
+  for (guint i = 0; i < work->layers->len; i++)
+    kernels += g_array_index (work->layers, SimulateLayer, i).forward
+               + g_array_index (work->layers, SimulateLayer, i).backward;
+  if (kernels <= 0)
+    return;
+  for (guint i = 0; i < work->layers->len; i++)
+    {
+      g_array_index (work->layers, SimulateLayer, i).forward *= step / kernels;
+      g_array_index (work->layers, SimulateLayer, i).backward *= step / kernels;
+    }
+  work->update *= step / kernels;
+}
+
+static gint64
+steps_for (double seconds)
+{
+  return CLAMP ((gint64)(SECONDS / MAX (seconds, 1e-6)), MIN_STEPS, 10000);
+}
+
+/* Kernel by kernel, and then the step as a whole, which nobody looks into. */
+static gboolean
+measure (Bench *b, SimulateWork *work, GError **error)
+{
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
+  const guint n = loom_plan_n_instrs (loom_exec_plan (b->exec)) - loom_plan_n_setup (loom_exec_plan (b->exec));
+  double step;
+
+  if (!time_steps (b, MIN_STEPS, &step, error) || !time_steps (b, steps_for (step), &step, error))
+    return FALSE;
+  loom_exec_trace (b->exec, spans);
+  for (gint64 i = 0; n > 0 && i < steps_for (step); i++)
+    {
+      bench_feed (b);
+      if (!loom_exec_run (b->exec, error))
+        return FALSE;
+    }
+  loom_exec_trace (b->exec, NULL);
+  if (n > 0)
+    take_medians (work, loom_exec_plan (b->exec), spans, n);
+  add_rest (work, step);
+  add_plan (work, loom_exec_plan (b->exec), (double)b->step->batch);
+  return TRUE;
+}
+
+typedef struct
+{
+  const char *path;
+  const BenchOptions *options;
+  SimulateWork *work;
+  gboolean is_over;
+} Measurement;
+
+/* Of several ranks the first one measures what the others do as well, each for itself. */
+static gboolean
+measure_rank (LoomComm *comm, gpointer data, GError **error)
+{
+  Measurement *m = data;
+  LoomMessage message = { "" };
+  g_auto (Bench) b = { 0 };
+  double ready;
+  gboolean ok;
+
+  g_mutex_lock (&preparing);
+  ok = bench_prepare (&b, m->path, m->options, &ready, error);
+  g_mutex_unlock (&preparing);
+  if (!ok)
+    return FALSE;
+  if (comm->barrier (comm, &message) != LOOM_STATUS_OK)
+    return loom_error_of_ranks (message.text, error);
+  if (comm->rank == 0)
+    {
+      ok = measure (&b, m->work, error);
+      g_atomic_int_set (&m->is_over, TRUE);
+      return ok;
+    }
+  while (!g_atomic_int_get (&m->is_over))
+    {
+      bench_feed (&b);
+      if (!loom_exec_run (b.exec, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+simulate_measure (const char *path, const BenchOptions *options, int ranks, SimulateWork *work, GError **error)
+{
+  Measurement m = { .path = path, .options = options, .work = work };
+  g_auto (Bench) b = { 0 };
+  double ready;
+
+  if (ranks > 1)
+    return bench_run_ranks (ranks, measure_rank, &m, error);
+  return bench_prepare (&b, path, options, &ready, error) && measure (&b, work, error);
+}
+
+/* ---- ranks of this machine --------------------------------------------------------- */
+
+typedef struct
+{
+  const char *path;
+  const BenchOptions *options;
+  double seconds;
+} RankRun;
+
 static gboolean
 run_rank (LoomComm *comm, gpointer data, GError **error)
 {
@@ -240,8 +309,7 @@ run_rank (LoomComm *comm, gpointer data, GError **error)
   g_mutex_unlock (&preparing);
   /* All ranks take as many steps, as long as the slowest one needs. */
   if (!ok || !time_steps (&b, MIN_STEPS, &seconds, error) || !longest (comm, &seconds, error)
-      || !time_steps (&b, CLAMP ((gint64)(SECONDS / MAX (seconds, 1e-6)), MIN_STEPS, 10000), &seconds, error)
-      || !longest (comm, &seconds, error))
+      || !time_steps (&b, steps_for (seconds), &seconds, error) || !longest (comm, &seconds, error))
     return FALSE;
   if (comm->rank == 0)
     run->seconds = seconds;

@@ -5,30 +5,38 @@
 #include <stdio.h>
 
 static const SimulateCard cards[] = {
-  { "p100", "Tesla P100 SXM2", 10.6e12, 0, 21.2e12, 732e9, 16e9, "NVIDIA Tesla P100 whitepaper, WP-08019, 2016" },
-  { "v100", "Tesla V100 SXM2", 15.7e12, 0, 125e12, 900e9, 32e9, "NVIDIA Tesla V100 whitepaper, WP-08608, 2017" },
-  { "a100", "A100 SXM4 80GB", 19.5e12, 156e12, 312e12, 2039e9, 80e9, "NVIDIA A100 80GB data sheet, 2021" },
-  { "h100", "H100 SXM5", 67e12, 494e12, 989e12, 3350e9, 80e9, "NVIDIA H100 data sheet, 2022, without sparsity" },
+  { "p100", "Tesla P100 SXM2", 10.6e12, 0, 21.2e12, 732e9, 16e9,
+    "NVIDIA, Tesla P100, whitepaper WP-08019-001, 2016, table 1" },
+  { "v100", "Tesla V100 SXM2", 15.7e12, 0, 125e12, 900e9, 32e9,
+    "NVIDIA, Tesla V100, whitepaper WP-08608-001, 2017, table 1" },
+  { "a100", "A100 SXM4 80GB", 19.5e12, 156e12, 312e12, 2039e9, 80e9, "NVIDIA, A100 Tensor Core GPU, data sheet, 2021" },
+  { "h100", "H100 SXM5", 67e12, 494e12, 989e12, 3350e9, 80e9,
+    "NVIDIA, H100 Tensor Core GPU, data sheet, 2023, without sparsity" },
 };
 
-/* Of a line rate transfers reach a share, LINE; latencies are of a message between two processes. */
-#define LINE 0.9
-#define GBIT (1e9 / 8 * LINE)
+/* The share of a line's rate that transfers reach, and what a message takes, within a machine and between two: those of
+ * Calculon for A100 (Isaev et al., 2023; its file systems/a100_80g.json). */
+#define WITHIN        0.65
+#define BETWEEN       0.9
+#define WITHIN_DELAY  10e-6
+#define BETWEEN_DELAY 20e-6
+#define LINK(GBYTES)  WITHIN_DELAY, (GBYTES)*1e9 * WITHIN
+#define ETHER(GBIT)   BETWEEN_DELAY, (GBIT)*1e9 / 8 * BETWEEN
 
 static const SimulateLink links[] = {
-  { "nvlink1", "NVLink of P100", 10e-6, 80e9 * LINE, "4 links of 20 GB/s each way, WP-08019" },
-  { "nvlink2", "NVLink of V100", 10e-6, 150e9 * LINE, "6 links of 25 GB/s each way, WP-08608" },
-  { "nvlink3", "NVLink of A100", 10e-6, 300e9 * LINE, "12 links of 25 GB/s each way, A100 data sheet" },
-  { "nvlink4", "NVLink of H100", 10e-6, 450e9 * LINE, "18 links of 25 GB/s each way, H100 data sheet" },
-  { "pcie3", "PCI Express 3 ×16", 10e-6, 15.75e9 * LINE, "8 GT/s, 128b/130b: PCI Express Base 3.0" },
-  { "pcie4", "PCI Express 4 ×16", 10e-6, 31.5e9 * LINE, "16 GT/s, 128b/130b: PCI Express Base 4.0" },
-  { "25g", "25 Gbit/s", 15e-6, 25 * GBIT, "IEEE 802.3by" },
-  { "40g", "40 Gbit/s", 15e-6, 40 * GBIT, "IEEE 802.3ba" },
-  { "50g", "50 Gbit/s", 15e-6, 50 * GBIT, "IEEE 802.3cd" },
-  { "100g", "100 Gbit/s", 15e-6, 100 * GBIT, "IEEE 802.3bm" },
-  { "200g", "200 Gbit/s", 15e-6, 200 * GBIT, "IEEE 802.3bs" },
-  { "400g", "400 Gbit/s", 15e-6, 400 * GBIT, "IEEE 802.3bs" },
-  { "8x200g", "8 × 200 Gbit/s", 15e-6, 1600 * GBIT, "one HDR adapter a GPU, as in a DGX A100" },
+  { "nvlink1", "NVLink of P100", LINK (80), "4 links of 20 GB/s each way, WP-08019" },
+  { "nvlink2", "NVLink of V100", LINK (150), "6 links of 25 GB/s each way, WP-08608" },
+  { "nvlink3", "NVLink of A100", LINK (300), "12 links of 25 GB/s each way, A100 data sheet" },
+  { "nvlink4", "NVLink of H100", LINK (450), "18 links of 25 GB/s each way, H100 data sheet" },
+  { "pcie3", "PCI Express 3 ×16", LINK (15.75), "8 GT/s, 128b/130b: PCI Express Base 3.0" },
+  { "pcie4", "PCI Express 4 ×16", LINK (31.5), "16 GT/s, 128b/130b: PCI Express Base 4.0" },
+  { "25g", "25 Gbit/s", ETHER (25), "IEEE 802.3by" },
+  { "40g", "40 Gbit/s", ETHER (40), "IEEE 802.3ba" },
+  { "50g", "50 Gbit/s", ETHER (50), "IEEE 802.3cd" },
+  { "100g", "100 Gbit/s", ETHER (100), "IEEE 802.3bm" },
+  { "200g", "200 Gbit/s", ETHER (200), "IEEE 802.3bs" },
+  { "400g", "400 Gbit/s", ETHER (400), "IEEE 802.3bs" },
+  { "8x200g", "8 × 200 Gbit/s", ETHER (1600), "one HDR adapter a GPU, as in a DGX A100" },
 };
 
 /* The entry of a name, which is each one's first member; NULL, and then *names are all of them (transfer full). */
@@ -82,17 +90,20 @@ simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType 
 void
 simulate_print_constants (void)
 {
-  printf (
-      "Of a card's peaks products reach %.2f (83 of 125 Tflop/s by cuBLAS on a V100: Markidis et al., 2018), reading "
-      "and writing\n%.2f (750 of 900 GB/s on a V100: Jia et al., 2018); a kernel takes %.0f µs or more, links carry "
-      "%.2f of their line rate and a\nmessage takes 10 µs within a machine and 15 µs between two (assumed).\n\n",
-      SIMULATE_PRODUCTS, SIMULATE_TRAFFIC, SIMULATE_LAUNCH * 1e6, LINE);
+  printf ("Of a card's peaks products reach %.2f (83 of 125 Tflop/s by cuBLAS on a V100: Markidis et al., 2018), "
+          "reading\nand writing %.2f (750 of 900 GB/s on a V100: Jia et al., 2018); a kernel takes %.0f µs or more "
+          "(assumed). Links carry\n%.2f of their rate within a machine and %.2f between two, where a message takes "
+          "%.0f µs and "
+          "%.0f µs (Isaev et al., 2023).\n\n",
+          SIMULATE_PRODUCTS, SIMULATE_TRAFFIC, SIMULATE_LAUNCH * 1e6, WITHIN, BETWEEN, WITHIN_DELAY * 1e6,
+          BETWEEN_DELAY * 1e6);
   printf ("%-7s %8s %8s %8s %8s %7s  %s\n", "card", "f32", "tf32", "f16", "GB/s", "GB", "peaks in Tflop/s from");
   for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
     printf ("%-7s %8.1f %8.1f %8.1f %8.0f %7.0f  %s\n", cards[i].name, cards[i].f32 * 1e-12, cards[i].tf32 * 1e-12,
             cards[i].f16 * 1e-12, cards[i].memory_rate * 1e-9, cards[i].memory * 1e-9, cards[i].source);
   printf ("\n%-8s %8s %6s  %s\n", "link", "GB/s", "µs", "one way, of each GPU (within) or machine (between), from");
   for (guint i = 0; i < G_N_ELEMENTS (links); i++)
-    printf ("%-8s %8.1f %6.0f  %s: %s\n", links[i].name, links[i].rate / LINE * 1e-9, links[i].latency * 1e6,
+    printf ("%-8s %8.1f %6.0f  %s: %s\n", links[i].name,
+            links[i].rate / (links[i].latency > WITHIN_DELAY ? BETWEEN : WITHIN) * 1e-9, links[i].latency * 1e6,
             links[i].title, links[i].source);
 }

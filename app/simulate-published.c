@@ -141,7 +141,7 @@ bert (gboolean as_json)
       g_autofree char *what = g_strdup_printf ("BERT-large, efficiency, GPUs: %d", 1 << i);
 
       print_row (what, "", published[i], simulate_step (&work, &setup, 1 << i, NULL).efficiency,
-                 "figures without a source; assumed: V100, PCI Express 3, 8 sequences of 512 a GPU", as_json);
+                 "no source found; assumed: V100, PCI Express 3, 8 sequences of 512 a GPU", as_json);
     }
 }
 
@@ -188,7 +188,7 @@ gpipe (gboolean as_json)
       g_autofree char *what = g_strdup_printf ("GPipe, transformer: speed of %d stages, micro-batches: %d", k, m);
 
       print_row (what, "× of 2, 1", rows[i].published, pipeline_speed (k, m, FALSE, &bubble) / one,
-                 "Huang et al., 2019, table 2", as_json);
+                 "Huang et al., 2019, table 2, on TPUs", as_json);
     }
   for (guint i = 0; i < G_N_ELEMENTS (rows); i += 3)
     for (int schedule = 0; schedule < 2; schedule++)
@@ -198,7 +198,7 @@ gpipe (gboolean as_json)
             = g_strdup_printf ("%s: bubble of %d stages, micro-batches: %d", schedule ? "1F1B" : "GPipe", k, m);
 
         pipeline_speed (k, m, schedule, &bubble);
-        print_row (what, "", (k - 1.0) / (m + k - 1), bubble, "(K-1) / (M+K-1): Huang et al., 2019, section 2",
+        print_row (what, "", (k - 1.0) / (m + k - 1), bubble, "(K-1) / (M+K-1): Huang et al., 2019, section 2.3",
                    as_json);
       }
 }
@@ -206,7 +206,7 @@ gpipe (gboolean as_json)
 static void
 horovod (gboolean as_json)
 {
-  const char *source = "Sergeev and Del Balso, 2018, section 5: 128 servers of 4 Pascal GPUs, 25 Gbit/s";
+  const char *source = "Sergeev and Del Balso, 2018, section 5, figure 6: 128 servers of 4 Pascal GPUs, 25 Gbit/s";
   Place at = place_of ("p100", LOOM_F32, 64);
   SimulateSetup setup = setup_of ("pcie3", "25g", 4);
   g_auto (SimulateWork) resnet, vgg;
@@ -228,7 +228,8 @@ horovod (gboolean as_json)
 static void
 imagenet (gboolean as_json)
 {
-  const char *source = "Goyal et al., 2017: 32 servers of 8 P100 with NVLink, 50 Gbit/s; 90 epochs of 1,281,167 images";
+  const char *source = "Goyal et al., 2017, sections 4 and 5: 32 servers of 8 P100 with NVLink, 50 Gbit/s; 90 epochs "
+                       "of 1,281,167 images";
   Place at = place_of ("p100", LOOM_F32, 32);
   SimulateSetup setup = setup_of ("nvlink1", "50g", 8);
   g_auto (SimulateWork) work;
@@ -244,11 +245,12 @@ imagenet (gboolean as_json)
   print_row ("ResNet-50: efficiency of 256 GPUs beside 8", "", 0.9, many.efficiency / few.efficiency, source, as_json);
 }
 
-/* 300 billion words, 96 layers of 12,288: t × p × d GPUs, 1,536 sequences a step, one a micro-batch. */
+/* 300 billion words, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and so many sequences
+ * of 2,048 a step, one a micro-batch. */
 static double
-gpt3_days (const char *card, const char *inside, const char *between, int replicas)
+gpt3_days (const char *card, const char *inside, const char *between, int replicas, int sequences)
 {
-  Place at = place_of (card, LOOM_F16, 1536.0 / replicas);
+  Place at = place_of (card, LOOM_F16, (double)sequences / replicas);
   SimulateSetup setup = setup_of (inside, between, 8);
   g_auto (SimulateWork) work;
 
@@ -256,7 +258,7 @@ gpt3_days (const char *card, const char *inside, const char *between, int replic
   transformer (&work, &at, 96, 12288, 96, 2048, 51200, TRUE);
   setup.tensor = 8;
   setup.pipeline = 16;
-  setup.microbatches = 1536 / replicas;
+  setup.microbatches = sequences / replicas;
   setup.one_f_one_b = TRUE;
   return 300e9 / 2048 / simulate_step (&work, &setup, 128 * replicas, NULL).samples_per_second / 86400;
 }
@@ -273,14 +275,27 @@ simulate_published (gboolean as_json)
   gpipe (as_json);
   horovod (as_json);
   imagenet (as_json);
-  print_row ("GPT-3, 300 billion words, 1024 A100", "days", 34, gpt3_days ("a100", "nvlink3", "8x200g", 8),
+  print_row ("GPT-3, 300 billion words, 1024 A100", "days", 34, gpt3_days ("a100", "nvlink3", "8x200g", 8, 1536),
              "Narayanan et al., 2021, section 5.1", as_json);
-  print_row ("GPT-3, 300 billion words, 1024 V100", "days", 147, gpt3_days ("v100", "nvlink2", "100g", 8),
-             "figure without a source; near to 14.8 days on 10,000 V100: Patterson et al., 2021", as_json);
+  print_row ("GPT-3, 300 billion words, 10,000 V100", "days", 14.8, gpt3_days ("v100", "nvlink2", "100g", 78, 1560),
+             "Patterson et al., 2021, table 4; how they were divided is not said: assumed 8 by 16 by 78", as_json);
+  print_row ("GPT-3, 300 billion words, 1024 V100", "days", 147, gpt3_days ("v100", "nvlink2", "100g", 8, 1536),
+             "no source found; ten times the 14.8 days of 10,000", as_json);
   if (!as_json)
-    printf ("\nSources: Huang et al. 2019 (GPipe), Sergeev and Del Balso 2018 (Horovod), Goyal et al. 2017 (ImageNet "
-            "in an hour), "
-            "Narayanan et\nal. 2021 (Megatron-LM), Patterson et al. 2021. BERT-large's and the 147 days are figures "
-            "whose source is not "
-            "known; their\nmachines are assumed.\n");
+    printf (
+        "\nSources: Brown et al., Language Models are Few-Shot Learners, 2020, arXiv:2005.14165. Goyal et al., "
+        "Accurate, "
+        "Large Minibatch\nSGD: Training ImageNet in 1 Hour, 2017, arXiv:1706.02677. Huang et al., GPipe: Efficient "
+        "Training of Giant Neural Networks using\nPipeline Parallelism, 2019, arXiv:1811.06965. Isaev et al., "
+        "Calculon: a "
+        "Methodology and Tool for High-Level Codesign of Systems\nand Large Language Models, SC 2023. Jia et al., "
+        "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018,\narXiv:1804.06826. Markidis et al., "
+        "NVIDIA Tensor Core Programmability, Performance & Precision, 2018, arXiv:1803.04014. Narayanan\net al., "
+        "Efficient "
+        "Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, 2021, arXiv:2104.04473. Patterson et "
+        "al.,\nCarbon Emissions and Large Neural Network Training, 2021, arXiv:2104.10350. Sergeev and Del Balso, "
+        "Horovod: "
+        "fast and easy\ndistributed deep learning in TensorFlow, 2018, arXiv:1802.05799. For BERT-large's scaling and "
+        "the "
+        "147 days no source was found;\ntheir machines are assumed.\n");
 }

@@ -88,8 +88,9 @@ SimulateResult simulate_step (const SimulateWork *work, const SimulateSetup *set
 
 /* ---- graphs (simulate-graph.c) ----------------------------------------------- */
 
-/* From the kernels of the graph's step: measured here with so many threads, or by a card's peaks. */
-gboolean simulate_measure (const char *path, const BenchOptions *o, SimulateWork *work, GError **error);
+/* From the kernels of the graph's step: measured here with so many threads, while the other ranks of so many do the
+ * same beside it and so take their part of caches and memory; or by a card's peaks. */
+gboolean simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, GError **error);
 gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
                            GError **error);
 /* Runs the step in so many threads of this process as ranks, and measures it. */

@@ -38,7 +38,7 @@ test_published (void)
   g_autoptr (GPtrArray) all = events (&r);
   guint bubbles = 0;
 
-  g_assert_cmpuint (all->len, ==, 24);
+  g_assert_cmpuint (all->len, ==, 25);
   for (guint i = 0; i < all->len; i++)
     {
       const char *what = json_object_get_string_member (all->pdata[i], "what");
@@ -84,6 +84,41 @@ test_strategies (void)
   for (guint i = 0; i < spans->len; i++)
     last = MAX (last, g_array_index (spans, LoomTraceSpan, i).rank);
   g_assert_cmpint (last, ==, 3);
+}
+
+static void
+add_span (GArray *spans, int rank, LoomTraceKind kind, gint64 begin, gint64 end)
+{
+  const LoomTraceSpan span = { .rank = rank, .kind = kind, .begin = begin, .end = end };
+
+  loom_trace_add (spans, &span, kind == LOOM_TRACE_COMPUTE ? "cpu" : "exchange", "", "");
+}
+
+/* Moments count once, however many lanes have them; a rank that exchanges nothing is left out. */
+static void
+test_overlap (void)
+{
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
+  g_autoptr (GArray) all = NULL;
+  g_autofree char *text = NULL;
+  const LoomTraceOverlap *o;
+
+  add_span (spans, 0, LOOM_TRACE_EXCHANGE, 5000000, 20000000);
+  add_span (spans, 0, LOOM_TRACE_EXCHANGE, 0, 10000000);
+  add_span (spans, 0, LOOM_TRACE_COMPUTE, 8000000, 12000000);
+  add_span (spans, 0, LOOM_TRACE_COMPUTE, 15000000, 30000000);
+  add_span (spans, 0, LOOM_TRACE_COMPUTE, 16000000, 17000000);
+  add_span (spans, 0, LOOM_TRACE_WAIT, 0, 8000000);
+  add_span (spans, 1, LOOM_TRACE_COMPUTE, 0, 8000000);
+  add_span (spans, 2, LOOM_TRACE_EXCHANGE, 0, 4000000);
+  all = loom_trace_overlap (spans);
+  g_assert_cmpuint (all->len, ==, 2);
+  o = &g_array_index (all, LoomTraceOverlap, 0);
+  g_assert_cmpint (o->rank, ==, 0);
+  g_assert_cmpfloat_with_epsilon (o->exchange, 0.020, 1e-9);
+  g_assert_cmpfloat_with_epsilon (o->beside, 0.009, 1e-9);
+  text = loom_trace_say_overlap (spans);
+  g_assert_cmpstr (text, ==, "rank 0 9 of 20 ms (45 %), rank 2 0 of 4 ms (0 %)");
 }
 
 /* Of one rank the kernels' sum is the step: half of it at least, however busy the machine is. */
@@ -133,6 +168,7 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/simulate/published", test_published);
   g_test_add_func ("/cli/simulate/strategies", test_strategies);
+  g_test_add_func ("/cli/simulate/overlap", test_overlap);
   g_test_add_func ("/cli/simulate/here", test_here);
   g_test_add_func ("/cli/simulate/wrong", test_wrong);
   status = g_test_run ();
