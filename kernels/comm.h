@@ -82,10 +82,10 @@ struct LoomComm
 /* The other symbol of a back end's module, where it has one: makes the communicator of the same ranks for what lies in
  * a device's memory (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has no
  * await and split. A send waits on its stream until the other rank has come to its receive, which takes what that rank
- * sends next, whatever the tag; so the calls of all ranks have to be parts of one order, but for those of one group, which
- * wait for each other in none. All ranks call it together, each with a device of its own: UNSUPPORTED, on all of them,
- * where one has no such library or two have the same device. It is used while `ranks` lives, and freed before the device
- * closes; a rank that is gone shows where the host waits for the device. */
+ * sends next, whatever the tag; so the calls of all ranks have to be parts of one order, but for those of one group,
+ * which wait for each other in none. All ranks call it together, each with a device of its own: UNSUPPORTED, on all of
+ * them, where one has no such library or two have the same device. It is used while `ranks` lives, and freed before the
+ * device closes; a rank that is gone shows where the host waits for the device. */
 typedef LoomStatus (*LoomDeviceCommEntry) (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm,
                                            LoomMessage *message);
 #define LOOM_DEVICE_COMM_ENTRY "loom_device_comm_new"

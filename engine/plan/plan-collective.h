@@ -26,22 +26,22 @@ struct _Collective
   gboolean goes_ahead;  /* somebody else waits for the job, or for what is over */
   LoomDType dtype;
   LoomReduceOp op;
-  guint n;         /* values */
-  gint64 *count;   /* elements of each, whole */
-  gint64 packed;   /* elements of all that are exchanged together */
-  gint64 *by_rank; /* each rank's part of what is exchanged: elements or bytes */
-  int peer, tag;   /* of what goes to one rank or comes from one */
-  gsize bytes;     /* of that */
+  guint n;             /* values */
+  gint64 *count;       /* elements of each, whole */
+  gint64 packed;       /* elements of all that are exchanged together */
+  gint64 *by_rank;     /* each rank's part of what is exchanged: elements or bytes */
+  int peer, tag;       /* of what goes to one rank or comes from one */
+  gsize bytes;         /* of that */
   gboolean only_gives; /* nothing comes */
-  void *letter;    /* of what goes by way of the host, page-locked where there is such memory */
+  void *letter;        /* of what goes by way of the host, page-locked where there is such memory */
   char *name;
 };
 
 /* ---- plan-collective-device.c ---------------------------------------------- */
 
 /* The kernel's run(), and what waits for it in front of the first that reads what is exchanged. */
-LoomStatus plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers,
-                                          LoomMessage *message);
+LoomStatus
+plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
 LoomStatus plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message);
 void plan_collective_leave_device (Collective *c);
 

@@ -70,10 +70,9 @@ write_loss (Partition *self, const LoomInstr *instr, const LoomValue *in, LoomVa
   LoomValue target = in[1], counts = counted (p, instr, target), mine, own[2], part[2], sum[2], top, lse;
 
   mine = both (p, counts, within (p, target, first, first + n));
-  target = where (
-      p, mine, loom_binary (p, LOOM_SCALAR_SUB, target, number (p, (double)first)),
-      where (p, both (p, counts, loom_unary (p, LOOM_SCALAR_NOT, within (p, target, 0, all))), target,
-             number (p, NO_CLASS)));
+  target = where (p, mine, loom_binary (p, LOOM_SCALAR_SUB, target, number (p, (double)first)),
+                  where (p, both (p, counts, loom_unary (p, LOOM_SCALAR_NOT, within (p, target, 0, all))), target,
+                         number (p, NO_CLASS)));
   loom_emit (p, instr->prim, &attrs, 2, (LoomValue[]){ in[0], target }, own);
   for (guint k = 0; k < 2; k++)
     own[k] = loom_cast (p, own[k], wide);

@@ -401,7 +401,8 @@ agree (LoomDevice *device, LoomComm *ranks, bool have, LoomMessage *message)
 
   if (all != NULL && bytes != NULL)
     {
-      status = cuda_check (cudaGetDeviceProperties (&properties, device->index), "asking the CUDA device what it is", &why);
+      status = cuda_check (cudaGetDeviceProperties (&properties, device->index), "asking the CUDA device what it is",
+                           &why);
       own.have = have && status == LOOM_STATUS_OK;
       memcpy (own.gpu, properties.uuid.bytes, sizeof own.gpu);
       for (int k = 0; k < ranks->size; k++)
