@@ -38,16 +38,6 @@ is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
          || op == LOOM_SCALAR_GELU_TANH;
 }
 
-/* A producer must not move past what comes between it and its consumer, but it need not: the result is only made
- * earlier than it was. What it must not do is read something that is made later (the bias). */
-static gboolean
-is_ready_before (Work *w, guint v, const WorkInstr *instr)
-{
-  const WorkInstr *producer = work_value (w, work_root (w, v))->producer;
-
-  return producer == NULL || work_is_before (producer, instr);
-}
-
 /* The kernels want the bias as a plain vector. */
 static guint
 as_vector (Work *w, guint v, gint64 n)
@@ -107,7 +97,7 @@ fuse_epilogue (Work *w, WorkInstr *instr, int channels, bool *has_bias, LoomScal
         return;
       other = step->arg[0] == v ? step->arg[1] : step->arg[0];
       if (work_value (w, other)->is_uniform || work_value (w, other)->desc.dtype != d->dtype
-          || !is_bias_shape (&work_value (w, other)->desc, n, channels) || !is_ready_before (w, other, instr))
+          || !is_bias_shape (&work_value (w, other)->desc, n, channels) || !work_is_ready (w, other, instr))
         return;
       other = as_vector (w, other, n);
       *has_bias = true;

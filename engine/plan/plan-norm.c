@@ -1,10 +1,46 @@
-/* Batch normalisation with the ReLU behind it, forward and backward.
+/* Batch normalisation with what stands behind it, forward and backward: a ReLU, or the sum at the end of a residual
+ * block, y = relu(norm(x) + r).
  *
  * A ReLU's gradient wants to know where the ReLU was active, which the normalisation can compute anew from its own
  * input and statistics, and those are kept anyway. So the pair becomes one pass each way, and its result need not
  * outlive the forward pass for the ReLU's sake (the idea of Rota Bulò et al. 2018, with the kept and the recomputed
- * tensor exchanged). */
+ * tensor exchanged).
+ *
+ * Behind a sum the next block keeps y, from which the gradient reads where the ReLU was active. y's cotangent is most
+ * often a sum itself, of what comes through the next block and around it; what of it passes the ReLU is r's gradient,
+ * so the normalisation's gradient, which has to read it twice, makes it and writes it on its first pass. */
 #include "engine/plan/plan-private.h"
+#include "kernels/norm.h"
+
+static gboolean
+is_norm (const WorkInstr *instr)
+{
+  return work_is (instr, "batch_norm") || work_is (instr, "batch_norm_apply");
+}
+
+/* How many operands the call has with nothing joined to it. */
+static guint
+n_own (const WorkInstr *instr)
+{
+  return (guint)loom_norm_operands (instr->prim->name, ((const LoomNormAttrs *)instr->attrs)->affine);
+}
+
+guint
+work_norm_residual (const WorkInstr *norm)
+{
+  guint own = n_own (norm);
+
+  return norm->in->len > own ? work_in (norm, own) : 0;
+}
+
+/* TRUE if v is as large as `like` and of its type, so that it may take its place. */
+static gboolean
+is_alike (Work *w, guint v, guint like)
+{
+  const WorkValue *a = work_value (w, v), *b = work_value (w, like);
+
+  return !a->is_uniform && a->desc.dtype == b->desc.dtype && work_same_dims (&a->desc, &b->desc);
+}
 
 /* TRUE if grad is the gradient of this very normalisation, with nothing fused into it yet. */
 static gboolean
@@ -18,85 +54,213 @@ is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
          && (!a->affine || work_in (grad, 4) == work_in (norm, 1));
 }
 
-/* TRUE if the device has the normalisation, or its gradient, with a ReLU: operand or result 0 becomes v, and a gradient
- * reads the bias behind all else (0: there is none). */
+/* TRUE if the device has the call with these attributes, operands and results. */
 static gboolean
-has_with_relu (Work *w, const WorkInstr *instr, gboolean gradient, guint v, guint bias)
+has_joined (Work *w, const WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out)
 {
-  LoomNormAttrs *attrs = instr->attrs;
-  guint in[6], out[3], n_in = MIN (instr->in->len, gradient ? 5 : 6);
+  LoomNormAttrs *attrs = instr->attrs, before = *attrs;
   gboolean has;
 
-  for (guint k = 0; k < n_in; k++)
-    in[k] = gradient && k == 0 ? v : work_in (instr, k);
-  if (bias != 0)
-    in[n_in++] = bias;
-  for (guint o = 0; o < instr->out->len; o++)
-    out[o] = !gradient && o == 0 ? v : work_out (instr, o);
-  attrs->act = LOOM_SCALAR_RELU;
-  has = work_has_kernel (w, instr, n_in, in, instr->out->len, out);
-  attrs->act = LOOM_SCALAR_ID;
+  *attrs = with;
+  has = work_has_kernel (w, instr, in->len, (const guint *)(const void *)in->data, out->len,
+                         (const guint *)(const void *)out->data);
+  *attrs = before;
   return has;
 }
+
+/* The call takes on these attributes, operands and results, where the device has it so: FALSE where not. */
+static gboolean
+join (Work *w, WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out, WorkInstr *gone,
+      const char *label)
+{
+  if (!has_joined (w, instr, with, in, out))
+    return FALSE;
+  *(LoomNormAttrs *)instr->attrs = with;
+  work_erase (w, gone);
+  while (instr->in->len > in->len)
+    work_drop_in (w, instr, instr->in->len - 1);
+  for (guint k = 0; k < in->len; k++)
+    if (k < instr->in->len)
+      work_set_in (w, instr, k, g_array_index (in, guint, k));
+    else
+      work_add_in (w, instr, g_array_index (in, guint, k));
+  for (guint o = 0; o < out->len; o++)
+    if (o == instr->out->len)
+      work_add_out (w, instr, g_array_index (out, guint, o));
+    else if (work_out (instr, o) != g_array_index (out, guint, o))
+      work_set_out (w, instr, o, g_array_index (out, guint, o));
+  g_string_append (instr->label, label);
+  return TRUE;
+}
+
+/* Its first n operands. */
+static GArray *
+operands (const WorkInstr *instr, guint n)
+{
+  GArray *in = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint k = 0; k < n; k++)
+    {
+      guint v = work_in (instr, k);
+
+      g_array_append_val (in, v);
+    }
+  return in;
+}
+
+/* Its results, the first being v where that is not 0. */
+static GArray *
+results (const WorkInstr *instr, guint v)
+{
+  GArray *out = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  g_array_append_vals (out, instr->out->data, instr->out->len);
+  if (v != 0)
+    g_array_index (out, guint, 0) = v;
+  return out;
+}
+
+/* ---- backward ---------------------------------------------------------- */
 
 /* The gradient of a normalisation takes the ReLU's cotangent itself. relu_grad(g, y) must be read by it alone, and g be
  * what it would have made of it when the ReLU is open everywhere: as large, and of the same type. */
 static void
 open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
 {
-  const LoomNormAttrs *attrs = norm->attrs;
-  const WorkStep *step;
-  const WorkValue *g;
-  const LoomTensorDesc *d;
-  WorkInstr *grad;
-  guint cotangent;
+  WorkInstr *grad = work_only_reader (w, work_out (gate, 0), FALSE);
+  guint g = work_step (gate, 0)->arg[0];
+  g_autoptr (GArray) in = NULL, out = NULL;
+  LoomNormAttrs with;
 
-  if (!work_is_step (gate, LOOM_SCALAR_RELU_GRAD))
+  if (grad == NULL || work_in (grad, 0) != work_out (gate, 0) || !is_gradient_of (grad, norm))
     return;
-  step = work_step (gate, 0);
-  cotangent = step->arg[0];
-  g = work_value (w, cotangent);
-  d = &work_value (w, work_out (gate, 0))->desc;
-  if (step->arg[1] != y || g->is_uniform || g->desc.dtype != d->dtype || !work_same_dims (&g->desc, d))
-    return;
-  grad = work_only_reader (w, work_out (gate, 0), FALSE);
-  if (grad == NULL || work_in (grad, 0) != work_out (gate, 0) || !is_gradient_of (grad, norm)
-      || !has_with_relu (w, grad, TRUE, cotangent, attrs->affine ? work_in (norm, 2) : 0))
-    return;
-  ((LoomNormAttrs *)grad->attrs)->act = LOOM_SCALAR_RELU;
-  work_set_in (w, grad, 0, cotangent);
-  if (attrs->affine)
+  in = operands (grad, n_own (grad));
+  out = results (grad, 0);
+  g_array_index (in, guint, 0) = g;
+  with = *(const LoomNormAttrs *)grad->attrs;
+  with.act = LOOM_SCALAR_RELU;
+  if (with.affine)
     {
-      while (grad->in->len > 5)
-        work_drop_in (w, grad, 5);
-      work_add_in (w, grad, work_in (norm, 2));
+      guint bias = work_in (norm, 2);
+
+      g_array_append_val (in, bias);
     }
-  g_string_append (grad->label, "+relu");
-  work_erase (w, gate);
+  join (w, grad, with, in, out, gate, "+relu");
+}
+
+/* TRUE if element-wise work makes v for one reader: fusion will join both. */
+static gboolean
+will_fuse (Work *w, guint v)
+{
+  const WorkInstr *producer = work_value (w, v)->producer;
+
+  return producer != NULL && producer->steps != NULL && work_only_reader (w, v, FALSE) != NULL;
+}
+
+/* The two that g is the sum of, where nothing else wants g and they are no work that would be joined to the sum. FALSE
+ * where it is no such sum. */
+static gboolean
+is_sum (Work *w, guint g, const WorkInstr *gate, guint of[2])
+{
+  const WorkInstr *sum = work_value (w, g)->producer;
+
+  if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != gate->device_name
+      || work_only_reader (w, g, FALSE) != gate)
+    return FALSE;
+  for (int k = 0; k < 2; k++)
+    of[k] = work_step (sum, 0)->arg[k];
+  return of[0] != of[1] && is_alike (w, of[0], g) && is_alike (w, of[1], g) && !will_fuse (w, of[0])
+         && !will_fuse (w, of[1]);
+}
+
+/* The same behind a sum, where dr = relu_grad(g, y) has readers besides. The gradient moves to where that was made. */
+static void
+open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
+{
+  guint g = work_step (gate, 0)->arg[0], dr = work_out (gate, 0), of[2];
+  g_autoptr (GArray) in = NULL, out = NULL;
+  WorkInstr *grad = NULL;
+  gboolean two = is_sum (w, g, gate, of);
+  LoomNormAttrs with;
+
+  for (const WorkUse *use = work_value (w, dr)->first_use; use != NULL && grad == NULL; use = use->next)
+    if (use->instr != NULL && use->at == 0 && is_gradient_of (use->instr, norm))
+      grad = use->instr;
+  if (grad == NULL || work_value (w, dr)->is_output || work_value (w, dr)->commit >= 0 || (!two && will_fuse (w, g)))
+    return;
+  in = operands (grad, n_own (grad));
+  out = results (grad, 0);
+  g_array_index (in, guint, 0) = two ? of[0] : g;
+  g_array_append_val (in, y);
+  if (two)
+    g_array_append_val (in, of[1]);
+  g_array_append_val (out, dr);
+  for (guint k = 0; k < in->len; k++)
+    if (!work_is_ready (w, g_array_index (in, guint, k), gate))
+      return;
+  with = *(const LoomNormAttrs *)grad->attrs;
+  with.act = LOOM_SCALAR_RELU;
+  if (has_joined (w, grad, with, in, out))
+    {
+      work_move (w, grad, gate);
+      join (w, grad, with, in, out, gate, two ? "+relu+add" : "+relu");
+    }
+}
+
+/* ---- forward ----------------------------------------------------------- */
+
+/* r must be there when the normalisation is made. */
+static void
+fuse_sum (Work *w, WorkInstr *norm)
+{
+  guint v = work_out (norm, 0), r, y;
+  WorkInstr *sum = work_only_reader (w, v, FALSE);
+  g_autoptr (GArray) in = NULL, out = NULL;
+  LoomNormAttrs with = *(const LoomNormAttrs *)norm->attrs;
+  const WorkStep *step;
+
+  if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != norm->device_name)
+    return;
+  step = work_step (sum, 0);
+  r = step->arg[0] == v ? step->arg[1] : step->arg[0];
+  y = work_out (sum, 0);
+  if (r == v || !is_alike (w, r, v) || !is_alike (w, y, v) || !work_is_ready (w, r, norm))
+    return;
+  in = operands (norm, n_own (norm));
+  out = results (norm, y);
+  g_array_append_val (in, r);
+  join (w, norm, with, in, out, sum, "+add");
 }
 
 static void
 fuse_relu (Work *w, WorkInstr *norm)
 {
-  LoomNormAttrs *attrs = norm->attrs;
   WorkInstr *relu = work_only_reader (w, work_out (norm, 0), FALSE);
-  guint y;
+  LoomNormAttrs with = *(const LoomNormAttrs *)norm->attrs;
+  g_autoptr (GArray) in = NULL, out = NULL;
+  guint r = work_norm_residual (norm), y;
 
   if (relu == NULL || !work_is_step (relu, LOOM_SCALAR_RELU) || relu->device_name != norm->device_name)
     return;
   y = work_out (relu, 0);
-  if (work_value (w, y)->desc.dtype != work_value (w, work_out (norm, 0))->desc.dtype
-      || !has_with_relu (w, norm, FALSE, y, 0))
+  in = operands (norm, n_own (norm) + (r != 0));
+  out = results (norm, y);
+  with.act = LOOM_SCALAR_RELU;
+  if (!is_alike (w, y, work_out (norm, 0)) || !join (w, norm, with, in, out, relu, "+relu")
+      || !work_is (norm, "batch_norm"))
     return;
-  attrs->act = LOOM_SCALAR_RELU;
-  work_set_out (w, norm, 0, y);
-  work_erase (w, relu);
-  g_string_append (norm->label, "+relu");
   for (WorkUse *use = work_value (w, y)->first_use, *next; use != NULL; use = next)
     {
+      WorkInstr *gate = use->instr;
+
       next = use->next;
-      if (use->instr != NULL)
-        open_gradient (w, norm, y, use->instr);
+      if (gate == NULL || !work_is_step (gate, LOOM_SCALAR_RELU_GRAD) || work_step (gate, 0)->arg[1] != y
+          || !is_alike (w, work_step (gate, 0)->arg[0], work_out (gate, 0)))
+        continue;
+      if (r != 0)
+        open_residual_gradient (w, norm, y, gate);
+      else
+        open_gradient (w, norm, y, gate);
     }
 }
 
@@ -104,6 +268,9 @@ void
 work_fuse_norms (Work *w)
 {
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "batch_norm"))
-      fuse_relu (w, instr);
+    if (is_norm (instr))
+      {
+        fuse_sum (w, instr);
+        fuse_relu (w, instr);
+      }
 }

@@ -212,6 +212,10 @@ WorkInstr *work_first (const Work *w);
 WorkInstr *work_next (const WorkInstr *instr);
 gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
 
+/* TRUE if v, or what it is a view of, is there when the instruction runs. Who takes up what stands behind it makes the
+ * result earlier than it was, and may read nothing that is made later. */
+gboolean work_is_ready (Work *w, guint v, const WorkInstr *instr);
+
 /* TRUE if it is a call of this primitive, and nothing merged: for the passes whose pattern it is. */
 gboolean work_is (const WorkInstr *instr, const char *primitive);
 /* TRUE if it is this one scalar operation. */
@@ -287,6 +291,8 @@ void work_log_steps (Work *w);
 void work_move_relus (Work *w);
 void work_fuse_epilogues (Work *w);
 void work_fuse_norms (Work *w);
+/* What a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: nothing. */
+guint work_norm_residual (const WorkInstr *norm);
 void work_absorb_casts (Work *w);
 void work_widen_results (Work *w);
 void work_join_casts (Work *w);

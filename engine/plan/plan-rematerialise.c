@@ -19,12 +19,21 @@ is_norm (const WorkInstr *instr)
   return work_is (instr, "batch_norm");
 }
 
+/* A conversion to a smaller type: of weights, which products read that way. */
+static gboolean
+is_narrowing (Work *w, const WorkInstr *instr)
+{
+  return work_is_step (instr, LOOM_SCALAR_ID)
+         && loom_dtype_size (work_value (w, work_out (instr, 0))->desc.dtype)
+                < loom_dtype_size (work_value (w, work_in (instr, 0))->desc.dtype);
+}
+
 /* One pass over memory. A conversion is one as well, but what it gives is smaller than what it reads, or its operand is
  * there for nothing else. */
 static gboolean
-is_pass (const WorkInstr *instr)
+is_pass (Work *w, const WorkInstr *instr)
 {
-  return instr->steps != NULL || is_norm (instr)
+  return (instr->steps != NULL && !is_narrowing (w, instr)) || is_norm (instr)
          || (instr->prim != NULL && (instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_ONE_PASS)) != 0
              && (instr->prim->flags & LOOM_PRIM_CONVERTS) == 0);
 }
@@ -54,15 +63,16 @@ is_kept (Work *w, guint v)
 /* The operands with which batch_norm_apply computes the normalisation's result from its statistics; returns how many.
  */
 static guint
-apply_operands (const WorkInstr *norm, guint in[5])
+apply_operands (const WorkInstr *norm, guint in[6])
 {
   guint n = 3;
 
   in[0] = work_in (norm, 0);
   in[1] = work_out (norm, 1);
   in[2] = work_out (norm, 2);
-  for (guint k = 1; k < 3 && ((const LoomNormAttrs *)norm->attrs)->affine; k++)
-    in[n++] = work_in (norm, k);
+  for (guint k = 1; k < norm->in->len; k++)
+    if (work_in (norm, k) != 0)
+      in[n++] = work_in (norm, k);
   return n;
 }
 
@@ -70,9 +80,20 @@ static gboolean
 has_apply_kernel (Work *w, const WorkInstr *norm)
 {
   WorkInstr apply = { .prim = loom_prim ("batch_norm_apply"), .attrs = norm->attrs, .device_name = norm->device_name };
-  guint in[5], n = apply_operands (norm, in), out = work_out (norm, 0);
+  guint in[6], n = apply_operands (norm, in), out = work_out (norm, 0);
 
   return work_has_kernel (w, &apply, n, in, 1, &out);
+}
+
+/* What the sum at the end of a residual block adds to the normalisation, where it is not kept: another normalisation,
+ * which one more pass gives. */
+static WorkInstr *
+residual_norm (Work *w, const WorkInstr *norm)
+{
+  guint r = work_norm_residual (norm);
+  WorkInstr *p = r != 0 && !is_kept (w, r) ? work_value (w, r)->producer : NULL;
+
+  return p != NULL && is_norm (p) && work_out (p, 0) == r && work_norm_residual (p) == 0 ? p : NULL;
 }
 
 static gboolean
@@ -80,7 +101,12 @@ can_rematerialise_norm (Work *w, const WorkInstr *norm)
 {
   for (guint k = 0; k < norm->in->len; k++)
     if (work_in (norm, k) != 0 && !is_kept (w, work_in (norm, k)))
-      return FALSE;
+      {
+        const WorkInstr *added = work_in (norm, k) == work_norm_residual (norm) ? residual_norm (w, norm) : NULL;
+
+        if (added == NULL || !can_rematerialise_norm (w, added))
+          return FALSE;
+      }
   return is_kept (w, work_out (norm, 1)) && is_kept (w, work_out (norm, 2)) && has_apply_kernel (w, norm);
 }
 
@@ -156,9 +182,13 @@ copy_of (Work *w, const WorkInstr *instr, const LoomPrim *prim, WorkInstr *befor
 static guint
 make_norm (Work *w, const WorkInstr *norm, WorkInstr *before)
 {
-  WorkInstr *apply = copy_of (w, norm, loom_prim ("batch_norm_apply"), before);
-  guint out = value_like (w, work_out (norm, 0)), in[5], n = apply_operands (norm, in);
+  guint out = value_like (w, work_out (norm, 0)), in[6], n = apply_operands (norm, in);
+  const WorkInstr *added = residual_norm (w, norm);
+  WorkInstr *apply;
 
+  if (added != NULL)
+    in[n - 1] = make_norm (w, added, before);
+  apply = copy_of (w, norm, loom_prim ("batch_norm_apply"), before);
   for (guint k = 0; k < n; k++)
     work_add_in (w, apply, in[k]);
   work_add_out (w, apply, out);
@@ -227,7 +257,7 @@ work_rematerialise (Work *w)
       WorkInstr *first = NULL;
       guint y;
 
-      if (instr->region != LOOM_REGION_FORWARD || !is_pass (instr) || work_out (instr, 0) == 0)
+      if (instr->region != LOOM_REGION_FORWARD || !is_pass (w, instr) || work_out (instr, 0) == 0)
         continue;
       y = work_out (instr, 0);
       if (loom_desc_bytes (&work_value (w, y)->desc) >= MIN_BYTES && find_first_reader (w, y, &first) && first != NULL

@@ -364,6 +364,14 @@ work_is_before (const WorkInstr *a, const WorkInstr *b)
 }
 
 gboolean
+work_is_ready (Work *w, guint v, const WorkInstr *instr)
+{
+  const WorkInstr *producer = work_value (w, work_root (w, v))->producer;
+
+  return producer == NULL || work_is_before (producer, instr);
+}
+
+gboolean
 work_is (const WorkInstr *instr, const char *primitive)
 {
   return !instr->dead && instr->steps == NULL && instr->prim != NULL && strcmp (instr->prim->name, primitive) == 0;

@@ -1,5 +1,6 @@
 /* Batch and layer normalisation with their gradients (Ioffe and Szegedy 2015; Ba,
  * Kiros and Hinton 2016), variance by the two-pass formula. */
+#include "kernels/norm.h"
 #include "kernels/ref/ref.h"
 
 #include <math.h>

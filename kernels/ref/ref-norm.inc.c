@@ -8,6 +8,7 @@ FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
   const LoomTensorDesc *x = &k->in[0];
   int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
   const T *px = b[0], *weight = a->affine ? b[1] : NULL, *bias = a->affine ? b[2] : NULL;
+  const T *r = loom_norm_has_residual ("batch_norm", a->affine, k->n_in, k->n_out) ? b[k->n_in - 1] : NULL;
   T *y = b[k->n_in], *out_mean = b[k->n_in + 1], *out_var = b[k->n_in + 2];
 
   for (int64_t c = 0; c < C; c++)
@@ -27,9 +28,10 @@ FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
       for (int64_t n = 0; n < N; n++)
         for (int64_t i = 0; i < area; i++)
           {
-            T v = (T)((px[(n * C + c) * area + i] - mean) * scale + (bias != NULL ? bias[c] : 0));
+            int64_t e = (n * C + c) * area + i;
+            T v = (T)((px[e] - mean) * scale + (bias != NULL ? bias[c] : 0)) + (r != NULL ? r[e] : 0);
 
-            y[(n * C + c) * area + i] = a->act == LOOM_SCALAR_RELU && v < 0 ? 0 : v;
+            y[e] = a->act == LOOM_SCALAR_RELU && v < 0 ? 0 : v;
           }
       out_mean[c] = (T)mean;
       out_var[c] = (T)var;
@@ -45,6 +47,7 @@ FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
   const LoomTensorDesc *x = &k->in[0];
   int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
   const T *px = b[0], *mean = b[1], *var = b[2], *weight = a->affine ? b[3] : NULL, *bias = a->affine ? b[4] : NULL;
+  const T *r = loom_norm_has_residual ("batch_norm_apply", a->affine, k->n_in, k->n_out) ? b[k->n_in - 1] : NULL;
   T *y = b[k->n_in];
 
   for (int64_t c = 0; c < C; c++)
@@ -55,7 +58,8 @@ FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
         for (int64_t i = 0; i < area; i++)
           {
             int64_t e = (n * C + c) * area + i;
-            T v = (T)((px[e] - mean[c]) * rstd * (weight != NULL ? weight[c] : 1) + (bias != NULL ? bias[c] : 0));
+            T v = (T)((px[e] - mean[c]) * rstd * (weight != NULL ? weight[c] : 1) + (bias != NULL ? bias[c] : 0))
+                  + (r != NULL ? r[e] : 0);
 
             y[e] = a->act == LOOM_SCALAR_RELU && v < 0 ? 0 : v;
           }
@@ -63,13 +67,27 @@ FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The part of g that passes the activation behind the normalisation. */
+/* The part of g that passes the activation behind the normalisation; passed: it has. */
 static double
-FN (norm_gate) (const LoomNormAttrs *a, double g, double xhat, const T *weight, const T *bias, int64_t c)
+FN (norm_gate) (const LoomNormAttrs *a, bool passed, double g, double xhat, const T *weight, const T *bias, int64_t c)
 {
-  if (a->act != LOOM_SCALAR_RELU)
+  if (a->act != LOOM_SCALAR_RELU || passed)
     return g;
   return xhat * (weight != NULL ? weight[c] : 1) + (bias != NULL ? bias[c] : 0) > 0 ? g : 0;
+}
+
+/* dr: the part of g, or of g + h, that passes where y is above 0; all are as large as the result. */
+static const T *
+FN (residual_grad) (const RefKernel *k, void *const *b)
+{
+  const LoomNormAttrs *a = k->attrs;
+  const int at = a->affine ? 5 : 4;
+  const T *g = b[0], *y = b[at], *h = k->n_in > at + 1 ? b[at + 1] : NULL;
+  T *dr = b[k->n_in + (a->affine ? 3 : 1)];
+
+  for (int64_t e = 0; e < loom_desc_count (&k->in[0]); e++)
+    dr[e] = y[e] > 0 ? g[e] + (h != NULL ? h[e] : 0) : 0;
+  return dr;
 }
 
 /* dx = weight·rstd·(g - mean(g) - x̂·mean(g·x̂)), dweight = Σ g·x̂, dbias = Σ g. */
@@ -79,8 +97,10 @@ FN (batch_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   const LoomNormAttrs *a = k->attrs;
   const LoomTensorDesc *x = &k->in[1];
   int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
-  const T *pg = b[0], *px = b[1], *mean = b[2], *var = b[3], *weight = a->affine ? b[4] : NULL;
-  const T *bias = a->affine && a->act == LOOM_SCALAR_RELU ? b[5] : NULL;
+  const bool residual = loom_norm_has_residual ("batch_norm_grad", a->affine, k->n_in, k->n_out);
+  const T *px = b[1], *mean = b[2], *var = b[3], *weight = a->affine ? b[4] : NULL;
+  const T *bias = a->affine && a->act == LOOM_SCALAR_RELU && !residual ? b[5] : NULL;
+  const T *pg = residual ? FN (residual_grad) (k, b) : b[0];
   T *dx = b[k->n_in];
 
   for (int64_t c = 0; c < C; c++)
@@ -92,7 +112,7 @@ FN (batch_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
           {
             int64_t e = (n * C + c) * area + i;
 
-            double g = FN (norm_gate) (a, pg[e], (px[e] - mean[c]) * rstd, weight, bias, c);
+            double g = FN (norm_gate) (a, residual, pg[e], (px[e] - mean[c]) * rstd, weight, bias, c);
 
             sum += g;
             dot += g * (px[e] - mean[c]) * rstd;
@@ -101,7 +121,7 @@ FN (batch_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
         for (int64_t i = 0; i < area; i++)
           {
             int64_t e = (n * C + c) * area + i;
-            double xhat = (px[e] - mean[c]) * rstd, g = FN (norm_gate) (a, pg[e], xhat, weight, bias, c);
+            double xhat = (px[e] - mean[c]) * rstd, g = FN (norm_gate) (a, residual, pg[e], xhat, weight, bias, c);
 
             dx[e] = (T)((weight != NULL ? weight[c] : 1) * rstd * (g - sum / m - xhat * dot / m));
           }

@@ -67,7 +67,7 @@ static const Rule rules[] = {
     { NO_GUI_HEADERS, "libxml/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/plan",
-    { "engine/core/", "engine/program/", "kernels/backend.h", "kernels/comm.h", "kernels/options.h",
+    { "engine/core/", "engine/program/", "kernels/backend.h", "kernels/comm.h", "kernels/norm.h", "kernels/options.h",
       "kernels/tools.h" },
     { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },

@@ -66,19 +66,35 @@ softmax_samples (GPtrArray *all)
     }
 }
 
+/* What stands behind the normalisation. The gradient of a sum without a ReLU is that of the normalisation alone. */
+enum
+{
+  NOTHING,
+  RELU,
+  SUM,
+  SUM_RELU,
+  SUM_RELU_TWO, /* of whose gradient the cotangent is a sum of two */
+  N_BEHIND
+};
+
 static void
-batch_norm_samples (GPtrArray *all, const char *shape, int affine, gboolean relu)
+batch_norm_samples (GPtrArray *all, const char *shape, int affine, int behind)
 {
   static const char *const primitives[] = { "batch_norm", "batch_norm_grad", "batch_norm_apply" };
+  static const char *const name[N_BEHIND] = { "", " relu", " add", " add relu", " add of two relu" };
+  gboolean sum = behind >= SUM, relu = behind != NOTHING && behind != SUM, two = behind == SUM_RELU_TWO;
   LoomTensorDesc x = desc (F, shape), c = { F, 0, 1, { x.dim[1] } };
 
   for (int v = 0; v < 3; v++)
     {
       gboolean grad = v == 1;
-      Sample *s = sample_add (all, primitives[v], grad ? 1e-4 : 2e-5, "%s%s%s", shape, affine ? " affine" : "",
-                              relu ? " relu" : "");
+      Sample *s;
 
-      sample_in (s, x, FILL_NORMAL, 0);
+      if (grad ? behind == SUM : two)
+        continue;
+      s = sample_add (all, primitives[v], grad ? 1e-4 : 2e-5, "%s%s%s", shape, affine ? " affine" : "", name[behind]);
+      /* Sums of two that 16 bits hold: the reference does not round them. */
+      sample_in (s, x, two ? FILL_CLASS : FILL_NORMAL, 50);
       if (grad)
         sample_in (s, x, FILL_NORMAL, 0);
       if (v > 0)
@@ -87,11 +103,17 @@ batch_norm_samples (GPtrArray *all, const char *shape, int affine, gboolean relu
           sample_in (s, c, grad && relu && !affine ? FILL_VALUE : FILL_NORMAL, 0x1p-20);
           sample_in (s, c, FILL_POSITIVE, 0);
         }
-      for (int i = 0; i < (grad && !relu ? 1 : 2) * affine; i++)
+      for (int i = 0; i < (grad && (!relu || sum) ? 1 : 2) * affine; i++)
         sample_in (s, c, FILL_NORMAL, 0);
+      if (sum)
+        sample_in (s, x, FILL_NORMAL, 0);
+      if (two)
+        sample_in (s, x, FILL_CLASS, 20);
       sample_out (s, x);
       for (int i = 0; i < (grad ? 2 * affine : v == 0 ? 2 : 0); i++)
         sample_out (s, c);
+      if (grad && sum)
+        sample_out (s, x);
       s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine, .act = relu ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
       s->nhwc = s->mixed = TRUE;
     }
@@ -106,8 +128,8 @@ norm_samples (GPtrArray *all)
 
   for (int affine = 0; affine < 2; affine++)
     {
-      for (int v = 0; v < 2 * (int)G_N_ELEMENTS (batch); v++)
-        batch_norm_samples (all, batch[v / 2], affine, v % 2 != 0);
+      for (int v = 0; v < N_BEHIND * (int)G_N_ELEMENTS (batch); v++)
+        batch_norm_samples (all, batch[v / N_BEHIND], affine, v % N_BEHIND);
       for (int v = 0; v < (int)G_N_ELEMENTS (layer); v++)
         {
           LoomTensorDesc x = desc (F, layer[v]);

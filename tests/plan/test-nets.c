@@ -395,7 +395,7 @@ assert_no_overlap (const LoomPlan *plan)
 
 typedef struct
 {
-  guint again, norm_relu, grad_relu, moved;
+  guint again, norm_relu, grad_relu, norm_sum, grad_sum, moved;
 } Acts;
 
 static void
@@ -408,6 +408,8 @@ note_acts (const LoomPlan *plan, Acts *acts)
       acts->again += g_str_has_suffix (instr->label, " rematerialised");
       acts->norm_relu += strcmp (instr->label, "batch_norm+relu") == 0;
       acts->grad_relu += strcmp (instr->label, "batch_norm_grad+relu") == 0;
+      acts->norm_sum += g_str_has_prefix (instr->label, "batch_norm+add");
+      acts->grad_sum += strcmp (instr->label, "batch_norm_grad+relu+add") == 0;
       if (strcmp (instr->label, "max_pool2d") == 0 && i + 1 < loom_plan_n_instrs (plan))
         acts->moved += strcmp (loom_plan_instr (plan, i + 1)->label, "relu") == 0;
     }
@@ -485,12 +487,15 @@ test_blocks (void)
   for (guint32 seed = 1; seed <= n; seed++)
     check_seed (seed, devices, &acts);
   g_unsetenv ("GRADLOOM_CPU_DEVICES");
-  g_test_message (
-      "%u values made again, %u normalisations with a ReLU, %u gradients of them, %u poolings in front of one",
-      acts.again, acts.norm_relu, acts.grad_relu, acts.moved);
+  g_test_message ("%u values made again, %u normalisations with a ReLU, %u gradients of them, %u with a sum, %u "
+                  "gradients of a sum's "
+                  "ReLU whose cotangent is a sum, %u poolings in front of a ReLU",
+                  acts.again, acts.norm_relu, acts.grad_relu, acts.norm_sum, acts.grad_sum, acts.moved);
   g_assert_cmpuint (acts.again, >, 0);
   g_assert_cmpuint (acts.norm_relu, >, 0);
   g_assert_cmpuint (acts.grad_relu, >, 0);
+  g_assert_cmpuint (acts.norm_sum, >, 0);
+  g_assert_cmpuint (acts.grad_sum, >, 0);
   g_assert_cmpuint (acts.moved, >, 0);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/backend.h"
+#include "kernels/norm.h"
 
 __attribute__ ((visibility ("default"))) const LoomBackend *loom_backend_entry (void);
 
@@ -35,7 +36,11 @@ has (const LoomKernelSpec *spec)
   if (strcmp (spec->primitive, "batch_norm_apply") == 0)
     return false;
   if (strncmp (spec->primitive, "batch_norm", 10) == 0)
-    return ((const LoomNormAttrs *)spec->attrs)->act == LOOM_SCALAR_ID;
+    {
+      const LoomNormAttrs *a = spec->attrs;
+
+      return a->act == LOOM_SCALAR_ID && !loom_norm_has_residual (spec->primitive, a->affine, spec->n_in, spec->n_out);
+    }
   if (strcmp (spec->primitive, "elementwise") == 0)
     {
       const LoomElementwiseAttrs *a = spec->attrs;

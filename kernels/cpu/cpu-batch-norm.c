@@ -1,67 +1,82 @@
-/* Batch and layer normalisation with gradients.
+/* Batch normalisation with its gradient.
  *
- * Batch norm sees x as [N, C, area] (plain) or [rows, C] (NHWC, or area 1), layer norm as [rows, C] with C the elements
- * of a sample that are normalised together. The NHWC statistics are taken in chunks of rows, each relative to the first
- * row so that single precision keeps its digits, and the chunks are added in double in their order: the result does not
- * depend on the number of threads.
+ * x is seen as [N, C, area] (plain) or [rows, C] (NHWC, or area 1). The NHWC statistics are taken in chunks of rows,
+ * each relative to the first row so that single precision keeps its digits, and the chunks are added in double in their
+ * order: the result does not depend on the number of threads.
  *
  * bf16 rows are widened one at a time on the stack, so that memory sees 16-bit floats alone; statistics, scale and the
  * gradients of weight and bias are f32.
  *
  * With a ReLU behind it batch norm's gradient finds out from x and the statistics where the ReLU was open: two more
- * operations an element in loops that wait for memory, and the ReLU's result need not be kept. */
-#include "kernels/cpu/cpu.h"
-#include "kernels/cpu/cpu-sum.h"
-
-#include <math.h>
-#include <string.h>
-
-#define CHUNK_ROWS 128
-#define BF16_MAX   8192 /* elements of a bf16 row that is widened on the stack */
-
-typedef struct
-{
-  CpuKernel k;
-  double eps;
-  bool affine, relu, columns; /* columns: channels lie side by side */
-  bool bf16;                  /* x, g and y or dx are bf16; columns and layer norm only */
-  int64_t N, C, area, chunks; /* columns: area is 1, N counts rows. Layer norm: N rows of C */
-  double ns;
-} Norm;
-
-typedef struct
-{
-  const Norm *self;
-  const float *x, *g;                            /* [N, C, area] or [N, C]; bf16 where self says so */
-  const float *mean_in, *var_in, *weight, *bias; /* [C]; of layer norm mean and 1/deviation are [N] */
-  float *y;                                      /* as x; dx of a gradient */
-  float *mean, *var, *dweight, *dbias;           /* [C]; of layer norm mean and var (1/deviation) are [N] */
-  float *partial;                                /* [chunks, 2, C] */
-  float *scale, *shift, *slope;                  /* [C] each, for the pass that writes */
-  float *relu_scale, *threshold;                 /* [C] each: the ReLU is active where x·relu_scale + threshold > 0 */
-} Call;
+ * operations an element in loops that wait for memory, and the ReLU's result need not be kept. A residual is added to
+ * what has just been written, a row or a plane at a time, while that is in the cache; its gradient dr, which is what
+ * passes the ReLU, is written as the sums are taken, and read in place of g by the pass that writes. */
+#include "kernels/cpu/cpu-norm.h"
 
 /* ---- batch norm, channels side by side -------------------------------- */
 
-/* Row r of x or g in f32: where it lies, or widened into the buffer. */
-static inline const float *
-row (const Call *call, const float *base, int64_t r, float *buffer)
+/* A row as memory would keep it. */
+static void
+round_row (const Call *call, float *values)
 {
-  int64_t C = call->self->C;
+  uint16_t kept[BF16_MAX];
 
   if (!call->self->bf16)
-    return base + r * C;
-  call->self->k.device->widen (buffer, (const uint16_t *)(const void *)base + r * C, LOOM_BF16, C);
-  return buffer;
+    return;
+  call->self->k.device->narrow (kept, LOOM_BF16, values, call->self->C);
+  call->self->k.device->widen (values, kept, LOOM_BF16, call->self->C);
 }
 
-static inline void
-put_row (const Call *call, int64_t r, const float *buffer)
+/* y = y + r, and no less than floor; n elements. */
+static void
+add_residual (float *y, const float *r, int64_t n, float floor)
 {
-  int64_t C = call->self->C;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++)
+    {
+      float v = y[i] + r[i];
 
-  if (call->self->bf16)
-    call->self->k.device->narrow ((uint16_t *)(void *)call->y + r * C, LOOM_BF16, buffer, C);
+      y[i] = v < floor ? floor : v;
+    }
+}
+
+/* dr [n] = g + h where y is above 0, else 0; h may be NULL. */
+static void
+gate_residual (float *dr, const float *g, const float *h, const float *y, int64_t n)
+{
+  if (h == NULL)
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++)
+      dr[i] = y[i] > 0 ? g[i] : 0;
+  else
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++)
+      dr[i] = y[i] > 0 ? g[i] + h[i] : 0;
+}
+
+/* The cotangent of row r in f32, which lies in the buffer or where it was given. With a residual it is what passes, and
+ * is written to dr. */
+static const float *
+row_of_gradient (const Call *call, int64_t r, float *buffer)
+{
+  const Norm *self = call->self;
+  int64_t C = self->C;
+  float y_buffer[BF16_MAX], h_buffer[BF16_MAX], *dr;
+  const float *g = row (call, call->g, r, buffer), *h;
+
+  if (!self->residual)
+    return g;
+  dr = self->bf16 ? buffer : call->dr + r * C;
+  h = call->other != NULL ? row (call, call->other, r, h_buffer) : NULL;
+  gate_residual (dr, g, h, row (call, call->open, r, y_buffer), C);
+  if (self->bf16)
+    {
+      uint16_t *kept = (uint16_t *)(void *)call->dr + r * C;
+
+      self->k.device->narrow (kept, LOOM_BF16, dr, C);
+      self->k.device->widen (dr, kept, LOOM_BF16, C);
+    }
+  return dr;
 }
 
 /* Per chunk q of rows: partial [q, 2, C] = Σ (x - x₀) and Σ (x - x₀)², or Σ g and Σ g·(x - mean); x and g [N, C]. */
@@ -94,9 +109,9 @@ part_column_sums (void *context, int64_t from, int64_t to)
                   second[c] += d * d;
                 }
             }
-          else if (!call->self->relu)
+          else if (!call->self->relu || call->self->residual)
             {
-              const float *g = row (call, call->g, r, other), *mean = call->mean_in;
+              const float *g = row_of_gradient (call, r, other), *mean = call->mean_in;
 
 #pragma GCC ivdep
               for (int64_t c = 0; c < C; c++)
@@ -123,20 +138,20 @@ part_column_sums (void *context, int64_t from, int64_t to)
     }
 }
 
-/* y [N, C] = x·scale + shift, with scale and shift [C]. */
+/* y [N, C] = x·scale + shift, with scale and shift [C], and the residual. */
 static void
 part_column_apply (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
-  float x_buffer[BF16_MAX];
+  float x_buffer[BF16_MAX], r_buffer[BF16_MAX];
 
   for (int64_t r = from; r < to; r++)
     {
       const float *x = row (call, call->x, r, x_buffer), *scale = call->scale, *shift = call->shift;
       float *y = call->self->bf16 ? x_buffer : call->y + r * C;
 
-      if (call->self->relu)
+      if (call->self->relu && !call->self->residual)
 #pragma GCC ivdep
         for (int64_t c = 0; c < C; c++)
           {
@@ -148,6 +163,11 @@ part_column_apply (void *context, int64_t from, int64_t to)
 #pragma GCC ivdep
         for (int64_t c = 0; c < C; c++)
           y[c] = x[c] * scale[c] + shift[c];
+      if (call->self->residual)
+        {
+          round_row (call, y);
+          add_residual (y, row (call, call->added, r, r_buffer), C, call->self->relu ? 0 : -INFINITY);
+        }
       put_row (call, r, y);
     }
 }
@@ -162,12 +182,13 @@ part_column_grad (void *context, int64_t from, int64_t to)
 
   for (int64_t r = from; r < to; r++)
     {
-      const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *mean = call->mean_in;
+      const float *x = row (call, call->x, r, x_buffer), *mean = call->mean_in;
+      const float *g = row (call, call->self->residual ? call->dr : call->g, r, g_buffer);
       const float *scale = call->scale, *shift = call->shift, *slope = call->slope;
       const float *relu_scale = call->relu_scale, *threshold = call->threshold;
       float *y = call->self->bf16 ? x_buffer : call->y + r * C;
 
-      if (call->self->relu)
+      if (call->self->relu && !call->self->residual)
 #pragma GCC ivdep
         for (int64_t c = 0; c < C; c++)
           {
@@ -185,11 +206,15 @@ part_column_grad (void *context, int64_t from, int64_t to)
 
 /* ---- batch norm, channels as planes ----------------------------------- */
 
-/* y [area] = (x [area] - centre)·scale + shift, and no less than floor (negative infinity, or 0 for a ReLU). NaN
- * stays. */
+/* Plane q of y [N·C, area] = (x - centre)·scale + shift, the residual, and no less than 0 with a ReLU. NaN stays. */
 static void
-apply_plane (const float *restrict x, float *y, int64_t area, float centre, float scale, float shift, float floor)
+apply_plane (const Call *call, int64_t q, float centre, float scale, float shift)
 {
+  const Norm *self = call->self;
+  int64_t area = self->area;
+  const float *restrict x = call->x + q * area;
+  float *y = call->y + q * area, lowest = self->relu ? 0 : -INFINITY, floor = self->residual ? -INFINITY : lowest;
+
 #pragma GCC ivdep
   for (int64_t i = 0; i < area; i++)
     {
@@ -197,6 +222,8 @@ apply_plane (const float *restrict x, float *y, int64_t area, float centre, floa
 
       y[i] = v < floor ? floor : v;
     }
+  if (self->residual)
+    add_residual (y, call->added + q * area, area, lowest);
 }
 
 /* y [N, C, area] by channel c, and mean and var [C]. */
@@ -234,8 +261,7 @@ part_plane (void *context, int64_t from, int64_t to)
       scale = self->affine ? rstd * call->weight[c] : rstd;
       shift = self->affine ? call->bias[c] : 0;
       for (int64_t n = 0; n < N; n++)
-        apply_plane (call->x + (n * C + c) * area, call->y + (n * C + c) * area, area, (float)mean, scale, shift,
-                     self->relu ? 0 : -INFINITY);
+        apply_plane (call, n * C + c, (float)mean, scale, shift);
       call->mean[c] = (float)mean;
       call->var[c] = (float)var;
     }
@@ -247,17 +273,28 @@ part_plane_apply (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Norm *self = call->self;
-  int64_t C = self->C, area = self->area;
+  int64_t C = self->C;
 
   for (int64_t q = from; q < to; q++)
     {
       int64_t c = q % C;
       float rstd = (float)(1 / sqrt (call->var_in[c] + self->eps));
 
-      apply_plane (call->x + q * area, call->y + q * area, area, call->mean_in[c],
-                   self->affine ? rstd * call->weight[c] : rstd, self->affine ? call->bias[c] : 0,
-                   self->relu ? 0 : -INFINITY);
+      apply_plane (call, q, call->mean_in[c], self->affine ? rstd * call->weight[c] : rstd,
+                   self->affine ? call->bias[c] : 0);
     }
+}
+
+/* The cotangent's plane q of [N·C, area]; with a residual what passes, which is written to dr. */
+static const float *
+plane_of_gradient (const Call *call, int64_t q)
+{
+  int64_t area = call->self->area, at = q * area;
+
+  if (!call->self->residual)
+    return call->g + at;
+  gate_residual (call->dr + at, call->g + at, call->other != NULL ? call->other + at : NULL, call->open + at, area);
+  return call->dr + at;
 }
 
 /* dx [N, C, area] by channel c, and dweight and dbias [C]. */
@@ -279,7 +316,7 @@ part_plane_grad (void *context, int64_t from, int64_t to)
       float relu_scale = 0, threshold = 1;
 
       scale = (float)((self->affine ? call->weight[c] : 1) * rstd);
-      if (self->relu)
+      if (self->relu && !self->residual)
         {
           relu_scale = scale;
           threshold = self->affine ? call->bias[c] : 0;
@@ -287,7 +324,7 @@ part_plane_grad (void *context, int64_t from, int64_t to)
 #define RELU_GRAD(i) ((x[i] - mean) * relu_scale + threshold > 0 ? g[i] : 0)
       for (int64_t n = 0; n < N; n++)
         {
-          const float *x = call->x + (n * C + c) * area, *g = call->g + (n * C + c) * area;
+          const float *x = call->x + (n * C + c) * area, *g = plane_of_gradient (call, n * C + c);
 
           CPU_SUM (part, area, RELU_GRAD (i));
           sum += part;
@@ -298,7 +335,8 @@ part_plane_grad (void *context, int64_t from, int64_t to)
       slope = (float)(-scale * dot / m * rstd * rstd);
       for (int64_t n = 0; n < N; n++)
         {
-          const float *x = call->x + (n * C + c) * area, *g = call->g + (n * C + c) * area;
+          const float *x = call->x + (n * C + c) * area,
+                      *g = (self->residual ? call->dr : call->g) + (n * C + c) * area;
           float *y = call->y + (n * C + c) * area;
 
 #pragma GCC ivdep
@@ -327,19 +365,6 @@ partition_scratch (Call *call, float *scratch)
   call->threshold = call->relu_scale + C;
 }
 
-static void
-chunk_totals (const Call *call, int64_t c, double *first, double *second)
-{
-  int64_t C = call->self->C;
-
-  *first = *second = 0;
-  for (int64_t q = 0; q < call->self->chunks; q++)
-    {
-      *first += (double)call->partial[q * 2 * C + c];
-      *second += (double)call->partial[q * 2 * C + C + c];
-    }
-}
-
 static LoomStatus
 work_batch (CpuKernel *k, void *const *b, LoomMessage *message)
 {
@@ -353,6 +378,7 @@ work_batch (CpuKernel *k, void *const *b, LoomMessage *message)
       call.weight = b[1];
       call.bias = b[2];
     }
+  call.added = self->residual ? out[-1] : NULL;
   if (!self->columns)
     {
       cpu_share (k, self->ns, self->C, part_plane, &call);
@@ -391,6 +417,7 @@ work_batch_apply (CpuKernel *k, void *const *b, LoomMessage *message)
       call.weight = b[3];
       call.bias = b[4];
     }
+  call.added = self->residual ? out[-1] : NULL;
   if (!self->columns)
     {
       cpu_share (k, self->ns, self->N * self->C, part_plane_apply, &call);
@@ -415,13 +442,21 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
   void *const *out = b + k->n_in;
   Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
   double m = (double)self->N;
+  bool gated = self->relu && !self->residual;
+  int more = self->affine ? 5 : 4;
 
   if (self->affine)
     {
       call.weight = b[4];
-      call.bias = self->relu ? b[5] : NULL;
+      call.bias = gated ? b[5] : NULL;
       call.dweight = out[1];
       call.dbias = out[2];
+    }
+  if (self->residual)
+    {
+      call.open = b[more];
+      call.other = k->n_in > more + 1 ? b[more + 1] : NULL;
+      call.dr = out[k->n_out - 1];
     }
   if (!self->columns)
     {
@@ -429,7 +464,7 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
       return LOOM_STATUS_OK;
     }
   partition_scratch (&call, out[k->n_out]);
-  for (int64_t c = 0; c < self->C && self->relu; c++)
+  for (int64_t c = 0; c < self->C && gated; c++)
     {
       double scale = (self->affine ? call.weight[c] : 1) / sqrt (call.var_in[c] + self->eps);
 
@@ -456,186 +491,7 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* ---- layer norm: N rows of C ------------------------------------------- */
-
-/* y [N, C] by row r, and its mean and 1/deviation [N]. */
-static void
-part_layer (void *context, int64_t from, int64_t to)
-{
-  const Call *call = context;
-  const Norm *self = call->self;
-  int64_t C = self->C;
-  float buffer[BF16_MAX];
-
-  for (int64_t r = from; r < to; r++)
-    {
-      const float *x = row (call, call->x, r, buffer), *weight = call->weight, *bias = call->bias;
-      float *y = self->bf16 ? buffer : call->y + r * C, centre, rstd;
-      double mean, var;
-
-      CPU_SUM (mean, C, x[i]);
-      mean /= (double)C;
-      centre = (float)mean;
-      CPU_SUM (var, C, (x[i] - centre) * (x[i] - centre));
-      rstd = (float)(1 / sqrt (var / (double)C + self->eps));
-      if (self->affine)
-#pragma GCC ivdep
-        for (int64_t i = 0; i < C; i++)
-          y[i] = (x[i] - centre) * rstd * weight[i] + bias[i];
-      else
-#pragma GCC ivdep
-        for (int64_t i = 0; i < C; i++)
-          y[i] = (x[i] - centre) * rstd;
-      put_row (call, r, y);
-      call->mean[r] = centre;
-      call->var[r] = rstd;
-    }
-}
-
-/* dx [N, C] by row r. */
-static void
-part_layer_grad (void *context, int64_t from, int64_t to)
-{
-  const Call *call = context;
-  const Norm *self = call->self;
-  int64_t C = self->C;
-  float x_buffer[BF16_MAX], g_buffer[BF16_MAX];
-
-  for (int64_t r = from; r < to; r++)
-    {
-      const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *weight = call->weight;
-      float *y = self->bf16 ? x_buffer : call->y + r * C, mean = call->mean_in[r], rstd = call->var_in[r], shift, slope;
-      double sum, dot;
-
-      if (self->affine)
-        {
-          CPU_SUM (sum, C, g[i] * weight[i]);
-          CPU_SUM (dot, C, g[i] * weight[i] * (x[i] - mean));
-        }
-      else
-        {
-          CPU_SUM (sum, C, g[i]);
-          CPU_SUM (dot, C, g[i] * (x[i] - mean));
-        }
-      shift = (float)(sum / (double)C);
-      slope = (float)(dot * rstd * rstd / (double)C);
-      if (self->affine)
-#pragma GCC ivdep
-        for (int64_t i = 0; i < C; i++)
-          y[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
-      else
-#pragma GCC ivdep
-        for (int64_t i = 0; i < C; i++)
-          y[i] = rstd * (g[i] - shift - (x[i] - mean) * slope);
-      put_row (call, r, y);
-    }
-}
-
-/* dbias and dweight: partial [q, 2, C] for each chunk q of rows, added in their order. */
-static void
-part_layer_sums (void *context, int64_t from, int64_t to)
-{
-  const Call *call = context;
-  int64_t C = call->self->C, N = call->self->N;
-  float x_buffer[BF16_MAX], g_buffer[BF16_MAX];
-
-  for (int64_t q = from; q < to; q++)
-    {
-      float *first = call->partial + q * 2 * C, *second = first + C;
-      int64_t end = (q + 1) * CHUNK_ROWS < N ? (q + 1) * CHUNK_ROWS : N;
-
-      memset (first, 0, (size_t)(2 * C) * sizeof *first);
-      for (int64_t r = q * CHUNK_ROWS; r < end; r++)
-        {
-          const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer);
-          float mean = call->mean_in[r], rstd = call->var_in[r];
-
-#pragma GCC ivdep
-          for (int64_t c = 0; c < C; c++)
-            {
-              first[c] += g[c];
-              second[c] += g[c] * ((x[c] - mean) * rstd);
-            }
-        }
-    }
-}
-
-static LoomStatus
-work_layer (CpuKernel *k, void *const *b, LoomMessage *message)
-{
-  Norm *self = (Norm *)k;
-  void *const *out = b + k->n_in;
-  Call call = { .self = self, .x = b[0], .y = out[0], .mean = out[1], .var = out[2] };
-
-  if (self->affine)
-    {
-      call.weight = b[1];
-      call.bias = b[2];
-    }
-  cpu_share (k, self->ns, self->N, part_layer, &call);
-  return LOOM_STATUS_OK;
-}
-
-static LoomStatus
-work_layer_grad (CpuKernel *k, void *const *b, LoomMessage *message)
-{
-  Norm *self = (Norm *)k;
-  void *const *out = b + k->n_in;
-  Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
-
-  if (self->affine)
-    {
-      call.weight = b[4];
-      call.partial = out[k->n_out];
-      cpu_share (k, self->ns, self->chunks, part_layer_sums, &call);
-      for (int64_t c = 0; c < self->C; c++)
-        {
-          double sum, dot;
-
-          chunk_totals (&call, c, &sum, &dot);
-          ((float *)out[1])[c] = (float)dot;
-          ((float *)out[2])[c] = (float)sum;
-        }
-    }
-  cpu_share (k, self->ns, self->N, part_layer_grad, &call);
-  return LOOM_STATUS_OK;
-}
-
 /* ---- construction ------------------------------------------------------ */
-
-static LoomStatus
-create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, bool bf16, Norm **norm,
-        LoomMessage *message)
-{
-  const LoomNormAttrs *a = spec->attrs;
-
-  if (!cpu_all_f32 (spec) && !bf16)
-    return LOOM_STATUS_UNSUPPORTED;
-  *norm = cpu_kernel_new (sizeof **norm, device, spec, attrs_size, work, message);
-  if (*norm == NULL)
-    return LOOM_STATUS_OUT_OF_MEMORY;
-  (*norm)->bf16 = bf16;
-  (*norm)->eps = a->eps;
-  (*norm)->affine = a->affine;
-  (*norm)->relu = a->act == LOOM_SCALAR_RELU;
-  return LOOM_STATUS_OK;
-}
-
-/* x, [g] and what is written in bf16, rows that the stack has room for, statistics and scale in f32. */
-static bool
-is_bf16 (const LoomKernelSpec *spec, bool grad, int64_t row)
-{
-  if (spec->in[grad].dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16
-      || row > BF16_MAX)
-    return false;
-  for (int i = 1 + grad; i < spec->n_in; i++)
-    if (spec->in[i].dtype != LOOM_F32 && spec->in[i].dtype != LOOM_N_DTYPES)
-      return false;
-  for (int i = 1; i < spec->n_out; i++)
-    if (spec->out[i].dtype != LOOM_F32 && spec->out[i].dtype != LOOM_N_DTYPES)
-      return false;
-  return true;
-}
 
 static LoomStatus
 create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
@@ -651,11 +507,11 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
   if (x->rank < 2 || !cpu_all_layout (spec, x->layout))
     return LOOM_STATUS_UNSUPPORTED;
   columns = x->layout == LOOM_LAYOUT_NHWC || loom_dim_product (x, 2, x->rank) == 1;
-  status = create (device, spec, attrs_size,
-                   grad    ? work_batch_grad
-                   : apply ? work_batch_apply
-                           : work_batch,
-                   columns && is_bf16 (spec, grad, x->dim[1]), &self, message);
+  status = norm_create (device, spec, attrs_size,
+                        grad    ? work_batch_grad
+                        : apply ? work_batch_apply
+                                : work_batch,
+                        columns && norm_is_bf16 (spec, grad, x->dim[1]), &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   self->N = x->dim[0];
@@ -672,35 +528,14 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
   /* Sums come first and the pass that writes reads each element once before it, so dx may lie at g or at x. */
   if (grad)
     self->k.base.inplace[0] = 3;
-  self->ns = 0.2 * (double)loom_desc_count (x);
-  *kernel = &self->k;
-  return LOOM_STATUS_OK;
-}
-
-static LoomStatus
-create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
-                   LoomMessage *message)
-{
-  const LoomNormAttrs *a = spec->attrs;
-  bool grad = strcmp (spec->primitive, "layer_norm_grad") == 0;
-  const LoomTensorDesc *x = &spec->in[grad];
-  Norm *self;
-  LoomStatus status;
-
-  if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank)
-    return LOOM_STATUS_UNSUPPORTED;
-  status = create (device, spec, attrs_size, grad ? work_layer_grad : work_layer,
-                   is_bf16 (spec, grad, loom_dim_product (x, x->rank - a->axes, x->rank)), &self, message);
-  if (status != LOOM_STATUS_OK)
-    return status;
-  self->N = loom_dim_product (x, 0, x->rank - a->axes);
-  self->C = loom_dim_product (x, x->rank - a->axes, x->rank);
-  if (grad && a->affine)
+  if (grad && self->residual)
     {
-      self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
-      self->k.base.scratch_bytes = (size_t)(self->chunks * 2 * self->C) * sizeof (float);
+      uint32_t more = 1u << (self->affine ? 5 : 4), read = spec->n_in > (self->affine ? 6 : 5) ? 3 * more : more;
+
+      self->k.base.inplace[0] |= read;
+      self->k.base.inplace[spec->n_out - 1] = 1 | read;
     }
-  self->ns = 0.3 * (double)loom_desc_count (x);
+  self->ns = 0.2 * (double)loom_desc_count (x);
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }
@@ -708,5 +543,3 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
 const CpuPrimitive ISA (cpu_batch_norm) = { "batch_norm", sizeof (LoomNormAttrs), create_batch_norm };
 const CpuPrimitive ISA (cpu_batch_norm_grad) = { "batch_norm_grad", sizeof (LoomNormAttrs), create_batch_norm };
 const CpuPrimitive ISA (cpu_batch_norm_apply) = { "batch_norm_apply", sizeof (LoomNormAttrs), create_batch_norm };
-const CpuPrimitive ISA (cpu_layer_norm) = { "layer_norm", sizeof (LoomNormAttrs), create_layer_norm };
-const CpuPrimitive ISA (cpu_layer_norm_grad) = { "layer_norm_grad", sizeof (LoomNormAttrs), create_layer_norm };

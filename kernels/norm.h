@@ -1,0 +1,42 @@
+/* Batch norms with the sum at the end of a residual block, y = act(norm(x) + r), which the planner makes of both; r is
+ * of x's shape and type. Plain C, all static inline.
+ *
+ *  batch_norm         x, [weight, bias], r → y, mean, var
+ *  batch_norm_apply   x, mean, var, [weight, bias], r → y
+ *  batch_norm_grad    g, x, mean, var, [weight], y, [h] → dx, [dweight, dbias], dr
+ *
+ * In 16 bits norm(x) is rounded before r is added, and the sum before act. The gradient is that of act RELU: what of g,
+ * or of g + h (in 16 bits rounded), passes where y is above 0 is its last result dr, the gradient of r and of what the
+ * normalisation made. An operand, or of the gradient a result, more than the call has without a sum says that there is
+ * one. */
+#ifndef LOOM_NORM_H
+#define LOOM_NORM_H
+
+#include <string.h>
+
+#include "kernels/backend.h"
+
+/* Operands of a batch norm with nothing joined to it. */
+static inline int
+loom_norm_operands (const char *primitive, bool affine)
+{
+  if (strcmp (primitive, "batch_norm_grad") == 0)
+    return affine ? 5 : 4;
+  return (strcmp (primitive, "batch_norm_apply") == 0 ? 3 : 1) + (affine ? 2 : 0);
+}
+
+static inline int
+loom_norm_results (const char *primitive, bool affine)
+{
+  return strcmp (primitive, "batch_norm") == 0 ? 3 : strcmp (primitive, "batch_norm_grad") == 0 && affine ? 3 : 1;
+}
+
+static inline bool
+loom_norm_has_residual (const char *primitive, bool affine, int n_in, int n_out)
+{
+  if (strcmp (primitive, "batch_norm_grad") == 0)
+    return n_out > loom_norm_results (primitive, affine);
+  return n_in > loom_norm_operands (primitive, affine);
+}
+
+#endif
