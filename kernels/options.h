@@ -7,7 +7,7 @@
 
 #include "kernels/backend.h"
 
-#define LOOM_MAX_MASKS 4
+#define LOOM_MAX_MASKS 5
 
 static inline const LoomTensorDesc *
 loom_spec_operand (const LoomKernelSpec *spec, int i)
@@ -75,6 +75,28 @@ loom_spec_images (const LoomKernelSpec *spec)
   return images;
 }
 
+/* The filter among a convolution's operands, which is no image: it may lie in NHWC as well, (filters, r, s, channels), where a
+ * back end wants it so beside images in NHWC. It is packed then. */
+static inline uint64_t
+loom_spec_filter (const LoomKernelSpec *spec)
+{
+  bool reads = strcmp (spec->primitive, "conv2d") == 0 || strcmp (spec->primitive, "conv2d_input_grad") == 0;
+
+  return reads && spec->n_in > 1 && spec->in[1].rank == 4 ? 1 << 1 : 0;
+}
+
+/* A change of type and nothing else. */
+static inline bool
+loom_spec_is_cast (const LoomKernelSpec *spec)
+{
+  const LoomElementwiseAttrs *a = spec->attrs;
+
+  if (strcmp (spec->primitive, "elementwise") != 0)
+    return strcmp (spec->primitive, "cast") == 0;
+  return spec->n_in == 1 && spec->n_out == 1 && a->n_steps == 1 && a->step[0].op == LOOM_SCALAR_ID
+         && loom_desc_count (&spec->in[0]) == loom_desc_count (&spec->out[0]);
+}
+
 /* The operands of a mask, without the results. */
 static inline uint64_t
 loom_spec_mask_in (const LoomKernelSpec *spec, uint64_t mask)
@@ -84,8 +106,8 @@ loom_spec_mask_in (const LoomKernelSpec *spec, uint64_t mask)
 
 /* The combinations of layouts that are worth asking a kernel for, in the order of preference where costs are equal: all
  * plain, all images NHWC; of a copy of an image all four. `mixed` is for back ends whose loops go by strides: where
- * images become images (pooling, convolutions; not element-wise calls), operands may lie in one layout and results in
- * the other, which saves a reorder. Returns how many. */
+ * images become images (pooling, convolutions, casts; not other element-wise calls), operands may lie in one layout and
+ * results in the other, which saves a reorder, and a filter as its images do. Returns how many. */
 static inline int
 loom_spec_masks (const LoomKernelSpec *spec, bool mixed, uint64_t mask[LOOM_MAX_MASKS])
 {
@@ -93,8 +115,8 @@ loom_spec_masks (const LoomKernelSpec *spec, bool mixed, uint64_t mask[LOOM_MAX_
 
   mask[0] = 0;
   if ((strcmp (spec->primitive, "copy") == 0 || strcmp (spec->primitive, "reorder") == 0
-       || strcmp (spec->primitive, "cast") == 0)
-      && spec->in[0].rank == 4)
+       || strcmp (spec->primitive, "cast") == 0 || (mixed && loom_spec_is_cast (spec)))
+      && spec->in[0].rank == 4 && spec->out[0].rank == 4)
     {
       for (int i = 1; i < 4; i++)
         mask[i] = (uint64_t)i;
@@ -107,7 +129,8 @@ loom_spec_masks (const LoomKernelSpec *spec, bool mixed, uint64_t mask[LOOM_MAX_
     return 2;
   mask[2] = in;
   mask[3] = images & ~in;
-  return 4;
+  mask[4] = images | loom_spec_filter (spec);
+  return mask[4] != images ? 5 : 4;
 }
 
 /* spec with the layouts of a mask; descriptions go to desc where there is something to change. */

@@ -56,12 +56,14 @@ loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes)
 const char *
 loom_cost_layout_name (const LoomKernelSpec *spec, guint64 nhwc)
 {
-  guint64 in = loom_spec_mask_in (spec, nhwc);
+  guint64 in = loom_spec_mask_in (spec, nhwc), images = loom_spec_images (spec);
 
   if (nhwc == 0)
     return "plain";
+  if ((nhwc & loom_spec_filter (spec)) != 0)
+    return "packed";
   /* The gradient of weights has images among its operands alone. */
-  if (nhwc == loom_spec_images (spec) || (in != 0 && in != nhwc))
+  if (nhwc == images || (in != 0 && in != nhwc))
     return "nhwc";
   return in != 0 ? "nhwc-plain" : "plain-nhwc";
 }

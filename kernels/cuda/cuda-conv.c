@@ -5,8 +5,8 @@
  * activation here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as
  * one element-wise kernel, so that of 16-bit floats with a bias the result is rounded twice: as a convolution, and with
  * its bias, which is added in f32. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images
- * in NHWC want the filter so as well: the weights are packed into scratch in front of the call, or their gradient
- * unpacked behind it. cuDNN makes that gradient in the images' type, from which it is widened where f32 is wanted. */
+ * in NHWC want the filter so as well: it may come so, which the planner sees to once for all calls; otherwise it is packed
+ * into scratch in front of the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient in the images' type, from which it is widened where f32 is wanted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,7 +310,9 @@ conv_new (LoomDevice *device, const Call *call, Conv **out, LoomMessage *message
   LoomStatus status;
   Conv *self;
 
-  if (call->x->layout != call->y->layout || call->w->layout != LOOM_LAYOUT_PLAIN || attrs->pad[0] != attrs->pad[1]
+  if (call->x->layout != call->y->layout
+      || (call->w->layout != LOOM_LAYOUT_PLAIN && (call->w->layout != call->x->layout || call->pass == WEIGHT_GRADIENT))
+      || attrs->pad[0] != attrs->pad[1]
       || attrs->pad[2] != attrs->pad[3])
     return LOOM_STATUS_UNSUPPORTED;
   if ((call->x->dtype != LOOM_F32 && call->x->dtype != LOOM_BF16 && call->x->dtype != LOOM_F16)
@@ -366,10 +368,11 @@ packed_of (const Call *call)
   return packed;
 }
 
+/* TRUE if the call has to bring it there, or back. */
 static bool
-is_packed (const Call *call)
+packs (const Call *call)
 {
-  return call->x->layout != LOOM_LAYOUT_PLAIN || call->w->dtype != call->x->dtype;
+  return call->x->layout != call->w->layout || call->w->dtype != call->x->dtype;
 }
 
 /* The workspace, and behind it the packed filter. */
@@ -378,7 +381,7 @@ scratch_of (Conv *self, const Call *call)
 {
   const LoomTensorDesc packed = packed_of (call);
 
-  if (!is_packed (call))
+  if (!packs (call))
     return self->workspace;
   self->packed = (self->workspace + 63) & ~(size_t)63;
   return self->packed + loom_desc_bytes (&packed);
@@ -455,7 +458,7 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       memmove (found, found + products, (size_t)(*n - products) * sizeof *found);
       *n -= products;
     }
-  else if (*n < max && cuda_direct_takes (spec))
+  else if (*n < max && call.w->layout == LOOM_LAYOUT_PLAIN && cuda_direct_takes (spec))
     found[(*n)++] = (CudaAlgorithm){ "own", 0 };
   return LOOM_STATUS_OK;
 }
@@ -471,7 +474,7 @@ add_pack (Conv *self, const Call *call, LoomMessage *message)
     .primitive = "copy", .n_in = 1, .n_out = 1, .in = unpack ? &packed : call->w, .out = unpack ? call->w : &packed
   };
 
-  if (!is_packed (call))
+  if (!packs (call))
     return LOOM_STATUS_OK;
   return cuda_copy_new (self->device, &spec, &self->pack, message);
 }

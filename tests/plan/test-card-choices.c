@@ -197,6 +197,8 @@ algorithms_test (void)
                                      "own plain",
                                      "cudnn-implicit-precomp nhwc",
                                      "cudnn-implicit nhwc",
+                                     "cudnn-implicit-precomp packed",
+                                     "cudnn-implicit packed",
                                      "own nhwc",
                                      "own nhwc-plain",
                                      "own plain-nhwc" };
@@ -251,6 +253,59 @@ limits_test (void)
     }
 }
 
+/* Filters in bf16 are converted and packed once a step, by one kernel each, for the convolution and for the gradient that
+ * reads them again. */
+static void
+packed_test (void)
+{
+  const LoomConv2dTo attrs
+      = { .kernel
+          = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID } };
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomInit init = { .kind = LOOM_INIT_UNIFORM, .a = -1, .b = 1 };
+  g_autoptr (LoomCostTable) table = loom_cost_table_new ();
+  g_autoptr (LoomDevices) devices = devices_with (table);
+  g_autoptr (LoomPlan) plan = NULL;
+  LoomValue y = loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 8, 64, 16, 16 }), wrt[2], grads[2], loss;
+  guint made = 0, read = 0;
+
+  y = loom_cast (p, y, LOOM_BF16);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("w%u", i);
+
+      wrt[i] = loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, 4,
+                                                        (gint64[]){ 64, 64, 3, 3 }, &init, TRUE));
+      y = loom_emit (p, loom_prim ("conv2d"), &attrs, 3, (LoomValue[]){ y, loom_cast (p, wrt[i], LOOM_BF16), 0 }, NULL);
+    }
+  loss = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, loom_cast (p, y, LOOM_F32)));
+  g_assert_true (loom_differentiate (p, loss, 0, 2, wrt, grads, NULL));
+  for (guint i = 0; i < 2; i++)
+    loom_program_output (p, i == 0 ? "dw0" : "dw1", grads[i]);
+  plan = plan_with (p, devices, NULL);
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+        {
+          const LoomTensorDesc *d = &loom_plan_value (plan, instr->value[k])->desc;
+
+          if (d->rank != 4 || d->dtype != LOOM_BF16 || d->dim[0] != 64 || d->dim[2] != 3)
+            continue;
+          made += k >= instr->n_in;
+          read += k < instr->n_in;
+          g_assert_cmpint (d->layout, ==, LOOM_LAYOUT_NHWC);
+          g_assert_cmpstr (instr->primitive, ==,
+                           k >= instr->n_in                    ? "elementwise"
+                           : instr->region == LOOM_REGION_FORWARD ? "conv2d"
+                                                                  : "conv2d_input_grad");
+        }
+    }
+  g_assert_cmpuint (made, ==, 2);
+  g_assert_cmpuint (read, ==, 3);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -258,5 +313,6 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/card/configuration", configuration_test);
   g_test_add_func ("/plan/card/algorithms", algorithms_test);
   g_test_add_func ("/plan/card/limits", limits_test);
+  g_test_add_func ("/plan/card/packed", packed_test);
   return g_test_run ();
 }
