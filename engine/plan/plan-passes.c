@@ -36,6 +36,8 @@ const WorkPass work_passes[] = {
     WORK_IS_FUSION },
   { "narrow sums", "Sums read 16-bit types and layer norms write them, where their kernels do.", work_join_casts,
     WORK_IS_FUSION },
+  { "bias gradients", "The product that makes a weight's gradient sums the cotangent for the bias's.",
+    work_join_bias_gradients, WORK_IS_FUSION },
   { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_IS_FUSION },
   { "rematerialisation", "Cheap values are computed a second time for the backward pass instead of being kept.",
     work_rematerialise, WORK_IS_FUSION },

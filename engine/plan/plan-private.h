@@ -296,6 +296,7 @@ guint work_norm_residual (const WorkInstr *norm);
 void work_absorb_casts (Work *w);
 void work_widen_results (Work *w);
 void work_join_casts (Work *w);
+void work_join_bias_gradients (Work *w);
 void work_fuse_chains (Work *w);
 void work_rematerialise (Work *w);
 

@@ -8,6 +8,7 @@
  * A sum has one order whatever streams and threads there are: lane l of 16 adds the elements l, l + 16, … of a row, the
  * lanes are added in order, and last what is left of the row. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/product.h"
 
 #define LANES    16
 #define STREAMS  4
@@ -125,7 +126,7 @@ takes (const LoomKernelSpec *spec)
   int64_t n, depth;
 
   if (at->trans_a || !at->trans_b || !cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->rank < 2
-      || b->rank < 2 || y->rank < 2)
+      || b->rank < 2 || y->rank < 2 || loom_product_has_sum (spec))
     return false;
   n = y->dim[y->rank - 1];
   depth = a->dim[a->rank - 1];

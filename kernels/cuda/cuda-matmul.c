@@ -8,36 +8,24 @@
  * on the product, in place. The workspace comes from the plan's arena, so two streams
  * never share one, and reductions in place are excluded: their order is not fixed.
  *
+ * The sum of an operand (kernels/product.h) is another epilogue, or a kernel of its own behind the product; both are
+ * options, by the names "cublaslt-bgrad:…" and "cublaslt-sum:…".
+ *
  * Products of 16-bit operands may have a result in f32. Their bias may be f32 where cuBLASLt wants it in the result's
  * type: it is then rounded to that in front of the product. */
-#include <cublasLt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/cuda-blas.h"
-#include "kernels/cuda/cuda-internal.h"
+#include "kernels/cuda/cuda-matmul.h"
 #include "kernels/cuda/cuda-tiled.h"
+#include "kernels/product.h"
 
 #define WORKSPACE_ALIGNMENT 256
 #define WORKSPACE_LIMIT     ((size_t)8 << 20)
 #define WORKSPACE_LIMIT_90  ((size_t)32 << 20)
-#define PROPOSALS           4 /* configurations, of which the table of costs chooses; equal costs leave the first */
-
-/* Batch axes after merging; strides are in elements and 0 where an operand broadcasts. */
-typedef struct
-{
-  int rank;
-  int64_t dim[LOOM_MAX_RANK], a[LOOM_MAX_RANK], b[LOOM_MAX_RANK], y[LOOM_MAX_RANK];
-} Batches;
-
-typedef struct
-{
-  LoomDType dtype;
-  cudaDataType_t data, scale;
-  cublasComputeType_t compute;
-} Precision;
 
 static const Precision precisions[] = {
   { .dtype = LOOM_F32, .data = CUDA_R_32F, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
@@ -54,31 +42,6 @@ precision_of (LoomDType dtype)
       return &precisions[i];
   return NULL;
 }
-
-typedef struct
-{
-  LoomKernel base;
-  LoomDevice *device;
-  const Precision *precision;
-  cublasComputeType_t compute; /* precision's; f32 is rounded to TF32 only where the run allows it */
-  cublasLtMatmulDesc_t product;
-  cublasLtMatrixLayout_t a, b, y; /* our a is their B */
-  cublasLtMatmulAlgo_t algorithm;
-  size_t workspace;
-  bool has_bias, epilogue_bias;
-  bool empty_sum; /* k is 0 */
-  cudaDataType_t to;           /* the result's */
-  size_t element, to_element;  /* bytes of an operand's element and of a result's */
-  size_t y_bytes;
-  bool rounds;                 /* the bias has another type than the result: */
-  LoomKernel *round;           /* brings it into the scratch at `rounded` */
-  size_t rounded;
-  int64_t m, n, k;
-  Batches batches;  /* the innermost is one strided batch, the others are walked */
-  int64_t outer;    /* how many calls the walk makes */
-  LoomKernel *tail; /* what no epilogue does */
-  char name[CUDA_BLAS_NAME + 16];
-} Matmul;
 
 /* ---- faults ------------------------------------------------------------------------------- */
 
@@ -120,9 +83,11 @@ static LoomStatus
 matmul_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
 {
   Matmul *self = (Matmul *)base;
-  const void *bias = self->round != NULL ? (char *)buffers[4] + self->rounded : buffers[2];
+  const void *bias = self->epilogue_sum    ? buffers[3]
+                     : self->round != NULL ? (char *)buffers[4] + self->rounded
+                                           : buffers[2];
 
-  if (!self->epilogue_bias || self->empty_sum)
+  if ((!self->epilogue_bias && !self->epilogue_sum) || self->empty_sum)
     return LOOM_STATUS_OK;
   return blas_check (
       cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
@@ -153,8 +118,8 @@ multiply (Matmul *self, cudaStream_t stream, char *y, const char *a, const char 
           at_y += place * self->batches.y[d];
         }
       status = blas_check (cublasLtMatmul (self->device->blas, self->product, alpha, b + at_b * self->element, self->b,
-                                           a + at_a * self->element, self->a, beta, y + at_y * self->to_element, self->y,
-                                           y + at_y * self->to_element, self->y, &self->algorithm, workspace,
+                                           a + at_a * self->element, self->a, beta, y + at_y * self->to_element,
+                                           self->y, y + at_y * self->to_element, self->y, &self->algorithm, workspace,
                                            self->workspace, stream),
                            "a matrix product", message);
       if (status != LOOM_STATUS_OK)
@@ -167,7 +132,7 @@ static LoomStatus
 matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Matmul *self = (Matmul *)base;
-  const int out = self->has_bias ? 3 : 2;
+  const int out = self->has_bias ? 3 : 2, scratch = out + 1 + self->has_sum;
   cudaStream_t handle = cuda_stream (self->device, stream);
   uintptr_t workspace = 0;
   LoomStatus status = LOOM_STATUS_OK;
@@ -177,19 +142,26 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   cuda_use (self->device);
   if (self->round != NULL)
     {
-      void *const round[] = { buffers[2], (char *)buffers[out + 1] + self->rounded };
+      void *const round[] = { buffers[2], (char *)buffers[scratch] + self->rounded };
 
       status = self->round->run (self->round, stream, round, message);
       if (status != LOOM_STATUS_OK)
         return status;
     }
   if (self->workspace != 0)
-    workspace = ((uintptr_t)buffers[out + 1] + WORKSPACE_ALIGNMENT - 1) & ~(uintptr_t)(WORKSPACE_ALIGNMENT - 1);
+    workspace = ((uintptr_t)buffers[scratch] + WORKSPACE_ALIGNMENT - 1) & ~(uintptr_t)(WORKSPACE_ALIGNMENT - 1);
   if (self->empty_sum)
     status
         = cuda_check (cudaMemsetAsync (buffers[out], 0, self->y_bytes, handle), "clearing an empty product", message);
   else
     status = multiply (self, handle, buffers[out], buffers[0], buffers[1], (void *)workspace, message);
+  /* Behind the product on the same stream, so both may have the same scratch. */
+  if (status == LOOM_STATUS_OK && self->sum != NULL)
+    {
+      void *const sum[] = { buffers[0], buffers[3], self->sum->scratch_bytes != 0 ? buffers[scratch] : NULL };
+
+      status = self->sum->run (self->sum, stream, sum, message);
+    }
   if (status == LOOM_STATUS_OK && self->tail != NULL)
     {
       /* In place on the product; the bias comes second where the tail adds it. */
@@ -211,6 +183,8 @@ matmul_free (LoomKernel *base)
     self->tail->free (self->tail);
   if (self->round != NULL)
     self->round->free (self->round);
+  if (self->sum != NULL)
+    self->sum->free (self->sum);
   if (self->a != NULL)
     cublasLtMatrixLayoutDestroy (self->a);
   if (self->b != NULL)
@@ -354,8 +328,8 @@ workspace_limit (const Matmul *self)
 }
 
 /* The arena aligns scratch to 64 bytes. A bias that is to be rounded stands behind the workspace. */
-static size_t
-scratch_of (Matmul *self, size_t workspace)
+size_t
+cuda_matmul_scratch (Matmul *self, size_t workspace)
 {
   self->rounded = workspace != 0 ? (workspace + 2 * WORKSPACE_ALIGNMENT - 1) & ~(size_t)(WORKSPACE_ALIGNMENT - 1) : 0;
   if (self->rounds)
@@ -365,8 +339,8 @@ scratch_of (Matmul *self, size_t workspace)
 
 /* Asks cuBLASLt for configurations of the product with this epilogue, the best first; returns how many. The answer is
  * one of shapes, types, alignments and the library's version: nothing is timed. */
-static int
-propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS])
+int
+cuda_matmul_propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS])
 {
   /* Parts of a 16-bit sum that are kept in its own type would each be rounded to it. */
   const uint32_t reductions
@@ -449,16 +423,16 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
         return NULL;
       for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
         if (epilogues[i].act == parts[part].act && epilogues[i].has_bias == parts[part].has_bias
-            && (*n = propose (self, epilogues[i].epilogue, found)) > 0)
+            && (*n = cuda_matmul_propose (self, epilogues[i].epilogue, found)) > 0)
           return &epilogues[i];
     }
   return NULL;
 }
 
 /* The configuration of this name: as it is proposed, or as it was for an earlier plan. */
-static bool
-find_configuration (Matmul *self, const char *name, const cublasLtMatmulHeuristicResult_t *found, int n,
-                    cublasLtMatmulHeuristicResult_t *to)
+bool
+cuda_matmul_find (Matmul *self, const char *name, const cublasLtMatmulHeuristicResult_t *found, int n,
+                  cublasLtMatmulHeuristicResult_t *to)
 {
   char own[CUDA_BLAS_NAME];
 
@@ -474,8 +448,8 @@ find_configuration (Matmul *self, const char *name, const cublasLtMatmulHeuristi
   return alignment_of (self, self->batches.a, self->element) >= 16
          && alignment_of (self, self->batches.b, self->element) >= 16
          && alignment_of (self, self->batches.y, self->to_element) >= 16
-         && cuda_blas_from_name (self->device->blas, self->compute, self->precision->scale, self->precision->data, self->to,
-                                 name, &to->algo)
+         && cuda_blas_from_name (self->device->blas, self->compute, self->precision->scale, self->precision->data,
+                                 self->to, name, &to->algo)
          && cublasLtMatmulAlgoCheck (self->device->blas, self->product, self->b, self->a, self->y, self->y, &to->algo,
                                      to)
                 == CUBLAS_STATUS_SUCCESS
@@ -531,6 +505,9 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
 
   if (precision == NULL || to == NULL || !cuda_all_plain (spec) || !takes_types (spec))
     return LOOM_STATUS_UNSUPPORTED;
+  if (loom_product_has_sum (spec)
+      && (!loom_product_sum_fits (spec) || loom_desc_count (y) == 0 || loom_desc_count (a) == 0))
+    return LOOM_STATUS_UNSUPPORTED;
   if (a->rank < 2 || b->rank < 2 || y->rank < 2 || spec->n_in != (attrs->has_bias ? 3 : 2))
     return cuda_fail (message, LOOM_STATUS_INVALID, "a matrix product needs two operands of rank 2 or more");
   self = calloc (1, sizeof *self);
@@ -542,6 +519,7 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
     .precision = precision,
     .compute = precision->dtype == LOOM_F32 && spec->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute,
     .has_bias = attrs->has_bias,
+    .has_sum = loom_product_has_sum (spec),
     .rounds = attrs->has_bias && spec->in[2].dtype != y->dtype,
     .to = to->data,
     .element = loom_dtype_size (a->dtype),
@@ -577,6 +555,12 @@ cuda_matmul_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
   *n_algorithms = 0;
   if (status != LOOM_STATUS_OK)
     return status == LOOM_STATUS_UNSUPPORTED ? LOOM_STATUS_OK : status;
+  if (self->has_sum)
+    {
+      status = cuda_matmul_sum_algorithms (self, spec, algorithms, max, n_algorithms, message);
+      matmul_free (&self->base);
+      return status;
+    }
   if (is_empty (self) && max > 0)
     algorithms[(*n_algorithms)++] = (CudaAlgorithm){ "own", 0 };
   else if (find_epilogue (self, spec->attrs, found, &n) == NULL)
@@ -591,7 +575,7 @@ cuda_matmul_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       for (int k = 0; k < *n_algorithms; k++)
         known |= algorithms[k].name == kept;
       if (kept != NULL && !known)
-        algorithms[(*n_algorithms)++] = (CudaAlgorithm){ kept, scratch_of (self, found[i].workspaceSize) };
+        algorithms[(*n_algorithms)++] = (CudaAlgorithm){ kept, cuda_matmul_scratch (self, found[i].workspaceSize) };
     }
   matmul_free (&self->base);
   return LOOM_STATUS_OK;
@@ -616,7 +600,7 @@ configure (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
   if (!self->empty_sum)
     {
       epilogue = find_epilogue (self, attrs, found, &n);
-      if (epilogue == NULL || !find_configuration (self, spec->algorithm, found, n, &chosen))
+      if (epilogue == NULL || !cuda_matmul_find (self, spec->algorithm, found, n, &chosen))
         return LOOM_STATUS_UNSUPPORTED;
       self->algorithm = chosen.algo;
       self->workspace = chosen.workspaceSize;
@@ -647,18 +631,21 @@ cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   LoomStatus status;
 
   if (cuda_is_lesson (spec->algorithm))
-    return cuda_lesson_matmul_new (device, spec, kernel, message);
+    return loom_product_has_sum (spec) ? LOOM_STATUS_UNSUPPORTED
+                                       : cuda_lesson_matmul_new (device, spec, kernel, message);
   status = product_new (device, spec, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  status = configure (self, spec, message);
+  status = self->has_sum ? cuda_matmul_configure_sum (self, spec, message) : configure (self, spec, message);
   if (status != LOOM_STATUS_OK)
     {
       matmul_free (&self->base);
       return status;
     }
   self->base.name = self->name;
-  self->base.scratch_bytes = scratch_of (self, self->workspace);
+  self->base.scratch_bytes = cuda_matmul_scratch (self, self->workspace);
+  if (self->sum != NULL && self->sum->scratch_bytes > self->base.scratch_bytes)
+    self->base.scratch_bytes = self->sum->scratch_bytes;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

@@ -1,4 +1,5 @@
 /* matmul: three loops, with broadcast batch axes, bias and activation. */
+#include "kernels/product.h"
 #include "kernels/ref/ref.h"
 
 #define T        float
@@ -13,6 +14,8 @@
 static RefWork
 choose (const LoomKernelSpec *spec)
 {
+  if (loom_product_has_sum (spec) && !loom_product_sum_fits (spec))
+    return NULL;
   return REF_PICK (spec->in[0].dtype, matmul);
 }
 

@@ -37,5 +37,14 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
             py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, (T)sum, 0, 0, 0);
           }
     }
+  if (k->n_out == 2) /* kernels/product.h */
+    for (int64_t i = 0; i < m; i++)
+      {
+        double sum = 0;
+
+        for (int64_t d = 0; d < depth; d++)
+          sum += (double)((const T *)b[0])[at->trans_a ? d * m + i : i * depth + d];
+        ((T *)b[k->n_in + 1])[i] = (T)sum;
+      }
   return LOOM_STATUS_OK;
 }

@@ -58,9 +58,9 @@ agrees (double a, double b, double tolerance, double largest)
 }
 
 /* How often a result is rounded to its type: a library may round a product before its epilogue reads it, as cuBLASLt
- * does on an H100, and a convolution before its bias is added, as cuDNN does. A batch norm rounds before it adds a residual,
- * as large as both may be where the sum is small. Kernels of attention round gradients of scores before they are summed
- * over all keys or queries. */
+ * does on an H100, and a convolution before its bias is added, as cuDNN does. A batch norm rounds before it adds a
+ * residual, as large as both may be where the sum is small. Kernels of attention round gradients of scores before they
+ * are summed over all keys or queries. */
 static int
 roundings (const Sample *s)
 {

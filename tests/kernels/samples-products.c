@@ -1,6 +1,32 @@
 /* The samples of matrix products, convolutions and pooling. */
 #include "tests/kernels/kernel-harness.h"
 
+/* Products that sum their first operand over the inner axis. */
+static void
+summing_samples (GPtrArray *all)
+{
+  static const int sizes[][3] = { { 1, 1, 1 }, { 10, 128, 32 }, { 37, 7, 19 }, { 130, 33, 70 }, { 64, 48, 250 } };
+
+  for (int v = 0; v < 4 * (int)G_N_ELEMENTS (sizes); v++)
+    {
+      const int *size = sizes[v / 4]; /* m, n, k */
+      gboolean trans = v % 2 == 0, wide = v / 2 % 2 == 0;
+      LoomTensorDesc a = { F, 0, 2, { trans ? size[2] : size[0], trans ? size[0] : size[2] } };
+      LoomTensorDesc b = { F, 0, 2, { size[2], size[1] } }, y = { F, 0, 2, { size[0], size[1] } };
+      LoomTensorDesc s = { F, 0, 2, { 1, size[0] } };
+      Sample *to = sample_add (all, "matmul", 5e-5, "%d x %d x %d%s, sum%s", size[0], size[2], size[1],
+                               trans ? " transposed" : "", wide ? ", f32 result" : "");
+
+      sample_in (to, a, FILL_NORMAL, 0);
+      sample_in (to, b, FILL_NORMAL, 0);
+      sample_out (to, y);
+      sample_out (to, s);
+      to->joined = TRUE;
+      to->wide = wide ? 1 << 2 | 1 << 3 : 0;
+      to->attrs.matmul = (LoomMatmulAttrs){ trans, FALSE, FALSE, LOOM_SCALAR_ID };
+    }
+}
+
 static void
 matmul_samples (GPtrArray *all)
 {
@@ -237,6 +263,7 @@ void
 samples_products (GPtrArray *all)
 {
   matmul_samples (all);
+  summing_samples (all);
   conv_samples (all);
   pool_samples (all);
 }

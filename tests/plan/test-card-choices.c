@@ -253,8 +253,8 @@ limits_test (void)
     }
 }
 
-/* Filters in bf16 are converted and packed once a step, by one kernel each, for the convolution and for the gradient that
- * reads them again. */
+/* Filters in bf16 are converted and packed once a step, by one kernel each, for the convolution and for the gradient
+ * that reads them again. */
 static void
 packed_test (void)
 {
@@ -274,8 +274,8 @@ packed_test (void)
     {
       g_autofree char *name = g_strdup_printf ("w%u", i);
 
-      wrt[i] = loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, 4,
-                                                        (gint64[]){ 64, 64, 3, 3 }, &init, TRUE));
+      wrt[i] = loom_program_read (
+          p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, 4, (gint64[]){ 64, 64, 3, 3 }, &init, TRUE));
       y = loom_emit (p, loom_prim ("conv2d"), &attrs, 3, (LoomValue[]){ y, loom_cast (p, wrt[i], LOOM_BF16), 0 }, NULL);
     }
   loss = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, loom_cast (p, y, LOOM_F32)));
@@ -297,13 +297,92 @@ packed_test (void)
           read += k < instr->n_in;
           g_assert_cmpint (d->layout, ==, LOOM_LAYOUT_NHWC);
           g_assert_cmpstr (instr->primitive, ==,
-                           k >= instr->n_in                    ? "elementwise"
+                           k >= instr->n_in                       ? "elementwise"
                            : instr->region == LOOM_REGION_FORWARD ? "conv2d"
                                                                   : "conv2d_input_grad");
         }
     }
   g_assert_cmpuint (made, ==, 2);
   g_assert_cmpuint (read, ==, 3);
+}
+
+/* A linear layer with a bias, by the gradient of its parameters. */
+static LoomProgram *
+linear (void)
+{
+  LoomProgram *p = loom_program_new ();
+  LoomInit init = { .kind = LOOM_INIT_UNIFORM, .a = -1, .b = 1 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 24, 40 }), wrt[2], grads[2], y;
+
+  wrt[0] = loom_program_read (
+      p, loom_program_slot (p, "w", LOOM_SLOT_PARAMETER, LOOM_F32, 2, (gint64[]){ 16, 40 }, &init, TRUE));
+  wrt[1] = loom_program_read (
+      p, loom_program_slot (p, "b", LOOM_SLOT_PARAMETER, LOOM_F32, 1, (gint64[]){ 16 }, &init, TRUE));
+  y = loom_binary (p, LOOM_SCALAR_ADD, loom_matmul (p, x, wrt[0], FALSE, TRUE), wrt[1]);
+  y = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, y));
+  g_assert_true (loom_differentiate (p, y, 0, 2, wrt, grads, NULL));
+  loom_program_output (p, "db", grads[1]);
+  loom_program_output (p, "dw", grads[0]);
+  return p;
+}
+
+/* The gradient of the bias, and by which algorithm the weights' is made. */
+static LoomTensor *
+bias_gradient (LoomProgram *p, const char *device, LoomCostTable *table, char **algorithm)
+{
+  g_autoptr (LoomDevices) devices = devices_with (table);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
+  LoomPlan *plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = device }, &error);
+  g_autoptr (LoomExec) exec = NULL;
+  float x[24 * 40];
+  LoomTensor *db;
+
+  g_assert_no_error (error);
+  *algorithm = NULL;
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      if (g_str_equal (instr->label, "matmul+reduce"))
+        *algorithm = g_strdup (instr->algorithm);
+    }
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (x); i++)
+    x[i] = (float)sin (i * 0.37);
+  loom_exec_feed (exec, 0, x);
+  g_assert_true (loom_exec_step (exec, &error));
+  db = loom_exec_output (exec, 0, &error);
+  g_assert_no_error (error);
+  return db;
+}
+
+/* The gradient of a bias comes with that of the weights, as an epilogue or by a kernel behind it, as costs say. */
+static void
+bias_gradient_test (void)
+{
+  static const char *const words[] = { "cublaslt-bgrad:a21t15s4 plain", "cublaslt-sum:a21t15s4 plain" };
+  g_autoptr (LoomProgram) p = linear ();
+  g_autoptr (LoomCostTable) fresh = loom_cost_table_new ();
+  g_autofree char *first = NULL, *none = NULL;
+  g_autoptr (LoomTensor) want = bias_gradient (p, "ref", fresh, &none);
+  g_autoptr (LoomTensor) db = bias_gradient (p, DEVICE, fresh, &first);
+
+  g_assert_nonnull (first);
+  g_assert_true (g_str_has_prefix (first, "cublaslt-bgrad:"));
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      Request request = { .word = words[i] };
+      g_autoptr (LoomCostTable) table = checkpoint_of (p, &request);
+      g_autoptr (GPtrArray) names = request.names;
+      g_autofree char *algorithm = NULL;
+      g_autoptr (LoomTensor) got = bias_gradient (p, DEVICE, table, &algorithm);
+
+      g_assert_true (g_str_has_prefix (words[i], algorithm));
+      for (gint64 k = 0; k < want->count; k++)
+        g_assert_cmpfloat (fabs (loom_tensor_get (got, k) - loom_tensor_get (want, k)), <, 1e-5);
+    }
 }
 
 int
@@ -314,5 +393,6 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/card/algorithms", algorithms_test);
   g_test_add_func ("/plan/card/limits", limits_test);
   g_test_add_func ("/plan/card/packed", packed_test);
+  g_test_add_func ("/plan/card/bias-gradient", bias_gradient_test);
   return g_test_run ();
 }

@@ -162,7 +162,9 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
       lacks ("cublasLtMatmul's epilogue %d", (int)d.epilogue);
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-  /* Epilogues are for f32 sums. */
+  /* Epilogues are for f32 sums, and those with a sum for one product. */
+  if (d.epilogue == CUBLASLT_EPILOGUE_BGRADB && of_y.batches != 1)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && of_y.type == CUDA_R_64F)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   question_matmul (question, desc, a, b, c, y, preference);

@@ -31,6 +31,13 @@ add_bias (uint32_t e)
   return e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_RELU_BIAS || e == CUBLASLT_EPILOGUE_GELU_BIAS;
 }
 
+/* Whether the vector at the bias is a result: the sums of B along the inner axis, one for each column of D. */
+bool
+sums_b (uint32_t e)
+{
+  return e == CUBLASLT_EPILOGUE_BGRADB;
+}
+
 /* Calls f with an element of the type. */
 template <typename F>
 void
@@ -99,6 +106,19 @@ multiply (const Desc &desc, const Layout &a, const char *at_a, const Layout &b, 
       std::vector<A> of_a = runs<A> (a, from_a, desc.trans[0] == CUBLAS_OP_T);
       std::vector<A> of_b = runs<A> (b, from_b, desc.trans[1] == CUBLAS_OP_N);
 
+      if (sums_b (desc.epilogue))
+        with_type (y.type, [&] (auto element) {
+          decltype (element) *to_sums = (decltype (element) *)desc.bias;
+
+          for (int64_t j = 0; j < y.columns; j++)
+            {
+              A sum = 0;
+
+              for (int64_t l = 0; l < k; l++)
+                sum += of_b[(size_t)(l * y.columns + j)];
+              to_sums[j] = sum;
+            }
+        });
       if (desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32)
         for (std::vector<A> *operand : { &of_a, &of_b })
           for (A &value : *operand)
@@ -146,7 +166,8 @@ namespace emulated
 bool
 known_epilogue (uint32_t e)
 {
-  return add_bias (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_GELU;
+  return add_bias (e) || sums_b (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU
+         || e == CUBLASLT_EPILOGUE_GELU;
 }
 
 /* true if operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
@@ -377,11 +398,13 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
   check_operand ('D', D, of_y, choice.align[3]);
   if (overlap (D, extent (of_y), A, extent (of_a)) || overlap (D, extent (of_y), B, extent (of_b)))
     emulated::found ("cublasLtMatmul writes its result over an operand");
-  if (add_bias (d.epilogue))
+  if (add_bias (d.epilogue) || sums_b (d.epilogue))
     {
-      if (!emulated::device_sees (d.bias, (size_t)of_y.rows * bytes_of (of_y.type)))
-        emulated::found ("cublasLtMatmul's bias at %p has not the %lld elements of a column in one piece of memory", d.bias,
-                         (long long)of_y.rows);
+      const long long n = sums_b (d.epilogue) ? of_y.columns : of_y.rows;
+
+      if (!emulated::device_sees (d.bias, (size_t)n * bytes_of (of_y.type)))
+        emulated::found ("cublasLtMatmul's bias at %p has not the %lld elements of a %s in one piece of memory", d.bias,
+                         n, sums_b (d.epilogue) ? "row" : "column");
       if ((uintptr_t)d.bias % choice.align_bias != 0)
         emulated::found ("cublasLtMatmul's algorithm was chosen for a bias at a multiple of %u bytes and given %p",
                          choice.align_bias, d.bias);
@@ -390,16 +413,17 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
       || (bytes != 0 && ((uintptr_t)workspace % 256 != 0 || !emulated::device_sees (workspace, bytes))))
     return CUBLAS_STATUS_INVALID_VALUE;
   cudaError_t error = emulated::enqueue (
-      stream, { "cublasLtMatmul",
-                [=] {
-                  if (bytes != 0)
-                    memset (workspace, 0xff, bytes);
-                  if (wide)
-                    multiply<double> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
-                  else
-                    multiply<float> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
-                },
-                { A, B, D, add_bias (d.epilogue) ? d.bias : NULL, bytes != 0 ? workspace : NULL } });
+      stream,
+      { "cublasLtMatmul",
+        [=] {
+          if (bytes != 0)
+            memset (workspace, 0xff, bytes);
+          if (wide)
+            multiply<double> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
+          else
+            multiply<float> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
+        },
+        { A, B, D, add_bias (d.epilogue) || sums_b (d.epilogue) ? d.bias : NULL, bytes != 0 ? workspace : NULL } });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 }

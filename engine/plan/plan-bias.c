@@ -1,0 +1,69 @@
+/* The gradient of a bias beside that of its weights: both read the cotangent, so the product that makes the one sums it
+ * for the other as well, where a device has such a product (kernels/product.h). */
+#include "engine/plan/plan-private.h"
+#include "kernels/product.h"
+
+/* TRUE if what reads v, or something that has its bytes, stands behind the instruction. */
+static gboolean
+is_read_behind (Work *w, guint v, const WorkInstr *instr)
+{
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL ? !work_is_before (instr, use->instr) : !is_read_behind (w, use->at, instr))
+      return FALSE;
+  return TRUE;
+}
+
+/* TRUE if sum adds up the rows of a, which are `k` of `m` elements, perhaps seen with more axes than two. */
+static gboolean
+is_sum_of_rows (Work *w, const WorkInstr *sum, guint a, gint64 k, gint64 m)
+{
+  const LoomReduceAttrs *attrs = sum->attrs;
+  const LoomTensorDesc *d = &work_value (w, work_in (sum, 0))->desc;
+
+  return attrs->op == LOOM_REDUCE_SUM && d->rank > 1 && d->dim[d->rank - 1] == m && loom_desc_count (d) == k * m
+         && attrs->axes == (1u << (d->rank - 1)) - 1 && d->dtype == work_value (w, a)->desc.dtype;
+}
+
+/* Finds the sum among what reads a or its bytes. */
+static WorkInstr *
+find_sum (Work *w, guint v, guint a, gint64 k, gint64 m, const WorkInstr *product)
+{
+  WorkInstr *found = NULL;
+
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL && found == NULL; use = use->next)
+    if (use->instr == NULL)
+      found = find_sum (w, use->at, a, k, m, product);
+    else if (work_is (use->instr, "reduce") && use->instr->device_name == product->device_name
+             && is_sum_of_rows (w, use->instr, a, k, m) && is_read_behind (w, work_out (use->instr, 0), product))
+      found = use->instr;
+  return found;
+}
+
+static void
+join_sum (Work *w, WorkInstr *product)
+{
+  const LoomMatmulAttrs *attrs = product->attrs;
+  guint a = work_in (product, 0), in[2] = { a, work_in (product, 1) }, out[2] = { work_out (product, 0) };
+  const LoomTensorDesc *d = &work_value (w, a)->desc;
+  WorkInstr *sum;
+
+  if (!attrs->trans_a || attrs->has_bias || attrs->act != LOOM_SCALAR_ID || d->rank != 2 || product->out->len != 1)
+    return;
+  sum = find_sum (w, work_root (w, a), a, d->dim[0], d->dim[1], product);
+  if (sum == NULL)
+    return;
+  out[1] = work_out (sum, 0);
+  if (!work_has_kernel (w, product, 2, in, 2, out))
+    return;
+  g_string_append_printf (product->label, "+%s", sum->label->str);
+  work_erase (w, sum);
+  work_add_out (w, product, out[1]);
+}
+
+void
+work_join_bias_gradients (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "matmul"))
+      join_sum (w, instr);
+}

@@ -1,0 +1,114 @@
+/* Products by cuBLASLt that sum an operand on the way (kernels/product.h), as the gradient of a bias is such a sum: as
+ * the product's epilogue, or by a kernel of its own behind it. Both are options, by the names "cublaslt-bgrad:…" and
+ * "cublaslt-sum:…". */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda-matmul.h"
+
+/* A product that sums an operand is one of a family of configurations: with the sum as its epilogue, or with a kernel
+ * behind it. Our a is their B, along whose inner axis BGRADB sums. */
+static const struct
+{
+  const char *name;
+  cublasLtEpilogue_t epilogue;
+} sum_families[] = { { "cublaslt-bgrad", CUBLASLT_EPILOGUE_BGRADB }, { "cublaslt-sum", CUBLASLT_EPILOGUE_DEFAULT } };
+
+/* A configuration's name in a family, "cublaslt:a21" being "cublaslt-sum:a21" there; and back, where NULL means that it
+ * is of another family. */
+static void
+family_name (int family, const char *name, char to[CUDA_BLAS_NAME + 16])
+{
+  snprintf (to, CUDA_BLAS_NAME + 16, "%s%s", sum_families[family].name, name + strcspn (name, ":"));
+}
+
+static const char *
+own_name (int family, const char *name, char to[CUDA_BLAS_NAME])
+{
+  const size_t n = strlen (sum_families[family].name);
+
+  if (strncmp (name, sum_families[family].name, n) != 0 || name[n] != ':')
+    return NULL;
+  snprintf (to, CUDA_BLAS_NAME, "cublaslt%s", name + n);
+  return to;
+}
+
+/* What sums our a where no epilogue does: over the axis that it shares with b. */
+static LoomStatus
+sum_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const bool trans = ((const LoomMatmulAttrs *)spec->attrs)->trans_a;
+  const LoomReduceAttrs attrs = { .op = LOOM_REDUCE_SUM, .axes = trans ? 1u << 0 : 1u << 1 };
+  const LoomTensorDesc s = { .dtype = spec->out[1].dtype,
+                             .rank = 2,
+                             .dim = { trans ? 1 : spec->out[0].dim[0], trans ? spec->out[0].dim[0] : 1 } };
+  const LoomKernelSpec sum
+      = { .primitive = "reduce", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = &spec->in[0], .out = &s };
+
+  return cuda_kernel_new (device, &sum, kernel, message);
+}
+
+/* The families of a product with a sum, as options. */
+LoomStatus
+cuda_matmul_sum_algorithms (Matmul *self, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
+                            int *n_algorithms, LoomMessage *message)
+{
+  for (int family = 0; family < 2; family++)
+    {
+      cublasLtMatmulHeuristicResult_t found[PROPOSALS];
+      char name[CUDA_BLAS_NAME], full[CUDA_BLAS_NAME + 16];
+      size_t scratch = 0;
+      int n = cuda_matmul_propose (self, sum_families[family].epilogue, found);
+
+      if (family == 1 && n > 0)
+        {
+          LoomKernel *sum = NULL;
+          LoomStatus status = sum_new (self->device, spec, &sum, message);
+
+          if (status != LOOM_STATUS_OK)
+            return status == LOOM_STATUS_UNSUPPORTED ? LOOM_STATUS_OK : status;
+          scratch = sum->scratch_bytes;
+          sum->free (sum);
+        }
+      for (int i = 0; i < n && *n_algorithms < max; i++)
+        {
+          const size_t workspace = cuda_matmul_scratch (self, found[i].workspaceSize);
+          const char *kept;
+
+          cuda_blas_name (&found[i].algo, name);
+          family_name (family, name, full);
+          kept = cuda_name_keep (full);
+          for (int k = 0; k < *n_algorithms && kept != NULL; k++)
+            kept = algorithms[k].name == kept ? NULL : kept;
+          if (kept != NULL)
+            algorithms[(*n_algorithms)++] = (CudaAlgorithm){ kept, workspace > scratch ? workspace : scratch };
+        }
+    }
+  return LOOM_STATUS_OK;
+}
+
+/* Which configuration of a product with a sum, and of which family. */
+LoomStatus
+cuda_matmul_configure_sum (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
+{
+  for (int family = 0; family < 2; family++)
+    {
+      cublasLtMatmulHeuristicResult_t found[PROPOSALS], chosen;
+      char name[CUDA_BLAS_NAME];
+      const char *wanted = spec->algorithm != NULL ? own_name (family, spec->algorithm, name) : NULL;
+      int n;
+
+      if (spec->algorithm != NULL && wanted == NULL)
+        continue;
+      n = cuda_matmul_propose (self, sum_families[family].epilogue, found);
+      if ((n == 0 && wanted == NULL) || !cuda_matmul_find (self, wanted, found, n, &chosen))
+        continue;
+      self->algorithm = chosen.algo;
+      self->workspace = chosen.workspaceSize;
+      self->epilogue_sum = family == 0;
+      cuda_blas_name (&chosen.algo, name);
+      family_name (family, name, self->name);
+      return family == 0 ? LOOM_STATUS_OK : sum_new (self->device, spec, &self->sum, message);
+    }
+  return LOOM_STATUS_UNSUPPORTED;
+}
