@@ -75,8 +75,8 @@ loom_spec_images (const LoomKernelSpec *spec)
   return images;
 }
 
-/* The filter among a convolution's operands, which is no image: it may lie in NHWC as well, (filters, r, s, channels), where a
- * back end wants it so beside images in NHWC. It is packed then. */
+/* The filter among a convolution's operands, which is no image: it may lie in NHWC as well, (filters, r, s, channels),
+ * where a back end wants it so beside images in NHWC. It is packed then. */
 static inline uint64_t
 loom_spec_filter (const LoomKernelSpec *spec)
 {

@@ -76,6 +76,7 @@ batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
+  /* clang-format off */
   with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
 
@@ -86,6 +87,7 @@ batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
         (T *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (const T *)buffers[0], weight, bias,
         (const T *)r, self->batch, self->eps, self->relu);
   });
+  /* clang-format on */
   return cuda_launched ("batch_norm", message);
 }
 
@@ -106,6 +108,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
+  /* clang-format off */
   with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
     const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
@@ -127,6 +130,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
     batch_norm_grad_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (
         (T *)buffers[out], dweight, dbias, parts, g, x, mean, var, weight, bias, self->batch, self->eps, gated);
   });
+  /* clang-format on */
   return cuda_launched ("batch_norm_grad", message);
 }
 
@@ -143,6 +147,7 @@ batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers
   if (self->batch.channels == 0 || self->batch.elements == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
+  /* clang-format off */
   with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
 
@@ -150,6 +155,7 @@ batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers
         (T *)buffers[out], (const T *)buffers[0], (const float *)buffers[1], (const float *)buffers[2], weight, bias,
         (const T *)r, self->batch, self->eps, self->relu);
   });
+  /* clang-format on */
   return cuda_launched ("batch_norm_apply", message);
 }
 

@@ -2,9 +2,9 @@
  * block's sum and its ReLU.
  *
  * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel joins the chunks in
- * their order, and a third writes, a chunk a block. The cut depends on the shape alone, so the bits do not depend on the run or the
- * GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel; 16-bit images are read and written as
- * they are, statistics and parameters stay f32. */
+ * their order, and a third writes, a chunk a block. The cut depends on the shape alone, so the bits do not depend on
+ * the run or the GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel; 16-bit images
+ * are read and written as they are, statistics and parameters stay f32. */
 #ifndef LOOM_CUDA_BATCH_NORM_CUH
 #define LOOM_CUDA_BATCH_NORM_CUH
 
@@ -78,10 +78,9 @@ or_zero (const float *bias, unsigned int c)
 
 /* ---- who walks where -------------------------------------------------------------------- */
 
-/* A block's share. Plain: channel blockIdx.x, all threads side by side along it, V is 1. NHWC: COLUMNS·V channels, LANES
- * threads for each V of them. Chunk blockIdx.y of both. */
-template <bool NHWC, int V>
-struct Walk
+/* A block's share. Plain: channel blockIdx.x, all threads side by side along it, V is 1. NHWC: COLUMNS·V channels,
+ * LANES threads for each V of them. Chunk blockIdx.y of both. */
+template <bool NHWC, int V> struct Walk
 {
   unsigned int channel, at, end, step;
   bool inside;
@@ -138,8 +137,8 @@ join_channel (Pair mine[V])
     }
 }
 
-/* The sums of all chunks of a block's channels; parts is (chunks + 1, channels). Plain: the block joins them. NHWC: they
- * stand behind the chunks, which are too many there for each block to read. */
+/* The sums of all chunks of a block's channels; parts is (chunks + 1, channels). Plain: the block joins them. NHWC:
+ * they stand behind the chunks, which are too many there for each block to read. */
 template <bool NHWC, int V>
 __device__ static void
 take_sums (Pair sums[V], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
@@ -175,8 +174,8 @@ put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[V])
     parts[(size_t)blockIdx.y * b.channels + walk.channel + v] = mine[v];
 }
 
-/* Joins the chunks for NHWC. A block takes COLUMNS channels, whose chunks LANES threads share; each adds its own in order, and what
- * they have is joined in order. */
+/* Joins the chunks for NHWC. A block takes COLUMNS channels, whose chunks LANES threads share; each adds its own in
+ * order, and what they have is joined in order. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_join_kernel (Pair *parts, Batch b)
 {
@@ -192,8 +191,7 @@ __launch_bounds__ (CUDA_THREADS) batch_norm_join_kernel (Pair *parts, Batch b)
 }
 
 /* What normalises V channels. */
-template <int V>
-struct Scales
+template <int V> struct Scales
 {
   float centre[V], scale[V], weight[V], bias[V];
 
@@ -224,7 +222,8 @@ struct Scales
   }
 
   __device__
-  Scales (const float *mean, const float *var, const float *of_weight, const float *of_bias, unsigned int channel, double eps)
+  Scales (const float *mean, const float *var, const float *of_weight, const float *of_bias, unsigned int channel,
+          double eps)
   {
     for (int v = 0; v < V; v++)
       {
@@ -298,7 +297,8 @@ normalise (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &wa
     normalise_part<false> (y, x, r, b, walk, s, relu);
 }
 
-/* y, x and r alike, r NULL without a residual; mean and var (C) from parts; weight and bias (C), NULL without an affine part. */
+/* y, x and r alike, r NULL without a residual; mean and var (C) from parts; weight and bias (C), NULL without an affine
+ * part. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -327,7 +327,8 @@ template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_grad_parts_kernel (Pair *parts, const T *__restrict__ g, const T *__restrict__ x, const float *mean,
-                                  const float *var, const float *weight, const float *bias, Batch b, double eps, bool relu)
+                                  const float *var, const float *weight, const float *bias, Batch b, double eps,
+                                  bool relu)
 {
   const Walk<NHWC, V> walk (b);
   Pair mine[V] = {};
@@ -397,13 +398,14 @@ __launch_bounds__ (CUDA_THREADS)
   put_part<NHWC, V> (parts, b, walk, mine);
 }
 
-/* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015); dx, g and x lie alike, all else
- * is (C). */
+/* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015); dx, g and x lie alike,
+ * all else is (C). */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    batch_norm_grad_kernel (T *dx, float *dweight, float *dbias, const Pair *parts, const T *g, const T *x, const float *mean,
-                            const float *var, const float *weight, const float *bias, Batch b, double eps, bool relu)
+    batch_norm_grad_kernel (T *dx, float *dweight, float *dbias, const Pair *parts, const T *g, const T *x,
+                            const float *mean, const float *var, const float *weight, const float *bias, Batch b,
+                            double eps, bool relu)
 {
   const Walk<NHWC, V> walk (b);
   Pair sums[V];
@@ -446,8 +448,8 @@ __launch_bounds__ (CUDA_THREADS)
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    batch_norm_apply_kernel (T *y, const T *x, const float *mean, const float *var, const float *weight, const float *bias,
-                             const T *r, Batch b, double eps, bool relu)
+    batch_norm_apply_kernel (T *y, const T *x, const float *mean, const float *var, const float *weight,
+                             const float *bias, const T *r, Batch b, double eps, bool relu)
 {
   const Walk<NHWC, V> walk (b);
 

@@ -5,8 +5,9 @@
  * activation here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as
  * one element-wise kernel, so that of 16-bit floats with a bias the result is rounded twice: as a convolution, and with
  * its bias, which is added in f32. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images
- * in NHWC want the filter so as well: it may come so, which the planner sees to once for all calls; otherwise it is packed
- * into scratch in front of the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient in the images' type, from which it is widened where f32 is wanted. */
+ * in NHWC want the filter so as well: it may come so, which the planner sees to once for all calls; otherwise it is
+ * packed into scratch in front of the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient
+ * in the images' type, from which it is widened where f32 is wanted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,8 +313,7 @@ conv_new (LoomDevice *device, const Call *call, Conv **out, LoomMessage *message
 
   if (call->x->layout != call->y->layout
       || (call->w->layout != LOOM_LAYOUT_PLAIN && (call->w->layout != call->x->layout || call->pass == WEIGHT_GRADIENT))
-      || attrs->pad[0] != attrs->pad[1]
-      || attrs->pad[2] != attrs->pad[3])
+      || attrs->pad[0] != attrs->pad[1] || attrs->pad[2] != attrs->pad[3])
     return LOOM_STATUS_UNSUPPORTED;
   if ((call->x->dtype != LOOM_F32 && call->x->dtype != LOOM_BF16 && call->x->dtype != LOOM_F16)
       || call->y->dtype != call->x->dtype
