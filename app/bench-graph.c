@@ -17,17 +17,6 @@ typedef struct
   double batch, planned, arena, ready_ms, loss;
 } BenchRow;
 
-/* The most memory that this process has ever held, as the kernel counts it. */
-static double
-peak_resident (void)
-{
-  g_autofree char *text = NULL;
-  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
-    return 0;
-  const char *line = strstr (text, "VmHWM:");
-  return line != NULL ? g_ascii_strtoull (line + strlen ("VmHWM:"), NULL, 10) * 1024.0 : 0;
-}
-
 static GPtrArray *
 next_batch (Bench *b)
 {
@@ -126,7 +115,7 @@ print_json (const char *path, const BenchRow *row)
   loom_json_number (json, "items_per_second", row->steps.median * row->batch);
   loom_json_fixed (json, "planned_bytes", row->planned, 0);
   loom_json_fixed (json, "arena_bytes", row->arena, 0);
-  loom_json_fixed (json, "peak_resident_bytes", peak_resident (), 0);
+  loom_json_fixed (json, "peak_resident_bytes", (double)loom_bytes_of_process (TRUE), 0);
   loom_json_number (json, "ready_ms", row->ready_ms);
   loom_json_number (json, "loss", row->loss);
   command_event_print (json);
@@ -135,7 +124,8 @@ print_json (const char *path, const BenchRow *row)
 static void
 print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
 {
-  g_autofree char *planned = loom_bytes_to_string (row->planned), *resident = loom_bytes_to_string (peak_resident ());
+  g_autofree char *planned = loom_bytes_to_string (row->planned),
+                  *resident = loom_bytes_to_string ((double)loom_bytes_of_process (TRUE));
 
   printf ("%s, batch %.0f, %s\n", path, row->batch, row->executor);
   printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", row->steps.median, row->steps.min,

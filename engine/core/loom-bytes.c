@@ -2,6 +2,7 @@
 #include "engine/core/loom-bytes.h"
 
 #include <math.h>
+#include <string.h>
 
 char *
 loom_bytes_to_string (double bytes)
@@ -14,4 +15,16 @@ loom_bytes_to_string (double bytes)
   for (bytes = fabs (bytes); bytes >= 999.5 && u + 1 < G_N_ELEMENTS (unit); u++)
     bytes /= 1000;
   return g_strdup_printf (u == 0 || bytes >= 99.95 ? "%s%.0f %s" : "%s%.1f %s", sign, bytes, unit[u]);
+}
+
+guint64
+loom_bytes_of_process (gboolean most)
+{
+  g_autofree char *text = NULL;
+  const char *name = most ? "\nVmHWM:" : "\nVmRSS:", *line;
+
+  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
+    return 0;
+  line = strstr (text, name);
+  return line != NULL ? g_ascii_strtoull (line + strlen (name), NULL, 10) * 1024 : 0;
 }

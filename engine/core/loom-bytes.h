@@ -8,4 +8,8 @@ G_BEGIN_DECLS
 /* "512 B", "4.2 MB", "128 GB": powers of a thousand (SI), as disks, networks and GNOME count. (transfer full) */
 char *loom_bytes_to_string (double bytes);
 
+/* What this process has of the machine's memory, or has had at most, as the kernel counts it; 0 where it does not say.
+ */
+guint64 loom_bytes_of_process (gboolean most);
+
 G_END_DECLS

@@ -37,6 +37,8 @@ typedef struct
   gint64 blocks;
 } LoomSplitWeight;
 
+#define LOOM_PARTITION_TOLD "own"
+
 typedef struct
 {
   LoomMeshAxis along; /* LOOM_MESH_DATA: samples are divided, LOOM_MESH_TENSOR: weights */
@@ -48,6 +50,8 @@ typedef struct
   gsize bucket;             /* bytes of gradients that are exchanged in one call; 0: each alone */
   gboolean bf16;            /* gradients of f32 travel as bf16; their sums are made in f32 and rounded once */
   gboolean sync_batch_norm; /* statistics of batch norms are those of the whole batch; else of the rank's samples */
+  const char *told;         /* an output: what it would be if the whole batch were as the rank's own samples are is the
+                             * last output, LOOM_PARTITION_TOLD, where ranks have samples of their own; NULL: none */
 } LoomPartition;
 
 /* The part of one rank. Slots and outputs keep their indices, and are whole on every rank but for slots of which it has

@@ -99,6 +99,12 @@ gboolean partition_loss_decide (LoomShareCall *call);
 gboolean
 partition_loss_write (Partition *self, const LoomInstr *instr, LoomShare logits, const LoomValue *in, LoomValue *out);
 
+/* ---- partition-told.c ---------------------------------------------------------- */
+
+/* Of r.to, before anything leaves the program: the output that is to be told as this rank has it alone; 0: it has none.
+ */
+LoomValue partition_told (Partition *self);
+
 /* ---- partition-loops.c -------------------------------------------------------- */
 
 /* A loop is divided where its body can be without an exchange. */

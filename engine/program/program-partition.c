@@ -474,6 +474,7 @@ divide (const LoomProgram *p, const LoomPartition *options)
   Partition self = { 0 };
   guint n_instrs = loom_program_n_instrs (p);
   LoomProgram *to;
+  LoomValue told;
 
   partition_init (&self, p, options);
   self.divides_norm = !self.of_weights && norm_matters (p);
@@ -497,8 +498,11 @@ divide (const LoomProgram *p, const LoomPartition *options)
   put_slots (&self);
   for (guint i = 0; i < n_instrs; i++)
     partition_write (&self, i);
+  told = partition_told (&self);
   write_ends (&self);
   to = loom_rewrite_end (&self.r);
+  if (told != 0)
+    loom_program_output (to, LOOM_PARTITION_TOLD, told);
   partition_clear (&self);
   return to;
 }

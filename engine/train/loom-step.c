@@ -301,7 +301,9 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mes
                             .shards = parallel->shards,
                             .bucket = (gsize)(parallel->bucket_mb * 1e6),
                             .bf16 = parallel->reduce_bf16,
-                            .sync_batch_norm = parallel->sync_batch_norm };
+                            .sync_batch_norm = parallel->sync_batch_norm,
+                            /* A stage of a pipeline would give it to all others. */
+                            .told = step->tells && mesh->size[LOOM_MESH_PIPELINE] == 1 ? "loss" : NULL };
 
   for (guint i = 0; i < parallel->splits->len; i++)
     splits[i] = ((const LoomTrainSplit *)parallel->splits->pdata[i])->split;

@@ -15,6 +15,7 @@ typedef struct
   LoomProgram *program;
   LoomProgram *update; /* where the spec accumulates, what ends a step: updates from what was gathered; else NULL */
   gint64 batch;
+  gboolean tells; /* loom_step_divide() adds LOOM_PARTITION_TOLD, this rank's own loss, where it has one */
   guint n_metrics;
   gint64 *metric_count; /* things that one batch sums, for each metric */
   guint *metric_size;   /* statistics that it gives */

@@ -260,6 +260,8 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
 
   t->max_steps = options->steps;
   t->trace.path = g_strdup (options->trace);
+  if (options->comm != NULL)
+    trainer_look_init (t);
   t->notes = g_string_new (NULL);
   if (options->resume != NULL)
     {
@@ -375,6 +377,7 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->metric_value);
   g_free (t->eval_value);
   trainer_trace_free (&t->trace);
+  trainer_look_free (&t->look);
   trainer_server_free (t->server);
   g_free (t->device);
   g_free (t->data_folder);

@@ -189,6 +189,8 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
 #define LOOM_SNAPSHOT_TIMES "time:"
 #define LOOM_SNAPSHOT_TRACE "trace:"
 #define LOOM_SNAPSHOT_NODES "nodes:"
+#define LOOM_SNAPSHOT_LOSSES "losses:"
+#define LOOM_SNAPSHOT_RANKS  "ranks:"
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
  * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
  * run: it is answered between steps.
@@ -200,7 +202,18 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * next step is then recorded.
  *
  * LOOM_SNAPSHOT_NODES: what each node holds of the memory that the run has taken, on this rank: u8, a JSON object with
- * the members of loom_node_bytes_add_json() a line, the largest first. They come to loom_trainer_memory(). */
+ * the members of loom_node_bytes_add_json() a line, the largest first. They come to loom_trainer_memory().
+ *
+ * LOOM_SNAPSHOT_LOSSES, on rank 0: u8, for each step since the last question a line {"step":n,"loss":x,"ranks":[x,…]}:
+ * the loss, and what it would be if all samples were as each rank's own are, null where a rank has no samples of its
+ * own (parts of weights, stages). The mean of these, weighed by the ranks' samples, is the loss. The first question
+ * begins it, and some seconds behind the last one it ends.
+ *
+ * LOOM_SNAPSHOT_RANKS, on rank 0: u8, for each rank a line
+ * {"rank":n,"process":n,"device":s,"bytes":{owner:n,…},"held":n, "process_before":n,"process_now":n,"process_most":n}:
+ * what its state and plans have allocated, and what its process had as the run began, has, and has had at most; of a
+ * device with memory of its own also "device_used" and "device_total". As of the step behind the question before; empty
+ * until then. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
 typedef struct

@@ -218,6 +218,8 @@ try_step (LoomTrainer *t, GError **error)
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
       loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
       samples += (double)batch->n;
+      if (t->look.on & TRAINER_LOOK_LOSSES)
+        trainer_look_batch (t, plan, part, (double)batch->n / all);
       if (!trainer_metrics_take (t->place.metrics, plan, error))
         {
           t->mid_step_failure = t->update == NULL; /* the weights have taken the step, the sums have not */
@@ -265,6 +267,8 @@ try_step (LoomTrainer *t, GError **error)
     }
 
   if (t->trace.active && !trainer_trace_end (t, error))
+    return FALSE;
+  if (t->look.on != 0 && !trainer_look_step (t, loss, error))
     return FALSE;
 
   /* Whoever looks on may slow the run down on purpose. */
@@ -459,6 +463,7 @@ run (LoomTrainer *t, GError **error)
           if (t->place.step + trainer_late_steps (t) >= last_step (t))
             return trainer_late_finish (t, error) ? end_run (t, TRAINER_STOP, error) : LOOM_TRAINER_FAILED;
           if (t->server != NULL ? !trainer_server_round (t, single ? 1 : last_step (t) - t->place.step, error)
+                                      || !trainer_look_round (t, error)
                                 : !one_step (t, error))
             return LOOM_TRAINER_FAILED;
         }

@@ -2,6 +2,7 @@
  *
  * A run needs few of them (the full batch and the last short one, for training and for evaluation), so a scan over an
  * array finds one; nothing is looked up by name once it exists. */
+#include "engine/program/loom-partition.h"
 #include "engine/train/trainer-private.h"
 
 const void *
@@ -101,6 +102,13 @@ trainer_use_averages (LoomTrainer *t, LoomProgram *program)
   loom_step_use_averages (program, has_slot, t->state);
 }
 
+/* Of a parameter server ranks tell their losses as they push. */
+static gboolean
+tells_own (const LoomTrainer *t)
+{
+  return t->server == NULL && (t->look.on & TRAINER_LOOK_LOSSES) != 0;
+}
+
 static TrainerPlan *
 plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GError **error)
 {
@@ -114,6 +122,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
   if (plan->step == NULL)
     goto fail;
   plan->averaged = averaged;
+  plan->tells = plan->step->tells = training && tells_own (t);
   if (averaged)
     trainer_use_averages (t, plan->step->program);
   if (!alone && !trainer_divide_step (t, plan->step, error))
@@ -128,6 +137,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
     goto fail;
 
   plan->loss = find_output (plan->exec, "loss");
+  plan->own = plan->tells ? loom_exec_find_output (plan->exec, LOOM_PARTITION_TOLD) : -1;
   if (training)
     {
       plan->finite = find_output (plan->exec, "finite");
@@ -164,11 +174,12 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
 {
   GPtrArray *plans = training ? t->plans : t->eval_plans;
   gboolean averaged = !training && trainer_has_averages (t);
+  gboolean tells = training && tells_own (t);
 
   for (guint i = 0; i < plans->len; i++)
     {
       TrainerPlan *plan = plans->pdata[i];
-      if (plan->step->batch == batch && plan->averaged == averaged)
+      if (plan->step->batch == batch && plan->averaged == averaged && plan->tells == tells)
         return plan;
     }
   TrainerPlan *plan = plan_new (t, batch, training, averaged, error);

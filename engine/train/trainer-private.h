@@ -70,6 +70,8 @@ typedef struct
   LoomExec *exec;
   gboolean averaged; /* an evaluation of the weights' moving averages */
   guint loss, finite, grad_norm;
+  gboolean tells; /* this rank's own loss, too */
+  int own;        /* it; -1: there is none */
   guint *metric;
   guint n_feeds;
   TrainerFeed *feed;
@@ -181,6 +183,41 @@ gboolean trainer_trace_end (LoomTrainer *t, GError **error);
 /* The newest trace as text, and a wish for the next. (transfer full) */
 LoomTensor *trainer_trace_answer (LoomTrainer *t, GError **error);
 void trainer_trace_free (TrainerTrace *trace);
+
+/* ---- what views ask of all ranks (trainer-look.c) ---- */
+
+enum
+{
+  TRAINER_LOOK_LOSSES = 1, /* of every step, as long as somebody asks */
+  TRAINER_LOOK_MEMORY = 2  /* once */
+};
+
+typedef struct
+{
+  int wanted;        /* of rank 0, or the only one: what it is asked for */
+  int on;            /* of all ranks alike: what the next step tells */
+  gint64 asked;      /* when losses were asked for last, in µs */
+  double own;        /* the loss of this rank's samples in the step; NaN: it has none of its own */
+  guint64 before;    /* bytes of the process as the trainer was made */
+  GPtrArray *losses; /* lines that nobody has asked for yet, on rank 0 */
+  char *memory;      /* the newest, on rank 0; NULL: not known yet */
+} TrainerLook;
+
+void trainer_look_init (LoomTrainer *t);
+/* What is asked for now, on rank 0. */
+int trainer_look_wanted (LoomTrainer *t);
+/* A batch of a step that tells its loss was computed: so large a share of the step's samples. */
+void trainer_look_batch (LoomTrainer *t, const TrainerPlan *plan, gint64 part, double share);
+/* Such a step is over, on all ranks. */
+gboolean trainer_look_step (LoomTrainer *t, double loss, GError **error);
+/* A round of a parameter server is over, on all ranks; within it a step is, on rank 0, with the losses of the others.
+ */
+gboolean trainer_look_round (LoomTrainer *t, GError **error);
+void trainer_look_served (LoomTrainer *t, double loss, const double *own);
+/* LOOM_SNAPSHOT_LOSSES and LOOM_SNAPSHOT_RANKS. (transfer full) */
+LoomTensor *trainer_losses_answer (LoomTrainer *t, GError **error);
+LoomTensor *trainer_memory_answer (LoomTrainer *t, GError **error);
+void trainer_look_free (TrainerLook *look);
 
 /* ---- metrics ---- */
 
@@ -449,6 +486,7 @@ struct _LoomTrainer
   TrainerAhead ahead;
   TrainerLate late;
   TrainerTrace trace;
+  TrainerLook look;
   TrainerInbox inbox;
 
   double *metric_value; /* room for an observer's */

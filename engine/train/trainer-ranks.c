@@ -147,6 +147,7 @@ typedef struct
   gint32 action;
   gint32 more;  /* another one follows */
   gint32 trace; /* the next step is recorded */
+  gint32 look;  /* what steps tell: TRAINER_LOOK_… */
   double value;
   char name[NAME_BYTES]; /* "": none was set */
 } Word;
@@ -183,6 +184,7 @@ pass_on (LoomTrainer *t, TrainerAction *action, GError **error)
             g_array_remove_index (t->set_since, 0);
           word.action = *action;
           word.trace = t->trace.wanted;
+          word.look = trainer_look_wanted (t);
           word.more = waiting > 1;
         }
       if (!trainer_ok (t->comm->broadcast (t->comm, &word, sizeof word, 0, &message), &message, error))
@@ -193,6 +195,7 @@ pass_on (LoomTrainer *t, TrainerAction *action, GError **error)
   while (word.more);
   *action = word.action;
   t->trace.wanted = word.trace;
+  t->look.on = word.look;
   return TRUE;
 }
 
@@ -203,7 +206,7 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   gint64 wanted[2] = { 0 }, most[2];
   LoomMessage message = { "" };
 
-  if (g_atomic_int_get (&t->inbox.pending) || t->trace.wanted)
+  if (g_atomic_int_get (&t->inbox.pending) || t->trace.wanted || trainer_look_wanted (t) != t->look.on)
     wanted[0] = 1;
   /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
   if (t->comm->rank != 0)

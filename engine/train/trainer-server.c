@@ -82,6 +82,7 @@ struct _TrainerServer
   gint64 answered;
   Member *member;
   Unfinished *unfinished; /* by batch, modulo staleness + 2 */
+  double *own;            /* of the same steps, what each rank's samples lose */
   gint64 end;             /* as told */
   double grad_norm;
   LoomStaleness staleness;
@@ -100,6 +101,7 @@ trainer_server_free (TrainerServer *s)
     g_byte_array_unref (s->answer);
   g_free (s->member);
   g_free (s->unfinished);
+  g_free (s->own);
   g_free (s);
 }
 
@@ -237,6 +239,7 @@ prepare (TrainerServer *s)
   for (int k = 0; k < s->n; k++)
     s->member[k].push = g_byte_array_new ();
   s->unfinished = g_new0 (Unfinished, t->spec->parallel.staleness + 2);
+  s->own = g_new0 (double, (gsize)(t->spec->parallel.staleness + 2) * (gsize)s->n);
 }
 
 /* ---- a rank that trains ------------------------------------------------------------- */
@@ -426,6 +429,7 @@ count_push (TrainerServer *s, const Member *member)
   Unfinished *of = unfinished (s, push->batch);
 
   of->loss += push->loss * push->share;
+  s->own[(of - s->unfinished) * s->n + (member - s->member)] = push->loss;
   of->samples = push->samples;
   add_metrics (s, member);
 }
@@ -524,6 +528,7 @@ finish_step (TrainerServer *s, GError **error)
   if (!trainer_note_step (t, loss, lr, &checkpoint_is_due, error))
     return FALSE;
   t->checkpoint_due = t->checkpoint_due || checkpoint_is_due;
+  trainer_look_served (t, loss, &s->own[(done - s->unfinished) * s->n]);
   trainer_tell_step (t, t->place.step, loss, lr, s->grad_norm);
   return TRUE;
 }

@@ -307,6 +307,10 @@ answer (LoomTrainer *t, const char *name, GError **error)
     return trainer_trace_answer (t, error);
   if (g_str_equal (name, LOOM_SNAPSHOT_NODES))
     return trainer_nodes_answer (t, error);
+  if (g_str_equal (name, LOOM_SNAPSHOT_LOSSES))
+    return trainer_losses_answer (t, error);
+  if (g_str_equal (name, LOOM_SNAPSHOT_RANKS))
+    return trainer_memory_answer (t, error);
   TrainerSnapshots *self = get_snapshots (t, error);
   if (self == NULL)
     return NULL;

@@ -496,19 +496,34 @@ words_at (Fixture *f, const char *port, GError **error)
 
 /* What rows and columns of a map stand for: the first test sample, whatever the run does; and ports without words. */
 /* The text of the newest trace. (transfer full) */
+/* A snapshot that is text. */
 static char *
-trace (Fixture *f)
+read_text (Fixture *f, const char *port)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
   gint64 step;
   gsize n;
 
-  loom_bus_worker1_call_get_snapshot_sync (f->bus, "trace:", g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                           1 << 20, &step, &dims, &full, &bytes, NULL, &error);
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
+                                           &step, &dims, &full, &bytes, NULL, &error);
   g_assert_no_error (error);
   const char *text = g_variant_get_fixed_array (bytes, &n, 1);
-  return g_strndup (text, n);
+  return text != NULL ? g_strndup (text, n) : g_strdup ("");
+}
+
+/* A line of losses: that of all is the mean of those of two ranks with equally many samples, which differ. */
+static void
+check_losses (const char *text)
+{
+  const char *loss = strstr (text, "\"loss\":"), *ranks = strstr (text, "\"ranks\":[");
+  char *end;
+
+  g_assert_true (loss != NULL && ranks != NULL);
+  double all = g_ascii_strtod (loss + strlen ("\"loss\":"), NULL);
+  double first = g_ascii_strtod (ranks + strlen ("\"ranks\":["), &end), second = g_ascii_strtod (end + 1, NULL);
+  g_assert_cmpfloat_with_epsilon ((first + second) / 2, all, 1e-6);
+  g_assert_cmpfloat (fabs (first - second), >, 1e-4);
 }
 
 /* Two ranks in the worker: each pause, step and trace is of both; the run ends as one. */
@@ -517,7 +532,7 @@ test_ranks (Fixture *f, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
   GVariantBuilder b;
-  g_autofree char *before = NULL, *after = NULL;
+  g_autofree char *before = NULL, *after = NULL, *none = NULL, *losses = NULL, *memory = NULL, *later = NULL;
 
   load (f, GRAPH, 0);
   g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
@@ -527,14 +542,27 @@ test_ranks (Fixture *f, gconstpointer data)
   loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, &error);
   g_assert_no_error (error);
   WAIT_UNTIL (state_is (f, "paused"));
-  before = trace (f);
+  before = read_text (f, "trace:");
   g_assert_cmpstr (before, ==, "{\"traceEvents\":[]}");
   CALL (f, step_batch);
   WAIT_UNTIL (f->points == 1);
-  after = trace (f);
+  after = read_text (f, "trace:");
   g_assert_nonnull (strstr (after, "rank 1"));
   g_assert_nonnull (strstr (after, "\"cat\":\"exchange\""));
   g_assert_nonnull (strstr (after, "\"node\":\"hidden\""));
+  /* What is asked for is told of the next steps, once each. */
+  none = read_text (f, "losses:");
+  g_assert_cmpstr (none, ==, "");
+  g_free (read_text (f, "ranks:"));
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 2);
+  losses = read_text (f, "losses:");
+  check_losses (losses);
+  g_assert_true (g_str_has_prefix (losses, "{\"step\":2,") && strchr (losses, '\n') == losses + strlen (losses) - 1);
+  memory = read_text (f, "ranks:");
+  g_assert_nonnull (strstr (memory, "{\"rank\":1,"));
+  later = read_text (f, "losses:");
+  g_assert_cmpstr (later, ==, "");
   CALL (f, resume);
   WAIT_UNTIL (state_is (f, "done"));
   /* 1,024 samples in batches of 2 × 64. */

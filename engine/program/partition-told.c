@@ -1,0 +1,70 @@
+/* What an output would be if the whole batch were as this rank's samples are, for people who look: a value of which
+ * each rank has a summand is taken that many times as there are samples for one of the rank's, and what is computed of
+ * such numbers is computed of these. So a mean over a count that is exchanged is the mean of the rank's own samples. */
+#include "engine/program/partition-forms.h"
+
+static gboolean
+is_number (const LoomTensorDesc *d)
+{
+  return loom_desc_count (d) == 1 && (d->dtype == LOOM_F32 || d->dtype == LOOM_F64);
+}
+
+/* v of r.from: in r.to, as this rank has it alone; *is_own is set where that is another value than all have together.
+ * 0: it has none. */
+static LoomValue
+own_value (Partition *self, LoomValue v, gboolean *is_own)
+{
+  LoomProgram *p = self->r.to;
+  guint producer = loom_value_info (self->r.from, v)->producer;
+  const LoomInstr *instr = producer != G_MAXUINT ? loom_program_instr (self->r.from, producer) : NULL;
+  LoomValue local = local_value (self, v);
+  gboolean any = FALSE;
+  g_autofree LoomValue *in = NULL;
+
+  if (local == 0 || !is_number (desc_from (self, v)))
+    return self->have[v].kind == LOOM_SHARE_WHOLE ? local : 0;
+  if (self->have[v].kind == LOOM_SHARE_PENDING)
+    {
+      double times = (double)self->options->samples / (double)self->own.count;
+
+      *is_own = TRUE;
+      return loom_binary (p, LOOM_SCALAR_MUL, local, loom_const (p, value_desc (p, local)->dtype, times));
+    }
+  if (self->have[v].kind != LOOM_SHARE_WHOLE)
+    return 0;
+  if (instr == NULL || instr->n_out != 1
+      || !((instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_CONVERTS))
+           || instr->prim->share == loom_share_reshape))
+    return local;
+  in = g_new0 (LoomValue, instr->n_in + 1);
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      in[k] = instr->in[k] != 0 ? own_value (self, instr->in[k], &any) : 0;
+      if (in[k] == 0 && instr->in[k] != 0)
+        return local;
+    }
+  if (!any)
+    return local;
+  *is_own = TRUE;
+  return loom_emit (p, instr->prim, instr->attrs, instr->n_in, in, NULL);
+}
+
+LoomValue
+partition_told (Partition *self)
+{
+  for (guint i = 0; self->options->told != NULL && i < loom_program_n_outputs (self->r.from); i++)
+    {
+      const LoomProgramOutput *output = loom_program_get_output (self->r.from, i);
+      gboolean is_own = FALSE;
+      LoomValue own;
+
+      if (!g_str_equal (output->name, self->options->told))
+        continue;
+      loom_program_set_region (self->r.to, LOOM_REGION_UPDATE);
+      loom_program_set_origin (self->r.to, NULL, NULL);
+      loom_program_set_recomputation (self->r.to, 0);
+      own = own_value (self, output->value, &is_own);
+      return is_own ? own : 0;
+    }
+  return 0;
+}
