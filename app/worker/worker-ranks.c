@@ -1,5 +1,5 @@
-/* Several ranks in the worker's process: threads, each with a trainer of its own. The first one is the run that Studio
- * sees; the others do as it does and say nothing. */
+/* Several ranks: processes that mpirun has started (worker-processes.c), or threads of this one, each with a trainer of
+ * its own. The first one is the run that Studio sees; the others do as it does and say nothing. */
 #include "app/worker/worker.h"
 
 typedef struct
@@ -16,7 +16,8 @@ struct _WorkerRanks
   LoomGraph *graph;
   LoomTrainerOptions options;
   LoomComm *first;
-  Follower *follower; /* n - 1 */
+  gboolean agreed;    /* all are about to do the same */
+  Follower *follower; /* n - 1; NULL: the others are processes */
 };
 
 /* Trainers are made one after the other: they read the same files. */
@@ -58,7 +59,19 @@ worker_ranks_new (int n, LoomGraph *graph, LoomTrainerOptions *options, GError *
   WorkerRanks *self;
   g_autofree LoomComm **comm = g_new0 (LoomComm *, n);
   LoomMessage message = { "" };
+  LoomComm *processes = worker_processes_start (n, graph, options, error);
 
+  if (processes != NULL)
+    {
+      self = g_new0 (WorkerRanks, 1);
+      self->n = n;
+      self->graph = graph != NULL ? loom_graph_ref (graph) : NULL;
+      self->options = *options;
+      self->first = processes;
+      return self;
+    }
+  if (*error != NULL)
+    return NULL;
   if (loom_comm_threads_new (n, comm, &message) != LOOM_STATUS_OK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "%s.", message.text);
@@ -93,11 +106,12 @@ worker_ranks_make (WorkerRanks *self, GError **error)
   g_mutex_unlock (&making);
   agree = loom_dist_agree (self->first, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0,
                            &speaks, &failure);
+  self->agreed = agree;
   if (!agree && trainer != NULL)
     {
       g_clear_pointer (&trainer, loom_trainer_free);
       worker_ranks_end (self, NULL);
-      for (int k = 1; k < self->n; k++)
+      for (int k = 1; self->follower != NULL && k < self->n; k++)
         if (self->follower[k - 1].error != NULL)
           {
             g_propagate_prefixed_error (error, g_steal_pointer (&self->follower[k - 1].error), "Rank %d: ", k);
@@ -111,6 +125,11 @@ worker_ranks_make (WorkerRanks *self, GError **error)
 void
 worker_ranks_end (WorkerRanks *self, const GError *error)
 {
+  if (self->follower == NULL)
+    {
+      worker_processes_end (self->agreed ? error : NULL);
+      return;
+    }
   if (error != NULL && !loom_dist_is_shared (error))
     self->first->abort (self->first, error->message);
   for (int k = 1; k < self->n; k++)
@@ -127,10 +146,13 @@ worker_ranks_free (WorkerRanks *self)
 {
   if (self == NULL)
     return;
-  worker_ranks_end (self, NULL);
-  self->first->free (self->first);
+  if (self->follower != NULL)
+    {
+      worker_ranks_end (self, NULL);
+      self->first->free (self->first);
+    }
   g_clear_pointer (&self->graph, loom_graph_unref);
-  for (int k = 1; k < self->n; k++)
+  for (int k = 1; self->follower != NULL && k < self->n; k++)
     g_clear_error (&self->follower[k - 1].error);
   g_free (self->follower);
   g_free (self);

@@ -2,7 +2,10 @@
  *
  * Descriptors 0 and 1 carry the connection, and one stray print of a library would break it. So before anything else
  * both move to private numbers, 0 becomes nothing and 1 becomes standard error. The worker lives as long as its
- * connection: at its end the run finishes its step, writes a checkpoint, and the process leaves. */
+ * connection: at its end the run finishes its step, writes a checkpoint, and the process leaves.
+ *
+ * Where Studio trains with several ranks, mpirun starts as many workers. The first speaks with Studio through a socket,
+ * since mpirun has descriptors 0 and 1, and the others do as it says (worker-processes.c). */
 #include "app/command.h"
 #include "app/worker/worker.h"
 
@@ -12,6 +15,7 @@
 #include <fcntl.h>
 #include <gio/gunixinputstream.h>
 #include <gio/gunixoutputstream.h>
+#include <gio/gunixsocketaddress.h>
 #include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,25 +45,6 @@ take_descriptors (int *in, int *out)
 }
 
 static gboolean
-write_magic (int fd)
-{
-  const char *text = LOOM_WORKER_MAGIC;
-  gsize left = strlen (text);
-
-  while (left > 0)
-    {
-      gssize n = write (fd, text, left);
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n <= 0)
-        return FALSE;
-      text += n;
-      left -= n;
-    }
-  return TRUE;
-}
-
-static gboolean
 tick_cb (gpointer data)
 {
   worker_outbox_send (((Worker *)data)->outbox);
@@ -82,11 +67,8 @@ terminate_cb (gpointer data)
 }
 
 static int
-serve (const Command *command, int in, int out)
+serve (GIOStream *stream)
 {
-  g_autoptr (GInputStream) input = g_unix_input_stream_new (in, TRUE);
-  g_autoptr (GOutputStream) output = g_unix_output_stream_new (out, TRUE);
-  g_autoptr (GIOStream) stream = g_simple_io_stream_new (input, output);
   g_autoptr (LoomBusWorker1) bus = loom_bus_worker1_skeleton_new ();
   g_autoptr (GError) error = NULL;
   Worker worker = { 0 };
@@ -130,31 +112,78 @@ serve (const Command *command, int in, int out)
   return worker.status;
 }
 
-static int
-run_worker (const Command *command, int argc, char **argv)
+/* The connection to Studio: descriptors 0 and 1, or a socket that it listens at. NULL with its own sentence printed. */
+static GIOStream *
+open_stream (const char *path)
 {
-  const GOptionEntry entries[] = { { NULL } };
+  g_autoptr (GInputStream) input = NULL;
+  g_autoptr (GOutputStream) output = NULL;
+  g_autoptr (GError) error = NULL;
+  GIOStream *stream;
   int in, out;
 
-  if (argc > 1)
+  if (path != NULL)
     {
-      if (!command_parse (command, entries, &argc, &argv))
-        return 2;
-      return command_usage (command, "It takes no words.");
+      g_autoptr (GSocketClient) client = g_socket_client_new ();
+      g_autoptr (GSocketAddress) address = g_unix_socket_address_new (path);
+
+      stream = G_IO_STREAM (g_socket_client_connect (client, G_SOCKET_CONNECTABLE (address), NULL, &error));
     }
-  if (!take_descriptors (&in, &out))
+  else if (take_descriptors (&in, &out))
+    {
+      input = g_unix_input_stream_new (in, TRUE);
+      output = g_unix_output_stream_new (out, TRUE);
+      stream = g_simple_io_stream_new (input, output);
+    }
+  else
     {
       fprintf (stderr, "gradloom worker: the descriptors of standard input and output cannot be moved: %s.\n",
                strerror (errno));
-      return 5;
+      return NULL;
     }
+  if (stream != NULL
+      && g_output_stream_write_all (g_io_stream_get_output_stream (stream), LOOM_WORKER_MAGIC,
+                                    strlen (LOOM_WORKER_MAGIC), NULL, NULL, &error))
+    return stream;
+  fprintf (stderr, "gradloom worker: Studio cannot be reached: %s.\n", error->message);
+  g_clear_object (&stream);
+  return NULL;
+}
+
+static int
+run_worker (const Command *command, int argc, char **argv)
+{
+  g_autofree char *path = NULL;
+  const GOptionEntry entries[] = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
+                                     "Speak with who listens at this socket, as the first of the ranks that mpirun has "
+                                     "started",
+                                     "PATH" },
+                                   { NULL } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GIOStream) stream = NULL;
+  LoomComm *ranks = NULL;
+  int status = 5;
+
+  if (argc > 1 && !command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc > 1)
+    return command_usage (command, "It takes no words.");
   signal (SIGPIPE, SIG_IGN);
   signal (SIGINT, SIG_IGN); /* Ctrl-C in the terminal of Studio is Studio's */
-  if (!write_magic (out))
-    return 5;
   if (nice (10) == -1)
     errno = 0; /* a lower priority is optional */
-  return serve (command, in, out);
+  if (path != NULL && loom_dist_is_rank ())
+    ranks = loom_dist_join (&error);
+  if (error != NULL)
+    return command_fail (command, g_steal_pointer (&error));
+  if (ranks != NULL && ranks->rank > 0)
+    return worker_follow (ranks);
+  worker_processes_take (ranks);
+  stream = open_stream (path);
+  if (stream != NULL)
+    status = serve (stream);
+  worker_processes_leave ();
+  return status;
 }
 
 const Command command_worker = {

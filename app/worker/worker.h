@@ -157,6 +157,20 @@ void worker_ranks_end (WorkerRanks *ranks, const GError *error);
 /* After its trainer. */
 void worker_ranks_free (WorkerRanks *ranks);
 
+/* ---- ranks that are processes ---- */
+
+/* The ranks that mpirun has started, of which this process is the first; NULL: it is alone. */
+void worker_processes_take (LoomComm *ranks);
+/* They begin this run, where they are n: the communicator of the first one, for options->comm. NULL where they are
+ * others, or have had their run; with an error where they cannot be told. */
+LoomComm *worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GError **error);
+/* The run has ended here, with this error or none. */
+void worker_processes_end (const GError *error);
+/* Behind everything: the others end, too. */
+void worker_processes_leave (void);
+/* What each of the others does, until the run has ended; its exit status. */
+int worker_follow (LoomComm *ranks);
+
 /* ---- methods ---- */
 void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);
 

@@ -77,6 +77,14 @@ loom_dist_is_shared (const GError *error)
          || g_error_matches (error, LOOM_ERROR, LOOM_ERROR_CANCELLED);
 }
 
+char *
+loom_dist_find_launcher (const char *program)
+{
+  g_autofree char *module = loom_module_find (program, "mpi", "comm");
+
+  return module != NULL ? g_find_program_in_path ("mpirun") : NULL;
+}
+
 /* ---- starting ------------------------------------------------------------------ */
 
 /* In the launcher: a group of its own, so that Ctrl-C of a terminal does not reach it. It would end its ranks within a

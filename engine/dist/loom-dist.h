@@ -34,6 +34,10 @@ typedef struct
  * by itself. On other hosts the program is the file of this name. DIST where there is no mpirun. */
 int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *lost, GError **error);
 
+/* The program that starts ranks of this one, mpirun; NULL where it is missing, or MPI's module is, as that program
+ * finds it. (transfer full) */
+char *loom_dist_find_launcher (const char *program);
+
 /* How many ranks "a,b:2" are; 0 where it is no list of hosts. */
 int loom_dist_count_hosts (const char *hosts);
 

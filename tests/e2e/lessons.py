@@ -182,6 +182,7 @@ LESSONS = [
     ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
     ("pipeline", [[answer("40")], [answer("20")], [step, ranks(4), restart, traced("3/15"), hide_curves, answer("15")],
                   [field("Batch size", "4"), restart, traced("3/7"), hide_curves, answer("7")], [nothing]]),
+    ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
 

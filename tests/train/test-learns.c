@@ -32,6 +32,8 @@ static const Example examples[] = {
   { "lessons/toy-model", 60, 0.3 },           /* 0.97 */
   { "lessons/toy-model-parallel", 200, 0.6 }, /* 1.14 */
   { "lessons/normal-equation", 40, 0.1 },     /* 2.1 */
+  { "lessons/data-parallel", 250, 0.4 },      /* 0.7 */
+  { "lessons/split-products", 100, 0.3 },     /* likewise */
   { "lessons/loading", 40, 2.0 },             /* a guess among ten: 2.3 */
   { "french-attention", 80, 4.2, .file = "/usr/share/locale/fr/LC_MESSAGES/git.mo" }, /* among 1,500 words: 7.3 */
 };

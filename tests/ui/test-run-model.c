@@ -190,6 +190,21 @@ test_resumed_points (void)
   g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 33);
 }
 
+/* What mpirun says of a rank that was killed, and of one that has ended by itself. */
+static void
+test_lost (void)
+{
+  int rank = -1, number = 0;
+
+  g_assert_true (studio_worker_parse_lost (
+      "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).", &rank, &number));
+  g_assert_cmpint (rank, ==, 12);
+  g_assert_cmpint (number, ==, SIGKILL);
+  g_assert_false (studio_worker_parse_lost ("mpirun detected that one or more processes exited with non-zero status",
+                                            &rank, &number));
+  g_assert_false (studio_worker_parse_lost ("  Process name: [[1,1],1] exited on signal 9", &rank, &number));
+}
+
 static void
 test_sentences (void)
 {
@@ -315,6 +330,7 @@ main (int argc, char **argv)
   g_autofree char *home = g_dir_make_tmp ("gradloom-run-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", home, TRUE); /* before GLib looks at it for the first time */
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/run/lost", test_lost);
   g_test_add_func ("/run/points", test_points);
   g_test_add_func ("/run/previous", test_previous);
   g_test_add_func ("/run/evaluation", test_evaluation);

@@ -18,6 +18,20 @@ set_ink (cairo_t *cr, const StudioPlotStyle *style, double alpha)
   cairo_set_source_rgba (cr, v, v, v, alpha);
 }
 
+/* Ranks have the colours of types, which stand apart in light and dark; behind the last they begin anew. */
+static void
+set_rank_colour (cairo_t *cr, const StudioPlotStyle *style, guint rank)
+{
+  static const guint32 colours[][2] = { { 0xa34800, 0xffa348 },
+                                        { 0x0b6e69, 0x5bc8af },
+                                        { 0x813d9c, 0xdc8add },
+                                        { 0xc01c28, 0xff938c },
+                                        { 0x5e5c64, 0xc0bfbc } };
+  guint32 c = colours[rank % G_N_ELEMENTS (colours)][style->dark];
+
+  cairo_set_source_rgb (cr, (c >> 16) / 255., (c >> 8 & 0xff) / 255., (c & 0xff) / 255.);
+}
+
 static void
 set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioPlotCurveStyle curve)
 {
@@ -38,6 +52,8 @@ set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioPlotCurveStyl
     case STUDIO_PLOT_CURVE_PREVIOUS:
       set_ink (cr, style, 0.32);
       break;
+    default:
+      set_rank_colour (cr, style, curve - STUDIO_PLOT_CURVE_RANK);
     }
 }
 
@@ -186,7 +202,7 @@ draw_curve (const StudioPlotCurve *c, cairo_t *cr, const StudioPlotStyle *style,
   guint rectangles = 0;
   cairo_save (cr);
   set_curve_colour (cr, style, c->style);
-  cairo_set_line_width (cr, 1.75 * style->scale);
+  cairo_set_line_width (cr, (c->style >= STUDIO_PLOT_CURVE_RANK ? 1.25 : 1.75) * style->scale);
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);

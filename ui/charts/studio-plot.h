@@ -17,7 +17,8 @@ typedef enum
 {
   STUDIO_PLOT_CURVE_TRAIN,
   STUDIO_PLOT_CURVE_VALIDATION,
-  STUDIO_PLOT_CURVE_PREVIOUS
+  STUDIO_PLOT_CURVE_PREVIOUS,
+  STUDIO_PLOT_CURVE_RANK /* of rank 0; 1 more of rank 1, and so on: thin, each in a colour of its own */
 } StudioPlotCurveStyle;
 
 typedef struct

@@ -21,6 +21,7 @@ struct _StudioInspector
   GPtrArray *rows;          /* InspectorRow */
   GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
   char *source;             /* that they were built for */
+  GPtrArray *ways;          /* in which ranks can have parts of its weights; NULL-terminated */
   char **devices;           /* what a node's device can be chosen from; NULL: not known */
   GtkWidget *name, *name_row, *name_message, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;

@@ -286,6 +286,30 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 
 /* ---- what every node has ---------------------------------------------------------- */
 
+/* The ways in which ranks can have parts of its weights, "" and NULL-terminated; NULL: there are none. They live as
+ * long as the inspector shows the node. */
+static const char *const *
+ways_to_split (StudioInspector *self)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+
+  g_ptr_array_set_size (self->ways, 0);
+  for (guint i = 0; net != NULL && i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+
+      if (weight->splits == NULL || loom_element_serial (loom_net_node (net, weight->node)->element) != self->serial)
+        continue;
+      for (const LoomWeightSplit *s = weight->splits; s->how != NULL; s++)
+        if (!g_ptr_array_find (self->ways, g_intern_string (s->how), NULL))
+          g_ptr_array_add (self->ways, (gpointer)g_intern_string (s->how));
+    }
+  if (self->ways->len == 0)
+    return NULL;
+  g_ptr_array_add (self->ways, NULL);
+  return (const char *const *)self->ways->pdata;
+}
+
 static void
 add_reserved (StudioInspector *self, const LoomOp *op)
 {
@@ -294,12 +318,15 @@ add_reserved (StudioInspector *self, const LoomOp *op)
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
       LoomParamSpec spec = r->spec;
+      const char *const *ways = g_str_equal (spec.name, "split") ? ways_to_split (self) : NULL;
 
       /* An operator's own parameter of this name comes first: cast has a dtype. */
-      if (r->shown != LOOM_SHOWN_AT_NODES || (op != NULL && loom_op_has_param (op, spec.name)))
+      if ((r->shown != LOOM_SHOWN_AT_NODES && ways == NULL) || (op != NULL && loom_op_has_param (op, spec.name)))
         continue;
       if (self->devices != NULL && strcmp (spec.name, "device") == 0)
         spec.choices = (const char *const *)self->devices;
+      if (ways != NULL)
+        spec.choices = ways;
       inspector_add_param (self, group, &spec);
     }
 }
@@ -665,6 +692,7 @@ studio_inspector_finalize (GObject *object)
   StudioInspector *self = STUDIO_INSPECTOR (object);
 
   g_strfreev (self->devices);
+  g_clear_pointer (&self->ways, g_ptr_array_unref);
   g_ptr_array_unref (self->rows);
   g_array_unref (self->several);
   g_ptr_array_unref (self->output_rows);
@@ -703,6 +731,7 @@ studio_inspector_init (StudioInspector *self)
 
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), key);
+  self->ways = g_ptr_array_new ();
   self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)inspector_row_free);
   self->several = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->output_rows = g_ptr_array_new ();

@@ -9,6 +9,7 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-forecast.h"
 #include "ui/run/studio-inventory.h"
+#include "ui/run/studio-rank-memory.h"
 
 #define WIDTH     980
 #define HEIGHT    460
@@ -36,6 +37,7 @@ typedef struct
 typedef struct
 {
   GtkWidget *window, *stack, *sums, *driver;
+  StudioRankMemory *ranks; /* in the place of the sums where there are several */
   Page page[N_PAGES];
   StudioDocument *document;
   StudioRun *run;
@@ -135,9 +137,9 @@ show_sums (View *self, const StudioInventorySum *plan)
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     put_text (self, o + 1, 0, _ (columns[STUDIO_INVENTORY_COLUMNS - LOOM_N_OWNERS + o].title), TRUE);
   put_text (self, LOOM_N_OWNERS + 1, 0, _ ("Together"), TRUE);
-  put_sum (self, 1, plan->of_ranks ? _ ("Planned, rank 0") : _ ("Planned"), plan);
+  put_sum (self, 1, _ ("Planned"), plan);
   if (sum_of_run (self, &taken))
-    put_sum (self, 2, plan->of_ranks ? _ ("In the run, rank 0") : _ ("In the Run"), &taken);
+    put_sum (self, 2, _ ("In the Run"), &taken);
   gtk_label_set_label (GTK_LABEL (self->driver), driver);
 }
 
@@ -200,6 +202,8 @@ show_page (View *self, guint which)
 
       show_rows (self, page, studio_inventory_nodes (page->events, self->taken, &plan));
       show_sums (self, &plan);
+      gtk_widget_set_visible (gtk_widget_get_ancestor (self->sums, GTK_TYPE_SCROLLED_WINDOW),
+                              !studio_rank_memory_set_planned (self->ranks, page->events));
     }
 }
 
@@ -479,6 +483,8 @@ make_page (View *self, guint which)
       gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER);
       gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->sums);
       gtk_box_append (GTK_BOX (box), scroller);
+      self->ranks = studio_rank_memory_new (self->run);
+      gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->ranks));
       self->driver = add_label (box);
     }
   gtk_box_append (GTK_BOX (box), which == PARAMETERS

@@ -317,7 +317,6 @@ studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum
 
       row = node_row (store, rows, event);
       set_bytes (row, PLANNED, bytes_of (event, "bytes"));
-      plan->of_ranks |= rank >= 0;
       plan->total += rank <= 0 ? bytes_of (event, "bytes") : 0;
       for (guint o = 0; o < LOOM_N_OWNERS; o++)
         {

@@ -38,7 +38,6 @@ GListStore *studio_inventory_parameters (GPtrArray *events, char **summary);
 typedef struct
 {
   guint64 owner[LOOM_N_OWNERS], total;
-  gboolean of_ranks;
 } StudioInventorySum;
 /* A row for each node that is planned to take some memory or has taken some. taken may be NULL: nothing runs. */
 GListStore *studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum *plan);

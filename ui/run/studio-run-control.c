@@ -227,6 +227,7 @@ typedef struct
   StudioRun *run;
   GCancellable *cancellable; /* the start's own: a second start cancels the first */
   gboolean resume;
+  int ranks; /* as many were started */
 } Start;
 
 static void
@@ -274,7 +275,7 @@ started_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 static GVariant *
-start_options (StudioRun *self, gboolean resume)
+start_options (StudioRun *self, gboolean resume, int ranks)
 {
   GVariantBuilder b;
   g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
@@ -291,8 +292,8 @@ start_options (StudioRun *self, gboolean resume)
     g_variant_builder_add (&b, "{sv}", "device", g_variant_new_string (self->device));
   if (o->threads > 0)
     g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
-  if (self->ranks > 1)
-    g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (self->ranks));
+  if (ranks > 1)
+    g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (ranks));
   if (self->pace > 0)
     g_variant_builder_add (&b, "{sv}", "at_least", g_variant_new_double (self->pace));
   g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));
@@ -325,7 +326,7 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
       studio_run_set_state (start->run, STUDIO_RUN_FAILED, text);
       return;
     }
-  GVariant *options = start_options (start->run, start->resume);
+  GVariant *options = start_options (start->run, start->resume, start->ranks);
   start->run->start_sent = TRUE;
   GCancellable *cancellable = start->cancellable;
   loom_bus_worker1_call_start (LOOM_BUS_WORKER1 (source), options, cancellable, started_cb, g_steal_pointer (&start));
@@ -372,7 +373,9 @@ begin (StudioRun *self, gboolean resume)
   g_clear_pointer (&self->problem_code, g_free);
   studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
-  studio_worker_spawn_async (studio_worker_cpu_devices (self->graph_xml), self->cancellable, spawned_cb, start);
+  start->ranks = self->ranks;
+  studio_worker_spawn_async (studio_worker_cpu_devices (self->graph_xml), start->ranks, self->cancellable, spawned_cb,
+                             start);
 }
 
 /* In a folder that nothing was ever written to: the trainer takes no other, so that no run overwrites another. The note

@@ -92,7 +92,7 @@ void studio_run_stop (StudioRun *self);
 /* This run and the next ones take at least so many seconds, their steps spread evenly; 0: as fast as they can. */
 void studio_run_set_pace (StudioRun *self, double seconds);
 double studio_run_get_pace (StudioRun *self);
-/* The next runs divide each batch among so many ranks, threads of the worker, each with the graph's batch size. */
+/* The next runs divide each batch among so many ranks, each with the graph's batch size. */
 void studio_run_set_ranks (StudioRun *self, int ranks);
 int studio_run_get_ranks (StudioRun *self);
 /* Changes a hyper-parameter between two steps and, when the worker has accepted it, marks it on the curves. A run that

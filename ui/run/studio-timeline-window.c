@@ -1,5 +1,6 @@
 /* The window of the timeline. A worker is asked for its newest trace, which makes it record the next step as well; the
- * file in the folder of a run has the sixth step, and serves where no worker is left. */
+ * file in the folder of a run has the sixth step, and serves where no worker is left. A window of a file has neither.
+ */
 #include "ui/run/studio-timeline-window.h"
 
 #include <adwaita.h>
@@ -7,6 +8,7 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-losses.h"
 #include "ui/run/studio-timeline.h"
 
 #define WIDTH     900
@@ -19,7 +21,7 @@ typedef struct
   GtkWidget *window, *stack, *words, *summary;
   AdwStatusPage *nothing;
   StudioTimeline *timeline;
-  StudioRun *run;
+  StudioRun *run; /* NULL: of a file */
   guint timer;
   gboolean in_flight, has_spans;
 } View;
@@ -27,9 +29,9 @@ typedef struct
 static void
 say_nothing (View *self)
 {
-  gboolean live = studio_run_is_live (self->run);
+  gboolean live = self->run != NULL && studio_run_is_live (self->run);
 
-  if (self->has_spans)
+  if (self->has_spans || self->run == NULL)
     return;
   adw_status_page_set_title (self->nothing, live ? _ ("Not Recorded Yet") : _ ("No Step Is Recorded"));
   adw_status_page_set_description (
@@ -51,9 +53,24 @@ show (View *self, GArray *spans, const char *title)
   self->has_spans = TRUE;
   studio_timeline_set_spans (self->timeline, spans);
   summary = studio_timeline_summary (self->timeline);
-  all = g_strdup_printf ("%s · %s", title, summary);
+  all = title != NULL && *title != '\0' ? g_strdup_printf ("%s · %s", title, summary) : g_strdup (summary);
   gtk_label_set_label (GTK_LABEL (self->summary), all);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "lanes");
+}
+
+/* A file that was opened and is no trace, or has nothing in it. */
+static void
+say_why_not (View *self, const char *path, const GError *error)
+{
+  g_autofree char *name = g_path_get_basename (path), *title = g_strdup_printf (_ ("“%s” is no trace"), name);
+  g_autofree char *escaped = g_markup_escape_text (error != NULL ? error->message : "", -1);
+
+  adw_status_page_set_title (self->nothing, title);
+  adw_status_page_set_description (
+      self->nothing, error != NULL ? escaped
+                                   : _ ("It has no step of a Gradloom run. Write one with gradloom train --trace or "
+                                        "gradloom simulate --trace."));
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
 /* A trace that is read in a thread: that of many ranks and layers takes longer than a frame. */
@@ -79,6 +96,7 @@ static void
 reading_cb (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   Reading *reading = data;
+  GError *error = NULL;
   GArray *spans;
 
   if (reading->values != NULL)
@@ -89,8 +107,11 @@ reading_cb (GTask *task, gpointer source, gpointer data, GCancellable *cancellab
       spans = loom_trace_parse (text, n, &reading->title, NULL);
     }
   else
-    spans = loom_trace_read (reading->path, &reading->title, NULL);
-  g_task_return_pointer (task, spans, (GDestroyNotify)g_array_unref);
+    spans = loom_trace_read (reading->path, &reading->title, &error);
+  if (error != NULL)
+    g_task_return_error (task, error);
+  else
+    g_task_return_pointer (task, spans, (GDestroyNotify)g_array_unref);
 }
 
 /* The window may have been closed before it comes. */
@@ -99,12 +120,16 @@ read_cb (GObject *window, GAsyncResult *result, gpointer data)
 {
   View *self = g_object_get_data (window, "view");
   const Reading *reading = g_task_get_task_data (G_TASK (result));
-  g_autoptr (GArray) spans = g_task_propagate_pointer (G_TASK (result), NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) spans = g_task_propagate_pointer (G_TASK (result), &error);
 
   if (self == NULL)
     return;
   self->in_flight = FALSE;
-  show (self, spans, reading->title);
+  if (self->run == NULL && (spans == NULL || spans->len == 0))
+    say_why_not (self, reading->path, error);
+  else
+    show (self, spans, reading->title);
 }
 
 /* path (transfer full) or values (transfer full). */
@@ -179,9 +204,10 @@ view_free (gpointer data)
 {
   View *self = data;
 
-  g_source_remove (self->timer);
-  g_signal_handlers_disconnect_by_data (self->run, self);
-  g_object_unref (self->run);
+  g_clear_handle_id (&self->timer, g_source_remove);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  g_clear_object (&self->run);
   g_free (self);
 }
 
@@ -231,6 +257,30 @@ make_lanes (View *self)
   return box;
 }
 
+/* The lanes alone, or beside the losses of a run's ranks. */
+static void
+add_pages (View *self, GtkWidget *header, GtkWidget *box)
+{
+  GtkWidget *pages, *switcher;
+
+  gtk_widget_set_vexpand (self->stack, TRUE);
+  if (self->run == NULL)
+    {
+      gtk_box_append (GTK_BOX (box), self->stack);
+      return;
+    }
+  pages = gtk_stack_new ();
+  switcher = gtk_stack_switcher_new ();
+  gtk_stack_add_titled (GTK_STACK (pages), self->stack, "step", _ ("Step"));
+  gtk_stack_add_titled (GTK_STACK (pages), GTK_WIDGET (studio_losses_new (self->run)), "losses",
+                        _ ("Loss of Each Rank"));
+  gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (pages));
+  adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), switcher);
+  gtk_widget_set_vexpand (pages, TRUE);
+  gtk_box_append (GTK_BOX (box), pages);
+}
+
+/* run may be NULL: it is of a file. */
 static GtkWidget *
 new_window (GtkWindow *parent, StudioRun *run)
 {
@@ -240,15 +290,14 @@ new_window (GtkWindow *parent, StudioRun *run)
   double scale = studio_text_scale (GTK_WIDGET (parent));
 
   self->window = adw_window_new ();
-  self->run = g_object_ref (run);
+  self->run = run != NULL ? g_object_ref (run) : NULL;
   self->stack = gtk_stack_new ();
   self->nothing = ADW_STATUS_PAGE (adw_status_page_new ());
   gtk_widget_add_css_class (header, "flat");
   gtk_stack_add_named (GTK_STACK (self->stack), GTK_WIDGET (self->nothing), "nothing");
   gtk_stack_add_named (GTK_STACK (self->stack), make_lanes (self), "lanes");
-  gtk_widget_set_vexpand (self->stack, TRUE);
   gtk_box_append (GTK_BOX (box), header);
-  gtk_box_append (GTK_BOX (box), self->stack);
+  add_pages (self, header, box);
   adw_window_set_content (ADW_WINDOW (self->window), box);
   gtk_window_set_title (GTK_WINDOW (self->window), _ ("Timeline of a Step"));
   gtk_window_set_transient_for (GTK_WINDOW (self->window), parent);
@@ -263,17 +312,37 @@ new_window (GtkWindow *parent, StudioRun *run)
   gtk_widget_add_controller (self->window, keys);
   g_object_set_data_full (G_OBJECT (self->window), "view", self, view_free);
   g_signal_connect (self->window, "destroy", G_CALLBACK (destroy_cb), NULL);
-  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  return self->window;
+}
+
+static void
+follow_run (View *self)
+{
+  g_signal_connect (self->run, "state-changed", G_CALLBACK (state_cb), self);
   self->timer = g_timeout_add_seconds (PERIOD, refresh, self);
   say_nothing (self);
   refresh (self);
-  return self->window;
 }
 
 void
 studio_timeline_window_present (GtkWindow *parent, GtkWidget **window, StudioRun *run)
 {
   if (*window == NULL)
-    g_set_weak_pointer (window, new_window (parent, run));
+    {
+      g_set_weak_pointer (window, new_window (parent, run));
+      follow_run (g_object_get_data (G_OBJECT (*window), "view"));
+    }
   gtk_window_present (GTK_WINDOW (*window));
+}
+
+GtkWidget *
+studio_timeline_window_open (GtkWindow *parent, const char *path)
+{
+  GtkWidget *window = new_window (parent, NULL);
+  g_autofree char *name = g_path_get_basename (path);
+
+  gtk_window_set_title (GTK_WINDOW (window), name);
+  begin_reading (g_object_get_data (G_OBJECT (window), "view"), g_strdup (path), NULL);
+  gtk_window_present (GTK_WINDOW (window));
+  return window;
 }

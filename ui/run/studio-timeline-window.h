@@ -10,5 +10,8 @@ G_BEGIN_DECLS
 
 /* *window (weak, may be NULL) is kept for the next time. */
 void studio_timeline_window_present (GtkWindow *parent, GtkWidget **window, StudioRun *run);
+/* A window of the trace in this file, as `gradloom train --trace` and `gradloom simulate --trace` write it; or of the
+ * sentence that says why it is none. */
+GtkWidget *studio_timeline_window_open (GtkWindow *parent, const char *path);
 
 G_END_DECLS

@@ -6,9 +6,13 @@
 #include "ui/run/studio-worker.h"
 
 #include <gio/gunixinputstream.h>
+#include <gio/gunixsocketaddress.h>
 #include <glib/gi18n.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "data/loom-worker-magic.h"
 #include "engine/loom.h"
@@ -23,6 +27,11 @@ struct _StudioWorker
 {
   GObject parent_instance;
   GSubprocess *process;
+  GIOStream *stream;          /* to it; NULL: not there yet */
+  GSocketListener *listener;  /* for the first of several ranks; NULL: there is one */
+  char *path;                 /* where it listens; NULL: no more */
+  gboolean is_launcher;       /* mpirun, and not the worker itself */
+  int lost_rank, lost_signal; /* a rank that was killed; -1: none */
   GDBusConnection *connection;
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
@@ -44,13 +53,34 @@ enum
 };
 static guint signals[N_SIGNALS];
 
+/* mpirun takes its ranks with it where it is asked to. */
+static void
+end_by_force (StudioWorker *self)
+{
+  if (self->is_launcher)
+    g_subprocess_send_signal (self->process, SIGTERM);
+  else
+    g_subprocess_force_exit (self->process);
+}
+
 static gboolean
 let_go_over_cb (gpointer data)
 {
   StudioWorker *self = data;
   self->let_go = 0;
-  g_subprocess_force_exit (self->process);
+  end_by_force (self);
   return G_SOURCE_REMOVE;
+}
+
+static void
+stop_listening (StudioWorker *self)
+{
+  if (self->path != NULL)
+    unlink (self->path);
+  g_clear_pointer (&self->path, g_free);
+  if (self->listener != NULL)
+    g_socket_listener_close (self->listener);
+  g_clear_object (&self->listener);
 }
 
 static void
@@ -64,8 +94,10 @@ worker_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->connection, self);
   studio_worker_finish (self);
   g_clear_handle_id (&self->let_go, g_source_remove);
+  stop_listening (self);
   g_clear_object (&self->proxy);
   g_clear_object (&self->connection);
+  g_clear_object (&self->stream);
   g_clear_object (&self->errors);
   g_clear_object (&self->process);
   G_OBJECT_CLASS (studio_worker_parent_class)->dispose (object);
@@ -94,6 +126,7 @@ static void
 studio_worker_init (StudioWorker *self)
 {
   self->cancellable = g_cancellable_new ();
+  self->lost_rank = -1;
   self->noise = g_string_new (NULL);
 }
 
@@ -153,6 +186,29 @@ studio_worker_cpu_devices (const char *xml)
   return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
 }
 
+/* ---- several ranks ------------------------------------------------------------ */
+
+gboolean
+studio_worker_parse_lost (const char *line, int *rank, int *number)
+{
+  /* As Open MPI says it: "… process rank 1 with PID 4711 on node here exited on signal 9 (Killed)." */
+  static const char before[] = " process rank ", between[] = " exited on signal ";
+  const char *at = strstr (line, before), *then = at != NULL ? strstr (at, between) : NULL;
+
+  if (then == NULL || !g_ascii_isdigit (at[strlen (before)]) || !g_ascii_isdigit (then[strlen (between)]))
+    return FALSE;
+  *rank = atoi (at + strlen (before));
+  *number = atoi (then + strlen (between));
+  return TRUE;
+}
+
+/* A terminal's Ctrl-C is Studio's, and must not end the ranks. */
+static void
+own_group (gpointer data)
+{
+  setpgid (0, 0);
+}
+
 /* ---- the end --------------------------------------------------------------- */
 
 char *
@@ -179,7 +235,12 @@ emit_ended (StudioWorker *self)
              : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
                                                           : -1;
   g_autofree char *sentence = NULL;
-  if (!self->asked_to_end || signalled)
+  if (!self->asked_to_end && self->lost_rank >= 0)
+    sentence
+        = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), and the others with it. Continue with all of them, "
+                              "or set another number of ranks first."),
+                           self->lost_rank, self->lost_signal, g_strsignal (self->lost_signal));
+  else if (!self->asked_to_end || signalled)
     sentence = studio_worker_describe_end (signalled, code, self->last_line);
   g_object_ref (self);
   g_signal_emit (self, signals[ENDED], 0, sentence);
@@ -210,6 +271,8 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self->process == NULL)
     return;
   self->exited = TRUE;
+  /* Nobody will come any more. */
+  stop_listening (self);
   g_clear_handle_id (&self->let_go, g_source_remove);
   if (!self->drained && self->drain == 0)
     self->drain = g_timeout_add (DRAIN_MS, drain_over_cb, self);
@@ -233,7 +296,9 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   g_debug ("worker: %s", line);
   g_strstrip (line);
-  if (*line != '\0')
+  studio_worker_parse_lost (line, &self->lost_rank, &self->lost_signal);
+  /* mpirun draws lines around what it says. */
+  if (line[strspn (line, "-")] != '\0')
     {
       g_free (self->last_line);
       self->last_line = g_utf8_make_valid (line, -1);
@@ -255,7 +320,7 @@ grace_over_cb (gpointer data)
   self->grace = 0;
   g_free (self->last_line);
   self->last_line = g_strdup (_ ("its connection to Studio broke."));
-  g_subprocess_force_exit (self->process);
+  end_by_force (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -318,7 +383,7 @@ give_up (GTask *task, const char *sentence)
 {
   StudioWorker *self = g_task_get_task_data (task);
   self->asked_to_end = TRUE;
-  g_subprocess_force_exit (self->process);
+  end_by_force (self);
   if (self->last_line != NULL)
     g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s It said: %s"), sentence, self->last_line);
   else
@@ -350,10 +415,8 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->noise_length++;
   if (self->byte == '\n' && ends_with_magic (self->noise))
     {
-      g_autoptr (GIOStream) stream = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process),
-                                                             g_subprocess_get_stdin_pipe (self->process));
       GCancellable *cancellable = g_task_get_cancellable (task);
-      g_dbus_connection_new (stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, cancellable, connected_cb,
+      g_dbus_connection_new (self->stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, cancellable, connected_cb,
                              g_steal_pointer (&task));
       return;
     }
@@ -372,27 +435,88 @@ static void
 read_magic (GTask *task)
 {
   StudioWorker *self = g_task_get_task_data (task);
-  g_input_stream_read_async (g_subprocess_get_stdout_pipe (self->process), &self->byte, 1, G_PRIORITY_DEFAULT,
+  g_input_stream_read_async (g_io_stream_get_input_stream (self->stream), &self->byte, 1, G_PRIORITY_DEFAULT,
                              g_task_get_cancellable (task), magic_byte_cb, task);
 }
 
+/* The first of several ranks has come. */
+static void
+accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  g_autoptr (GSocketConnection) stream
+      = g_socket_listener_accept_finish (G_SOCKET_LISTENER (source), result, NULL, NULL);
+
+  if (stream != NULL)
+    {
+      stop_listening (self);
+      self->stream = G_IO_STREAM (g_steal_pointer (&stream));
+      read_magic (g_steal_pointer (&task));
+    }
+  else
+    g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
+}
+
+/* Where the first rank reaches Studio. */
+static gboolean
+listen_for_ranks (StudioWorker *self, GError **error)
+{
+  static guint n;
+  g_autoptr (GSocketAddress) address = NULL;
+  g_autofree char *name = g_strdup_printf ("gradloom-%d-%u.socket", (int)getpid (), n++);
+
+  self->path = g_build_filename (g_get_user_runtime_dir (), name, NULL);
+  address = g_unix_socket_address_new (self->path);
+  self->listener = g_socket_listener_new ();
+  return g_socket_listener_add_address (self->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
+                                        NULL, error);
+}
+
+static void
+spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GError **error)
+{
+  g_autofree char *mpirun = ranks > 1 ? loom_dist_find_launcher (program) : NULL;
+  g_autofree char *devices = g_strdup_printf ("%d", cpu_devices), *number = g_strdup_printf ("%d", ranks);
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
+      mpirun != NULL ? G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE
+                     : G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+
+  g_subprocess_launcher_setenv (launcher, "GRADLOOM_CPU_DEVICES", devices, FALSE);
+  if (mpirun == NULL)
+    {
+      self->process = g_subprocess_launcher_spawn (launcher, error, program, "worker", NULL);
+      if (self->process != NULL)
+        self->stream = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process),
+                                               g_subprocess_get_stdin_pipe (self->process));
+      return;
+    }
+  if (!listen_for_ranks (self, error))
+    return;
+  g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
+  const char *words[]
+      = { mpirun, "--oversubscribe", "-np", number, program, "worker", "--socket", self->path, NULL, NULL };
+  /* Open MPI refuses to start as the superuser, who may well be one in a container. */
+  if (geteuid () == 0)
+    {
+      g_subprocess_launcher_setenv (launcher, "OMPI_ALLOW_RUN_AS_ROOT", "1", TRUE);
+      g_subprocess_launcher_setenv (launcher, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", TRUE);
+    }
+  self->is_launcher = TRUE;
+  self->process = g_subprocess_launcher_spawnv (launcher, words, error);
+}
+
 void
-studio_worker_spawn_async (int cpu_devices, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable, GAsyncReadyCallback callback,
+                           gpointer data)
 {
   g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
   GError *error = NULL;
   g_autofree char *program = studio_worker_find_program (&error);
-  if (program == NULL)
-    {
-      g_task_return_error (task, error);
-      return;
-    }
   g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
-  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
-      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
-  g_autofree char *devices = g_strdup_printf ("%d", cpu_devices);
-  g_subprocess_launcher_setenv (launcher, "GRADLOOM_CPU_DEVICES", devices, FALSE);
-  self->process = g_subprocess_launcher_spawn (launcher, &error, program, "worker", NULL);
+
+  if (program != NULL)
+    spawn (self, program, cpu_devices, ranks, &error);
   if (self->process == NULL)
     {
       g_task_return_error (task, error);
@@ -401,8 +525,13 @@ studio_worker_spawn_async (int cpu_devices, GCancellable *cancellable, GAsyncRea
   self->errors = g_data_input_stream_new (g_subprocess_get_stderr_pipe (self->process));
   read_errors (self);
   g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+  GSocketListener *listener = self->listener;
+  gboolean is_there = self->stream != NULL;
   g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
-  read_magic (g_steal_pointer (&task));
+  if (is_there)
+    read_magic (g_steal_pointer (&task));
+  else
+    g_socket_listener_accept_async (listener, cancellable, accepted_cb, g_steal_pointer (&task));
 }
 
 StudioWorker *

@@ -22,9 +22,11 @@ char *studio_worker_find_program (GError **error);
 
 /* Into how many devices the processor is to be divided for a graph, as its nodes name them (cpu:1). */
 int studio_worker_cpu_devices (const char *graph_xml);
-/* Starts `PROGRAM worker` and waits for its magic line. The processor is so many devices to it (cpu, cpu:1 …), where the
- * environment (GRADLOOM_CPU_DEVICES) does not say how many. */
-void studio_worker_spawn_async (int cpu_devices, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+/* Starts `PROGRAM worker` and waits for its magic line. The processor is so many devices to it (cpu, cpu:1 …), where
+ * the environment (GRADLOOM_CPU_DEVICES) does not say how many. With several ranks mpirun starts as many of them, and
+ * the first one is spoken with; without it, or without MPI, there is one, whose threads they are. */
+void studio_worker_spawn_async (int cpu_devices, int ranks, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                gpointer data);
 StudioWorker *studio_worker_spawn_finish (GAsyncResult *result, GError **error);
 
 /* Calls have no time limit: planning a large graph may take a while. (transfer none) */
@@ -36,5 +38,7 @@ const char *studio_worker_get_pid (StudioWorker *self); /* NULL once it ended */
 
 /* "The worker was killed (signal 9, Killed)." and the like, from waitpid's status; last_line may be NULL. */
 char *studio_worker_describe_end (gboolean signalled, int code, const char *last_line);
+/* Whether mpirun says here that a rank was ended by a signal, and which ones. */
+gboolean studio_worker_parse_lost (const char *line, int *rank, int *number);
 
 G_END_DECLS

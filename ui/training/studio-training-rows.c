@@ -343,6 +343,12 @@ static const struct
   { "fold", N_ ("Fold that validates") },
   { "min_delta", N_ ("Least gain") },
   { "monitor", N_ ("Watched") },
+  { "strategy", N_ ("Strategy") },
+  { "staleness", N_ ("Staleness") },
+  { "tensor", N_ ("Parts of weights") },
+  { "pipeline", N_ ("Stages") },
+  { "microbatches", N_ ("Micro-batches") },
+  { "schedule", N_ ("Order of passes") },
 };
 
 static char *

@@ -298,6 +298,48 @@ add_stopping (StudioTrainingSettings *self)
   training_add_attribute (self, grid, in_train, "monitor", "loss", suggest_monitor);
 }
 
+/* ---- ranks --------------------------------------------------------------------------------------------- */
+
+static const char *
+parallel_value (StudioTrainingSettings *self, const char *name)
+{
+  LoomElement *train = studio_training_element (self->document);
+  LoomElement *e = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
+
+  return e != NULL ? loom_element_get (e, name) : NULL;
+}
+
+static gboolean
+has_parallel (StudioTrainingSettings *self)
+{
+  LoomElement *train = studio_training_element (self->document);
+
+  return train != NULL && loom_element_find (train, LOOM_TAG_PARALLEL) != NULL;
+}
+
+/* What there is beside the strategy is shown where the graph speaks of ranks at all. */
+static void
+add_ranks (StudioTrainingSettings *self)
+{
+  const TrainingPlace place = { LOOM_TAG_PARALLEL, 0 };
+  const char *strategy = parallel_value (self, "strategy"), *stages = parallel_value (self, "pipeline");
+  GtkWidget *grid = training_add_group (self, _ ("Several ranks"));
+
+  training_add_attribute (self, grid, place, "strategy", NULL, NULL);
+  if (g_strcmp0 (strategy, "server") == 0)
+    training_add_attribute (self, grid, place, "staleness", NULL, NULL);
+  else if (has_parallel (self))
+    {
+      training_add_attribute (self, grid, place, "tensor", NULL, NULL);
+      training_add_attribute (self, grid, place, "pipeline", NULL, NULL);
+      if (stages != NULL && g_ascii_strtoll (stages, NULL, 10) > 1)
+        {
+          training_add_attribute (self, grid, place, "microbatches", NULL, NULL);
+          training_add_attribute (self, grid, place, "schedule", NULL, NULL);
+        }
+    }
+}
+
 /* ---- entry points --------------------------------------------------------------------------------------- */
 
 static void
@@ -316,6 +358,7 @@ build (StudioTrainingSettings *self)
   if (optimizer == NULL || optimizer->emit != NULL)
     add_clip (self);
   add_stopping (self);
+  add_ranks (self);
   training_add_groups (self, optimizer);
   training_add_metrics (self);
 }
@@ -326,7 +369,8 @@ key_of (StudioTrainingSettings *self)
 {
   GString *key = g_string_new (NULL);
   LoomElement *train = studio_training_element (self->document);
-  g_string_printf (key, "%s %s %d", optimizer_name (self), schedule_type (self), stops_early (self));
+  g_string_printf (key, "%s %s %d %d %s %s", optimizer_name (self), schedule_type (self), stops_early (self),
+                   has_parallel (self), parallel_value (self, "strategy"), parallel_value (self, "pipeline"));
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
       const LoomElement *e = loom_element_child (train, i);

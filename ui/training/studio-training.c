@@ -14,7 +14,8 @@ studio_training_element (StudioDocument *document)
 gboolean
 studio_training_is_fault (const LoomFault *fault)
 {
-  static const LoomTag tags[] = { LOOM_TAG_TRAIN, LOOM_TAG_SCHEDULE, LOOM_TAG_CLIP, LOOM_TAG_METRIC, LOOM_TAG_GROUP };
+  static const LoomTag tags[]
+      = { LOOM_TAG_TRAIN, LOOM_TAG_SCHEDULE, LOOM_TAG_CLIP, LOOM_TAG_METRIC, LOOM_TAG_GROUP, LOOM_TAG_PARALLEL };
   if (fault->is_warning || fault->node != NULL)
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (tags); i++)
@@ -246,7 +247,7 @@ studio_training_set_in (StudioDocument *document, LoomTag tag, const char *attri
   else if (child != NULL && g_strcmp0 (loom_element_get (child, attribute), value) != 0)
     {
       studio_document_edit (document, loom_edit_set (child, attribute, value));
-      if (tag == LOOM_TAG_CLIP && loom_element_n_attributes (child) == 0)
+      if ((tag == LOOM_TAG_CLIP || tag == LOOM_TAG_PARALLEL) && loom_element_n_attributes (child) == 0)
         studio_document_edit (document, loom_edit_remove (child));
     }
   studio_document_end (document);

@@ -116,6 +116,7 @@ static const struct
   [STUDIO_FILE_TABLE] = { N_ ("Tables"), { "csv", "tsv" } },
   [STUDIO_FILE_MODEL] = { N_ ("ONNX models"), { "onnx" } },
   [STUDIO_FILE_WEIGHTS] = { N_ ("Weights"), { "safetensors" } },
+  [STUDIO_FILE_TRACE] = { N_ ("Traces of a step"), { "json" } },
 };
 
 /* Any name may be a graph's: the first sign of its text that is no space tells. */

@@ -345,7 +345,11 @@ studio_page_set_device (StudioPage *self, const char *device)
 void
 studio_page_show_timeline (StudioPage *self)
 {
+  gboolean is_new = self->timeline == NULL;
+
   studio_timeline_window_present (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), &self->timeline, self->run);
+  if (is_new)
+    studio_dump_on_keys (self->timeline);
 }
 
 /* ---- parameters and memory ------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* Where a graph begins: the window “New from Data”, and files that are dropped. */
 #include <glib/gi18n.h>
 
+#include "ui/run/studio-timeline-window.h"
 #include "ui/start/studio-import.h"
 #include "ui/start/studio-new-dialog.h"
 #include "ui/start/studio-weights-dialog.h"
@@ -177,12 +178,19 @@ take_weights (StudioWindow *self, GFile *file)
                                looked_cb, g_object_ref (self->page));
 }
 
+static void
+take_trace (StudioWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+
+  if (path != NULL)
+    studio_dump_on_keys (studio_timeline_window_open (GTK_WINDOW (self), path));
+}
+
 /* The handlers of files, by their kind. */
 static void (*const takers[]) (StudioWindow *self, GFile *file) = {
-  [STUDIO_FILE_GRAPH] = take_graph,
-  [STUDIO_FILE_TABLE] = take_table,
-  [STUDIO_FILE_MODEL] = take_model,
-  [STUDIO_FILE_WEIGHTS] = take_weights,
+  [STUDIO_FILE_GRAPH] = take_graph,     [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
+  [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace,
 };
 
 gboolean
@@ -196,8 +204,8 @@ studio_window_take_file (StudioWindow *self, GFile *file)
     }
   g_autofree char *name = g_file_get_basename (file);
   g_autofree char *sentence
-      = g_strdup_printf (_ ("“%s” is nothing that a graph begins with: graphs are .xml, tables .csv or .tsv, models "
-                            ".onnx, weights .safetensors."),
+      = g_strdup_printf (_ ("“%s” does not open here: graphs are .xml, tables .csv or .tsv, models .onnx, weights "
+                            ".safetensors, traces of a step .json."),
                          name);
   studio_window_toast (self, sentence);
   return FALSE;

@@ -1,0 +1,162 @@
+/* Ranks that are processes: mpirun has started as many workers as there are ranks. The first one tells the others which
+ * run to begin, and from then on all agree by themselves. They have one run, since Studio starts other workers for the
+ * next.
+ *
+ * A rank that is killed ends all others, this one included: mpirun sees to that and says which it was, and Studio
+ * continues from the newest checkpoint. */
+#include "app/worker/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a rank has to know of a run: graph, its folder, device, out, resume, the file of the trace, which all make
+ * together; threads, epochs, batch size, lr, seed. */
+#define RUN_TYPE "(msmsmsmsmsmsixxdx)"
+
+static struct
+{
+  LoomComm *ranks;
+  gboolean has_run; /* the others have been told of one */
+  gboolean broken;  /* they wait for this one, which has failed alone */
+} processes;
+
+void
+worker_processes_take (LoomComm *ranks)
+{
+  processes.ranks = ranks;
+}
+
+/* run NULL: there is none. */
+static gboolean
+tell (LoomComm *comm, GVariant *run, GError **error)
+{
+  gint64 n = run != NULL ? (gint64)g_variant_get_size (run) : 0;
+  LoomMessage message = { "" };
+  LoomStatus status = comm->broadcast (comm, &n, sizeof n, 0, &message);
+
+  if (status == LOOM_STATUS_OK && n > 0)
+    status = comm->broadcast (comm, (gpointer)g_variant_get_data (run), n, 0, &message);
+  return status == LOOM_STATUS_OK || loom_error_of_ranks (message.text, error);
+}
+
+static void
+share_machine (LoomComm *comm, LoomTrainerOptions *options)
+{
+  options->comm = comm;
+  if (options->threads == 0)
+    options->threads = MAX (1, loom_processors () / comm->local_size);
+}
+
+LoomComm *
+worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GError **error)
+{
+  LoomComm *comm = processes.ranks;
+  g_autofree char *xml = graph != NULL ? loom_graph_write (graph, NULL) : NULL;
+  g_autoptr (GVariant) run = NULL;
+
+  if (comm == NULL || comm->size != n || processes.has_run)
+    return NULL;
+  share_machine (comm, options);
+  run = g_variant_ref_sink (g_variant_new (RUN_TYPE, xml, graph != NULL ? loom_graph_get_folder (graph) : NULL,
+                                           options->device, options->out, options->resume, options->trace,
+                                           options->threads, options->epochs, options->batch_size, options->lr,
+                                           options->seed));
+  processes.has_run = TRUE;
+  return tell (comm, run, error) ? comm : NULL;
+}
+
+void
+worker_processes_end (const GError *error)
+{
+  processes.broken = processes.broken || (error != NULL && !loom_dist_is_shared (error));
+}
+
+void
+worker_processes_leave (void)
+{
+  LoomComm *comm = g_steal_pointer (&processes.ranks);
+
+  if (comm == NULL)
+    return;
+  if (processes.broken)
+    comm->abort (comm, "");
+  if (!processes.has_run)
+    tell (comm, NULL, NULL);
+  comm->free (comm);
+}
+
+/* ---- the others ----------------------------------------------------------------------- */
+
+/* NULL: there is no run. */
+static GVariant *
+hear (LoomComm *comm, GError **error)
+{
+  LoomMessage message = { "" };
+  gint64 n = 0;
+  LoomStatus status = comm->broadcast (comm, &n, sizeof n, 0, &message);
+  char *bytes = status == LOOM_STATUS_OK && n > 0 ? g_malloc ((gsize)n) : NULL;
+
+  if (bytes != NULL)
+    status = comm->broadcast (comm, bytes, n, 0, &message);
+  if (status != LOOM_STATUS_OK)
+    loom_error_of_ranks (message.text, error);
+  if (status != LOOM_STATUS_OK || bytes == NULL)
+    {
+      g_free (bytes);
+      return NULL;
+    }
+  return g_variant_ref_sink (g_variant_new_from_data (G_VARIANT_TYPE (RUN_TYPE), bytes, (gsize)n, TRUE, g_free, bytes));
+}
+
+static LoomTrainer *
+make_trainer (LoomComm *comm, GVariant *run, GError **error)
+{
+  LoomTrainerOptions options = { 0 };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = NULL;
+  const char *xml, *folder;
+
+  g_variant_get (run, "(m&sm&sm&sm&sm&sm&sixxdx)", &xml, &folder, &options.device, &options.out, &options.resume,
+                 &options.trace, &options.threads, &options.epochs, &options.batch_size, &options.lr, &options.seed);
+  options.comm = comm;
+  if (xml != NULL)
+    {
+      graph = loom_graph_read_data (xml, strlen (xml), folder, faults, error);
+      if (graph == NULL)
+        return NULL;
+    }
+  return loom_trainer_new (graph, &options, error);
+}
+
+/* Says it, and ends all ranks. */
+static int
+end_all (LoomComm *comm, const GError *error)
+{
+  fprintf (stderr, "gradloom worker: Rank %d: %s\n", comm->rank, error->message);
+  comm->abort (comm, "");
+  return 3;
+}
+
+int
+worker_follow (LoomComm *comm)
+{
+  g_autoptr (GError) error = NULL, failure = NULL;
+  g_autoptr (GVariant) run = hear (comm, &error);
+  LoomTrainer *trainer = run != NULL ? make_trainer (comm, run, &error) : NULL;
+  gboolean speaks;
+
+  if (run != NULL
+      && loom_dist_agree (comm, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
+                          &failure))
+    loom_trainer_run (trainer, &error);
+  else if (error != NULL && failure == NULL)
+    {
+      fprintf (stderr, "gradloom worker: Rank %d: %s\n", comm->rank, error->message);
+      g_clear_error (&error);
+    }
+  if (error != NULL && !loom_dist_is_shared (error))
+    return end_all (comm, error);
+  g_clear_pointer (&trainer, loom_trainer_free);
+  comm->free (comm);
+  return 0;
+}

@@ -1,0 +1,87 @@
+"""Several ranks in Studio: the loss of each and what each holds of the memory, asked for by looking; one that is killed, and
+the run that continues; and the lanes of a simulation, opened as a file."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import studio
+from lessons import ranks, restart
+from studio import Failed, Report, Studio
+
+
+def words(g, text):
+    return [n for _, n, _ in g.widgets if text in n]
+
+
+def processes(s):
+    """The numbers of the run's ranks, by rank, as the table of the memory says them."""
+    g = s.wait("what each rank has taken", lambda g: g.has("Rank 1, in the run") and words(g, " · +"), 10)
+    return [int(n.split(" ")[0]) for n in words(g, " · +")]
+
+
+def losses(t, s):
+    s.key("ctrl+shift+t")
+    s.press("Loss of Each Rank")
+    g = s.wait("losses", lambda g: words(g, "rank 1 "), 10)
+    said = words(g, "rank 1 ")[0]
+    all_, first, second = (float(x) for x in re.findall(r"(?:all|rank \d) ([\d.]+)", said))
+    t.ok(abs((first + second) / 2 - all_) < 0.01 * max(all_, 0.1), "the loss is the mean of the ranks': %s" % said)
+    step = re.search(r"Step ([\d,. \u202f]+):", said).group(1)
+    s.wait("the next ones", lambda g: words(g, "rank 1 ") and step not in words(g, "rank 1 ")[0], 5)
+    s.key("Escape")
+
+
+def memory(t, s):
+    s.key("ctrl+shift+y")
+    g = s.wait("what is planned", lambda g: g.find("Rank 1, planned"), 10)
+    pids = processes(s)
+    t.ok(bool(g.find("Rank 0, planned")) and len(set(pids)) == 2, "each rank has a line, and a process: %s" % pids)
+    s.key("Escape")
+    return pids
+
+
+def killed(t, s, pid):
+    points = s.look().number("points")
+    os.kill(pid, signal.SIGKILL)
+    g = s.wait("said", lambda g: g.state.get("run") == "ended" and g.has("Rank 1 was ended by signal 9"), 10)
+    t.ok(g.cards and g.number("points") >= points, "a rank is killed: one sentence names it, and the curves stay")
+    s.press("Continue" if g.number("checkpoint") >= 0 else "Start Again")
+    g = s.wait("goes on", lambda g: g.state.get("run") == "training" and g.number("step") > 0, 15)
+    t.ok(True, "and the run goes on")
+
+
+def lanes(t, s):
+    path = os.path.join(s.folder, "lanes.json")
+    program = os.path.join(studio.BUILD, "app", "gradloom")
+    graph = os.path.join(studio.SOURCE, "graphs", "lessons", "spirals.xml")
+    subprocess.run([program, "simulate", graph, "--gpus", "4", "--card", "a100", "--link", "nvlink3,100g", "--trace", path],
+                   check=True, stdout=subprocess.DEVNULL, env=s.env)
+    s.key("ctrl+o")
+    time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
+    s.type(path)
+    s.key("Return")
+    g = s.wait("lanes", lambda g: words(g, "computing "), 10)
+    t.ok(True, "the lanes of a simulation: %s" % words(g, "computing ")[0])
+    s.key("Escape")
+
+
+def body(t):
+    with Studio("ranks") as s:
+        s.open("spirals.xml", studio.lesson("spirals").replace('epochs="', 'epochs="9'))
+        s.wait("graph", lambda g: g.cards, 5)
+        s.press("Step")
+        ranks(2)(s)
+        restart(s)
+        s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 5, 15)
+        losses(t, s)
+        pids = memory(t, s)
+        killed(t, s, pids[1])
+        lanes(t, s)
+        t.ok(not s.complaints(), "nothing was complained about")
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
