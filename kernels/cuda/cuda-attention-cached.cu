@@ -3,6 +3,7 @@
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
 #include "kernels/cuda/cuda-attention.cuh"
+#include "kernels/cuda/cuda-divide.cuh"
 
 #define WARPS (CUDA_THREADS / 32)
 
@@ -11,7 +12,8 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   AttentionSizes sizes;
-  int parts; /* features in each lane */
+  LongDivisor by_wide, by_queries, by_heads; /* by_wide: the features of a key or a value, whichever has more */
+  int parts;                                 /* features in each lane */
 } Cached;
 
 /* A lane's share of the features of one row of `length`; zeros behind its end. */
@@ -57,9 +59,9 @@ dot (const float part[PARTS], const float *row, int length)
  */
 static __global__ void
 __launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const float *k, const float *v,
-                                              const long long *place, AttentionSizes s, CudaRaise raise)
+                                              const long long *place, AttentionSizes s, LongDivisor wide, LongDivisor queries,
+                                              CudaRaise raise)
 {
-  const int wide = s.width > s.depth ? s.width : s.depth;
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x, from = *place;
 
   if (from < 0 || from + s.queries > s.keys)
@@ -68,10 +70,12 @@ __launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const 
         raise_fault (raise, CUDA_FAULT_ROW, from < 0 ? from : from + s.queries - 1, s.keys);
       return;
     }
-  if (at >= s.n * s.groups * s.queries * wide)
+  if (at >= s.n * s.groups * s.queries * (long long)wide.by)
     return;
-  const long long row = at / wide, to = row / s.queries * s.keys + from + row % s.queries;
-  const int feature = (int)(at % wide);
+  long long row = at;
+  const int feature = (int)take_index (&row, wide);
+  long long head = row;
+  const long long query = take_index (&head, queries), to = head * s.keys + from + query;
   if (feature < s.width)
     keys[to * s.width + feature] = k[row * s.width + feature];
   if (feature < s.depth)
@@ -82,17 +86,19 @@ __launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const 
 template <int PARTS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    cached_kernel (float *y, const float *q, const float *keys, const float *values, const long long *place, AttentionSizes s)
+    cached_kernel (float *y, const float *q, const float *keys, const float *values, const long long *place, AttentionSizes s,
+                   LongDivisor queries, LongDivisor heads)
 {
   const long long row = (long long)blockIdx.x * WARPS + threadIdx.x / 32, from = *place;
   float mine[PARTS], sums[PARTS] = { 0 }, value[PARTS], top = -INFINITY, total = 0;
 
   if (row >= s.n * s.heads * s.queries || from < 0 || from + s.queries > s.keys)
     return;
-  const long long head = row / s.queries % s.heads, sample = row / s.queries / s.heads;
-  const long long first = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
+  long long sample = row;
+  const long long query = take_index (&sample, queries), head = take_index (&sample, heads);
+  const long long first = attention_head (s, sample, head).keys;
   take_row<PARTS> (mine, q + row * s.width, s.width);
-  for (long long j = 0; j <= from + row % s.queries; j++)
+  for (long long j = 0; j <= from + query; j++)
     {
       const float score = dot<PARTS> (mine, keys + (first + j) * s.width, s.width) * s.scale;
       const float most = Largest::join (top, score), fade = expf (top - most), share = expf (score - most);
@@ -117,7 +123,8 @@ launch_cached (const Cached *self, cudaStream_t stream, void *const *b)
   const float *q = (const float *)b[0], *keys = (const float *)b[6], *values = (const float *)b[7];
   const long long *place = (const long long *)b[5];
 
-  cached_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)b[8], q, keys, values, place, s);
+  cached_kernel<PARTS><<<blocks, CUDA_THREADS, 0, stream>>> ((float *)b[8], q, keys, values, place, s,
+                                                         self->by_queries, self->by_heads);
 }
 
 static LoomStatus
@@ -134,8 +141,8 @@ attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, Loom
   const float *k = (const float *)b[1], *v = (const float *)b[2];
   const long long *place = (const long long *)b[5];
 
-  keep_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s,
-                                                     cuda_raise (self->device, stream, base, NULL));
+  keep_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s, self->by_wide,
+                                                     self->by_queries, cuda_raise (self->device, stream, base, NULL));
   if (s.n * s.heads * s.queries == 0 || wide == 0)
     return cuda_launched ("attention_cached", message);
   if (self->parts <= 2)
@@ -163,12 +170,16 @@ cuda_attention_cached_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
   self->sizes.n = q->dim[0];
   self->sizes.heads = q->dim[1];
   self->sizes.groups = keys->dim[1];
+  self->sizes.shared_by = attention_shared_by (q->dim[1], keys->dim[1]);
   self->sizes.queries = (int)q->dim[2];
   self->sizes.keys = (int)keys->dim[2];
   self->sizes.width = (int)q->dim[3];
   self->sizes.depth = (int)values->dim[3];
   self->sizes.scale = (float)a->scale;
   self->parts = ((self->sizes.width > self->sizes.depth ? self->sizes.width : self->sizes.depth) + 31) / 32;
+  self->by_wide = long_divisor_of ((unsigned long long)(q->dim[3] > values->dim[3] ? q->dim[3] : values->dim[3]));
+  self->by_queries = long_divisor_of ((unsigned long long)q->dim[2]);
+  self->by_heads = long_divisor_of ((unsigned long long)q->dim[1]);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

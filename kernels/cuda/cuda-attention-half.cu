@@ -242,7 +242,7 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
   typedef Plan<WIDTH> P;
   const int tiles = (s.queries + ATTENTION_ROWS - 1) / ATTENTION_ROWS;
   const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ATTENTION_ROWS;
-  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int steps = (keys_before (s, first + ATTENTION_ROWS) + P::STREAM - 1) / P::STREAM;
   const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
   extern __shared__ uint4 room[];
@@ -353,7 +353,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   typedef Plan<WIDTH> P;
   const int tiles = (s.queries + ATTENTION_ROWS - 1) / ATTENTION_ROWS, from = blockIdx.y * P::OUT;
   const int first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ATTENTION_ROWS;
-  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int steps = (keys_before (s, first + ATTENTION_ROWS) + P::STREAM - 1) / P::STREAM;
   const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
   extern __shared__ uint4 room[];
@@ -445,8 +445,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
 #ifdef HAVE_BODIES
   typedef Plan<WIDTH> P;
   const int tiles = (s.keys + ATTENTION_ROWS - 1) / ATTENTION_ROWS, from = blockIdx.y * P::OUT;
-  const int first = (int)(blockIdx.x % tiles) * ATTENTION_ROWS, shared_by = (int)(s.heads / s.groups);
-  const long long sample = blockIdx.x / tiles / s.groups, group = blockIdx.x / tiles % s.groups;
+  const int first = (int)(blockIdx.x % tiles) * ATTENTION_ROWS, shared_by = (int)s.shared_by;
+  const long long sample = blockIdx.x / tiles / (unsigned int)s.groups, group = blockIdx.x / tiles % (unsigned int)s.groups;
   const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
   /* Tiles of queries that look at these keys, in each head. */
   const int begin = s.causal ? first / P::STREAM : 0, end = (s.queries + P::STREAM - 1) / P::STREAM;

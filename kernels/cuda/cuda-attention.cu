@@ -197,7 +197,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
   const Place place;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
   const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
-  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
   float sums[OUTS][8][4], share[8][4], top[8], total[8];
 
@@ -273,7 +273,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const Place place;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
   const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
-  const AttentionHead head = attention_head (s, blockIdx.x / tiles / s.heads, blockIdx.x / tiles % s.heads);
+  const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
   float sums[OUTS][8][4], share[8][4], slope[8][4], base[8], away[8], scale[8];
 
@@ -332,8 +332,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const Place place;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
   const int tiles = (s.keys + ROWS - 1) / ROWS, first = (int)(blockIdx.x % tiles) * ROWS, from = blockIdx.y * ROWS;
-  const long long sample = blockIdx.x / tiles / s.groups, group = blockIdx.x / tiles % s.groups;
-  const long long key = (sample * s.groups + group) * s.keys + first, shared_by = s.heads / s.groups;
+  const long long sample = blockIdx.x / tiles / (unsigned int)s.groups, group = blockIdx.x / tiles % (unsigned int)s.groups;
+  const long long key = (sample * s.groups + group) * s.keys + first, shared_by = s.shared_by;
   float key_sums[1][8][4], value_sums[1][8][4], share[8][4], slope[8][4], scale[8], one[8];
 
   clear (key_sums[0]);
@@ -478,6 +478,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   self->sizes.n = q->dim[0];
   self->sizes.heads = q->dim[1];
   self->sizes.groups = k->dim[1];
+  self->sizes.shared_by = attention_shared_by (q->dim[1], k->dim[1]);
   self->sizes.queries = (int)q->dim[2];
   self->sizes.keys = (int)k->dim[2];
   self->sizes.width = (int)q->dim[3];

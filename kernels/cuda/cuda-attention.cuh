@@ -18,6 +18,7 @@
 typedef struct
 {
   long long n, heads, groups; /* N, H, K */
+  unsigned int shared_by;     /* heads of queries that have the same head of keys */
   int queries, keys;          /* T, S */
   int width, depth;           /* E, D */
   float scale, scale_2;       /* of scores as they are, and in powers of two */
@@ -39,9 +40,23 @@ attention_head (const AttentionSizes &s, long long sample, long long head)
   AttentionHead at;
 
   at.queries = (sample * s.heads + head) * s.queries;
-  at.keys = (sample * s.groups + head / (s.heads / s.groups)) * s.keys;
+  at.keys = (sample * s.groups + (unsigned int)head / s.shared_by) * s.keys;
   at.mask = sample * s.mask_stride[0] + head * s.mask_stride[1];
   return at;
+}
+
+/* Head number i of all heads of all samples, of which there are fewer than blocks of a launch, 2³¹. */
+__device__ static inline AttentionHead
+attention_head_of (const AttentionSizes &s, unsigned int i)
+{
+  return attention_head (s, i / (unsigned int)s.heads, i % (unsigned int)s.heads);
+}
+
+/* Where there are no keys' heads there is nothing to divide. */
+static inline unsigned int
+attention_shared_by (int64_t heads, int64_t groups)
+{
+  return groups > 0 && heads > groups ? (unsigned int)(heads / groups) : 1;
 }
 
 /* What a mask of floats of type M, or of bools, adds to the score at this place, in powers of two. */

@@ -224,6 +224,7 @@ norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int more, c
   self->batch.elements = (unsigned int)(x->dim[0] * self->batch.space);
   self->batch.by_space = divisor_of (self->batch.space);
   self->batch.chunks = chunks_of (self);
+  self->batch.by_chunks = long_divisor_of ((unsigned long long)self->batch.chunks);
   self->base.scratch_bytes = strcmp (spec->primitive, "batch_norm_apply") == 0
                                  ? 0
                                  : (size_t)(self->batch.chunks + 1) * self->batch.channels * sizeof (Pair);

@@ -22,6 +22,7 @@ typedef struct
   unsigned int channels, space, elements; /* of a channel: N·space */
   int chunks;
   Divisor by_space;
+  LongDivisor by_chunks;
 } Batch;
 
 /* Two sums over a chunk of a channel. */
@@ -88,9 +89,9 @@ template <bool NHWC, int V> struct Walk
   __device__
   Walk (const Batch &b)
   {
-    const unsigned int begin = (unsigned int)((unsigned long long)b.elements * blockIdx.y / b.chunks);
+    const unsigned int begin = (unsigned int)divide ((unsigned long long)b.elements * blockIdx.y, b.by_chunks);
 
-    end = (unsigned int)((unsigned long long)b.elements * (blockIdx.y + 1) / b.chunks);
+    end = (unsigned int)divide ((unsigned long long)b.elements * (blockIdx.y + 1), b.by_chunks);
     channel = NHWC ? (blockIdx.x * COLUMNS + threadIdx.x % COLUMNS) * V : blockIdx.x;
     at = begin + (NHWC ? threadIdx.x / COLUMNS : threadIdx.x);
     step = NHWC ? LANES : CUDA_THREADS;

@@ -3,6 +3,7 @@
  * They do what cuDNN declines (padding that differs from side to side, empty tensors, operands in one layout and the
  * result in the other) and all convolutions where the module is built without cuDNN. Every sum has one order, so two
  * runs agree to the bit; a filter's places are summed in f32, channels in f64, since there may be thousands. */
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters are those of one group. An element of x lies
@@ -12,7 +13,18 @@ typedef struct
   long long n, c, h, w, k, r, s, p, q, channels, filters;
   long long stride[2], top, left, dilation[2];
   long long at_x[4], at_y[4];
+  LongDivisor result[3]; /* the last three axes of what the kernel computes */
+  LongDivisor by_channels, by_filters, by_stride[2];
 } Geometry;
+
+/* The first index of an element of the result; the others go to index[]. */
+__device__ static long long
+take_apart (const Geometry &of, long long at, long long index[3])
+{
+  for (int i = 2; i >= 0; i--)
+    index[i] = take_index (&at, of.result[i]);
+  return at;
+}
 
 typedef struct
 {
@@ -38,8 +50,9 @@ __launch_bounds__ (CUDA_THREADS)
 
   if (at >= of.n * of.k * of.p * of.q)
     return;
-  const long long q = at % of.q, p = at / of.q % of.p, k = at / of.q / of.p % of.k, n = at / of.q / of.p / of.k;
-  const long long first = k / of.filters * of.channels;
+  long long index[3];
+  const long long n = take_apart (of, at, index), k = index[0], p = index[1], q = index[2];
+  const long long first = (long long)divide ((unsigned long long)k, of.by_filters) * of.channels;
   double sum = 0;
 
   for (long long c = 0; c < of.channels; c++)
@@ -69,8 +82,10 @@ __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, c
 
   if (at >= of.n * of.c * of.h * of.w)
     return;
-  const long long w = at % of.w, h = at / of.w % of.h, c = at / of.w / of.h % of.c, n = at / of.w / of.h / of.c;
-  const long long first = c / of.channels * of.filters;
+  long long index[3];
+  const long long n = take_apart (of, at, index), c = index[0], h = index[1], w = index[2];
+  long long group = c;
+  const long long channel = take_index (&group, of.by_channels), first = group * of.filters;
   double sum = 0;
 
   for (long long k = first; k < first + of.filters; k++)
@@ -81,12 +96,11 @@ __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, c
         for (long long s = 0; s < of.s; s++)
           {
             const long long down = h + of.top - r * of.dilation[0], across = w + of.left - s * of.dilation[1];
-            const long long p = down / of.stride[0], q = across / of.stride[1];
+            long long p = down, q = across;
 
-            if (down >= 0 && across >= 0 && down % of.stride[0] == 0 && across % of.stride[1] == 0 && p < of.p
-                && q < of.q)
-              part += g[place (of.at_y, n, k, p, q)]
-                      * filters[((k * of.channels + c % of.channels) * of.r + r) * of.s + s];
+            if (down >= 0 && across >= 0 && take_index (&p, of.by_stride[0]) == 0
+                && take_index (&q, of.by_stride[1]) == 0 && p < of.p && q < of.q)
+              part += g[place (of.at_y, n, k, p, q)] * filters[((k * of.channels + channel) * of.r + r) * of.s + s];
           }
       sum += part;
     }
@@ -102,9 +116,9 @@ __launch_bounds__ (CUDA_THREADS) weight_grad_kernel (float *dw, const float *g, 
 
   if (at >= of.k * of.channels * of.r * of.s)
     return;
-  const long long s = at % of.s, r = at / of.s % of.r, c = at / of.s / of.r % of.channels,
-                  k = at / of.s / of.r / of.channels;
-  const long long channel = k / of.filters * of.channels + c;
+  long long index[3];
+  const long long k = take_apart (of, at, index), c = index[0], r = index[1], s = index[2];
+  const long long channel = (long long)divide ((unsigned long long)k, of.by_filters) * of.channels + c;
   double sum = 0;
 
   for (long long n = 0; n < of.n; n++)
@@ -198,7 +212,7 @@ cuda_direct_takes (const LoomKernelSpec *spec)
 
 static LoomStatus
 direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
-            const LoomTensorDesc *y, const char *name,
+            const LoomTensorDesc *y, const LoomTensorDesc *result, const char *name,
             LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Direct **out,
             LoomMessage *message)
 {
@@ -237,6 +251,12 @@ direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc
       self->geometry.at_x[i] = at_x[i];
       self->geometry.at_y[i] = at_y[i];
     }
+  for (int i = 0; i < 3; i++)
+    self->geometry.result[i] = long_divisor_of ((unsigned long long)result->dim[i + 1]);
+  for (int i = 0; i < 2; i++)
+    self->geometry.by_stride[i] = long_divisor_of ((unsigned long long)attrs->stride[i]);
+  self->geometry.by_channels = long_divisor_of ((unsigned long long)self->geometry.channels);
+  self->geometry.by_filters = long_divisor_of ((unsigned long long)self->geometry.filters);
   *out = self;
   return LOOM_STATUS_OK;
 }
@@ -259,8 +279,8 @@ cuda_direct_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKern
 {
   const LoomConv2dAttrs *attrs = (const LoomConv2dAttrs *)spec->attrs;
   Direct *self = NULL;
-  LoomStatus status = direct_new (device, spec, &spec->in[0], &spec->in[1], &spec->out[0], "own direct convolution",
-                                  forward_run, &self, message);
+  LoomStatus status = direct_new (device, spec, &spec->in[0], &spec->in[1], &spec->out[0], &spec->out[0],
+                                  "own direct convolution", forward_run, &self, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
@@ -271,8 +291,8 @@ LoomStatus
 cuda_direct_input_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   Direct *self = NULL;
-  LoomStatus status = direct_new (device, spec, &spec->out[0], &spec->in[1], &spec->in[0], "own direct input gradient",
-                                  input_grad_run, &self, message);
+  LoomStatus status = direct_new (device, spec, &spec->out[0], &spec->in[1], &spec->in[0], &spec->out[0],
+                                  "own direct input gradient", input_grad_run, &self, message);
 
   return status != LOOM_STATUS_OK ? status : finish (self, LOOM_STATUS_OK, kernel);
 }
@@ -281,8 +301,8 @@ LoomStatus
 cuda_direct_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   Direct *self = NULL;
-  LoomStatus status = direct_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0], "own direct weight gradient",
-                                  weight_grad_run, &self, message);
+  LoomStatus status = direct_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0], &spec->out[0],
+                                  "own direct weight gradient", weight_grad_run, &self, message);
 
   if (status != LOOM_STATUS_OK)
     return status;

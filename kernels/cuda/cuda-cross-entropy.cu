@@ -9,6 +9,7 @@
 /* clang-format off */
 #include <math.h>
 
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 #define WARP_LIMIT 1024
@@ -110,14 +111,16 @@ __launch_bounds__ (CUDA_THREADS)
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     places_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
-                   long long inner, long long ignore_index, CudaRaise raise)
+                   LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   Share share = { -INFINITY, 0 };
 
   if (row >= rows)
     return;
-  const float *from = x + row / inner * dim * inner + row % inner;
+  long long outer = row;
+  const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
+  const float *from = x + outer * dim * inner + place;
   for (long long c = 0; c < dim; c++)
     share.take<1> (from + c * inner);
   conclude (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
@@ -186,14 +189,16 @@ __launch_bounds__ (CUDA_THREADS)
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     places_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,
-                        long long rows, long long dim, long long inner, long long ignore_index, CudaRaise raise)
+                        long long rows, long long dim, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
   if (row >= rows)
     return;
+  long long outer = row;
+  const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
   const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
-  const long long first = row / inner * dim * inner + row % inner;
+  const long long first = outer * dim * inner + place;
   if (slope.faulty)
     raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
   for (long long c = 0; c < dim; c++)
@@ -218,7 +223,7 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   cuda_use (self->device);
   if (self->inner > 1)
     places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, long_divisor_of ((unsigned long long)self->inner), self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
         loss, lse, x, target, self->rows, self->dim, aligned, self->ignore_index, raise);
@@ -245,7 +250,7 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   cuda_use (self->device);
   if (self->inner > 1)
     places_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        dx, x, target, lse, g, self->rows, self->dim, self->inner, self->ignore_index, raise);
+        dx, x, target, lse, g, self->rows, self->dim, long_divisor_of ((unsigned long long)self->inner), self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_grad_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
         dx, x, target, lse, g, self->rows, self->dim, 1, WARP_LIMIT, aligned, self->ignore_index, raise);

@@ -28,4 +28,40 @@ divide (unsigned int n, Divisor d)
   return ((unsigned int)(((unsigned long long)n * d.magic) >> 32) + n) >> d.shift;
 }
 
+/* The same for numbers of 64 bits, whose product's upper half takes a GPU about ten instructions. */
+typedef struct
+{
+  unsigned long long by, magic;
+  unsigned int shift;
+} LongDivisor;
+
+/* by: below 2⁶³; 0 is taken for 1. */
+static inline LongDivisor
+long_divisor_of (unsigned long long by)
+{
+  LongDivisor d = { by > 0 ? by : 1, 0, 0 };
+
+  while (d.shift < 63 && (1ull << d.shift) < d.by)
+    d.shift++;
+  d.magic = (unsigned long long)(((unsigned __int128)((1ull << d.shift) - d.by) << 64) / d.by + 1);
+  return d;
+}
+
+/* n / d.by, rounded down, for n below 2⁶³. */
+__device__ static inline unsigned long long
+divide (unsigned long long n, const LongDivisor &d)
+{
+  return ((unsigned long long)(((unsigned __int128)n * d.magic) >> 64) + n) >> d.shift;
+}
+
+/* Takes the last index of a place off it: returns place % d.by and leaves place / d.by. */
+__device__ static inline long long
+take_index (long long *place, const LongDivisor &d)
+{
+  const long long above = (long long)divide ((unsigned long long)*place, d), index = *place - above * (long long)d.by;
+
+  *place = above;
+  return index;
+}
+
 #endif

@@ -3,6 +3,7 @@
  * The sum is deterministic without sorting: each block owns a few rows of the table, walks the whole list of indices in
  * order, 256 at a time, picks those that are its own and adds their gradients. Every element is added to by one thread, in
  * the order of the list. The walk reads (rows / rows per block)·indices words, nearly all from the cache. */
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -19,20 +20,21 @@ typedef struct
 template <typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *index, long long indices,
-                                                long long width, long long table_rows, CudaRaise raise)
+                                                LongDivisor width, long long table_rows, CudaRaise raise)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
-  if (at >= indices * width)
+  if (at >= indices * (long long)width.by)
     return;
-  const long long row = index[at / width];
+  long long which = at;
+  const long long column = take_index (&which, width), row = index[which];
   if (row < 0 || row >= table_rows)
     {
       y[at] = 0;
       raise_fault (raise, CUDA_FAULT_ROW, row, table_rows);
     }
   else
-    y[at] = table[row * width + at % width];
+    y[at] = table[row * (long long)width.by + column];
 }
 
 /* Which lanes of the warp have it, a bit each. */
@@ -123,15 +125,15 @@ launch_gather (const Table *self, LoomStream *stream, void *const *buffers)
   const CudaRaise raise = cuda_raise (self->device, stream, &self->base, NULL);
   cudaStream_t handle = cuda_stream (self->device, stream);
   const unsigned int blocks = blocks_for (self->indices * self->width, CUDA_THREADS);
+  const LongDivisor width = long_divisor_of ((unsigned long long)self->width);
 
   if (self->narrow)
-    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle>>> ((T *)buffers[2], (const T *)buffers[0],
-                                                                (const int *)buffers[1], self->indices, self->width,
-                                                                self->table_rows, raise);
+    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle> > > (
+        (T *)buffers[2], (const T *)buffers[0], (const int *)buffers[1], self->indices, width, self->table_rows, raise);
   else
-    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle>>> (
-        (T *)buffers[2], (const T *)buffers[0], (const long long *)buffers[1], self->indices, self->width,
-        self->table_rows, raise);
+    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle> > > ((T *)buffers[2], (const T *)buffers[0],
+                                                                        (const long long *)buffers[1], self->indices,
+                                                                        width, self->table_rows, raise);
 }
 
 static LoomStatus

@@ -14,6 +14,7 @@ typedef struct
   long long count, from_base, to_base;
   long long dim[LOOM_MAX_RANK], from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
   Divisor by[LOOM_MAX_RANK]; /* dim, where count is below 2³¹ */
+  LongDivisor long_by[LOOM_MAX_RANK];
 } Walk;
 
 typedef struct alignas (16)
@@ -48,7 +49,7 @@ above (const Walk &walk, int d, unsigned int i)
 __device__ static long long
 above (const Walk &walk, int d, long long i)
 {
-  return i / walk.dim[d];
+  return (long long)divide ((unsigned long long)i, walk.long_by[d]);
 }
 
 /* from and to are tensors of any shape; piece i of walk.dim (walk.count of them) is read and written at the sums of its
@@ -112,12 +113,15 @@ made<double> (double x)
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    iota_kernel (T *to, long long count, long long inner, long long dim, double start, double step)
+    iota_kernel (T *to, long long count, LongDivisor inner, LongDivisor dim, double start, double step)
 {
   const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  long long above = i;
 
-  if (i < count)
-    to[i] = made<T> (start + (double)(i / inner % dim) * step);
+  if (i >= count)
+    return;
+  take_index (&above, inner);
+  to[i] = made<T> (start + (double)take_index (&above, dim) * step);
 }
 
 /* ---- launching ------------------------------------------------------------------- */
@@ -256,8 +260,11 @@ finish_walk (Walk *walk, size_t element)
   walk->rank = rank;
   while (take_pairs (walk))
     ;
-  for (int i = 0; i < rank && walk->count < (1LL << 31); i++)
-    walk->by[i] = divisor_of ((unsigned long long)walk->dim[i]);
+  for (int i = 0; i < rank; i++)
+    if (walk->count < (1LL << 31))
+      walk->by[i] = divisor_of ((unsigned long long)walk->dim[i]);
+    else
+      walk->long_by[i] = long_divisor_of ((unsigned long long)walk->dim[i]);
 }
 
 static Move *
@@ -536,8 +543,9 @@ template <typename T>
 static void
 launch_iota (const Iota *self, cudaStream_t stream, void *to)
 {
-  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-      (T *)to, self->count, self->inner, self->dim, self->start, self->step);
+  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+      (T *)to, self->count, long_divisor_of ((unsigned long long)self->inner),
+      long_divisor_of ((unsigned long long)self->dim), self->start, self->step);
 }
 
 static LoomStatus

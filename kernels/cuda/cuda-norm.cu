@@ -9,6 +9,7 @@
 #include <math.h>
 #include <type_traits>
 
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 #define COLUMNS 32
@@ -153,15 +154,17 @@ join_lanes (double *weight, double *bias)
 template <typename T>
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
-    layer_norm_parts_kernel (double *parts, const T *__restrict__ g, const T *__restrict__ x, const float *__restrict__ mean,
-                             const float *__restrict__ rstd, long long rows, int columns, int chunks)
+    layer_norm_parts_kernel (double *parts, const T *__restrict__ g, const T *__restrict__ x,
+                             const float *__restrict__ mean, const float *__restrict__ rstd, long long rows,
+                             int columns, LongDivisor chunks)
 {
   const int column = blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
-  const long long end = rows * (blockIdx.y + 1) / chunks;
+  const long long begin = (long long)divide ((unsigned long long)rows * blockIdx.y, chunks);
+  const long long end = (long long)divide ((unsigned long long)rows * (blockIdx.y + 1), chunks);
   double weight = 0, bias = 0;
 
 #pragma unroll 4
-  for (long long r = rows * blockIdx.y / chunks + threadIdx.x / COLUMNS; r < end && column < columns; r += LANES)
+  for (long long r = begin + threadIdx.x / COLUMNS; r < end && column < columns; r += LANES)
     {
       const double gradient = load (g[r * columns + column]);
 
@@ -264,8 +267,10 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
     {
       double *parts = (double *)buffers[out + 3];
 
-      layer_norm_parts_kernel<T><<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream>>> (
-          parts, g, x, mean, rstd, self->rows, (int)self->columns, self->chunks);
+      layer_norm_parts_kernel<T>
+          <<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream> > > (
+              parts, g, x, mean, rstd, self->rows, (int)self->columns,
+              long_divisor_of ((unsigned long long)self->chunks));
       layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (
           (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (int)self->columns, self->chunks);
     }

@@ -4,13 +4,15 @@
  * axis alone) to one thread, which goes through it in order. A sort counts, for every element, how many must come before
  * it: n² comparisons a row, independent of each other and read from the cache. That needs no scratch and is stable; for
  * rows of more than some ten thousand elements a merge sort would be faster. */
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* Shape of the index (or of x), and where a place of it lies in the tensor that is pointed into. */
 typedef struct
 {
   int rank, axis;
-  long long dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
+  LongDivisor dim[LOOM_MAX_RANK], by_n, by_inner;
+  long long stride[LOOM_MAX_RANK];
   long long outer, n, inner, limit, step;
 } Places;
 
@@ -33,15 +35,9 @@ lane_start (const Places &p, long long o, long long j)
   long long at = 0;
 
   for (int d = p.rank - 1; d > p.axis; d--)
-    {
-      at += j % p.dim[d] * p.stride[d];
-      j /= p.dim[d];
-    }
+    at += take_index (&j, p.dim[d]) * p.stride[d];
   for (int d = p.axis - 1; d >= 0; d--)
-    {
-      at += o % p.dim[d] * p.stride[d];
-      o /= p.dim[d];
-    }
+    at += take_index (&o, p.dim[d]) * p.stride[d];
   return at;
 }
 
@@ -61,7 +57,13 @@ __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index
       raise_fault (raise, CUDA_FAULT_INDEX, i, p.limit);
     }
   else
-    y[at] = x[lane_start (p, at / p.inner / p.n, at % p.inner) + i * p.step];
+    {
+      long long o = at;
+      const long long j = take_index (&o, p.by_inner);
+
+      take_index (&o, p.by_n);
+      y[at] = x[lane_start (p, o, j) + i * p.step];
+    }
 }
 
 template <LoomScatterMode MODE, typename T>
@@ -88,7 +90,8 @@ __launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *in
 
   if (lane >= p.outer * p.inner)
     return;
-  const long long o = lane / p.inner, j = lane % p.inner, start = lane_start (p, o, j);
+  long long o = lane;
+  const long long j = take_index (&o, p.by_inner), start = lane_start (p, o, j);
   for (long long i = 0; i < p.n; i++)
     {
       const long long e = (o * p.n + i) * p.inner + j, to = index[e];
@@ -117,7 +120,9 @@ __launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *indices, const T 
 
   if (at >= p.outer * p.n * p.inner)
     return;
-  const long long me = at / p.inner % p.n, start = at - me * p.inner;
+  long long above = at;
+  take_index (&above, p.by_inner);
+  const long long me = take_index (&above, p.by_n), start = at - me * p.inner;
   const T mine = x[at];
   long long place = 0;
   for (long long i = 0; i < p.n; i++)
@@ -142,10 +147,12 @@ __launch_bounds__ (CUDA_THREADS) cumsum_kernel (T *y, const T *x, Places p, bool
 
   if (lane >= p.outer * p.inner)
     return;
+  long long o = lane;
+  const long long j = take_index (&o, p.by_inner);
   for (long long k = 0; k < p.n; k++)
     {
       const long long i = reverse ? p.n - 1 - k : k;
-      const long long at = (lane / p.inner * p.n + i) * p.inner + lane % p.inner;
+      const long long at = (o * p.n + i) * p.inner + j;
       const S before = sum;
 
       sum += x[at];
@@ -317,13 +324,15 @@ place_new (LoomDevice *device, const LoomTensorDesc *index, const LoomTensorDesc
   self->places.axis = axis;
   for (int d = index->rank - 1; d >= 0; d--)
     {
-      self->places.dim[d] = index->dim[d];
+      self->places.dim[d] = long_divisor_of ((unsigned long long)index->dim[d]);
       self->places.stride[d] = stride;
       stride *= x->dim[d];
     }
   self->places.outer = cuda_extent (index, 0, axis);
   self->places.n = index->dim[axis];
   self->places.inner = cuda_extent (index, axis + 1, index->rank);
+  self->places.by_n = long_divisor_of ((unsigned long long)self->places.n);
+  self->places.by_inner = long_divisor_of ((unsigned long long)self->places.inner);
   self->places.limit = x->dim[axis];
   self->places.step = self->places.stride[axis];
   self->dtype = x->dtype;

@@ -17,6 +17,7 @@ typedef struct
   bool small; /* places are below 2³¹, so that they are divided by `by` */
   long long dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
   Divisor by[LOOM_MAX_RANK];
+  LongDivisor long_by[LOOM_MAX_RANK]; /* where they are not */
 } Axes;
 
 typedef struct
@@ -24,6 +25,7 @@ typedef struct
   Axes kept, reduced;
   long long outputs, reads; /* results, elements each of them reads */
   int chunks;
+  LongDivisor by_chunks;
 } Shape;
 
 typedef struct
@@ -61,10 +63,7 @@ place (const Axes &axes, long long i)
       return axes.rank > 0 ? offset + rest * axes.stride[0] : 0;
     }
   for (int d = axes.rank - 1; d >= 0; d--)
-    {
-      offset += i % axes.dim[d] * axes.stride[d];
-      i /= axes.dim[d];
-    }
+    offset += take_index (&i, axes.long_by[d]) * axes.stride[d];
   return offset;
 }
 
@@ -93,7 +92,7 @@ take (Bf16 x)
 __device__ static long long
 chunk_begin (const Shape &shape, int chunk)
 {
-  return shape.reads * chunk / shape.chunks;
+  return (long long)divide ((unsigned long long)shape.reads * chunk, shape.by_chunks);
 }
 
 /* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (chunks, outputs). THREADS, a warp or the whole block,
@@ -285,8 +284,11 @@ static void
 set_divisors (Axes *axes, long long count)
 {
   axes->small = count <= INT_MAX;
-  for (int d = 0; d < axes->rank && axes->small; d++)
-    axes->by[d] = divisor_of ((unsigned long long)axes->dim[d]);
+  for (int d = 0; d < axes->rank; d++)
+    if (axes->small)
+      axes->by[d] = divisor_of ((unsigned long long)axes->dim[d]);
+    else
+      axes->long_by[d] = long_divisor_of ((unsigned long long)axes->dim[d]);
 }
 
 static bool
@@ -342,6 +344,7 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   if (wanted > self->shape.reads / least)
     wanted = self->shape.reads / least;
   self->shape.chunks = wanted > 1 ? (int)wanted : 1;
+  self->shape.by_chunks = long_divisor_of ((unsigned long long)self->shape.chunks);
   if (self->shape.chunks > 1)
     self->base.scratch_bytes = (size_t)self->shape.outputs * self->shape.chunks * sizeof (double);
   *kernel = &self->base;
@@ -391,7 +394,7 @@ before (T a, long long i, T b, long long j, bool largest)
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    argreduce_kernel (long long *y, const T *x, long long outputs, long long dim, long long inner, bool largest)
+    argreduce_kernel (long long *y, const T *x, long long outputs, long long dim, LongDivisor by_inner, bool largest)
 {
   const long long result = (long long)blockIdx.x * (CUDA_THREADS / 32) + threadIdx.x / 32;
   long long best_at = -1;
@@ -399,7 +402,9 @@ __launch_bounds__ (CUDA_THREADS)
 
   if (result >= outputs)
     return;
-  const T *row = x + result / inner * dim * inner + result % inner;
+  long long outer = result;
+  const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
+  const T *row = x + outer * dim * inner + place;
   for (long long i = threadIdx.x % 32; i < dim; i += 32)
     {
       const T value = row[i * inner];
@@ -431,8 +436,9 @@ launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffe
 {
   const long long outputs = self->outer * self->inner;
 
-  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
-      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->inner, self->largest);
+  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream> > > (
+      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim,
+      long_divisor_of ((unsigned long long)self->inner), self->largest);
 }
 
 static LoomStatus

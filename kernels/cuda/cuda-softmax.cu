@@ -5,6 +5,7 @@
  * element is subtracted before any exponential, which would overflow otherwise. */
 #include <math.h>
 
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
 #define WARP_LIMIT 1024
@@ -13,7 +14,8 @@ typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
-  long long rows, dim, inner;
+  long long rows, dim;
+  LongDivisor by_inner;
   bool log;
 } Rows;
 
@@ -55,14 +57,16 @@ row_log_sum (const float *x, long long dim, long long inner, float *largest)
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    softmax_kernel (float *y, const float *x, long long rows, long long dim, long long inner, bool log)
+    softmax_kernel (float *y, const float *x, long long rows, long long dim, LongDivisor by_inner, bool log)
 {
   const long long row = row_of<THREADS> ();
   float most, log_sum;
 
   if (row >= rows)
     return;
-  const long long base = row / inner * dim * inner + row % inner;
+  long long outer = row;
+  const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
+  const long long base = outer * dim * inner + place;
   log_sum = row_log_sum<THREADS> (x + base, dim, inner, &most);
   const float scale = expf (-log_sum);
   for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
@@ -77,14 +81,16 @@ __launch_bounds__ (CUDA_THREADS)
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g, const float *y, long long rows,
-                                                      long long dim, long long inner, bool log)
+                                                      long long dim, LongDivisor by_inner, bool log)
 {
   const long long row = row_of<THREADS> ();
   float sum = 0;
 
   if (row >= rows)
     return;
-  const long long base = row / inner * dim * inner + row % inner;
+  long long outer = row;
+  const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
+  const long long base = outer * dim * inner + place;
   for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
     sum += log ? g[base + i * inner] : g[base + i * inner] * y[base + i * inner];
   sum = block_join<Sum, THREADS> (sum);
@@ -117,10 +123,10 @@ softmax_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     softmax_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->by_inner, self->log);
   else
     softmax_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->by_inner, self->log);
   return cuda_launched ("softmax", message);
 }
 
@@ -137,10 +143,10 @@ softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Lo
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     softmax_grad_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
   else
     softmax_grad_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
   return cuda_launched ("softmax_grad", message);
 }
 
@@ -161,8 +167,8 @@ rows_new (LoomDevice *device, const LoomKernelSpec *spec, int axis, const char *
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->dim = x->dim[axis];
-  self->inner = cuda_extent (x, axis + 1, x->rank);
-  self->rows = cuda_extent (x, 0, axis) * self->inner;
+  self->by_inner = long_divisor_of ((unsigned long long)cuda_extent (x, axis + 1, x->rank));
+  self->rows = cuda_extent (x, 0, axis) * cuda_extent (x, axis + 1, x->rank);
   *out = self;
   return LOOM_STATUS_OK;
 }
