@@ -3,6 +3,8 @@
  * The sum is deterministic without sorting: each block owns a few rows of the table, walks the whole list of indices in
  * order, 256 at a time, picks those that are its own and adds their gradients. Every element is added to by one thread, in
  * the order of the list. The walk reads (rows / rows per block)·indices words, nearly all from the cache. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
@@ -128,10 +130,10 @@ launch_gather (const Table *self, LoomStream *stream, void *const *buffers)
   const LongDivisor width = long_divisor_of ((unsigned long long)self->width);
 
   if (self->narrow)
-    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle> > > (
+    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle>>> (
         (T *)buffers[2], (const T *)buffers[0], (const int *)buffers[1], self->indices, width, self->table_rows, raise);
   else
-    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle> > > ((T *)buffers[2], (const T *)buffers[0],
+    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle>>> ((T *)buffers[2], (const T *)buffers[0],
                                                                         (const long long *)buffers[1], self->indices,
                                                                         width, self->table_rows, raise);
 }

@@ -3,6 +3,8 @@
  * All are one walk over the axes of the smaller side, with one set of strides for reading and one for writing. The walk
  * knows only the size of what it moves at a time, an element or, where neighbours stay neighbours, up to 16 bytes of them,
  * so five kernels serve every type. Where both sides are one run of bytes it is a copy by the device's copy engine. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
@@ -543,7 +545,7 @@ template <typename T>
 static void
 launch_iota (const Iota *self, cudaStream_t stream, void *to)
 {
-  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
       (T *)to, self->count, long_divisor_of ((unsigned long long)self->inner),
       long_divisor_of ((unsigned long long)self->dim), self->start, self->step);
 }

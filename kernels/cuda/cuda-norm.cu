@@ -5,6 +5,8 @@
  *
  * The gradients of weight and bias are sums down the columns, held in f64: chunks of the rows first, joined in order by a
  * second kernel, so the bits do not depend on the run. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
 #include <limits.h>
 #include <math.h>
 #include <type_traits>
@@ -268,7 +270,7 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
       double *parts = (double *)buffers[out + 3];
 
       layer_norm_parts_kernel<T>
-          <<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream> > > (
+          <<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream>>> (
               parts, g, x, mean, rstd, self->rows, (int)self->columns,
               long_divisor_of ((unsigned long long)self->chunks));
       layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (

@@ -5,6 +5,8 @@
  * into chunks that separate blocks take, and a second kernel joins the chunks in order: the cut depends on the shape
  * alone, so the bits do not depend on the run. 16-bit floats are read as they are where their sum is
  * wanted in f32. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
 #include <limits.h>
 #include <math.h>
 
@@ -436,7 +438,7 @@ launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffe
 {
   const long long outputs = self->outer * self->inner;
 
-  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream> > > (
+  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
       (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim,
       long_divisor_of ((unsigned long long)self->inner), self->largest);
 }

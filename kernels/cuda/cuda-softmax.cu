@@ -3,6 +3,8 @@
  * All see their tensors as (outer, C, inner) and give one row, C elements at a stride
  * of `inner`, to a warp when C is at most 1,024 and to a block otherwise. The largest
  * element is subtracted before any exponential, which would overflow otherwise. */
+/* clang-format takes the brackets of launches apart. */
+/* clang-format off */
 #include <math.h>
 
 #include "kernels/cuda/cuda-divide.cuh"
@@ -123,10 +125,10 @@ softmax_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     softmax_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->by_inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->by_inner, self->log);
   else
     softmax_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->by_inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->by_inner, self->log);
   return cuda_launched ("softmax", message);
 }
 
@@ -143,10 +145,10 @@ softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Lo
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     softmax_grad_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
   else
     softmax_grad_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
   return cuda_launched ("softmax_grad", message);
 }
 
