@@ -202,12 +202,19 @@ gather (const Partition *self, LoomValue v)
 }
 
 static LoomValue
-mean_over_ranks (const Partition *self, LoomValue v)
+part_of_mean (const Partition *self, LoomValue v)
 {
   LoomProgram *p = self->r.to;
   LoomValue local = local_value (self, v);
   double weight = (double)self->own.count / (double)self->options->samples;
-  LoomValue part = loom_binary (p, LOOM_SCALAR_MUL, local, loom_const (p, value_desc (p, local)->dtype, weight));
+
+  return loom_binary (p, LOOM_SCALAR_MUL, local, loom_const (p, value_desc (p, local)->dtype, weight));
+}
+
+static LoomValue
+mean_over_ranks (const Partition *self, LoomValue v)
+{
+  LoomValue part = part_of_mean (self, v);
 
   return partition_all_reduce (self, LOOM_REDUCE_SUM, 1, &part, NULL);
 }
@@ -416,17 +423,79 @@ shard_of (Partition *self, LoomValue v)
   return self->shard[v];
 }
 
-/* Of what all ranks have whole, the first one's is the sum and the others' are zeros. */
+static LoomValue
+pad_axis (const Partition *self, LoomValue own, int axis)
+{
+  LoomTensorDesc d = *value_desc (self->r.to, own);
+  gint64 start[LOOM_MAX_RANK] = { 0 };
+
+  start[axis] = d.dim[axis] / self->own.count * self->own.first;
+  d.dim[axis] = d.dim[axis] / self->own.count * self->options->samples;
+  return loom_pad (self->r.to, own, start, NULL, d.dim, 0);
+}
+
+/* A part, with zeros where the parts of others lie. */
+static LoomValue
+pad_part (Partition *self, LoomValue v)
+{
+  LoomProgram *p = self->r.to;
+  LoomShare share = self->have[v];
+
+  if (share.blocks <= 1)
+    return pad_axis (self, local_value (self, v), share.axis);
+  return join_blocks (
+      p, pad_axis (self, part_blocks (p, local_value (self, v), share.axis, share.blocks), share.axis + 1), share.axis);
+}
+
+static LoomValue
+pad_shard (Partition *self, LoomValue v)
+{
+  const LoomTensorDesc *d = desc_from (self, v);
+  gint64 total = (gint64)loom_desc_count (d);
+  LoomCommPart own = loom_comm_part (total, self->options->rank, self->options->ranks);
+  LoomValue flat = loom_pad (self->r.to, local_value (self, v), &own.first, NULL, &total, 0);
+
+  return loom_reshape (self->r.to, flat, d->rank, (const gint64 *)d->dim);
+}
+
+/* Zeros in the shape of v, made of none of its elements. */
+static LoomValue
+zeros_of (LoomProgram *p, LoomValue v)
+{
+  LoomTensorDesc d = *value_desc (p, v);
+  gint64 total = (gint64)loom_desc_count (&d), none = 0, at = 0;
+  LoomValue flat = loom_slice (p, loom_reshape (p, v, 1, &total), &at, NULL, &none);
+
+  return loom_reshape (p, loom_pad (p, flat, &at, NULL, &total, 0), d.rank, (const gint64 *)d.dim);
+}
+
+/* What a rank adds where the value is wanted as a sum. What every rank has whole the first one adds alone; the others
+ * read it, too, unless it is there from the beginning: an exchange that leads to it would be dead on them otherwise,
+ * and they would leave it out. */
 static LoomValue
 summand_of (Partition *self, LoomValue v)
 {
   const LoomTensorDesc *d = desc_from (self, v);
-  LoomValue whole;
+  LoomValue local = local_value (self, v);
 
-  if (self->have[v].kind == LOOM_SHARE_PENDING)
-    return local_value (self, v);
-  whole = whole_value (self, v); /* all ranks make it, as that may be an exchange */
-  return self->options->rank == 0 ? whole : loom_fill (self->r.to, d->dtype, d->rank, (const gint64 *)d->dim, 0);
+  switch (self->have[v].kind)
+    {
+    case LOOM_SHARE_PENDING:
+      return local;
+    case LOOM_SHARE_SPLIT:
+      return pad_part (self, v);
+    case LOOM_SHARE_SHARD:
+      return pad_shard (self, v);
+    case LOOM_SHARE_LOCAL:
+      return part_of_mean (self, v);
+    default:
+      g_assert (self->have[v].kind == LOOM_SHARE_WHOLE);
+      if (self->options->rank == 0)
+        return local;
+      if (loom_value_info (self->r.from, v)->producer != G_MAXUINT)
+        return zeros_of (self->r.to, local);
+      return loom_fill (self->r.to, d->dtype, d->rank, (const gint64 *)d->dim, 0);
+    }
 }
 
 LoomValue

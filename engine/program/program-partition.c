@@ -324,6 +324,21 @@ gather_operands (Partition *self, guint i)
   partition_gather (self, values->len, (const LoomValue *)values->data);
 }
 
+/* Outputs that are state as it was: it is put together before the update changes it. */
+static void
+read_state_at_ends (Partition *self)
+{
+  const LoomShare whole = { .kind = LOOM_SHARE_WHOLE };
+
+  for (guint i = 0; i < n_ends (self->r.from); i++)
+    {
+      LoomValue v = end_of (self->r.from, i);
+
+      if (v != 0 && loom_value_info (self->r.from, v)->slot >= 0 && end_share (self, i).kind == whole.kind)
+        partition_value (self, v, whole);
+    }
+}
+
 void
 partition_write (Partition *self, guint i)
 {
@@ -332,9 +347,12 @@ partition_write (Partition *self, guint i)
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
   g_autofree gpointer attrs = local_attrs (self, instr);
   g_autoptr (LoomProgram) body = NULL;
+  gboolean ends = instr->region == LOOM_REGION_UPDATE && self->region != LOOM_REGION_UPDATE;
 
   enter_region (self, instr->region);
   loom_rewrite_place (&self->r, instr);
+  if (ends)
+    read_state_at_ends (self);
   gather_operands (self, i);
   for (guint k = 0; k < instr->n_in; k++)
     in[k] = partition_value (self, instr->in[k], self->want[i][k]);

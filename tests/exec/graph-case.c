@@ -204,8 +204,8 @@ tensor_for (Case *c, const LoomProgram *p, guint input)
   return t;
 }
 
-static GPtrArray *
-tensors_for (Case *c, const LoomProgram *p)
+GPtrArray *
+case_tensors (Case *c, const LoomProgram *p)
 {
   GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
 
@@ -226,7 +226,7 @@ feed_sizes (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
   SizesData *self = data;
 
   g_clear_pointer (&self->tensors, g_ptr_array_unref);
-  self->tensors = tensors_for (self->c, program);
+  self->tensors = case_tensors (self->c, program);
   for (guint i = 0; i < self->tensors->len; i++)
     loom_exec_feed (exec, i, ((LoomTensor *)g_ptr_array_index (self->tensors, i))->data);
   return TRUE;
@@ -278,14 +278,18 @@ slot_names (const LoomProgram *p)
   return names;
 }
 
-/* Adds every slot of the state to the outputs. */
-static GPtrArray *
-collect_state (LoomState *state, const LoomProgram *p, GPtrArray *results)
+GPtrArray *
+case_collect_state (LoomState *state, const LoomProgram *p, GPtrArray *results)
 {
   g_autoptr (GPtrArray) names = slot_names (p);
 
   for (guint i = 0; i < names->len; i++)
-    g_ptr_array_add (results, loom_state_get (state, g_ptr_array_index (names, i), NULL));
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_ptr_array_add (results, loom_state_get (state, g_ptr_array_index (names, i), &error));
+      g_assert_no_error (error);
+    }
   return results;
 }
 
@@ -295,7 +299,7 @@ case_run_eager (Case *c, LoomProgram *p, const char *device)
   g_autoptr (LoomState) state = loom_state_new (c->devices, device, c->seed);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomEager) eager = loom_eager_new (p, state, c->devices, device, &error);
-  g_autoptr (GPtrArray) tensors = tensors_for (c, p);
+  g_autoptr (GPtrArray) tensors = case_tensors (c, p);
   GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
 
   for (guint i = 0; eager != NULL && i < tensors->len; i++)
@@ -310,7 +314,7 @@ case_run_eager (Case *c, LoomProgram *p, const char *device)
     }
   for (guint o = 0; o < loom_program_n_outputs (p); o++)
     g_ptr_array_add (results, loom_eager_output (eager, o, NULL));
-  return collect_state (state, p, results);
+  return case_collect_state (state, p, results);
 }
 
 GPtrArray *
@@ -319,7 +323,7 @@ case_run_plan (Case *c, LoomProgram *p, const LoomPlanOptions *options)
   g_autoptr (LoomState) state = loom_state_new (c->devices, options->device, c->seed);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomExec) exec = NULL;
-  g_autoptr (GPtrArray) tensors = tensors_for (c, p);
+  g_autoptr (GPtrArray) tensors = case_tensors (c, p);
   GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   LoomPlan *plan = loom_plan_new (p, c->devices, options, &error);
 
@@ -343,7 +347,7 @@ case_run_plan (Case *c, LoomProgram *p, const LoomPlanOptions *options)
       g_ptr_array_unref (results);
       return NULL;
     }
-  return collect_state (state, p, results);
+  return case_collect_state (state, p, results);
 }
 
 GPtrArray *
@@ -352,7 +356,7 @@ case_run_poisoned (Case *c, LoomProgram *p, const LoomPlanOptions *options)
   g_autoptr (LoomState) state = loom_state_new (c->devices, options->device, c->seed);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPlan) plan = loom_plan_new (p, c->devices, options, &error);
-  g_autoptr (GPtrArray) tensors = tensors_for (c, p);
+  g_autoptr (GPtrArray) tensors = case_tensors (c, p);
   g_autofree const void **data = g_new0 (const void *, tensors->len + 1);
   GPtrArray *results;
 
@@ -364,7 +368,7 @@ case_run_poisoned (Case *c, LoomProgram *p, const LoomPlanOptions *options)
       case_complain (c, "over poisoned memory: %s", error->message);
       return NULL;
     }
-  return collect_state (state, p, results);
+  return case_collect_state (state, p, results);
 }
 
 /* ---- comparing -------------------------------------------------------- */

@@ -33,6 +33,10 @@ LoomProgram *case_program (Case *c, LoomDType dtype, gboolean recompute);
 /* Counts what only the data sizes, and binds it. */
 gboolean case_bind_sizes (Case *c);
 
+/* What the inputs of a program are fed with. */
+GPtrArray *case_tensors (Case *c, const LoomProgram *p);
+/* Adds every slot of the state to the outputs, which it returns. */
+GPtrArray *case_collect_state (LoomState *state, const LoomProgram *p, GPtrArray *results);
 /* Outputs after two steps, then every slot of the state. NULL, and a complaint, where it does not run. */
 GPtrArray *case_run_eager (Case *c, LoomProgram *p, const char *device);
 GPtrArray *case_run_plan (Case *c, LoomProgram *p, const LoomPlanOptions *options);
