@@ -18,9 +18,10 @@ typedef struct
   double seconds;
   gboolean tf32;
   gboolean json, tune;
-  int ranks;                /* comm: 0: two */
+  int ranks;                /* comm: 0: two; of a graph: its strategies are compared */
   const char *over, *sizes; /* comm; NULL: both, the usual ones */
   LoomComm *comm;           /* the step is that of one of its ranks, batch_size that of a rank; NULL: undivided */
+  LoomShards shards;        /* what such ranks divide */
   gboolean plan_only;       /* nothing is read and nothing run */
   int replicas;             /* the batch is so many times batch_size, and divided among devices; 0: it is not */
   gboolean whole_batch;     /* as large as for replicas, on one device */
@@ -65,6 +66,8 @@ gboolean bench_layers (LoomDevices *devices, const char *device, const BenchOpti
 gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
 /* The next batch to the plan. */
 void bench_feed (Bench *b);
+/* What a plan says that its first device will hold, of all owners. */
+double bench_planned_bytes (const LoomPlan *plan);
 gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);
 
 /* A row for each device (NULL: the graph's), executor and batch size (NULL: the graph's); one is written in full. */
@@ -72,6 +75,9 @@ int bench_graph (const Command *command, const char *path, const BenchOptions *o
                  const char *const *executors, const GArray *sizes);
 int bench_tune (const Command *command, const char *path, const BenchOptions *o);
 int bench_replicas (const Command *command, const char *path, const BenchOptions *o);
+/* Of strategies (NULL: all of data and ZeRO); memory: the limit for the largest batch, NULL: what data takes. */
+int bench_ranks (const Command *command, const char *path, const BenchOptions *o, const char *strategies,
+                 const char *memory);
 int bench_devices (const Command *command, const BenchOptions *o);
 int bench_comm (const Command *command, const BenchOptions *o);
 

@@ -94,6 +94,7 @@ bench_replicas (const Command *command, const char *path, const BenchOptions *op
 {
   g_autoptr (GError) error = NULL;
   BenchOptions o = *options;
+  RankFigures figures;
   ReplicaRow alone = { .what = "one device" }, replicas = { .what = "replicas of one process" },
              ranks = { .what = "ranks", .loss = NAN };
   g_autofree char *n = g_strdup_printf ("%d", o.replicas);
@@ -119,8 +120,9 @@ bench_replicas (const Command *command, const char *path, const BenchOptions *op
     g_unsetenv ("GRADLOOM_CPU_DEVICES");
   o.threads = MAX (1, (o.threads > 0 ? o.threads : loom_processors ()) / o.replicas);
   o.replicas = 0;
-  if (!simulate_run_ranks (path, &o, options->replicas, &ranks.seconds, &error))
+  if (!simulate_run_ranks (path, &o, options->replicas, &figures, &error))
     return command_fail (command, g_steal_pointer (&error));
+  ranks.seconds = figures.seconds;
   o.replicas = options->replicas;
   print_row (path, &o, &ranks, alone.seconds);
   return command_flush () ? 0 : 5;

@@ -164,9 +164,9 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
 
 /* The part of a rank, exchanged in the buckets that the graph asks for. */
 static void
-divide (Bench *b, LoomComm *comm)
+divide (Bench *b, LoomComm *comm, LoomShards shards)
 {
-  b->spec->parallel.shards = LOOM_SHARDS_NONE; /* what is predicted beside it is data parallel */
+  b->spec->parallel.shards = shards;
   b->spec->parallel.pipeline = 0;
   b->mesh = loom_mesh_open (comm, (int[LOOM_MESH_AXES]){ comm->size, 1, 1 });
   loom_step_divide (b->step, b->spec, &b->mesh, NULL);
@@ -194,6 +194,20 @@ replicate (Bench *b, const char *device, int n, GError **error)
   loom_program_unref (b->step->program);
   b->step->program = program;
   return TRUE;
+}
+
+double
+bench_planned_bytes (const LoomPlan *plan)
+{
+  LoomPlanMemory memory;
+  gsize bytes[LOOM_N_OWNERS];
+  double sum = 0;
+
+  loom_plan_memory (plan, 0, &memory);
+  loom_plan_memory_sum (&memory, bytes);
+  for (int i = 0; i < LOOM_N_OWNERS; i++)
+    sum += (double)bytes[i];
+  return sum;
 }
 
 gboolean
@@ -229,7 +243,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   if (b->step == NULL || (o->replicas > 1 && !o->whole_batch && !replicate (b, device, o->replicas, error)))
     return FALSE;
   if (o->comm != NULL)
-    divide (b, o->comm);
+    divide (b, o->comm, o->shards);
   b->devices = loom_devices_new (o->threads);
   if (!bench_may_be_timed (b->devices, device, error))
     return FALSE;
@@ -277,7 +291,7 @@ static int
 run_bench (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *executor = NULL, *precision = NULL, *batch_size = NULL;
-  g_autofree char *over = NULL, *bytes = NULL;
+  g_autofree char *over = NULL, *bytes = NULL, *strategies = NULL, *memory = NULL;
   BenchOptions o = { .windows = 7, .seconds = 0.5 };
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's), or several: cpu,cuda:0", "D,…" },
@@ -291,7 +305,12 @@ run_bench (const Command *command, int argc, char **argv)
     { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune, "Measure the graph's kernels, for later plans to choose by", NULL },
     { "replicas", 0, 0, G_OPTION_ARG_INT, &o.replicas,
       "Compare one device with so many replicas in one process, and with as many ranks", "N" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "comm: between so many ranks (2)", "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "Compare what so many ranks can divide; comm: between so many (2)",
+      "N" },
+    { "strategies", 0, 0, G_OPTION_ARG_STRING, &strategies, "Of --ranks: data,zero1,zero2,zero3 (default: all)",
+      "S,…" },
+    { "memory", 0, 0, G_OPTION_ARG_STRING, &memory,
+      "Of --ranks: the largest batch is sought within so many bytes, as 1.5G (default: what data takes)", "N" },
     { "over", 0, 0, G_OPTION_ARG_STRING, &over, "comm: threads or mpi (default: both)", "T" },
     { "sizes", 0, 0, G_OPTION_ARG_STRING, &bytes, "comm: bytes of the values: 8,80k,8M", "N,…" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output", NULL },
@@ -302,8 +321,11 @@ run_bench (const Command *command, int argc, char **argv)
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices or comm.");
   const gboolean is_comm = g_str_equal (argv[1], "comm");
-  if (!is_comm && (o.ranks > 0 || over != NULL || bytes != NULL))
-    return command_usage (command, "--ranks, --over and --sizes are of gradloom bench comm.");
+  const gboolean of_ranks = !is_comm && o.ranks != 0;
+  if (!is_comm && (over != NULL || bytes != NULL))
+    return command_usage (command, "--over and --sizes are of gradloom bench comm.");
+  if ((strategies != NULL || memory != NULL) && !of_ranks)
+    return command_usage (command, "--strategies and --memory want a GRAPH and --ranks.");
   if (is_comm
       && (device != NULL || executor != NULL || precision != NULL || batch_size != NULL || o.tf32 || o.tune
           || o.threads > 0))
@@ -340,6 +362,13 @@ run_bench (const Command *command, int argc, char **argv)
         return command_usage (command, "--replicas takes from 2 to 64, with one GRAPH, one --batch-size and a kind of "
                                        "device, cpu or ref, of which there are as many.");
       return bench_replicas (command, argv[1], &o);
+    }
+  if (of_ranks)
+    {
+      if (o.tune || g_str_equal (argv[1], "devices") || sizes->len > 1 || executor != NULL
+          || (device != NULL && strpbrk (device, ",") != NULL))
+        return command_usage (command, "--ranks takes one GRAPH, one --batch-size and one --device, and runs plans.");
+      return bench_ranks (command, argv[1], &o, strategies, memory);
     }
   if (is_comm)
     return bench_comm (command, &o);
@@ -378,12 +407,17 @@ const Command command_bench = {
     "comm measures the collectives of --ranks, threads of this process and then processes over MPI, by bytes of the\n"
     "value: microseconds a call, bytes a second, and bytes a second through the narrowest link of an ideal algorithm.\n"
     "Under mpirun or srun the ranks are theirs.\n\n"
+    "--ranks N with a GRAPH runs a step by N ranks, threads of this process, that divide what each of --strategies\n"
+    "says: steps and items a second, what a rank holds beside its forecast, and the largest batch of a rank by "
+    "forecast\n"
+    "within --memory.\n\n"
     "--replicas N divides a batch of N times --batch-size among N virtual devices in one process, as DataParallel "
     "does:\n"
     "the first one has the weights and copies them to the others in every step, gathers losses and gradients, and\n"
     "updates alone. Beside it stand one device with all threads, and N ranks with the same batch.\n\n"
     "  gradloom bench comm --ranks 4 --over mpi\n"
     "  gradloom bench graphs/models/fashion-mlp.xml --replicas 2\n"
+    "  gradloom bench graphs/models/char-gpt.xml --ranks 2 --strategies data,zero3\n"
     "  gradloom bench graphs/models/cifar-cnn.xml --batch-size 64,4,2 --executor plan,eager",
   .run = run_bench,
 };

@@ -199,6 +199,7 @@ predict_here (const char *path, const Options *o, SimulateSetup *setup, int rank
 {
   g_auto (SimulateWork) part;
   BenchOptions bench = o->bench;
+  RankFigures figures;
 
   bench.threads = MAX (1, loom_processors () / ranks);
   simulate_work_init (&part);
@@ -210,7 +211,10 @@ predict_here (const char *path, const Options *o, SimulateSetup *setup, int rank
   /* They have between them what one rank has alone. */
   row->r.efficiency = step_alone (whole, setup) * row->r.replicas / row->r.step;
   row->fits = TRUE;
-  return !measures || simulate_run_ranks (path, &bench, ranks, &row->measured, error);
+  if (measures && !simulate_run_ranks (path, &bench, ranks, &figures, error))
+    return FALSE;
+  row->measured = measures ? figures.seconds : row->measured;
+  return TRUE;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */

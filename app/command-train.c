@@ -241,6 +241,7 @@ run_train (const Command *command, int argc, char **argv)
   launch.waits = view.waits;
   if (argc > 1 && g_str_equal (argv[1], "-") && (ranks > 1 || hosts != NULL))
     return command_usage (command, "Its ranks read the graph each for itself: save it into a file.");
+  launch.graph = resume == NULL ? argv[1] : NULL;
   if (train_launch (command, words, &launch, &options, &launched))
     return launched;
   train_signals_block (&signals);

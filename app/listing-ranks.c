@@ -375,7 +375,7 @@ listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 ba
 
   if (spec->parallel.pipeline > 1)
     return print_pipeline (graph, spec, batch, ranks, devices, options, json, error);
-  const gboolean divides = spec->optimizer->emit != NULL && !spec->optimizer->takes_norms;
+  const gboolean divides = spec->optimizer->emit != NULL;
 
   if (!json)
     {

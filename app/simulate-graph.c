@@ -152,7 +152,7 @@ take_medians (SimulateWork *work, const LoomPlan *plan, const GArray *spans, gui
 /* Graphs are read and planned one after the other. */
 static GMutex preparing;
 
-/* The same number on all ranks. */
+/* The largest of all ranks' numbers, on all of them. */
 static gboolean
 longest (LoomComm *comm, double *seconds, GError **error)
 {
@@ -161,6 +161,18 @@ longest (LoomComm *comm, double *seconds, GError **error)
 
   return comm->all_reduce (comm, &own, seconds, 1, LOOM_F64, LOOM_REDUCE_MAX, &message) == LOOM_STATUS_OK
          || loom_error_of_ranks (message.text, error);
+}
+
+static double
+held_bytes (const Bench *b)
+{
+  gsize bytes[LOOM_N_OWNERS];
+  double sum = 0;
+
+  loom_state_memory (b->state, bytes);
+  for (int i = 0; i < LOOM_N_OWNERS; i++)
+    sum += (double)bytes[i];
+  return sum;
 }
 
 /* Steps are timed one by one, as kernels are: the median is what other programs disturb least. */
@@ -291,7 +303,7 @@ typedef struct
 {
   const char *path;
   const BenchOptions *options;
-  double seconds;
+  RankFigures figures;
 } RankRun;
 
 static gboolean
@@ -300,7 +312,7 @@ run_rank (LoomComm *comm, gpointer data, GError **error)
   RankRun *run = data;
   BenchOptions o = *run->options;
   g_auto (Bench) b = { 0 };
-  double ready, seconds = 0;
+  double ready, seconds = 0, planned = 0, held = 0;
   gboolean ok;
 
   o.comm = comm;
@@ -311,19 +323,23 @@ run_rank (LoomComm *comm, gpointer data, GError **error)
   if (!ok || !time_steps (&b, MIN_STEPS, &seconds, error) || !longest (comm, &seconds, error)
       || !time_steps (&b, steps_for (seconds), &seconds, error) || !longest (comm, &seconds, error))
     return FALSE;
+  planned = bench_planned_bytes (loom_exec_plan (b.exec));
+  held = held_bytes (&b);
+  if (!longest (comm, &planned, error) || !longest (comm, &held, error))
+    return FALSE;
   if (comm->rank == 0)
-    run->seconds = seconds;
+    run->figures = (RankFigures){ .seconds = seconds, .planned = planned, .held = held };
   return TRUE;
 }
 
 gboolean
-simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, double *seconds, GError **error)
+simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, RankFigures *figures, GError **error)
 {
   RankRun run = { .path = path, .options = o };
 
   if (!bench_run_ranks (ranks, run_rank, &run, error))
     return FALSE;
-  *seconds = run.seconds;
+  *figures = run.figures;
   return TRUE;
 }
 

@@ -66,10 +66,26 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
+/* What <parallel> of the graph says; 0: nothing, or nothing that can be read, as its ranks will say. */
+static int
+min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
+{
+  g_autofree char *path
+      = launch->graph != NULL ? g_strdup (launch->graph) : g_build_filename (options->resume, "graph.xml", NULL);
+  g_autoptr (LoomGraph) graph = command_read_graph (path, NULL);
+  LoomElement *train = graph != NULL ? loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) : NULL;
+  LoomElement *parallel = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
+  const char *text = parallel != NULL ? loom_element_get (parallel, "min_ranks") : NULL;
+  gint64 n;
+
+  return text != NULL && g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &n, NULL) ? (int)n : 0;
+}
+
 /* ---- starting ------------------------------------------------------------------------------- */
 
 static int
-start (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options, int ranks)
+start (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options, int ranks,
+       int min_ranks)
 {
   const char *folder = options->resume != NULL ? options->resume : options->out;
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
@@ -87,11 +103,12 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
-      if (!lost || launch->min_ranks == 0)
+      if (!lost || min_ranks == 0)
         return status;
-      if (ranks - 1 < launch->min_ranks)
+      if (ranks - 1 < min_ranks)
         {
-          command_warn (command, "A rank was lost, and fewer than %d would be left (--min-ranks).", launch->min_ranks);
+          command_warn (command, "A rank was lost, and fewer than %d would be left (%s).", min_ranks,
+                        launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
           return status;
         }
       if (!has_checkpoint (folder))
@@ -165,6 +182,7 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
               int *status)
 {
   int ranks = launch->ranks, listed = launch->hosts != NULL ? loom_dist_count_hosts (launch->hosts) : 0;
+  int min_ranks = launch->min_ranks;
 
   if (launch->hosts != NULL && listed == 0)
     {
@@ -187,9 +205,13 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     ranks = listed;
   if (ranks <= 1 && launch->hosts == NULL)
     return FALSE;
-  if (launch->min_ranks > ranks)
-    *status = command_usage (command, "--min-ranks %d is more than there are ranks, %d.", launch->min_ranks, ranks);
+  /* There is nothing to continue from without a folder. */
+  if (min_ranks == 0 && (options->out != NULL || options->resume != NULL))
+    min_ranks = min_ranks_of (launch, options);
+  if (min_ranks > ranks)
+    *status = command_usage (command, "%s %d is more than there are ranks, %d.",
+                             launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>,", min_ranks, ranks);
   else
-    *status = start (command, words, launch, options, ranks);
+    *status = start (command, words, launch, options, ranks, min_ranks);
   return TRUE;
 }

@@ -9,7 +9,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   int ranks;         /* 0: not said */
-  int min_ranks;     /* as few may go on where one is lost; 0: none */
+  int min_ranks;     /* as few may go on where one is lost; 0: as <parallel> says */
+  const char *graph; /* NULL: that of the run which is resumed */
   const char *hosts; /* NULL: this machine */
   double timeout;    /* of an exchange; 0: none */
   gboolean json, waits;

@@ -115,7 +115,8 @@ place_alias (Work *w, WorkInstr *instr)
   work_erase (w, instr);
 }
 
-/* Brings operand k to the instruction's device. */
+/* Brings operand k to the instruction's device. What works in place does so on the copy, whose slot place_commit()
+ * gives the result. */
 static void
 place_operand (Work *w, WorkInstr *instr, guint k)
 {
@@ -123,16 +124,6 @@ place_operand (Work *w, WorkInstr *instr, guint k)
 
   if (moved == v)
     return;
-  /* It works in place, so a copy of a parameter is nothing that it could update. */
-  if (work_updates (instr, k))
-    {
-      int slot = work_value (w, work_root (w, v))->slot;
-
-      work_refuse (w, LOOM_ERROR_DEVICE, instr->origin, NULL, NULL,
-                   g_strdup_printf ("%s on %s was asked to update %s, which lives on another device.",
-                                    instr->label->str, work_device (w, instr->device)->name,
-                                    slot >= 0 ? loom_program_get_slot (w->program, (guint)slot)->name : "a value"));
-    }
   work_set_in (w, instr, k, moved);
 }
 

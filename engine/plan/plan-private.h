@@ -182,9 +182,8 @@ gboolean work_is_used (Work *w, guint v);
  * an output nor a state's next value and nothing else reads it; NULL otherwise. */
 WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
 
-/* TRUE if a result of it takes the place of operand k, which nobody may read behind it. */
-gboolean work_updates (const WorkInstr *instr, guint k);
-/* The instructions that do so, by the value whose bytes they update: WorkInstr. (transfer full) */
+/* The instructions of which a result takes an operand's place, by the value whose bytes they update: WorkInstr.
+ * (transfer full) */
 GHashTable *work_find_updaters (Work *w);
 /* How many read v, none of them through a view: at most `max` of them are stored. More than that where the caller, a
  * slot or a view's reader knows of v. */

@@ -49,7 +49,17 @@ is_read_later (Work *w, guint v)
   return FALSE;
 }
 
-/* TRUE if v is alive until the backward pass whatever this pass decides. */
+/* TRUE if v is a vector of parameters of which each rank has a part (ZeRO-3): small beside what is computed of it, and
+ * not worth a second exchange. */
+static gboolean
+is_gathered_vector (Work *w, guint v)
+{
+  const WorkInstr *producer = work_value (w, v)->producer;
+
+  return producer != NULL && work_is (producer, "unshard") && work_value (w, v)->desc.rank <= 1;
+}
+
+/* TRUE if v is alive until the backward pass whatever this pass decides, or costs nothing to be so. */
 static gboolean
 is_kept (Work *w, guint v)
 {
@@ -57,7 +67,8 @@ is_kept (Work *w, guint v)
 
   v = work_root (w, v);
   value = work_value (w, v);
-  return value->slot >= 0 || value->input >= 0 || value->is_uniform || value->is_output || is_read_later (w, v);
+  return is_gathered_vector (w, v) || value->slot >= 0 || value->input >= 0 || value->is_uniform || value->is_output
+         || is_read_later (w, v);
 }
 
 /* The operands with which batch_norm_apply computes the normalisation's result from its statistics; returns how many.

@@ -191,15 +191,6 @@ work_replace (Work *w, guint a, guint b)
     work_set_alias (w, a, b);
 }
 
-gboolean
-work_updates (const WorkInstr *instr, guint k)
-{
-  for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
-      return TRUE;
-  return FALSE;
-}
-
 GHashTable *
 work_find_updaters (Work *w)
 {

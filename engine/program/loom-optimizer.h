@@ -42,7 +42,6 @@ struct _LoomOptimizer
   /* NULL where the step is no part of a program, because it evaluates the loss as often as it likes (lbfgs, newton):
    * then engine/train drives it from outside. */
   void (*emit) (const LoomOptimizerCall *call);
-  gboolean takes_norms;        /* a step depends on the norm of each tensor, which no part of it knows */
   gboolean takes_no_gradients; /* weights change by other means ("none": the graph assigns to them) */
 };
 
@@ -78,6 +77,7 @@ typedef struct
   const double *hyper;          /* in the optimiser's order */
   double clip_norm, clip_value; /* 0: none */
   LoomValue loss;
+  const char *state_device; /* has the optimiser's states and makes its step; NULL: where the parameters are */
   const LoomUpdateGroup *groups;
   const guint *group_of; /* of each parameter: 0 for none, else 1 + its place in groups; NULL: none has one */
 } LoomUpdateOptions;

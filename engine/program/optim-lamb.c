@@ -27,5 +27,4 @@ const LoomOptimizer loom_optim_lamb = {
   .reference = "You et al. 2020, arXiv:1904.00962",
   .hyper = hyper,
   .emit = emit,
-  .takes_norms = TRUE,
 };

@@ -31,5 +31,4 @@ const LoomOptimizer loom_optim_lars = {
   .reference = "You, Gitman and Ginsburg 2017, arXiv:1708.03888",
   .hyper = hyper,
   .emit = emit,
-  .takes_norms = TRUE,
 };

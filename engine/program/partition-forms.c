@@ -2,8 +2,9 @@
  *
  * A value is brought into another form once, where it is first wanted so. What only the update wants waits in buckets,
  * in the order in which the backward pass makes it, and is exchanged as soon as a bucket is full. Whole values of
- * shards are forgotten with the region in which they were gathered, so that parameters of which each rank has a part
- * are gathered for the forward pass and once more for the backward pass, and take no room in between. */
+ * shards are forgotten with the region in which they were gathered, unless they are vectors, so that parameters of
+ * which each rank has a part are gathered for the forward pass and once more for the backward pass, and take no room in
+ * between. */
 #include "engine/program/partition-forms.h"
 
 gint64
@@ -219,22 +220,33 @@ mean_over_ranks (const Partition *self, LoomValue v)
   return partition_all_reduce (self, LOOM_REDUCE_SUM, 1, &part, NULL);
 }
 
-static void
-unshard (Partition *self, guint n, const LoomValue *values)
+void
+partition_unshard (const Partition *self, guint n, const LoomTensorDesc *const *whole, const LoomValue *in,
+                   LoomValue *out)
 {
   LoomUnshardTo attrs = { .n = n, .along = self->options->along };
-  LoomValue in[LOOM_UNSHARD_MAX], out[LOOM_UNSHARD_MAX];
 
   for (guint k = 0; k < n; k++)
     {
-      const LoomTensorDesc *d = desc_from (self, values[k]);
-
-      in[k] = local_value (self, values[k]);
-      attrs.to[k].rank = d->rank;
-      for (int i = 0; i < d->rank; i++)
-        attrs.to[k].dim[i] = d->dim[i];
+      attrs.to[k].rank = whole[k]->rank;
+      for (int i = 0; i < whole[k]->rank; i++)
+        attrs.to[k].dim[i] = whole[k]->dim[i];
     }
   loom_emit (self->r.to, loom_prim ("unshard"), &attrs, n, in, out);
+}
+
+static void
+unshard (Partition *self, guint n, const LoomValue *values)
+{
+  const LoomTensorDesc *whole[LOOM_UNSHARD_MAX] = { NULL };
+  LoomValue in[LOOM_UNSHARD_MAX] = { 0 }, out[LOOM_UNSHARD_MAX];
+
+  for (guint k = 0; k < n; k++)
+    {
+      in[k] = local_value (self, values[k]);
+      whole[k] = desc_from (self, values[k]);
+    }
+  partition_unshard (self, n, whole, in, out);
   for (guint k = 0; k < n; k++)
     {
       self->whole[values[k]] = out[k];
@@ -396,12 +408,12 @@ part_of (Partition *self, LoomValue v, LoomShare share)
 
 /* ---- shards and summands ------------------------------------------------------------ */
 
-static LoomValue
-slice_shard (Partition *self, LoomValue v)
+LoomValue
+partition_slice_shard (const Partition *self, LoomValue whole)
 {
-  gint64 total = (gint64)loom_desc_count (desc_from (self, v));
+  gint64 total = (gint64)loom_desc_count (value_desc (self->r.to, whole));
   LoomCommPart own = loom_comm_part (total, self->options->rank, self->options->ranks);
-  LoomValue flat = loom_reshape (self->r.to, whole_value (self, v), 1, &total);
+  LoomValue flat = loom_reshape (self->r.to, whole, 1, &total);
 
   return loom_slice (self->r.to, flat, &own.first, NULL, &own.count);
 }
@@ -419,7 +431,7 @@ shard_of (Partition *self, LoomValue v)
       && self->time[v] == PARTITION_EARLY)
     reduce_scatter (self, 1, &local, &self->shard[v]);
   if (self->shard[v] == 0)
-    self->shard[v] = slice_shard (self, v);
+    self->shard[v] = partition_slice_shard (self, whole_value (self, v));
   return self->shard[v];
 }
 

@@ -105,6 +105,11 @@ partition_loss_write (Partition *self, const LoomInstr *instr, LoomShare logits,
  */
 LoomValue partition_told (Partition *self);
 
+/* ---- partition-update.c ------------------------------------------------------- */
+
+/* Writes a step that needs whole tensors (loom_share_step_by_kind()) of shards in `in`; FALSE: it is none. */
+gboolean partition_write_step (const Partition *self, guint i, const LoomValue *in, LoomValue *out);
+
 /* ---- partition-loops.c -------------------------------------------------------- */
 
 /* A loop is divided where its body can be without an exchange. */
@@ -123,6 +128,10 @@ void partition_clear_buckets (Partition *self);
 void partition_put (Partition *self, LoomValue v);
 /* v of r.from in a form that it has or can be brought into. */
 LoomValue partition_value (Partition *self, LoomValue v, LoomShare want);
+/* Whole tensors of these shards, in one call of at most LOOM_UNSHARD_MAX; and this rank's shard of one. */
+void partition_unshard (const Partition *self, guint n, const LoomTensorDesc *const *whole, const LoomValue *in,
+                        LoomValue *out);
+LoomValue partition_slice_shard (const Partition *self, LoomValue whole);
 /* Whole values of shards, in as few calls as buckets allow. */
 void partition_gather (Partition *self, guint n, const LoomValue *values);
 

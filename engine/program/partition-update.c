@@ -1,8 +1,12 @@
 /* How the update is divided among ranks: each has a range of the elements of every tensor.
  *
- * What works element by element works on such ranges as on whole tensors. The sum of squares of all gradients is a sum
- * over ranges, whichever of them are divided, so its bits are the same for every way of dividing. */
-#include "engine/program/partition-private.h"
+ * What works element by element works on such ranges as on whole tensors. A step whose length is that of a tensor's
+ * norm has each tensor put together in its turn: what it needs whole at once is the largest one. The sum of squares of
+ * all gradients is a sum over ranges, whichever of them are divided, so its bits are the same for every way of
+ * dividing. */
+#include "engine/program/partition-forms.h"
+
+#include "kernels/optim.h"
 
 static const LoomShare pending = { .kind = LOOM_SHARE_PENDING }, shard = { .kind = LOOM_SHARE_SHARD };
 
@@ -64,14 +68,78 @@ loom_share_step (LoomShareCall *call)
     call->result[o] = shard;
 }
 
+/* TRUE if it scales a step by the tensor's norm. */
+static gboolean
+takes_whole (const LoomStepAttrs *a)
+{
+  return a->kind == LOOM_STEP_LAMB || a->kind == LOOM_STEP_LARS;
+}
+
 void
 loom_share_step_by_kind (LoomShareCall *call)
 {
   const LoomStepAttrs *a = call->attrs;
+  guint n = (guint)a->n;
 
-  /* Who scales a step by the tensor's norm gets the whole tensor. */
-  if (!call->of_weights || (a->kind != LOOM_STEP_LAMB && a->kind != LOOM_STEP_LARS))
-    loom_share_step (call);
+  if (!takes_whole (a))
+    {
+      loom_share_step (call);
+      return;
+    }
+  if (call->of_weights || (!call->divides_update && !has_kind (call, LOOM_SHARE_SHARD)))
+    return;
+  /* Gradients and states come as shards, and are put together a tensor at a time. */
+  want_all (call, n + call->n_out, shard);
+  for (guint o = 0; o < call->n_out; o++)
+    call->result[o] = shard;
+  for (guint k = 0; k < n; k++)
+    if (call->have[k].kind == LOOM_SHARE_WHOLE)
+      call->want[k] = call->result[k] = call->have[k];
+}
+
+/* Tensor t alone: its parameter, gradient and states whole, and the shards of what comes of them. */
+static void
+write_step_of (const Partition *self, guint i, guint t, const LoomValue *in, LoomValue *out)
+{
+  const LoomInstr *instr = loom_program_instr (self->r.from, i);
+  LoomStepAttrs attrs = *(const LoomStepAttrs *)instr->attrs;
+  guint n = (guint)attrs.n, lists = 1 + instr->n_out / n, scalars = instr->n_in - lists * n;
+  LoomValue operand[2 + LOOM_STEP_MAX_STATES + LOOM_STEP_MAX_SCALARS + 3], own[2 + LOOM_STEP_MAX_STATES],
+      all[2 + LOOM_STEP_MAX_STATES], result[1 + LOOM_STEP_MAX_STATES];
+  const LoomTensorDesc *whole[2 + LOOM_STEP_MAX_STATES];
+  guint count = 0;
+
+  for (guint l = 0; l < lists; l++)
+    if (self->want[i][l * n + t].kind == LOOM_SHARE_SHARD)
+      {
+        own[count] = in[l * n + t];
+        whole[count++] = desc_from (self, instr->in[l * n + t]);
+      }
+  partition_unshard (self, count, whole, own, all);
+  count = 0;
+  for (guint l = 0; l < lists; l++)
+    operand[l] = self->want[i][l * n + t].kind == LOOM_SHARE_SHARD ? all[count++] : in[l * n + t];
+  for (guint k = 0; k < scalars; k++)
+    operand[lists + k] = in[lists * n + k];
+  attrs.n = 1;
+  loom_emit (self->r.to, instr->prim, &attrs, lists + scalars, operand, result);
+  for (guint l = 0; l < lists - 1; l++)
+    out[l * n + t] = self->have[instr->out[l * n + t]].kind == LOOM_SHARE_SHARD
+                         ? partition_slice_shard (self, result[l])
+                         : result[l];
+}
+
+gboolean
+partition_write_step (const Partition *self, guint i, const LoomValue *in, LoomValue *out)
+{
+  const LoomInstr *instr = loom_program_instr (self->r.from, i);
+  const LoomStepAttrs *a = instr->attrs;
+
+  if (instr->prim->share != loom_share_step_by_kind || !takes_whole (a) || self->want[i][a->n].kind != LOOM_SHARE_SHARD)
+    return FALSE;
+  for (guint t = 0; t < (guint)a->n; t++)
+    write_step_of (self, i, t, in, out);
+  return TRUE;
 }
 
 gboolean

@@ -266,15 +266,26 @@ local_attrs (const Partition *self, const LoomInstr *instr)
   return attrs;
 }
 
-/* What was gathered for the forward pass is gathered again for the backward pass. */
+/* What was gathered for the forward pass is gathered again for the backward pass, but for vectors: they take no room to
+ * speak of, a call less each, and with a norm's scale and shift at hand its result is computed again in place of being
+ * kept (plan-rematerialise.c). */
 static void
 enter_region (Partition *self, LoomRegion region)
 {
+  guint n = 0;
+
   if (region == self->region)
     return;
   for (guint i = 0; i < self->gathered->len; i++)
-    self->whole[g_array_index (self->gathered, LoomValue, i)] = 0;
-  g_array_set_size (self->gathered, 0);
+    {
+      LoomValue v = g_array_index (self->gathered, LoomValue, i);
+
+      if (desc_from (self, v)->rank > 1)
+        self->whole[v] = 0;
+      else
+        g_array_index (self->gathered, LoomValue, n++) = v;
+    }
+  g_array_set_size (self->gathered, n);
   self->region = region;
 }
 
@@ -359,7 +370,7 @@ partition_write (Partition *self, guint i)
   if (instr->prim->flags & LOOM_PRIM_LOOP)
     body = ((LoomScanAttrs *)attrs)->body = partition_loop_body (self, i);
   loom_rewrite_place (&self->r, instr);
-  if (!self->of_weights || !partition_weight_write (self, i, in, out))
+  if (self->of_weights ? !partition_weight_write (self, i, in, out) : !partition_write_step (self, i, in, out))
     loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, out);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0 && self->is_reduced[instr->out[o]])

@@ -218,7 +218,7 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
       const LoomUpdateGroup *group = share->group > 0 ? &options->groups[share->group - 1] : &none;
 
       declare_scalars (p, optimizer, group->hyper, group->prefix, group->own);
-      loom_program_set_origin (p, NULL, share->device);
+      loom_program_set_origin (p, NULL, options->state_device != NULL ? options->state_device : share->device);
       optimizer->emit (&(LoomOptimizerCall){ .p = p,
                                              .optimizer = optimizer,
                                              .n = share->n,

@@ -483,33 +483,17 @@ read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
-/* A step by a tensor's norm needs the whole tensor, a search along the gradient the whole of all. */
+/* A search along the gradient needs the whole of all weights. */
 static void
 check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
 {
-  if (spec->parallel.shards == LOOM_SHARDS_NONE || spec->optimizer == NULL
-      || (spec->optimizer->emit != NULL && !spec->optimizer->takes_norms))
+  if (spec->parallel.shards == LOOM_SHARDS_NONE || spec->optimizer == NULL || spec->optimizer->emit != NULL)
     return;
   loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
-                                       "strategy is “%s”, but “%s” needs %s, of which each rank would have a part.",
-                                       loom_element_get (e, "strategy"), spec->optimizer->name,
-                                       spec->optimizer->emit != NULL ? "the norm of each tensor" : "all weights"),
+                                       "strategy is “%s”, but “%s” needs all weights, of which each rank would have a "
+                                       "part.",
+                                       loom_element_get (e, "strategy"), spec->optimizer->name),
                       "strategy", "data", "Set it to data, or take another optimizer.");
-}
-
-/* What of the file format there are no ranks for yet. */
-static gboolean
-check_later (RecipeReading *r, const LoomElement *e)
-{
-  static const char *const later[] = { "min_ranks" };
-  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
-    if (loom_element_get (e, later[i]) != NULL)
-      {
-        recipe_complain (r, e, LOOM_ERROR_SCHEMA, later[i],
-                         "“%s” is part of the file format, but not in this version of Gradloom.", later[i]);
-        return FALSE;
-      }
-  return TRUE;
 }
 
 static void
@@ -533,8 +517,6 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
   g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_PARALLEL, 0);
 
-  if (!check_later (r, e))
-    return;
   recipe_check_names (r, e, known, NULL);
   spec->parallel.shards = (LoomShards)recipe_choice (r, e, "strategy");
   spec->parallel.server = spec->parallel.shards > LOOM_SHARDS_PARAMETERS;
@@ -549,6 +531,7 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                          loom_element_get (e, "strategy") != NULL ? loom_element_get (e, "strategy") : "data"),
         "strategy", "server", "Set strategy to server, or leave staleness out.");
   check_shards (r, e, spec);
+  spec->parallel.min_ranks = (int)recipe_number (r, e, "min_ranks");
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
   spec->parallel.tensor = (gint64)recipe_number (r, e, "tensor");
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
@@ -673,6 +656,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->drop_last = (LoomDropLast)recipe_choice (&r, r.element, "drop_last");
   recipe_read_sampling (&r, spec);
   spec->tf32 = recipe_flag (&r, r.element, "tf32");
+  spec->offload = recipe_choice (&r, r.element, "offload") == 1;
   spec->direct = recipe_choice (&r, r.element, "algorithm") == 1;
   spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate");
   read_optimizer (&r, spec);

@@ -80,6 +80,7 @@ typedef struct
   LoomStages *stages; /* who computes what; NULL until loom_stages_choose() */
   gboolean server;    /* rank 0 has weights and states of the optimiser, the others push gradients to it */
   gint64 staleness;   /* steps that a rank may be ahead of the slowest one then */
+  int min_ranks;      /* as few may go on where one is lost; 0: none */
 } LoomParallel;
 
 typedef struct
@@ -91,6 +92,7 @@ typedef struct
   guint64 seed;
   char *device;        /* "cpu" */
   LoomDType precision; /* of products in a training step: F32, BF16 or F16 */
+  gboolean offload;    /* states of the optimiser lie in host memory, where its step is made, too */
   gboolean tf32;       /* f32 products in TF32 where the device has it (PyTorch's allow_tf32); not by itself */
   gboolean direct;     /* algorithm="direct": convolutions not by Winograd's algorithm */
   gboolean keep_all;   /* recompute="…" is not obeyed: what its saving is compared with. Never read from a file */

@@ -160,6 +160,12 @@ static const LoomAttribute of_train[] = {
               .doc = "How often samples are drawn, with replacement: balanced, each class as often as the others, a "
                      "number for each class, such as 1,1,5, or weight, by the data set’s port of this name. Without it "
                      "an epoch has each sample once." } },
+  { .spec = { .name = "offload",
+              .type = LOOM_PARAM_ENUM,
+              .def = "none",
+              .choices = WORDS ("none", "optimizer"),
+              .doc = "optimizer: its states lie in host memory and its step is made there, which leaves their room on "
+                     "a GPU free; gradients go down and weights up in each step." } },
   { .spec
     = { .name = "tf32",
         .type = LOOM_PARAM_BOOL,
@@ -230,6 +236,14 @@ static const LoomAttribute of_parallel[] = {
         .minimum = 0,
         .maximum = 1e6,
         .doc = "Of a server: how many steps a rank may be ahead of the slowest one; 0: all wait for one another" } },
+  { .spec
+    = { .name = "min_ranks",
+        .type = LOOM_PARAM_INT,
+        .def = "0",
+        .minimum = 0,
+        .maximum = 1e6,
+        .doc
+        = "Where a rank is lost, the others go on from the newest checkpoint, down to so many; 0: the run ends" } },
   { .spec = { .name = "data",
               .type = LOOM_PARAM_INT,
               .def = "0",

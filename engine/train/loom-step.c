@@ -87,6 +87,7 @@ emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n,
     .groups = groups,
     .group_of = group_of,
     .loss = loss,
+    .state_device = spec->offload ? spec->precision == LOOM_F64 ? "ref" : "cpu" : NULL,
   };
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   if (spec->precision == LOOM_F16)

@@ -229,10 +229,9 @@ redirect (gpointer data)
 
 /* option: with its value, or NULL. */
 static GPid
-start_with (const char *folder, const char *option, const char *value)
+start_graph (const char *path, const char *folder, const char *option, const char *value)
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
-  g_autofree char *path = cli_example ("lessons/spirals.xml");
   const char *argv[]
       = { program, "train", path, "--epochs", "1000000", "--ranks", "2", "--out", folder, option, value, NULL };
   GPid pid;
@@ -240,6 +239,14 @@ start_with (const char *folder, const char *option, const char *value)
   g_assert_true (g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
                                 redirect, NULL, &pid, NULL));
   return pid;
+}
+
+static GPid
+start_with (const char *folder, const char *option, const char *value)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  return start_graph (path, folder, option, value);
 }
 
 static GPid
@@ -441,6 +448,40 @@ check_replicas (void)
   cli_expect (2, "from 2 to 64", "bench", path, "--replicas", "1");
 }
 
+/* What ranks can divide: each holds what its plan says, ZeRO-3 least, which so takes the largest batch. */
+static void
+check_strategies (void)
+{
+  g_autofree char *path = cli_example ("models/fashion-mlp.xml");
+  g_auto (CliResult) r = cli ("bench", path, "--ranks", "2", "--strategies", "data,zero3", "--batch-size", "8",
+                              "--windows", "1", "--seconds", "0.01", "--json", NULL);
+  g_auto (GStrv) line = g_strsplit (r.out, "\n", -1);
+  double held[2];
+  gint64 largest[2];
+
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_cmpuint (g_strv_length (line), ==, 3);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (JsonParser) parser = json_parser_new ();
+      JsonObject *event;
+
+      g_assert_true (json_parser_load_from_data (parser, line[i], -1, NULL));
+      event = json_node_get_object (json_parser_get_root (parser));
+      held[i] = json_object_get_double_member (event, "held_bytes");
+      largest[i] = json_object_get_int_member (event, "largest_batch");
+      g_assert_cmpfloat (fabs (held[i] - json_object_get_double_member (event, "planned_bytes")), <=, 0.01 * held[i]);
+      g_assert_cmpfloat (json_object_get_double_member (event, "steps_per_second"), >, 0);
+    }
+  g_assert_cmpfloat (held[1], <, held[0]);
+  g_assert_cmpint (largest[0], >=, 8);
+  g_assert_cmpint (largest[1], >, largest[0]);
+  cli_expect (2, "from 2 to 64", "bench", path, "--ranks", "1");
+  cli_expect (2, "list of data", "bench", path, "--ranks", "2", "--strategies", "pipeline");
+  cli_expect (2, "as 512M", "bench", path, "--ranks", "2", "--memory", "much");
+  cli_expect (2, "want a GRAPH and --ranks", "bench", path, "--memory", "1G");
+}
+
 static void
 test_collectives (void)
 {
@@ -452,23 +493,42 @@ test_collectives (void)
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "bench", "comm", wrong[i][0], wrong[i][1]);
   check_replicas ();
-  cli_expect (2, "of gradloom bench comm", "bench", "x.xml", "--ranks", "2");
+  check_strategies ();
+  cli_expect (2, "of gradloom bench comm", "bench", "x.xml", "--over", "mpi");
   check_collectives ("threads");
   if (cli_has_mpi ())
     check_collectives ("mpi");
 }
 
-/* Where a rank is lost the run goes on with one less, until it is interrupted; the checkpoint of that end is whole. */
+/* The spirals with something more in <train>. */
+static void
+write_spirals (const char *to, const char *inside)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *text = NULL, *changed = NULL;
+  char *end;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  end = strstr (text, "</train>");
+  g_assert_nonnull (end);
+  changed = g_strdup_printf ("%.*s%s%s", (int)(end - text), text, inside, end);
+  g_assert_true (g_file_set_contents (to, changed, -1, NULL));
+}
+
+/* Where a rank is lost the run goes on with one less, as the graph's <parallel> or --min-ranks allows, until it is
+ * interrupted; the checkpoint of that end is whole. */
 static void
 test_elastic (void)
 {
   GPid pid;
   int lost;
 
+  write_spirals ("elastic.xml", "<parallel min_ranks=\"1\"/>");
+  write_spirals ("many.xml", "<parallel min_ranks=\"3\"/>");
+  cli_expect (2, "min_ranks of <parallel>, 3 is more", "train", "many.xml", "--ranks", "2", "--out", "many");
   cli_expect (2, "needs --out", "train", "x.xml", "--ranks", "2", "--min-ranks", "1");
   if (!cli_has_mpi ())
     return;
-  pid = start_with ("elastic", "--min-ranks", "1");
+  pid = start_graph ("elastic.xml", "elastic", NULL, NULL);
   wait_until_it_trains ("elastic");
   lost = find_rank ();
   g_assert_cmpint (lost, >, 0);

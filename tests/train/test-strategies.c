@@ -28,6 +28,11 @@ static const struct
     "<clip norm=\"0.05\"/><parallel bucket_mb=\"0.0001\"/>", 2, 1e-10 },
   { "sgd", "optimizer=\"sgd\" lr=\"0.1\" precision=\"f64\"",
     "<group match=\"hidden.*\" lr=\"0.05\"/><parallel bucket_mb=\"0\"/>", 4, 1e-10 },
+  /* The length of a step is that of the tensor's norm. */
+  { "lamb", "optimizer=\"lamb\" lr=\"0.01\" weight_decay=\"0.1\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>",
+    4, 1e-10 },
+  { "lars", "optimizer=\"lars\" lr=\"0.1\" weight_decay=\"0.1\" momentum=\"0.9\" precision=\"f64\"",
+    "<clip norm=\"0.05\"/>", 4, 1e-10 },
   /* bf16 has 8 bits of a gradient, of which 20 steps take a tenth each. */
   { "bf16", "optimizer=\"sgd\" lr=\"0.1\"", "<parallel reduce_dtype=\"bf16\"/>", 4, 2e-3 },
 };
