@@ -194,6 +194,24 @@ product_behind_test (void)
       "*cublasLtMatmul's C has 32 bytes, which are not in one piece of memory*");
 }
 
+/* An operand's sums are a result, one for each column of D. */
+static void
+product_sums_test (void)
+{
+  test_found (
+      [] {
+        float *memory = test_memory (48), *sums = test_memory (1);
+        Product p = good;
+        Asked asked;
+
+        p.epilogue = CUBLASLT_EPILOGUE_BGRADB;
+        ask (p, &asked);
+        cublasLtMatmulDescSetAttribute (asked.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &sums, sizeof sums);
+        multiply (&asked, memory, memory + 16, memory + 32);
+      },
+      "*cublasLtMatmul's bias at * has not the 2 elements of a row in one piece of memory*");
+}
+
 static void
 product_overlap_test (void)
 {
@@ -510,6 +528,7 @@ add_library_tests (void)
   g_test_add_func ("/emulator/product/misaligned", product_misaligned_test);
   g_test_add_func ("/emulator/product/behind", product_behind_test);
   g_test_add_func ("/emulator/product/overlap", product_overlap_test);
+  g_test_add_func ("/emulator/product/sums", product_sums_test);
   g_test_add_func ("/emulator/product/other-algorithm", product_other_algorithm_test);
   g_test_add_func ("/emulator/product/configuration", product_configuration_test);
   g_test_add_func ("/emulator/product/lacks", product_lacks_test);
