@@ -49,6 +49,7 @@ typedef struct
   gboolean *settled;      /* by value: where it would be pending, it is made whole where it is made */
   gboolean *is_reduced;   /* likewise: so it is */
   gboolean *is_weight;    /* by value: it is state, in whatever type */
+  gboolean *is_order;     /* by value: an order of rows, which each rank has of its own */
   GHashTable *row_tables; /* indices of rows → the form of the table that they are looked up in */
   GHashTable
       *loops; /* index of an instruction → the forms of its body's inputs, LoomShare, and behind them its outputs */
@@ -110,10 +111,25 @@ LoomValue partition_told (Partition *self);
 /* Writes a step that needs whole tensors (loom_share_step_by_kind()) of shards in `in`; FALSE: it is none. */
 gboolean partition_write_step (const Partition *self, guint i, const LoomValue *in, LoomValue *out);
 
+/* ---- partition-visit.c -------------------------------------------------------- */
+
+/* The forms of an order of rows, and of what reads one that each rank has of its own rows; FALSE: it is neither. */
+gboolean partition_visit_decide (Partition *self, guint i, LoomShareCall *call);
+/* Makes the attributes of such readers those of the rank's rows; bodies that are new, to be kept until they are
+ * emitted. (transfer full) (nullable) */
+GPtrArray *partition_visit_attrs (Partition *self, guint i, gpointer attrs);
+
 /* ---- partition-loops.c -------------------------------------------------------- */
 
 /* A loop is divided where its body can be without an exchange. */
 void partition_decide_loop (Partition *self, guint i, LoomShareCall *call);
+/* The forms of a body's outputs where its inputs have these; FALSE where ranks would have to exchange something. */
+gboolean
+partition_decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output);
+/* Whether a value can be brought into another form by a rank alone. */
+gboolean partition_is_near (LoomShare have, LoomShare want);
+/* The body with inputs, and behind them outputs, in these forms. (transfer full) */
+LoomProgram *partition_body (const Partition *outer, LoomProgram *body, const LoomShare *forms);
 /* The body for this rank. (transfer full) */
 LoomProgram *partition_loop_body (Partition *self, guint i);
 

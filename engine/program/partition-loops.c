@@ -5,17 +5,15 @@
  * something, in each of its runs, is not divided: its operands are gathered once in front of the loop. */
 #include "engine/program/partition-forms.h"
 
-/* Whether a value can be brought into another form by a rank alone. */
-static gboolean
-is_near (LoomShare have, LoomShare want)
+gboolean
+partition_is_near (LoomShare have, LoomShare want)
 {
   return loom_share_equal (have, want)
          || (have.kind == LOOM_SHARE_WHOLE && (want.kind == LOOM_SHARE_SPLIT || want.kind == LOOM_SHARE_PENDING));
 }
 
-/* The forms of a body's outputs where its inputs have these; FALSE where ranks would have to exchange something. */
-static gboolean
-decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output)
+gboolean
+partition_decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output)
 {
   Partition self = { 0 };
   gboolean ok = TRUE;
@@ -30,7 +28,7 @@ decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *i
 
       partition_decide (&self, i);
       for (guint k = 0; k < instr->n_in && ok; k++)
-        ok = instr->in[k] == 0 || is_near (self.have[instr->in[k]], self.want[i][k]);
+        ok = instr->in[k] == 0 || partition_is_near (self.have[instr->in[k]], self.want[i][k]);
     }
   for (guint o = 0; o < loom_program_n_outputs (body) && ok; o++)
     output[o] = self.have[loom_program_get_output (body, o)->value];
@@ -60,9 +58,9 @@ settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *outpu
 {
   *changed = FALSE;
   for (guint k = 0; k < a->n_carried; k++)
-    if (!is_near (output[k], input[k]))
+    if (!partition_is_near (output[k], input[k]))
       {
-        if (!is_near (input[k], output[k]))
+        if (!partition_is_near (input[k], output[k]))
           return FALSE;
         input[k] = output[k];
         *changed = TRUE;
@@ -90,7 +88,7 @@ partition_decide_loop (Partition *self, guint i, LoomShareCall *call)
     }
   for (guint round = 0; any && round <= a->n_carried + 1; round++)
     {
-      if (!decide_body (self, a->body, forms, output) || !settle_carried (a, forms, output, &changed))
+      if (!partition_decide_body (self, a->body, forms, output) || !settle_carried (a, forms, output, &changed))
         return;
       if (!changed)
         break;
@@ -113,28 +111,24 @@ partition_decide_loop (Partition *self, guint i, LoomShareCall *call)
 }
 
 LoomProgram *
-partition_loop_body (Partition *self, guint i)
+partition_body (const Partition *outer, LoomProgram *of, const LoomShare *forms)
 {
-  const LoomScanAttrs *a = loom_program_instr (self->r.from, i)->attrs;
-  const LoomShare *forms = g_hash_table_lookup (self->loops, GUINT_TO_POINTER (i));
-  guint n_in = loom_program_n_inputs (a->body), n_out = loom_program_n_outputs (a->body);
+  guint n_in = loom_program_n_inputs (of), n_out = loom_program_n_outputs (of);
   Partition body = { 0 };
   LoomProgram *to;
 
-  if (forms == NULL)
-    return loom_program_ref (a->body);
-  partition_init (&body, a->body, self->options);
+  partition_init (&body, of, outer->options);
   body.is_body = TRUE;
   for (guint k = 0; k < n_in; k++)
-    body.have[loom_program_get_input (a->body, k)->value] = forms[k];
-  loom_rewrite_begin (&body.r, a->body, "partition", "Each rank runs a loop for its samples.");
-  for (guint k = 0; k < loom_program_n_instrs (a->body); k++)
+    body.have[loom_program_get_input (of, k)->value] = forms[k];
+  loom_rewrite_begin (&body.r, of, "partition", "Each rank runs a body for its samples.");
+  for (guint k = 0; k < loom_program_n_instrs (of); k++)
     partition_decide (&body, k);
-  for (guint k = 0; k < loom_program_n_instrs (a->body); k++)
+  for (guint k = 0; k < loom_program_n_instrs (of); k++)
     partition_write (&body, k);
   for (guint o = 0; o < n_out; o++)
     {
-      LoomValue v = loom_program_get_output (a->body, o)->value;
+      LoomValue v = loom_program_get_output (of, o)->value;
       LoomValue own = partition_value (&body, v, forms[n_in + o]);
 
       g_array_index (body.r.map, LoomValue, v) = own;
@@ -142,4 +136,13 @@ partition_loop_body (Partition *self, guint i)
   to = loom_rewrite_end (&body.r);
   partition_clear (&body);
   return to;
+}
+
+LoomProgram *
+partition_loop_body (Partition *self, guint i)
+{
+  const LoomScanAttrs *a = loom_program_instr (self->r.from, i)->attrs;
+  const LoomShare *forms = g_hash_table_lookup (self->loops, GUINT_TO_POINTER (i));
+
+  return forms != NULL ? partition_body (self, a->body, forms) : loom_program_ref (a->body);
 }

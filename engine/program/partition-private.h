@@ -56,6 +56,9 @@ struct _LoomShareCall
 void loom_share_elementwise (LoomShareCall *call, LoomScalarOp op);
 void loom_share_same (LoomShareCall *call); /* the result is operand 0, under another type or barrier */
 void loom_share_convert (LoomShareCall *call); /* the same, also of shards */
+/* An order of rows, and what visits rows in one: marks for partition-visit.c; alone they take whole operands. */
+void loom_share_order (LoomShareCall *call);
+void loom_share_visit (LoomShareCall *call);
 void loom_share_reduce (LoomShareCall *call);
 void loom_share_argreduce (LoomShareCall *call);
 void loom_share_matmul (LoomShareCall *call);

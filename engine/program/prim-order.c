@@ -1,5 +1,5 @@
 /* The orders in which rows are visited: by the number of a body, and by levels of trees. The host computes them. */
-#include "engine/program/prim-private.h"
+#include "engine/program/partition-private.h"
 
 static void
 set_outputs (LoomTensorDesc *out, guint *n_out, guint n, gint64 rows)
@@ -88,6 +88,7 @@ static const LoomPrim group_rows = { .name = "group_rows",
                                      .attrs_size = sizeof (LoomOrderAttrs),
                                      .infer = infer_groups,
                                      .gradient_is_zero = TRUE,
+                                     .share = loom_share_order,
                                      .describe = describe_groups,
                                      .flops = flops_none,
                                      .equal = equal_order,
@@ -185,6 +186,7 @@ static const LoomPrim level_rows = { .name = "level_rows",
                                      .attrs_size = sizeof (LoomOrderAttrs),
                                      .infer = infer_levels,
                                      .gradient_is_zero = TRUE,
+                                     .share = loom_share_order,
                                      .describe = describe_levels,
                                      .flops = flops_none,
                                      .equal = equal_order,

@@ -1,5 +1,6 @@
 /* Bodies that data choose: one of several (`switch`), and one for each group of rows (`visit`), which runs branches on
  * the samples that chose them and a module on trees level by level. Their gradient is in visit-gradient.c. */
+#include "engine/program/partition-private.h"
 #include "engine/program/program-visit.h"
 
 static gboolean
@@ -215,6 +216,7 @@ static const LoomPrim visit = { .name = "visit",
                                 .attrs_size = sizeof (LoomVisitAttrs),
                                 .infer = infer_visit,
                                 .gradient = loom_visit_gradient,
+                                .share = loom_share_visit,
                                 .describe = describe_visit,
                                 .flops = flops_visit,
                                 .precision = LOOM_PRECISION_F32,

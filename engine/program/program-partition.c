@@ -155,7 +155,7 @@ partition_decide (Partition *self, guint i)
                          .keeps_sums = (updates && self->keeps_sums) || self->is_body,
                          .want = self->want[i],
                          .result = result };
-  if (self->of_weights && partition_weight_decide (self, i, &call))
+  if (self->of_weights ? partition_weight_decide (self, i, &call) : partition_visit_decide (self, i, &call))
     ;
   else if (instr->prim->flags & LOOM_PRIM_LOOP)
     partition_decide_loop (self, i, &call);
@@ -358,6 +358,7 @@ partition_write (Partition *self, guint i)
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
   g_autofree gpointer attrs = local_attrs (self, instr);
   g_autoptr (LoomProgram) body = NULL;
+  g_autoptr (GPtrArray) bodies = NULL;
   gboolean ends = instr->region == LOOM_REGION_UPDATE && self->region != LOOM_REGION_UPDATE;
 
   enter_region (self, instr->region);
@@ -369,6 +370,7 @@ partition_write (Partition *self, guint i)
     in[k] = partition_value (self, instr->in[k], self->want[i][k]);
   if (instr->prim->flags & LOOM_PRIM_LOOP)
     body = ((LoomScanAttrs *)attrs)->body = partition_loop_body (self, i);
+  bodies = partition_visit_attrs (self, i, attrs);
   loom_rewrite_place (&self->r, instr);
   if (self->of_weights ? !partition_weight_write (self, i, in, out) : !partition_write_step (self, i, in, out))
     loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, out);
@@ -465,6 +467,7 @@ partition_init (Partition *self, const LoomProgram *p, const LoomPartition *opti
   self->time = g_new0 (PartitionTime, n + 1);
   self->exact = g_new0 (gboolean, n + 1);
   self->is_weight = g_new0 (gboolean, n + 1);
+  self->is_order = g_new0 (gboolean, n + 1);
   self->settled = g_new0 (gboolean, n + 1);
   self->is_reduced = g_new0 (gboolean, n + 1);
   self->whole = g_new0 (LoomValue, n + 1);
@@ -486,6 +489,7 @@ partition_clear (Partition *self)
   g_free (self->time);
   g_free (self->exact);
   g_free (self->is_weight);
+  g_free (self->is_order);
   g_free (self->settled);
   g_free (self->is_reduced);
   g_free (self->whole);

@@ -1,0 +1,200 @@
+/* Rows that data choose bodies for, divided among ranks: each rank sorts the rows of its own samples, or the nodes of
+ * its own trees, and visits those.
+ *
+ * An order of a rank's own rows is no part of the order of all, and only what is looked up by it means the same. So
+ * rows are sorted by each rank where all that reads the order looks rows up, adds them up or visits them, and where
+ * bodies compute each row by itself without an exchange. What they draw at random depends on where in its group a row
+ * lies: such bodies see the rows of all. */
+#include "engine/program/partition-forms.h"
+
+#include "engine/program/program-visit.h"
+
+#include <string.h>
+
+static const LoomShare rows_split = { .kind = LOOM_SHARE_SPLIT };
+
+void
+loom_share_order (LoomShareCall *call)
+{
+}
+
+void
+loom_share_visit (LoomShareCall *call)
+{
+}
+
+static gboolean
+is_by_rows (const LoomShare *share)
+{
+  return share->kind == LOOM_SHARE_SPLIT && share->axis == 0 && share->blocks <= 1;
+}
+
+/* What a body's inputs and outputs are on a rank, one behind the other. */
+static LoomShare *
+body_forms (const LoomVisitAttrs *a)
+{
+  guint n_in = visit_n_inputs (a), rows = a->n_rows + visit_n_links_in (a), links = visit_n_links_out (a);
+  LoomShare *forms = g_new0 (LoomShare, n_in + visit_n_outputs (a) + 1);
+
+  for (guint i = 0; i < rows; i++)
+    forms[i] = rows_split;
+  for (guint o = 0; o < visit_n_outputs (a); o++)
+    forms[n_in + o] = o >= links && o < links + a->n_sums ? (LoomShare){ .kind = LOOM_SHARE_PENDING } : rows_split;
+  return forms;
+}
+
+static gboolean
+draws (const LoomProgram *p)
+{
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+      guint n = 0;
+      LoomProgram **body = instr->prim->bodies != NULL ? instr->prim->bodies (instr->attrs, &n) : NULL;
+
+      if (instr->prim->flags & LOOM_PRIM_RANDOM)
+        return TRUE;
+      for (guint b = 0; b < n; b++)
+        if (draws (body[b]))
+          return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+can_divide (const Partition *self, const LoomVisitAttrs *a)
+{
+  g_autofree LoomShare *forms = body_forms (a);
+  g_autofree LoomShare *output = g_new0 (LoomShare, visit_n_outputs (a) + 1);
+
+  if (a->n_counters > 0 || a->n_sizes == 0)
+    return FALSE;
+  for (guint b = 0; b < a->n_branches; b++)
+    {
+      if (draws (a->body[b]) || !partition_decide_body (self, a->body[b], forms, output))
+        return FALSE;
+      for (guint o = 0; o < visit_n_outputs (a); o++)
+        if (!partition_is_near (output[o], forms[visit_n_inputs (a) + o]))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+/* Whether operand k of an instruction may be an order of a rank's own rows. */
+static gboolean
+may_read (const Partition *self, const LoomInstr *instr, guint k, gint64 rows)
+{
+  if (instr->prim->share == loom_share_gather_rows)
+    return k == 1 && desc_from (self, instr->in[0])->dim[0] == rows;
+  if (instr->prim->share == loom_share_scatter_add_rows)
+    return k == 0 && ((const LoomScatterTo *)instr->attrs)->rows == rows;
+  return instr->prim->share == loom_share_visit && k < visit_n_leading (instr->attrs)
+         && can_divide (self, instr->attrs);
+}
+
+static gboolean
+is_output (const LoomProgram *p, LoomValue v)
+{
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    if (loom_program_get_slot (p, i)->commit == v)
+      return TRUE;
+  for (guint i = 0; i < loom_program_n_outputs (p); i++)
+    if (loom_program_get_output (p, i)->value == v)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+all_may_read (const Partition *self, guint i, LoomValue v)
+{
+  const LoomProgram *p = self->r.from;
+  gint64 rows = desc_from (self, v)->dim[0];
+
+  for (guint j = i + 1; j < loom_program_n_instrs (p); j++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, j);
+
+      for (guint k = 0; k < instr->n_in; k++)
+        if (instr->in[k] == v && !may_read (self, instr, k, rows))
+          return FALSE;
+    }
+  return !is_output (p, v);
+}
+
+static void
+decide_order (Partition *self, guint i, LoomShareCall *call)
+{
+  const LoomInstr *instr = loom_program_instr (self->r.from, i);
+
+  if (self->is_body || self->pipeline != NULL || !is_by_rows (&call->have[0]))
+    return;
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0 && !all_may_read (self, i, instr->out[o]))
+      return;
+  call->want[0] = call->have[0];
+  for (guint o = 0; o < instr->n_out; o++)
+    {
+      call->result[o] = rows_split;
+      self->is_order[instr->out[o]] = TRUE;
+    }
+}
+
+static void
+decide_visit (const LoomVisitAttrs *a, LoomShareCall *call)
+{
+  for (guint k = 0; k < visit_n_leading (a) + a->n_rows; k++)
+    call->want[k] = rows_split;
+  for (guint o = 0; o < call->n_out; o++)
+    call->result[o] = o < a->n_sums ? (LoomShare){ .kind = LOOM_SHARE_PENDING } : rows_split;
+}
+
+gboolean
+partition_visit_decide (Partition *self, guint i, LoomShareCall *call)
+{
+  const LoomInstr *instr = loom_program_instr (self->r.from, i);
+
+  if (self->of_weights)
+    return FALSE;
+  if (instr->prim->share == loom_share_order)
+    decide_order (self, i, call);
+  else if (instr->prim->share == loom_share_visit && self->is_order[instr->in[0]])
+    decide_visit (instr->attrs, call);
+  else if ((instr->prim->share == loom_share_gather_rows && self->is_order[instr->in[1]])
+           || (instr->prim->share == loom_share_scatter_add_rows && self->is_order[instr->in[0]]))
+    call->want[0] = call->want[1] = call->result[0] = rows_split;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+GPtrArray *
+partition_visit_attrs (Partition *self, guint i, gpointer attrs)
+{
+  const LoomInstr *instr = loom_program_instr (self->r.from, i);
+  LoomVisitAttrs *to = attrs;
+  const LoomVisitAttrs *from = instr->attrs;
+  g_autofree LoomShare *forms = NULL;
+  GPtrArray *bodies = NULL;
+
+  if (instr->prim->share == loom_share_scatter_add_rows && self->is_order[instr->in[0]])
+    ((LoomScatterTo *)attrs)->rows = partition_rows (self, ((LoomScatterTo *)attrs)->rows, self->own.count);
+  if (instr->prim->share != loom_share_visit || !self->is_order[instr->in[0]])
+    return NULL;
+  forms = body_forms (from);
+  bodies = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_program_unref);
+  to->size[0] = partition_rows (self, from->size[0], self->own.count);
+  to->n_sizes = 1;
+  for (guint b = 0; b < from->n_branches; b++)
+    g_ptr_array_add (bodies, to->body[b] = partition_body (self, from->body[b], forms));
+  /* Bodies for fewer rows are as they were. */
+  for (guint k = 1; k < from->n_sizes; k++)
+    if (from->size[k] < to->size[0])
+      {
+        memcpy (&to->body[to->n_sizes * from->n_branches], &from->body[k * from->n_branches],
+                from->n_branches * sizeof to->body[0]);
+        to->size[to->n_sizes++] = from->size[k];
+      }
+  for (guint k = visit_n_bodies (to); k < visit_n_bodies (from); k++)
+    to->body[k] = NULL;
+  return bodies;
+}
