@@ -203,8 +203,16 @@ predict_here (const char *path, const Options *o, SimulateSetup *setup, int rank
 
   bench.threads = MAX (1, loom_processors () / ranks);
   simulate_work_init (&part);
-  if (ranks > 1 && !simulate_measure (path, &bench, MIN (ranks, MOST_MEASURED), &part, error))
-    return FALSE;
+  if (ranks > 1)
+    {
+      const int here = MIN (ranks, MOST_MEASURED);
+      double call = 0;
+
+      if (!simulate_measure (path, &bench, here, &part, &call, error)
+          || !simulate_link_here (here, &setup->inside, error))
+        return FALSE;
+      setup->inside.latency = MAX (setup->inside.latency, call / (2 * ceil (log2 (here))));
+    }
   if (ranks > MOST_MEASURED)
     slow_down (&part, crowding (ranks, &bench) / crowding (MOST_MEASURED, &bench));
   row->r = simulate_step (ranks > 1 ? &part : whole, setup, ranks, spans);
@@ -251,7 +259,7 @@ simulate_counts (const char *path, const Options *o, const SimulateCard *card, S
 
   simulate_work_init (&work);
   if (card != NULL ? !simulate_by_card (path, &o->bench, card, &work, error)
-                   : !simulate_measure (path, &o->bench, 1, &work, error))
+                   : !simulate_measure (path, &o->bench, 1, &work, NULL, error))
     return FALSE;
   if (!o->bench.json)
     print_head (path, &work, setup, o, card);
@@ -375,9 +383,6 @@ run_simulate (const Command *command, int argc, char **argv)
     return 2;
   if (o.link == NULL)
     {
-      if (!simulate_link_here (&setup.inside, &error))
-        return command_fail (command, g_steal_pointer (&error));
-      setup.between = setup.inside;
       setup.per_machine = G_MAXINT32;
     }
   /* Ranks on processors compute or exchange. */

@@ -2,6 +2,7 @@
  * same step on ranks of this machine, measured. */
 #include "app/simulate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,16 +221,46 @@ steps_for (double seconds)
   return CLAMP ((gint64)(SECONDS / MAX (seconds, 1e-6)), MIN_STEPS, 10000);
 }
 
-/* Kernel by kernel, and then the step as a whole, which nobody looks into. */
+static double
+now_seconds (void)
+{
+  return (double)g_get_monotonic_time () / G_USEC_PER_SEC;
+}
+
+/* Ranks begin a step together, and it is over when the slowest one has computed. call: what an exchange then takes from
+ * when the last rank has come to it. Ranks that have computed are woken later than those that do nothing but exchange.
+ */
 static gboolean
-measure (Bench *b, SimulateWork *work, GError **error)
+time_together (Bench *b, LoomComm *comm, gint64 steps, double *median, double *call, GError **error)
+{
+  g_autofree double *seconds = g_new (double, steps), *calls = g_new (double, steps);
+
+  for (gint64 i = 0; i < steps; i++)
+    {
+      double come, over;
+
+      if (!time_steps (b, 1, &seconds[i], error))
+        return FALSE;
+      come = now_seconds ();
+      if (!longest (comm, &seconds[i], error))
+        return FALSE;
+      over = now_seconds ();
+      if (!longest (comm, &come, error))
+        return FALSE;
+      calls[i] = MAX (over - come, 0);
+    }
+  *median = bench_stats (seconds, (guint)steps).median;
+  *call = bench_stats (calls, (guint)steps).median;
+  return TRUE;
+}
+
+/* Kernel by kernel, beside the whole step, which nobody looks into. */
+static gboolean
+measure (Bench *b, double step, SimulateWork *work, GError **error)
 {
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
   const guint n = loom_plan_n_instrs (loom_exec_plan (b->exec)) - loom_plan_n_setup (loom_exec_plan (b->exec));
-  double step;
 
-  if (!time_steps (b, MIN_STEPS, &step, error) || !time_steps (b, steps_for (step), &step, error))
-    return FALSE;
   loom_exec_trace (b->exec, spans);
   for (gint64 i = 0; n > 0 && i < steps_for (step); i++)
     {
@@ -250,6 +281,7 @@ typedef struct
   const char *path;
   const BenchOptions *options;
   SimulateWork *work;
+  double call;
   gboolean is_over;
 } Measurement;
 
@@ -258,21 +290,20 @@ static gboolean
 measure_rank (LoomComm *comm, gpointer data, GError **error)
 {
   Measurement *m = data;
-  LoomMessage message = { "" };
   g_auto (Bench) b = { 0 };
-  double ready;
+  double ready, step = 0, call = 0;
   gboolean ok;
 
   g_mutex_lock (&preparing);
   ok = bench_prepare (&b, m->path, m->options, &ready, error);
   g_mutex_unlock (&preparing);
-  if (!ok)
+  if (!ok || !time_together (&b, comm, MIN_STEPS, &step, &call, error)
+      || !time_together (&b, comm, steps_for (step), &step, &call, error) || !longest (comm, &call, error))
     return FALSE;
-  if (comm->barrier (comm, &message) != LOOM_STATUS_OK)
-    return loom_error_of_ranks (message.text, error);
   if (comm->rank == 0)
     {
-      ok = measure (&b, m->work, error);
+      m->call = call;
+      ok = measure (&b, step, m->work, error);
       g_atomic_int_set (&m->is_over, TRUE);
       return ok;
     }
@@ -286,15 +317,22 @@ measure_rank (LoomComm *comm, gpointer data, GError **error)
 }
 
 gboolean
-simulate_measure (const char *path, const BenchOptions *options, int ranks, SimulateWork *work, GError **error)
+simulate_measure (const char *path, const BenchOptions *options, int ranks, SimulateWork *work, double *call,
+                  GError **error)
 {
   Measurement m = { .path = path, .options = options, .work = work };
   g_auto (Bench) b = { 0 };
-  double ready;
+  double ready, step = 0;
 
   if (ranks > 1)
-    return bench_run_ranks (ranks, measure_rank, &m, error);
-  return bench_prepare (&b, path, options, &ready, error) && measure (&b, work, error);
+    {
+      gboolean ok = bench_run_ranks (ranks, measure_rank, &m, error);
+
+      *call = m.call;
+      return ok;
+    }
+  return bench_prepare (&b, path, options, &ready, error) && time_steps (&b, MIN_STEPS, &step, error)
+         && time_steps (&b, steps_for (step), &step, error) && measure (&b, step, work, error);
 }
 
 /* ---- ranks of this machine --------------------------------------------------------- */
@@ -358,18 +396,18 @@ measure_line (LoomComm *comm, gpointer data, GError **error)
   return TRUE;
 }
 
-/* Of two ranks an all-reduce is two messages, and once the bytes. */
+/* An all-reduce is the messages and bytes that the model has for so many ranks. */
 gboolean
-simulate_link_here (SimulateLink *link, GError **error)
+simulate_link_here (int ranks, SimulateLink *link, GError **error)
 {
   BenchLine line;
 
-  if (!bench_run_ranks (2, measure_line, &line, error))
+  if (!bench_run_ranks (ranks, measure_line, &line, error))
     return FALSE;
   *link = (SimulateLink){ .name = "here",
                           .title = "threads of this process",
-                          .latency = line.per_call / 2,
-                          .rate = line.per_byte > 0 ? 1 / line.per_byte : 1e12,
+                          .latency = line.per_call / (2 * ceil (log2 (ranks))),
+                          .rate = line.per_byte > 0 ? 2 * (ranks - 1.0) / ranks / line.per_byte : 1e12,
                           .source = "measured" };
   return TRUE;
 }

@@ -89,8 +89,10 @@ SimulateResult simulate_step (const SimulateWork *work, const SimulateSetup *set
 /* ---- graphs (simulate-graph.c) ----------------------------------------------- */
 
 /* From the kernels of the graph's step: measured here with so many threads, while the other ranks of so many do the
- * same beside it and so take their part of caches and memory; or by a card's peaks. */
-gboolean simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, GError **error);
+ * same beside it, so that they share caches, memory and processors, and a step lasts as long as the slowest one's; or
+ * by a card's peaks. call: of several ranks, seconds of an exchange of a number behind such a step. */
+gboolean
+simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, double *call, GError **error);
 gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
                            GError **error);
 /* Runs the step in so many threads of this process as ranks, and measures it. */
@@ -101,8 +103,8 @@ typedef struct
 } RankFigures;
 
 gboolean simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, RankFigures *figures, GError **error);
-/* What an exchange costs between two threads of this process. */
-gboolean simulate_link_here (SimulateLink *link, GError **error);
+/* What an exchange costs between so many threads of this process, two or more. */
+gboolean simulate_link_here (int ranks, SimulateLink *link, GError **error);
 
 /* ---- published figures (simulate-published.c) -------------------------------- */
 
