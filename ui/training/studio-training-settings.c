@@ -317,22 +317,35 @@ has_parallel (StudioTrainingSettings *self)
   return train != NULL && loom_element_find (train, LOOM_TAG_PARALLEL) != NULL;
 }
 
+static gboolean
+has_server (StudioTrainingSettings *self)
+{
+  return g_strcmp0 (parallel_value (self, "strategy"), "server") == 0;
+}
+
+static gboolean
+has_stages (StudioTrainingSettings *self)
+{
+  const char *n = parallel_value (self, "pipeline");
+
+  return n != NULL && g_ascii_strtoll (n, NULL, 10) > 1;
+}
+
 /* What there is beside the strategy is shown where the graph speaks of ranks at all. */
 static void
 add_ranks (StudioTrainingSettings *self)
 {
   const TrainingPlace place = { LOOM_TAG_PARALLEL, 0 };
-  const char *strategy = parallel_value (self, "strategy"), *stages = parallel_value (self, "pipeline");
   GtkWidget *grid = training_add_group (self, _ ("Several ranks"));
 
   training_add_attribute (self, grid, place, "strategy", NULL, NULL);
-  if (g_strcmp0 (strategy, "server") == 0)
+  if (has_server (self))
     training_add_attribute (self, grid, place, "staleness", NULL, NULL);
   else if (has_parallel (self))
     {
       training_add_attribute (self, grid, place, "tensor", NULL, NULL);
       training_add_attribute (self, grid, place, "pipeline", NULL, NULL);
-      if (stages != NULL && g_ascii_strtoll (stages, NULL, 10) > 1)
+      if (has_stages (self))
         {
           training_add_attribute (self, grid, place, "microbatches", NULL, NULL);
           training_add_attribute (self, grid, place, "schedule", NULL, NULL);
@@ -369,8 +382,8 @@ key_of (StudioTrainingSettings *self)
 {
   GString *key = g_string_new (NULL);
   LoomElement *train = studio_training_element (self->document);
-  g_string_printf (key, "%s %s %d %d %s %s", optimizer_name (self), schedule_type (self), stops_early (self),
-                   has_parallel (self), parallel_value (self, "strategy"), parallel_value (self, "pipeline"));
+  g_string_printf (key, "%s %s %d %d %d %d", optimizer_name (self), schedule_type (self), stops_early (self),
+                   has_parallel (self), has_server (self), has_stages (self));
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
       const LoomElement *e = loom_element_child (train, i);
