@@ -44,8 +44,8 @@ merge_into (Work *w, GHashTable *updaters, WorkInstr *from, WorkInstr *into, gui
   const WorkValue *v = work_value (w, joint);
   guint n;
 
-  /* A sum over micro-batches would otherwise wait for all of them. */
-  if (from->pass != 0 && from->pass != into->pass)
+  /* A sum over micro-batches, or over the chunks of a head, would otherwise wait for all of them. */
+  if ((from->pass != 0 && from->pass != into->pass) || (from->chunk != 0 && from->chunk != into->chunk))
     return FALSE;
   if (from == into || from->steps == NULL || from->out->len != 1 || from->compute != into->compute
       || from->device_name != into->device_name || work_only_reader (w, joint, FALSE) != into

@@ -68,6 +68,7 @@ struct _WorkInstr
   LoomRegion region;
   const char *origin, *device_name;
   guint recomputation, pass;
+  guint chunk; /* of a head, from 1; 0: of none */
   int device;
   gboolean dead, setup;
   gboolean crosses_only; /* the result is the operand's bytes on another device */
@@ -285,6 +286,7 @@ void work_fold_constants (Work *w);
 void work_join_parts (Work *w);
 void work_find_views (Work *w);
 void work_keep_classes_last (Work *w);
+void work_cut_heads (Work *w);
 void work_copy_state (Work *w);
 void work_log_steps (Work *w);
 void work_move_relus (Work *w);

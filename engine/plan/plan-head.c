@@ -1,0 +1,603 @@
+/* The head of a language model in chunks of its rows: a product makes a score for each row and class, and the loss of
+ * it hands their gradient back. With tens of thousands of classes the scores are by far the largest value of a step,
+ * though each row of them is done with as soon as its loss and its gradient are known. So the rows are taken in chunks:
+ * the product, the loss, the gradient of the scores, and what that gives of the gradients of the product's operands,
+ * for one chunk after the other in one place; losses and gradients of rows are joined, gradients of weights added in
+ * the order of the chunks. Nothing is computed twice.
+ *
+ * The gradient of the scores is wanted where the scores are, in the forward pass. It depends on the loss by a factor
+ * alone, the derivative of a mean, which is known before; what computes it is moved in front. Where that factor follows
+ * from the loss itself, or where anything else reads the scores, they stay whole. */
+#include "engine/plan/plan-private.h"
+
+/* A chunk has so many bytes of scores, and no fewer rows: it adds to the gradient of the weight, which moves 16 bytes
+ * for each of its elements, where the products make 6 operations a row. So that takes some hundredths of the products'
+ * time, on a CPU that computes 10 operations while it moves a byte and on a GPU that computes 200. */
+#define CHUNK_BYTES    (16 << 20)
+#define LEAST_ROWS     1024
+#define LEAST_ROWS_GPU 8192
+
+typedef enum
+{
+  PART_SCORES, /* rows × classes: a chunk's own */
+  PART_ROWS,   /* one or several numbers for each row: sliced, or joined */
+  PART_WHOLE,  /* the same for all chunks */
+  PART_SUM     /* a result to which each chunk adds */
+} Part;
+
+typedef struct
+{
+  Work *w;
+  const char *device_name;
+  gint64 rows, classes, size; /* size: bytes of a score, as the loss reads it */
+  GHashTable *scores;         /* the roots of what is rows × classes */
+  GPtrArray *instrs;          /* those that make or read them */
+  GHashTable *members;        /* the same as a set */
+  GPtrArray *earlier;         /* what is moved in front of them, in order */
+} Head;
+
+static gint64
+count_of (const Head *h, guint v)
+{
+  return loom_desc_count (&work_value (h->w, v)->desc);
+}
+
+static gboolean
+is_scores (const Head *h, guint v)
+{
+  return v != 0 && g_hash_table_contains (h->scores, GUINT_TO_POINTER (work_root (h->w, v)));
+}
+
+/* One row after the other, whichever axes the rows have. */
+static gboolean
+is_rows_by (const Head *h, guint v, gint64 n)
+{
+  const LoomTensorDesc *d = &work_value (h->w, v)->desc;
+
+  return d->rank > 0 && d->dim[d->rank - 1] == n && loom_desc_count (d) == h->rows * n;
+}
+
+static gboolean
+is_matrix (const Head *h, guint v, gint64 m, gint64 n)
+{
+  const LoomTensorDesc *d = &work_value (h->w, v)->desc;
+
+  return d->rank == 2 && (m == 0 || d->dim[0] == m) && (n == 0 || d->dim[1] == n);
+}
+
+/* What operand k of an instruction that makes or reads scores is; FALSE where it is nothing that can be cut. */
+static gboolean
+part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
+{
+  const guint v = work_in (instr, k);
+  const LoomMatmulAttrs *product = work_is (instr, "matmul") ? instr->attrs : NULL;
+
+  *part = PART_WHOLE;
+  if (v == 0)
+    return TRUE;
+  if (is_scores (h, v))
+    {
+      *part = PART_SCORES;
+      return TRUE;
+    }
+  if (instr->steps != NULL)
+    {
+      const LoomTensorDesc *d = &work_value (h->w, v)->desc;
+
+      return loom_desc_count (d) == 1 || (loom_desc_count (d) == h->classes && d->dim[d->rank - 1] == h->classes);
+    }
+  if (product != NULL)
+    {
+      /* x of x·w and of xᵀ·g, and x of gᵀ·x, but not w of g·w. */
+      if (k == 0 || (k == 1 && product->trans_a))
+        *part = PART_ROWS;
+      return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->rows : 0, 0);
+    }
+  *part = PART_ROWS;
+  return count_of (h, v) == h->rows && work_value (h->w, v)->desc.rank == 1;
+}
+
+/* The same of its results. */
+static gboolean
+part_out (const Head *h, const WorkInstr *instr, guint o, Part *part)
+{
+  const guint v = work_out (instr, o);
+  const LoomMatmulAttrs *product = work_is (instr, "matmul") ? instr->attrs : NULL;
+
+  *part = PART_ROWS;
+  if (v == 0)
+    return TRUE;
+  if (is_scores (h, v))
+    {
+      *part = PART_SCORES;
+      return TRUE;
+    }
+  if (product != NULL && is_scores (h, work_in (instr, 0)) && !product->trans_a)
+    return is_matrix (h, v, h->rows, 0);
+  if (product != NULL || work_is (instr, "reduce"))
+    {
+      *part = PART_SUM;
+      return TRUE;
+    }
+  return count_of (h, v) == h->rows && work_value (h->w, v)->desc.dim[0] == h->rows;
+}
+
+/* The kinds of instructions that can be cut, all of whose scores are rows × classes as they are read. */
+static gboolean
+is_kind (const Head *h, const WorkInstr *instr)
+{
+  const gboolean first = instr->in->len > 0 && is_scores (h, work_in (instr, 0));
+
+  if (instr->recomputation != 0 || instr->device_name != h->device_name)
+    return FALSE;
+  if (instr->steps != NULL)
+    return instr->out->len == 1 && is_scores (h, work_out (instr, 0));
+  if (work_is (instr, "matmul"))
+    {
+      const LoomMatmulAttrs *a = instr->attrs;
+      const gboolean second = is_scores (h, work_in (instr, 1));
+
+      if (is_scores (h, work_out (instr, 0)))
+        return !first && !second && !a->trans_a && is_matrix (h, work_out (instr, 0), h->rows, h->classes);
+      if (a->has_bias || a->act != LOOM_SCALAR_ID || first == second)
+        return FALSE;
+      return is_matrix (h, work_in (instr, first ? 0 : 1), h->rows, h->classes)
+             && (first || (a->trans_a && !a->trans_b)) && (!first || !a->trans_a || !a->trans_b);
+    }
+  if (!first || !is_matrix (h, work_in (instr, 0), h->rows, h->classes))
+    return FALSE;
+  if (work_is (instr, "reduce"))
+    {
+      const LoomReduceAttrs *a = instr->attrs;
+
+      return a->op == LOOM_REDUCE_SUM && a->axes == 1u << 0;
+    }
+  if (work_is (instr, "argreduce"))
+    return ((const LoomArgReduceAttrs *)instr->attrs)->axis == 1;
+  return work_is (instr, "cross_entropy") || work_is (instr, "cross_entropy_grad");
+}
+
+static gboolean add_scores (Head *h, guint v);
+
+/* Takes up an instruction that makes or reads scores, and the scores that it makes. */
+static gboolean
+add_instr (Head *h, WorkInstr *instr)
+{
+  if (!g_hash_table_add (h->members, instr))
+    return TRUE;
+  g_ptr_array_add (h->instrs, instr);
+  if (instr->steps != NULL)
+    for (guint k = 0; k < instr->in->len; k++)
+      if (is_rows_by (h, work_in (instr, k), h->classes) && !add_scores (h, work_in (instr, k)))
+        return FALSE;
+  if ((instr->steps != NULL || work_is (instr, "cross_entropy_grad")) && instr->out->len == 1)
+    return is_rows_by (h, work_out (instr, 0), h->classes) && add_scores (h, work_out (instr, 0));
+  return TRUE;
+}
+
+/* Everybody who reads v or a view of it. */
+static gboolean
+add_readers (Head *h, guint v)
+{
+  const WorkValue *value = work_value (h->w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return FALSE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL)
+      {
+        if (!is_rows_by (h, v, h->classes) || !add_instr (h, use->instr))
+          return FALSE;
+      }
+    else if (!add_readers (h, use->at))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+add_scores (Head *h, guint v)
+{
+  const WorkValue *value;
+
+  v = work_root (h->w, v);
+  value = work_value (h->w, v);
+  if (!g_hash_table_add (h->scores, GUINT_TO_POINTER (v)))
+    return TRUE;
+  return value->producer != NULL && value->slot < 0 && value->input < 0 && !value->is_uniform
+         && value->device_name == h->device_name && is_rows_by (h, v, h->classes) && add_instr (h, value->producer)
+         && add_readers (h, v);
+}
+
+/* What makes v stands in front of the head, or can be moved there. */
+static gboolean
+is_early (Head *h, guint v, const WorkInstr *first)
+{
+  WorkInstr *producer = work_value (h->w, work_root (h->w, v))->producer;
+
+  if (v == 0 || producer == NULL || work_is_before (producer, first) || g_ptr_array_find (h->earlier, producer, NULL))
+    return TRUE;
+  if (g_hash_table_contains (h->members, producer)
+      || (producer->steps == NULL && !work_is (producer, "reduce") && !work_is (producer, "expand")
+          && !work_is (producer, "fill") && !work_is (producer, "copy") && !work_is (producer, "permute")))
+    return FALSE;
+  for (guint k = 0; k < producer->in->len; k++)
+    if (!is_early (h, work_in (producer, k), first))
+      return FALSE;
+  g_ptr_array_add (h->earlier, producer);
+  return TRUE;
+}
+
+static int
+compare_order (const void *a, const void *b)
+{
+  const WorkInstr *x = *(WorkInstr *const *)a, *y = *(WorkInstr *const *)b;
+
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Whether all of it can be cut, and computed where it begins. */
+static gboolean
+can_cut (Head *h)
+{
+  const WorkInstr *first;
+
+  g_ptr_array_sort (h->instrs, compare_order);
+  first = h->instrs->pdata[0];
+  for (guint i = 0; i < h->instrs->len; i++)
+    {
+      const WorkInstr *instr = h->instrs->pdata[i];
+      Part part;
+
+      if (!is_kind (h, instr))
+        return FALSE;
+      for (guint o = 0; o < instr->out->len; o++)
+        if (!part_out (h, instr, o, &part))
+          return FALSE;
+      for (guint k = 0; k < instr->in->len; k++)
+        {
+          const guint v = work_in (instr, k);
+          const WorkInstr *producer = v != 0 ? work_value (h->w, work_root (h->w, v))->producer : NULL;
+
+          if (!part_in (h, instr, k, &part))
+            return FALSE;
+          /* What a chunk's instruction hands to another of the chunk is scores, or the ln Σ exp of its rows. */
+          if (part != PART_SCORES && g_hash_table_contains (h->members, (gpointer)producer))
+            {
+              if (part != PART_ROWS || !work_is (producer, "cross_entropy"))
+                return FALSE;
+            }
+          else if (part != PART_SCORES && !is_early (h, v, first))
+            return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static gint64
+least_rows (const Head *h)
+{
+  const char *name = h->device_name != NULL ? h->device_name : h->w->options.device;
+  const LoomPlanDevice *device = loom_devices_get (h->w->devices, name, NULL);
+
+  return device != NULL && device->info.host_memory ? LEAST_ROWS : LEAST_ROWS_GPU;
+}
+
+/* How many chunks; 1 where cutting saves too little: a chunk's share of a weight's gradient takes room, too. */
+static gint64
+count_chunks (const Head *h)
+{
+  const gint64 row = h->classes * h->size;
+  const gint64 least = MAX (least_rows (h), CHUNK_BYTES / MAX (row, 1)), n = h->rows / least;
+  gint64 more = 0;
+
+  for (guint i = 0; i < h->instrs->len && n > 1; i++)
+    {
+      const WorkInstr *instr = h->instrs->pdata[i];
+      Part part;
+
+      for (guint o = 0; o < instr->out->len; o++)
+        if (part_out (h, instr, o, &part) && part == PART_SUM)
+          more += (gint64)loom_desc_bytes (&work_value (h->w, work_out (instr, o))->desc);
+    }
+  return n > 1 && more < row * (h->rows - h->rows / n) / 2 ? n : 1;
+}
+
+/* ---- cutting ---------------------------------------------------------------------------- */
+
+typedef struct
+{
+  Head *h;
+  WorkInstr *before;
+  guint chunk;         /* its number, from 1 */
+  gint64 from, n;      /* its rows */
+  GHashTable *here;    /* a value as the chunk has it, by key_of() */
+  GHashTable *results; /* GArray of guint: the chunks' parts of a result, by its number */
+} Cut;
+
+static WorkInstr *
+insert_like (Cut *c, const WorkInstr *like, const char *primitive, const void *attrs)
+{
+  WorkInstr *instr = work_insert (c->h->w, c->before, loom_prim (primitive), attrs);
+
+  instr->region = LOOM_REGION_FORWARD;
+  instr->origin = like->origin;
+  instr->device_name = like->device_name;
+  instr->pass = like->pass;
+  instr->chunk = c->chunk;
+  g_string_assign (instr->label, primitive);
+  return instr;
+}
+
+/* A step of element-wise work with one or two operands. */
+static guint
+insert_step (Cut *c, const WorkInstr *like, LoomScalarOp op, LoomDType dtype, guint a, guint b)
+{
+  WorkInstr *instr = work_insert (c->h->w, c->before, loom_prim (op == LOOM_SCALAR_ID ? "copy" : "add"), NULL);
+  LoomTensorDesc desc = work_value (c->h->w, a)->desc;
+  const WorkValue value = *work_value (c->h->w, a);
+  WorkStep step = { .op = op, .arg = { a, b } };
+
+  desc.dtype = dtype;
+  step.result = work_new_value (c->h->w, &desc, &value);
+  instr->region = LOOM_REGION_FORWARD;
+  instr->origin = like->origin;
+  instr->device_name = like->device_name;
+  instr->pass = like->pass;
+  instr->chunk = c->chunk;
+  instr->compute = loom_program_get_float (c->h->w->program);
+  instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
+  g_array_append_val (instr->steps, step);
+  g_string_assign (instr->label, op == LOOM_SCALAR_ID ? "cast" : "add");
+  work_add_in (c->h->w, instr, a);
+  if (b != 0)
+    work_add_in (c->h->w, instr, b);
+  work_add_out (c->h->w, instr, step.result);
+  return step.result;
+}
+
+static guint
+value_of (Cut *c, guint v, int rank, gint64 first, gint64 second)
+{
+  const WorkValue like = *work_value (c->h->w, v);
+  const LoomTensorDesc desc = { .dtype = like.desc.dtype, .rank = rank, .dim = { first, second } };
+
+  return work_new_value (c->h->w, &desc, &like);
+}
+
+/* The chunk's rows of a value that is there whole. */
+static guint
+slice_of (Cut *c, const WorkInstr *like, guint v)
+{
+  const LoomTensorDesc whole = work_value (c->h->w, v)->desc;
+  LoomSliceTo to = { .to = { .rank = whole.rank } };
+  WorkInstr *slice;
+  guint part;
+
+  for (int i = 0; i < whole.rank; i++)
+    {
+      to.kernel.start[i] = i == 0 ? c->from : 0;
+      to.kernel.step[i] = 1;
+      to.to.dim[i] = i == 0 ? c->n : whole.dim[i];
+    }
+  part = value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
+  slice = insert_like (c, like, "slice", &to);
+  work_add_in (c->h->w, slice, v);
+  work_add_out (c->h->w, slice, part);
+  return part;
+}
+
+/* By what the chunk's part of v is found: all views of what the chunk makes itself are one. */
+static gpointer
+key_of (const Cut *c, guint v)
+{
+  const guint root = work_root (c->h->w, v);
+
+  return GUINT_TO_POINTER (g_hash_table_contains (c->h->members, work_value (c->h->w, root)->producer) ? root : v);
+}
+
+static guint
+operand_of (Cut *c, const WorkInstr *instr, guint k)
+{
+  const guint v = work_in (instr, k);
+  guint now;
+  Part part;
+
+  part_in (c->h, instr, k, &part);
+  if (v == 0 || part == PART_WHOLE)
+    return v;
+  now = GPOINTER_TO_UINT (g_hash_table_lookup (c->here, key_of (c, v)));
+  if (now == 0)
+    {
+      now = slice_of (c, instr, v);
+      g_hash_table_insert (c->here, key_of (c, v), GUINT_TO_POINTER (now));
+    }
+  return now;
+}
+
+/* Adds the chunk's part to those before it, in f32 at least. */
+static void
+add_up (Cut *c, const WorkInstr *instr, guint v, guint part)
+{
+  GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
+  const LoomDType dtype = work_value (c->h->w, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
+
+  if (dtype != sum)
+    part = insert_step (c, instr, LOOM_SCALAR_ID, sum, part, 0);
+  if (parts->len == 0)
+    g_array_append_val (parts, part);
+  else
+    g_array_index (parts, guint, 0)
+        = insert_step (c, instr, LOOM_SCALAR_ADD, sum, g_array_index (parts, guint, 0), part);
+}
+
+/* What the chunk has of result o. */
+static guint
+result_of (Cut *c, const WorkInstr *instr, guint o, Part part)
+{
+  const guint v = work_out (instr, o);
+  const LoomTensorDesc whole = work_value (c->h->w, v)->desc;
+
+  if (part == PART_SCORES)
+    return value_of (c, v, 2, c->n, c->h->classes);
+  if (part == PART_ROWS)
+    return value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
+  return work_new_value (c->h->w, &whole, work_value (c->h->w, v));
+}
+
+/* The instruction once more, for the chunk. */
+static void
+cut_instr (Cut *c, const WorkInstr *instr)
+{
+  Work *w = c->h->w;
+  g_autofree guint *in = g_new (guint, instr->in->len);
+  WorkInstr *copy;
+
+  for (guint k = 0; k < instr->in->len; k++)
+    in[k] = operand_of (c, instr, k);
+  copy = work_insert (w, c->before, instr->prim, instr->attrs);
+  copy->compute = instr->compute;
+  copy->region = LOOM_REGION_FORWARD;
+  copy->origin = instr->origin;
+  copy->device_name = instr->device_name;
+  copy->pass = instr->pass;
+  copy->chunk = c->chunk;
+  g_string_assign (copy->label, instr->label->str);
+  if (instr->steps != NULL)
+    {
+      copy->steps = g_array_sized_new (FALSE, FALSE, sizeof (WorkStep), instr->steps->len);
+      g_array_append_vals (copy->steps, instr->steps->data, instr->steps->len);
+    }
+  for (guint k = 0; k < instr->in->len; k++)
+    {
+      work_add_in (w, copy, work_in (instr, k));
+      work_set_in (w, copy, k, in[k]);
+    }
+  for (guint o = 0; o < instr->out->len; o++)
+    {
+      const guint v = work_out (instr, o);
+      guint now;
+      Part part;
+
+      part_out (c->h, instr, o, &part);
+      now = v != 0 ? result_of (c, instr, o, part) : 0;
+      for (guint s = 0; copy->steps != NULL && s < copy->steps->len; s++)
+        if (work_step (copy, s)->result == v)
+          work_step (copy, s)->result = now;
+      work_add_out (w, copy, now);
+      if (v == 0)
+        continue;
+      g_hash_table_insert (c->here, key_of (c, v), GUINT_TO_POINTER (now));
+      if (part == PART_SUM)
+        add_up (c, instr, v, now);
+      else if (part == PART_ROWS)
+        g_array_append_val ((GArray *)g_hash_table_lookup (c->results, GUINT_TO_POINTER (v)), now);
+    }
+}
+
+/* What the chunks made becomes the result. */
+static void
+join_result (Cut *c, WorkInstr *instr, guint o)
+{
+  Work *w = c->h->w;
+  const guint v = work_out (instr, o);
+  const GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
+  WorkInstr *made;
+  Part part;
+
+  if (v == 0 || !work_is_used (w, v))
+    return;
+  part_out (c->h, instr, o, &part);
+  if (part == PART_SCORES)
+    return;
+  if (part == PART_SUM)
+    {
+      const guint sum = g_array_index (parts, guint, 0);
+      const LoomDType dtype = work_value (w, v)->desc.dtype;
+      const guint last
+          = work_value (w, sum)->desc.dtype == dtype ? sum : insert_step (c, instr, LOOM_SCALAR_ID, dtype, sum, 0);
+
+      made = work_value (w, last)->producer;
+      work_step (made, made->steps->len - 1)->result = v;
+      work_set_out (w, made, 0, v);
+      return;
+    }
+  made = insert_like (c, instr, "concat", &(LoomConcatAttrs){ .axis = 0 });
+  for (guint i = 0; i < parts->len; i++)
+    work_add_in (w, made, g_array_index (parts, guint, i));
+  work_add_out (w, made, v);
+}
+
+static void
+cut (Head *h, gint64 chunks)
+{
+  g_autoptr (GHashTable) results = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
+  Cut c = { .h = h, .before = h->instrs->pdata[0], .results = results };
+
+  for (guint i = 0; i < h->earlier->len; i++)
+    {
+      WorkInstr *instr = h->earlier->pdata[i];
+
+      instr->region = LOOM_REGION_FORWARD;
+      work_move (h->w, instr, c.before);
+    }
+  for (guint i = 0; i < h->instrs->len; i++)
+    {
+      const WorkInstr *instr = h->instrs->pdata[i];
+
+      for (guint o = 0; o < instr->out->len; o++)
+        g_hash_table_insert (results, GUINT_TO_POINTER (work_out (instr, o)),
+                             g_array_new (FALSE, FALSE, sizeof (guint)));
+    }
+  for (gint64 i = 0; i < chunks; i++)
+    {
+      g_autoptr (GHashTable) here = g_hash_table_new (NULL, NULL);
+
+      c.here = here;
+      c.chunk = (guint)i + 1;
+      c.from = h->rows * i / chunks;
+      c.n = h->rows * (i + 1) / chunks - c.from;
+      for (guint k = 0; k < h->instrs->len; k++)
+        cut_instr (&c, h->instrs->pdata[k]);
+    }
+  for (guint i = 0; i < h->instrs->len; i++)
+    {
+      WorkInstr *instr = h->instrs->pdata[i];
+
+      for (guint o = 0; o < instr->out->len; o++)
+        join_result (&c, instr, o);
+    }
+  for (guint i = 0; i < h->instrs->len; i++)
+    work_erase (h->w, h->instrs->pdata[i]);
+}
+
+static void
+cut_head (Work *w, WorkInstr *loss)
+{
+  g_autoptr (GHashTable) scores = g_hash_table_new (NULL, NULL), members = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) instrs = g_ptr_array_new (), earlier = g_ptr_array_new ();
+  const LoomTensorDesc *d = &work_value (w, work_in (loss, 0))->desc;
+  Head h = { w,      loss->device_name, d->dim[0], d->dim[1], (gint64)loom_dtype_size (d->dtype), scores,
+             instrs, members,           earlier };
+  gint64 chunks;
+
+  if (d->rank != 2 || (gint64)loom_desc_bytes (d) < 2 * CHUNK_BYTES || d->dim[0] < 2 * LEAST_ROWS)
+    return;
+  if (!add_scores (&h, work_in (loss, 0)) || !can_cut (&h))
+    return;
+  chunks = count_chunks (&h);
+  if (chunks > 1)
+    cut (&h, chunks);
+}
+
+void
+work_cut_heads (Work *w)
+{
+  g_autoptr (GPtrArray) losses = g_ptr_array_new ();
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "cross_entropy"))
+      g_ptr_array_add (losses, instr);
+  for (guint i = 0; i < losses->len; i++)
+    if (!((WorkInstr *)losses->pdata[i])->dead)
+      cut_head (w, losses->pdata[i]);
+}

@@ -1,0 +1,195 @@
+/* Heads in chunks of rows: the scores are never there whole, and all numbers are those of a plan that has them so. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/run/loom-exec.h"
+#include "tests/plan/check-passes.h"
+
+#define ROWS    3300 /* 1,100 in each chunk */
+#define D       3
+#define CLASSES 4200
+#define CHUNKS  3
+
+typedef struct
+{
+  const char *name;
+  gboolean narrow; /* in bf16, cast for the loss */
+  gboolean bias;
+  gboolean largest; /* the class of the largest score is wanted, too */
+  gboolean swapped; /* the weight is [D, CLASSES] */
+  gboolean forward; /* no gradient is wanted */
+  gboolean output;  /* the scores are wanted */
+  gboolean squared; /* the scores' gradient has a factor that follows from the loss */
+  gboolean whole;   /* the head must stay so */
+} Case;
+
+static const Case cases[] = {
+  { "metric", .bias = TRUE, .largest = TRUE }, { "swapped", .swapped = TRUE },
+  { "narrow", .narrow = TRUE, .bias = TRUE },  { "forward", .forward = TRUE, .bias = TRUE },
+  { "output", .output = TRUE, .whole = TRUE }, { "squared", .squared = TRUE, .whole = TRUE },
+};
+
+static LoomProgram *
+program_of (const Case *c, LoomDType real)
+{
+  LoomProgram *p = loom_program_new ();
+  const LoomDType type = c->narrow ? LOOM_BF16 : real;
+  const LoomCrossEntropyAttrs attrs = { .ignore_index = 5 };
+  LoomValue x = loom_program_input (p, "x", real, 2, (gint64[]){ ROWS, D });
+  LoomValue weight
+      = loom_program_input (p, "w", real, 2, c->swapped ? (gint64[]){ D, CLASSES } : (gint64[]){ CLASSES, D });
+  LoomValue bias = loom_program_input (p, "b", real, 1, (gint64[]){ CLASSES });
+  LoomValue target = loom_program_input (p, "target", LOOM_I64, 1, (gint64[]){ ROWS });
+  LoomValue scores, out[2], loss, wrt[3] = { x, weight, bias }, gradient[3] = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  loom_program_set_float (p, real);
+  scores = loom_matmul (p, loom_cast (p, x, type), loom_cast (p, weight, type), FALSE, !c->swapped);
+  if (c->bias)
+    scores = loom_binary (p, LOOM_SCALAR_ADD, scores, loom_cast (p, bias, type));
+  if (c->output)
+    loom_program_output (p, "scores", scores);
+  loom_emit (p, loom_prim ("cross_entropy"), &attrs, 2, (LoomValue[]){ loom_cast (p, scores, real), target }, out);
+  loss = loom_mean_all (p, out[0]);
+  if (c->squared)
+    loss = loom_binary (p, LOOM_SCALAR_MUL, loss, loss);
+  loom_program_output (p, "loss", loss);
+  loom_program_output (p, "each", out[0]);
+  if (c->largest)
+    loom_program_output (
+        p, "largest",
+        loom_emit (p, loom_prim ("argreduce"), &(LoomArgReduceAttrs){ .largest = true, .axis = 1 }, 1, &scores, NULL));
+  if (c->forward)
+    return p;
+  g_assert_true (loom_differentiate (p, loss, 0, c->bias ? 3 : 2, wrt, gradient, &error));
+  loom_program_output (p, "dx", gradient[0]);
+  loom_program_output (p, "dw", gradient[1]);
+  if (c->bias)
+    loom_program_output (p, "db", gradient[2]);
+  return p;
+}
+
+/* Numbers between -1 and 1, which must live until the step is over. */
+static gpointer
+feed (LoomExec *exec, guint i, LoomDType real, gint64 count, double step)
+{
+  double *x = g_new (double, count);
+
+  for (gint64 k = 0; k < count; k++)
+    if (real == LOOM_F64)
+      x[k] = sin ((double)k * step + 0.5);
+    else
+      ((float *)x)[k] = sinf ((float)((double)k * step + 0.5));
+  loom_exec_feed (exec, i, x);
+  return x;
+}
+
+static GPtrArray *
+run (LoomDevices *devices, LoomProgram *p, LoomDType real, const LoomPlanOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, options->device, 1);
+  g_autoptr (LoomExec) exec = loom_exec_new (loom_plan_new (p, devices, options, NULL), state, &error);
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_autofree gint64 *target = g_new (gint64, ROWS);
+  g_autofree gpointer x = NULL, weight = NULL, bias = NULL;
+
+  g_assert_no_error (error);
+  for (int i = 0; i < ROWS; i++)
+    target[i] = i * 11 % CLASSES;
+  target[4] = 5; /* does not count */
+  x = feed (exec, 0, real, (gint64)ROWS * D, 1.0);
+  weight = feed (exec, 1, real, (gint64)CLASSES * D, 1.7);
+  bias = feed (exec, 2, real, CLASSES, 0.3);
+  loom_exec_feed (exec, 3, target);
+  g_assert_true (loom_exec_run (exec, &error));
+  for (guint o = 0; o < loom_program_n_outputs (p); o++)
+    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
+  return results;
+}
+
+/* The rows of the longest value with so many classes, and in how many places such values lie. */
+static gint64
+most_rows (const LoomPlan *plan, guint *n_places)
+{
+  g_autoptr (GHashTable) places = g_hash_table_new (NULL, NULL);
+  gint64 most = 0;
+
+  for (guint v = 1; v < loom_plan_n_values (plan); v++)
+    {
+      const LoomPlanValue *value = loom_plan_value (plan, v);
+
+      if (value->location.kind != LOOM_LOCATION_ARENA || value->desc.rank != 2 || value->desc.dim[1] != CLASSES
+          || value->desc.dim[0] < ROWS / CHUNKS)
+        continue;
+      most = MAX (most, value->desc.dim[0]);
+      g_hash_table_add (places, GSIZE_TO_POINTER (value->location.offset + 1));
+    }
+  *n_places = g_hash_table_size (places);
+  return most;
+}
+
+/* |a - b| by the largest of b. */
+static double
+difference (const LoomTensor *a, const LoomTensor *b)
+{
+  double most = 0, size = 1e-30;
+
+  g_assert_cmpint (a->count, ==, b->count);
+  for (gint64 i = 0; i < a->count; i++)
+    {
+      most = MAX (most, fabs (loom_tensor_get (a, i) - loom_tensor_get (b, i)));
+      size = MAX (size, fabs (loom_tensor_get (b, i)));
+    }
+  return most / size;
+}
+
+static void
+check (const Case *c, LoomDevices *devices, const char *device, LoomDType real)
+{
+  g_autoptr (LoomProgram) p = program_of (c, real);
+  LoomPlanOptions cut = { .device = device }, whole = { .device = device, .no_fusion = TRUE };
+  g_autofree char *wrong = check_passes (p, devices, &cut);
+  guint n_places;
+  g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &cut, NULL);
+  g_autoptr (GPtrArray) a = run (devices, p, real, &cut), b = run (devices, p, real, &whole);
+  const double tolerance = c->narrow ? 1e-2 : real == LOOM_F64 ? 1e-12 : 1e-5;
+
+  g_assert_cmpstr (wrong, ==, NULL);
+  g_assert_cmpint (most_rows (plan, &n_places), ==, c->whole ? ROWS : ROWS / CHUNKS);
+  /* No weight's gradient waits for all chunks: it is added up by steps of two operands. */
+  for (guint i = 0; i < loom_plan_n_instrs (plan) && !c->whole; i++)
+    g_assert_null (strstr (loom_plan_instr (plan, i)->label, "add,add"));
+  /* The scores of all chunks, and their gradients, have one. */
+  if (!c->narrow && !c->whole)
+    g_assert_cmpuint (n_places, ==, 1);
+  for (guint o = 0; o < a->len; o++)
+    g_test_message ("%s: result %u within %.2g", device, o, difference (a->pdata[o], b->pdata[o]));
+  for (guint o = 0; o < a->len; o++)
+    g_assert_cmpfloat (difference (a->pdata[o], b->pdata[o]), <=, tolerance);
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (LoomDevices) devices = loom_devices_new (2);
+
+  check (c, devices, "cpu", LOOM_F32);
+  /* The reference takes its time. */
+  if (c->bias && c->largest)
+    check (c, devices, "ref", LOOM_F64);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/head/%s", cases[i].name);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  return g_test_run ();
+}
