@@ -728,6 +728,7 @@ test_primitives_by_name (void)
                                                 "plan-work.c",
                                                 "plan-private.h",
                                                 "plan-bias.c",
+                                                "plan-head.c",
                                                 NULL };
   static const char *const by_name
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|work_kernel)";
