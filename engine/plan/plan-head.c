@@ -36,12 +36,6 @@ typedef struct
   GPtrArray *earlier;         /* what is moved in front of them, in order */
 } Head;
 
-static gint64
-count_of (const Head *h, guint v)
-{
-  return loom_desc_count (&work_value (h->w, v)->desc);
-}
-
 static gboolean
 is_scores (const Head *h, guint v)
 {
@@ -94,7 +88,7 @@ part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
       return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->rows : 0, 0);
     }
   *part = PART_ROWS;
-  return count_of (h, v) == h->rows && work_value (h->w, v)->desc.rank == 1;
+  return loom_desc_count (&work_value (h->w, v)->desc) == h->rows && work_value (h->w, v)->desc.rank == 1;
 }
 
 /* The same of its results. */
@@ -119,7 +113,7 @@ part_out (const Head *h, const WorkInstr *instr, guint o, Part *part)
       *part = PART_SUM;
       return TRUE;
     }
-  return count_of (h, v) == h->rows && work_value (h->w, v)->desc.dim[0] == h->rows;
+  return loom_desc_count (&work_value (h->w, v)->desc) == h->rows && work_value (h->w, v)->desc.dim[0] == h->rows;
 }
 
 /* The kinds of instructions that can be cut, all of whose scores are rows × classes as they are read. */
