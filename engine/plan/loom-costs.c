@@ -32,6 +32,7 @@ struct _LoomCostTable
   GKeyFile *file;       /* without head */
   GHashTable *rates;    /* group → Rate */
   GHashTable *measured; /* device → GHashTable of call → GHashTable of option → double * */
+  GHashTable *shipped;  /* groups of measurements that came with Gradloom, and nothing was added to */
   char *origin;
   const char *hash; /* interned; NULL: not computed yet */
   gboolean is_kept; /* by a run */
@@ -81,6 +82,15 @@ read_rate (LoomCostTable *table, const char *group, const char *name, GError **e
     return fault (error, name, "[%s] needs start ≥ 0, flops ≥ 1 and bytes ≥ 1", group);
   g_hash_table_insert (table->rates, g_strdup (group), g_memdup2 (&r, sizeof r));
   return TRUE;
+}
+
+/* TRUE if what was measured of a device came with Gradloom: nothing was tuned by this user. */
+static gboolean
+is_shipped (LoomCostTable *table, const char *device)
+{
+  g_autofree char *group = g_strconcat (MEASURED, device, NULL);
+
+  return g_hash_table_contains (table->shipped, group);
 }
 
 static void
@@ -196,6 +206,7 @@ table_new (void)
   table->file = g_key_file_new ();
   table->rates = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   table->measured = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_hash_table_unref);
+  table->shipped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   table->note = g_string_new (NULL);
   table->noted = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return table;
@@ -217,11 +228,16 @@ LoomCostTable *
 loom_cost_table_new (void)
 {
   LoomCostTable *table = table_new ();
+  g_auto (GStrv) groups = NULL;
   g_autoptr (GError) error = NULL;
 
   if (!load_key_file (table->file, shipped, "data/costs.ini", FALSE, &error)
       || !read_groups (table, "data/costs.ini", &error))
     g_error ("%s", error->message);
+  groups = g_key_file_get_groups (table->file, NULL);
+  for (guint i = 0; groups[i] != NULL; i++)
+    if (g_str_has_prefix (groups[i], MEASURED))
+      g_hash_table_add (table->shipped, g_strdup (groups[i]));
   table->origin = g_strdup ("shipped");
   return table;
 }
@@ -255,6 +271,7 @@ take_measurements (LoomCostTable *table, GKeyFile *from, const char *name, GErro
     if (g_str_has_prefix (groups[i], MEASURED))
       {
         copy_group (table->file, from, groups[i]);
+        g_hash_table_remove (table->shipped, groups[i]);
         if (!read_measured (table, groups[i], name, error))
           return FALSE;
       }
@@ -321,6 +338,7 @@ loom_cost_table_unref (LoomCostTable *table)
   g_key_file_unref (table->file);
   g_hash_table_unref (table->rates);
   g_hash_table_unref (table->measured);
+  g_hash_table_unref (table->shipped);
   g_string_free (table->note, TRUE);
   g_hash_table_unref (table->noted);
   g_free (table->origin);
@@ -341,7 +359,7 @@ loom_cost_table_to_text (LoomCostTable *table, gboolean whole)
   g_mutex_lock (&table->lock);
   groups = g_key_file_get_groups (table->file, NULL);
   for (guint i = 0; groups[i] != NULL; i++)
-    if (whole || g_str_has_prefix (groups[i], MEASURED))
+    if (whole || (g_str_has_prefix (groups[i], MEASURED) && !g_hash_table_contains (table->shipped, groups[i])))
       copy_group (to, table->file, groups[i]);
   g_mutex_unlock (&table->lock);
   sum = checksum_of (to, TRUE);
@@ -410,7 +428,7 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
   g_mutex_lock (&table->lock);
   g_hash_table_iter_init (&iter, table->measured);
   while (sentence == NULL && g_hash_table_iter_next (&iter, (gpointer *)&other, NULL))
-    if (g_str_has_prefix (other, prefix))
+    if (g_str_has_prefix (other, prefix) && !is_shipped (table, other))
       sentence
           = g_strdup_printf ("The tuned cost table was measured on other devices than this one (%s), so the one that "
                              "ships with Gradloom is used; gradloom bench GRAPH --tune measures here.",
@@ -506,6 +524,7 @@ loom_cost_table_set_measured (LoomCostTable *table, const char *device, const ch
     if (!g_str_has_prefix (old[i], prefix) || strchr (old[i] + strlen (prefix), ' ') != NULL)
       g_ptr_array_add (list, g_strdup (old[i]));
   g_ptr_array_add (list, g_strconcat (prefix, g_ascii_formatd (number, sizeof number, "%.3e", seconds), NULL));
+  g_hash_table_remove (table->shipped, group);
   g_key_file_set_string_list (table->file, group, call, (const char *const *)list->pdata, list->len);
   keep_measured (table, device, call, option, seconds);
   table->hash = NULL;

@@ -38,9 +38,9 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
 
 /* Reads the fault flag of a device's stream. Where it is raised, the stream is synchronised, so that the flag can be
  * cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The fault may be of
- * another executor's step. TRUE: none was raised. */
+ * another executor's step. TRUE: none was raised by a step before this one. */
 gboolean
-loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
+loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **error)
 {
   LoomPlanDevice *device = arena->device;
   LoomMessage words;
@@ -53,8 +53,11 @@ loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
   if (arena->stream == NULL)
     return TRUE;
   device->backend->fault_get (device->device, arena->stream, &fault, &exec->message);
-  if (G_LIKELY (fault.status == LOOM_STATUS_OK))
-    return TRUE;
+  if (G_LIKELY (fault.status == LOOM_STATUS_OK) || fault.step >= before)
+    {
+      exec->message.text[0] = '\0';
+      return TRUE;
+    }
   words = exec->message;
   exec->message.text[0] = '\0';
   if (loom_arena_sync (arena, &exec->message, &status))
@@ -109,7 +112,9 @@ loom_exec_end (LoomExec *exec, GError **error)
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
       arena->ended = arena->step;
-      if (!loom_exec_poll_fault (exec, arena, error))
+      /* A step that ranks exchange in is heard of when the next one is queued, or waited for, however fast a device is:
+       * so all of them hear of it at the same place, and none waits for another that has stopped before an exchange. */
+      if (!loom_exec_poll_fault (exec, arena, exec->exchanges ? arena->step : G_MAXINT64, error))
         return FALSE;
     }
   return TRUE;
@@ -139,7 +144,7 @@ loom_exec_sync (LoomExec *exec, GError **error)
 
       if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
         return loom_exec_status_error (exec, NULL, status, error);
-      if (!loom_exec_poll_fault (exec, exec->devices[d].arena, error))
+      if (!loom_exec_poll_fault (exec, exec->devices[d].arena, G_MAXINT64, error))
         return FALSE;
     }
   exec->is_read = TRUE;

@@ -1,6 +1,7 @@
 /* Outputs of a step, in logical order.
  *
- * An output lies in the arena until the next step of any executor of the run. */
+ * An output lies in the arena until the next step of any executor of the run; small ones that came down with it stay
+ * for whom loom_exec_look_at() has let read them. */
 #include "engine/run/run-private.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@ output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
 
   *value = o->value;
   /* An executor that ran since has written where this one's outputs lay. */
-  g_return_val_if_fail (location->kind != LOOM_LOCATION_ARENA || exec->devices[location->device].arena->user == exec,
+  g_return_val_if_fail (location->kind != LOOM_LOCATION_ARENA || exec->devices[location->device].arena->user == exec
+                            || (exec->is_read && loom_exec_result_at (exec, o->value) != NULL),
                         NULL);
   return location->kind == LOOM_LOCATION_INPUT ? exec->feeds[location->index].fed : o->at;
 }

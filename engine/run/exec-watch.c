@@ -145,7 +145,7 @@ wait_for (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **e
 {
   LoomArena *arena = exec->devices[row->instr->device].arena;
 
-  return !loom_arena_sync (arena, &exec->message, status) || loom_exec_poll_fault (exec, arena, error);
+  return !loom_arena_sync (arena, &exec->message, status) || loom_exec_poll_fault (exec, arena, G_MAXINT64, error);
 }
 
 gboolean

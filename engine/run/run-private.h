@@ -172,6 +172,7 @@ struct _LoomExec
   gboolean has_results;     /* the small results of the step that is read come down, or are there */
   gboolean is_read;         /* that step was waited for */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
+  gboolean exchanges;       /* with other ranks, in every step */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
 
@@ -197,7 +198,7 @@ gboolean loom_exec_watch_step (LoomExec *exec, GError **error);
 gboolean loom_exec_begin (LoomExec *exec, GError **error);
 gboolean loom_exec_end (LoomExec *exec, GError **error);
 /* A fault that the device has reported by now becomes the error; TRUE: none. */
-gboolean loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, GError **error);
+gboolean loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **error);
 
 /* Sets the error that a status of this instruction is (NULL: of the whole step), in the words of exec->message, and
  * empties those; FALSE. */

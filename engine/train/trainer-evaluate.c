@@ -60,7 +60,9 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
       if (plan == NULL)
         return evaluation_failed (t, error);
       if (t->spec->stateful)
-        loom_state_set_scalar (t->state, LOOM_SLOT_CARRY_EVALUATE LOOM_CARRY_PLACE, (double)batch->index);
+        loom_state_put_scalar_at (t->state,
+                                  (guint)loom_state_find (t->state, LOOM_SLOT_CARRY_EVALUATE LOOM_CARRY_PLACE),
+                                  (double)batch->index);
       trainer_feed_batch (plan, batch);
       if (!loom_exec_run (plan->exec, error))
         return evaluation_failed (t, error);

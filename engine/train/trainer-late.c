@@ -5,164 +5,263 @@
  * wants both to agree (a checkpoint, a command, an evaluation, the end) calls trainer_late_finish() first. A fault
  * closes the gates of all steps on the device, so the one that was queued behind it has written nothing.
  *
- * Several ranks read at once, as before: one that stops for a fault of its own must not leave the others in an exchange
- * of the next step. So do steps of several batches, whose sums are the host's, and optimisers that evaluate the loss
- * themselves. And so does who waits for every instruction, to hear which one has failed. */
+ * A step of several batches is as many runs of one executor and a run of another one, the update; each is queued before
+ * the one in front of it is read. What a batch commits (running statistics) has to be put back where a later one fails,
+ * and is fetched from the device before the first: a step with such slots begins when the one before it was read.
+ *
+ * Ranks stay together: what they hear of a step that all of them exchange in, they hear at the same place, when the
+ * next is on its way on all of them (loom_exec_end()), so that none is left alone in an exchange. They agree by the
+ * host before each step, and read what is queued where one of them asks for something.
+ *
+ * Optimisers that evaluate the loss themselves read at once, as does who waits for every instruction, to hear which one
+ * has failed. */
 #include "engine/train/trainer-private.h"
 
 void
 trainer_late_init (LoomTrainer *t, const TrainerPlan *plan)
 {
-  t->late.is_wanted
-      = t->ahead.is_wanted && t->update == NULL && t->comm == NULL && !loom_exec_is_blocking (plan->exec);
+  t->late.is_wanted = t->ahead.is_wanted && t->server == NULL && !loom_exec_is_blocking (plan->exec);
 }
 
-/* The step of a plan leaves all that is read of it where the next one does not write. */
+/* What is queued leaves all that is read of it where the next does not write. */
 static gboolean
-keeps_all (const LoomTrainer *t, const TrainerPlan *plan)
+keeps_all (const LoomTrainer *t, const TrainerUnread *item)
 {
-  gboolean all = loom_exec_keeps (plan->exec, plan->loss) && loom_exec_keeps (plan->exec, plan->grad_norm);
+  const TrainerPlan *plan = item->plan;
+  gboolean all;
 
+  if (plan == NULL)
+    return loom_exec_keeps (t->update, t->update_norm);
+  all = loom_exec_keeps (plan->exec, plan->loss)
+        && (t->update != NULL || loom_exec_keeps (plan->exec, plan->grad_norm));
   for (guint i = 0; i < t->place.metrics->n; i++)
     all = all && loom_exec_keeps (plan->exec, plan->metric[i]);
   return all;
 }
 
-/* What the host says to the step that is so many steps behind the run's place. */
+/* What the host says to a batch of the step that is so many steps behind the run's place. */
 static void
-set_numbers (LoomTrainer *t, gint64 ahead)
+set_numbers (LoomTrainer *t, const TrainerUnread *item, gint64 ahead)
 {
-  trainer_set_rates (t, t->place.step + ahead);
-  if (t->carry_slot >= 0)
-    loom_state_put_scalar_at (t->state, (guint)t->carry_slot, (double)(t->place.batch + ahead));
+  if (item->part == 0)
+    trainer_set_rates (t, t->place.step + ahead);
+  trainer_set_part (t, t->place.step + ahead, t->place.batch + ahead, item->part, item->share);
 }
 
-/* The numbers of a step that is over; what observers are told is kept in *told. */
+/* A batch of a step; what the metrics were before the first is kept. */
 static gboolean
-read_step (LoomTrainer *t, TrainerUnread *step, GError **error)
+read_part (LoomTrainer *t, TrainerUnread *item, GError **error)
+{
+  const double own = loom_exec_scalar (item->exec, item->plan->loss);
+
+  if (t->rollback != NULL && !t->late.is_saved)
+    {
+      if (!trainer_rollback_save (t, error))
+        return FALSE;
+      t->late.is_saved = TRUE;
+    }
+  t->late.loss = item->part == 0 && item->share == 1 ? own : (item->part == 0 ? 0 : t->late.loss) + own * item->share;
+  if (trainer_metrics_take (t->place.metrics, item->plan, error))
+    return TRUE;
+  t->mid_step_failure = TRUE; /* the weights may have taken the step, the sums have not */
+  return FALSE;
+}
+
+/* The numbers of what is over. Behind the last of a step, the step is counted; what observers are told is kept in
+ * *item. */
+static gboolean
+read_item (LoomTrainer *t, TrainerUnread *item, GError **error)
 {
   gboolean is_due;
 
-  step->loss = loom_exec_scalar (step->plan->exec, step->plan->loss);
-  step->grad_norm = loom_exec_scalar (step->plan->exec, step->plan->grad_norm);
-  if (!trainer_metrics_take (t->place.metrics, step->plan, error))
-    {
-      t->mid_step_failure = TRUE; /* the weights have taken the step, the sums have not */
-      return FALSE;
-    }
-  trainer_count_step (t, step->loss, step->samples);
-  if (!trainer_note_step (t, step->loss, step->lr, &is_due, error))
+  if (item->plan != NULL && !read_part (t, item, error))
     return FALSE;
-  t->late.checkpoint_is_due |= is_due;
+  if (item->plan != NULL && t->update != NULL)
+    return TRUE;
+  item->loss = t->late.loss;
+  item->grad_norm = loom_exec_scalar (item->exec, item->plan != NULL ? item->plan->grad_norm : t->update_norm);
+  t->late.is_saved = FALSE;
+  trainer_count_step (t, item->loss, item->samples);
+  if (!trainer_note_step (t, item->loss, item->lr, &is_due, error))
+    return FALSE;
+  /* Of ranks all finish what is queued for it, and where each has a part they write together. */
+  if (is_due && t->comm != NULL)
+    t->checkpoint_due = t->comm->rank == 0;
+  else
+    t->late.checkpoint_is_due |= is_due;
   return TRUE;
 }
 
 static void
-tell (LoomTrainer *t, const TrainerUnread *step)
+tell (LoomTrainer *t, const TrainerUnread *item)
 {
-  trainer_tell_step (t, t->place.step, step->loss, step->lr, step->grad_norm);
+  if (item->plan == NULL || t->update == NULL)
+    trainer_tell_step (t, t->place.step, item->loss, item->lr, item->grad_norm);
 }
 
-/* The step has failed, and nothing of it was written. */
+/* A run of an executor has failed, and nothing of its step was written. */
 static gboolean
-explain (LoomTrainer *t, const TrainerUnread *step, GError *failure, GError **error)
+explain (LoomTrainer *t, const TrainerUnread *item, GError *failure, GError **error)
 {
+  if (item->plan == NULL)
+    return trainer_explain_update (t, failure, error);
   /* A step behind it may have been told other numbers. */
-  set_numbers (t, 0);
-  loom_exec_look_at (step->plan->exec, step->number);
-  return trainer_explain_failure (t, step->plan, step->batch, failure, error);
+  set_numbers (t, item, 0);
+  loom_exec_look_at (item->exec, item->number);
+  return trainer_explain_failure (t, item->plan, item->batch, failure, error);
 }
 
-/* Waits for the step that was not read, and reads it. */
+/* Waits for what was not read, and reads it. */
 static gboolean
 drain (LoomTrainer *t, GError **error)
 {
-  TrainerUnread step = t->late.unread;
+  TrainerUnread item = t->late.unread;
   GError *failure = NULL;
 
   t->late.unread = (TrainerUnread){ 0 };
-  if (step.plan == NULL)
+  if (item.exec == NULL)
     return TRUE;
-  if (!loom_exec_sync (step.plan->exec, &failure))
-    return explain (t, &step, failure, error);
-  loom_exec_look_at (step.plan->exec, step.number);
-  if (!read_step (t, &step, error))
+  if (!loom_exec_sync (item.exec, &failure))
+    return explain (t, &item, failure, error);
+  loom_exec_look_at (item.exec, item.number);
+  if (!read_item (t, &item, error))
     return FALSE;
-  tell (t, &step);
+  tell (t, &item);
   return TRUE;
 }
 
-/* A step could not be queued, or a fault was heard meanwhile, which may be of the one before it. */
+/* Something could not be queued, or a fault was heard meanwhile, which may be of what was queued before. */
 static gboolean
-fail (LoomTrainer *t, const TrainerUnread *step, GError *failure, GError **error)
+fail (LoomTrainer *t, const TrainerUnread *item, GError *failure, GError **error)
 {
-  gint64 fault = loom_exec_fault_step (step->plan->exec);
+  gint64 fault = loom_exec_fault_step (item->exec);
   TrainerUnread before = t->late.unread;
   GError *earlier = NULL;
 
-  if (before.plan != NULL && before.number == fault)
+  if (before.exec != NULL && before.number == fault)
     {
       t->late.unread = (TrainerUnread){ 0 };
       return explain (t, &before, failure, error);
     }
   if (drain (t, &earlier))
-    return explain (t, step, failure, error);
+    return explain (t, item, failure, error);
   g_error_free (failure);
   g_propagate_error (error, earlier);
   return FALSE;
 }
 
-gint64
-trainer_late_steps (const LoomTrainer *t)
+/* Queues a run, and reads the one before it. */
+static gboolean
+queue (LoomTrainer *t, TrainerUnread *item, GError **error)
 {
-  return t->late.unread.plan != NULL;
+  TrainerUnread before;
+  GError *failure = NULL;
+  const gboolean ok = loom_exec_step (item->exec, &failure);
+
+  item->number = loom_exec_step_number (item->exec);
+  if (!ok)
+    return fail (t, item, failure, error);
+  trainer_waits_lap (t, &t->waits.compute);
+  before = t->late.unread;
+  t->late.unread = *item;
+  if (before.exec != NULL && (!loom_exec_look_at (before.exec, before.number) || !read_item (t, &before, error)))
+    return FALSE;
+  if (item->plan != NULL)
+    {
+      trainer_ahead_fetch (t, item->plan);
+      trainer_waits_lap (t, &t->waits.data);
+    }
+  if (before.exec != NULL)
+    tell (t, &before);
+  return keeps_all (t, item) || drain (t, error);
 }
 
-gboolean
-trainer_late_step (LoomTrainer *t, GError **error)
+/* The next batch, as a part of a step with `all` samples. */
+static gboolean
+queue_part (LoomTrainer *t, TrainerUnread *item, double all, GError **error)
 {
-  TrainerUnread step = { 0 }, before;
+  const TrainerPlan *before = t->late.unread.plan;
   GError *failure = NULL;
 
-  trainer_waits_begin (t);
-  step.batch = trainer_ahead_next (t, &failure);
-  /* What was queued before is a step of the run, whatever comes behind it. Another plan may need a larger arena. */
-  if ((step.batch == NULL || (trainer_late_steps (t) > 0 && t->late.unread.plan->step->batch != step.batch->n))
+  item->batch = trainer_ahead_next (t, &failure);
+  /* What was queued before is a part of the run, whatever comes behind it. Another plan may need a larger arena. */
+  if ((item->batch == NULL || !trainer_plan_exists (t, item->batch->n)
+       || (before != NULL && before->step->batch != item->batch->n))
       && !drain (t, error))
     {
       g_clear_error (&failure);
       return FALSE;
     }
-  if (step.batch == NULL)
+  if (item->batch == NULL)
     {
       g_propagate_error (error, failure);
       return FALSE;
     }
   trainer_waits_lap (t, &t->waits.data);
-  step.plan = trainer_plan_get (t, step.batch->n, TRUE, error);
-  if (step.plan == NULL)
+  item->plan = trainer_plan_get (t, item->batch->n, TRUE, error);
+  if (item->plan == NULL)
     return FALSE;
-  set_numbers (t, trainer_late_steps (t));
-  step.lr = t->rates.lr;
-  step.samples = (double)step.batch->n;
-  trainer_ahead_feed (t, step.plan, step.batch);
-  if (!loom_exec_step (step.plan->exec, &failure))
+  item->exec = item->plan->exec;
+  item->share = (double)item->batch->n / all;
+  set_numbers (t, item, item->part == 0 ? trainer_late_steps (t) : 0);
+  item->lr = t->rates.lr;
+  trainer_ahead_feed (t, item->plan, item->batch);
+  return queue (t, item, error);
+}
+
+gint64
+trainer_late_steps (const LoomTrainer *t)
+{
+  return t->late.unread.exec != NULL;
+}
+
+static gboolean
+step (LoomTrainer *t, GError **error)
+{
+  TrainerUnread item = { 0 };
+  double all, samples = 0;
+
+  /* What the step's first batch writes is fetched before it. */
+  if (t->rollback != NULL && trainer_rollback_has_slots (t->rollback))
     {
-      step.number = loom_exec_step_number (step.plan->exec);
-      return fail (t, &step, failure, error);
+      if (!drain (t, error) || !trainer_rollback_save (t, error))
+        return FALSE;
+      t->late.is_saved = TRUE;
     }
-  step.number = loom_exec_step_number (step.plan->exec);
-  trainer_waits_lap (t, &t->waits.compute);
-  before = t->late.unread;
-  t->late.unread = step;
-  if (before.plan != NULL && (!loom_exec_look_at (before.plan->exec, before.number) || !read_step (t, &before, error)))
-    return FALSE;
-  trainer_ahead_fetch (t, step.plan);
-  trainer_waits_lap (t, &t->waits.data);
+  all = trainer_step_samples (t, t->place.batch + trainer_late_steps (t));
+  trainer_waits_begin (t);
+  for (; samples < all; item.part++)
+    {
+      item.samples = all;
+      if (!queue_part (t, &item, all, error))
+        return FALSE;
+      samples += (double)item.batch->n;
+    }
+  if (t->update != NULL)
+    {
+      TrainerUnread update = { .exec = t->update, .lr = item.lr, .samples = all };
+
+      if (!queue (t, &update, error))
+        return FALSE;
+    }
   trainer_waits_end (t);
-  if (before.plan != NULL)
-    tell (t, &before);
-  return keeps_all (t, step.plan) || drain (t, error);
+  return TRUE;
+}
+
+/* A step of which a part has failed leaves nothing behind. */
+static gboolean
+undo (LoomTrainer *t)
+{
+  if (t->late.is_saved)
+    trainer_rollback_restore (t);
+  t->late.is_saved = FALSE;
+  return FALSE;
+}
+
+gboolean
+trainer_late_step (LoomTrainer *t, GError **error)
+{
+  return step (t, error) || undo (t);
 }
 
 gboolean
@@ -171,7 +270,7 @@ trainer_late_finish (LoomTrainer *t, GError **error)
   gboolean is_due;
 
   if (!drain (t, error))
-    return FALSE;
+    return undo (t);
   is_due = t->late.checkpoint_is_due;
   t->late.checkpoint_is_due = FALSE;
   return !is_due || trainer_checkpoint_write (t, NULL, error);

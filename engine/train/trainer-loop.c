@@ -118,20 +118,34 @@ trainer_set_rates (LoomTrainer *t, gint64 step)
     }
 }
 
+double
+trainer_step_samples (const LoomTrainer *t, gint64 batch)
+{
+  gint64 step = t->spec->accumulate * t->spec->batch_size;
+
+  return (double)MIN (step, loom_loader_n_samples (t->loader) - batch * step);
+}
+
+void
+trainer_set_part (LoomTrainer *t, gint64 step, gint64 batch, gint64 part, double share)
+{
+  if (t->update != NULL)
+    {
+      loom_state_put_scalar_at (t->state, (guint)t->first_slot, part == 0);
+      loom_state_put_scalar_at (t->state, (guint)t->weight_slot, share);
+      if (t->rng_slot >= 0)
+        loom_state_put_scalar_at (t->state, (guint)t->rng_slot, (double)(step * t->spec->accumulate + part));
+    }
+  if (t->carry_slot >= 0)
+    loom_state_put_scalar_at (t->state, (guint)t->carry_slot, (double)(batch * t->spec->accumulate + part));
+}
+
 /* Runs a batch, and where it is only a part of a step, gives it the part: `all` are the step's samples. While a card
  * computes, the next batch is fetched and brought up to it. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
-  if (t->update != NULL)
-    {
-      loom_state_set_scalar_at (t->state, (guint)t->first_slot, part == 0);
-      loom_state_set_scalar_at (t->state, (guint)t->weight_slot, (double)batch->n / all);
-      if (t->rng_slot >= 0)
-        loom_state_set_scalar_at (t->state, (guint)t->rng_slot, (double)(t->place.step * t->spec->accumulate + part));
-    }
-  if (t->carry_slot >= 0)
-    loom_state_set_scalar_at (t->state, (guint)t->carry_slot, (double)(t->place.batch * t->spec->accumulate + part));
+  trainer_set_part (t, t->place.step, t->place.batch, part, (double)batch->n / all);
   trainer_ahead_feed (t, plan, batch);
   if (t->trace.active)
     return trainer_trace_run (t, plan->exec, error);
@@ -158,6 +172,23 @@ trainer_explain_failure (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *bat
   g_propagate_prefixed_error (error, failure,
                               "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT "): ", t->place.step + 1,
                               t->place.epoch + 1);
+  return FALSE;
+}
+
+gboolean
+trainer_explain_update (const LoomTrainer *t, GError *failure, GError **error)
+{
+  if (!g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_NAN))
+    {
+      g_propagate_error (error, failure);
+      return FALSE;
+    }
+  g_error_free (failure);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
+               "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+               ") are finite batch by batch, but not their sum. The weights are as before that step; a "
+               "smaller loss helps.",
+               t->place.step + 1, t->place.epoch + 1);
   return FALSE;
 }
 
@@ -188,8 +219,7 @@ trainer_note_step (LoomTrainer *t, double loss, double lr, gboolean *checkpoint_
 static gboolean
 try_step (LoomTrainer *t, GError **error)
 {
-  gint64 parts = t->spec->accumulate, before = t->place.batch * parts * t->spec->batch_size;
-  double all = (double)MIN (parts * t->spec->batch_size, loom_loader_n_samples (t->loader) - before);
+  double all = trainer_step_samples (t, t->place.batch);
   double loss = 0, samples = 0, lr, grad_norm = 0;
   TrainerPlan *plan = NULL;
   gboolean checkpoint_is_due;
@@ -229,17 +259,7 @@ try_step (LoomTrainer *t, GError **error)
   if (t->update != NULL)
     {
       if (t->trace.active ? !trainer_trace_run (t, t->update, &local) : !loom_exec_run (t->update, &local))
-        {
-          if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_NAN))
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-                         "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
-                         ") are finite batch by batch, but not their sum. The weights are as before that step; a "
-                         "smaller loss helps.",
-                         t->place.step + 1, t->place.epoch + 1);
-          else
-            g_propagate_error (error, g_steal_pointer (&local));
-          return FALSE;
-        }
+        return trainer_explain_update (t, g_steal_pointer (&local), error);
       grad_norm = loom_exec_scalar (t->update, t->update_norm);
       trainer_waits_lap (t, &t->waits.compute);
     }
@@ -253,7 +273,8 @@ try_step (LoomTrainer *t, GError **error)
           t->mid_step_failure = TRUE;
           return FALSE;
         }
-      loom_state_set_scalar (t->state, "step", (double)t->place.step);
+      if (loom_state_find (t->state, "step") >= 0)
+        loom_state_put_scalar_at (t->state, (guint)loom_state_find (t->state, "step"), (double)t->place.step);
       trainer_waits_lap (t, &t->waits.compute);
     }
   if (!trainer_note_step (t, loss, lr, &checkpoint_is_due, error))
@@ -283,8 +304,8 @@ one_step (LoomTrainer *t, GError **error)
 {
   gint64 before;
 
-  /* A step that is recorded waits for its own instructions. */
-  if (t->late.is_wanted && !trainer_trace_is_due (t, t->place.step + trainer_late_steps (t) + 1))
+  /* A step that is recorded waits for its own instructions; ranks that tell of themselves do so behind each step. */
+  if (t->late.is_wanted && t->look.on == 0 && !trainer_trace_is_due (t, t->place.step + trainer_late_steps (t) + 1))
     return trainer_late_step (t, error);
   if (!trainer_late_finish (t, error))
     return FALSE;
@@ -448,7 +469,8 @@ run (LoomTrainer *t, GError **error)
         {
           gboolean single = FALSE, is_asked = t->comm != NULL || g_atomic_int_get (&t->inbox.pending);
 
-          if ((is_asked || t->late.checkpoint_is_due) && !trainer_late_finish (t, error))
+          /* Ranks first agree on whether one of them was asked for something. */
+          if (((is_asked && t->comm == NULL) || t->late.checkpoint_is_due) && !trainer_late_finish (t, error))
             return LOOM_TRAINER_FAILED;
           if (is_asked)
             {

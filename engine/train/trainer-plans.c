@@ -169,12 +169,11 @@ take_notes (LoomTrainer *t)
     trainer_note (t, "%s", note);
 }
 
-TrainerPlan *
-trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+static TrainerPlan *
+find (const LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged)
 {
-  GPtrArray *plans = training ? t->plans : t->eval_plans;
-  gboolean averaged = !training && trainer_has_averages (t);
-  gboolean tells = training && tells_own (t);
+  const GPtrArray *plans = training ? t->plans : t->eval_plans;
+  const gboolean tells = training && tells_own (t);
 
   for (guint i = 0; i < plans->len; i++)
     {
@@ -182,7 +181,25 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
       if (plan->step->batch == batch && plan->averaged == averaged && plan->tells == tells)
         return plan;
     }
-  TrainerPlan *plan = plan_new (t, batch, training, averaged, error);
+  return NULL;
+}
+
+gboolean
+trainer_plan_exists (const LoomTrainer *t, gint64 batch)
+{
+  return find (t, batch, TRUE, FALSE) != NULL;
+}
+
+TrainerPlan *
+trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+{
+  GPtrArray *plans = training ? t->plans : t->eval_plans;
+  gboolean averaged = !training && trainer_has_averages (t);
+  TrainerPlan *plan = find (t, batch, training, averaged);
+
+  if (plan != NULL)
+    return plan;
+  plan = plan_new (t, batch, training, averaged, error);
   take_notes (t);
   if (plan != NULL)
     {

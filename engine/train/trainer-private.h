@@ -78,6 +78,8 @@ typedef struct
 } TrainerPlan;
 
 TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
+/* TRUE if there is one already for training. */
+gboolean trainer_plan_exists (const LoomTrainer *t, gint64 batch);
 void trainer_plan_free (TrainerPlan *plan);
 /* Where batches are accumulated: makes t->update ready, the step's other half. */
 gboolean trainer_plan_update (LoomTrainer *t, GError **error);
@@ -127,20 +129,26 @@ void trainer_ahead_feed (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *bat
 
 /* ---- steps that are read one step late (trainer-late.c) ---- */
 
-/* A step that is queued and was not read. */
+/* What is queued and was not read: a step; where batches are accumulated one of its batches, or the update from them.
+ */
 typedef struct
 {
-  TrainerPlan *plan; /* NULL: there is none */
+  LoomExec *exec;    /* NULL: there is none */
+  TrainerPlan *plan; /* NULL: the update */
   const LoomBatch *batch;
   gint64 number; /* the executor's */
+  gint64 part;   /* which batch of the step it is, from 0 on */
+  double share;  /* of the step's samples */
   double lr, samples;
-  double loss, grad_norm; /* once it was read */
+  double loss, grad_norm; /* of the step, once it was read */
 } TrainerUnread;
 
 typedef struct
 {
   gboolean is_wanted;
   TrainerUnread unread;
+  double loss;                /* of the batches of a step that were read */
+  gboolean is_saved;          /* t->rollback has what the step in flight began from */
   gboolean checkpoint_is_due; /* when the state is that of t->place */
 } TrainerLate;
 
@@ -148,7 +156,7 @@ typedef struct
 void trainer_late_init (LoomTrainer *t, const TrainerPlan *plan);
 /* Queues a step and reads the one before it. */
 gboolean trainer_late_step (LoomTrainer *t, GError **error);
-/* How many steps were queued and not read: 0 or 1. */
+/* How many steps were queued and not read whole: 0 or 1. */
 gint64 trainer_late_steps (const LoomTrainer *t);
 /* The last step is over and was read, and a checkpoint that was due is written. */
 gboolean trainer_late_finish (LoomTrainer *t, GError **error);
@@ -252,6 +260,8 @@ typedef struct _TrainerRollback TrainerRollback;
 TrainerRollback *trainer_rollback_new (const LoomProgram *program, const TrainerMetrics *metrics);
 void trainer_rollback_free (TrainerRollback *rollback);
 /* Before the first batch, and after one that has failed. */
+/* TRUE if there is something to fetch from the device, which waits for it. */
+gboolean trainer_rollback_has_slots (const TrainerRollback *rollback);
 gboolean trainer_rollback_save (LoomTrainer *t, GError **error);
 void trainer_rollback_restore (LoomTrainer *t);
 
@@ -533,6 +543,10 @@ void trainer_feed_batch (TrainerPlan *plan, const LoomBatch *batch);
 /* trainer-loop.c: what is done before a step, and behind one. */
 /* Rates and scheduled values are those behind so many steps of the run. */
 void trainer_set_rates (LoomTrainer *t, gint64 step);
+/* The samples of an epoch's step, all its batches together. */
+double trainer_step_samples (const LoomTrainer *t, gint64 batch);
+/* Which batch of which step of the run and of the epoch comes next, with which share of the step's samples. */
+void trainer_set_part (LoomTrainer *t, gint64 step, gint64 batch, gint64 part, double share);
 /* loss is the mean over so many samples. */
 void trainer_count_step (LoomTrainer *t, double loss, double samples);
 /* Keeps the step's point, and looks at the clock. */
@@ -541,6 +555,8 @@ void trainer_tell_step (LoomTrainer *t, gint64 number, double loss, double lr, d
 /* A batch has failed, and nothing of it was written; it is still there to be looked at. Always FALSE. */
 gboolean
 trainer_explain_failure (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *failure, GError **error);
+/* The update from accumulated batches has failed; takes the failure. Always FALSE. */
+gboolean trainer_explain_update (const LoomTrainer *t, GError *failure, GError **error);
 
 /* ---- parameter server ---- */
 

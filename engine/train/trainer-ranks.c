@@ -216,6 +216,11 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
                    error))
     return FALSE;
   *action = TRAINER_CONTINUE;
+  if (most[0] == 0 && most[1] == 0)
+    return TRUE;
+  /* On all ranks alike: what follows sees a state that agrees with the run's place. */
+  if (!trainer_late_finish (t, error))
+    return FALSE;
   t->checkpoint_due = FALSE;
   if (most[1] != 0 && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;

@@ -43,6 +43,12 @@ trainer_rollback_free (TrainerRollback *rollback)
 }
 
 gboolean
+trainer_rollback_has_slots (const TrainerRollback *rollback)
+{
+  return rollback->name->len > 0;
+}
+
+gboolean
 trainer_rollback_save (LoomTrainer *t, GError **error)
 {
   g_ptr_array_set_size (t->rollback->value, 0);

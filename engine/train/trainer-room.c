@@ -1,21 +1,57 @@
 /* What a run needs that does not fit into its device, and the batch with which it would.
  *
- * Plans say what they need without taking it, so batches are tried by planning alone. */
+ * Plans say what they need without taking it, so batches are tried by planning alone. Of several ranks each plans its
+ * own part, without a word to the others: the one whose device is too small says so for itself. */
 #include "engine/core/loom-bytes.h"
 #include "engine/train/trainer-private.h"
 
-/* Bytes of a training step by owner, on the run's own device. FALSE where there is no such step. */
+/* Adds what the plan of a program needs on the run's own device. */
 static gboolean
-find_need (LoomTrainer *t, gint64 batch, gsize bytes[LOOM_N_OWNERS], gsize *sum)
+join_program (LoomTrainer *t, LoomProgram *program, LoomPlanMemory *all)
 {
-  LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
-  g_autoptr (LoomStep) step = loom_step_new (t->graph, t->spec, batch, TRUE, NULL);
-  g_autoptr (LoomPlan) plan = step != NULL ? loom_plan_new (step->program, t->devices, &options, NULL) : NULL;
+  LoomPlanOptions options
+      = { .device = t->device,
+          .mesh = t->server != NULL ? NULL : trainer_mesh (t), /* gradients are pushed to a server */
+          .strict_devices = loom_graph_strict_devices (t->graph) };
+  g_autoptr (LoomPlan) plan = loom_plan_new (program, t->devices, &options, NULL);
   LoomPlanMemory memory;
 
   if (plan == NULL)
     return FALSE;
   loom_plan_memory (plan, 0, &memory);
+  if (all->arena == 0)
+    *all = memory;
+  else
+    loom_plan_memory_join (all, &memory);
+  return TRUE;
+}
+
+/* The same of a batch of so many samples, if there is one: this rank's part of it. */
+static gboolean
+join_batch (LoomTrainer *t, gint64 batch, gboolean training, LoomPlanMemory *all)
+{
+  g_autoptr (LoomStep) step = batch > 0 ? loom_step_new (t->graph, t->spec, batch, training, NULL) : NULL;
+
+  if (batch <= 0)
+    return TRUE;
+  return step != NULL && (t->server != NULL || trainer_divide_step (t, step, NULL))
+         && join_program (t, step->program, all)
+         && (step->update == NULL || !training || join_program (t, step->update, all));
+}
+
+/* Bytes of a run by owner: of training steps and of evaluations, each with a full batch and with an epoch's last one,
+ * as far as they are shorter. FALSE where there is no such step. */
+static gboolean
+find_need (LoomTrainer *t, gint64 batch, gsize bytes[LOOM_N_OWNERS], gsize *sum)
+{
+  const LoomSplit split = t->dataset != NULL ? trainer_dataset_validation (t->dataset) : LOOM_N_SPLITS;
+  const gint64 n = t->loader != NULL ? loom_loader_n_samples (t->loader) : batch;
+  const gint64 seen = split != LOOM_N_SPLITS ? loom_dataset_count (t->dataset, split) : 0;
+  LoomPlanMemory memory = { 0 };
+
+  if (!join_batch (t, batch, TRUE, &memory) || !join_batch (t, n % batch, TRUE, &memory)
+      || (seen >= batch && !join_batch (t, batch, FALSE, &memory)) || !join_batch (t, seen % batch, FALSE, &memory))
+    return FALSE;
   loom_plan_memory_sum (&memory, bytes);
   *sum = 0;
   for (int o = 0; o < LOOM_N_OWNERS; o++)
@@ -25,10 +61,10 @@ find_need (LoomTrainer *t, gint64 batch, gsize bytes[LOOM_N_OWNERS], gsize *sum)
   return TRUE;
 }
 
-/* The largest batch below this one that fits; of sixteen and more a multiple of eight, as nobody wants another. 0:
- * none. */
+/* The largest batch of a rank below this one that fits, where there are so many ranks; of sixteen and more a multiple
+ * of eight, as nobody wants another. 0: none. */
 static gint64
-find_batch (LoomTrainer *t, gint64 batch, gsize room)
+find_batch (LoomTrainer *t, gint64 batch, gint64 ranks, gsize room)
 {
   gint64 fits = 0, too_large = batch;
   gsize bytes[LOOM_N_OWNERS], sum;
@@ -37,7 +73,7 @@ find_batch (LoomTrainer *t, gint64 batch, gsize room)
     {
       gint64 middle = fits + (too_large - fits) / 2;
 
-      if (find_need (t, middle, bytes, &sum) && sum <= room)
+      if (find_need (t, middle * ranks, bytes, &sum) && sum <= room)
         fits = middle;
       else
         too_large = middle;
@@ -67,9 +103,11 @@ trainer_explain_room (LoomTrainer *t, gint64 batch, GError **error)
 {
   gsize bytes[LOOM_N_OWNERS], sum, room;
   g_autoptr (GString) words = NULL;
+  /* A batch is divided among these; a rank that a server serves has its own. */
+  const gint64 ranks = t->server != NULL ? 1 : MAX (1, t->ranks);
   gint64 fits;
 
-  if (error == NULL || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY) || t->comm != NULL)
+  if (error == NULL || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     return;
   room = find_room (t);
   if (room == 0 || !find_need (t, batch, bytes, &sum) || sum <= room)
@@ -83,8 +121,11 @@ trainer_explain_room (LoomTrainer *t, gint64 batch, GError **error)
 
         g_string_append_printf (words, "%s %s for %s", n++ > 0 ? "," : "", size, loom_owner_name ((LoomOwner)o));
       }
-  fits = find_batch (t, batch, room);
-  if (fits > 0)
+  fits = find_batch (t, (batch + ranks - 1) / ranks, ranks, room);
+  if (fits > 0 && t->comm != NULL)
+    g_string_append_printf (words, ". On this rank, %d, a batch of %" G_GINT64_FORMAT " for each rank fits.",
+                            t->comm->rank, fits);
+  else if (fits > 0)
     g_string_append_printf (words, ". A batch of %" G_GINT64_FORMAT " fits.", fits);
   else
     g_string_append (words, ". Not even a batch of one sample fits.");

@@ -273,10 +273,10 @@ compute (TrainerServer *s, Push *push, double *metrics, GError **error)
   /* A batch that is too small to be divided each rank has whole. */
   push->share = batch->n < ranks ? 1.0 / ranks : (double)batch->n_own / (double)batch->n;
   trainer_set_rates (t, t->place.step);
-  loom_state_set_scalar_at (t->state, (guint)t->first_slot, 1);
-  loom_state_set_scalar_at (t->state, (guint)t->weight_slot, push->share);
+  loom_state_put_scalar_at (t->state, (guint)t->first_slot, 1);
+  loom_state_put_scalar_at (t->state, (guint)t->weight_slot, push->share);
   if (t->rng_slot >= 0)
-    loom_state_set_scalar_at (t->state, (guint)t->rng_slot, (double)(t->place.step * ranks + rank));
+    loom_state_put_scalar_at (t->state, (guint)t->rng_slot, (double)(t->place.step * ranks + rank));
   trainer_feed_batch (plan, batch);
   if (!loom_exec_run (plan->exec, &local))
     return trainer_explain_failure (t, plan, batch, g_steal_pointer (&local), error);

@@ -45,15 +45,18 @@ typedef struct
   bool gradient, causal;
 } Shape;
 
-/* Plans are made once for all calls of one shape, and live as long as their device. */
+/* What cuDNN said of a shape, and where it was asked for, the plan: both are had once for all calls of one shape, and
+ * live as long as their device. A planner asks of one call again and again (for each layout and each pass), and an answer
+ * takes cuDNN 3 ms. */
 typedef struct Plan Plan;
 struct Plan
 {
   Plan *next;
   Shape shape;
-  CudaDnnGraph graph;
-  cudnnBackendDescriptor_t plan;
+  bool takes;
   size_t workspace;
+  CudaDnnGraph graph; /* of the plan */
+  cudnnBackendDescriptor_t plan;
 };
 
 typedef struct
@@ -289,43 +292,75 @@ choose (LoomDevice *device, const Shape *shape, double room, CudaDnnGraph *graph
   return cuda_dnn_choose (device, graph, (size_t)room, workspace, plan, message);
 }
 
-static const Plan *
+static Plan *
 plan_find (LoomDevice *device, const Shape *shape)
 {
-  const Plan *plan;
+  Plan *plan;
 
-  pthread_mutex_lock (&device->lock);
   for (plan = device->attention; plan != NULL && !same_shape (&plan->shape, shape);)
     plan = plan->next;
-  pthread_mutex_unlock (&device->lock);
   return plan;
 }
 
+/* Keeps what cuDNN said, unless another thread has meanwhile. */
+static Plan *
+plan_keep (LoomDevice *device, Plan *made)
+{
+  Plan *known;
+
+  pthread_mutex_lock (&device->lock);
+  known = plan_find (device, &made->shape);
+  if (known == NULL)
+    {
+      made->next = device->attention;
+      device->attention = known = made;
+    }
+  else if (known->plan == NULL && (made->plan != NULL || !made->takes))
+    {
+      /* Of no engine that takes it a plan may be had. */
+      known->takes = made->takes;
+      known->graph = made->graph;
+      known->plan = made->plan;
+      known->workspace = made->workspace;
+      made->graph = (CudaDnnGraph){ .status = CUDNN_STATUS_SUCCESS };
+    }
+  pthread_mutex_unlock (&device->lock);
+  if (known != made)
+    {
+      cuda_dnn_graph_clear (&made->graph);
+      free (made);
+    }
+  return known;
+}
+
+/* Whether cuDNN takes a call, and with which workspace; `ready`: its plan as well. `room` follows from the shape. Only
+ * what the library answered is kept, no failure of it or of the device. */
 static LoomStatus
-plan_get (LoomDevice *device, const Shape *shape, double room, const Plan **found, LoomMessage *message)
+plan_get (LoomDevice *device, const Shape *shape, double room, bool ready, const Plan **found, LoomMessage *message)
 {
   LoomStatus status;
   Plan *plan;
 
-  *found = plan_find (device, shape);
+  pthread_mutex_lock (&device->lock);
+  plan = plan_find (device, shape);
+  *found = plan != NULL && (!ready || plan->plan != NULL || !plan->takes) ? plan : NULL;
+  pthread_mutex_unlock (&device->lock);
   if (*found != NULL)
     return LOOM_STATUS_OK;
   plan = calloc (1, sizeof *plan);
   if (plan == NULL)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
   plan->shape = *shape;
-  status = choose (device, shape, room, &plan->graph, &plan->workspace, &plan->plan, message);
-  if (status != LOOM_STATUS_OK)
+  status = choose (device, shape, room, &plan->graph, &plan->workspace, ready ? &plan->plan : NULL, message);
+  if (plan->plan == NULL)
+    cuda_dnn_graph_clear (&plan->graph);
+  if (status != LOOM_STATUS_OK && status != LOOM_STATUS_UNSUPPORTED && status != LOOM_STATUS_INVALID)
     {
-      cuda_dnn_graph_clear (&plan->graph);
       free (plan);
       return status;
     }
-  pthread_mutex_lock (&device->lock);
-  plan->next = device->attention;
-  device->attention = plan;
-  pthread_mutex_unlock (&device->lock);
-  *found = plan;
+  plan->takes = status == LOOM_STATUS_OK;
+  *found = plan_keep (device, plan);
   return LOOM_STATUS_OK;
 }
 
@@ -355,21 +390,19 @@ cuda_attention_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaA
                            LoomMessage *message)
 {
   LoomKernel *own = NULL;
-  CudaDnnGraph graph;
-  LoomStatus status;
+  const Plan *plan;
   Shape shape;
 
   *n = 0;
   if (max > 0 && shape_of (spec, &shape))
     {
-      size_t workspace = 0, sums;
+      const LoomStatus status = plan_get (device, &shape, loom_spec_bytes (spec), false, &plan, message);
+      size_t sums;
 
-      status = choose (device, &shape, loom_spec_bytes (spec), &graph, &workspace, NULL, message);
-      cuda_dnn_graph_clear (&graph);
-      if (status == LOOM_STATUS_OK)
-        found[(*n)++] = (CudaAlgorithm){ "cudnn", scratch_of (&shape, workspace, &sums) };
-      else if (status != LOOM_STATUS_UNSUPPORTED && status != LOOM_STATUS_INVALID)
+      if (status != LOOM_STATUS_OK)
         return status;
+      if (plan->takes)
+        found[(*n)++] = (CudaAlgorithm){ "cudnn", scratch_of (&shape, plan->workspace, &sums) };
     }
   if (*n < max && own_of (spec) (device, spec, &own, message) == LOOM_STATUS_OK)
     {
@@ -436,7 +469,9 @@ cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
     return LOOM_STATUS_UNSUPPORTED;
   status = own_of (spec) (device, spec, &own, message);
   if (status == LOOM_STATUS_OK)
-    status = plan_get (device, &shape, loom_spec_bytes (spec), &plan, message);
+    status = plan_get (device, &shape, loom_spec_bytes (spec), true, &plan, message);
+  if (status == LOOM_STATUS_OK && !plan->takes)
+    status = LOOM_STATUS_UNSUPPORTED;
   self = status == LOOM_STATUS_OK ? calloc (1, sizeof *self) : NULL;
   if (self == NULL)
     {

@@ -7,12 +7,14 @@ median and the spread of the ratios are what counts. Before the race, twenty los
 PyTorch runs as well as it is known to: fused optimiser, channels_last for convolutions, flushed denormals, the same
 threads. --compile adds torch.compile as a third runner; its warm-up is not counted. On a GPU the recorded step (CUDA
 graph) takes part as well, and both sides copy each batch from page-locked memory (torch_cuda.py); f32 is exact on both
-sides, or TF32 on both with --tf32. --emulated compares losses with PyTorch's on the CPU and times nothing.
+sides, or TF32 on both with --tf32. --warm only compiles, in processes of their own, so that a race behind it finds the kernels in
+TORCHINDUCTOR_CACHE_DIR. --emulated compares losses with PyTorch's on the CPU and times nothing.
 """
 
 import argparse
 import copy
 import json
+import multiprocessing
 import os
 import re
 import resource
@@ -207,6 +209,29 @@ def race(name, work, args):
         return result
 
 
+def warm(name, work, args):
+    """One compiled step; the forward and backward kernels are what is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        _, x, y, model = make_case(name, work, folder, args.precision)
+        start = time.perf_counter()
+        if args.device.startswith("cuda"):
+            runner = TorchCuda(model, work, x, y, "compile", args.precision, args.tf32)
+        else:
+            runner = Torch(model, work, x, y, True, args.precision)
+        runner.losses(2)
+        print(f"{name}: compiled in {time.perf_counter() - start:.0f} s", flush=True)
+
+
+def warm_all(names, args):
+    """All at once: a compilation is one thread's work for most of its time."""
+    processes = [multiprocessing.get_context("spawn").Process(target=warm, args=(n, WORKLOADS[n], args)) for n in names]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return all(process.exitcode == 0 for process in processes)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="the built bench-race")
@@ -215,6 +240,7 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the steps of a window")
     parser.add_argument("--only", default="", help="a pattern of workloads")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--warm", action="store_true", help="compile, and leave the race to another call")
     parser.add_argument("--precision", choices=("f32", "bf16"), default="f32",
                         help="bf16: mixed precision on both sides (autocast), and against our own f32")
     parser.add_argument("--device", default="cpu", help="cpu, or cuda:0 for a race on a GPU")
@@ -234,8 +260,11 @@ def main():
         where = (f"{torch.cuda.get_device_name()}, {'TF32' if args.tf32 else 'no TF32'} on both sides, cuDNN "
                  f"{torch.backends.cudnn.version()}, compile mode reduce-overhead; Gradloom records its step as a CUDA graph")
     print(f"PyTorch {torch.__version__}, {where}, {args.windows} windows in turns")
-    results = [race(n, w, args) for n, w in WORKLOADS.items()
-               if re.search(args.only, n) and (args.device.startswith("cuda") or not w.get("card"))]
+    names = [n for n, w in WORKLOADS.items()
+             if re.search(args.only, n) and (args.device.startswith("cuda") or not w.get("card"))]
+    if args.warm:
+        sys.exit(0 if warm_all(names, args) else 1)
+    results = [race(n, WORKLOADS[n], args) for n in names]
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(results, f, indent=1)

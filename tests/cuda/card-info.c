@@ -1,6 +1,8 @@
 /* Tells which GPU a module of the CUDA back end finds, and which libraries of CUDA it has really loaded:
  *
  *   card-info MODULE.so
+ *   card-info MODULE.so --hold MIB    takes the GPU's memory but for so many MiB, and holds it until standard input
+ * ends
  *
  * Several versions of a library can stand on one machine (a toolkit's, PyTorch's), so what counts is what this process
  * holds after the device was opened. Ends with status 1 and a sentence where there is no GPU. */
@@ -85,6 +87,32 @@ tell_files (void)
     }
 }
 
+/* Takes ever smaller pieces, as the largest that a GPU gives may be less than what it has. */
+static void
+hold (const LoomBackend *backend, LoomDevice *device, gsize left)
+{
+  LoomMessage message = { "" };
+  LoomDeviceInfo now;
+  gsize piece, all = 0;
+  void *at;
+
+  backend->device_info (device, &now);
+  for (piece = now.memory_free > left ? now.memory_free - left : 0; piece >= 1 << 20;)
+    {
+      if (backend->alloc (device, piece, &at, &message) == LOOM_STATUS_OK)
+        all += piece;
+      else
+        piece /= 2;
+      backend->device_info (device, &now);
+      piece = MIN (piece, now.memory_free > left ? now.memory_free - left : 0);
+    }
+  printf ("holding %" G_GSIZE_FORMAT " MiB, %" G_GUINT64_FORMAT " MiB are left\n", all >> 20,
+          (guint64)now.memory_free >> 20);
+  fflush (stdout);
+  while (getchar () != EOF)
+    ;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -94,10 +122,11 @@ main (int argc, char **argv)
   LoomDevice *device = NULL;
   LoomMessage message = { "" };
 
-  if (argc != 2)
+  if (argc != 2 && (argc != 4 || strcmp (argv[2], "--hold") != 0))
     {
       fprintf (stderr,
-               "card-info MODULE.so: tells the card and the libraries that a module of the CUDA back end finds\n");
+               "card-info MODULE.so: tells the card and the libraries that a module of the CUDA back end finds\n"
+               "card-info MODULE.so --hold MIB: holds the card's memory but for so many MiB\n");
       return 2;
     }
   module = g_module_open (argv[1], G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
@@ -113,15 +142,21 @@ main (int argc, char **argv)
               (guint)LOOM_BACKEND_ABI);
       return 1;
     }
-  tell_versions (module);
+  if (argc == 2)
+    tell_versions (module);
   if (backend->device_open (0, 0, &device, &message) != LOOM_STATUS_OK)
     {
       printf ("%s\n", message.text);
       tell_files ();
       return 1;
     }
-  tell_card (module, backend, device);
-  tell_files ();
+  if (argc == 4)
+    hold (backend, device, (gsize)g_ascii_strtoull (argv[3], NULL, 10) << 20);
+  else
+    {
+      tell_card (module, backend, device);
+      tell_files ();
+    }
   backend->device_close (device);
   /* CUDA's libraries keep threads and exit handlers, so the module stays. */
   return 0;

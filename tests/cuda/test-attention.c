@@ -1,5 +1,5 @@
-/* Which algorithms attention has on the emulated GPU, whose cuDNN takes what the real one was asked about:
- * test-attention MODULE.so. What they compute is tested by tests/kernels/test-kernels-module. */
+/* Which algorithms attention has on the emulated GPU, whose cuDNN takes what the real one was asked about, and is asked
+ * once: test-attention MODULE.so. What they compute is tested by tests/kernels/test-kernels-module. */
 #include <gmodule.h>
 #include <string.h>
 
@@ -78,6 +78,37 @@ algorithms_of (const LoomKernelSpec *spec)
 }
 
 static void
+assert_algorithms (const Case *c, const char *expected)
+{
+  LoomAttentionAttrs attrs;
+  LoomTensorDesc in[8], out[3];
+  LoomKernelSpec spec = spec_of (c, &attrs, in, out);
+  g_autofree char *names = algorithms_of (&spec);
+
+  g_assert_cmpstr (names, ==, expected);
+}
+
+/* A planner asks about one call many times, and cuDNN is asked once: the next question, which fails, is that about
+ * another shape, whose answer is then not kept. */
+static void
+asked_once_test (void)
+{
+  Case known = { "", LOOM_BF16, 4, 4, 192, 192, 64, 64, TRUE, FALSE, FALSE, FALSE, NULL }, other = known;
+  Case refused = known;
+
+  other.keys = 200;
+  refused.width = 60;
+  assert_algorithms (&known, "cudnn own");
+  assert_algorithms (&refused, "own");
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "heuristics:1", TRUE);
+  assert_algorithms (&known, "cudnn own");
+  assert_algorithms (&refused, "own");
+  assert_algorithms (&other, "own"); /* computed in f32 */
+  assert_algorithms (&other, "cudnn own");
+  g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+}
+
+static void
 algorithms_test (gconstpointer data)
 {
   const Case *c = data;
@@ -123,6 +154,7 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, &cases[i], algorithms_test);
     }
+  g_test_add_func ("/attention/asked-once", asked_once_test);
   int status = g_test_run ();
 
   backend->device_close (device);

@@ -95,7 +95,7 @@ run_alone (Rank *rank, const char *xml)
 
 /* Each trainer is made by its own thread, as each rank's by its own process. On GPUs each has one of its own. */
 static inline void
-run_ranks_with (Rank *rank, int ranks, const char *xml, LoomTrainerOptions options)
+run_ranks_by (GThreadFunc run, Rank *rank, int ranks, const char *xml, LoomTrainerOptions options)
 {
   g_autofree LoomComm **comm = g_new0 (LoomComm *, (gsize)ranks);
   g_autofree GThread **thread = g_new0 (GThread *, (gsize)ranks);
@@ -110,12 +110,18 @@ run_ranks_with (Rank *rank, int ranks, const char *xml, LoomTrainerOptions optio
       device[k] = g_strdup_printf ("cuda:%d", k);
       if (on_card ())
         rank[k].options.device = device[k];
-      thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
+      thread[k] = g_thread_new ("rank", run, &rank[k]);
     }
   for (int k = 0; k < ranks; k++)
     g_thread_join (thread[k]);
   for (int k = 0; k < ranks; k++)
     comm[k]->free (comm[k]);
+}
+
+static inline void
+run_ranks_with (Rank *rank, int ranks, const char *xml, LoomTrainerOptions options)
+{
+  run_ranks_by (run_rank, rank, ranks, xml, options);
 }
 
 /* `parts` of them have parts of the batch. */

@@ -2,6 +2,9 @@
  * one is told of, with the bits of a run that reads each at once; a fault is that of its own step, whose batch and
  * weights are still there.
  *
+ * Steps of several batches are queued a batch at a time, and where a batch commits what a later one may have to take
+ * back (a batch norm's statistics) from the step's first to its update.
+ *
  * The device under test counts the steps that are begun, and may tell of a fault only once the next step has begun or
  * it was waited for. On a device that has done its work when a call returns, every step is read before the next. */
 #include "engine/train/trainer-private.h"
@@ -19,15 +22,28 @@
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"%s\" target=\"y\" val_fraction=\"0\" test_fraction=\"0\"/>"  \
   "<node id=\"hidden\" op=\"linear\" out_features=\"6\"/><node id=\"power\" op=\"exp\"/>"                              \
-  "<node id=\"norm\" op=\"batch_norm1d\"/>"                                                                            \
+  "%s"                                                                                                                 \
   "<node id=\"scores\" op=\"linear\" out_features=\"3\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
-  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/><wire from=\"power\" to=\"norm\"/><wire "  \
-  "from=\"norm\" to=\"scores\"/>"                                                                                      \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/>"                                          \
   "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                \
-  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"2\" device=\"%s\">"                   \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"2\" accumulate=\"%d\" device=\"%s\">" \
   "<schedule type=\"cosine\"/><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>"
 
+#define NORM                                                                                                           \
+  "<node id=\"norm\" op=\"batch_norm1d\"/><wire from=\"power\" to=\"norm\"/><wire from=\"norm\" to=\"scores\"/>"
+#define NO_NORM "<wire from=\"power\" to=\"scores\"/>"
+
 static const char *device;
+
+/* What is trained. */
+typedef struct
+{
+  const char *name;
+  int parts; /* batches of a step */
+  gboolean has_norm;
+} Kind;
+
+static const Kind kinds[] = { { "alone", 1, TRUE }, { "parts", 3, FALSE }, { "parts-norm", 3, TRUE } };
 
 /* ---- the device ----------------------------------------------------------- */
 
@@ -103,10 +119,11 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 }
 
 static LoomTrainerEnd
-run_on (Run *run, const char *path, const char *name, gboolean late, const LoomTrainerOptions *options)
+run_on (Run *run, const Kind *kind, const char *path, const char *name, gboolean late,
+        const LoomTrainerOptions *options)
 {
   static const LoomTrainerObserver observer = { .step = step_cb };
-  g_autofree char *xml = g_strdup_printf (NET, path, name);
+  g_autofree char *xml = g_strdup_printf (NET, path, kind->has_norm ? NORM : NO_NORM, kind->parts, name);
 
   run->trainer = train_test_new (options->resume != NULL ? NULL : xml, *options);
   slow_down (run->trainer);
@@ -153,35 +170,42 @@ assert_same_state (LoomTrainer *a, LoomTrainer *b)
 
 /* ---- tests ---------------------------------------------------------------- */
 
-/* An epoch's short last batch has another plan, so the step before it is read first, as is the epoch's last one. */
+/* How many runs of an executor have begun when a step is told of: the next step's first is, but behind the last of an
+ * epoch; and where a step is one batch, the short last one has another plan, so that the step before it is read first.
+ * A step that keeps what batches commit begins when the one before it was read. */
 static gint64
-expected_begun (gint64 step)
+expected_begun (const Kind *kind, gint64 step)
 {
-  gint64 in_epoch = (step - 1) % BATCHES + 1;
+  const gint64 in_epoch = (step - 1) % (BATCHES / kind->parts) + 1, last = BATCHES / kind->parts;
 
-  return in_epoch < BATCHES - 1 ? step + 1 : step;
+  if (kind->parts == 1)
+    return in_epoch < last - 1 ? step + 1 : step;
+  return (kind->parts + 1) * step + (in_epoch < last && !kind->has_norm ? 1 : 0);
 }
 
 static void
-test_queued (void)
+test_queued (gconstpointer data)
 {
+  const Kind *kind = data;
   g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
   g_autofree char *path = write_data (folder, -1, 0, 0);
   Run late = { 0 }, at_once = { 0 }, on_cpu = { 0 };
+  const LoomTrainerOptions options = { 0 };
+  const int runs = kind->parts > 1 ? kind->parts + 1 : 1;
   gboolean is_late;
 
-  g_assert_cmpint (run_on (&late, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (run_on (&late, kind, path, device, TRUE, &options), ==, LOOM_TRAINER_DONE);
   is_late = late.trainer->late.is_wanted;
   g_assert_cmpint (is_late, ==, n_begun > 0);
-  g_assert_cmpint (run_on (&at_once, path, device, FALSE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
-  g_assert_cmpint (run_on (&on_cpu, path, "cpu", TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
-  g_assert_cmpint (late.told, ==, STEPS);
-  for (int i = 0; i < STEPS; i++)
+  g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &options), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (run_on (&on_cpu, kind, path, "cpu", TRUE, &options), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (late.told, ==, STEPS / kind->parts);
+  for (int i = 0; i < late.told; i++)
     {
       if (is_late)
         {
-          g_assert_cmpint (late.begun[i], ==, expected_begun (i + 1));
-          g_assert_cmpint (at_once.begun[i], ==, i + 1);
+          g_assert_cmpint (late.begun[i], ==, expected_begun (kind, i + 1));
+          g_assert_cmpint (at_once.begun[i], ==, runs * (i + 1));
         }
       g_assert_cmpfloat (late.loss[i], ==, at_once.loss[i]);
       g_assert_cmpfloat (late.lr[i], ==, at_once.lr[i]);
@@ -202,7 +226,8 @@ test_queued (void)
 static void
 test_fault (gconstpointer data)
 {
-  const gboolean overflows = GPOINTER_TO_INT (data);
+  const Kind *kind = &kinds[GPOINTER_TO_UINT (data) / 2];
+  const gboolean overflows = GPOINTER_TO_UINT (data) % 2 != 0;
   g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
   gint64 last = -1;
 
@@ -214,9 +239,10 @@ test_fault (gconstpointer data)
 
       /* Every other time it is heard as soon as it is there: of the step itself, or of the one before. */
       hides = wrong % 2 == 0;
-      g_assert_cmpint (run_on (&late, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_FAILED);
+      g_assert_cmpint (run_on (&late, kind, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_FAILED);
       g_assert_true (g_error_matches (late.error, LOOM_ERROR, overflows ? LOOM_ERROR_NAN : LOOM_ERROR_DATA));
-      g_assert_cmpint (run_on (&at_once, path, device, FALSE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_FAILED);
+      g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &(LoomTrainerOptions){ 0 }), ==,
+                       LOOM_TRAINER_FAILED);
       /* Step, node, and whatever else is said. */
       g_assert_cmpstr (late.error->message, ==, at_once.error->message);
       done = loom_trainer_steps (late.trainer);
@@ -228,7 +254,7 @@ test_fault (gconstpointer data)
         {
           LoomTrainerOptions until = { .steps = done };
 
-          g_assert_cmpint (run_on (&stopped, path, device, FALSE, &until), ==, LOOM_TRAINER_STOPPED);
+          g_assert_cmpint (run_on (&stopped, kind, path, device, FALSE, &until), ==, LOOM_TRAINER_STOPPED);
           assert_same_state (late.trainer, at_once.trainer);
           for (guint i = 0; i < loom_net_n_weights (loom_trainer_net (late.trainer)); i++)
             {
@@ -245,30 +271,32 @@ test_fault (gconstpointer data)
       end_run (&stopped);
       g_unlink (path);
     }
-  g_assert_cmpint (last, >, 1); /* some fault lay behind other steps */
+  g_assert_cmpint (last, >, kind->parts > 1 ? 0 : 1); /* some fault lay behind other steps */
   g_rmdir (folder);
 }
 
 /* Interrupted while a step is on its way, the run keeps that one, and goes on behind it with the same bits. */
 static void
-test_interrupt (void)
+test_interrupt (gconstpointer data)
 {
+  const Kind *kind = data;
   g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
   g_autofree char *path = write_data (folder, -1, 0, 0);
   g_autofree char *out = g_build_filename (folder, "run", NULL);
   Run whole = { 0 }, first = { .stop_at = 5 }, rest = { 0 };
   gint64 done;
 
-  g_assert_cmpint (run_on (&whole, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
-  g_assert_cmpint (run_on (&first, path, device, TRUE, &(LoomTrainerOptions){ .out = out }), ==,
+  g_assert_cmpint (run_on (&whole, kind, path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (run_on (&first, kind, path, device, TRUE, &(LoomTrainerOptions){ .out = out }), ==,
                    LOOM_TRAINER_INTERRUPTED);
   done = loom_trainer_steps (first.trainer);
   g_assert_cmpint (done, ==, first.trainer->late.is_wanted ? 6 : 5);
   g_assert_cmpint (first.told, ==, done);
   end_run (&first);
   rest.told = done;
-  g_assert_cmpint (run_on (&rest, path, device, TRUE, &(LoomTrainerOptions){ .resume = out }), ==, LOOM_TRAINER_DONE);
-  for (gint64 i = done; i < STEPS; i++)
+  g_assert_cmpint (run_on (&rest, kind, path, device, TRUE, &(LoomTrainerOptions){ .resume = out }), ==,
+                   LOOM_TRAINER_DONE);
+  for (gint64 i = done; i < STEPS / kind->parts; i++)
     g_assert_cmpfloat (rest.loss[i], ==, whole.loss[i]);
   assert_same_state (whole.trainer, rest.trainer);
   end_run (&whole);
@@ -282,9 +310,17 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   device = test_device ("cpu");
-  g_test_add_func ("/late/queued", test_queued);
-  g_test_add_data_func ("/late/overflow", GINT_TO_POINTER (TRUE), test_fault);
-  g_test_add_data_func ("/late/class", GINT_TO_POINTER (FALSE), test_fault);
-  g_test_add_func ("/late/interrupt", test_interrupt);
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    {
+      g_autofree char *queued = g_strconcat ("/late/queued/", kinds[k].name, NULL);
+      g_autofree char *overflow = g_strconcat ("/late/overflow/", kinds[k].name, NULL);
+      g_autofree char *class = g_strconcat ("/late/class/", kinds[k].name, NULL);
+      g_autofree char *interrupt = g_strconcat ("/late/interrupt/", kinds[k].name, NULL);
+
+      g_test_add_data_func (queued, &kinds[k], test_queued);
+      g_test_add_data_func (overflow, GUINT_TO_POINTER (2 * k + 1), test_fault);
+      g_test_add_data_func (class, GUINT_TO_POINTER (2 * k), test_fault);
+      g_test_add_data_func (interrupt, &kinds[k], test_interrupt);
+    }
   return g_test_run ();
 }

@@ -3,7 +3,9 @@
  * for gradients of several batches, which are summed over ranks first or last. What is compared clips by the norm,
  * gathers several batches, keeps averages and ends an epoch with a short batch.
  *
- * With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU of its own, and they exchange by NCCL, in f32. */
+ * With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU of its own, and they exchange by NCCL, in f32. Steps are then read
+ * one step late, and a fault of all is heard by all at the same place, so that they can look for its cause together. */
+#include "engine/train/trainer-private.h"
 #include "tests/train/rank-run.h"
 
 static double
@@ -84,6 +86,49 @@ test_case (gconstpointer data)
   rank_clear (&alone);
 }
 
+/* Updates throw the weights so far that a later step overflows. */
+static gpointer
+run_until_overflow (gpointer data)
+{
+  static const LoomTrainerObserver observer = { .step = note_loss };
+  Rank *rank = data;
+  g_autoptr (GError) error = NULL;
+
+  rank->value = g_ptr_array_new ();
+  rank->name = g_ptr_array_new ();
+  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
+  rank->trainer = train_test_new (rank->xml, rank->options);
+  g_assert_cmpint (rank->trainer->late.is_wanted, ==, on_card ());
+  loom_trainer_set_observer (rank->trainer, &observer, rank);
+  g_assert_cmpint (loom_trainer_run (rank->trainer, &error), ==, LOOM_TRAINER_FAILED);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NAN);
+  g_assert_cmpint (loom_trainer_steps (rank->trainer), >, 0);
+  return NULL;
+}
+
+static void
+test_overflow (gconstpointer strategy)
+{
+  const LoomTrainerOptions options
+      = { .device = "ref", .batch_size = RANK_RUN_BATCH / 2, .steps = RANK_RUN_STEPS, .strategy = strategy };
+  Rank rank[2] = { 0 };
+
+  run_ranks_by (
+      run_until_overflow, rank, 2,
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
+      "<node id=\"hidden\" op=\"linear\" out_features=\"5\"/><node id=\"power\" op=\"exp\"/>"
+      "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/>"
+      "<wire from=\"power\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"
+      "<wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"1000000\" epochs=\"50\" seed=\"3\"/></graph>",
+      options);
+  g_assert_cmpuint (rank[0].loss->len, ==, rank[1].loss->len);
+  g_assert_cmpint (loom_trainer_steps (rank[0].trainer), ==, loom_trainer_steps (rank[1].trainer));
+  for (int k = 0; k < 2; k++)
+    rank_clear (&rank[k]);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -94,5 +139,7 @@ main (int argc, char *argv[])
 
       g_test_add_data_func (name, GUINT_TO_POINTER (c), test_case);
     }
+  g_test_add_data_func ("/strategies/overflow/data", "data", test_overflow);
+  g_test_add_data_func ("/strategies/overflow/zero3", "zero3", test_overflow);
   return g_test_run ();
 }

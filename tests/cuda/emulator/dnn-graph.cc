@@ -218,6 +218,8 @@ propose (const Node *heuristics, int64_t room, int64_t *n, void **to)
   const std::vector<Engine> engines = emulated::engines_of (read_graph (graph.get ()));
 
   *n = 0;
+  if (emulated::fails ("heuristics"))
+    return CUDNN_STATUS_INTERNAL_ERROR;
   for (const Engine &engine : engines)
     if (*n < room)
       fill (OF (to[(*n)++]).get (), graph, engine);

@@ -5,6 +5,7 @@
  *   launch:N  the N-th launch gets an error of its own, and the GPU goes on
  *   sticky:N  the N-th kernel that runs accesses an illegal address; said at the next synchronisation, and from then on
  *   lost:N    from the N-th call on the GPU is lost
+ *   heuristics:N  the N-th question for engines of an operation graph fails within cuDNN
  *   nccl:N    the N-th communicator of NCCL cannot be made; nccl-missing:1 has no NCCL be there */
 #include <algorithm>
 #include <mutex>
@@ -25,7 +26,7 @@ bool pending, lost;
 void
 check_failure_spec (void)
 {
-  static const char *const words[] = { "alloc", "launch", "sticky", "lost", "nccl", "nccl-missing" };
+  static const char *const words[] = { "alloc", "launch", "sticky", "lost", "heuristics", "nccl", "nccl-missing" };
 
   for (size_t at = 0; at < failure_spec.size ();)
     {
@@ -38,7 +39,7 @@ check_failure_spec (void)
         known = known || (good && failure_spec.compare (at, colon - at, word) == 0);
       if (!known)
         found ("GRADLOOM_EMULATOR_FAIL is “%s”, but it takes WHAT:N, several with commas, where WHAT is alloc, launch, "
-               "sticky, lost, nccl or nccl-missing and N counts from 1",
+               "sticky, lost, heuristics, nccl or nccl-missing and N counts from 1",
                failure_spec.c_str ());
       at = end + 1;
     }
