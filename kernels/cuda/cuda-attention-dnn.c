@@ -46,8 +46,8 @@ typedef struct
 } Shape;
 
 /* What cuDNN said of a shape, and where it was asked for, the plan: both are had once for all calls of one shape, and
- * live as long as their device. A planner asks of one call again and again (for each layout and each pass), and an answer
- * takes cuDNN 3 ms. */
+ * live as long as their device. A planner asks of one call again and again (for each layout and each pass), and an
+ * answer takes cuDNN 3 ms. */
 typedef struct Plan Plan;
 struct Plan
 {
