@@ -40,6 +40,16 @@ wait_for (const Lanes *l, guint i, guint other)
     work_wait_for (at (l, i), at (l, other));
 }
 
+/* TRUE if a result of it takes the place of operand k, which nobody may read behind it. */
+static gboolean
+updates_operand (const WorkInstr *instr, guint k)
+{
+  for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
+      return TRUE;
+  return FALSE;
+}
+
 /* Streams at random, with events for what is read, and for what is updated where it lies. */
 static void
 scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
@@ -61,7 +71,7 @@ scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
 
           for (guint o = 0; o < at (l, j)->out->len; o++)
             comes_first |= work_out (at (l, j), o) != 0 && work_root (w, work_out (at (l, j), o)) == root;
-          for (guint o = 0; o < at (l, j)->in->len && work_updates (at (l, i), k); o++)
+          for (guint o = 0; o < at (l, j)->in->len && updates_operand (at (l, i), k); o++)
             comes_first |= work_in (at (l, j), o) != 0 && work_root (w, work_in (at (l, j), o)) == root;
           if (comes_first)
             wait_for (l, i, j);
@@ -186,7 +196,7 @@ works_in_place (const Lanes *l, const WorkInstr *instr, guint a, guint b)
   for (guint o = 0; o < instr->out->len; o++)
     for (guint k = 0; k < instr->in->len && work_out (instr, o) == b && b != 0; k++)
       if (work_in (instr, k) != 0 && work_root (l->w, work_in (instr, k)) == a
-          && (work_updates (instr, k)
+          && (updates_operand (instr, k)
               || (o < LOOM_EW_MAX_OUT && k < 32 && (instr->kernel->inplace[o] & (1u << k)) != 0)))
         return TRUE;
   return FALSE;
