@@ -572,24 +572,18 @@ loom_state_put_scalar_at (LoomState *state, guint i, double value)
 }
 
 gboolean
-loom_state_set_scalar_at (LoomState *state, guint i, double value)
-{
-  LoomArena *arena;
-  LoomStatus status;
-
-  if (!loom_state_put_scalar_at (state, i, value))
-    return FALSE;
-  arena = slot_at (state, i)->device->info.host_memory ? NULL
-                                                       : loom_state_arena (state, slot_at (state, i)->device, NULL);
-  return arena == NULL || loom_arena_sync (arena, NULL, &status);
-}
-
-gboolean
 loom_state_set_scalar (LoomState *state, const char *name, double value)
 {
   int i = loom_state_find (state, name);
+  LoomArena *arena;
+  LoomStatus status;
 
-  return i >= 0 && loom_state_set_scalar_at (state, (guint)i, value);
+  if (i < 0 || !loom_state_put_scalar_at (state, (guint)i, value))
+    return FALSE;
+  arena = slot_at (state, (guint)i)->device->info.host_memory
+              ? NULL
+              : loom_state_arena (state, slot_at (state, (guint)i)->device, NULL);
+  return arena == NULL || loom_arena_sync (arena, NULL, &status);
 }
 
 double

@@ -41,9 +41,8 @@ LoomTensor *loom_state_get (LoomState *state, const char *name, GError **error);
 gboolean loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error);
 /* Scalar slots. Setting takes effect at the next step; FALSE when there is none of that name. */
 gboolean loom_state_set_scalar (LoomState *state, const char *name, double value);
-/* The same for slot i of loom_state_find(), which a loop over steps asks once: slots never move. */
-gboolean loom_state_set_scalar_at (LoomState *state, guint i, double value);
-/* The same, but without waiting for a device that still computes: only steps behind it see the value for sure. */
+/* The same for slot i of loom_state_find(), which a loop over steps asks once (slots never move), and without waiting
+ * for a device that still computes: only steps behind it see the value for sure. */
 gboolean loom_state_put_scalar_at (LoomState *state, guint i, double value);
 double loom_state_get_scalar (LoomState *state, const char *name);
 /* Bytes by owner of all that the run holds on its devices: parameters (with buffers), optimizer, scalars under

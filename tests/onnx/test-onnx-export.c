@@ -453,7 +453,15 @@ check_graph (const char *path, const char *name)
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v.weights, refusals, &error);
   if (writer == NULL && error == NULL)
     loom_faults_to_error (refusals, name, &error);
+  /* Where a batch is cut into pieces its size has to be given, as the sentence says. */
+  if (error != NULL && strstr (error->message, "--size B=") != NULL)
+    {
+      g_clear_error (&error);
+      options.sizes = three;
+      writer = loom_onnx_writer_new (graph, &options, v.weights, faults, &error);
+    }
   g_assert_no_error (error);
+  g_assert_nonnull (writer);
   if (chooses_modules (net))
     {
       g_test_message ("%s is left to onnxruntime", name);
