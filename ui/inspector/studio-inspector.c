@@ -550,6 +550,10 @@ build (StudioInspector *self)
 {
   const guint n = studio_document_n_selected (self->document);
   const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
+
+  /* The net tells in which ways weights can be split; a new one brings a new scene, and so comes first. */
+  if (n == 1)
+    studio_document_get_net (self->document);
   StudioScene *scene = studio_document_get_scene (self->document);
   guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
   /* A collapsed one is edited as an open one is. */
