@@ -90,7 +90,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  elementwise        in… → out…                LoomElementwiseAttrs
  *  reduce             x → y                     LoomReduceAttrs
  *  argreduce          x → i64                   LoomArgReduceAttrs
- *  matmul             a, b, [bias] → y          LoomMatmulAttrs
+ *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum: product.h
  *  conv2d             x, w, [bias] → y          LoomConv2dAttrs
  *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
  *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
@@ -105,7 +105,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  attention_cached   q, k, v, keys, values, place → keys', values', y  LoomAttentionCachedAttrs
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
- *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs
+ *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs; with a residual, all three: norm.h
  *  batch_norm_grad    g, x, mean, var, [weight], [bias] → dx, [dweight, dbias]
  *  batch_norm_apply   x, mean, var, [weight, bias] → y      LoomNormAttrs
  *  layer_norm         x, [weight, bias] → y, mean, rstd     LoomNormAttrs
@@ -285,7 +285,7 @@ typedef struct
  *
  * act, of the three batch norms, is LOOM_SCALAR_ID or LOOM_SCALAR_RELU. With RELU y is max(0, ·), and batch_norm_grad
  * gets bias as its last operand when affine and lets g pass only where y, which it works out anew, is above 0: so
- * nobody has to keep y for it. */
+ * nobody has to keep y for it (unless a residual is joined: norm.h). */
 typedef struct
 {
   double eps;

@@ -83,9 +83,10 @@ struct LoomComm
  * a device's memory (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has no
  * await and split. A send waits on its stream until the other rank has come to its receive, which takes what that rank
  * sends next, whatever the tag; so the calls of all ranks have to be parts of one order, but for those of one group,
- * which wait for each other in none. All ranks call it together, each with a device of its own: UNSUPPORTED, on all of
+ * within which order does not matter. All ranks call it together, each with a device of its own: UNSUPPORTED, on all of
  * them, where one has no such library or two have the same device. It is used while `ranks` lives, and freed before the
- * device closes; a rank that is gone shows where the host waits for the device. */
+ * device closes; a rank that is gone shows where the host waits for the device, or, with
+ * no time-out, in the first send or receive of a pair, where NCCL connects the two. */
 typedef LoomStatus (*LoomDeviceCommEntry) (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm,
                                            LoomMessage *message);
 #define LOOM_DEVICE_COMM_ENTRY "loom_device_comm_new"

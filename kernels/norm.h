@@ -5,7 +5,8 @@
  *  batch_norm_apply   x, mean, var, [weight, bias], r → y
  *  batch_norm_grad    g, x, mean, var, [weight], y, [h] → dx, [dweight, dbias], dr
  *
- * In 16 bits norm(x) is rounded before r is added, and the sum before act. The gradient is that of act RELU: what of g,
+ * In 16 bits norm(x) is rounded before r is added, and the sum before act; but for kernels that widen.h makes, which
+ * round results alone. The gradient is that of act RELU: what of g,
  * or of g + h (in 16 bits rounded), passes where y is above 0 is its last result dr, the gradient of r and of what the
  * normalisation made. An operand, or of the gradient a result, more than the call has without a sum says that there is
  * one. */
@@ -31,9 +32,12 @@ loom_norm_results (const char *primitive, bool affine)
   return strcmp (primitive, "batch_norm") == 0 ? 3 : strcmp (primitive, "batch_norm_grad") == 0 && affine ? 3 : 1;
 }
 
+/* FALSE of other primitives. */
 static inline bool
 loom_norm_has_residual (const char *primitive, bool affine, int n_in, int n_out)
 {
+  if (strncmp (primitive, "batch_norm", strlen ("batch_norm")) != 0)
+    return false;
   if (strcmp (primitive, "batch_norm_grad") == 0)
     return n_out > loom_norm_results (primitive, affine);
   return n_in > loom_norm_operands (primitive, affine);

@@ -443,7 +443,7 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
   Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
   double m = (double)self->N;
   bool gated = self->relu && !self->residual;
-  int more = self->affine ? 5 : 4;
+  int more = loom_norm_operands ("batch_norm_grad", self->affine);
 
   if (self->affine)
     {
@@ -530,7 +530,8 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
     self->k.base.inplace[0] = 3;
   if (grad && self->residual)
     {
-      uint32_t more = 1u << (self->affine ? 5 : 4), read = spec->n_in > (self->affine ? 6 : 5) ? 3 * more : more;
+      int own = loom_norm_operands (spec->primitive, self->affine);
+      uint32_t read = (spec->n_in > own + 1 ? 3u : 1u) << own;
 
       self->k.base.inplace[0] |= read;
       self->k.base.inplace[spec->n_out - 1] = 1 | read;

@@ -72,14 +72,12 @@ chunk_totals (const Call *call, int64_t c, double *first, double *second)
     }
 }
 
-/* Of batch norms alone. */
 static inline bool
 norm_has_residual (const LoomKernelSpec *spec)
 {
   const LoomNormAttrs *a = spec->attrs;
 
-  return strncmp (spec->primitive, "batch", 5) == 0
-         && loom_norm_has_residual (spec->primitive, a->affine, spec->n_in, spec->n_out);
+  return loom_norm_has_residual (spec->primitive, a->affine, spec->n_in, spec->n_out);
 }
 
 /* x, [g], what is written and what a residual adds to both in bf16, rows that the stack has room for, statistics and

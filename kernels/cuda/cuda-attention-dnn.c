@@ -302,10 +302,19 @@ plan_find (LoomDevice *device, const Shape *shape)
   return plan;
 }
 
+/* What is known of a shape, as it was under the device's lock; a record with a plan does not change any more. */
+typedef struct
+{
+  const Plan *of;
+  bool takes;
+  size_t workspace;
+} Answer;
+
 /* Keeps what cuDNN said, unless another thread has meanwhile. */
-static Plan *
+static Answer
 plan_keep (LoomDevice *device, Plan *made)
 {
+  Answer answer;
   Plan *known;
 
   pthread_mutex_lock (&device->lock);
@@ -315,37 +324,41 @@ plan_keep (LoomDevice *device, Plan *made)
       made->next = device->attention;
       device->attention = known = made;
     }
-  else if (known->plan == NULL && (made->plan != NULL || !made->takes))
+  else if (known->plan == NULL && made->plan != NULL)
     {
-      /* Of no engine that takes it a plan may be had. */
-      known->takes = made->takes;
+      known->takes = true;
       known->graph = made->graph;
       known->plan = made->plan;
       known->workspace = made->workspace;
       made->graph = (CudaDnnGraph){ .status = CUDNN_STATUS_SUCCESS };
     }
+  answer = (Answer){ known, known->takes, known->workspace };
   pthread_mutex_unlock (&device->lock);
   if (known != made)
     {
       cuda_dnn_graph_clear (&made->graph);
       free (made);
     }
-  return known;
+  return answer;
 }
 
 /* Whether cuDNN takes a call, and with which workspace; `ready`: its plan as well. `room` follows from the shape. Only
- * what the library answered is kept, no failure of it or of the device. */
+ * what the library answered is kept: no failure of it or of the device, and not that an engine which it proposed gave
+ * no plan, which may be for want of memory. */
 static LoomStatus
-plan_get (LoomDevice *device, const Shape *shape, double room, bool ready, const Plan **found, LoomMessage *message)
+plan_get (LoomDevice *device, const Shape *shape, double room, bool ready, Answer *answer, LoomMessage *message)
 {
   LoomStatus status;
+  bool is_known;
   Plan *plan;
 
   pthread_mutex_lock (&device->lock);
   plan = plan_find (device, shape);
-  *found = plan != NULL && (!ready || plan->plan != NULL || !plan->takes) ? plan : NULL;
+  is_known = plan != NULL && (!ready || plan->plan != NULL || !plan->takes);
+  if (is_known)
+    *answer = (Answer){ plan, plan->takes, plan->workspace };
   pthread_mutex_unlock (&device->lock);
-  if (*found != NULL)
+  if (is_known)
     return LOOM_STATUS_OK;
   plan = calloc (1, sizeof *plan);
   if (plan == NULL)
@@ -354,13 +367,13 @@ plan_get (LoomDevice *device, const Shape *shape, double room, bool ready, const
   status = choose (device, shape, room, &plan->graph, &plan->workspace, ready ? &plan->plan : NULL, message);
   if (plan->plan == NULL)
     cuda_dnn_graph_clear (&plan->graph);
-  if (status != LOOM_STATUS_OK && status != LOOM_STATUS_UNSUPPORTED && status != LOOM_STATUS_INVALID)
+  if (status != LOOM_STATUS_OK && (ready || (status != LOOM_STATUS_UNSUPPORTED && status != LOOM_STATUS_INVALID)))
     {
       free (plan);
-      return status;
+      return status == LOOM_STATUS_INVALID ? LOOM_STATUS_UNSUPPORTED : status;
     }
   plan->takes = status == LOOM_STATUS_OK;
-  *found = plan_keep (device, plan);
+  *answer = plan_keep (device, plan);
   return LOOM_STATUS_OK;
 }
 
@@ -390,19 +403,19 @@ cuda_attention_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaA
                            LoomMessage *message)
 {
   LoomKernel *own = NULL;
-  const Plan *plan;
+  Answer answer;
   Shape shape;
 
   *n = 0;
   if (max > 0 && shape_of (spec, &shape))
     {
-      const LoomStatus status = plan_get (device, &shape, loom_spec_bytes (spec), false, &plan, message);
+      const LoomStatus status = plan_get (device, &shape, loom_spec_bytes (spec), false, &answer, message);
       size_t sums;
 
       if (status != LOOM_STATUS_OK)
         return status;
-      if (plan->takes)
-        found[(*n)++] = (CudaAlgorithm){ "cudnn", scratch_of (&shape, plan->workspace, &sums) };
+      if (answer.takes)
+        found[(*n)++] = (CudaAlgorithm){ "cudnn", scratch_of (&shape, answer.workspace, &sums) };
     }
   if (*n < max && own_of (spec) (device, spec, &own, message) == LOOM_STATUS_OK)
     {
@@ -457,7 +470,7 @@ LoomStatus
 cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomAttentionAttrs *a = spec->attrs;
-  const Plan *plan = NULL;
+  Answer answer = { 0 };
   LoomKernel *own = NULL;
   LoomStatus status;
   Attention *self;
@@ -469,8 +482,8 @@ cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
     return LOOM_STATUS_UNSUPPORTED;
   status = own_of (spec) (device, spec, &own, message);
   if (status == LOOM_STATUS_OK)
-    status = plan_get (device, &shape, loom_spec_bytes (spec), true, &plan, message);
-  if (status == LOOM_STATUS_OK && !plan->takes)
+    status = plan_get (device, &shape, loom_spec_bytes (spec), true, &answer, message);
+  if (status == LOOM_STATUS_OK && !answer.takes)
     status = LOOM_STATUS_UNSUPPORTED;
   self = status == LOOM_STATUS_OK ? calloc (1, sizeof *self) : NULL;
   if (self == NULL)
@@ -484,11 +497,11 @@ cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
                                  .free = attention_free,
                                  .name = shape.gradient ? "cudnn attention_grad" : "cudnn attention" },
                        .device = device,
-                       .plan = plan,
+                       .plan = answer.of,
                        .own = own,
                        .operands = spec->n_in + spec->n_out,
                        .scale = (float)a->scale };
-  self->base.scratch_bytes = scratch_of (&shape, plan->workspace, &self->sums);
+  self->base.scratch_bytes = scratch_of (&shape, answer.workspace, &self->sums);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

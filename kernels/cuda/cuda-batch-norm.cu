@@ -96,7 +96,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
 {
   Norm *self = (Norm *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
-  const int more = self->affine ? 5 : 4; /* where bias is, or y and h */
+  const int more = loom_norm_operands ("batch_norm_grad", self->affine); /* where bias is, or y and h */
   const int out = self->residual ? more + 1 + self->two : more + (self->affine && self->relu);
   const int behind = out + (self->affine ? 3 : 1);
   const float *mean = (const float *)buffers[2], *var = (const float *)buffers[3];

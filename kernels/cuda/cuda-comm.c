@@ -380,47 +380,53 @@ share_id (const CudaNccl *nccl, LoomComm *ranks, ncclUniqueId *id, LoomMessage *
   return status;
 }
 
-/* What a rank tells the others: whether it has NCCL, and which GPU it has. */
-typedef struct
-{
-  int32_t have;
-  char gpu[16];
-} Card;
-
-/* Whether all ranks have NCCL, and each a GPU of its own: those that have it must not wait for one that has not, and
- * NCCL says only to the two that share a GPU that they do. The sentence is the same on all ranks but on one that has no
- * NCCL, which knows why. */
 static LoomStatus
-agree (LoomDevice *device, LoomComm *ranks, bool have, LoomMessage *message)
+refuse_shared (LoomMessage *message)
 {
-  struct cudaDeviceProp properties = { 0 };
-  Card own = { .have = have }, *all = calloc ((size_t)ranks->size, sizeof *all);
-  int64_t *bytes = calloc ((size_t)ranks->size, sizeof *bytes);
-  LoomMessage why = { "" };
-  LoomStatus status = LOOM_STATUS_OUT_OF_MEMORY;
+  return cuda_fail (message, LOOM_STATUS_UNSUPPORTED,
+                    "NCCL refuses the ranks: no two of them may have the same GPU. Start as many ranks on a machine as "
+                    "it has GPUs");
+}
 
-  if (all != NULL && bytes != NULL)
-    {
-      status = cuda_check (cudaGetDeviceProperties (&properties, device->index), "asking the CUDA device what it is",
-                           &why);
-      own.have = have && status == LOOM_STATUS_OK;
-      memcpy (own.gpu, properties.uuid.bytes, sizeof own.gpu);
-      for (int k = 0; k < ranks->size; k++)
-        bytes[k] = sizeof own;
-      status = ranks->all_gather (ranks, &own, all, bytes, &why);
-    }
-  for (int k = 0; k < ranks->size && status == LOOM_STATUS_OK; k++)
-    if (!all[k].have)
-      status = cuda_fail (&why, LOOM_STATUS_UNSUPPORTED, "another rank has no NCCL");
+/* Whether each rank has a GPU of its own: NCCL says only to the two that share one that they do. uuids and bytes have
+ * room for all ranks. */
+static LoomStatus
+compare_gpus (const LoomDevice *device, LoomComm *ranks, char (*uuids)[sizeof device->uuid], int64_t *bytes,
+              LoomMessage *message)
+{
+  LoomStatus status;
+
+  for (int k = 0; k < ranks->size; k++)
+    bytes[k] = sizeof device->uuid;
+  status = ranks->all_gather (ranks, device->uuid, uuids, bytes, message);
   for (int k = 0; k < ranks->size && status == LOOM_STATUS_OK; k++)
     for (int other = 0; other < k && status == LOOM_STATUS_OK; other++)
-      if (memcmp (all[k].gpu, all[other].gpu, sizeof own.gpu) == 0)
-        status = cuda_fail (&why, LOOM_STATUS_UNSUPPORTED,
-                            "NCCL refuses the ranks: no two of them may have the same GPU. Start as many ranks on a "
-                            "machine as it has GPUs");
-  if (status != LOOM_STATUS_OK && (have || status != LOOM_STATUS_UNSUPPORTED))
-    *message = why;
-  free (all);
+      if (memcmp (uuids[k], uuids[other], sizeof device->uuid) == 0)
+        status = refuse_shared (message);
+  return status;
+}
+
+/* Whether all ranks have NCCL, and GPUs of their own: those that have it must not wait for one that has not. A rank
+ * without NCCL keeps the sentence that says why. */
+static LoomStatus
+agree (const LoomDevice *device, LoomComm *ranks, bool have, LoomMessage *message)
+{
+  char (*uuids)[sizeof device->uuid] = calloc ((size_t)ranks->size, sizeof *uuids);
+  int64_t *bytes = calloc ((size_t)ranks->size, sizeof *bytes);
+  const bool has_room = uuids != NULL && bytes != NULL;
+  int32_t all = have && has_room;
+  LoomMessage other = { "" };
+  LoomStatus status = ranks->all_reduce (ranks, &all, &all, 1, LOOM_I32, LOOM_REDUCE_MIN, have ? message : &other);
+
+  if (!have)
+    status = LOOM_STATUS_UNSUPPORTED;
+  else if (!has_room)
+    status = cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a communicator");
+  else if (status == LOOM_STATUS_OK && !all)
+    status = cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "another rank has no NCCL");
+  else if (status == LOOM_STATUS_OK)
+    status = compare_gpus (device, ranks, uuids, bytes, message);
+  free (uuids);
   free (bytes);
   return status;
 }
@@ -447,9 +453,7 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
 
       status = check (nccl, result, "beginning to exchange values by NCCL", message);
       if (result == ncclInvalidUsage)
-        status = cuda_fail (message, LOOM_STATUS_DEVICE,
-                            "NCCL refuses the ranks: no two of them may have the same GPU. Start as many ranks on a "
-                            "machine as it has GPUs");
+        status = refuse_shared (message);
     }
   if (status != LOOM_STATUS_OK)
     {

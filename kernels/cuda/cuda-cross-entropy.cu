@@ -20,6 +20,7 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   long long rows, dim, inner;
+  LongDivisor by_inner;
   long long ignore_index;
 } Entropy;
 
@@ -223,7 +224,7 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   cuda_use (self->device);
   if (self->inner > 1)
     places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, long_divisor_of ((unsigned long long)self->inner), self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
         loss, lse, x, target, self->rows, self->dim, aligned, self->ignore_index, raise);
@@ -250,7 +251,7 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   cuda_use (self->device);
   if (self->inner > 1)
     places_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        dx, x, target, lse, g, self->rows, self->dim, long_divisor_of ((unsigned long long)self->inner), self->ignore_index, raise);
+        dx, x, target, lse, g, self->rows, self->dim, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_grad_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
         dx, x, target, lse, g, self->rows, self->dim, 1, WARP_LIMIT, aligned, self->ignore_index, raise);
@@ -278,6 +279,7 @@ entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->dim = x->dim[1];
   self->inner = cuda_extent (x, 2, x->rank);
+  self->by_inner = long_divisor_of ((unsigned long long)self->inner);
   self->rows = x->dim[0] * self->inner;
   self->ignore_index = ((const LoomCrossEntropyAttrs *)spec->attrs)->ignore_index;
   self->base.inplace[0] = inplace;

@@ -13,6 +13,7 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   long long table_rows, width, indices; /* width: elements of a row */
+  LongDivisor by_width;
   size_t element;
   int rows_per_block;
   bool narrow; /* indices as i32 */
@@ -127,15 +128,15 @@ launch_gather (const Table *self, LoomStream *stream, void *const *buffers)
   const CudaRaise raise = cuda_raise (self->device, stream, &self->base, NULL);
   cudaStream_t handle = cuda_stream (self->device, stream);
   const unsigned int blocks = blocks_for (self->indices * self->width, CUDA_THREADS);
-  const LongDivisor width = long_divisor_of ((unsigned long long)self->width);
 
   if (self->narrow)
     gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle>>> (
-        (T *)buffers[2], (const T *)buffers[0], (const int *)buffers[1], self->indices, width, self->table_rows, raise);
+        (T *)buffers[2], (const T *)buffers[0], (const int *)buffers[1], self->indices, self->by_width,
+        self->table_rows, raise);
   else
     gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle>>> ((T *)buffers[2], (const T *)buffers[0],
                                                                         (const long long *)buffers[1], self->indices,
-                                                                        width, self->table_rows, raise);
+                                                                        self->by_width, self->table_rows, raise);
 }
 
 static LoomStatus
@@ -192,6 +193,7 @@ table_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc 
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->table_rows = table->dim[0];
   self->width = cuda_extent (table, 1, table->rank);
+  self->by_width = long_divisor_of ((unsigned long long)self->width);
   self->indices = loom_desc_count (index);
   self->element = loom_dtype_size (table->dtype);
   self->narrow = index->dtype == LOOM_I32;

@@ -6,8 +6,7 @@
 
 #include "kernels/cuda/cuda-matmul.h"
 
-/* A product that sums an operand is one of a family of configurations: with the sum as its epilogue, or with a kernel
- * behind it. Our a is their B, along whose inner axis BGRADB sums. */
+/* Our a is their B, along whose inner axis BGRADB sums. */
 static const struct
 {
   const char *name;

@@ -8,8 +8,7 @@
  * on the product, in place. The workspace comes from the plan's arena, so two streams
  * never share one, and reductions in place are excluded: their order is not fixed.
  *
- * The sum of an operand (kernels/product.h) is another epilogue, or a kernel of its own behind the product; both are
- * options, by the names "cublaslt-bgrad:…" and "cublaslt-sum:…".
+ * Products that sum an operand stand in cuda-matmul-sum.c.
  *
  * Products of 16-bit operands may have a result in f32. Their bias may be f32 where cuBLASLt wants it in the result's
  * type: it is then rounded to that in front of the product. */

@@ -537,7 +537,8 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   LoomDType dtype;
-  long long count, inner, dim;
+  long long count;
+  LongDivisor by_inner, by_dim;
   double start, step;
 } Iota;
 
@@ -546,8 +547,7 @@ static void
 launch_iota (const Iota *self, cudaStream_t stream, void *to)
 {
   iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-      (T *)to, self->count, long_divisor_of ((unsigned long long)self->inner),
-      long_divisor_of ((unsigned long long)self->dim), self->start, self->step);
+      (T *)to, self->count, self->by_inner, self->by_dim, self->start, self->step);
 }
 
 static LoomStatus
@@ -588,8 +588,8 @@ cuda_iota_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kern
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->dtype = y->dtype;
   self->count = loom_desc_count (y);
-  self->inner = cuda_extent (y, attrs->axis + 1, y->rank);
-  self->dim = y->dim[attrs->axis];
+  self->by_inner = long_divisor_of ((unsigned long long)cuda_extent (y, attrs->axis + 1, y->rank));
+  self->by_dim = long_divisor_of ((unsigned long long)y->dim[attrs->axis]);
   self->start = attrs->start;
   self->step = attrs->step;
   *kernel = &self->base;

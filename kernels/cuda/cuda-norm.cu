@@ -23,6 +23,7 @@ typedef struct
   LoomDevice *device;
   long long rows, columns;
   int chunks;
+  LongDivisor by_chunks;
   LoomDType from, to; /* of x, and of y */
   bool affine;
   double eps;
@@ -271,8 +272,7 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
 
       layer_norm_parts_kernel<T>
           <<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream>>> (
-              parts, g, x, mean, rstd, self->rows, (int)self->columns,
-              long_divisor_of ((unsigned long long)self->chunks));
+              parts, g, x, mean, rstd, self->rows, (int)self->columns, self->by_chunks);
       layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (
           (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (int)self->columns, self->chunks);
     }
@@ -371,6 +371,7 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   if (chunks > 128)
     chunks = 128;
   self->chunks = chunks > 1 ? (int)chunks : 1;
+  self->by_chunks = long_divisor_of ((unsigned long long)self->chunks);
   if (self->affine)
     self->base.scratch_bytes = (size_t)self->chunks * 2 * self->columns * sizeof (double);
   *kernel = &self->base;

@@ -373,6 +373,7 @@ typedef struct
   LoomDType dtype;
   bool largest;
   long long outer, dim, inner;
+  LongDivisor by_inner;
 } ArgReduce;
 
 /* true if (a, at i) stands before (b, at j): NaN first, then the better value, then the
@@ -439,8 +440,8 @@ launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffe
   const long long outputs = self->outer * self->inner;
 
   argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
-      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim,
-      long_divisor_of ((unsigned long long)self->inner), self->largest);
+      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->by_inner,
+      self->largest);
 }
 
 static LoomStatus
@@ -479,6 +480,7 @@ cuda_argreduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel *
   self->outer = cuda_extent (x, 0, attrs->axis);
   self->dim = x->dim[attrs->axis];
   self->inner = cuda_extent (x, attrs->axis + 1, x->rank);
+  self->by_inner = long_divisor_of ((unsigned long long)self->inner);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

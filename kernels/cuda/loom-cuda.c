@@ -264,6 +264,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
     {
       device->architecture = properties.major * 10 + properties.minor;
       device->processors = properties.multiProcessorCount;
+      memcpy (device->uuid, properties.uuid.bytes, sizeof device->uuid);
       snprintf (device->name, sizeof device->name, "%s", properties.name);
       status = stream_new (device, &device->stream, message);
     }

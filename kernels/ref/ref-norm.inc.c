@@ -81,9 +81,9 @@ static const T *
 FN (residual_grad) (const RefKernel *k, void *const *b)
 {
   const LoomNormAttrs *a = k->attrs;
-  const int at = a->affine ? 5 : 4;
+  const int at = loom_norm_operands ("batch_norm_grad", a->affine);
   const T *g = b[0], *y = b[at], *h = k->n_in > at + 1 ? b[at + 1] : NULL;
-  T *dr = b[k->n_in + (a->affine ? 3 : 1)];
+  T *dr = b[k->n_in + loom_norm_results ("batch_norm_grad", a->affine)];
 
   for (int64_t e = 0; e < loom_desc_count (&k->in[0]); e++)
     dr[e] = y[e] > 0 ? g[e] + (h != NULL ? h[e] : 0) : 0;

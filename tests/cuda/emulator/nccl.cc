@@ -75,7 +75,7 @@ struct Transfer
   char *data;
   size_t bytes, done;
   int peer;
-  bool over;
+  bool begun, over;
 };
 thread_local std::vector<Transfer> together; /* of the group that is open */
 
@@ -347,17 +347,16 @@ send_some (Transfer *t)
 
   if (box->full != 0)
     return false;
-  if (t->done == t->bytes && t->over)
-    return false;
-  if (t->done == t->bytes && t->bytes > 0)
+  if (t->begun && t->done == t->bytes)
     {
       t->over = true; /* the last chunk has been taken */
       return true;
     }
-  memcpy (box->chunk, t->data + t->done, n);
+  if (n > 0)
+    memcpy (box->chunk, t->data + t->done, n);
+  t->begun = true;
   t->done += n;
   box->full = (uint32_t)n + 1;
-  t->over = t->bytes == 0;
   return true;
 }
 
@@ -372,7 +371,8 @@ receive_some (Transfer *t)
   if (full - 1 > t->bytes - t->done || (full - 1 == 0 && t->bytes > 0))
     found ("ncclRecv of rank %d takes %zu bytes, and rank %d sends another number of them", t->c->rank, t->bytes,
            t->peer);
-  memcpy (t->data + t->done, box->chunk, full - 1);
+  if (full > 1)
+    memcpy (t->data + t->done, box->chunk, full - 1);
   t->done += full - 1;
   box->full = 0;
   t->over = t->done == t->bytes;
@@ -452,7 +452,7 @@ transfer (ncclComm *c, cudaStream_t stream, bool sends, const void *data, size_t
              sends ? "ncclSend" : "ncclRecv");
       return ncclInvalidArgument;
     }
-  together.push_back ({ c, stream, sends, (char *)data, bytes, 0, peer, false });
+  together.push_back ({ c, stream, sends, (char *)data, bytes, 0, peer, false, false });
   return groups > 0 ? ncclSuccess : begin_transfers ();
 }
 
