@@ -422,17 +422,12 @@ read_bytes (const char *text)
 
   for (guint i = 0; word[i] != NULL; i++)
     {
-      char *end;
-      gint64 n = g_ascii_strtoll (g_strstrip (word[i]), &end, 10);
-      gint64 unit = g_str_equal (end, "k")   ? 1000
-                    : g_str_equal (end, "M") ? 1000000
-                    : g_str_equal (end, "G") ? 1000000000
-                    : *end == '\0'           ? 1
-                                             : 0;
+      double bytes;
+      gint64 n;
 
-      if (end == word[i] || unit == 0 || n < 1 || n > G_MAXINT32 / unit || n * unit % 4 != 0)
+      if (!loom_bytes_parse (g_strstrip (word[i]), &bytes) || bytes > G_MAXINT32 || fmod (bytes, 4) != 0)
         return NULL;
-      n *= unit;
+      n = (gint64)bytes;
       g_array_append_val (sizes, n);
     }
   return sizes->len > 0 ? g_steal_pointer (&sizes) : NULL;

@@ -136,17 +136,6 @@ read_strategies (const char *text, gboolean wanted[G_N_ELEMENTS (strategies)])
   return any;
 }
 
-/* Bytes of "2G", "512M" or "1.5G". */
-static gboolean
-read_limit (const char *text, double *bytes)
-{
-  char *end;
-
-  *bytes = g_ascii_strtod (text, &end);
-  *bytes *= g_str_equal (end, "k") ? 1e3 : g_str_equal (end, "M") ? 1e6 : g_str_equal (end, "G") ? 1e9 : 1;
-  return end != text && (*end == '\0' || end[1] == '\0') && strchr ("kMG", *end) != NULL && *bytes > 0 && *bytes < 1e18;
-}
-
 /* The rows; without a limit it is what data parallel training takes with the batch. */
 static gboolean
 measure_rows (Forecast *f, const BenchOptions *o, const gboolean *wanted, double limit, GError **error)
@@ -193,7 +182,7 @@ bench_ranks (const Command *command, const char *path, const BenchOptions *optio
     return command_usage (command, "--ranks takes a number from 2 to 64 with a GRAPH: one rank divides nothing.");
   if (!read_strategies (list, wanted))
     return command_usage (command, "--strategies is a list of data, zero1, zero2 and zero3, not “%s”.", list);
-  if (memory != NULL && !read_limit (memory, &limit))
+  if (memory != NULL && !loom_bytes_parse (memory, &limit))
     return command_usage (command, "--memory is a number of bytes, as 512M or 1.5G, not “%s”.", memory);
   f.o.threads = MAX (1, (options->threads > 0 ? options->threads : loom_processors ()) / options->ranks);
   comm = g_new0 (LoomComm *, (gsize)f.ranks);

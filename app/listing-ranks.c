@@ -116,8 +116,6 @@ add_plan (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
     return FALSE;
   loom_plan_memory (plan, 0, &m);
   loom_plan_memory_join (memory, &m);
-  for (int o = 0; o < LOOM_N_OWNERS; o++)
-    memory->state[o] = MAX (memory->state[o], m.state[o]);
   return TRUE;
 }
 

@@ -17,6 +17,16 @@ loom_bytes_to_string (double bytes)
   return g_strdup_printf (u == 0 || bytes >= 99.95 ? "%s%.0f %s" : "%s%.1f %s", sign, bytes, unit[u]);
 }
 
+gboolean
+loom_bytes_parse (const char *text, double *bytes)
+{
+  char *end;
+
+  *bytes = g_ascii_strtod (text, &end);
+  *bytes *= g_str_equal (end, "k") ? 1e3 : g_str_equal (end, "M") ? 1e6 : g_str_equal (end, "G") ? 1e9 : 1;
+  return end != text && (*end == '\0' || end[1] == '\0') && strchr ("kMG", *end) != NULL && *bytes > 0 && *bytes < 1e18;
+}
+
 guint64
 loom_bytes_of_process (gboolean most)
 {

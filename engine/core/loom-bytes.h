@@ -7,6 +7,8 @@ G_BEGIN_DECLS
 
 /* "512 B", "4.2 MB", "128 GB": powers of a thousand (SI), as disks, networks and GNOME count. (transfer full) */
 char *loom_bytes_to_string (double bytes);
+/* The number of "8", "80k", "512M" or "1.5G"; FALSE where the text is no such number above 0. */
+gboolean loom_bytes_parse (const char *text, double *bytes);
 
 /* What this process has of the machine's memory, or has had at most, as the kernel counts it; 0 where it does not say.
  */

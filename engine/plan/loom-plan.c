@@ -582,6 +582,7 @@ loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other)
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     {
       memory->once[o] += other->once[o];
+      memory->state[o] = MAX (memory->state[o], other->state[o]);
       if (larger)
         memory->peak[o] = other->peak[o];
     }

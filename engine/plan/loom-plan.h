@@ -222,6 +222,9 @@ void loom_plan_settle (LoomPlan *plan);
 /* Of a collective's instruction: whether every exchange fails from here on, on all ranks (LoomComm.has_ended). */
 gboolean loom_plan_ranks_have_ended (const LoomPlanInstr *instr);
 
+/* Whether an instruction is an exchange of ranks, or waits for one. */
+gboolean loom_plan_exchanges (const LoomPlanInstr *instr);
+
 /* When what an instruction exchanges beside the computation was exchanged. */
 typedef struct
 {
@@ -251,7 +254,7 @@ void loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memor
 guint loom_plan_slot_device (const LoomPlan *plan, guint slot);
 gsize loom_plan_slot_bytes (const LoomSlot *slot);
 /* Adds another plan over the same state, which runs while this one rests: what is made once adds up, of the arenas the
- * larger one counts. The state is left as it is. */
+ * larger one counts, and so of the states, since what the one has the other may not need. */
 void loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other);
 /* State, what is made once, and peak together. */
 void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS]);

@@ -17,13 +17,14 @@ event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
   return d->backend->event_new (d->device, event, message);
 }
 
-/* At the first step, which is never recorded: ranks make a link together, and have agreed to begin by then. */
+/* At the first step, which is never recorded: ranks make a link together, and have agreed to begin by then. Of several
+ * transfers as one the first is made ready for and the last is over. */
 static LoomStatus
 join_device (Collective *c, LoomMessage *message)
 {
-  LoomStatus status = event_new (c->device, &c->ready, message);
+  LoomStatus status = c->first == c ? event_new (c->device, &c->ready, message) : LOOM_STATUS_OK;
 
-  if (status == LOOM_STATUS_OK)
+  if (status == LOOM_STATUS_OK && c->last == c)
     status = event_new (c->device, &c->over, message);
   if (status != LOOM_STATUS_OK)
     return status;
@@ -120,6 +121,8 @@ plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const
   LoomDevice *device = c->device->device;
   LoomStatus status = c->link == NULL ? join_device (c, message) : LOOM_STATUS_OK;
 
+  if (status != LOOM_STATUS_OK && c->first != c && c->first->link != NULL && c->first->link->comm != NULL)
+    return close_group (c->first->comm, status, message);
   if (c->goes_by_host)
     return run_by_host (c, stream, buffers, message);
   if (status == LOOM_STATUS_OK && c->first == c)
@@ -138,7 +141,7 @@ LoomStatus
 plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message)
 {
   return c->goes_by_host ? LOOM_STATUS_OK
-                         : c->device->backend->event_wait (c->device->device, stream, c->over, message);
+                         : c->device->backend->event_wait (c->device->device, stream, c->last->over, message);
 }
 
 gboolean

@@ -287,6 +287,14 @@ loom_plan_ranks_have_ended (const LoomPlanInstr *instr)
 }
 
 gboolean
+loom_plan_exchanges (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
+
+  return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
+}
+
+gboolean
 loom_plan_exchange_times (const LoomPlanInstr *instr, LoomPlanExchange *times)
 {
   const Collective *c = (const Collective *)instr->kernel;

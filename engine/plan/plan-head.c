@@ -208,7 +208,7 @@ is_early (Head *h, guint v, const WorkInstr *first)
 {
   WorkInstr *producer = work_value (h->w, work_root (h->w, v))->producer;
 
-  if (v == 0 || producer == NULL || work_is_before (producer, first) || g_ptr_array_find (h->earlier, producer, NULL))
+  if (v == 0 || work_is_ready (h->w, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
     return TRUE;
   if (g_hash_table_contains (h->members, producer)
       || (producer->steps == NULL && !work_is (producer, "reduce") && !work_is (producer, "expand")
@@ -308,17 +308,18 @@ typedef struct
   GHashTable *results; /* GArray of guint: the chunks' parts of a result, by its number */
 } Cut;
 
+/* An instruction of the chunk, in the place of one of the whole. */
 static WorkInstr *
-insert_like (Cut *c, const WorkInstr *like, const char *primitive, const void *attrs)
+insert_for (Cut *c, const WorkInstr *like, const LoomPrim *prim, const void *attrs, const char *label)
 {
-  WorkInstr *instr = work_insert (c->h->w, c->before, loom_prim (primitive), attrs);
+  WorkInstr *instr = work_insert (c->h->w, c->before, prim, attrs);
 
   instr->region = LOOM_REGION_FORWARD;
   instr->origin = like->origin;
   instr->device_name = like->device_name;
   instr->pass = like->pass;
   instr->chunk = c->chunk;
-  g_string_assign (instr->label, primitive);
+  g_string_assign (instr->label, label);
   return instr;
 }
 
@@ -326,22 +327,17 @@ insert_like (Cut *c, const WorkInstr *like, const char *primitive, const void *a
 static guint
 insert_step (Cut *c, const WorkInstr *like, LoomScalarOp op, LoomDType dtype, guint a, guint b)
 {
-  WorkInstr *instr = work_insert (c->h->w, c->before, loom_prim (op == LOOM_SCALAR_ID ? "copy" : "add"), NULL);
+  const char *name = op == LOOM_SCALAR_ID ? "copy" : "add";
+  WorkInstr *instr = insert_for (c, like, loom_prim (name), NULL, op == LOOM_SCALAR_ID ? "cast" : name);
   LoomTensorDesc desc = work_value (c->h->w, a)->desc;
   const WorkValue value = *work_value (c->h->w, a);
   WorkStep step = { .op = op, .arg = { a, b } };
 
   desc.dtype = dtype;
   step.result = work_new_value (c->h->w, &desc, &value);
-  instr->region = LOOM_REGION_FORWARD;
-  instr->origin = like->origin;
-  instr->device_name = like->device_name;
-  instr->pass = like->pass;
-  instr->chunk = c->chunk;
   instr->compute = loom_program_get_float (c->h->w->program);
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
-  g_string_assign (instr->label, op == LOOM_SCALAR_ID ? "cast" : "add");
   work_add_in (c->h->w, instr, a);
   if (b != 0)
     work_add_in (c->h->w, instr, b);
@@ -374,7 +370,7 @@ slice_of (Cut *c, const WorkInstr *like, guint v)
       to.to.dim[i] = i == 0 ? c->n : whole.dim[i];
     }
   part = value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
-  slice = insert_like (c, like, "slice", &to);
+  slice = insert_for (c, like, loom_prim ("slice"), &to, "slice");
   work_add_in (c->h->w, slice, v);
   work_add_out (c->h->w, slice, part);
   return part;
@@ -448,14 +444,8 @@ cut_instr (Cut *c, const WorkInstr *instr)
 
   for (guint k = 0; k < instr->in->len; k++)
     in[k] = operand_of (c, instr, k);
-  copy = work_insert (w, c->before, instr->prim, instr->attrs);
+  copy = insert_for (c, instr, instr->prim, instr->attrs, instr->label->str);
   copy->compute = instr->compute;
-  copy->region = LOOM_REGION_FORWARD;
-  copy->origin = instr->origin;
-  copy->device_name = instr->device_name;
-  copy->pass = instr->pass;
-  copy->chunk = c->chunk;
-  g_string_assign (copy->label, instr->label->str);
   if (instr->steps != NULL)
     {
       copy->steps = g_array_sized_new (FALSE, FALSE, sizeof (WorkStep), instr->steps->len);
@@ -515,7 +505,7 @@ join_result (Cut *c, WorkInstr *instr, guint o)
       work_set_out (w, made, 0, v);
       return;
     }
-  made = insert_like (c, instr, "concat", &(LoomConcatAttrs){ .axis = 0 });
+  made = insert_for (c, instr, loom_prim ("concat"), &(LoomConcatAttrs){ .axis = 0 }, "concat");
   for (guint i = 0; i < parts->len; i++)
     work_add_in (w, made, g_array_index (parts, guint, i));
   work_add_out (w, made, v);

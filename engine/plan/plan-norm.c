@@ -200,11 +200,8 @@ open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate
       return;
   with = *(const LoomNormAttrs *)grad->attrs;
   with.act = LOOM_SCALAR_RELU;
-  if (has_joined (w, grad, with, in, out))
-    {
-      work_move (w, grad, gate);
-      join (w, grad, with, in, out, gate, two ? "+relu+add" : "+relu");
-    }
+  if (join (w, grad, with, in, out, gate, two ? "+relu+add" : "+relu"))
+    work_move (w, grad, gate);
 }
 
 /* ---- forward ----------------------------------------------------------- */

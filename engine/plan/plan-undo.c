@@ -120,23 +120,14 @@ may_overwrite (Work *w, const Update *u, guint g, GHashTable *once, GHashTable *
          && g_hash_table_add (taken, GUINT_TO_POINTER (root));
 }
 
-/* TRUE if the value is there when the statistics begin. */
-static gboolean
-is_ready (Work *w, guint v, const Update *u)
-{
-  const WorkInstr *producer = work_value (w, work_root (w, v))->producer;
-
-  return producer == NULL || work_is_before (producer, u->stats);
-}
-
 static gboolean
 is_loggable (Work *w, const Update *u, GHashTable *once)
 {
   g_autoptr (GHashTable) taken = g_hash_table_new (NULL, NULL);
 
   if (u->stats->in->len != u->n || g_strcmp0 (u->stats->device_name, u->step->device_name) != 0
-      || !is_ready (w, scalar_of (u, LR), u) || !is_ready (w, scalar_of (u, WEIGHT_DECAY), u)
-      || !is_ready (w, scalar_of (u, GRAD_SCALE), u))
+      || !work_is_ready (w, scalar_of (u, LR), u->stats) || !work_is_ready (w, scalar_of (u, WEIGHT_DECAY), u->stats)
+      || !work_is_ready (w, scalar_of (u, GRAD_SCALE), u->stats))
     return FALSE;
   for (guint i = 0; i < u->n; i++)
     {

@@ -8,12 +8,11 @@ gboolean
 loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error)
 {
   const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
-  const LoomPrim *prim = instr != NULL && instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
   g_autofree char *where = NULL;
 
   /* The sentence of ranks that have ended names them, and is the same on all. A call that has failed without that has
    * failed here alone. */
-  if (prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && status == LOOM_STATUS_DEVICE
+  if (instr != NULL && loom_plan_exchanges (instr) && status == LOOM_STATUS_DEVICE
       && loom_plan_ranks_have_ended (instr))
     {
       loom_error_of_ranks (exec->message.text, error);

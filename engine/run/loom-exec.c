@@ -116,14 +116,6 @@ patch (LoomExec *exec, guint value, gpointer at)
     g_ptr_array_add (exec->feeds[v->location.index].patch, at);
 }
 
-static gboolean
-is_exchange (const LoomPlanInstr *instr)
-{
-  const LoomPrim *prim = instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
-
-  return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
-}
-
 static void
 make_rows (LoomExec *exec)
 {
@@ -144,7 +136,7 @@ make_rows (LoomExec *exec)
       guint n = instr->n_in + instr->n_out;
 
       row->instr = instr;
-      exec->exchanges |= is_exchange (instr);
+      exec->exchanges |= loom_plan_exchanges (instr);
       row->kernel = instr->kernel;
       row->run = instr->kernel != NULL && !(several && instr->is_gate) ? instr->kernel->run : NULL;
       row->stream = exec->devices[instr->device].arena->stream;

@@ -197,7 +197,7 @@ gboolean loom_exec_watch_step (LoomExec *exec, GError **error);
  * its faults: the device always has work, and the caller learns of a fault one step late at most. */
 gboolean loom_exec_begin (LoomExec *exec, GError **error);
 gboolean loom_exec_end (LoomExec *exec, GError **error);
-/* A fault that the device has reported by now becomes the error; TRUE: none. */
+/* A fault of a step before this one that the device has reported by now becomes the error; TRUE: none. */
 gboolean loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **error);
 
 /* Sets the error that a status of this instruction is (NULL: of the whole step), in the words of exec->message, and

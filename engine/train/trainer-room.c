@@ -19,24 +19,28 @@ join_program (LoomTrainer *t, LoomProgram *program, LoomPlanMemory *all)
   if (plan == NULL)
     return FALSE;
   loom_plan_memory (plan, 0, &memory);
-  if (all->arena == 0)
-    *all = memory;
-  else
-    loom_plan_memory_join (all, &memory);
+  loom_plan_memory_join (all, &memory);
   return TRUE;
 }
 
-/* The same of a batch of so many samples, if there is one: this rank's part of it. */
+/* The same of a batch of so many samples: this rank's part of it. */
 static gboolean
 join_batch (LoomTrainer *t, gint64 batch, gboolean training, LoomPlanMemory *all)
 {
-  g_autoptr (LoomStep) step = batch > 0 ? loom_step_new (t->graph, t->spec, batch, training, NULL) : NULL;
+  g_autoptr (LoomStep) step = loom_step_new (t->graph, t->spec, batch, training, NULL);
 
-  if (batch <= 0)
-    return TRUE;
   return step != NULL && (t->server != NULL || trainer_divide_step (t, step, NULL))
          && join_program (t, step->program, all)
          && (step->update == NULL || !training || join_program (t, step->update, all));
+}
+
+/* An epoch's last batch, which adds nothing where there is none, or where it is too short to be a step and is left out
+ * (drop_last). */
+static void
+join_rest (LoomTrainer *t, gint64 batch, gboolean training, LoomPlanMemory *all)
+{
+  if (batch > 0)
+    join_batch (t, batch, training, all);
 }
 
 /* Bytes of a run by owner: of training steps and of evaluations, each with a full batch and with an epoch's last one,
@@ -49,9 +53,10 @@ find_need (LoomTrainer *t, gint64 batch, gsize bytes[LOOM_N_OWNERS], gsize *sum)
   const gint64 seen = split != LOOM_N_SPLITS ? loom_dataset_count (t->dataset, split) : 0;
   LoomPlanMemory memory = { 0 };
 
-  if (!join_batch (t, batch, TRUE, &memory) || !join_batch (t, n % batch, TRUE, &memory)
-      || (seen >= batch && !join_batch (t, batch, FALSE, &memory)) || !join_batch (t, seen % batch, FALSE, &memory))
+  if (!join_batch (t, batch, TRUE, &memory) || (seen >= batch && !join_batch (t, batch, FALSE, &memory)))
     return FALSE;
+  join_rest (t, n % batch, TRUE, &memory);
+  join_rest (t, seen % batch, FALSE, &memory);
   loom_plan_memory_sum (&memory, bytes);
   *sum = 0;
   for (int o = 0; o < LOOM_N_OWNERS; o++)

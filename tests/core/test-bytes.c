@@ -1,4 +1,4 @@
-/* Amounts of memory as people read them. */
+/* Amounts of memory as people read and write them. */
 #include "engine/core/loom-bytes.h"
 
 static void
@@ -23,10 +23,33 @@ test_units (void)
     }
 }
 
+static void
+test_parse (void)
+{
+  static const struct
+  {
+    const char *text;
+    double bytes; /* 0: it is no amount */
+  } cases[]
+      = { { "8", 8 },   { "80k", 80e3 }, { "512M", 512e6 }, { "1.5G", 1.5e9 }, { "", 0 },    { "k", 0 },    { "0", 0 },
+          { "-1", 0 },  { "1kb", 0 },    { "1T", 0 },       { "1 M", 0 },      { "nan", 0 }, { "1e30", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      double bytes;
+      const gboolean is_amount = loom_bytes_parse (cases[i].text, &bytes);
+
+      g_assert_cmpint (is_amount, ==, cases[i].bytes > 0);
+      if (is_amount)
+        g_assert_cmpfloat (bytes, ==, cases[i].bytes);
+    }
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/bytes/units", test_units);
+  g_test_add_func ("/bytes/parse", test_parse);
   return g_test_run ();
 }
