@@ -382,9 +382,7 @@ run_simulate (const Command *command, int argc, char **argv)
       || (o.link != NULL && !read_links (command, &o, &setup)))
     return 2;
   if (o.link == NULL)
-    {
-      setup.per_machine = G_MAXINT32;
-    }
+    setup.per_machine = G_MAXINT32;
   /* Ranks on processors compute or exchange. */
   setup.overlap = !o.no_overlap && card != NULL;
   o.bench.batch_size = batch;

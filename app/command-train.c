@@ -76,7 +76,7 @@ agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
 {
   guint64 what = trainer != NULL ? loom_trainer_fingerprint (trainer) : 0;
   g_autoptr (GError) failure = NULL;
-  gboolean speaks, ok = loom_dist_agree (comm, trainer != NULL, what, &speaks, &failure);
+  gboolean speaks, ok = loom_dist_agree (comm, trainer != NULL ? NULL : *error, what, &speaks, &failure);
 
   if (ok)
     return TRUE;
@@ -122,12 +122,12 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
-/* How much of what ranks exchanged lay beside what they computed, from the trace. */
+/* How much of what ranks exchanged lay beside what they computed, from the trace that this run wrote. */
 static void
-say_overlap (const char *path, gboolean as_json)
+say_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
 {
   g_autofree char *title = NULL;
-  g_autoptr (GArray) spans = path != NULL ? loom_trace_read (path, &title, NULL) : NULL;
+  g_autoptr (GArray) spans = path != NULL && loom_trainer_has_traced (trainer) ? loom_trace_read (path, &title, NULL) : NULL;
   g_autofree char *text = spans != NULL ? loom_trace_say_overlap (spans) : NULL;
 
   /* Behind the bubble of a pipeline's title there is more than a step's number. */
@@ -284,7 +284,7 @@ run_train (const Command *command, int argc, char **argv)
   int interrupted_by = train_signals_end (&signals);
 
   train_view_end (&view, trainer, end, resume != NULL ? resume : out);
-  say_overlap (trace, view.json);
+  say_overlap (trainer, trace, view.json);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
   gboolean alone = comm != NULL && !loom_dist_is_shared (error);

@@ -66,10 +66,12 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
-/* What <parallel> of the graph says; 0: nothing, or nothing that can be read, as its ranks will say. */
+/* What <parallel> of the graph says, or --set in its place; 0: nothing, or nothing that can be read, as its ranks will
+ * say. */
 static int
 min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
 {
+  static const char name[] = "train.parallel.min_ranks=";
   g_autofree char *path
       = launch->graph != NULL ? g_strdup (launch->graph) : g_build_filename (options->resume, "graph.xml", NULL);
   g_autoptr (LoomGraph) graph = command_read_graph (path, NULL);
@@ -78,6 +80,9 @@ min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
   const char *text = parallel != NULL ? loom_element_get (parallel, "min_ranks") : NULL;
   gint64 n;
 
+  for (guint i = 0; options->set != NULL && options->set[i] != NULL; i++)
+    if (g_str_has_prefix (options->set[i], name))
+      text = options->set[i] + strlen (name);
   return text != NULL && g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &n, NULL) ? (int)n : 0;
 }
 

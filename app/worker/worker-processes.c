@@ -119,6 +119,7 @@ make_trainer (LoomComm *comm, GVariant *run, GError **error)
   g_variant_get (run, "(m&sm&sm&sm&sm&sm&sixxdx)", &xml, &folder, &options.device, &options.out, &options.resume,
                  &options.trace, &options.threads, &options.epochs, &options.batch_size, &options.lr, &options.seed);
   options.comm = comm;
+  options.trace_optional = TRUE;
   if (xml != NULL)
     {
       graph = loom_graph_read_data (xml, strlen (xml), folder, faults, error);
@@ -146,14 +147,11 @@ worker_follow (LoomComm *comm)
   gboolean speaks;
 
   if (run != NULL
-      && loom_dist_agree (comm, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
+      && loom_dist_agree (comm, error, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
                           &failure))
     loom_trainer_run (trainer, &error);
-  else if (error != NULL && failure == NULL)
-    {
-      fprintf (stderr, "gradloom worker: Rank %d: %s\n", comm->rank, error->message);
-      g_clear_error (&error);
-    }
+  else
+    g_clear_error (&error); /* the first rank was told, or is gone */
   if (error != NULL && !loom_dist_is_shared (error))
     return end_all (comm, error);
   g_clear_pointer (&trainer, loom_trainer_free);

@@ -7,7 +7,6 @@ typedef struct
   WorkerRanks *ranks;
   LoomComm *comm;
   GThread *thread;
-  GError *error; /* why it could not begin; read once it has ended */
 } Follower;
 
 struct _WorkerRanks
@@ -36,12 +35,9 @@ follow (gpointer data)
   g_mutex_lock (&making);
   trainer = loom_trainer_new (self->ranks->graph, &options, &error);
   g_mutex_unlock (&making);
-  if (!loom_dist_agree (self->comm, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
-                        &failure))
-    {
-      self->error = g_steal_pointer (&error);
-      return NULL;
-    }
+  /* The first rank is told why they do not begin. */
+  if (!loom_dist_agree (self->comm, error, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks, &failure))
+    return NULL;
   loom_trainer_run (trainer, &error);
   /* The first rank says why all have ended. */
   if (error != NULL && !loom_dist_is_shared (error))
@@ -96,30 +92,21 @@ LoomTrainer *
 worker_ranks_make (WorkerRanks *self, GError **error)
 {
   LoomTrainerOptions options = self->options;
-  g_autoptr (GError) failure = NULL;
+  g_autoptr (GError) own = NULL, failure = NULL;
   LoomTrainer *trainer;
-  gboolean speaks, agree;
+  gboolean speaks;
 
   options.comm = self->first;
   g_mutex_lock (&making);
-  trainer = loom_trainer_new (self->graph, &options, error);
+  trainer = loom_trainer_new (self->graph, &options, &own);
   g_mutex_unlock (&making);
-  agree = loom_dist_agree (self->first, trainer != NULL, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0,
-                           &speaks, &failure);
-  self->agreed = agree;
-  if (!agree && trainer != NULL)
-    {
-      g_clear_pointer (&trainer, loom_trainer_free);
-      worker_ranks_end (self, NULL);
-      for (int k = 1; self->follower != NULL && k < self->n; k++)
-        if (self->follower[k - 1].error != NULL)
-          {
-            g_propagate_prefixed_error (error, g_steal_pointer (&self->follower[k - 1].error), "Rank %d: ", k);
-            return NULL;
-          }
-      g_propagate_error (error, g_steal_pointer (&failure));
-    }
-  return trainer;
+  self->agreed = loom_dist_agree (self->first, own, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
+                                  &failure);
+  if (self->agreed)
+    return trainer;
+  g_clear_pointer (&trainer, loom_trainer_free);
+  g_propagate_error (error, own != NULL ? g_steal_pointer (&own) : g_steal_pointer (&failure));
+  return NULL;
 }
 
 void
@@ -152,8 +139,6 @@ worker_ranks_free (WorkerRanks *self)
       self->first->free (self->first);
     }
   g_clear_pointer (&self->graph, loom_graph_unref);
-  for (int k = 1; self->follower != NULL && k < self->n; k++)
-    g_clear_error (&self->follower[k - 1].error);
   g_free (self->follower);
   g_free (self);
 }

@@ -214,6 +214,7 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .seed = job->start.seed,
     .out = job->start.out,
     .resume = job->start.resume,
+    .trace_optional = TRUE,
   };
   LoomTrainerObserver observer = { .step = step_cb,
                                    .eval = eval_cb,

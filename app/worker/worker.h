@@ -114,7 +114,7 @@ typedef struct
   double at_least; /* seconds; 0: as fast as it can */
   char *device, *out, *resume;
   int threads;
-  int ranks; /* threads of the worker that divide each batch; 0, 1: one */
+  int ranks; /* processes that mpirun has started, or threads of this one; 0, 1: one */
   gboolean paused;
 } WorkerStart;
 

@@ -45,9 +45,36 @@ loom_dist_join (GError **error)
   return comm;
 }
 
-gboolean
-loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean *speaks, GError **error)
+/* Why a rank cannot begin, from it to the others. */
+static void
+pass_reason (LoomComm *comm, int from, const GError *why_not, GError **error)
 {
+  LoomMessage message = { "" };
+  struct
+  {
+    gint32 code;
+    char text[1024];
+  } reason = { LOOM_ERROR_DIST, "it cannot begin." };
+
+  if (comm->rank == from)
+    {
+      reason.code = why_not->domain == LOOM_ERROR ? why_not->code : LOOM_ERROR_IO;
+      g_strlcpy (reason.text, why_not->message, sizeof reason.text);
+    }
+  if (comm->broadcast (comm, &reason, sizeof reason, from, &message) != LOOM_STATUS_OK)
+    loom_error_of_ranks (message.text, why_not == NULL ? error : NULL);
+  else if (why_not == NULL)
+    {
+      g_autofree char *text = g_utf8_make_valid (reason.text, -1);
+
+      g_set_error (error, LOOM_ERROR, reason.code, "Rank %d: %s", from, text);
+    }
+}
+
+gboolean
+loom_dist_agree (LoomComm *comm, const GError *why_not, guint64 what, gboolean *speaks, GError **error)
+{
+  const gboolean ready = why_not == NULL;
   gint64 own[3] = { ready ? comm->size : comm->rank, (gint64)(what >> 1), -(gint64)(what >> 1) }, least[3];
   LoomMessage message = { "" };
 
@@ -59,8 +86,7 @@ loom_dist_agree (LoomComm *comm, gboolean ready, guint64 what, gboolean *speaks,
   *speaks = least[0] == comm->rank || (least[0] == comm->size && comm->rank == 0);
   if (least[0] < comm->size)
     {
-      if (ready)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d cannot begin.", (int)least[0]);
+      pass_reason (comm, (int)least[0], why_not, error);
       return FALSE;
     }
   if (least[1] == -least[2])

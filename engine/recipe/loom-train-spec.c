@@ -531,7 +531,8 @@ read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                          loom_element_get (e, "strategy") != NULL ? loom_element_get (e, "strategy") : "data"),
         "strategy", "server", "Set strategy to server, or leave staleness out.");
   check_shards (r, e, spec);
-  spec->parallel.min_ranks = (int)recipe_number (r, e, "min_ranks");
+  /* Who starts ranks goes by it (app/train-launch.c); here it is only looked at whether it is a number. */
+  recipe_number (r, e, "min_ranks");
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
   spec->parallel.tensor = (gint64)recipe_number (r, e, "tensor");
   spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");

@@ -80,7 +80,6 @@ typedef struct
   LoomStages *stages; /* who computes what; NULL until loom_stages_choose() */
   gboolean server;    /* rank 0 has weights and states of the optimiser, the others push gradients to it */
   gint64 staleness;   /* steps that a rank may be ahead of the slowest one then */
-  int min_ranks;      /* as few may go on where one is lost; 0: none */
 } LoomParallel;
 
 typedef struct

@@ -260,8 +260,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
 
   t->max_steps = options->steps;
   t->trace.path = g_strdup (options->trace);
-  if (options->comm != NULL)
-    trainer_look_init (t);
+  t->trace.is_optional = options->trace_optional;
   t->notes = g_string_new (NULL);
   if (options->resume != NULL)
     {
@@ -293,6 +292,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!check_graph (t, graph, given, error) || (options->resume != NULL && !check_resume (t->spec, options, error)))
     return NULL;
   t->comm = options->comm;
+  trainer_look_init (t);
   t->keeps = options->out != NULL || options->resume != NULL;
   if (!trainer_open_mesh (t, !options->no_epochs, error))
     return NULL;
@@ -515,6 +515,12 @@ gint64
 loom_trainer_total_steps (const LoomTrainer *t)
 {
   return t->total_steps;
+}
+
+gboolean
+loom_trainer_has_traced (const LoomTrainer *t)
+{
+  return t->trace.path != NULL && t->trace.at > 0 && t->place.step >= t->trace.at;
 }
 
 gboolean

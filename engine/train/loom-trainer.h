@@ -39,6 +39,7 @@ typedef struct
   LoomComm *comm;         /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
                            * Must outlive the trainer. Rank 0 writes what is written. */
   const char *trace;      /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
+  gboolean trace_optional; /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -241,6 +242,8 @@ gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
 gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
 /* TRUE if nothing is left to do: all epochs are done, or it has ended early. */
 gboolean loom_trainer_is_over (const LoomTrainer *trainer);
+/* Whether the step of LoomTrainerOptions.trace has been written. */
+gboolean loom_trainer_has_traced (const LoomTrainer *trainer);
 /* NULL where it began from no file, or is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
 /* A hash of what is trained, with which options, data and version: equal for the ranks of one run. */

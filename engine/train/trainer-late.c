@@ -14,13 +14,15 @@
  * host before each step, and read what is queued where one of them asks for something.
  *
  * Optimisers that evaluate the loss themselves read at once, as does who waits for every instruction, to hear which one
- * has failed. */
+ * has failed; and ranks of a parameter server or a pipeline, of which some are fed nothing and would read at another
+ * place, and all ranks while they tell what a view asks for. */
 #include "engine/train/trainer-private.h"
 
 void
 trainer_late_init (LoomTrainer *t, const TrainerPlan *plan)
 {
-  t->late.is_wanted = t->ahead.is_wanted && t->server == NULL && !loom_exec_is_blocking (plan->exec);
+  t->late.is_wanted = t->ahead.is_wanted && t->server == NULL && t->mesh.size[LOOM_MESH_PIPELINE] <= 1
+                      && !loom_exec_is_blocking (plan->exec);
 }
 
 /* What is queued leaves all that is read of it where the next does not write. */
@@ -221,15 +223,16 @@ step (LoomTrainer *t, GError **error)
   TrainerUnread item = { 0 };
   double all, samples = 0;
 
+  trainer_waits_begin (t);
   /* What the step's first batch writes is fetched before it. */
   if (t->rollback != NULL && trainer_rollback_has_slots (t->rollback))
     {
       if (!drain (t, error) || !trainer_rollback_save (t, error))
         return FALSE;
       t->late.is_saved = TRUE;
+      trainer_waits_lap (t, &t->waits.compute);
     }
   all = trainer_step_samples (t, t->place.batch + trainer_late_steps (t));
-  trainer_waits_begin (t);
   for (; samples < all; item.part++)
     {
       item.samples = all;

@@ -24,13 +24,21 @@ typedef struct
 void
 trainer_look_init (LoomTrainer *t)
 {
-  t->look.before = loom_bytes_of_process (FALSE);
+  TrainerLook *look = &t->look;
+
+  look->before = loom_bytes_of_process (FALSE);
+  if (t->comm == NULL)
+    return;
+  look->all = g_new (double, (gsize)t->comm->size);
+  look->bytes = g_new (int64_t, (gsize)t->comm->size);
 }
 
 void
 trainer_look_free (TrainerLook *look)
 {
-  g_clear_pointer (&look->losses, g_ptr_array_unref);
+  g_free (look->kept);
+  g_free (look->all);
+  g_free (look->bytes);
   g_free (look->memory);
 }
 
@@ -57,33 +65,52 @@ trainer_look_batch (LoomTrainer *t, const TrainerPlan *plan, gint64 part, double
 static gboolean
 gather (LoomTrainer *t, const void *own, gsize size, void *all, GError **error)
 {
-  g_autofree int64_t *bytes = g_new (int64_t, (gsize)t->comm->size);
   LoomMessage message = { "" };
 
   for (int k = 0; k < t->comm->size; k++)
-    bytes[k] = (int64_t)size;
-  return trainer_ok (t->comm->all_gather (t->comm, own, all, bytes, &message), &message, error);
+    t->look.bytes[k] = (int64_t)size;
+  return trainer_ok (t->comm->all_gather (t->comm, own, all, t->look.bytes, &message), &message, error);
 }
 
-/* A line of JSON. */
+/* A step's row of kept[]: its number, its loss, and that of each rank. */
+static double *
+row (const LoomTrainer *t, guint i)
+{
+  return t->look.kept + (gsize)i * (2 + (gsize)t->comm->size);
+}
+
+/* Nothing is made within a step: the answer makes the text. */
 static void
 keep_losses (LoomTrainer *t, double loss, const double *own)
+{
+  TrainerLook *look = &t->look;
+
+  if (look->n_kept == MOST)
+    {
+      memmove (look->kept, row (t, MOST / 2), (gsize)((char *)row (t, MOST) - (char *)row (t, MOST / 2)));
+      look->n_kept = MOST / 2;
+    }
+  double *to = row (t, look->n_kept++);
+  to[0] = (double)t->place.step;
+  to[1] = loss;
+  memcpy (to + 2, own, (gsize)t->comm->size * sizeof *own);
+}
+
+static void
+add_losses (const LoomTrainer *t, const double *from, GString *text)
 {
   g_autoptr (LoomJson) line = loom_json_new ();
 
   loom_json_begin_object (line, NULL);
-  loom_json_int (line, "step", t->place.step);
-  loom_json_number (line, "loss", loss);
+  loom_json_int (line, "step", (gint64)from[0]);
+  loom_json_number (line, "loss", from[1]);
   loom_json_begin_array (line, "ranks");
   for (int k = 0; k < t->comm->size; k++)
-    loom_json_number (line, NULL, own[k]);
+    loom_json_number (line, NULL, from[2 + k]);
   loom_json_end_array (line);
   loom_json_end_object (line);
-  if (t->look.losses == NULL)
-    t->look.losses = g_ptr_array_new_with_free_func (g_free);
-  if (t->look.losses->len == MOST)
-    g_ptr_array_remove_range (t->look.losses, 0, MOST / 2);
-  g_ptr_array_add (t->look.losses, g_strdup (loom_json_text (line)));
+  g_string_append (text, loom_json_text (line));
+  g_string_append_c (text, '\n');
 }
 
 static Memory
@@ -147,14 +174,12 @@ keep_memory (LoomTrainer *t, int n, const Memory *all)
 gboolean
 trainer_look_step (LoomTrainer *t, double loss, GError **error)
 {
-  g_autofree double *losses = g_new (double, (gsize)t->comm->size);
-
   if (t->look.on & TRAINER_LOOK_LOSSES)
     {
-      if (!gather (t, &t->look.own, sizeof t->look.own, losses, error))
+      if (!gather (t, &t->look.own, sizeof t->look.own, t->look.all, error))
         return FALSE;
       if (t->comm->rank == 0)
-        keep_losses (t, loss, losses);
+        keep_losses (t, loss, t->look.all);
     }
   return trainer_look_round (t, error);
 }
@@ -182,20 +207,17 @@ trainer_look_round (LoomTrainer *t, GError **error)
 void
 trainer_look_served (LoomTrainer *t, double loss, const double *own)
 {
-  g_autofree double *losses = NULL;
-
   if ((t->look.on & TRAINER_LOOK_LOSSES) == 0)
     return;
-  losses = g_new (double, (gsize)t->comm->size);
-  losses[0] = NAN;
-  memcpy (losses + 1, own, (gsize)(t->comm->size - 1) * sizeof *own);
-  keep_losses (t, loss, losses);
+  t->look.all[0] = NAN;
+  memcpy (t->look.all + 1, own, (gsize)(t->comm->size - 1) * sizeof *own);
+  keep_losses (t, loss, t->look.all);
 }
 
 /* ---- answers --------------------------------------------------------------------------- */
 
-static LoomTensor *
-text_answer (const char *text, GError **error)
+LoomTensor *
+trainer_text_answer (const char *text, GError **error)
 {
   gint64 n = (gint64)strlen (text);
   LoomTensor *answer = loom_tensor_new (LOOM_U8, 1, &n, error);
@@ -209,14 +231,16 @@ LoomTensor *
 trainer_losses_answer (LoomTrainer *t, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
+  TrainerLook *look = &t->look;
 
-  t->look.wanted |= TRAINER_LOOK_LOSSES;
-  t->look.asked = g_get_monotonic_time ();
-  for (guint i = 0; t->look.losses != NULL && i < t->look.losses->len; i++)
-    g_string_append_printf (text, "%s\n", (const char *)t->look.losses->pdata[i]);
-  if (t->look.losses != NULL)
-    g_ptr_array_set_size (t->look.losses, 0);
-  return text_answer (text->str, error);
+  look->wanted |= TRAINER_LOOK_LOSSES;
+  look->asked = g_get_monotonic_time ();
+  if (look->kept == NULL && t->comm != NULL)
+    look->kept = g_new (double, MOST * (2 + (gsize)t->comm->size));
+  for (guint i = 0; i < look->n_kept; i++)
+    add_losses (t, row (t, i), text);
+  look->n_kept = 0;
+  return trainer_text_answer (text->str, error);
 }
 
 LoomTensor *
@@ -229,5 +253,5 @@ trainer_memory_answer (LoomTrainer *t, GError **error)
 
       keep_memory (t, 1, &own);
     }
-  return text_answer (t->look.memory != NULL ? t->look.memory : "", error);
+  return trainer_text_answer (t->look.memory != NULL ? t->look.memory : "", error);
 }

@@ -273,8 +273,9 @@ try_step (LoomTrainer *t, GError **error)
           t->mid_step_failure = TRUE;
           return FALSE;
         }
-      if (loom_state_find (t->state, "step") >= 0)
-        loom_state_put_scalar_at (t->state, (guint)loom_state_find (t->state, "step"), (double)t->place.step);
+      const int slot = loom_state_find (t->state, "step");
+      if (slot >= 0)
+        loom_state_put_scalar_at (t->state, (guint)slot, (double)t->place.step);
       trainer_waits_lap (t, &t->waits.compute);
     }
   if (!trainer_note_step (t, loss, lr, &checkpoint_is_due, error))

@@ -3,7 +3,6 @@
 #include "engine/plan/loom-plan-nodes.h"
 #include "engine/train/trainer-private.h"
 
-#include <string.h>
 
 static void
 add_exec (GPtrArray *plans, const LoomExec *exec)
@@ -54,9 +53,5 @@ trainer_nodes_answer (LoomTrainer *t, GError **error)
       g_string_append (text, loom_json_text (line));
       g_string_append_c (text, '\n');
     }
-  gint64 n = (gint64)text->len;
-  LoomTensor *answer = loom_tensor_new (LOOM_U8, 1, &n, error);
-  if (answer != NULL)
-    memcpy (answer->data, text->str, text->len);
-  return answer;
+  return trainer_text_answer (text->str, error);
 }

@@ -168,7 +168,8 @@ void trainer_late_drop (LoomTrainer *t);
 
 typedef struct
 {
-  char *path;      /* of the file that one step is written to; NULL: none is */
+  char *path;           /* of the file that one step is written to; NULL: none is */
+  gboolean is_optional; /* none may be written where there is no such step */
   gint64 at;       /* that step; 0: not decided yet */
   gboolean wanted; /* the next step is to be recorded, on all ranks; rank 0 or the only one is asked */
   gboolean active; /* this one is */
@@ -207,12 +208,15 @@ typedef struct
   gint64 asked;      /* when losses were asked for last, in µs */
   double own;        /* the loss of this rank's samples in the step; NaN: it has none of its own */
   guint64 before;    /* bytes of the process as the trainer was made */
-  GPtrArray *losses; /* lines that nobody has asked for yet, on rank 0 */
-  char *memory;      /* the newest, on rank 0; NULL: not known yet */
+  double *kept;      /* rows of losses that nobody has asked for yet, on rank 0; NULL: nobody ever has */
+  guint n_kept;
+  double *all;    /* room for a loss of each rank */
+  int64_t *bytes; /* room for what each sends */
+  char *memory;   /* the newest, on rank 0; NULL: not known yet */
 } TrainerLook;
 
 void trainer_look_init (LoomTrainer *t);
-/* What is asked for now, on rank 0. */
+/* What views ask of the ranks at present; on rank 0, which tells the others. */
 int trainer_look_wanted (LoomTrainer *t);
 /* A batch of a step that tells its loss was computed: so large a share of the step's samples. */
 void trainer_look_batch (LoomTrainer *t, const TrainerPlan *plan, gint64 part, double share);
@@ -222,6 +226,8 @@ gboolean trainer_look_step (LoomTrainer *t, double loss, GError **error);
  */
 gboolean trainer_look_round (LoomTrainer *t, GError **error);
 void trainer_look_served (LoomTrainer *t, double loss, const double *own);
+/* A text as what a view is answered with: u8[bytes]. (transfer full) */
+LoomTensor *trainer_text_answer (const char *text, GError **error);
 /* LOOM_SNAPSHOT_LOSSES and LOOM_SNAPSHOT_RANKS. (transfer full) */
 LoomTensor *trainer_losses_answer (LoomTrainer *t, GError **error);
 LoomTensor *trainer_memory_answer (LoomTrainer *t, GError **error);
@@ -259,9 +265,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrainerMetrics, trainer_metrics_free)
 typedef struct _TrainerRollback TrainerRollback;
 TrainerRollback *trainer_rollback_new (const LoomProgram *program, const TrainerMetrics *metrics);
 void trainer_rollback_free (TrainerRollback *rollback);
-/* Before the first batch, and after one that has failed. */
 /* TRUE if there is something to fetch from the device, which waits for it. */
 gboolean trainer_rollback_has_slots (const TrainerRollback *rollback);
+/* Before the first batch, and after one that has failed. */
 gboolean trainer_rollback_save (LoomTrainer *t, GError **error);
 void trainer_rollback_restore (LoomTrainer *t);
 

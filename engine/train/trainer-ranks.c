@@ -140,6 +140,7 @@ trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error)
 /* ---- agreeing ----------------------------------------------------------------- */
 
 #define NAME_BYTES 112
+#define TAG_WORD   3 /* beside those of trainer-server.c */
 
 /* What rank 0 tells the others: an action, or one value that was set. */
 typedef struct
@@ -199,6 +200,33 @@ pass_on (LoomTrainer *t, TrainerAction *action, GError **error)
   return TRUE;
 }
 
+/* The first rank may have been paused, for as long as somebody likes. The others sleep meanwhile, where MPI's broadcast
+ * would keep a processor busy. */
+static gboolean
+wait_for_first (LoomTrainer *t, GError **error)
+{
+  LoomComm *comm = t->comm;
+  LoomMessage message = { "" };
+  LoomStatus status = LOOM_STATUS_OK;
+  char word = 0;
+
+  if (comm->rank == 0)
+    for (int k = 1; k < comm->size && status == LOOM_STATUS_OK; k++)
+      status = comm->send (comm, &word, sizeof word, k, TAG_WORD, &message);
+  else
+    {
+      g_autofree bool *come = g_new (bool, (gsize)comm->size);
+      int from;
+
+      for (int k = 0; k < comm->size; k++)
+        come[k] = k > 0;
+      status = comm->await (comm, TAG_WORD, come, &from, &message);
+      if (status == LOOM_STATUS_OK)
+        status = comm->receive (comm, &word, sizeof word, from, TAG_WORD, &message);
+    }
+  return trainer_ok (status, &message, error);
+}
+
 gboolean
 trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
 {
@@ -218,17 +246,18 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   *action = TRAINER_CONTINUE;
   if (most[0] == 0 && most[1] == 0)
     return TRUE;
-  /* On all ranks alike: what follows sees a state that agrees with the run's place. */
+  t->checkpoint_due = FALSE;
+  /* On all ranks alike: what follows sees a state that agrees with the run's place. Reading it may make the next
+   * checkpoint due. */
   if (!trainer_late_finish (t, error))
     return FALSE;
-  t->checkpoint_due = FALSE;
   if (most[1] != 0 && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
   if (most[0] == 0)
     return TRUE;
   if (t->comm->rank == 0 && wanted[0] > 0 && !trainer_poll (t, FALSE, &own, error))
     return FALSE;
-  if (!pass_on (t, &own, error))
+  if (!wait_for_first (t, error) || !pass_on (t, &own, error))
     return FALSE;
   *action = most[0] == 2 ? TRAINER_INTERRUPT : own;
   return TRUE;

@@ -117,6 +117,8 @@ trainer_server_new (LoomTrainer *t, GError **error)
 {
   TrainerServer *s;
 
+  if (t->trace.is_optional)
+    g_clear_pointer (&t->trace.path, g_free);
   if (t->comm->size < 2 || t->trace.path != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,

@@ -2,9 +2,9 @@
  *
  * A rank notes when its exchanges begin and end. Those of a line of the mesh are the same ones in the same order on all
  * of its ranks, so once all notes are together the time until the last rank began is waiting, and what is left is the
- * exchange itself. Nothing has to
- * be done to the step for that. An exchange beside the computation (engine/plan/plan-lane.c, or a device's stream) has
- * its own times, and where the computation waits for it is a wait. */
+ * exchange itself. Nothing has to be done to the step for that. An exchange beside the computation
+ * (engine/plan/plan-lane.c, or a device's stream) has its own times, and where the computation waits for it is a wait.
+ */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/train/trainer-private.h"
 
@@ -70,19 +70,11 @@ trainer_trace_begin (LoomTrainer *t)
   trace->begin = now_ns ();
 }
 
-static gboolean
-is_exchange (const LoomPlanInstr *instr)
-{
-  const LoomPrim *prim = instr->primitive != NULL ? loom_prim (instr->primitive) : NULL;
-
-  return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
-}
-
 /* Where the computation waits for what is exchanged beside it. */
 static gboolean
 is_wait (const LoomPlanInstr *instr)
 {
-  return is_exchange (instr) && instr->n_in + instr->n_out == 0;
+  return loom_plan_exchanges (instr) && instr->n_in + instr->n_out == 0;
 }
 
 /* What is exchanged, or read and written. */
@@ -91,7 +83,7 @@ bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
 {
   double bytes = 0;
 
-  if (!is_exchange (instr))
+  if (!loom_plan_exchanges (instr))
     return instr->bytes;
   for (guint k = instr->n_in; k < instr->n_in + instr->n_out; k++)
     if (instr->value[k] != G_MAXUINT)
@@ -106,7 +98,7 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
   LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
                        .kind = is_wait (instr)       ? LOOM_TRACE_WAIT
-                               : is_exchange (instr) ? LOOM_TRACE_EXCHANGE
+                               : loom_plan_exchanges (instr) ? LOOM_TRACE_EXCHANGE
                                                      : LOOM_TRACE_COMPUTE,
                        .pass = (gint32)instr->pass,
                        .along = instr->along,
@@ -416,12 +408,6 @@ trainer_trace_end (LoomTrainer *t, GError **error)
 LoomTensor *
 trainer_trace_answer (LoomTrainer *t, GError **error)
 {
-  const char *text = t->trace.text != NULL ? t->trace.text : nothing;
-  gint64 n = (gint64)strlen (text);
-  LoomTensor *answer = loom_tensor_new (LOOM_U8, 1, &n, error);
-
   t->trace.wanted = TRUE;
-  if (answer != NULL)
-    memcpy (answer->data, text, (gsize)n);
-  return answer;
+  return trainer_text_answer (t->trace.text != NULL ? t->trace.text : nothing, error);
 }

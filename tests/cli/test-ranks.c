@@ -525,6 +525,8 @@ test_elastic (void)
   write_spirals ("elastic.xml", "<parallel min_ranks=\"1\"/>");
   write_spirals ("many.xml", "<parallel min_ranks=\"3\"/>");
   cli_expect (2, "min_ranks of <parallel>, 3 is more", "train", "many.xml", "--ranks", "2", "--out", "many");
+  cli_expect (2, "min_ranks of <parallel>, 4 is more", "train", "elastic.xml", "--ranks", "2", "--out", "many", "--set",
+              "train.parallel.min_ranks=4");
   cli_expect (2, "needs --out", "train", "x.xml", "--ranks", "2", "--min-ranks", "1");
   if (!cli_has_mpi ())
     return;

@@ -1,0 +1,108 @@
+/* Ranks that agree before their first step, as threads: all are ready for the same, one cannot begin, or one would do
+ * something else. */
+#include <string.h>
+
+#include "engine/dist/loom-dist.h"
+#include "engine/loom.h"
+
+#define RANKS 3
+
+typedef struct
+{
+  LoomComm *comm;
+  const GError *why_not;
+  guint64 what;
+  gboolean ok, speaks;
+  GError *error;
+} Rank;
+
+static gpointer
+agree (gpointer data)
+{
+  Rank *rank = data;
+
+  rank->ok = loom_dist_agree (rank->comm, rank->why_not, rank->what, &rank->speaks, &rank->error);
+  return NULL;
+}
+
+static void
+meet (Rank rank[RANKS])
+{
+  LoomComm *comm[RANKS];
+  GThread *thread[RANKS];
+  LoomMessage message = { "" };
+
+  g_assert_cmpint (loom_comm_threads_new (RANKS, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; k < RANKS; k++)
+    {
+      rank[k].comm = comm[k];
+      thread[k] = g_thread_new ("rank", agree, &rank[k]);
+    }
+  for (int k = 0; k < RANKS; k++)
+    g_thread_join (thread[k]);
+  for (int k = 0; k < RANKS; k++)
+    comm[k]->free (comm[k]);
+}
+
+static void
+test_same (void)
+{
+  Rank rank[RANKS] = { { .what = 77 }, { .what = 77 }, { .what = 77 } };
+
+  meet (rank);
+  for (int k = 0; k < RANKS; k++)
+    {
+      g_assert_true (rank[k].ok);
+      g_assert_no_error (rank[k].error);
+    }
+}
+
+static void
+test_other (void)
+{
+  Rank rank[RANKS] = { { .what = 77 }, { .what = 78 }, { .what = 77 } };
+
+  meet (rank);
+  for (int k = 0; k < RANKS; k++)
+    {
+      g_assert_false (rank[k].ok);
+      g_assert_cmpint (rank[k].speaks, ==, k == 0);
+      g_assert_error (rank[k].error, LOOM_ERROR, LOOM_ERROR_DIST);
+      g_clear_error (&rank[k].error);
+    }
+}
+
+/* The reason is known everywhere, with its code; of two the first one's. A long one is cut and stays a text. */
+static void
+test_not_ready (void)
+{
+  g_autoptr (GString) text = g_string_new ("There are no images in “data”. ");
+  g_autoptr (GError) long_one = NULL, other = g_error_new (LOOM_ERROR, LOOM_ERROR_DEVICE, "No such device.");
+
+  while (text->len < 3000)
+    g_string_append (text, "…");
+  long_one = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_DATA, text->str);
+  Rank rank[RANKS] = { { .what = 77 }, { .why_not = long_one }, { .why_not = other } };
+
+  meet (rank);
+  for (int k = 0; k < RANKS; k++)
+    {
+      g_assert_false (rank[k].ok);
+      g_assert_cmpint (rank[k].speaks, ==, k == 1);
+      g_assert_cmpint (rank[k].error == NULL, ==, rank[k].why_not != NULL);
+    }
+  g_assert_error (rank[0].error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_true (g_str_has_prefix (rank[0].error->message, "Rank 1: There are no images in “data”. ……"));
+  g_assert_true (g_utf8_validate (rank[0].error->message, -1, NULL));
+  g_clear_error (&rank[0].error);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/dist/agree/same", test_same);
+  g_test_add_func ("/dist/agree/other", test_other);
+  g_test_add_func ("/dist/agree/not-ready", test_not_ready);
+  return g_test_run ();
+}

@@ -1,0 +1,118 @@
+/* Runs of several ranks in a worker that has started none, so that they are its threads. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/train/loom-trace.h"
+#include "tests/worker/worker-test.h"
+
+static void
+start_ranks (Fixture *f, int ranks, gint64 epochs, gboolean paused, const char *out)
+{
+  g_autoptr (GError) error = NULL;
+  GVariantBuilder b;
+
+  g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&b, "{sv}", "ranks", g_variant_new_int32 (ranks));
+  g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (epochs));
+  g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (paused));
+  if (out != NULL)
+    g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (out));
+  loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, &error);
+  g_assert_no_error (error);
+}
+
+/* A snapshot that is text. */
+static char *
+read_text (Fixture *f, const char *port)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
+  gint64 step;
+  gsize n;
+
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
+                                           &step, &dims, &full, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  const char *text = g_variant_get_fixed_array (bytes, &n, 1);
+  return text != NULL ? g_strndup (text, n) : g_strdup ("");
+}
+
+/* A line of losses: that of all is the mean of those of two ranks with equally many samples, which differ. */
+static void
+check_losses (const char *text)
+{
+  const char *loss = strstr (text, "\"loss\":"), *ranks = strstr (text, "\"ranks\":[");
+  char *end;
+
+  g_assert_true (loss != NULL && ranks != NULL);
+  double all = g_ascii_strtod (loss + strlen ("\"loss\":"), NULL);
+  double first = g_ascii_strtod (ranks + strlen ("\"ranks\":["), &end), second = g_ascii_strtod (end + 1, NULL);
+  g_assert_cmpfloat_with_epsilon ((first + second) / 2, all, 1e-6);
+  g_assert_cmpfloat (fabs (first - second), >, 1e-4);
+}
+
+/* Two ranks in the worker: each pause, step and trace is of both; the run ends as one. */
+static void
+test_ranks (Fixture *f, gconstpointer data)
+{
+  g_autofree char *before = NULL, *after = NULL, *none = NULL, *losses = NULL, *memory = NULL, *later = NULL;
+
+  worker_load (f, worker_graph, 0);
+  start_ranks (f, 2, 2, TRUE, NULL);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  before = read_text (f, "trace:");
+  g_assert_cmpstr (before, ==, "{\"traceEvents\":[]}");
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 1);
+  after = read_text (f, "trace:");
+  g_assert_nonnull (strstr (after, "rank 1"));
+  g_assert_nonnull (strstr (after, "\"cat\":\"exchange\""));
+  g_assert_nonnull (strstr (after, "\"node\":\"hidden\""));
+  /* What is asked for is told of the next steps, once each. */
+  none = read_text (f, "losses:");
+  g_assert_cmpstr (none, ==, "");
+  g_free (read_text (f, "ranks:"));
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 2);
+  losses = read_text (f, "losses:");
+  check_losses (losses);
+  g_assert_true (g_str_has_prefix (losses, "{\"step\":2,") && strchr (losses, '\n') == losses + strlen (losses) - 1);
+  memory = read_text (f, "ranks:");
+  g_assert_nonnull (strstr (memory, "{\"rank\":1,"));
+  later = read_text (f, "losses:");
+  g_assert_cmpstr (later, ==, "");
+  CALL (f, resume);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  /* 1,024 samples in batches of 2 × 64. */
+  g_assert_cmpint (f->last_step, ==, 16);
+}
+
+/* A parameter server has no step of all ranks, and so no trace; it runs into a folder all the same, as Studio's do. */
+static void
+test_server (Fixture *f, gconstpointer data)
+{
+  g_autofree char *run = g_build_filename (f->folder, "run", NULL);
+  g_autofree char *trace = g_build_filename (run, LOOM_TRACE_FILE, NULL), *losses = NULL;
+  g_autoptr (GString) xml = g_string_new (worker_graph);
+
+  g_string_insert (xml, strstr (xml->str, "<metric") - xml->str, "<parallel strategy=\"server\" staleness=\"4\"/>");
+  worker_load (f, xml->str, 0);
+  start_ranks (f, 3, 2, TRUE, run);
+  WAIT_UNTIL (worker_state_is (f, "paused") || worker_state_is (f, "failed"));
+  g_assert_cmpstr (f->problem, ==, NULL);
+  g_free (read_text (f, "losses:"));
+  CALL (f, resume);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  g_assert_cmpint (f->last_step, >, 0);
+  g_assert_cmpint (f->checkpoints, >, 0);
+  g_assert_false (g_file_test (trace, G_FILE_TEST_EXISTS));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add ("/worker/ranks/together", Fixture, NULL, worker_set_up, test_ranks, worker_tear_down);
+  g_test_add ("/worker/ranks/server", Fixture, NULL, worker_set_up, test_server, worker_tear_down);
+  return g_test_run ();
+}
