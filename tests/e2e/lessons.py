@@ -118,28 +118,41 @@ def train(s):
     s.press(next(word for word in ("Restart", "Resume", "Train") if g.find(word)))
 
 
-def field(label, value, card=None):
-    """Types into the field beside a label of the right pane; without a card, of the training settings."""
+def beside(s, label, kinds, card):
+    """What stands beside a label of the right pane, scrolled to; without a card, of the training settings."""
+    if card is not None:
+        press_card(s, card)
+    else:
+        s.press_card("data")
+        s.key("ctrl+shift+a")
+    s.wait("the field " + label, lambda g: g.find(label, x0=right(g)), 3)
+    for _ in range(40):
+        g = s.look()
+        at = g.find(label, x0=right(g))[0]
+        if at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
+            break
+        s.move(right(g) + 60, g.canvas[1] + 120)  # what is below the pane's edge is scrolled into it
+        s.xdotool("click", 5)
+        time.sleep(0.2)
+    found = [r for k, n, r in g.widgets if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
+    if not found:
+        raise Failed("there is nothing beside " + label)
+    return found[0]
+
+
+def choose(label, number, card=None):
+    """Opens the list beside a label and takes the entry of this number, from 0."""
     def act(s):
-        if card is not None:
-            press_card(s, card)
-        else:
-            s.press_card("data")
-            s.key("ctrl+shift+a")
-        s.wait("the field " + label, lambda g: g.find(label, x0=right(g)), 3)
-        for _ in range(20):
-            g = s.look()
-            at = g.find(label, x0=right(g))[0]
-            if at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
-                break
-            s.move(right(g) + 60, g.canvas[1] + 120)  # what is below the pane's edge is scrolled into it
-            s.xdotool("click", 5)
-            time.sleep(0.2)
-        found = [r for k, n, r in g.widgets
-                 if k in ("GtkText", "GtkEntry") and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
-        if not found:
-            raise Failed("there is no entry beside " + label)
-        s.click(found[0], 3)
+        s.click(beside(s, label, ("GtkDropDown",), card))
+        time.sleep(0.5)  # the list has the keyboard, so nothing can be asked
+        s.key("Home", *["Down"] * number, "Return")
+        time.sleep(0.3)
+    return act
+
+
+def field(label, value, card=None):
+    def act(s):
+        s.click(beside(s, label, ("GtkText", "GtkEntry"), card), 3)
         s.key("ctrl+a")
         s.type(value)
         s.key("Return")
@@ -183,6 +196,15 @@ LESSONS = [
     ("pipeline", [[answer("40")], [answer("20")], [step, ranks(4), restart, traced("3/15"), hide_curves, answer("15")],
                   [field("Batch size", "4"), restart, traced("3/7"), hide_curves, answer("7")], [nothing]]),
     ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
+    ("sharded", [[answer("16")], [answer("2")],
+                 [step, ranks(4), choose("Strategy", 1), restart, hide_curves, answer("150")],
+                 [choose("Strategy", 3), restart, hide_curves, answer("75.1")], [answer("1.5")], [nothing]]),
+    ("split-products", [[answer("64")], [answer("fc2")], [step, ranks(2), restart, hide_curves, answer("fc1")],
+                        [choose("Split", 1, "fc1"), choose("Split", 0, "fc2")], [nothing]]),
+    ("parameter-server", [[answer("3")],
+                          [step, ranks(4), field("Staleness", "0"), restart], [field("Staleness", "8"), restart],
+                          [field("Learning rate", "0.3"), restart], [nothing]]),
+    ("mesh", [[answer("8")], [answer("5")], [step, ranks(8), restart, traced("1/7"), hide_curves, answer("7")], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
 
@@ -211,4 +233,4 @@ def body(t):
 
 
 if __name__ == "__main__":
-    sys.exit(Report().run(body))
+    sys.exit(Report().run(body, "mpirun"))

@@ -25,8 +25,8 @@ class Failed(Exception):
     pass
 
 
-def missing_tools():
-    return [t for t in ("Xvfb", "xdotool", "dbus-run-session", "import") if shutil.which(t) is None]
+def missing_tools(also):
+    return [t for t in ("Xvfb", "xdotool", "dbus-run-session", "import") + also if shutil.which(t) is None]
 
 
 class Geometry:
@@ -327,8 +327,9 @@ class Report:
         print("# paused after %.1f ms (script: 100 ms)%s" % (ms, ", the machine is loaded" if loaded() else ""))
         self.ok(ms >= 0 and (ms <= 100 or loaded()), "a pause takes hold: %.0f ms" % ms)
 
-    def run(self, body):
-        lacking = missing_tools()
+    def run(self, body, *also):
+        """also: programs that this script needs beside those of all."""
+        lacking = missing_tools(also)
         if lacking:
             print("1..0 # SKIP not installed: " + ", ".join(lacking))
             return 0

@@ -286,7 +286,7 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 
 /* ---- what every node has ---------------------------------------------------------- */
 
-/* The ways in which ranks can have parts of its weights, "" and NULL-terminated; NULL: there are none. They live as
+/* The ways in which ranks can have parts of its weights, NULL-terminated; NULL: there are none. They live as
  * long as the inspector shows the node. */
 static const char *const *
 ways_to_split (StudioInspector *self)

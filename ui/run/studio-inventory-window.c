@@ -249,8 +249,12 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
   page = &self->page[asked->which];
   g_clear_pointer (&page->events, g_ptr_array_unref);
   page->events = events;
+  /* What failed may succeed the next time, with a worker that is there again. */
   if (events == NULL)
-    say_nothing (page, _ ("It Cannot Be Planned"), error->message);
+    {
+      g_clear_pointer (&self->asked, g_free);
+      say_nothing (page, _ ("It Cannot Be Planned"), error->message);
+    }
   show_page (self, asked->which);
 }
 

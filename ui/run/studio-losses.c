@@ -21,6 +21,7 @@ struct _StudioLosses
   StudioChart *chart;
   StudioSeries *all;
   GPtrArray *rank; /* StudioSeries */
+  char *folder;    /* of the run whose curves these are */
   gboolean in_flight, has_own;
   guint timer;
 };
@@ -106,6 +107,21 @@ begin_curves (StudioLosses *self, guint ranks)
     }
   studio_plot_add_curve (plot, N_ ("all"), STUDIO_PLOT_CURVE_TRAIN, self->all);
   self->has_own = FALSE;
+  g_free (self->folder);
+  self->folder = g_strdup (studio_run_get_folder (self->run));
+}
+
+/* Whether a step does not follow those that are drawn: another run's, or one that a checkpoint set back. */
+static gboolean
+is_new (StudioLosses *self, double step)
+{
+  gsize n = studio_series_length (self->all);
+  double x, y;
+
+  if (n == 0)
+    return FALSE;
+  studio_series_get (self->all, n - 1, &x, &y);
+  return step <= x || g_strcmp0 (self->folder, studio_run_get_folder (self->run)) != 0;
 }
 
 static void
@@ -118,7 +134,7 @@ take_line (StudioLosses *self, JsonObject *line)
 
   if (n == 0 || loss == NULL)
     return;
-  if (n != self->rank->len)
+  if (n != self->rank->len || is_new (self, step))
     begin_curves (self, n);
   studio_series_append (self->all, step, json_node_is_null (loss) ? NAN : json_node_get_double (loss));
   for (guint k = 0; k < n; k++)
@@ -134,8 +150,7 @@ take_line (StudioLosses *self, JsonObject *line)
     }
 }
 
-/* Lines as LOOM_SNAPSHOT_LOSSES has them; curves go on, or begin anew where a step comes before those that are there.
- */
+/* Lines as LOOM_SNAPSHOT_LOSSES has them. */
 static void
 take (StudioLosses *self, const char *text, gsize length)
 {
@@ -227,6 +242,7 @@ losses_finalize (GObject *object)
 
   studio_series_unref (self->all);
   g_ptr_array_unref (self->rank);
+  g_free (self->folder);
   G_OBJECT_CLASS (studio_losses_parent_class)->finalize (object);
 }
 

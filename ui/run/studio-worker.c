@@ -22,6 +22,8 @@
 #define DRAIN_MS 300
 /* One that was let go of finishes its step and writes a checkpoint; one that still lives after this hangs. */
 #define LET_GO_SECONDS 120
+/* mpirun gives its ranks 5 seconds. */
+#define FORCE_SECONDS 10
 
 struct _StudioWorker
 {
@@ -36,15 +38,18 @@ struct _StudioWorker
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
   GCancellable *cancellable; /* of the reading of standard error */
-  char *last_line;
+  char *last_line;   /* that the end is explained by */
+  gboolean has_said; /* it is our own program's */
   GString *noise; /* what came before the magic line */
   gsize noise_length;
   guint8 byte;
-  gboolean asked_to_end, exited, drained, ended;
+  gboolean asked_to_end, asked_by_force, exited, drained, ended;
   guint grace, drain, let_go;
 };
 
 G_DEFINE_TYPE (StudioWorker, studio_worker, G_TYPE_OBJECT)
+
+static void end_by_force (StudioWorker *self);
 
 enum
 {
@@ -53,16 +58,6 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-/* mpirun takes its ranks with it where it is asked to. */
-static void
-end_by_force (StudioWorker *self)
-{
-  if (self->is_launcher)
-    g_subprocess_send_signal (self->process, SIGTERM);
-  else
-    g_subprocess_force_exit (self->process);
-}
-
 static gboolean
 let_go_over_cb (gpointer data)
 {
@@ -70,6 +65,21 @@ let_go_over_cb (gpointer data)
   self->let_go = 0;
   end_by_force (self);
   return G_SOURCE_REMOVE;
+}
+
+/* mpirun takes its ranks with it where it is asked to, and one that hangs is not asked twice. */
+static void
+end_by_force (StudioWorker *self)
+{
+  if (self->is_launcher && !self->asked_by_force)
+    {
+      self->asked_by_force = TRUE;
+      g_subprocess_send_signal (self->process, SIGTERM);
+      g_clear_handle_id (&self->let_go, g_source_remove);
+      self->let_go = g_timeout_add_seconds (FORCE_SECONDS, let_go_over_cb, self);
+    }
+  else
+    g_subprocess_force_exit (self->process);
 }
 
 static void
@@ -297,9 +307,11 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_debug ("worker: %s", line);
   g_strstrip (line);
   studio_worker_parse_lost (line, &self->lost_rank, &self->lost_signal);
-  /* mpirun draws lines around what it says. */
-  if (line[strspn (line, "-")] != '\0')
+  /* mpirun draws lines around what it says, and says at length that a rank has ended, which says why itself. */
+  gboolean says = g_str_has_prefix (line, "gradloom worker: ");
+  if (line[strspn (line, "-")] != '\0' && (says || !self->has_said))
     {
+      self->has_said = says;
       g_free (self->last_line);
       self->last_line = g_utf8_make_valid (line, -1);
     }
@@ -458,10 +470,12 @@ accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
     g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
 }
 
-/* Where the first rank reaches Studio. */
+/* Where the first rank reaches Studio. FALSE where no socket can be made, for which a very long path is enough: the
+ * ranks are threads of one worker then. */
 static gboolean
-listen_for_ranks (StudioWorker *self, GError **error)
+listen_for_ranks (StudioWorker *self)
 {
+  g_autoptr (GError) error = NULL;
   static guint n;
   g_autoptr (GSocketAddress) address = NULL;
   g_autofree char *name = g_strdup_printf ("gradloom-%d-%u.socket", (int)getpid (), n++);
@@ -469,14 +483,19 @@ listen_for_ranks (StudioWorker *self, GError **error)
   self->path = g_build_filename (g_get_user_runtime_dir (), name, NULL);
   address = g_unix_socket_address_new (self->path);
   self->listener = g_socket_listener_new ();
-  return g_socket_listener_add_address (self->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
-                                        NULL, error);
+  if (g_socket_listener_add_address (self->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
+                                     NULL, &error))
+    return TRUE;
+  g_message ("Ranks are threads of one process, because there is no socket at %s: %s", self->path, error->message);
+  stop_listening (self);
+  return FALSE;
 }
 
 static void
 spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GError **error)
 {
-  g_autofree char *mpirun = ranks > 1 ? loom_dist_find_launcher (program) : NULL;
+  g_autofree char *found = ranks > 1 ? loom_dist_find_launcher (program) : NULL;
+  const char *mpirun = found != NULL && listen_for_ranks (self) ? found : NULL;
   g_autofree char *devices = g_strdup_printf ("%d", cpu_devices), *number = g_strdup_printf ("%d", ranks);
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
       mpirun != NULL ? G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE
@@ -491,11 +510,9 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
                                                g_subprocess_get_stdin_pipe (self->process));
       return;
     }
-  if (!listen_for_ranks (self, error))
-    return;
   g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
   const char *words[]
-      = { mpirun, "--oversubscribe", "-np", number, program, "worker", "--socket", self->path, NULL, NULL };
+      = { mpirun, "--oversubscribe", "-np", number, program, "worker", "--socket", self->path, NULL };
   /* Open MPI refuses to start as the superuser, who may well be one in a container. */
   if (geteuid () == 0)
     {
