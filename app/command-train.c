@@ -127,7 +127,8 @@ static void
 say_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
 {
   g_autofree char *title = NULL;
-  g_autoptr (GArray) spans = path != NULL && loom_trainer_has_traced (trainer) ? loom_trace_read (path, &title, NULL) : NULL;
+  g_autoptr (GArray) spans
+      = path != NULL && loom_trainer_has_traced (trainer) ? loom_trace_read (path, &title, NULL) : NULL;
   g_autofree char *text = spans != NULL ? loom_trace_say_overlap (spans) : NULL;
 
   /* Behind the bubble of a pipeline's title there is more than a step's number. */

@@ -147,8 +147,7 @@ worker_follow (LoomComm *comm)
   gboolean speaks;
 
   if (run != NULL
-      && loom_dist_agree (comm, error, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
-                          &failure))
+      && loom_dist_agree (comm, error, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks, &failure))
     loom_trainer_run (trainer, &error);
   else
     g_clear_error (&error); /* the first rank was told, or is gone */

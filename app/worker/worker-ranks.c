@@ -100,8 +100,8 @@ worker_ranks_make (WorkerRanks *self, GError **error)
   g_mutex_lock (&making);
   trainer = loom_trainer_new (self->graph, &options, &own);
   g_mutex_unlock (&making);
-  self->agreed = loom_dist_agree (self->first, own, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks,
-                                  &failure);
+  self->agreed
+      = loom_dist_agree (self->first, own, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks, &failure);
   if (self->agreed)
     return trainer;
   g_clear_pointer (&trainer, loom_trainer_free);

@@ -15,8 +15,8 @@ gboolean loom_dist_is_rank (void);
  * no MPI. */
 LoomComm *loom_dist_join (GError **error);
 
-/* Before the first step: whether every rank is ready, and about to do the same. why_not is why this one is not; NULL: it
- * is, and `what` is a number that says what it would do. FALSE where one is not ready, with its reason on those that
+/* Before the first step: whether every rank is ready, and about to do the same. why_not is why this one is not; NULL:
+ * it is, and `what` is a number that says what it would do. FALSE where one is not ready, with its reason on those that
  * are; *speaks says whether this rank is the one to say why. */
 gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, guint64 what, gboolean *speaks, GError **error);
 

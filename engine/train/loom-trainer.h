@@ -39,7 +39,7 @@ typedef struct
   LoomComm *comm;         /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
                            * Must outlive the trainer. Rank 0 writes what is written. */
   const char *trace;      /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
-  gboolean trace_optional; /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
+  gboolean trace_optional;   /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 

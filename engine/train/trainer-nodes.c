@@ -3,7 +3,6 @@
 #include "engine/plan/loom-plan-nodes.h"
 #include "engine/train/trainer-private.h"
 
-
 static void
 add_exec (GPtrArray *plans, const LoomExec *exec)
 {

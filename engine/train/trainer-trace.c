@@ -97,9 +97,9 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   const LoomPlanInstr *instr = span->instr;
   g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
   LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
-                       .kind = is_wait (instr)       ? LOOM_TRACE_WAIT
+                       .kind = is_wait (instr)               ? LOOM_TRACE_WAIT
                                : loom_plan_exchanges (instr) ? LOOM_TRACE_EXCHANGE
-                                                     : LOOM_TRACE_COMPUTE,
+                                                             : LOOM_TRACE_COMPUTE,
                        .pass = (gint32)instr->pass,
                        .along = instr->along,
                        .begin = span->begin,

@@ -82,7 +82,7 @@ extern "C"
     int index;
     int architecture; /* 90 for compute capability 9.0 */
     char uuid[16];
-    int processors;   /* streaming multiprocessors */
+    int processors; /* streaming multiprocessors */
     char name[256];
     LoomStream *stream;   /* where NULL streams lead */
     pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */

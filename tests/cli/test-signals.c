@@ -29,8 +29,8 @@ waiting_bytes (int fd)
   return n;
 }
 
-/* Whether a writer finds no page left. Asked at the pipe's other end, because the bytes in it do not say so: a line that
- * does not fit in the rest of a page leaves that rest empty. */
+/* Whether a writer finds no page left. Asked at the pipe's other end, because the bytes in it do not say so: a line
+ * that does not fit in the rest of a page leaves that rest empty. */
 static bool
 is_full (int fd)
 {

@@ -128,7 +128,6 @@ worker_timeout_cb (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-
 char *
 worker_read_magic (int fd)
 {
@@ -280,7 +279,6 @@ worker_start_ok (Fixture *f, gint64 epochs, gboolean paused)
   worker_start (f, epochs, paused, FALSE, &error);
   g_assert_no_error (error);
 }
-
 
 gboolean
 worker_state_is (Fixture *f, const char *state)

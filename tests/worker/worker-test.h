@@ -33,7 +33,7 @@ gboolean worker_timeout_cb (gpointer data);
   G_STMT_START                                                                                                         \
   {                                                                                                                    \
     gboolean late_ = FALSE;                                                                                            \
-    guint id_ = g_timeout_add (WAIT_MS, worker_timeout_cb, &late_);                                                           \
+    guint id_ = g_timeout_add (WAIT_MS, worker_timeout_cb, &late_);                                                    \
     while (!(condition) && !late_)                                                                                     \
       g_main_context_iteration (NULL, TRUE);                                                                           \
     g_source_remove (id_);                                                                                             \

@@ -38,9 +38,9 @@ struct _StudioWorker
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
   GCancellable *cancellable; /* of the reading of standard error */
-  char *last_line;   /* that the end is explained by */
-  gboolean has_said; /* it is our own program's */
-  GString *noise; /* what came before the magic line */
+  char *last_line;           /* that the end is explained by */
+  gboolean has_said;         /* it is our own program's */
+  GString *noise;            /* what came before the magic line */
   gsize noise_length;
   guint8 byte;
   gboolean asked_to_end, asked_by_force, exited, drained, ended;
@@ -511,8 +511,7 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
       return;
     }
   g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
-  const char *words[]
-      = { mpirun, "--oversubscribe", "-np", number, program, "worker", "--socket", self->path, NULL };
+  const char *words[] = { mpirun, "--oversubscribe", "-np", number, program, "worker", "--socket", self->path, NULL };
   /* Open MPI refuses to start as the superuser, who may well be one in a container. */
   if (geteuid () == 0)
     {
