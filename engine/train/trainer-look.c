@@ -236,7 +236,7 @@ trainer_losses_answer (LoomTrainer *t, GError **error)
   look->wanted |= TRAINER_LOOK_LOSSES;
   look->asked = g_get_monotonic_time ();
   if (look->kept == NULL && t->comm != NULL)
-    look->kept = g_new (double, MOST *(2 + (gsize)t->comm->size));
+    look->kept = g_new (double, (2 + (gsize)t->comm->size) * MOST);
   for (guint i = 0; i < look->n_kept; i++)
     add_losses (t, row (t, i), text);
   look->n_kept = 0;
