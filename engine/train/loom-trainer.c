@@ -378,6 +378,7 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->eval_value);
   trainer_trace_free (&t->trace);
   trainer_look_free (&t->look);
+  trainer_seen_free (&t->seen);
   trainer_server_free (t->server);
   g_free (t->device);
   g_free (t->data_folder);
@@ -551,6 +552,14 @@ void
 loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
 {
   loom_state_memory (t->state, bytes);
+  if (t->seen.state != NULL)
+    {
+      gsize seen[LOOM_N_OWNERS];
+
+      loom_state_memory (t->seen.state, seen);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        bytes[o] += seen[o];
+    }
 }
 
 gboolean

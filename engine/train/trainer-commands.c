@@ -71,6 +71,12 @@ run_command (LoomTrainer *t, const TrainerCommand *command, TrainerAction *actio
   g_return_val_if_reached (TRUE);
 }
 
+gboolean
+trainer_command_pauses (const TrainerCommand *command)
+{
+  return command->kind == LOOM_COMMAND_PAUSE || command->kind == LOOM_COMMAND_STEP;
+}
+
 static gboolean
 is_ending (const TrainerCommand *command)
 {
@@ -119,8 +125,11 @@ trainer_answer_requests (LoomTrainer *t)
   TrainerRequest *request;
   gboolean fresh = TRUE;
 
-  while ((request = g_queue_pop_head (&t->inbox.requests)))
+  /* One that has to wait for all ranks does so before the next step, if there is one. */
+  while ((request = g_queue_peek_head (&t->inbox.requests))
+         && (!t->inbox.active || t->inbox.paused || trainer_seen_can_answer (t, request)))
     {
+      g_queue_pop_head (&t->inbox.requests);
       g_mutex_unlock (&t->inbox.lock);
       fresh = trainer_answer (t, request, fresh);
       g_mutex_lock (&t->inbox.lock);
@@ -146,6 +155,9 @@ trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GErr
               *action = TRAINER_STOP;
               break;
             }
+          /* Who pauses wants to look. */
+          if (trainer_command_pauses (command) && !t->inbox.paused && !trainer_seen_can_pause (t))
+            break;
           g_queue_pop_head (&t->inbox.commands);
           g_mutex_unlock (&t->inbox.lock);
           ok = run_command (t, command, action, error);
@@ -168,7 +180,8 @@ trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GErr
       t->clock.last_time = g_get_monotonic_time ();
       t->clock.items_since = 0;
     }
-  g_atomic_int_set (&t->inbox.pending, t->inbox.paused || t->inbox.single || !g_queue_is_empty (&t->inbox.commands));
+  g_atomic_int_set (&t->inbox.pending, t->inbox.paused || t->inbox.single || !g_queue_is_empty (&t->inbox.commands)
+                                             || !g_queue_is_empty (&t->inbox.requests));
   g_mutex_unlock (&t->inbox.lock);
   return ok;
 }

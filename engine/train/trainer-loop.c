@@ -423,7 +423,7 @@ end_run (LoomTrainer *t, TrainerAction action, GError **error)
   if (!trainer_checkpoint_write (t, NULL, error))
     return LOOM_TRAINER_FAILED;
   if (action == TRAINER_STOP)
-    return LOOM_TRAINER_STOPPED;
+    return trainer_seen_end (t, error) ? LOOM_TRAINER_STOPPED : LOOM_TRAINER_FAILED;
   if (t->folder != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
                  "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s",
@@ -509,7 +509,7 @@ run (LoomTrainer *t, GError **error)
           trainer_set_state (t, "running");
         }
     }
-  return trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
+  return trainer_seen_end (t, error) && trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }
 
 /* A run that fails keeps the steps that it has finished: what failed is an evaluation, or a step that has written

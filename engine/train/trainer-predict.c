@@ -84,6 +84,9 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
 
   if (self->exec != NULL && self->n == n && self->averaged == averaged)
     return TRUE;
+  LoomState *state = trainer_seen_state (t, error);
+  if (state == NULL)
+    return FALSE;
   forget_plan (self);
   binding.value['B' - 'A'] = n;
   self->net = loom_net_new (t->graph, &binding, faults);
@@ -96,10 +99,10 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
   if (averaged)
     trainer_use_averages (t, program);
   LoomPlan *plan = loom_plan_new (program, t->devices, &plan_options, error);
-  self->exec = plan != NULL ? loom_exec_new (plan, t->state, error) : NULL;
+  self->exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
   self->n = n;
   self->averaged = averaged;
-  return self->exec != NULL;
+  return self->exec != NULL && trainer_seen_fill (t, error);
 }
 
 /* The samples in the input's type, or a SHAPE error. */
@@ -144,7 +147,7 @@ trainer_predict_answer (LoomTrainer *t, TrainerRequest *request)
   const gint64 begin = g_get_monotonic_time ();
 
   request->result = run (t, request->samples, &request->error);
-  request->step = t->place.step;
+  request->step = trainer_seen_step (t);
   request->epoch = CLAMP (t->place.epoch + 1, 1, t->spec->epochs);
   request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
 }

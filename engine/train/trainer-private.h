@@ -233,6 +233,15 @@ LoomTensor *trainer_losses_answer (LoomTrainer *t, GError **error);
 LoomTensor *trainer_memory_answer (LoomTrainer *t, GError **error);
 void trainer_look_free (TrainerLook *look);
 
+/* ---- the state that views look at (trainer-seen.c) ---- */
+
+typedef struct
+{
+  GHashTable *value; /* LoomTensor by slot, of rank 0; there on all ranks, NULL: nobody has asked */
+  gint64 step;       /* behind which they are so */
+  LoomState *state;  /* what views compute over, of these values; NULL: nothing is computed */
+} TrainerSeen;
+
 /* ---- metrics ---- */
 
 /* Statistics of an epoch so far, or of an evaluation. */
@@ -364,6 +373,26 @@ typedef struct
   GError *error;
   gboolean done;
 } TrainerRequest;
+
+/* trainer-seen.c */
+void trainer_seen_free (TrainerSeen *seen);
+/* Whether a request, or a command to pause, wants the ranks to put their parts together; on rank 0. */
+gboolean trainer_seen_is_wanted (LoomTrainer *t);
+/* They do; all ranks call it together. */
+gboolean trainer_seen_gather (LoomTrainer *t, GError **error);
+/* The run ends as it should, on all ranks: what has been asked for is seen as it ended. */
+gboolean trainer_seen_end (LoomTrainer *t, GError **error);
+/* The run's own, or the copy. SHAPE where there is none yet. */
+LoomState *trainer_seen_state (LoomTrainer *t, GError **error);
+/* Behind whatever declares slots there. */
+gboolean trainer_seen_fill (LoomTrainer *t, GError **error);
+/* A slot of the run's, whole. (transfer full) */
+LoomTensor *trainer_seen_get (LoomTrainer *t, const char *name, GError **error);
+/* The step behind which that is so. */
+gint64 trainer_seen_step (const LoomTrainer *t);
+/* FALSE: it waits until the parts are put together, before the next step. */
+gboolean trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request);
+gboolean trainer_seen_can_pause (const LoomTrainer *t);
 
 /* Requests that are answered from here on see the state as it is now; several between two steps share a run of the
  * plan. */
@@ -503,6 +532,7 @@ struct _LoomTrainer
   TrainerLate late;
   TrainerTrace trace;
   TrainerLook look;
+  TrainerSeen seen;
   TrainerInbox inbox;
 
   double *metric_value; /* room for an observer's */
@@ -537,6 +567,8 @@ typedef enum
  * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
  * it clears t->inbox.single. */
 gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GError **error);
+/* One that pauses the run, at once or behind a step. */
+gboolean trainer_command_pauses (const TrainerCommand *command);
 /* TRUE when a command waits that ends the run; evaluation then gives way. */
 gboolean trainer_must_end (LoomTrainer *t);
 /* Answers what asks for a snapshot; with the lock held, which is let go meanwhile. */

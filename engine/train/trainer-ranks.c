@@ -231,7 +231,7 @@ gboolean
 trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
 {
   TrainerAction own = TRAINER_CONTINUE;
-  gint64 wanted[2] = { 0 }, most[2];
+  gint64 wanted[3] = { 0 }, most[3];
   LoomMessage message = { "" };
 
   if (g_atomic_int_get (&t->inbox.pending) || t->trace.wanted || trainer_look_wanted (t) != t->look.on)
@@ -239,8 +239,10 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
   if (t->comm->rank != 0)
     wanted[0] = trainer_must_end (t) ? 2 : 0;
+  else
+    wanted[2] = trainer_seen_is_wanted (t);
   wanted[1] = t->checkpoint_due;
-  if (!trainer_ok (t->comm->all_reduce (t->comm, wanted, most, 2, LOOM_I64, LOOM_REDUCE_MAX, &message), &message,
+  if (!trainer_ok (t->comm->all_reduce (t->comm, wanted, most, 3, LOOM_I64, LOOM_REDUCE_MAX, &message), &message,
                    error))
     return FALSE;
   *action = TRAINER_CONTINUE;
@@ -252,6 +254,8 @@ trainer_agree (LoomTrainer *t, TrainerAction *action, GError **error)
   if (!trainer_late_finish (t, error))
     return FALSE;
   if (most[1] != 0 && !trainer_checkpoint_write (t, NULL, error))
+    return FALSE;
+  if (most[2] != 0 && !trainer_seen_gather (t, error))
     return FALSE;
   if (most[0] == 0)
     return TRUE;

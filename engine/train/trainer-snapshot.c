@@ -180,12 +180,13 @@ build_exec (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *
 {
   LoomPlanOptions options = { .device = t->device, .no_fusion = TRUE };
   g_autoptr (LoomProgram) program = build_program (t, self, n, port, error);
-  LoomPlan *plan = program ? loom_plan_new (program, t->devices, &options, error) : NULL;
-  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, t->state, error) : NULL;
+  LoomState *state = program != NULL ? trainer_seen_state (t, error) : NULL;
+  LoomPlan *plan = state != NULL ? loom_plan_new (program, t->devices, &options, error) : NULL;
+  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
   g_autofree TrainerFeed *feed = NULL;
   guint n_feeds;
 
-  if (exec == NULL || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
+  if (exec == NULL || !trainer_seen_fill (t, error) || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
     return NULL;
   for (guint i = 0; i < n_feeds; i++)
     loom_exec_feed (exec, feed[i].input, ((LoomTensor *)self->sample->pdata[feed[i].port])->data);
@@ -292,16 +293,7 @@ answer (LoomTrainer *t, const char *name, GError **error)
 {
   for (guint i = 0; i < loom_net_n_weights (t->net); i++)
     if (g_str_equal (loom_net_weight (t->net, i)->name, name) && loom_state_find (t->state, name) >= 0)
-      {
-        /* To gather the parts takes all ranks, and this one is asked alone. */
-        if (loom_state_slot_is_divided (t->state, (guint)loom_state_find (t->state, name)))
-          {
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                         "Each rank has a part of %s alone, so that none can look at it by itself.", name);
-            return NULL;
-          }
-        return loom_state_get (t->state, name, error);
-      }
+      return trainer_seen_get (t, name, error);
 
   if (g_str_equal (name, LOOM_SNAPSHOT_TRACE))
     return trainer_trace_answer (t, error);
@@ -342,5 +334,5 @@ void
 trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request)
 {
   request->result = answer (t, request->port, &request->error);
-  request->step = t->place.step;
+  request->step = trainer_seen_step (t);
 }

@@ -87,16 +87,137 @@ test_ranks (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->last_step, ==, 16);
 }
 
+/* ---- what views see ---- */
+
+static void
+load_parallel (Fixture *f, const char *parallel)
+{
+  g_autoptr (GString) xml = g_string_new (worker_graph);
+  g_autofree char *element = g_strdup_printf ("<parallel %s/>", parallel);
+
+  g_string_insert (xml, strstr (xml->str, "<metric") - xml->str, element);
+  if (strstr (parallel, "tensor") != NULL)
+    {
+      g_string_replace (xml, "features=\"16\"", "features=\"16\" split=\"column\"", 1);
+      g_string_replace (xml, "features=\"2\"", "features=\"2\" split=\"row\"", 1);
+    }
+  worker_load (f, xml->str, 0);
+}
+
+static void
+append (GArray *seen, GVariant *bytes, guint expected)
+{
+  gsize n;
+  const float *x = g_variant_get_fixed_array (bytes, &n, 1);
+
+  g_assert_cmpuint (n, ==, expected * sizeof (float));
+  g_array_append_vals (seen, x, expected);
+}
+
+static void
+append_port (Fixture *f, const char *port, guint expected, GArray *seen)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
+  gint64 step;
+
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
+                                           &step, &dims, &full, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (step, ==, f->last_step);
+  append (seen, bytes, expected);
+}
+
+/* Two weights, of which ranks may have parts, what a layer makes of the fixed sample, a gradient, and answers. */
+static void
+append_all (Fixture *f, GArray *seen)
+{
+  static const float points[] = { 0.5f, -0.25f, 0, 0, -1, 0.75f };
+  static const gint64 dim[] = { 3, 2 };
+  g_autoptr (GVariant) shape = NULL, bytes = NULL;
+  g_autofree char *kind = NULL;
+  g_autoptr (GError) error = NULL;
+  gint64 step, epoch;
+  double seconds;
+
+  append_port (f, "hidden.weight", 32, seen);
+  append_port (f, "scores.weight", 32, seen);
+  append_port (f, "act", 32 * 16, seen);
+  append_port (f, "grad:scores.bias", 2, seen);
+  loom_bus_worker1_call_predict_sync (f->bus, g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, dim, 2, sizeof (gint64)),
+                                      g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, points, sizeof points, 1), &step,
+                                      &epoch, &seconds, &kind, &shape, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (step, ==, f->last_step);
+  append (seen, bytes, 6);
+}
+
+/* What views see of a run behind its third step, while it goes on (nothing but that they are answered), and as it
+ * ended. */
+static GArray *
+look (Fixture *f, const char *parallel, int ranks)
+{
+  GArray *seen = g_array_new (FALSE, FALSE, sizeof (float));
+
+  load_parallel (f, parallel);
+  f->last_step = f->points = 0;
+  start_ranks (f, ranks, 40, TRUE, NULL);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  append_all (f, seen);
+  for (int i = 1; i <= 3; i++)
+    {
+      CALL (f, step_batch);
+      WAIT_UNTIL (f->points == i);
+    }
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  append_all (f, seen);
+  CALL (f, resume);
+  for (int i = 0; i < 5; i++)
+    g_free (read_text (f, "act"));
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  append_all (f, seen);
+  return seen;
+}
+
+static void
+test_views (Fixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *parallel;
+    int ranks;
+    const char *like;
+    int ranks_like;
+  } runs[] = {
+    { "strategy=\"zero3\"", 2, "strategy=\"data\"", 2 },
+    { "tensor=\"2\"", 2, "strategy=\"data\"", 1 },
+    { "pipeline=\"2\" microbatches=\"4\"", 2, "strategy=\"data\"", 1 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (runs); i++)
+    {
+      g_autoptr (GArray) want = look (f, runs[i].like, runs[i].ranks_like);
+      g_autoptr (GArray) got = look (f, runs[i].parallel, runs[i].ranks);
+
+      g_assert_cmpuint (got->len, ==, want->len);
+      for (guint k = 0; k < got->len; k++)
+        {
+          const double x = g_array_index (got, float, k), y = g_array_index (want, float, k);
+
+          if (fabs (x - y) > 1e-3 * MAX (1, fabs (y)))
+            g_error ("%s: value %u is %g instead of %g", runs[i].parallel, k, x, y);
+        }
+    }
+}
+
 /* A parameter server has no step of all ranks, and so no trace; it runs into a folder all the same, as Studio's do. */
 static void
 test_server (Fixture *f, gconstpointer data)
 {
   g_autofree char *run = g_build_filename (f->folder, "run", NULL);
-  g_autofree char *trace = g_build_filename (run, LOOM_TRACE_FILE, NULL), *losses = NULL;
-  g_autoptr (GString) xml = g_string_new (worker_graph);
+  g_autofree char *trace = g_build_filename (run, LOOM_TRACE_FILE, NULL);
 
-  g_string_insert (xml, strstr (xml->str, "<metric") - xml->str, "<parallel strategy=\"server\" staleness=\"4\"/>");
-  worker_load (f, xml->str, 0);
+  load_parallel (f, "strategy=\"server\" staleness=\"4\"");
   start_ranks (f, 3, 2, TRUE, run);
   WAIT_UNTIL (worker_state_is (f, "paused") || worker_state_is (f, "failed"));
   g_assert_cmpstr (f->problem, ==, NULL);
@@ -113,6 +234,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/worker/ranks/together", Fixture, NULL, worker_set_up, test_ranks, worker_tear_down);
+  g_test_add ("/worker/ranks/views", Fixture, NULL, worker_set_up, test_views, worker_tear_down);
   g_test_add ("/worker/ranks/server", Fixture, NULL, worker_set_up, test_server, worker_tear_down);
   return g_test_run ();
 }

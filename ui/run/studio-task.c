@@ -24,6 +24,7 @@ struct _StudioTask
   StudioTaskQuery query;
   char *key;     /* of the samples that are shown, or being read */
   char *message; /* why there are none */
+  char *refusal; /* why the run does not predict them */
   guint reading; /* the number of the reading whose result is wanted */
   gboolean is_stale, in_flight, wanted;
   gint64 next_request; /* monotonic: no earlier */
@@ -238,6 +239,17 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self == NULL)
     return;
   self->in_flight = FALSE;
+  /* What was predicted before is of another model. */
+  if (!done && self->refusal == NULL && reading == self->reading
+      && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run)))
+    {
+      g_dbus_error_strip_remote_error (error);
+      self->refusal = g_strdup (error->message);
+      studio_task_picture_forget_answers (self->picture);
+      tell (self);
+    }
+  else if (done)
+    g_clear_pointer (&self->refusal, g_free);
   if (done && reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run)))
     {
       gsize rank, bytes;
@@ -308,6 +320,7 @@ state_cb (StudioTask *self)
     {
       self->next_request = 0;
       self->picture->grid = 64;
+      g_clear_pointer (&self->refusal, g_free);
     }
   if (studio_run_get_state (self->run) == STUDIO_RUN_IDLE)
     {
@@ -370,7 +383,7 @@ studio_task_get_message (StudioTask *self)
 {
   if (self->message != NULL || self->picture->data == NULL)
     return self->message;
-  return self->task != NULL && !self->task->predicts ? self->task->why_not : NULL;
+  return self->task != NULL && !self->task->predicts ? self->task->why_not : self->refusal;
 }
 
 LoomTaskViewKind
@@ -437,6 +450,7 @@ task_finalize (GObject *object)
   studio_task_picture_free (self->picture);
   loom_task_view_free (self->task);
   g_free (self->key);
+  g_free (self->refusal);
   g_free (self->message);
   G_OBJECT_CLASS (studio_task_parent_class)->finalize (object);
 }

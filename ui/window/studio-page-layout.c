@@ -67,6 +67,28 @@ studio_page_fit_soon (StudioPage *self)
   self->fit_frames = SETTLE_FRAMES;
 }
 
+/* GTK 4.8 takes what is pressed where the handle was last, all across the window, although the handle is hidden with the
+ * panel below it. */
+static void
+mind_handle (StudioPage *self, gboolean shown)
+{
+  static const char key[] = "phase";
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (self->split);
+  guint n = g_list_model_get_n_items (controllers);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (GtkEventController) c = g_list_model_get_item (controllers, i);
+
+      if (!GTK_IS_GESTURE (c))
+        continue;
+      if (g_object_get_data (G_OBJECT (c), key) == NULL)
+        g_object_set_data (G_OBJECT (c), key, GINT_TO_POINTER (gtk_event_controller_get_propagation_phase (c)));
+      gtk_event_controller_set_propagation_phase (
+          c, shown ? GPOINTER_TO_INT (g_object_get_data (G_OBJECT (c), key)) : GTK_PHASE_NONE);
+    }
+}
+
 void
 studio_page_update_layout (StudioPage *self)
 {
@@ -79,6 +101,7 @@ studio_page_update_layout (StudioPage *self)
   studio_page_update_panes (self);
   gtk_widget_set_visible (self->status_line, !self->presenting);
   gtk_widget_set_visible (GTK_WIDGET (self->run_panel), self->panel_shown && !self->panel_folded);
+  mind_handle (self, self->panel_shown && !self->panel_folded);
 }
 
 void
