@@ -594,13 +594,11 @@ are_over (const TrainerServer *s)
   return TRUE;
 }
 
+/* Of the batch that the server is at. One that ends with it has had its answer already. */
 static gboolean
 have_all_pushed (const TrainerServer *s)
 {
-  for (int k = 0; k < s->n; k++)
-    if (!s->member[k].waiting)
-      return FALSE;
-  return TRUE;
+  return slowest (s) > s->t->place.batch;
 }
 
 /* Of member k, what has come of it. */

@@ -135,10 +135,11 @@ def beside(s, label, kinds, card):
     for _ in range(40):
         g = s.look()
         at = g.find(label, x0=right(g))[0]
-        if at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
+        above = at[1] < g.canvas[1] + 48
+        if not above and at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
             break
-        s.move(right(g) + 60, g.canvas[1] + 120)  # what is below the pane's edge is scrolled into it
-        s.xdotool("click", 5)
+        s.move(right(g) + 60, g.canvas[1] + 120)  # what is beyond the pane's edges is scrolled into it
+        s.xdotool("click", 4 if above else 5)
         time.sleep(0.2)
     found = [r for k, n, r in g.widgets if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
     if not found:

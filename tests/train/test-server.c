@@ -13,6 +13,7 @@ typedef struct
   LoomTrainerOptions options;
   GArray *loss; /* double, by step; of rank 0 */
   gint64 stop_at;
+  gboolean asks; /* for something behind each step, so that all ranks stop there */
   LoomStaleness staleness;
   LoomTensor *weight;
   GError *error;
@@ -26,6 +27,8 @@ take_step (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
   g_array_append_val (rank->loss, step->loss);
   if (step->step == rank->stop_at)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
+  if (rank->asks)
+    loom_trainer_post (trainer, LOOM_COMMAND_RESUME, NULL, 0);
 }
 
 static gpointer
@@ -67,7 +70,7 @@ read_graph (int n, const char *parallel)
 
 /* All ranks; of them the first one is returned, and the others' weights are checked to be its. */
 static Rank
-run (int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
+run_asking (gboolean asks, int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
 {
   g_autoptr (LoomGraph) graph = read_graph (n, parallel);
   LoomComm *comm[8];
@@ -78,7 +81,7 @@ run (int n, const char *parallel, int ranks, const LoomTrainerOptions *options, 
   g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
   for (int k = 0; k < ranks; k++)
     {
-      rank[k] = (Rank){ .graph = graph, .options = *options, .stop_at = stop_at };
+      rank[k] = (Rank){ .graph = graph, .options = *options, .stop_at = stop_at, .asks = asks };
       rank[k].loss = g_array_new (FALSE, FALSE, sizeof (double));
       rank[k].options.comm = comm[k];
       thread[k] = g_thread_new ("rank", run_rank, &rank[k]);
@@ -100,6 +103,12 @@ run (int n, const char *parallel, int ranks, const LoomTrainerOptions *options, 
   return rank[0];
 }
 
+static Rank
+run (int n, const char *parallel, int ranks, const LoomTrainerOptions *options, gint64 stop_at)
+{
+  return run_asking (FALSE, n, parallel, ranks, options, stop_at);
+}
+
 static void
 rank_clear (Rank *rank)
 {
@@ -115,12 +124,13 @@ plain (void)
 }
 
 /* Three ranks, whose batch of the last 2 samples is smaller than they are many; a batch norm's statistics are the mean
- * of theirs. */
+ * of theirs. Nor does it matter where the ranks stop for what somebody asks. */
 static void
-test_synchronous (void)
+test_synchronous (gconstpointer asks)
 {
   const LoomTrainerOptions options = plain ();
-  Rank served = run (50, "strategy=\"server\"", 4, &options, -1), data = run (50, "strategy=\"data\"", 3, &options, -1);
+  Rank served = run_asking (asks != NULL, 50, "strategy=\"server\"", 4, &options, -1);
+  Rank data = run (50, "strategy=\"data\"", 3, &options, -1);
 
   g_assert_no_error (served.error);
   g_assert_cmpuint (served.loss->len, ==, 15);
@@ -210,7 +220,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/server/synchronous", test_synchronous);
+  g_test_add_data_func ("/server/synchronous", NULL, test_synchronous);
+  g_test_add_data_func ("/server/synchronous/asked", "asked", test_synchronous);
   g_test_add_func ("/server/bounded", test_bounded);
   g_test_add_func ("/server/ended", test_ended);
   g_test_add_func ("/server/failure", test_failure);
