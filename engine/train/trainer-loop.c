@@ -48,11 +48,12 @@ read_clock (LoomTrainer *t)
   return now - t->clock.last_checkpoint >= t->clock.checkpoint_interval;
 }
 
+/* The first epochs may end with a checkpoint each; epochs of a few milliseconds may not spend their time on it. */
 static gboolean
 epoch_checkpoint_fits (LoomTrainer *t)
 {
   gint64 spent = t->clock.checkpoint_cost;
-  return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->clock.start_time
+  return spent < G_USEC_PER_SEC / 4 || spent * 10 < g_get_monotonic_time () - t->clock.start_time
          || loom_trainer_is_over (t);
 }
 
