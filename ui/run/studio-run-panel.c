@@ -359,6 +359,18 @@ studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric)
 /* Narrower than this many pixels, in the usual text, the settings go behind a button. */
 #define SETTINGS_WIDTH 1000
 
+/* In large text they are higher than what is free above the button. */
+static GtkWidget *
+scroll (GtkWidget *child)
+{
+  GtkWidget *window = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (window), TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
+  return window;
+}
+
 static void
 fold_settings (StudioRunPanel *self, gboolean folded)
 {
@@ -370,11 +382,14 @@ fold_settings (StudioRunPanel *self, gboolean folded)
   if (folded)
     adw_bin_set_child (ADW_BIN (self->settings_place), NULL);
   else
-    gtk_popover_set_child (GTK_POPOVER (self->settings_popover), NULL);
+    {
+      gtk_widget_unparent (settings);
+      gtk_popover_set_child (GTK_POPOVER (self->settings_popover), NULL);
+    }
   gtk_orientable_set_orientation (GTK_ORIENTABLE (settings),
                                   folded ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
   if (folded)
-    gtk_popover_set_child (GTK_POPOVER (self->settings_popover), settings);
+    gtk_popover_set_child (GTK_POPOVER (self->settings_popover), scroll (settings));
   else
     adw_bin_set_child (ADW_BIN (self->settings_place), settings);
   gtk_widget_set_visible (self->settings_place, !folded);
