@@ -647,6 +647,20 @@ loom_plan_commit_copies (const LoomPlan *plan)
   return plan->commit_copy;
 }
 
+const char *
+loom_plan_why_by_host (const LoomPlan *plan)
+{
+  for (guint i = 0; i < plan->instrs->len; i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+      const char *why = instr->kernel != NULL ? plan_collective_why_by_host (instr->kernel) : NULL;
+
+      if (why != NULL)
+        return why;
+    }
+  return NULL;
+}
+
 gboolean
 loom_plan_waits (const LoomPlan *plan)
 {

@@ -150,6 +150,12 @@ plan_collective_waits (const LoomKernel *kernel)
   return kernel->run == plan_collective_run_on_device && ((const Collective *)kernel)->goes_by_host;
 }
 
+const char *
+plan_collective_why_by_host (const LoomKernel *kernel)
+{
+  return plan_collective_waits (kernel) ? ((const Collective *)kernel)->link->why_not.text : NULL;
+}
+
 void
 plan_collective_leave_device (Collective *c)
 {

@@ -34,6 +34,8 @@ LoomStatus plan_lane_wait (PlanLane *lane, PlanJob *job, LoomMessage *message);
 void plan_collective_settle (LoomKernel *kernel);
 /* Whether the host waits for the device in a collective's call; known behind the first. FALSE of other kernels. */
 gboolean plan_collective_waits (const LoomKernel *kernel);
+/* As loom_plan_why_by_host(). */
+const char *plan_collective_why_by_host (const LoomKernel *kernel);
 /* From here on the kernel's calls are made by the lane; run() then waits for the end or, where it goes ahead, leaves
  * that to the other kernel, which may be asked for once. */
 void plan_collective_set_lane (LoomKernel *kernel, PlanLane *lane);

@@ -242,6 +242,8 @@ try_step (LoomTrainer *t, GError **error)
       if (!one_batch (t, plan, batch, part, all, &local))
         return trainer_explain_failure (t, plan, batch, g_steal_pointer (&local), error);
       trainer_waits_lap (t, &t->waits.compute);
+      if (!t->link_told)
+        trainer_tell_link (t, plan);
       /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
       if (t->driver != NULL && loom_exec_scalar (plan->exec, plan->finite) == 0)
         return trainer_explain_failure (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);

@@ -157,16 +157,36 @@ fail:
   return NULL;
 }
 
-/* Hands notes of the planner to the observer; before there is one, to the trainer's notes. */
+/* To the observer; before there is one, to the trainer's notes. */
+static void
+tell_note (LoomTrainer *t, const char *note)
+{
+  if (t->observer.note != NULL)
+    t->observer.note (t, note, t->observer_data);
+  else
+    trainer_note (t, "%s", note);
+}
+
 static void
 take_notes (LoomTrainer *t)
 {
   g_autofree char *note = loom_cost_table_take_note (loom_devices_costs (t->devices));
 
-  if (note != NULL && t->observer.note != NULL)
-    t->observer.note (t, note, t->observer_data);
-  else if (note != NULL)
-    trainer_note (t, "%s", note);
+  if (note != NULL)
+    tell_note (t, note);
+}
+
+void
+trainer_tell_link (LoomTrainer *t, const TrainerPlan *plan)
+{
+  const char *why = loom_plan_why_by_host (loom_exec_plan (plan->exec));
+
+  t->link_told = TRUE;
+  if (why == NULL)
+    return;
+  g_autofree char *note
+      = g_strdup_printf ("Stages exchange values by way of the host, which is slower than from GPU to GPU: %s.", why);
+  tell_note (t, note);
 }
 
 static TrainerPlan *

@@ -78,6 +78,8 @@ typedef struct
 } TrainerPlan;
 
 TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
+/* Behind the first step: says why stages on GPUs have no link, where they have none. */
+void trainer_tell_link (LoomTrainer *t, const TrainerPlan *plan);
 /* TRUE if there is one already for training. */
 gboolean trainer_plan_exists (const LoomTrainer *t, gint64 batch);
 void trainer_plan_free (TrainerPlan *plan);
@@ -540,6 +542,7 @@ struct _LoomTrainer
   double eval_loss, *eval_value; /* of the last evaluation: loss and metrics */
   LoomTransfer *transfer;        /* NULL: it began from nothing but the seed */
 
+  gboolean link_told;              /* how stages exchange, where that is to be told */
   gboolean weights_overflow;       /* the weights make the next batch overflow, whatever the learning rate */
   gboolean mid_step_failure;       /* a driver has failed within a step: the state is of no step */
   char *failed_node, *failed_port; /* where it failed */
