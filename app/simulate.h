@@ -95,13 +95,13 @@ gboolean
 simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, double *call, GError **error);
 gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
                            GError **error);
-/* Runs the step in so many threads of this process as ranks, and measures it. */
 typedef struct
 {
   double seconds;       /* a step, the median */
   double planned, held; /* bytes of the rank that holds most: by its plan, and in the end */
 } RankFigures;
 
+/* Runs the step in so many threads of this process as ranks, and measures it. */
 gboolean simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, RankFigures *figures, GError **error);
 /* What an exchange costs between so many threads of this process, two or more. */
 gboolean simulate_link_here (int ranks, SimulateLink *link, GError **error);

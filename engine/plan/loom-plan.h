@@ -301,7 +301,8 @@ LoomKernel *loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *devi
 const LoomPlan *loom_plan_of_body (const LoomKernel *kernel);
 /* TRUE if some kernel waits for numbers, so that a step cannot be recorded once and replayed. */
 gboolean loom_plan_waits (const LoomPlan *plan);
-/* Why what ranks on devices exchange goes by way of the host, which is known behind the first step; NULL: it does not. */
+/* Why what ranks on devices exchange goes by way of the host, which is known behind the first step; NULL: it does not.
+ */
 const char *loom_plan_why_by_host (const LoomPlan *plan);
 
 /* The listing of `gradloom plan`. */

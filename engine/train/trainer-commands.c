@@ -181,7 +181,7 @@ trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GErr
       t->clock.items_since = 0;
     }
   g_atomic_int_set (&t->inbox.pending, t->inbox.paused || t->inbox.single || !g_queue_is_empty (&t->inbox.commands)
-                                             || !g_queue_is_empty (&t->inbox.requests));
+                                           || !g_queue_is_empty (&t->inbox.requests));
   g_mutex_unlock (&t->inbox.lock);
   return ok;
 }

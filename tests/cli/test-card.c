@@ -232,8 +232,8 @@ test_ranks (void)
   cli_expect (0, "by way of the host", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2", "--strategy", "1f1b",
               "--out", "shared");
   g_setenv ("GRADLOOM_EMULATOR_FAIL", "nccl-missing:1", TRUE);
-  cli_expect (0, "NCCL is not installed", "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy", "1f1b",
-              "--out", "by-host");
+  cli_expect (0, "NCCL is not installed", "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy",
+              "1f1b", "--out", "by-host");
   g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
   cli_expect (0, NULL, "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy", "1f1b", "--out",
               "staged");

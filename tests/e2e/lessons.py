@@ -200,9 +200,12 @@ LESSONS = [
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
     ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
     ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
+    ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
+    ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
+]
+WITH_RANKS = [
     ("pipeline", [[answer("40")], [answer("20")], [step, ranks(4), restart, traced("3/15"), hide_curves, answer("15")],
                   [field("Batch size", "4"), restart, traced("3/7"), hide_curves, answer("7")], [nothing]]),
-    ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
     ("sharded", [[answer("16")], [answer("2")],
                  [step, ranks(4), choose("Strategy", 1), restart, hide_curves, answer("150")],
                  [choose("Strategy", 3), restart, hide_curves, answer("75.1")], [answer("1.5")], [nothing]]),
@@ -212,7 +215,6 @@ LESSONS = [
                           [step, ranks(4), field("Staleness", "0"), restart], [field("Staleness", "8"), restart],
                           [field("Learning rate", "0.3"), restart], [nothing]]),
     ("mesh", [[answer("8")], [answer("5")], [step, ranks(8), restart, traced("1/7"), hide_curves, answer("7")], [nothing]]),
-    ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
 
 
@@ -234,10 +236,14 @@ def walk(t, name, pages):
 
 
 def body(t):
-    for name, pages in LESSONS:
-        if len(sys.argv) < 2 or name in sys.argv[1:]:
-            walk(t, name, pages)
+    chosen = WITH_RANKS if BY_RANKS else LESSONS
+    if sys.argv[1:] and not BY_RANKS:
+        chosen = [lesson for lesson in LESSONS + WITH_RANKS if lesson[0] in sys.argv[1:]]
+    for name, pages in chosen:
+        walk(t, name, pages)
 
+
+BY_RANKS = "--ranks" in sys.argv  # those of several ranks, of which each is a process
 
 if __name__ == "__main__":
-    sys.exit(Report().run(body, "mpirun"))
+    sys.exit(Report().run(body, *(["mpirun"] if BY_RANKS else [])))

@@ -1,5 +1,6 @@
 /* Heads in chunks of rows: the scores are never there whole, and all numbers are those of a plan that has them so.
- * GRADLOOM_TEST_DEVICE names a GPU, whose chunks have more rows; without it the devices are cpu and, for a case, ref. */
+ * GRADLOOM_TEST_DEVICE names a GPU, whose chunks have more rows; without it the devices are cpu and, for a case, ref.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -42,8 +43,8 @@ program_of (const Case *c, LoomDType real)
   const LoomDType type = c->narrow ? LOOM_BF16 : real;
   const LoomCrossEntropyAttrs attrs = { .ignore_index = 5 };
   LoomValue x = loom_program_input (p, "x", real, 2, (gint64[]){ size.rows, D });
-  LoomValue weight
-      = loom_program_input (p, "w", real, 2, c->swapped ? (gint64[]){ D, size.classes } : (gint64[]){ size.classes, D });
+  LoomValue weight = loom_program_input (p, "w", real, 2,
+                                         c->swapped ? (gint64[]){ D, size.classes } : (gint64[]){ size.classes, D });
   LoomValue bias = loom_program_input (p, "b", real, 1, (gint64[]){ size.classes });
   LoomValue target = loom_program_input (p, "target", LOOM_I64, 1, (gint64[]){ size.rows });
   LoomValue scores, out[2], loss, wrt[3] = { x, weight, bias }, gradient[3] = { 0 };

@@ -67,8 +67,8 @@ studio_page_fit_soon (StudioPage *self)
   self->fit_frames = SETTLE_FRAMES;
 }
 
-/* GTK 4.8 takes what is pressed where the handle was last, all across the window, although the handle is hidden with the
- * panel below it. */
+/* GTK 4.8 takes what is pressed where the handle was last, all across the window, although the handle is hidden with
+ * the panel below it. */
 static void
 mind_handle (StudioPage *self, gboolean shown)
 {
@@ -84,8 +84,8 @@ mind_handle (StudioPage *self, gboolean shown)
         continue;
       if (g_object_get_data (G_OBJECT (c), key) == NULL)
         g_object_set_data (G_OBJECT (c), key, GINT_TO_POINTER (gtk_event_controller_get_propagation_phase (c)));
-      gtk_event_controller_set_propagation_phase (
-          c, shown ? GPOINTER_TO_INT (g_object_get_data (G_OBJECT (c), key)) : GTK_PHASE_NONE);
+      gtk_event_controller_set_propagation_phase (c, shown ? GPOINTER_TO_INT (g_object_get_data (G_OBJECT (c), key))
+                                                           : GTK_PHASE_NONE);
     }
 }
 
