@@ -1,8 +1,11 @@
 /* Ranks of `gradloom train` are started by mpirun, here or on several hosts.
  *
  * torchrun and srun start processes themselves. Where srun speaks MPI's interface they are ranks already. torchrun
- * knows none, so that its first process starts the ranks on this machine, and the others leave. */
+ * knows none, so that its first process starts the ranks, here and, by the processes that wait on other machines, there
+ * (engine/dist/loom-join.h). */
 #include "app/train-launch.h"
+
+#include "engine/dist/loom-join.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,57 +132,141 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
     }
 }
 
-/* How many of a launcher's processes are on this machine; -1: that is not known. */
-static int
-count_local (int size)
-{
-  const char *master = g_getenv ("MASTER_ADDR");
-  int local = from_environment ("LOCAL_WORLD_SIZE");
+/* ---- launchers of another kind -------------------------------------------------------------- */
 
-  /* Processes of several machines could not reach one another there. */
-  if (local < 0 && master != NULL
-      && (g_str_equal (master, "localhost") || g_str_has_prefix (master, "127.") || g_str_equal (master, "::1")))
-    return size;
-  return local;
+#define TORCH_PORT 29500 /* what torch takes where MASTER_PORT is not set */
+#define PATIENCE   120   /* seconds, for machines to come */
+
+/* What a launcher says of this process. */
+typedef struct
+{
+  int rank, size, local_rank, local_size; /* local_…: -1 where it is not said */
+  char *master;
+  guint16 port;
+} Started;
+
+static void
+started_clear (Started *run)
+{
+  g_free (run->master);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Started, started_clear)
+
+/* torchrun's own store listens at MASTER_PORT for as long as its processes live. */
+static guint16
+torch_port (void)
+{
+  const int port = from_environment ("MASTER_PORT");
+  const char *agent = g_getenv ("TORCHELASTIC_USE_AGENT_STORE");
+
+  return (guint16)((port > 0 && port < G_MAXUINT16 ? port : TORCH_PORT) + (g_strcmp0 (agent, "True") == 0));
 }
 
-/* What other launchers have started; FALSE: none has. */
+/* FALSE: its variables are not there. */
 static gboolean
-started_otherwise (const Command *command, int *ranks, int *status)
+read_torchrun (Started *run)
 {
-  int rank = from_environment ("RANK"), size = from_environment ("WORLD_SIZE");
-  int local = count_local (size), tasks = from_environment ("SLURM_STEP_NUM_TASKS");
+  *run = (Started){ .rank = from_environment ("RANK"),
+                    .size = from_environment ("WORLD_SIZE"),
+                    .local_rank = from_environment ("LOCAL_RANK"),
+                    .local_size = from_environment ("LOCAL_WORLD_SIZE"),
+                    .master = g_strdup (g_getenv ("MASTER_ADDR")),
+                    .port = torch_port () };
+  /* Processes of several machines could not reach one another there. */
+  if (run->local_size < 0 && run->master != NULL
+      && (g_str_equal (run->master, "localhost") || g_str_has_prefix (run->master, "127.")
+          || g_str_equal (run->master, "::1")))
+    run->local_size = run->size;
+  return run->rank >= 0 && run->size > 1;
+}
 
-  if (tasks > 1)
+/* The first of "node[07-12,20],other", where the first task is: node07. (transfer full) */
+static char *
+first_node (const char *list)
+{
+  const gsize name = strcspn (list, "[,");
+  const gsize n = list[name] == '[' ? strcspn (list + name + 1, "-,]") : 0;
+
+  return g_strdup_printf ("%.*s%.*s", (int)name, list, (int)n, n > 0 ? list + name + 1 : "");
+}
+
+/* srun's tasks, where it speaks no interface of MPI's. Jobs that share a machine have ports of their own. */
+static gboolean
+read_srun (Started *run)
+{
+  const char *nodes = g_getenv ("SLURM_STEP_NODELIST");
+  const gint64 job = MAX (0, from_environment ("SLURM_JOB_ID")), step = MAX (0, from_environment ("SLURM_STEP_ID"));
+
+  *run = (Started){ .rank = from_environment ("SLURM_PROCID"),
+                    .size = from_environment ("SLURM_STEP_NUM_TASKS"),
+                    .local_rank = -1,
+                    .local_size = -1,
+                    .master = nodes != NULL ? first_node (nodes) : NULL,
+                    .port = (guint16)(20000 + (job * 16 + step) % 12000) };
+  return run->rank >= 0 && run->size > 1;
+}
+
+static guint16
+join_port (const Started *run)
+{
+  const int own = from_environment ("GRADLOOM_PORT");
+
+  return own > 0 && own <= G_MAXUINT16 ? (guint16)own : run->port;
+}
+
+/* A process that is not the first: where all are on one machine it has nothing to do, since the first one starts the
+ * ranks; else it, or of its machine's the first, starts what is wanted there. */
+static int
+follow (const Command *command, const Started *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (run->local_size == run->size || (run->local_size > 0 && run->local_rank > 0))
+    return 0;
+  if (run->master == NULL)
+    return command_usage (command, "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
+  int status = loom_join_wait (run->master, join_port (run), run->rank, MAX (1, run->local_size), PATIENCE, &error);
+  return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
+}
+
+/* The first process, once the others have come. NULL: all are on this machine, or *error says what is wrong. */
+static LoomJoin *
+join_others (const Started *run, GError **error)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+
+  return run->local_size == run->size
+             ? NULL
+             : loom_join_open (join_port (run), run->size, MAX (1, run->local_size), PATIENCE, self, error);
+}
+
+/* What other launchers have started; FALSE: none has, or this process is to start the ranks: *ranks, and *join where
+ * they are on several machines. */
+static gboolean
+started_otherwise (const Command *command, int *ranks, LoomJoin **join, int *status)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Started) run = { 0 };
+
+  if (!read_srun (&run))
     {
-      *status = from_environment ("SLURM_PROCID") > 0
-                    ? 2
-                    : command_usage (
-                        command,
-                        "srun has started %d processes without MPI's interface between them. Say srun --mpi=pmix "
-                        "(srun --mpi=list has what there is), or run gradloom train --ranks %d in the job, without "
-                        "srun.",
-                        tasks, tasks);
+      started_clear (&run);
+      if (!read_torchrun (&run))
+        return FALSE;
+    }
+  if (run.rank > 0)
+    {
+      *status = follow (command, &run);
       return TRUE;
     }
-  if (rank < 0 || size < 2)
-    return FALSE;
-  if (local != size)
-    *status
-        = rank > 0
-              ? 2
-              : command_usage (command,
-                               "torchrun has started processes on several machines, which Gradloom's ranks reach by "
-                               "MPI alone. Run gradloom train --hosts HOST,… --ranks %d on one of them instead.",
-                               size);
-  else if (rank > 0)
-    *status = 0;
-  else
+  *join = join_others (&run, &error);
+  if (error != NULL)
     {
-      *ranks = size;
-      return FALSE;
+      *status = command_fail (command, g_steal_pointer (&error));
+      return TRUE;
     }
-  return TRUE;
+  *ranks = run.size;
+  return FALSE;
 }
 
 gboolean
@@ -188,6 +275,8 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
 {
   int ranks = launch->ranks, listed = launch->hosts != NULL ? loom_dist_count_hosts (launch->hosts) : 0;
   int min_ranks = launch->min_ranks;
+  LoomJoin *join = NULL;
+  TrainLaunch joined;
 
   if (launch->hosts != NULL && listed == 0)
     {
@@ -204,10 +293,16 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     }
   if (loom_dist_is_rank ())
     return FALSE;
-  if (started_otherwise (command, &ranks, status))
+  if (started_otherwise (command, &ranks, &join, status))
     return TRUE;
   if (ranks == 0)
     ranks = listed;
+  if (join != NULL)
+    {
+      joined = *launch;
+      joined.hosts = loom_join_hosts (join);
+      launch = &joined;
+    }
   if (ranks <= 1 && launch->hosts == NULL)
     return FALSE;
   /* There is nothing to continue from without a folder. */
@@ -218,5 +313,6 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
                              launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>,", min_ranks, ranks);
   else
     *status = start (command, words, launch, options, ranks, min_ranks);
+  loom_join_close (join, *status);
   return TRUE;
 }

@@ -2,6 +2,8 @@
  */
 #include "engine/dist/loom-dist.h"
 
+#include "engine/dist/loom-join.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -225,7 +227,7 @@ add_hosts (GPtrArray *words, const char *hosts)
   g_ptr_array_add (words, g_strdup ("--host"));
   g_ptr_array_add (words, g_strdup (hosts));
   for (guint i = 0; names[i] != NULL; i++)
-    if (g_str_has_prefix (names[i], "GRADLOOM_"))
+    if (g_str_has_prefix (names[i], "GRADLOOM_") && !g_str_equal (names[i], LOOM_JOIN_VARIABLE))
       {
         g_ptr_array_add (words, g_strdup ("-x"));
         g_ptr_array_add (words, g_strdup (names[i]));

@@ -1,6 +1,6 @@
 """Two hosts on one machine: network name spaces with names, wires and folders of their own, between which mpirun starts ranks by a
-launcher of this test in the place of ssh. The numbers are those of one rank; what a host lacks is said before the first step; a
-wire that is cut ends the run on both. Skipped, with the reason, where a program is missing or
+launcher of this test in the place of ssh, or by the processes that somebody has started on both, as torchrun does. The numbers are
+those of one rank; what a host lacks is said before the first step; a wire that is cut ends the run on both. Skipped, with the reason, where a program is missing or
 name spaces or the wires between them are not allowed.
 
 hosts.py GRADLOOM
@@ -103,6 +103,29 @@ def test_equal(gradloom, graph):
     assert received() - before > 10000, 'nothing has come from the other host'
 
 
+TORCHRUN = lambda rank: dict(WORLD_SIZE='4', LOCAL_WORLD_SIZE='2', MASTER_ADDR=A, MASTER_PORT='29511', RANK=str(rank),
+                             LOCAL_RANK=str(rank % 2))
+SRUN = lambda rank: dict(SLURM_STEP_NUM_TASKS='4', SLURM_PROCID=str(rank), SLURM_STEP_NODELIST=A + ',' + B, SLURM_JOB_ID='7',
+                         SLURM_JOBID='7', SLURM_NODELIST=A + ',' + B, SLURM_TASKS_PER_NODE='2(x2)')
+
+
+def test_started(gradloom, graph, b, launcher):
+    """Processes that were started on both hosts, as torchrun and srun do it: four of them, of which two are each host's."""
+    words = [gradloom, 'train', graph, *F64, '--json', '--epochs', '1', '--batch-size', '25']
+    common = {name: value for name, value in os.environ.items() if not name.startswith('OMPI_MCA_plm')}
+    done, before = [], received()
+    for rank in (3, 2, 1, 0):
+        done.append(subprocess.Popen(words if rank < 2 else on_b(b, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                     env=dict(common, **launcher(rank))))
+    said = [run.communicate(timeout=60) for run in done]
+    assert all(run.returncode == 0 for run in done), [(run.returncode, s[1]) for run, s in zip(done, said)]
+    four = [event['loss'] for event in map(json.loads, said[3][0].splitlines()) if 'loss' in event]
+    assert received() - before > 10000, 'nothing has come from the other host'
+    one = losses(train(gradloom, graph, *F64, '--json', '--epochs', '1', '--batch-size', '100'))
+    assert len(one) == len(four) > 2 and all(abs(a - b) < 1e-10 for a, b in zip(one, four)), (one, four)
+    assert not any(s[0] for s in said[:3]), 'another process than the first one has printed'
+
+
 def test_lacking(gradloom, folder, b):
     os.mkdir('rows')
     with open('rows/rows.csv', 'w') as file:
@@ -156,6 +179,8 @@ def main():
         os.chdir(folder)
         b = make_hosts(folder)
         test_equal(gradloom, graph)
+        test_started(gradloom, graph, b, TORCHRUN)
+        test_started(gradloom, graph, b, SRUN)
         test_lacking(gradloom, folder, b)
         test_cut(gradloom, graph, b)
         b.kill()

@@ -2,6 +2,7 @@
  * ranks, and ended whole. Skipped where there is no mpirun or the build has no MPI. */
 #include "tests/cli/cli.h"
 
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -568,13 +569,19 @@ test_launchers (void)
     return;
   with_environment (torchrun, (const char *[]){ "1", "2", "2" }, 0, NULL);
   with_environment (torchrun, (const char *[]){ "0", "2", "2" }, 0, NULL);
-  with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 2, "on several machines");
+  /* On several machines they meet (hosts.py): here at a port that is taken, and without a place. */
+  g_autoptr (GSocketListener) listener = g_socket_listener_new ();
+  g_autofree char *port = g_strdup_printf ("%u", g_socket_listener_add_any_inet_port (listener, NULL, NULL));
+  g_setenv ("GRADLOOM_PORT", port, TRUE);
+  with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 3, "Nothing can listen at port");
+  g_unsetenv ("GRADLOOM_PORT");
+  with_environment (torchrun, (const char *[]){ "2", "4", "2" }, 2, "says where the first is");
   g_setenv ("MASTER_ADDR", "127.0.0.1", TRUE);
   with_environment (plain, (const char *[]){ "1", "2" }, 0, NULL);
   g_unsetenv ("MASTER_ADDR");
   cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a b");
   cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a:0");
-  with_environment (srun, (const char *[]){ "0", "2" }, 2, "srun --mpi=pmix");
+  with_environment (srun, (const char *[]){ "1", "2" }, 2, "says where the first is");
 }
 
 /* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another.
