@@ -29,7 +29,7 @@ transfer_attrs (const Pipeline *self, const LoomTensorDesc *d, LoomValue v, int 
 {
   LoomTransferAttrs attrs = { .rank = rank, .micro = micro, .dtype = d->dtype, .to = { .rank = d->rank } };
 
-  attrs.tag = (int)((self->number[v] * (guint64)self->micros + (guint64)MAX (micro, 0)) % LOOM_COMM_TAGS);
+  attrs.tag = (int)((self->number[v] * (guint64)self->micros + (guint64)MAX (micro, 0)) % (LOOM_COMM_TAGS - 1));
   memcpy (attrs.to.dim, d->dim, sizeof attrs.to.dim);
   return attrs;
 }

@@ -521,7 +521,7 @@ loom_trainer_total_steps (const LoomTrainer *t)
 gboolean
 loom_trainer_has_traced (const LoomTrainer *t)
 {
-  return t->trace.path != NULL && t->trace.at > 0 && t->place.step >= t->trace.at;
+  return t->trace.is_written;
 }
 
 gboolean
@@ -552,14 +552,7 @@ void
 loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
 {
   loom_state_memory (t->state, bytes);
-  if (t->seen.state != NULL)
-    {
-      gsize seen[LOOM_N_OWNERS];
-
-      loom_state_memory (t->seen.state, seen);
-      for (int o = 0; o < LOOM_N_OWNERS; o++)
-        bytes[o] += seen[o];
-    }
+  trainer_seen_memory (t, bytes);
 }
 
 gboolean

@@ -127,7 +127,7 @@ trainer_answer_requests (LoomTrainer *t)
 
   /* One that has to wait for all ranks does so before the next step, if there is one. */
   while ((request = g_queue_peek_head (&t->inbox.requests))
-         && (!t->inbox.active || t->inbox.paused || trainer_seen_can_answer (t, request)))
+         && (t->inbox.over || t->inbox.paused || trainer_seen_can_answer (t, request)))
     {
       g_queue_pop_head (&t->inbox.requests);
       g_mutex_unlock (&t->inbox.lock);

@@ -20,8 +20,7 @@ last_step (const LoomTrainer *t)
   return t->max_steps > 0 ? MIN (t->max_steps, t->total_steps) : t->total_steps;
 }
 
-/* Rate, ETA, and whether a checkpoint is due. Checkpoints may use a tenth of the time at most, after their first
- * second. */
+/* Rate, ETA, and whether a checkpoint is due. */
 static gboolean
 read_clock (LoomTrainer *t)
 {
@@ -48,7 +47,8 @@ read_clock (LoomTrainer *t)
   return now - t->clock.last_checkpoint >= t->clock.checkpoint_interval;
 }
 
-/* The first epochs may end with a checkpoint each; epochs of a few milliseconds may not spend their time on it. */
+/* The first epochs may end with a checkpoint each; then a tenth of the time may go to them at most, so that epochs of a
+ * few milliseconds do not spend theirs on it. */
 static gboolean
 epoch_checkpoint_fits (LoomTrainer *t)
 {
@@ -212,7 +212,10 @@ trainer_note_step (LoomTrainer *t, double loss, double lr, gboolean *checkpoint_
       if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
         return FALSE;
     }
-  *checkpoint_is_due = t->place.step >= t->clock.next_step && read_clock (t);
+  const gboolean due = t->place.step >= t->clock.next_step && read_clock (t);
+
+  /* Where nothing is kept none is ever written, and it would stay due. */
+  *checkpoint_is_due = due && t->keeps;
   return TRUE;
 }
 
@@ -426,7 +429,10 @@ end_run (LoomTrainer *t, TrainerAction action, GError **error)
   if (!trainer_checkpoint_write (t, NULL, error))
     return LOOM_TRAINER_FAILED;
   if (action == TRAINER_STOP)
-    return trainer_seen_end (t, error) ? LOOM_TRAINER_STOPPED : LOOM_TRAINER_FAILED;
+    {
+      trainer_seen_end (t);
+      return LOOM_TRAINER_STOPPED;
+    }
   if (t->folder != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
                  "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s",
@@ -452,7 +458,10 @@ only_evaluate (LoomTrainer *t, GError **error)
     return LOOM_TRAINER_FAILED;
   if (gave_way)
     return trainer_poll (t, FALSE, &action, error) ? end_run (t, action, error) : LOOM_TRAINER_FAILED;
-  return trainer_checkpoint_write (t, NULL, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
+  if (!trainer_checkpoint_write (t, NULL, error))
+    return LOOM_TRAINER_FAILED;
+  trainer_seen_end (t);
+  return LOOM_TRAINER_DONE;
 }
 
 static LoomTrainerEnd
@@ -512,7 +521,8 @@ run (LoomTrainer *t, GError **error)
           trainer_set_state (t, "running");
         }
     }
-  return trainer_seen_end (t, error) && trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
+  trainer_seen_end (t);
+  return trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }
 
 /* A run that fails keeps the steps that it has finished: what failed is an evaluation, or a step that has written
@@ -597,9 +607,11 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   trainer_ahead_drop (t);
   loom_loader_reset (t->loader);
 
+  /* Until the last one is answered the others wait in the queue: what answers is not to be used twice at once. */
   g_mutex_lock (&t->inbox.lock);
-  t->inbox.active = FALSE;
+  t->inbox.over = TRUE;
   trainer_answer_requests (t);
+  t->inbox.active = t->inbox.over = FALSE;
   g_mutex_unlock (&t->inbox.lock);
   trainer_set_state (t, state[end]);
   return end;

@@ -70,7 +70,7 @@ get_answers (LoomTrainer *t, GError **error)
 static gboolean
 prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
 {
-  const gboolean averaged = trainer_has_averages (t);
+  const gboolean averaged = trainer_has_averages (t) && (t->seen.value == NULL || t->seen.step > 0);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomPlanOptions plan_options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
   LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
@@ -102,7 +102,10 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
   self->exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
   self->n = n;
   self->averaged = averaged;
-  return self->exec != NULL && trainer_seen_fill (t, error);
+  if (self->exec != NULL && trainer_seen_fill (t, error))
+    return TRUE;
+  forget_plan (self);
+  return FALSE;
 }
 
 /* The samples in the input's type, or a SHAPE error. */
@@ -138,6 +141,7 @@ run (LoomTrainer *t, const LoomTensor *samples, GError **error)
     return NULL;
   for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
     loom_exec_feed (self->exec, i, fitted->data);
+  trainer_seen_scalars (t);
   return loom_exec_run (self->exec, error) ? loom_exec_output (self->exec, 0, error) : NULL;
 }
 
@@ -147,8 +151,8 @@ trainer_predict_answer (LoomTrainer *t, TrainerRequest *request)
   const gint64 begin = g_get_monotonic_time ();
 
   request->result = run (t, request->samples, &request->error);
-  request->step = trainer_seen_step (t);
-  request->epoch = CLAMP (t->place.epoch + 1, 1, t->spec->epochs);
+  request->step = trainer_seen_step (t, request);
+  request->epoch = CLAMP (trainer_seen_epoch (t) + 1, 1, t->spec->epochs);
   request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
 }
 

@@ -172,6 +172,7 @@ typedef struct
 {
   char *path;           /* of the file that one step is written to; NULL: none is */
   gboolean is_optional; /* none may be written where there is no such step */
+  gboolean is_written;
   gint64 at;       /* that step; 0: not decided yet */
   gboolean wanted; /* the next step is to be recorded, on all ranks; rank 0 or the only one is asked */
   gboolean active; /* this one is */
@@ -239,9 +240,10 @@ void trainer_look_free (TrainerLook *look);
 
 typedef struct
 {
-  GHashTable *value; /* LoomTensor by slot, of rank 0; there on all ranks, NULL: nobody has asked */
-  gint64 step;       /* behind which they are so */
-  LoomState *state;  /* what views compute over, of these values; NULL: nothing is computed */
+  GHashTable *value;  /* LoomTensor by slot, of rank 0; there on all ranks, NULL: nobody has asked */
+  gint64 step, epoch; /* behind which they are so */
+  LoomState *state;   /* what views compute over, of these values; NULL: nothing is computed */
+  char *why_not;      /* it could not be made of them; NULL: it could */
 } TrainerSeen;
 
 /* ---- metrics ---- */
@@ -378,23 +380,30 @@ typedef struct
 
 /* trainer-seen.c */
 void trainer_seen_free (TrainerSeen *seen);
+/* Whether views see a copy, because ranks have parts of what a model computes with. */
+gboolean trainer_seen_is_copy (const LoomTrainer *t);
 /* Whether a request, or a command to pause, wants the ranks to put their parts together; on rank 0. */
 gboolean trainer_seen_is_wanted (LoomTrainer *t);
 /* They do; all ranks call it together. */
 gboolean trainer_seen_gather (LoomTrainer *t, GError **error);
-/* The run ends as it should, on all ranks: what has been asked for is seen as it ended. */
-gboolean trainer_seen_end (LoomTrainer *t, GError **error);
-/* The run's own, or the copy. SHAPE where there is none yet. */
+/* The run ends as it should, on all ranks: where somebody looks it is seen as it ended. */
+void trainer_seen_end (LoomTrainer *t);
+/* The run's own, or the copy. SHAPE where there is none yet, OUT_OF_MEMORY where it could not be made. */
 LoomState *trainer_seen_state (LoomTrainer *t, GError **error);
 /* Behind whatever declares slots there. */
 gboolean trainer_seen_fill (LoomTrainer *t, GError **error);
+/* Before whatever computes over it: learning rates and such may have been set since. */
+void trainer_seen_scalars (LoomTrainer *t);
 /* A slot of the run's, whole. (transfer full) */
 LoomTensor *trainer_seen_get (LoomTrainer *t, const char *name, GError **error);
-/* The step behind which that is so. */
-gint64 trainer_seen_step (const LoomTrainer *t);
+/* The step, and the epoch, behind which what answers a request is so. */
+gint64 trainer_seen_step (const LoomTrainer *t, const TrainerRequest *request);
+gint64 trainer_seen_epoch (const LoomTrainer *t);
 /* FALSE: it waits until the parts are put together, before the next step. */
 gboolean trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request);
 gboolean trainer_seen_can_pause (const LoomTrainer *t);
+/* Adds what the copy takes. */
+void trainer_seen_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS]);
 
 /* Requests that are answered from here on see the state as it is now; several between two steps share a run of the
  * plan. */
@@ -485,6 +494,7 @@ typedef struct
   GQueue commands; /* TrainerCommand */
   GQueue requests; /* TrainerRequest */
   gboolean active; /* a thread computes */
+  gboolean over;   /* there is no other step, and what still waits is answered */
   gboolean paused;
   gboolean single; /* one step is to be made while it is paused */
 } TrainerInbox;

@@ -140,7 +140,7 @@ trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error)
 /* ---- agreeing ----------------------------------------------------------------- */
 
 #define NAME_BYTES 112
-#define TAG_WORD   3 /* beside those of trainer-server.c */
+#define TAG_WORD   (LOOM_COMM_TAGS - 1) /* beside those of trainer-server.c and of pipelines */
 
 /* What rank 0 tells the others: an action, or one value that was set. */
 typedef struct

@@ -28,10 +28,11 @@ static gboolean
 join_batch (LoomTrainer *t, gint64 batch, gboolean training, LoomPlanMemory *all)
 {
   g_autoptr (LoomStep) step = loom_step_new (t->graph, t->spec, batch, training, NULL);
+  const gboolean has_update = t->server == NULL || t->comm->rank == 0; /* of a parameter server it is rank 0's alone */
 
   return step != NULL && (t->server != NULL || trainer_divide_step (t, step, NULL))
          && join_program (t, step->program, all)
-         && (step->update == NULL || !training || join_program (t, step->update, all));
+         && (step->update == NULL || !training || !has_update || join_program (t, step->update, all));
 }
 
 /* An epoch's last batch, which adds nothing where there is none, or where it is too short to be a step and is left out

@@ -1,6 +1,7 @@
-/* The state that views look at. Where ranks have parts of it, or some of them none, as with ZeRO, split products and
- * pipelines, no rank can answer a view by itself: when one asks rank 0, all ranks put their parts together before the
- * next step, and rank 0 keeps a copy that is whole. As long as nobody asks nothing is gathered. */
+/* The state that views look at. Where ranks have parts of the weights, or some of them none, as with ZeRO-3, split
+ * products and pipelines, no rank can answer a view by itself: when one asks rank 0, or pauses the run to look, all ranks
+ * put their parts together before the next step, and rank 0 keeps a copy that is whole. What cannot be copied is said to
+ * who asked, and does not end the run. */
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
@@ -11,6 +12,30 @@ trainer_seen_free (TrainerSeen *seen)
 {
   g_clear_pointer (&seen->state, loom_state_unref);
   g_clear_pointer (&seen->value, g_hash_table_unref);
+  g_free (seen->why_not);
+}
+
+/* Weights, buffers and averages of weights: what a model computes with. Scalars are the same on all ranks. */
+static gboolean
+is_seen (const char *name, LoomSlotKind kind)
+{
+  return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER || g_str_has_prefix (name, LOOM_SLOT_EMA);
+}
+
+gboolean
+trainer_seen_is_copy (const LoomTrainer *t)
+{
+  gboolean divided = FALSE;
+
+  for (guint i = 0; loom_state_is_divided (t->state) && i < loom_state_n_slots (t->state) && !divided; i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (t->state, i, &name, &kind, NULL);
+      divided = is_seen (name, kind) && loom_state_slot_is_divided (t->state, i);
+    }
+  return divided;
 }
 
 /* What is asked for needs no values of the state, or is told by all ranks in another way. */
@@ -27,39 +52,53 @@ is_newest (const LoomTrainer *t)
   return t->seen.value != NULL && t->seen.step == t->place.step;
 }
 
+/* Another rank than the first is never asked to wait: it says that it has a part alone. */
 gboolean
 trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request)
 {
-  return !loom_state_is_divided (t->state) || !needs_state (request) || is_newest (t);
+  return !needs_state (request) || is_newest (t) || !trainer_seen_is_copy (t) || t->comm->rank > 0;
 }
 
 gboolean
 trainer_seen_can_pause (const LoomTrainer *t)
 {
-  return !loom_state_is_divided (t->state) || is_newest (t);
+  return is_newest (t) || !trainer_seen_is_copy (t);
+}
+
+/* With the lock held. */
+static gboolean
+is_asked (LoomTrainer *t)
+{
+  for (GList *l = t->inbox.requests.head; l != NULL; l = l->next)
+    if (needs_state (l->data))
+      return TRUE;
+  for (GList *l = t->inbox.commands.head; l != NULL; l = l->next)
+    if (trainer_command_pauses (l->data))
+      return TRUE;
+  return t->inbox.paused;
 }
 
 gboolean
 trainer_seen_is_wanted (LoomTrainer *t)
 {
-  gboolean wanted = FALSE;
+  gboolean asked;
 
-  if (!loom_state_is_divided (t->state) || !g_atomic_int_get (&t->inbox.pending))
+  if (!g_atomic_int_get (&t->inbox.pending) || !trainer_seen_is_copy (t))
     return FALSE;
   g_mutex_lock (&t->inbox.lock);
-  for (GList *l = t->inbox.requests.head; l != NULL; l = l->next)
-    wanted = wanted || needs_state (l->data);
-  for (GList *l = t->inbox.commands.head; l != NULL; l = l->next)
-    wanted = wanted || trainer_command_pauses (l->data);
+  asked = is_asked (t);
   g_mutex_unlock (&t->inbox.lock);
-  return wanted || t->inbox.paused;
+  return asked;
 }
 
-/* Weights, buffers and averages of weights: what a model computes with. */
 static gboolean
-is_seen (const char *name, LoomSlotKind kind)
+copy_slot (LoomTrainer *t, const char *name, LoomSlotKind kind, GError **error)
 {
-  return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER || g_str_has_prefix (name, LOOM_SLOT_EMA);
+  const LoomTensor *value = g_hash_table_lookup (t->seen.value, name);
+
+  if (kind == LOOM_SLOT_SCALAR)
+    loom_state_set_scalar (t->seen.state, name, loom_state_get_scalar (t->state, name));
+  return value == NULL || loom_state_set (t->seen.state, name, value, error);
 }
 
 /* Each slot of the copy that the run has a value of. */
@@ -69,22 +108,31 @@ fill (LoomTrainer *t, GError **error)
   for (guint i = 0; i < loom_state_n_slots (t->seen.state); i++)
     {
       const char *name;
+      LoomSlotKind kind;
 
-      loom_state_slot (t->seen.state, i, &name, NULL, NULL);
-      const LoomTensor *value = g_hash_table_lookup (t->seen.value, name);
-      if (value != NULL && !loom_state_set (t->seen.state, name, value, error))
+      loom_state_slot (t->seen.state, i, &name, &kind, NULL);
+      if (!copy_slot (t, name, kind, error))
         return FALSE;
     }
   return TRUE;
 }
 
+static void
+refuse (TrainerSeen *seen, GError *why)
+{
+  g_free (seen->why_not);
+  seen->why_not = why != NULL ? g_strdup (why->message) : NULL;
+  g_clear_error (&why);
+}
+
+/* An exchange that fails ends the run, on all ranks; the values that were there stay as they were. */
 gboolean
 trainer_seen_gather (LoomTrainer *t, GError **error)
 {
   TrainerSeen *seen = &t->seen;
+  g_autoptr (GHashTable) all
+      = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
 
-  if (seen->value == NULL)
-    seen->value = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
   for (guint i = 0; i < loom_state_n_slots (t->state); i++)
     {
       const char *name;
@@ -97,32 +145,60 @@ trainer_seen_gather (LoomTrainer *t, GError **error)
       if (value == NULL)
         return FALSE;
       if (t->comm->rank == 0)
-        g_hash_table_replace (seen->value, g_strdup (name), g_steal_pointer (&value));
+        g_hash_table_insert (all, g_strdup (name), g_steal_pointer (&value));
     }
+  g_clear_pointer (&seen->value, g_hash_table_unref);
+  seen->value = g_steal_pointer (&all);
   seen->step = t->place.step;
-  return t->comm->rank != 0 || seen->state == NULL || fill (t, error);
+  seen->epoch = t->place.epoch;
+  GError *failure = NULL;
+  if (seen->state != NULL)
+    fill (t, &failure);
+  refuse (seen, failure);
+  return TRUE;
 }
 
-gboolean
-trainer_seen_end (LoomTrainer *t, GError **error)
+void
+trainer_seen_end (LoomTrainer *t)
 {
-  return t->seen.value == NULL || trainer_seen_gather (t, error);
+  g_autoptr (GError) error = NULL;
+  gboolean asked = FALSE;
+
+  if (!trainer_seen_is_copy (t))
+    return;
+  /* Who is told of the memory shows the run, and goes on looking behind its end. */
+  if (t->comm->rank == 0)
+    {
+      g_mutex_lock (&t->inbox.lock);
+      asked = t->seen.value != NULL || t->observer.memory != NULL || is_asked (t);
+      g_mutex_unlock (&t->inbox.lock);
+    }
+  /* The run has ended well, whatever becomes of what is shown. */
+  if (trainer_rank_0_says (t, asked, &error))
+    trainer_seen_gather (t, &error);
 }
 
 LoomState *
 trainer_seen_state (LoomTrainer *t, GError **error)
 {
-  if (!loom_state_is_divided (t->state))
+  TrainerSeen *seen = &t->seen;
+
+  if (!trainer_seen_is_copy (t))
     return t->state;
-  if (t->seen.value == NULL)
+  if (seen->why_not != NULL)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, seen->why_not);
+      return NULL;
+    }
+  if (seen->value == NULL || t->comm->rank > 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "Each rank has a part of the weights alone, and they have not been put together yet.");
       return NULL;
     }
-  if (t->seen.state == NULL)
-    t->seen.state = loom_state_new (t->devices, t->device, t->spec->seed);
-  return t->seen.state;
+  if (seen->state == NULL)
+    seen->state = loom_state_new (t->devices, t->device, t->spec->seed);
+  return seen->state;
 }
 
 gboolean
@@ -131,16 +207,61 @@ trainer_seen_fill (LoomTrainer *t, GError **error)
   return t->seen.state == NULL || fill (t, error);
 }
 
+void
+trainer_seen_scalars (LoomTrainer *t)
+{
+  for (guint i = 0; t->seen.state != NULL && i < loom_state_n_slots (t->seen.state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (t->seen.state, i, &name, &kind, NULL);
+      if (kind == LOOM_SLOT_SCALAR)
+        copy_slot (t, name, kind, NULL);
+    }
+}
+
 LoomTensor *
 trainer_seen_get (LoomTrainer *t, const char *name, GError **error)
 {
   if (!loom_state_slot_is_divided (t->state, (guint)loom_state_find (t->state, name)))
     return loom_state_get (t->state, name, error);
-  return trainer_seen_state (t, error) != NULL ? loom_tensor_ref (g_hash_table_lookup (t->seen.value, name)) : NULL;
+  if (trainer_seen_state (t, error) == NULL)
+    return NULL;
+  LoomTensor *value = g_hash_table_lookup (t->seen.value, name);
+  g_return_val_if_fail (value != NULL, NULL);
+  return loom_tensor_ref (value);
 }
 
 gint64
-trainer_seen_step (const LoomTrainer *t)
+trainer_seen_step (const LoomTrainer *t, const TrainerRequest *request)
 {
-  return t->seen.value != NULL ? t->seen.step : t->place.step;
+  return needs_state (request) && t->seen.value != NULL ? t->seen.step : t->place.step;
+}
+
+gint64
+trainer_seen_epoch (const LoomTrainer *t)
+{
+  return t->seen.value != NULL ? t->seen.epoch : t->place.epoch;
+}
+
+void
+trainer_seen_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  if (t->seen.state != NULL)
+    {
+      gsize seen[LOOM_N_OWNERS];
+
+      loom_state_memory (t->seen.state, seen);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        bytes[o] += seen[o];
+    }
+  if (t->seen.value == NULL)
+    return;
+  g_hash_table_iter_init (&iter, t->seen.value);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    bytes[LOOM_OWNER_WORKSPACE] += ((const LoomTensor *)value)->bytes;
 }

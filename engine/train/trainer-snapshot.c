@@ -318,6 +318,7 @@ answer (LoomTrainer *t, const char *name, GError **error)
   port->asked = self->round;
   if (has_stale (self))
     replan (t, self, NULL, NULL);
+  trainer_seen_scalars (t);
   if ((self->ran != self->round || port->value == NULL) && !run (self, error))
     return NULL;
   return loom_tensor_ref (port->value);
@@ -334,5 +335,5 @@ void
 trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request)
 {
   request->result = answer (t, request->port, &request->error);
-  request->step = trainer_seen_step (t);
+  request->step = trainer_seen_step (t, request);
 }

@@ -402,7 +402,8 @@ trainer_trace_end (LoomTrainer *t, GError **error)
   title = title_of (t);
   g_free (trace->text);
   trace->text = loom_trace_to_text (trace->lanes, title);
-  return !to_file || loom_file_replace (trace->path, trace->text, strlen (trace->text), error);
+  trace->is_written = to_file && loom_file_replace (trace->path, trace->text, strlen (trace->text), error);
+  return !to_file || trace->is_written;
 }
 
 LoomTensor *

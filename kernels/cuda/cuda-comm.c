@@ -409,11 +409,11 @@ compare_gpus (const LoomDevice *device, LoomComm *ranks, char (*uuids)[sizeof de
 /* Whether all ranks have NCCL, and GPUs of their own: those that have it must not wait for one that has not. A rank
  * without NCCL keeps the sentence that says why. */
 static LoomStatus
-agree (const LoomDevice *device, LoomComm *ranks, bool have, LoomMessage *message)
+agree (const LoomDevice *device, LoomComm *ranks, bool have, bool room, LoomMessage *message)
 {
   char (*uuids)[sizeof device->uuid] = calloc ((size_t)ranks->size, sizeof *uuids);
   int64_t *bytes = calloc ((size_t)ranks->size, sizeof *bytes);
-  const bool has_room = uuids != NULL && bytes != NULL;
+  const bool has_room = room && uuids != NULL && bytes != NULL;
   int32_t all = have && has_room;
   LoomMessage other = { "" };
   LoomStatus status = ranks->all_reduce (ranks, &all, &all, 1, LOOM_I32, LOOM_REDUCE_MIN, have ? message : &other);
@@ -423,7 +423,7 @@ agree (const LoomDevice *device, LoomComm *ranks, bool have, LoomMessage *messag
   else if (!has_room)
     status = cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a communicator");
   else if (status == LOOM_STATUS_OK && !all)
-    status = cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "another rank has no NCCL");
+    status = cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "another rank has no NCCL, or no memory for it");
   else if (status == LOOM_STATUS_OK)
     status = compare_gpus (device, ranks, uuids, bytes, message);
   free (uuids);
@@ -435,16 +435,17 @@ LoomStatus
 cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message)
 {
   const CudaNccl *nccl = cuda_nccl (message);
-  LoomStatus status = agree (device, ranks, nccl != NULL, message);
-  CudaComm *c = status == LOOM_STATUS_OK ? calloc (1, sizeof *c) : NULL;
+  CudaComm *c = calloc (1, sizeof *c);
+  LoomStatus status = agree (device, ranks, nccl != NULL, c != NULL, message);
   ncclUniqueId id;
   int version = 0;
 
   *comm = NULL;
   if (status != LOOM_STATUS_OK)
-    return status;
-  if (c == NULL)
-    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a communicator");
+    {
+      free (c);
+      return status;
+    }
   status = share_id (nccl, ranks, &id, message);
   cuda_use (device);
   if (status == LOOM_STATUS_OK)

@@ -147,13 +147,18 @@ def beside(s, label, kinds, card):
     return found[0]
 
 
-def choose(label, number, card=None):
-    """Opens the list beside a label and takes the entry of this number, from 0."""
+def choose(label, number, word, card=None):
+    """Opens the list beside a label and takes the entry of this number, from 0, which is this word."""
     def act(s):
-        s.click(beside(s, label, ("GtkLabel",), card))
-        time.sleep(0.5)  # the list has the keyboard, so nothing can be asked
-        s.key("Home", *["Down"] * number, "Return")
-        time.sleep(0.3)
+        for pause in (0.5, 1, 2):
+            s.click(beside(s, label, ("GtkLabel",), card))
+            time.sleep(pause)  # the list has the keyboard, so nothing can be asked
+            s.key("Home", *["Down"] * number, "Return")
+            time.sleep(0.3)
+            g = s.look()
+            if g.find(word, x0=right(g)):
+                return
+        raise Failed("%s does not become %s" % (label, word))
     return act
 
 
@@ -207,8 +212,8 @@ WITH_RANKS = [
     ("pipeline", [[answer("40")], [answer("20")], [step, ranks(4), restart, traced("3/15"), hide_curves, answer("15")],
                   [field("Batch size", "4"), restart, traced("3/7"), hide_curves, answer("7")], [nothing]]),
     ("sharded", [[answer("16")], [answer("2")],
-                 [step, ranks(4), choose("Strategy", 1), restart, hide_curves, answer("150")],
-                 [choose("Strategy", 3), restart, hide_curves, answer("75.1")], [answer("1.5")], [nothing]]),
+                 [step, ranks(4), choose("Strategy", 1, "zero1"), restart, hide_curves, answer("150")],
+                 [choose("Strategy", 3, "zero3"), restart, hide_curves, answer("75.1")], [answer("1.5")], [nothing]]),
     ("split-products", [[answer("64")], [answer("fc2")], [step, ranks(2), restart, hide_curves, answer("fc1")],
                         [field("Split", "row", "fc1"), field("Split", "column", "fc2")], [nothing]]),
     ("parameter-server", [[answer("3")],
@@ -239,11 +244,12 @@ def body(t):
     chosen = WITH_RANKS if BY_RANKS else LESSONS
     if sys.argv[1:] and not BY_RANKS:
         chosen = [lesson for lesson in LESSONS + WITH_RANKS if lesson[0] in sys.argv[1:]]
+        t.ok(len(chosen) == len(sys.argv) - 1, "each word is a lesson that is walked")
     for name, pages in chosen:
         walk(t, name, pages)
 
 
-BY_RANKS = "--ranks" in sys.argv  # those of several ranks, of which each is a process
+BY_RANKS = "--ranks" in sys.argv  # those of several ranks, which mpirun starts
 
 if __name__ == "__main__":
     sys.exit(Report().run(body, *(["mpirun"] if BY_RANKS else [])))

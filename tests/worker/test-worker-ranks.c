@@ -161,7 +161,7 @@ look (Fixture *f, const char *parallel, int ranks)
 
   load_parallel (f, parallel);
   f->last_step = f->points = 0;
-  start_ranks (f, ranks, 40, TRUE, NULL);
+  start_ranks (f, ranks, 6, TRUE, NULL);
   WAIT_UNTIL (worker_state_is (f, "paused"));
   append_all (f, seen);
   for (int i = 1; i <= 3; i++)
@@ -190,6 +190,7 @@ test_views (Fixture *f, gconstpointer data)
     int ranks_like;
   } runs[] = {
     { "strategy=\"zero3\"", 2, "strategy=\"data\"", 2 },
+    { "strategy=\"zero1\"", 2, "strategy=\"data\"", 2 },
     { "tensor=\"2\"", 2, "strategy=\"data\"", 1 },
     { "pipeline=\"2\" microbatches=\"4\"", 2, "strategy=\"data\"", 1 },
   };

@@ -3,8 +3,6 @@
  * Each test has a worker of its own. Prints of libraries before the magic line and after it, a client that no longer
  * reads, and the end of input are the cases that break such a connection in practice. */
 #include <fcntl.h>
-#include <gio/gunixinputstream.h>
-#include <gio/gunixoutputstream.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <signal.h>

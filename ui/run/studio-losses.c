@@ -111,19 +111,6 @@ begin_curves (StudioLosses *self, guint ranks)
   self->folder = g_strdup (studio_run_get_folder (self->run));
 }
 
-/* Whether a step does not follow those that are drawn: another run's, or one that a checkpoint set back. */
-static gboolean
-is_new (StudioLosses *self, double step)
-{
-  gsize n = studio_series_length (self->all);
-  double x, y;
-
-  if (n == 0)
-    return FALSE;
-  studio_series_get (self->all, n - 1, &x, &y);
-  return step <= x || g_strcmp0 (self->folder, studio_run_get_folder (self->run)) != 0;
-}
-
 static void
 take_line (StudioLosses *self, JsonObject *line)
 {
@@ -134,7 +121,8 @@ take_line (StudioLosses *self, JsonObject *line)
 
   if (n == 0 || loss == NULL)
     return;
-  if (n != self->rank->len || is_new (self, step))
+  /* Of a run that goes on from a checkpoint the curves go on from there. */
+  if (n != self->rank->len || g_strcmp0 (self->folder, studio_run_get_folder (self->run)) != 0)
     begin_curves (self, n);
   studio_series_append (self->all, step, json_node_is_null (loss) ? NAN : json_node_get_double (loss));
   for (guint k = 0; k < n; k++)
@@ -172,7 +160,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
   gsize n;
 
   self->in_flight = FALSE;
-  if (self->run == NULL
+  if (self->run == NULL || G_OBJECT (source) != G_OBJECT (studio_run_get_proxy (self->run))
       || !loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values,
                                                      result, NULL))
     return;

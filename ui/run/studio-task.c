@@ -59,6 +59,17 @@ set_message (StudioTask *self, const char *message)
   self->message = copy;
 }
 
+/* Why the run predicts nothing; NULL: nothing is known against it. */
+static void
+set_refusal (StudioTask *self, const char *why)
+{
+  if (g_strcmp0 (self->refusal, why) == 0)
+    return;
+  g_free (self->refusal);
+  self->refusal = g_strdup (why);
+  tell (self);
+}
+
 /* ---- samples ---------------------------------------------------------------- */
 
 typedef struct
@@ -239,17 +250,17 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self == NULL)
     return;
   self->in_flight = FALSE;
-  /* What was predicted before is of another model. */
-  if (!done && self->refusal == NULL && reading == self->reading
-      && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run)))
+  /* A worker that is gone refuses nothing: what it has predicted stays. */
+  if (!done && reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run))
+      && g_dbus_error_is_remote_error (error) && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
     {
       g_dbus_error_strip_remote_error (error);
-      self->refusal = g_strdup (error->message);
+      /* What was predicted before is of another model. */
       studio_task_picture_forget_answers (self->picture);
-      tell (self);
+      set_refusal (self, error->message);
     }
   else if (done)
-    g_clear_pointer (&self->refusal, g_free);
+    set_refusal (self, NULL);
   if (done && reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run)))
     {
       gsize rank, bytes;
@@ -320,11 +331,12 @@ state_cb (StudioTask *self)
     {
       self->next_request = 0;
       self->picture->grid = 64;
-      g_clear_pointer (&self->refusal, g_free);
+      set_refusal (self, NULL);
     }
   if (studio_run_get_state (self->run) == STUDIO_RUN_IDLE)
     {
       studio_task_picture_forget_answers (self->picture);
+      g_clear_pointer (&self->refusal, g_free);
       tell (self);
     }
   pull (self);

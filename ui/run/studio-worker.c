@@ -2,7 +2,7 @@
  *
  * The magic line is read a byte at a time, so that not one byte of D-Bus that follows it is swallowed; a worker that
  * prints 64 KiB of noise first is given up. Standard error is always drained (a full pipe would stop the worker) and
- * its last line kept, since that is where a library says why it died. */
+ * its last line kept, since that is where a library says why it died; but what a rank of ours says is kept before that. */
 #include "ui/run/studio-worker.h"
 
 #include <gio/gunixinputstream.h>
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@
 #define DRAIN_MS 300
 /* One that was let go of finishes its step and writes a checkpoint; one that still lives after this hangs. */
 #define LET_GO_SECONDS 120
-/* mpirun gives its ranks 5 seconds. */
+/* mpirun gives its ranks a second. */
 #define FORCE_SECONDS 10
 
 struct _StudioWorker
@@ -330,8 +331,13 @@ grace_over_cb (gpointer data)
 {
   StudioWorker *self = data;
   self->grace = 0;
-  g_free (self->last_line);
-  self->last_line = g_strdup (_ ("its connection to Studio broke."));
+  /* What a rank has said is why; and what mpirun says from here on is not. */
+  if (!self->has_said)
+    {
+      g_free (self->last_line);
+      self->last_line = g_strdup (_ ("its connection to Studio broke."));
+      self->has_said = TRUE;
+    }
   end_by_force (self);
   return G_SOURCE_REMOVE;
 }
@@ -470,17 +476,23 @@ accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
     g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
 }
 
-/* Where the first rank reaches Studio. FALSE where no socket can be made, for which a very long path is enough: the
- * ranks are threads of one worker then. */
+/* Where the first rank reaches Studio. FALSE where no socket can be made: the ranks are threads of one worker then. */
 static gboolean
 listen_for_ranks (StudioWorker *self)
 {
   g_autoptr (GError) error = NULL;
-  static guint n;
   g_autoptr (GSocketAddress) address = NULL;
-  g_autofree char *name = g_strdup_printf ("gradloom-%d-%u.socket", (int)getpid (), n++);
+  g_autofree char *random = g_uuid_string_random ();
+  g_autofree char *name = g_strdup_printf ("gradloom-%.8s.socket", random);
 
   self->path = g_build_filename (g_get_user_runtime_dir (), name, NULL);
+  /* GLib cuts a longer one off. */
+  if (strlen (self->path) >= sizeof (((struct sockaddr_un *)0)->sun_path))
+    {
+      g_message ("Ranks are threads of one process, because %s is too long for a socket.", self->path);
+      g_clear_pointer (&self->path, g_free);
+      return FALSE;
+    }
   address = g_unix_socket_address_new (self->path);
   self->listener = g_socket_listener_new ();
   if (g_socket_listener_add_address (self->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
