@@ -224,7 +224,8 @@ follow (const Command *command, const Started *run)
   if (run->local_size == run->size || (run->local_size > 0 && run->local_rank > 0))
     return 0;
   if (run->master == NULL)
-    return command_usage (command, "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
+    return command_usage (command,
+                          "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
   int status = loom_join_wait (run->master, join_port (run), run->rank, MAX (1, run->local_size), PATIENCE, &error);
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #define HELLO      "gradloom-join-1"
-#define MOST_BYTES (1 << 20)       /* of a command */
-#define GREETING   10              /* seconds in which one that has connected must say who it is */
+#define MOST_BYTES (1 << 20) /* of a command */
+#define GREETING   10        /* seconds in which one that has connected must say who it is */
 #define BETWEEN    (G_USEC_PER_SEC / 5)
 
 typedef struct
@@ -269,10 +269,11 @@ wait_for_all (LoomJoin *join, double seconds, GError **error)
   if (n == join->ranks)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               n < join->ranks ? "Of %d ranks %d have come within %g seconds. Start the others, with the same WORLD_SIZE, "
-                                 "MASTER_ADDR and MASTER_PORT, or look whether they reach this machine."
-                               : "Of %d ranks %d have come (in %g seconds at most): LOCAL_WORLD_SIZE or WORLD_SIZE is "
-                                 "wrong somewhere.",
+               n < join->ranks
+                   ? "Of %d ranks %d have come within %g seconds. Start the others, with the same WORLD_SIZE, "
+                     "MASTER_ADDR and MASTER_PORT, or look whether they reach this machine."
+                   : "Of %d ranks %d have come (in %g seconds at most): LOCAL_WORLD_SIZE or WORLD_SIZE is "
+                     "wrong somewhere.",
                join->ranks, n, seconds);
   return FALSE;
 }

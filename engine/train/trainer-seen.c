@@ -1,7 +1,7 @@
 /* The state that views look at. Where ranks have parts of the weights, or some of them none, as with ZeRO-3, split
- * products and pipelines, no rank can answer a view by itself: when one asks rank 0, or pauses the run to look, all ranks
- * put their parts together before the next step, and rank 0 keeps a copy that is whole. What cannot be copied is said to
- * who asked, and does not end the run. */
+ * products and pipelines, no rank can answer a view by itself: when one asks rank 0, or pauses the run to look, all
+ * ranks put their parts together before the next step, and rank 0 keeps a copy that is whole. What cannot be copied is
+ * said to who asked, and does not end the run. */
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"

@@ -383,8 +383,8 @@ fold_settings (StudioRunPanel *self, gboolean folded)
     adw_bin_set_child (ADW_BIN (self->settings_place), NULL);
   else
     {
-      gtk_scrolled_window_set_child (
-          GTK_SCROLLED_WINDOW (gtk_popover_get_child (GTK_POPOVER (self->settings_popover))), NULL);
+      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (gtk_popover_get_child (GTK_POPOVER (self->settings_popover))),
+                                     NULL);
       gtk_popover_set_child (GTK_POPOVER (self->settings_popover), NULL);
     }
   gtk_orientable_set_orientation (GTK_ORIENTABLE (settings),

@@ -2,7 +2,8 @@
  *
  * The magic line is read a byte at a time, so that not one byte of D-Bus that follows it is swallowed; a worker that
  * prints 64 KiB of noise first is given up. Standard error is always drained (a full pipe would stop the worker) and
- * its last line kept, since that is where a library says why it died; but what a rank of ours says is kept before that. */
+ * its last line kept, since that is where a library says why it died; but what a rank of ours says is kept before that.
+ */
 #include "ui/run/studio-worker.h"
 
 #include <gio/gunixinputstream.h>
