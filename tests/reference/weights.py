@@ -40,7 +40,7 @@ def wanted_of(file, nodes):
     train = file.root.find(torch_graph.NAMESPACE + "train")
     if train is not None:
         judge = train.get("loss")
-        wires = nodes[judge].wires
+        wires = nodes[judge.partition(".")[0]].wires
         wanted = ([wires["input"]] if "input" in wires else []) + [judge]
     else:
         read = {s.partition(".")[0] for n in nodes.values() for s in n.wires.values()}
