@@ -5,8 +5,6 @@
  * (engine/dist/loom-join.h). */
 #include "app/train-launch.h"
 
-#include "engine/dist/loom-join.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "app/worker/worker.h"
 
 #include "data/loom-worker-magic.h"
-#include "engine/dist/loom-join.h"
 
 #include <errno.h>
 #include <fcntl.h>
