@@ -91,27 +91,25 @@ trainer_seen_is_wanted (LoomTrainer *t)
   return asked;
 }
 
+/* Into each slot of the copy what the run has: the scalars alone, or the gathered values, too. */
 static gboolean
-copy_slot (LoomTrainer *t, const char *name, LoomSlotKind kind, GError **error)
+copy (LoomTrainer *t, gboolean all, GError **error)
 {
-  const LoomTensor *value = g_hash_table_lookup (t->seen.value, name);
+  LoomState *to = t->seen.state;
 
-  if (kind == LOOM_SLOT_SCALAR)
-    loom_state_set_scalar (t->seen.state, name, loom_state_get_scalar (t->state, name));
-  return value == NULL || loom_state_set (t->seen.state, name, value, error);
-}
-
-/* Each slot of the copy that the run has a value of. */
-static gboolean
-fill (LoomTrainer *t, GError **error)
-{
-  for (guint i = 0; i < loom_state_n_slots (t->seen.state); i++)
+  for (guint i = 0; to != NULL && i < loom_state_n_slots (to); i++)
     {
       const char *name;
       LoomSlotKind kind;
 
-      loom_state_slot (t->seen.state, i, &name, &kind, NULL);
-      if (!copy_slot (t, name, kind, error))
+      loom_state_slot (to, i, &name, &kind, NULL);
+      if (kind == LOOM_SLOT_SCALAR)
+        {
+          loom_state_set_scalar (to, name, loom_state_get_scalar (t->state, name));
+          continue;
+        }
+      const LoomTensor *value = all ? g_hash_table_lookup (t->seen.value, name) : NULL;
+      if (value != NULL && !loom_state_set (to, name, value, error))
         return FALSE;
     }
   return TRUE;
@@ -152,8 +150,7 @@ trainer_seen_gather (LoomTrainer *t, GError **error)
   seen->step = t->place.step;
   seen->epoch = t->place.epoch;
   GError *failure = NULL;
-  if (seen->state != NULL)
-    fill (t, &failure);
+  copy (t, TRUE, &failure);
   refuse (seen, failure);
   return TRUE;
 }
@@ -204,21 +201,13 @@ trainer_seen_state (LoomTrainer *t, GError **error)
 gboolean
 trainer_seen_fill (LoomTrainer *t, GError **error)
 {
-  return t->seen.state == NULL || fill (t, error);
+  return copy (t, TRUE, error);
 }
 
 void
 trainer_seen_scalars (LoomTrainer *t)
 {
-  for (guint i = 0; t->seen.state != NULL && i < loom_state_n_slots (t->seen.state); i++)
-    {
-      const char *name;
-      LoomSlotKind kind;
-
-      loom_state_slot (t->seen.state, i, &name, &kind, NULL);
-      if (kind == LOOM_SLOT_SCALAR)
-        copy_slot (t, name, kind, NULL);
-    }
+  copy (t, FALSE, NULL);
 }
 
 LoomTensor *

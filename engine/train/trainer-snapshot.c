@@ -318,9 +318,12 @@ answer (LoomTrainer *t, const char *name, GError **error)
   port->asked = self->round;
   if (has_stale (self))
     replan (t, self, NULL, NULL);
-  trainer_seen_scalars (t);
-  if ((self->ran != self->round || port->value == NULL) && !run (self, error))
-    return NULL;
+  if (self->ran != self->round || port->value == NULL)
+    {
+      trainer_seen_scalars (t);
+      if (!run (self, error))
+        return NULL;
+    }
   return loom_tensor_ref (port->value);
 }
 
