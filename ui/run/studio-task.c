@@ -27,7 +27,7 @@ struct _StudioTask
   char *refusal; /* why the run does not predict them */
   guint reading; /* the number of the reading whose result is wanted */
   gboolean is_stale, in_flight, wanted;
-  gint64 next_request; /* monotonic: no earlier */
+  gint64 next_request;              /* monotonic: no earlier */
   gint64 paced_samples, paced_step; /* of the last answer */
   guint timer;
 };
@@ -250,19 +250,20 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self == NULL)
     return;
   self->in_flight = FALSE;
+  const gboolean is_wanted
+      = reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run));
   /* A worker that is gone refuses nothing: what it has predicted stays. */
-  if (!done && reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run))
-      && g_dbus_error_is_remote_error (error) && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
+  if (is_wanted && !done && g_dbus_error_is_remote_error (error)
+      && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
     {
       g_dbus_error_strip_remote_error (error);
       /* What was predicted before is of another model. */
       studio_task_picture_forget_answers (self->picture);
       set_refusal (self, error->message);
     }
-  else if (done)
-    set_refusal (self, NULL);
-  if (done && reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run)))
+  if (is_wanted && done)
     {
+      set_refusal (self, NULL);
       gsize rank, bytes;
       const gint64 *dims = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
       const float *value = g_variant_get_fixed_array (values, &bytes, 1);
