@@ -2,14 +2,13 @@
  */
 #include "engine/dist/loom-dist.h"
 
-#include "engine/dist/loom-join.h"
-
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/core/loom-module.h"
+#include "engine/dist/loom-join.h"
 
 gboolean
 loom_dist_is_rank (void)

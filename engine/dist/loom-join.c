@@ -341,8 +341,10 @@ loom_join_close (LoomJoin *join, int status)
   if (join->thread != NULL)
     g_thread_join (join->thread);
   g_socket_listener_close (join->listener);
+  g_mutex_lock (&join->lock);
   for (guint i = 0; i < join->host->len; i++)
     say (((Host *)join->host->pdata[i])->connection, NULL, "end %d\n", status);
+  g_mutex_unlock (&join->lock);
   /* A guest that never said who it is may still hold on to the rest, which the process's end frees. */
 }
 
