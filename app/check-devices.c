@@ -53,6 +53,7 @@ add_plan (CheckMemory *memory, GHashTable *counted, const LoomPlan *plan)
       LoomPlanMemory *sum = memory_on (memory, loom_plan_device (plan, d)->name), m;
 
       loom_plan_memory (plan, d, &m);
+      /* Slots are counted by their names below: not every plan has all of them. */
       memset (m.state, 0, sizeof m.state);
       loom_plan_memory_join (sum, &m);
       for (guint i = 0; i < loom_program_n_slots (p); i++)
