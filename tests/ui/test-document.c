@@ -1,4 +1,4 @@
-/* The document: random edits and undo, journal and recovery, paste, reconnecting, runs, modules. No display. */
+/* The document: random edits and undo, paste, reconnecting, runs, modules. No display. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -6,32 +6,9 @@
 #include "ui/document/studio-loops.h"
 #include "ui/scene/studio-geometry.h"
 #include "ui/document/studio-clipboard.h"
+#include "tests/ui/document-chain.h"
 #include "tests/ui/document-test.h"
-#include "ui/document/studio-document-arrange.h"
-#include "ui/inspector/studio-inspector-params.h"
-#include "ui/document/studio-journal.h"
 #include "tests/scratch.h"
-
-static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                            "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"chain\">\n"
-                            "  <module name=\"block\">\n"
-                            "    <arg name=\"width\" type=\"int\" default=\"8\"/>\n"
-                            "    <node id=\"in\" op=\"module_input\"/>\n"
-                            "    <node id=\"fc\" op=\"linear\" out_features=\"{width}\"/>\n"
-                            "    <node id=\"out\" op=\"module_output\"/>\n"
-                            "    <wire from=\"in\" to=\"fc\"/>\n"
-                            "    <wire from=\"fc\" to=\"out\"/>\n"
-                            "  </module>\n"
-                            "  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"
-                            "  <node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"
-                            "  <node id=\"act\" op=\"relu\"/>\n"
-                            "  <node id=\"b1\" module=\"block\"/>\n"
-                            "  <node id=\"b2\" module=\"block\" width=\"3\"/>\n"
-                            "  <wire from=\"x\" to=\"fc\"/>\n"
-                            "  <wire from=\"fc\" to=\"act\"/>\n"
-                            "  <wire from=\"act\" to=\"b1\"/>\n"
-                            "  <wire from=\"b1\" to=\"b2\"/>\n"
-                            "</graph>\n";
 
 static void
 test_undo_all (void)
@@ -517,122 +494,6 @@ test_compatible (void)
   g_assert_true (lit[first[studio_scene_find_id (scene, "act")]]);
 }
 
-/* ---- journal ------------------------------------------------------------ */
-
-static void
-test_journal (void)
-{
-  g_autofree char *folder = g_dir_make_tmp ("gradloom-journal-XXXXXX", NULL), *lost = NULL, *found = NULL, *base = NULL;
-  g_autoptr (StudioDocument) document = document_load (chain), next = NULL;
-  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
-  g_autoptr (GError) error = NULL;
-  g_auto (GStrv) orphans = NULL;
-  g_autofree char *torn = NULL;
-  FILE *file;
-
-  base = document_text (document);
-  g_assert_true (studio_document_keep_journal (document, folder, &error));
-  for (guint i = 0; i < 80; i++)
-    document_random_edit (document, rand);
-  studio_document_undo (document);
-  studio_document_undo (document);
-  studio_document_redo (document);
-  lost = document_text (document);
-  orphans = studio_journal_orphans (folder);
-  g_assert_cmpuint (g_strv_length (orphans), ==, 0); /* its writer lives */
-  g_clear_object (&document);                        /* without closing: a crash */
-
-  g_strfreev (orphans);
-  orphans = studio_journal_orphans (folder);
-  g_assert_cmpuint (g_strv_length (orphans), ==, 1);
-  /* The crash tore the last transaction, and its last line. */
-  file = fopen (orphans[0], "a");
-  fputs ("e a whole line without an end\ne half an ed", file);
-  fclose (file);
-
-  next = studio_document_new ();
-  g_assert_true (studio_document_keep_journal (next, folder, &error));
-  g_assert_true (studio_document_recover (next, orphans[0], &error));
-  g_assert_no_error (error);
-  found = document_text (next);
-  g_assert_cmpstr (found, ==, lost);
-  g_assert_cmpstr (studio_document_undo_name (next), ==, "Recover unsaved work");
-  g_assert_true (studio_document_undo (next));
-  g_free (found);
-  found = document_text (next);
-  g_assert_cmpstr (found, ==, base);
-  studio_document_redo (next);
-  g_assert_false (g_file_test (orphans[0], G_FILE_TEST_EXISTS)); /* the new journal took it over */
-  studio_document_close (next);
-  g_strfreev (orphans);
-  orphans = studio_journal_orphans (folder);
-  g_assert_cmpuint (g_strv_length (orphans), ==, 0);
-
-  torn = g_build_filename (folder, "9.journal", NULL);
-  g_assert_true (g_file_set_contents (torn, "gradloom-journal 1\npath -\nbase 999\nshort", -1, NULL));
-  g_assert_null (studio_journal_read (torn, &error));
-  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
-  g_clear_error (&error);
-  remove_tree (folder);
-}
-
-static void
-test_save (void)
-{
-  g_autofree char *folder = g_dir_make_tmp ("gradloom-save-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "net.xml", NULL), *title = NULL;
-  g_autoptr (StudioDocument) document = document_load (chain), again = NULL;
-  g_autoptr (GError) error = NULL;
-  g_auto (GStrv) orphans = NULL;
-
-  g_assert_true (studio_document_keep_journal (document, folder, &error));
-  studio_document_add_node (document, "relu", 0, 300);
-  g_assert_true (studio_document_is_edited (document));
-  g_assert_true (studio_document_save (document, path, &error));
-  g_assert_false (studio_document_is_edited (document));
-  studio_document_undo (document);
-  g_assert_true (studio_document_is_edited (document));
-  studio_document_redo (document);
-  g_assert_false (studio_document_is_edited (document)); /* the same content, not the same count */
-  g_assert_true (studio_document_save (document, NULL, &error));
-  g_clear_object (&document);
-  orphans = studio_journal_orphans (folder);
-  g_assert_cmpuint (g_strv_length (orphans), ==, 0); /* nothing was lost with it */
-  again = studio_document_new ();
-  g_assert_true (studio_document_open (again, path, &error));
-  g_assert_cmpuint (document_serial (again, "relu"), !=, 0);
-  title = studio_document_dup_title (again);
-  g_assert_cmpstr (title, ==, "chain");
-  g_assert_false (studio_document_open (again, "/nowhere/at/all.xml", &error));
-  g_assert_nonnull (error);
-  g_assert_cmpuint (document_serial (again, "relu"), !=, 0); /* what was open stays */
-  remove_tree (folder);
-}
-
-/* Paths of a run's graph.xml start where they did in the graph that was trained: before and after it is saved there,
- * and beside itself once it is saved elsewhere. */
-static void
-test_run_graph (void)
-{
-  g_autofree char *folder = g_dir_make_tmp ("gradloom-run-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "graph.xml", NULL);
-  g_autofree char *other = g_build_filename (folder, "other.xml", NULL);
-  g_autofree char *settings = g_build_filename (folder, "run.json", NULL);
-  g_autoptr (StudioDocument) document = document_load (chain), run = studio_document_new ();
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (studio_document_save (document, path, &error));
-  g_assert_true (g_file_set_contents (settings, "{\"data_folder\":\"/where/data/lie\"}", -1, &error));
-  g_assert_true (studio_document_open (run, path, &error));
-  g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, "/where/data/lie");
-  studio_document_add_node (run, "relu", 0, 300);
-  g_assert_true (studio_document_save (run, NULL, &error));
-  g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, "/where/data/lie");
-  g_assert_true (studio_document_save (run, other, &error));
-  g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, folder);
-  remove_tree (folder);
-}
-
 /* A tensor of a weight's shape can be wired to it; one of another shape, or to a weight that the layer lacks, not. */
 static void
 test_ties (void)
@@ -688,177 +549,6 @@ test_ties (void)
   }
 }
 
-/* Frames and notes are added, moved with what they hold, deleted, and all of it is undone to the letter. */
-static void
-test_annotations (void)
-{
-  g_autoptr (StudioDocument) document = document_load (chain);
-  g_autofree char *before = document_text (document), *after = NULL, *hash = NULL, *hash_after = NULL;
-  guint64 nodes[2] = { document_serial (document, "fc"), document_serial (document, "act") }, frame, note;
-  StudioScene *scene = studio_document_get_scene (document);
-  guint fc = studio_scene_find_id (scene, "fc"), x = studio_scene_find_id (scene, "x"), f;
-  double fc_x = scene->item[fc].x, fc_y = scene->item[fc].y, x_x = scene->item[x].x;
-
-  hash = loom_graph_hash (studio_document_get_graph (document));
-  studio_document_select (document, nodes, 2);
-  frame = studio_document_add_frame (document, "Pair", 0, 0);
-  scene = studio_document_get_scene (document);
-  g_assert_cmpuint (scene->n_annotations, ==, 1);
-  f = studio_scene_find_annotation (scene, frame);
-  g_assert_cmpuint (f, ==, 0);
-  g_assert_true (
-      studio_geometry_is_within (&scene->annotation[f], fc_x, fc_y, scene->item[fc].width, scene->item[fc].height));
-  studio_document_move (document, &frame, 1, 48, 24);
-  scene = studio_document_get_scene (document);
-  g_assert_cmpfloat (scene->item[fc].x, ==, fc_x + 48);
-  g_assert_cmpfloat (scene->item[fc].y, ==, fc_y + 24);
-  g_assert_cmpfloat (scene->item[x].x, ==, x_x);
-  note = studio_document_add_note (document, "one\ntwo", 0, 500);
-  scene = studio_document_get_scene (document);
-  g_assert_cmpuint (scene->n_annotations, ==, 2);
-  g_assert_true (scene->annotation[1].serial == note && scene->annotation[1].is_note);
-  g_assert_cmpstr (scene->annotation[1].text, ==, "one\ntwo");
-  hash_after = loom_graph_hash (studio_document_get_graph (document));
-  g_assert_cmpstr (hash, ==, hash_after); /* no meaning */
-  studio_document_delete_selection (document);
-  g_assert_cmpuint (studio_document_get_scene (document)->n_annotations, ==, 1);
-  while (studio_document_undo (document))
-    ;
-  after = document_text (document);
-  g_assert_cmpstr (before, ==, after);
-}
-
-/* Points that a wire is led through: named steps in the file's <route>, which go with the two cards of their wire, with
- * its copy, and with its end. */
-static void
-test_points (void)
-{
-  g_autoptr (StudioDocument) document = document_load (chain);
-  g_autofree char *before = document_text (document), *with = NULL, *after = NULL, *text = NULL;
-  StudioScene *scene = studio_document_get_scene (document);
-  guint64 wire = scene->link[1].serial,
-          both[2] = { document_serial (document, "fc"), document_serial (document, "act") };
-  g_autofree char *hash = loom_graph_hash (studio_document_get_graph (document)), *hash_after = NULL;
-  g_autoptr (GError) error = NULL;
-  const StudioLink *link;
-
-  g_assert_cmpuint (studio_document_add_point (document, wire, 100.2, 300), ==, 0);
-  g_assert_cmpstr (studio_document_undo_name (document), ==, "Add reroute point");
-  scene = studio_document_get_scene (document);
-  /* Behind the first, for it lies nearer to the end of the wire. */
-  g_assert_cmpuint (studio_document_add_point (document, wire, scene->item[scene->link[1].to].x, 310), ==, 1);
-  studio_document_move_point (document, wire, 0, 96, 288);
-  g_assert_cmpstr (studio_document_undo_name (document), ==, "Move reroute point");
-  link = &studio_document_get_scene (document)->link[1];
-  g_assert_cmpuint (link->n_points, ==, 2);
-  g_assert_cmpfloat (link->point[0].x, ==, 96);
-  g_assert_cmpfloat (link->point[0].y, ==, 288);
-  with = document_text (document);
-  g_assert_nonnull (strstr (with, "<route from=\"fc\" to=\"act\" points=\"96,288 "));
-  hash_after = loom_graph_hash (studio_document_get_graph (document));
-  g_assert_cmpstr (hash, ==, hash_after); /* no meaning */
-
-  /* They stay where one card moves, and go along where both do. */
-  studio_document_move (document, both, 1, 24, 48);
-  g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].x, ==, 96);
-  studio_document_move (document, both, 2, 24, 48);
-  g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].x, ==, 120);
-  g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].y, ==, 336);
-  studio_document_select (document, both, 2);
-  text = studio_clipboard_copy (document);
-  g_assert_true (studio_clipboard_paste (document, text, NAN, NAN, &error));
-  g_assert_no_error (error);
-  scene = studio_document_get_scene (document);
-  g_assert_cmpuint (scene->link[scene->n_links - 1].n_points, ==, 2);
-  g_assert_cmpfloat (scene->link[scene->n_links - 1].point[0].x - 120, ==,
-                     scene->item[scene->link[scene->n_links - 1].from].x - scene->item[scene->link[1].from].x);
-
-  g_assert_true (studio_document_rename (document, both[0], "dense", &error));
-  g_assert_cmpuint (studio_document_get_scene (document)->link[1].n_points, ==, 2);
-  studio_document_remove_point (document, wire, 1);
-  g_assert_cmpstr (studio_document_undo_name (document), ==, "Remove reroute point");
-  g_assert_cmpuint (studio_document_get_scene (document)->link[1].n_points, ==, 1);
-  studio_document_remove_points (document, wire);
-  g_clear_pointer (&text, g_free);
-  text = document_text (document);
-  g_assert_null (strstr (text, "from=\"dense\" to=\"act\" points"));
-  while (studio_document_undo (document))
-    ;
-  after = document_text (document);
-  g_assert_cmpstr (before, ==, after);
-}
-
-/* A text that is no point is left out, and the others stay. */
-static void
-test_point_texts (void)
-{
-  guint n;
-  g_autofree StudioPoint *point = studio_points_parse ("12,40 x,3  7 96.5,-40 1e9,0 nan,3", &n);
-  g_autofree char *text = studio_points_format (point, n);
-
-  g_assert_cmpuint (n, ==, 2);
-  g_assert_cmpstr (text, ==, "12,40 96.5,-40");
-}
-
-/* Elements that the reader refused are counted until they are lost, or safe in another file. */
-static void
-test_dropped (void)
-{
-  static const char broken[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                               "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
-                               "  <node id=\"x\" op=\"input\" shape=\"B,8\" odd=\"1\"/>\n"
-                               "  <nod id=\"y\" op=\"relu\"><doc>inside</doc></nod>\n"
-                               "  <node op=\"relu\"/>\n"
-                               "  stray\n"
-                               "</graph>\n";
-  g_autofree char *folder = g_dir_make_tmp ("gradloom-dropped-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "net.xml", NULL),
-                  *copy = g_build_filename (folder, "copy.xml", NULL);
-  g_autofree char *text = NULL;
-  g_autoptr (StudioDocument) document = document_load (chain);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 0);
-  g_assert_true (g_file_set_contents (path, broken, -1, &error));
-  g_assert_true (studio_document_open (document, path, &error));
-  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 3);
-  studio_document_add_node (document, "relu", 0, 300);
-  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 3);
-  g_assert_true (studio_document_save (document, copy, &error));
-  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 0);
-  g_assert_true (g_file_get_contents (path, &text, NULL, &error));
-  g_assert_cmpstr (text, ==, broken);
-  remove_tree (folder);
-}
-
-static void
-test_params (void)
-{
-  static const LoomParamSpec width = { .name = "width", .type = LOOM_PARAM_INT, .minimum = 1, .maximum = 64 };
-  static const LoomParamSpec kernel = { .name = "kernel", .type = LOOM_PARAM_INTS, .length = 2, .def = "3" };
-  static const LoomParamSpec shape = { .name = "shape", .type = LOOM_PARAM_SHAPE };
-  static const struct
-  {
-    const LoomParamSpec *spec;
-    const char *text;
-    gboolean good;
-  } cases[] = { { &width, "8", TRUE },       { &width, "0", FALSE },        { &width, "65", FALSE },
-                { &width, "", FALSE },       { &width, "8x", FALSE },       { &width, "{n}", TRUE },
-                { &kernel, "", TRUE },       { &kernel, "3,5", TRUE },      { &kernel, "3", TRUE },
-                { &kernel, "1,2,3", FALSE }, { &shape, "B,1,28,28", TRUE }, { &shape, "-1", FALSE } };
-  g_autofree char *title = studio_param_title ("out_features"), *count = studio_count_text (61706);
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *wrong = studio_param_check (cases[i].spec, cases[i].text);
-
-      g_test_message ("%s = “%s”: %s", cases[i].spec->name, cases[i].text, wrong != NULL ? wrong : "good");
-      g_assert_true ((wrong == NULL) == cases[i].good);
-    }
-  g_assert_cmpstr (title, ==, "Out features");
-  g_assert_cmpstr (count, ==, "61,706");
-}
-
 /* A command of two halves, the second of which asks inference about the first, is one step. */
 static void
 test_fold (void)
@@ -894,45 +584,10 @@ test_fold (void)
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
 }
 
-/* Arranging and aligning what is selected is one step each, and leaves the rest alone. */
-static void
-test_arrange (void)
-{
-  g_autoptr (StudioDocument) document = document_load (chain);
-  g_autofree char *before = document_text (document), *after = NULL;
-  guint64 two[2] = { document_serial (document, "b1"), document_serial (document, "b2") };
-  StudioScene *scene = studio_document_get_scene (document);
-  guint x = studio_scene_find_id (scene, "x"), b1 = studio_scene_find_id (scene, "b1");
-  guint b2 = studio_scene_find_id (scene, "b2");
-  double x_x = scene->item[x].x;
-
-  g_assert_true (studio_document_arrange (document, 2000, 300, STUDIO_LAYOUT_AUTOMATIC));
-  scene = studio_document_get_scene (document);
-  g_assert_cmpfloat (scene->item[b2].y, ==, scene->item[x].y); /* all in one row */
-  studio_document_move (document, two, 2, 24, 240);
-  studio_document_select (document, two, 2);
-  studio_document_align (document, STUDIO_ALIGN_LEFT);
-  g_assert_cmpstr (studio_document_undo_name (document), ==, "Align left");
-  scene = studio_document_get_scene (document);
-  g_assert_cmpfloat (scene->item[b1].x, ==, scene->item[b2].x);
-  g_assert_cmpfloat (scene->item[b2].y, >=, scene->item[b1].y + scene->item[b1].height);
-  g_assert_false (studio_document_arrange (document, 2000, 300, STUDIO_LAYOUT_AUTOMATIC));
-  scene = studio_document_get_scene (document);
-  g_assert_cmpfloat (scene->item[b1].y, ==, scene->item[b2].y);
-  g_assert_cmpfloat (scene->item[b1].x, <, scene->item[b2].x);
-  g_assert_cmpfloat (scene->item[x].x, ==, x_x);
-  for (guint i = 0; i < 4; i++)
-    g_assert_true (studio_document_undo (document));
-  g_assert_false (studio_document_undo (document));
-  after = document_text (document);
-  g_assert_cmpstr (before, ==, after);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/ui/document/arrange", test_arrange);
   g_test_add_func ("/ui/document/undo-all", test_undo_all);
   g_test_add_func ("/ui/document/no-torn-wires", test_no_torn_wires);
   g_test_add_func ("/ui/document/names-and-merging", test_names_and_merging);
@@ -947,15 +602,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/scopes", test_scopes);
   g_test_add_func ("/ui/document/run", test_run);
   g_test_add_func ("/ui/document/compatible", test_compatible);
-  g_test_add_func ("/ui/document/journal", test_journal);
-  g_test_add_func ("/ui/document/save", test_save);
-  g_test_add_func ("/ui/document/run-graph", test_run_graph);
   g_test_add_func ("/ui/document/ties", test_ties);
-  g_test_add_func ("/ui/document/annotations", test_annotations);
-  g_test_add_func ("/ui/document/points", test_points);
-  g_test_add_func ("/ui/document/point-texts", test_point_texts);
-  g_test_add_func ("/ui/document/dropped", test_dropped);
-  g_test_add_func ("/ui/document/params", test_params);
   g_test_add_func ("/ui/document/fold", test_fold);
   return g_test_run ();
 }

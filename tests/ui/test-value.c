@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value.h"
 
 static const LoomParamSpec whole = { .name = "out_features", .type = LOOM_PARAM_INT, .minimum = 1, .maximum = 1e9 };
@@ -160,6 +161,34 @@ test_anything (void)
     }
 }
 
+/* What a field says of a text, and of a name. */
+static void
+test_params (void)
+{
+  static const LoomParamSpec width = { .name = "width", .type = LOOM_PARAM_INT, .minimum = 1, .maximum = 64 };
+  static const LoomParamSpec kernel = { .name = "kernel", .type = LOOM_PARAM_INTS, .length = 2, .def = "3" };
+  static const struct
+  {
+    const LoomParamSpec *spec;
+    const char *text;
+    gboolean good;
+  } cases[] = { { &width, "8", TRUE },       { &width, "0", FALSE },        { &width, "65", FALSE },
+                { &width, "", FALSE },       { &width, "8x", FALSE },       { &width, "{n}", TRUE },
+                { &kernel, "", TRUE },       { &kernel, "3,5", TRUE },      { &kernel, "3", TRUE },
+                { &kernel, "1,2,3", FALSE }, { &shape, "B,1,28,28", TRUE }, { &shape, "-1", FALSE } };
+  g_autofree char *title = studio_param_title ("out_features"), *count = studio_count_text (61706);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *wrong = studio_param_check (cases[i].spec, cases[i].text);
+
+      g_test_message ("%s = “%s”: %s", cases[i].spec->name, cases[i].text, wrong != NULL ? wrong : "good");
+      g_assert_true ((wrong == NULL) == cases[i].good);
+    }
+  g_assert_cmpstr (title, ==, "Out features");
+  g_assert_cmpstr (count, ==, "61,706");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -167,5 +196,6 @@ main (int argc, char **argv)
   g_test_add_func ("/value/good", test_good);
   g_test_add_func ("/value/bad", test_bad);
   g_test_add_func ("/value/anything", test_anything);
+  g_test_add_func ("/ui/value/params", test_params);
   return g_test_run ();
 }
