@@ -104,7 +104,7 @@ loom_shorten_quotes (const char *sentence)
   g_autofree char *valid = g_utf8_make_valid (sentence, -1);
   g_autoptr (GString) text = g_string_new (NULL);
   GString *whole = g_string_new (NULL);
-  const char *s = valid, *begin, *end;
+  const char *s = valid, *begin = NULL, *end = NULL;
 
   while (find_quotation (s, &begin, &end))
     {

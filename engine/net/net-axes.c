@@ -26,7 +26,7 @@ name_all (LoomNetAxes *axes, const LoomShape *shape, const char *letters)
 {
   if (letters == NULL || strlen (letters) != (gsize)shape->rank)
     return;
-  for (int d = 0; d < shape->rank; d++)
+  for (int d = 0; d < MIN (shape->rank, LOOM_SHAPE_MAX_RANK); d++)
     if (axes->name[d] == '\0')
       axes->name[d] = letters[d];
 }

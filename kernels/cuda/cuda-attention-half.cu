@@ -63,7 +63,7 @@ bring (unsigned short *to, const void *matrix, int first, int count, int length,
 }
 
 /* A block without steps has not waited yet for its own rows, at whose place results go out. */
-__device__ static inline void
+[[maybe_unused]] __device__ static inline void
 finish (int steps)
 {
   copies_wait<0> ();
