@@ -268,13 +268,15 @@ wait_for_all (LoomJoin *join, double seconds, GError **error)
   g_mutex_unlock (&join->lock);
   if (n == join->ranks)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               n < join->ranks
-                   ? "Of %d ranks %d have come within %g seconds. Start the others, with the same WORLD_SIZE, "
-                     "MASTER_ADDR and MASTER_PORT, or look whether they reach this machine."
-                   : "Of %d ranks %d have come (in %g seconds at most): LOCAL_WORLD_SIZE or WORLD_SIZE is "
-                     "wrong somewhere.",
-               join->ranks, n, seconds);
+  if (n > join->ranks)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                 "%d ranks have come, and WORLD_SIZE is %d: that or LOCAL_WORLD_SIZE is wrong somewhere.", n,
+                 join->ranks);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                 "Of %d ranks %d have come within %g seconds. Start the others, with the same WORLD_SIZE, MASTER_ADDR "
+                 "and MASTER_PORT, or look whether they reach this machine.",
+                 join->ranks, n, seconds);
   return FALSE;
 }
 
