@@ -21,18 +21,27 @@ start_ranks (Fixture *f, int ranks, gint64 epochs, gboolean paused, const char *
   g_assert_no_error (error);
 }
 
-/* A snapshot that is text. */
+/* The bytes of a snapshot, and the step that they are of. (transfer full) */
+static GVariant *
+read_port (Fixture *f, const char *port, gint64 *step)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) dims = NULL, full = NULL;
+  GVariant *bytes = NULL;
+
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
+                                           step, &dims, &full, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  return bytes;
+}
+
+/* One that is text. */
 static char *
 read_text (Fixture *f, const char *port)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
   gint64 step;
   gsize n;
-
-  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
-                                           &step, &dims, &full, &bytes, NULL, &error);
-  g_assert_no_error (error);
+  g_autoptr (GVariant) bytes = read_port (f, port, &step);
   const char *text = g_variant_get_fixed_array (bytes, &n, 1);
   return text != NULL ? g_strndup (text, n) : g_strdup ("");
 }
@@ -117,13 +126,9 @@ append (GArray *seen, GVariant *bytes, guint expected)
 static void
 append_port (Fixture *f, const char *port, guint expected, GArray *seen)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
   gint64 step;
+  g_autoptr (GVariant) bytes = read_port (f, port, &step);
 
-  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 1 << 20,
-                                           &step, &dims, &full, &bytes, NULL, &error);
-  g_assert_no_error (error);
   g_assert_cmpint (step, ==, f->last_step);
   append (seen, bytes, expected);
 }
