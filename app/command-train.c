@@ -52,12 +52,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
 /* Ranks on one machine have its processors between them. */
 static void
-share_machine (LoomComm *comm, double timeout, LoomTrainerOptions *options)
+share_machine (const Command *command, LoomComm *comm, double timeout, LoomTrainerOptions *options)
 {
+  g_autofree char *warning = options->threads == 0 && comm->rank == 0 ? loom_dist_binding_warning (comm) : NULL;
+
+  if (warning != NULL)
+    command_warn (command, "%s", warning);
   comm->timeout = timeout;
   options->comm = comm;
   if (options->threads == 0)
-    options->threads = MAX (1, loom_processors () / comm->local_size);
+    options->threads = loom_processors_of_rank (comm);
 }
 
 /* What one rank says names it, and its machine where there are several. */
@@ -167,7 +171,8 @@ run_train (const Command *command, int argc, char **argv)
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Divide each batch among so many processes (mpirun starts them)", "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks,
+      "Train in so many processes, each with a batch of its own (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S" },
     { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts,
       "Ranks on these hosts, which mpirun reaches by ssh; :N where one has several", "H,…" },
@@ -252,7 +257,7 @@ run_train (const Command *command, int argc, char **argv)
   if (comm != NULL && ranks > 0 && ranks != comm->size)
     return command_usage (command, "--ranks says %d, but there are %d ranks.", ranks, comm->size);
   if (comm != NULL)
-    share_machine (comm, launch.timeout, &options);
+    share_machine (command, comm, launch.timeout, &options);
   if (resume == NULL)
     graph = command_read_graph (argv[1], &error);
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;

@@ -5,6 +5,7 @@
  * (engine/dist/loom-join.h). */
 #include "app/train-launch.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,6 +213,11 @@ join_port (const Started *run)
   return own > 0 && own <= G_MAXUINT16 ? (guint16)own : run->port;
 }
 
+static void
+let_pass (int number)
+{
+}
+
 /* A process that is not the first: where all are on one machine it has nothing to do, since the first one starts the
  * ranks; else it, or of its machine's the first, starts what is wanted there. */
 static int
@@ -224,6 +230,8 @@ follow (const Command *command, const Started *run)
   if (run->master == NULL)
     return command_usage (command,
                           "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
+  /* A queue warns every process; the first one sees to it. A handler, since what is started would inherit a mask. */
+  signal (SIGUSR1, let_pass);
   int status = loom_join_wait (run->master, join_port (run), run->rank, MAX (1, run->local_size), PATIENCE, &error);
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }

@@ -39,14 +39,6 @@ tell (LoomComm *comm, GVariant *run, GError **error)
   return status == LOOM_STATUS_OK || loom_error_of_ranks (message.text, error);
 }
 
-static void
-share_machine (LoomComm *comm, LoomTrainerOptions *options)
-{
-  options->comm = comm;
-  if (options->threads == 0)
-    options->threads = MAX (1, loom_processors () / comm->local_size);
-}
-
 LoomComm *
 worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GError **error)
 {
@@ -56,7 +48,9 @@ worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GE
 
   if (comm == NULL || comm->size != n || processes.has_run)
     return NULL;
-  share_machine (comm, options);
+  options->comm = comm;
+  if (options->threads == 0)
+    options->threads = loom_processors_of_rank (comm);
   run = g_variant_ref_sink (g_variant_new (RUN_TYPE, xml, graph != NULL ? loom_graph_get_folder (graph) : NULL,
                                            options->device, options->out, options->resume, options->trace,
                                            options->threads, options->epochs, options->batch_size, options->lr,

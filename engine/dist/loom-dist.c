@@ -2,8 +2,10 @@
  */
 #include "engine/dist/loom-dist.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +46,20 @@ loom_dist_join (GError **error)
       return NULL;
     }
   return comm;
+}
+
+char *
+loom_dist_binding_warning (const LoomComm *comm)
+{
+  cpu_set_t own, launcher;
+
+  if (g_getenv ("OMPI_COMM_WORLD_SIZE") == NULL || sched_getaffinity (0, sizeof own, &own) != 0
+      || sched_getaffinity (getppid (), sizeof launcher, &launcher) != 0
+      || CPU_COUNT (&own) * comm->local_size >= CPU_COUNT (&launcher))
+    return NULL;
+  return g_strdup_printf ("mpirun has bound each rank to %d of this machine's %d processors, as it does unasked; "
+                          "mpirun --bind-to none lets them use all.",
+                          CPU_COUNT (&own), CPU_COUNT (&launcher));
 }
 
 /* Why a rank cannot begin, from it to the others. */
@@ -115,11 +131,13 @@ loom_dist_find_launcher (const char *program)
 /* ---- starting ------------------------------------------------------------------ */
 
 /* In the launcher: a group of its own, so that Ctrl-C of a terminal does not reach it. It would end its ranks within a
- * second, whether they have written their checkpoint or not. */
+ * second, whether they have written their checkpoint or not. Where this process is killed, the launcher passes on what
+ * asks the ranks for a checkpoint, and nothing stays behind. */
 static void
 prepare_launcher (gpointer data)
 {
   setpgid (0, 0);
+  prctl (PR_SET_PDEATHSIG, SIGUSR1);
   sigprocmask (SIG_UNBLOCK, data, NULL);
 }
 
@@ -246,6 +264,9 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
     g_ptr_array_add (words, g_strdup ("--allow-run-as-root"));
   /* More ranks than processors are a lesson, not a mistake. */
   g_ptr_array_add (words, g_strdup ("--oversubscribe"));
+  /* Unasked, mpirun binds each of two ranks to one core, and all threads of the rank with it. */
+  g_ptr_array_add (words, g_strdup ("--bind-to"));
+  g_ptr_array_add (words, g_strdup ("none"));
   if (launch->hosts != NULL)
     add_hosts (words, launch->hosts);
   g_ptr_array_add (words, g_strdup ("-np"));
@@ -270,6 +291,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *los
   sigaddset (&watched, SIGCHLD);
   sigaddset (&watched, SIGINT);
   sigaddset (&watched, SIGTERM);
+  sigaddset (&watched, SIGUSR1);
   sigprocmask (SIG_BLOCK, &watched, &before);
   if (!g_spawn_async (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
                       prepare_launcher, &watched, &pid, &local))

@@ -20,6 +20,10 @@ LoomComm *loom_dist_join (GError **error);
  * are; *speaks says whether this rank is the one to say why. */
 gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, guint64 what, gboolean *speaks, GError **error);
 
+/* The warning where mpirun, unasked, lets this rank use so few processors that others of the machine lie idle; else
+ * NULL. (transfer full) */
+char *loom_dist_binding_warning (const LoomComm *comm);
+
 /* TRUE if all ranks fail with this error alike, so that none has to end the others. */
 gboolean loom_dist_is_shared (const GError *error);
 

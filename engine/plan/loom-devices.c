@@ -382,6 +382,12 @@ loom_processors (void)
   return info.threads;
 }
 
+int
+loom_processors_of_rank (const LoomComm *comm)
+{
+  return MAX (1, loom_processors () / (comm != NULL ? comm->sharing : 1));
+}
+
 char *
 loom_threads_warning (int threads)
 {

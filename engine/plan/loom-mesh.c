@@ -102,6 +102,7 @@ line_new (LoomComm *all, int rank, int size)
                            .size = size,
                            .local_rank = rank,
                            .local_size = size,
+                           .sharing = size,
                            .name = all->name,
                            .timeout = all->timeout,
                            .all_reduce = all_reduce,

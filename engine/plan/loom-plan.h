@@ -53,6 +53,8 @@ const LoomBackendTools *loom_devices_find_tools (LoomDevices *devices, const cha
 const char *loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type);
 /* How many threads a CPU device has at most: as many as the process may use processors (affinity, control group). */
 int loom_processors (void);
+/* And how many a rank has of them by itself; NULL: of one rank. */
+int loom_processors_of_rank (const LoomComm *comm);
 /* The warning where more threads than that are asked for; else NULL. (transfer full) */
 char *loom_threads_warning (int threads);
 /* All that could be opened, for `gradloom devices`: names of back ends with their count or the sentence why not. */

@@ -35,7 +35,7 @@ has_processor (Work *w)
     return g_str_equal (wanted, "1");
   if (!work_device (w, 0)->info.host_memory)
     return TRUE;
-  return comm->local_size * (work_device (w, 0)->info.threads + 1) <= loom_processors ();
+  return comm->sharing * (work_device (w, 0)->info.threads + 1) <= loom_processors ();
 }
 
 /* The first position behind `i` that reads a result; the end where none does. */

@@ -6,6 +6,7 @@
  * order. */
 #include "kernels/comm/comm-mpi.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,19 +363,40 @@ comm_free (LoomComm *self)
   mpi_free (m);
 }
 
+/* Launchers may bind each rank to processors of its own: mpirun, unasked, one of two ranks to one core. */
 static int
-count_local (MPI_Comm comm, int *rank)
+count_sharing (MPI_Comm local, int size)
+{
+  cpu_set_t own, *all = calloc ((size_t)size, sizeof *all);
+  int n = 0;
+
+  CPU_ZERO (&own);
+  sched_getaffinity (0, sizeof own, &own);
+  if (all == NULL || MPI_Allgather (&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, local) != MPI_SUCCESS)
+    n = size;
+  for (int i = 0; all != NULL && i < size && n < size; i++)
+    {
+      cpu_set_t both;
+
+      CPU_AND (&both, &own, &all[i]);
+      n += CPU_COUNT (&both) > 0;
+    }
+  free (all);
+  return n > 0 ? n : 1;
+}
+
+static void
+find_neighbours (LoomComm *self, MPI_Comm comm)
 {
   MPI_Comm local;
-  int size = 1;
 
-  *rank = 0;
+  self->local_size = self->sharing = 1;
   if (MPI_Comm_split_type (comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) != MPI_SUCCESS)
-    return 1;
-  MPI_Comm_size (local, &size);
-  MPI_Comm_rank (local, rank);
+    return;
+  MPI_Comm_size (local, &self->local_size);
+  MPI_Comm_rank (local, &self->local_rank);
+  self->sharing = count_sharing (local, self->local_size);
   MPI_Comm_free (&local);
-  return size;
 }
 
 static LoomStatus split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message);
@@ -414,7 +436,7 @@ mpi_new (MPI_Comm comm, Mpi *first)
                         .free = comm_free };
   MPI_Comm_rank (m->comm, &m->base.rank);
   MPI_Comm_size (m->comm, &m->base.size);
-  m->base.local_size = count_local (comm, &m->base.local_rank);
+  find_neighbours (&m->base, comm);
   size = (size_t)m->base.size;
   m->part = calloc (size, sizeof *m->part);
   m->count = calloc (size, sizeof *m->count);

@@ -468,6 +468,7 @@ rank_new (Group *g, int rank)
                         .size = g->size,
                         .local_rank = rank,
                         .local_size = g->size,
+                        .sharing = g->size,
                         .name = "threads",
                         .all_reduce = all_reduce,
                         .reduce_scatter = reduce_scatter,

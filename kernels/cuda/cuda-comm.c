@@ -467,6 +467,7 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
                         .size = ranks->size,
                         .local_rank = ranks->local_rank,
                         .local_size = ranks->local_size,
+                        .sharing = ranks->sharing,
                         .name = c->name,
                         .timeout = ranks->timeout,
                         .all_reduce = all_reduce,

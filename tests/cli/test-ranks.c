@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -377,16 +378,27 @@ test_slow (void)
 static void
 test_interrupted (void)
 {
-  GPid pid;
+  static const int signals[] = { SIGINT, SIGUSR1, SIGKILL };
 
   if (!cli_has_mpi ())
     return;
-  pid = start ("ended");
-  wait_until_it_trains ("ended");
-  kill (pid, SIGINT);
-  g_assert_cmpint (wait_for (pid), ==, 130);
-  g_assert_true (g_file_test ("ended/weights.safetensors", G_FILE_TEST_EXISTS));
-  g_assert_cmpint (find_rank (), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+    {
+      g_autofree char *folder = g_strdup_printf ("ended-%d", signals[i]);
+      g_autofree char *weights = g_build_filename (folder, "weights.safetensors", NULL);
+      GPid pid = start (folder);
+      int status;
+
+      wait_until_it_trains (folder);
+      kill (pid, signals[i]);
+      g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+      g_assert_cmpint (WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status), ==, 128 + signals[i]);
+      /* Killed, it waits for nothing; the ranks end by themselves. */
+      for (int k = 0; k < 1000 && signals[i] == SIGKILL && find_rank () != 0; k++)
+        g_usleep (10000);
+      g_assert_cmpint (find_rank (), ==, 0);
+      g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+    }
 }
 
 /* The collectives between three ranks: each with its two sizes, the barrier once, and rates that follow from times. */
@@ -520,6 +532,7 @@ write_spirals (const char *to, const char *inside)
 static void
 test_elastic (void)
 {
+  cpu_set_t own, of_rank;
   GPid pid;
   int lost;
 
@@ -535,6 +548,10 @@ test_elastic (void)
   wait_until_it_trains ("elastic");
   lost = find_rank ();
   g_assert_cmpint (lost, >, 0);
+  /* It may use what the test may: unasked, mpirun gives each of two ranks one core. */
+  sched_getaffinity (0, sizeof own, &own);
+  sched_getaffinity (lost, sizeof of_rank, &of_rank);
+  g_assert_true (CPU_EQUAL (&own, &of_rank));
   kill (lost, SIGKILL);
   for (int i = 0; i < 3000 && find_process ("OMPI_COMM_WORLD_SIZE=1") == 0; i++)
     g_usleep (10000);
@@ -543,6 +560,57 @@ test_elastic (void)
   kill (pid, SIGINT);
   g_assert_cmpint (wait_for (pid), ==, 130);
   cli_expect (0, NULL, "train", "--resume", "elastic", "--epochs", "1");
+}
+
+/* The threads of a run's ranks under a launcher of the user's own, which binds them to processors. (transfer full):
+ * what it warns of. */
+static char *
+run_bound (const char *out, const char *ranks, int processors, int *threads)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *map = g_strdup_printf ("slot:PE=%d", processors);
+  g_autofree char *record = g_build_filename (out, "run.json", NULL);
+  const char *words[] = { "mpirun",   "--allow-run-as-root",
+                          "--map-by", map,
+                          "-np",      ranks,
+                          program,    "train",
+                          path,       "--epochs",
+                          "1",        "--out",
+                          out,        NULL };
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (GError) error = NULL;
+  char *said = NULL;
+  int status;
+
+  g_spawn_sync (NULL, (char **)words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
+                &status, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (status, ==, 0);
+  json_parser_load_from_file (parser, record, &error);
+  g_assert_no_error (error);
+  *threads = (int)json_object_get_int_member (json_node_get_object (json_parser_get_root (parser)), "threads");
+  return said;
+}
+
+/* Ranks have a machine's processors between them, or those to which they are bound; what then lies idle is said. */
+static void
+test_processors (void)
+{
+  int n = loom_processors (), threads;
+
+  if (!cli_has_mpi ())
+    return;
+  if (n < 2)
+    {
+      g_test_skip ("this process may use one processor alone");
+      return;
+    }
+  g_autofree char *few = run_bound ("few", "1", 1, &threads);
+  g_assert_cmpint (threads, ==, 1);
+  g_assert_nonnull (strstr (few, "mpirun has bound each rank to 1 of"));
+  g_autofree char *all = run_bound ("all", "2", n / 2, &threads);
+  g_assert_cmpint (threads, ==, n / 2);
+  g_assert_true (n % 2 != 0 || strstr (all, "mpirun has bound") == NULL);
 }
 
 static void
@@ -639,6 +707,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/trace", test_trace);
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
+  g_test_add_func ("/cli/ranks/processors", test_processors);
   g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
   g_test_add_func ("/cli/ranks/hung", test_hung);

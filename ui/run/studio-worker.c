@@ -524,7 +524,9 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
       return;
     }
   g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
-  const char *words[] = { mpirun, "--oversubscribe", "-np", number, program, "worker", "--socket", self->path, NULL };
+  /* Unasked, each rank would get one core, and all its threads with it. */
+  const char *words[] = { mpirun,  "--oversubscribe", "--bind-to", "none",     "-np", number,
+                          program, "worker",          "--socket",  self->path, NULL };
   /* Open MPI refuses to start as the superuser, who may well be one in a container. */
   if (geteuid () == 0)
     {
