@@ -558,6 +558,7 @@ struct LoomKernel
   uint32_t inplace[LOOM_EW_MAX_OUT];
   const char *name; /* what does the work, for `gradloom plan`: "onednn brg:avx512_core"; lives as long as the kernel */
   int64_t site;     /* the engine's number for the instruction, quoted by the faults that it raises; set before run() */
+  bool is_launched_alone; /* it waits for the device, so that no step in which it runs is recorded (capture_begin) */
 };
 
 /* More than a card (256 in CUDA) or a processor says of itself: tables of costs are found by these texts, which

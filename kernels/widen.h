@@ -173,6 +173,7 @@ loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKern
   self->base.free = loom_widened_free;
   self->base.scratch_bytes = self->inner_scratch + self->inner->scratch_bytes;
   self->base.name = self->inner->name;
+  self->base.is_launched_alone = self->inner->is_launched_alone;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

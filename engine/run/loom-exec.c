@@ -209,6 +209,8 @@ bind (LoomExec *exec, GError **error)
         row->buffers[k] = address_of (exec, row->instr->value[k]);
       if (row->kernel != NULL && row->kernel->scratch_bytes > 0)
         row->buffers[n] = (char *)exec->devices[row->instr->device].arena->memory + row->instr->scratch;
+      if (row->kernel != NULL && row->kernel->is_launched_alone)
+        exec->may_capture = FALSE;
       if (row->kernel != NULL && row->kernel->bind != NULL)
         status = row->kernel->bind (row->kernel, row->buffers, &exec->message);
       if (status != LOOM_STATUS_OK)

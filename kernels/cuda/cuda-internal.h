@@ -75,6 +75,7 @@ extern "C"
     CudaFlag *flag;              /* on the device */
     volatile CudaReport *report; /* on the host */
     void *cudnn;                 /* cudnnHandle_t that works on this stream, made by its first call of cuDNN */
+    void *solver;                /* handles of cuSOLVER and cuBLAS (cuda-solver.c), likewise */
   };
 
   struct LoomDevice
@@ -88,6 +89,7 @@ extern "C"
     pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */
     void *blas;           /* cublasLtHandle_t, made at the first product; several threads may use it */
     void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first question */
+    void *solver;         /* handles of cuSOLVER that answer questions, with the lock held */
     void *attention;      /* cuDNN's plans of it, the newest first, with the lock held */
     CudaModuleCache *modules;
     CudaComm *comms; /* by which ranks exchange what lies here, the newest first */
@@ -139,11 +141,12 @@ extern "C"
   LoomStatus
   cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 
-  /* Which of our statuses an error of CUDA's runtime (or its driver, whose numbers are the same), of cuBLASLt and of
-   * cuDNN is; of the last the sub-codes of version 9, too. */
+  /* Which of our statuses an error of CUDA's runtime (or its driver, whose numbers are the same), of cuBLAS, of cuDNN
+   * (the sub-codes of version 9, too) and of cuSOLVER is. */
   LoomStatus cuda_status (int error);
   LoomStatus cuda_status_of_blas (int status);
   LoomStatus cuda_status_of_dnn (int status);
+  LoomStatus cuda_status_of_solver (int status);
 
   /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was tried. */
   LoomStatus cuda_check (cudaError_t error, const char *what, LoomMessage *message);
@@ -287,6 +290,13 @@ extern "C"
   LoomStatus cuda_attention_chosen_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
+#ifdef LOOM_HAVE_CUSOLVER
+  /* Of cholesky, solve, det and triangular_solve: cuSOLVER's or cuBLAS's, and the own ones (cuda-solver.c). */
+  LoomStatus
+  cuda_linalg_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
+  LoomStatus cuda_linalg_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+#endif
+
   /* n 16-bit floats from and to f32, behind what lies on the stream (kernels/widen.h). */
   LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
   LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
@@ -302,6 +312,9 @@ extern "C"
 #ifdef LOOM_HAVE_CUDNN
   void cuda_dnn_close (void *handle);
   void cuda_attention_close (LoomDevice *device);
+#endif
+#ifdef LOOM_HAVE_CUSOLVER
+  void cuda_solver_close (void *handles);
 #endif
 
 #ifdef __cplusplus

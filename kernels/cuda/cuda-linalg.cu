@@ -1,9 +1,13 @@
 /* cholesky, triangular_solve, solve, det and cofactor: one thread a matrix, by the loops of kernels/linalg.inc.h.
  *
- * That is right for batches of small matrices and slow for a single large one. */
+ * That is right for batches of small matrices and slow for a single large one, which cuSOLVER and cuBLAS do
+ * (cuda-solver.c) with the kernels at the end of this file around them. */
 #include <math.h>
 
 #include "kernels/cuda/cuda-kernels.cuh"
+#ifdef LOOM_HAVE_CUSOLVER
+#include "kernels/cuda/cuda-solver.h"
+#endif
 #include "kernels/shape.h"
 
 #define LOOM_LINALG_FN __device__ static
@@ -226,3 +230,133 @@ cuda_cofactor_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
 
   return linalg_new<launch_cofactor> (device, spec, "own cofactor", NULL, &self, kernel, message);
 }
+
+/* ---- around cuSOLVER ------------------------------------------------------------------- */
+
+#ifdef LOOM_HAVE_CUSOLVER
+
+#define AROUND_THREADS 256
+
+__global__ static void
+__launch_bounds__ (AROUND_THREADS) symmetrise_kernel (float *l, const float *a, long long n)
+{
+  const long long i = blockIdx.y;
+
+  for (long long j = (long long)blockIdx.x * AROUND_THREADS + threadIdx.x; j < n;
+       j += (long long)gridDim.x * AROUND_THREADS)
+    l[i * n + j] = (float)(0.5 * ((double)a[i * n + j] + (double)a[j * n + i]));
+}
+
+/* Whether one of them is NaN, for all threads of the block; *room is shared. */
+__device__ static bool
+has_nan (const float *a, long long count, int *room)
+{
+  if (threadIdx.x == 0)
+    *room = 0;
+  __syncthreads ();
+  for (long long i = threadIdx.x; i < count; i += AROUND_THREADS)
+    if (isnan (a[i]))
+      atomicCAS (room, 0, 1);
+  __syncthreads ();
+  return *room != 0;
+}
+
+/* By one block. What the library found to have no result is NaN where the matrix has one, else the fault. */
+__device__ static void
+judge (float *x, long long count, const float *a, long long n, long long q, CudaRaise raise)
+{
+  __shared__ int room;
+
+  if (!has_nan (a, n * n, &room))
+    {
+      if (threadIdx.x == 0)
+        raise_fault (raise, CUDA_FAULT_REQUIREMENT, q, 0);
+      return;
+    }
+  for (long long i = threadIdx.x; i < count; i += AROUND_THREADS)
+    x[i] = NAN;
+}
+
+__global__ static void
+__launch_bounds__ (AROUND_THREADS)
+    judge_kernel (float *l, const float *a, long long n, long long q, const int *info, CudaRaise raise)
+{
+  if (*info != 0)
+    judge (l, n * n, a, n, q, raise);
+}
+
+/* Right of the diagonal. */
+__global__ static void
+__launch_bounds__ (AROUND_THREADS) clear_kernel (float *l, long long n)
+{
+  const long long i = blockIdx.y;
+
+  for (long long j = i + 1 + (long long)blockIdx.x * AROUND_THREADS + threadIdx.x; j < n;
+       j += (long long)gridDim.x * AROUND_THREADS)
+    l[i * n + j] = 0;
+}
+
+__global__ static void
+__launch_bounds__ (AROUND_THREADS)
+    end_solve_kernel (float *x, long long count, int64_t *perm, const int *pivots, const float *a, long long n,
+                      long long q, const int *info, CudaRaise raise)
+{
+  if (*info != 0)
+    judge (x, count, a, n, q, raise);
+  for (long long i = threadIdx.x; i < n; i += AROUND_THREADS)
+    perm[i] = i;
+  __syncthreads ();
+  /* Each swaps what those before it have left. */
+  for (long long i = 0; threadIdx.x == 0 && i < n; i++)
+    {
+      const long long k = pivots[i] - 1;
+      const int64_t t = perm[i];
+
+      perm[i] = perm[k];
+      perm[k] = t;
+    }
+}
+
+/* By one thread, in the order of the own kernel. */
+__global__ static void
+end_det_kernel (float *d, const float *lu, const int *pivots, long long n)
+{
+  double product = 1;
+
+  for (long long i = 0; i < n; i++)
+    product *= pivots[i] == i + 1 ? lu[i * n + i] : -(double)lu[i * n + i];
+  *d = (float)product;
+}
+
+extern "C" void
+cuda_solver_symmetrise (cudaStream_t stream, float *l, const float *a, int64_t n)
+{
+  const dim3 grid (blocks_for (n, AROUND_THREADS), (unsigned int)n);
+
+  symmetrise_kernel<<<grid, AROUND_THREADS, 0, stream>>> (l, a, n);
+}
+
+extern "C" void
+cuda_solver_end_cholesky (cudaStream_t stream, float *l, const float *a, int64_t n, int64_t q, const int *info,
+                          CudaRaise raise)
+{
+  const dim3 grid (blocks_for (n, AROUND_THREADS), (unsigned int)n);
+
+  judge_kernel<<<1, AROUND_THREADS, 0, stream>>> (l, a, n, q, info, raise);
+  clear_kernel<<<grid, AROUND_THREADS, 0, stream>>> (l, n);
+}
+
+extern "C" void
+cuda_solver_end_solve (cudaStream_t stream, float *x, int64_t count, int64_t *perm, const int *pivots, const float *a,
+                       int64_t n, int64_t q, const int *info, CudaRaise raise)
+{
+  end_solve_kernel<<<1, AROUND_THREADS, 0, stream>>> (x, count, perm, pivots, a, n, q, info, raise);
+}
+
+extern "C" void
+cuda_solver_end_det (cudaStream_t stream, float *d, const float *lu, const int *pivots, int64_t n)
+{
+  end_det_kernel<<<1, 1, 0, stream>>> (d, lu, pivots, n);
+}
+
+#endif

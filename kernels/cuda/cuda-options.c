@@ -174,6 +174,16 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   return status;
 }
 
+static bool
+is_linear_algebra (const CudaPrimitive *entry)
+{
+#ifdef LOOM_HAVE_CUSOLVER
+  return entry->algorithms == cuda_linalg_algorithms;
+#else
+  return false;
+#endif
+}
+
 /* ---- text ----------------------------------------------------------------- */
 
 LoomStatus
@@ -191,7 +201,8 @@ cuda_kernel_source (const LoomKernelSpec *spec, char **source, LoomMessage *mess
                       entry->algorithms == NULL ? "an own kernel, compiled when Gradloom was built"
                       : strcmp (spec->primitive, "matmul") == 0
                           ? "cuBLASLt or an own kernel, as its costs on the GPU say"
-                          : "cuDNN or an own kernel, as its costs on the GPU say");
+                      : is_linear_algebra (entry) ? "cuSOLVER, cuBLAS or an own kernel, as its costs on the GPU say"
+                                                  : "cuDNN or an own kernel, as its costs on the GPU say");
   status = cuda_elementwise_plan (spec, &plan, message);
   if (status != LOOM_STATUS_OK)
     return status;

@@ -83,6 +83,19 @@ cuda_status_of_blas (int status)
   return FIND (table, status);
 }
 
+LoomStatus
+cuda_status_of_solver (int status)
+{
+  static const Meaning table[] = {
+    { 2 /* CUSOLVER_STATUS_ALLOC_FAILED */, LOOM_STATUS_OUT_OF_MEMORY },
+    { 3 /* CUSOLVER_STATUS_INVALID_VALUE */, LOOM_STATUS_INVALID },
+    { 4 /* CUSOLVER_STATUS_ARCH_MISMATCH */, LOOM_STATUS_UNSUPPORTED },
+    { 9 /* CUSOLVER_STATUS_NOT_SUPPORTED */, LOOM_STATUS_UNSUPPORTED },
+  };
+
+  return FIND (table, status);
+}
+
 /* cuDNN 9 numbers a category by thousands and the sub-codes behind it; cuDNN 8 counts from 1. */
 LoomStatus
 cuda_status_of_dnn (int status)

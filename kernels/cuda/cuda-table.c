@@ -57,10 +57,17 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "iota", .make = cuda_iota_new },
   { .name = "random", .make = cuda_random_new },
   { .name = "require", .make = cuda_require_new },
+#ifdef LOOM_HAVE_CUSOLVER
+  { .name = "cholesky", .make = cuda_linalg_new, .algorithms = cuda_linalg_algorithms },
+  { .name = "triangular_solve", .make = cuda_linalg_new, .algorithms = cuda_linalg_algorithms },
+  { .name = "solve", .make = cuda_linalg_new, .algorithms = cuda_linalg_algorithms },
+  { .name = "det", .make = cuda_linalg_new, .algorithms = cuda_linalg_algorithms },
+#else
   { .name = "cholesky", .make = cuda_cholesky_new },
   { .name = "triangular_solve", .make = cuda_triangular_solve_new },
   { .name = "solve", .make = cuda_solve_new },
   { .name = "det", .make = cuda_det_new },
+#endif
   { .name = "cofactor", .make = cuda_cofactor_new },
   { .name = "grad_stats", .make = cuda_grad_stats_new, .takes = cuda_all_plain },
   { .name = "update_gate", .make = cuda_update_gate_new, .takes = cuda_all_plain },

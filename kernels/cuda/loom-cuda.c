@@ -73,6 +73,9 @@ stream_free (LoomDevice *device, LoomStream *stream)
 #ifdef LOOM_HAVE_CUDNN
   cuda_dnn_close (stream->cudnn);
 #endif
+#ifdef LOOM_HAVE_CUSOLVER
+  cuda_solver_close (stream->solver);
+#endif
   if (stream->handle != NULL)
     cudaStreamDestroy (stream->handle);
   if (stream->flag != NULL)
@@ -226,6 +229,9 @@ device_close (LoomDevice *device)
 #ifdef LOOM_HAVE_CUDNN
   cuda_attention_close (device);
   cuda_dnn_close (device->cudnn);
+#endif
+#ifdef LOOM_HAVE_CUSOLVER
+  cuda_solver_close (device->solver);
 #endif
   cuda_modules_close (device);
   stream_free (device, device->stream);

@@ -72,6 +72,12 @@ test_tables (void)
     { CUBLAS_STATUS_EXECUTION_FAILED, LOOM_STATUS_DEVICE },
     { CUBLAS_STATUS_INTERNAL_ERROR, LOOM_STATUS_DEVICE },
   };
+  /* By number, since cuSOLVER's header need not be there. */
+  static const Row solver[] = { { 0, LOOM_STATUS_OK },
+                                { 2, LOOM_STATUS_OUT_OF_MEMORY },
+                                { 3, LOOM_STATUS_INVALID },
+                                { 4, LOOM_STATUS_UNSUPPORTED },
+                                { 6, LOOM_STATUS_DEVICE } };
   static const Row dnn[]
       = { { CUDNN_STATUS_SUCCESS, LOOM_STATUS_OK },
           { CUDNN_STATUS_NOT_SUPPORTED, LOOM_STATUS_UNSUPPORTED },
@@ -98,6 +104,8 @@ test_tables (void)
     g_assert_cmpint (cuda_status (runtime[i].code), ==, runtime[i].status);
   for (guint i = 0; i < G_N_ELEMENTS (blas); i++)
     g_assert_cmpint (cuda_status_of_blas (blas[i].code), ==, blas[i].status);
+  for (guint i = 0; i < G_N_ELEMENTS (solver); i++)
+    g_assert_cmpint (cuda_status_of_solver (solver[i].code), ==, solver[i].status);
   for (guint i = 0; i < G_N_ELEMENTS (dnn); i++)
     g_assert_cmpint (cuda_status_of_dnn (dnn[i].code), ==, dnn[i].status);
 }

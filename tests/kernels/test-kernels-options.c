@@ -141,9 +141,21 @@ options_of (const Machine *machine, const LoomKernelSpec *spec, LoomKernelOption
 static gboolean
 has_algorithms (const Sample *s)
 {
-  static const char *const primitives[]
-      = { "matmul",     "conv2d",          "conv2d_input_grad", "conv2d_weight_grad", "max_pool2d", "max_pool2d_grad",
-          "avg_pool2d", "avg_pool2d_grad", "batch_norm",        "batch_norm_grad",    NULL };
+  static const char *const primitives[] = { "matmul",
+                                            "conv2d",
+                                            "conv2d_input_grad",
+                                            "conv2d_weight_grad",
+                                            "max_pool2d",
+                                            "max_pool2d_grad",
+                                            "avg_pool2d",
+                                            "avg_pool2d_grad",
+                                            "batch_norm",
+                                            "batch_norm_grad",
+                                            "cholesky",
+                                            "solve",
+                                            "det",
+                                            "triangular_solve",
+                                            NULL };
 
   return g_strv_contains (primitives, s->primitive);
 }

@@ -6,7 +6,7 @@
  *   sticky:N  the N-th kernel that runs accesses an illegal address; said at the next synchronisation, and from then on
  *   lost:N    from the N-th call on the GPU is lost
  *   heuristics:N  the N-th question for engines of an operation graph fails within cuDNN
- *   nccl:N    the N-th communicator of NCCL cannot be made; nccl-missing:1 has no NCCL be there */
+ *   nccl:N    the N-th communicator of NCCL cannot be made; nccl-missing:1 has no NCCL be there, solver-missing:1 no cuSOLVER */
 #include <algorithm>
 #include <mutex>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ bool pending, lost;
 void
 check_failure_spec (void)
 {
-  static const char *const words[] = { "alloc", "launch", "sticky", "lost", "heuristics", "nccl", "nccl-missing" };
+  static const char *const words[] = { "alloc", "launch", "sticky", "lost", "heuristics", "nccl", "nccl-missing",
+                                       "solver-missing" };
 
   for (size_t at = 0; at < failure_spec.size ();)
     {
@@ -39,7 +40,7 @@ check_failure_spec (void)
         known = known || (good && failure_spec.compare (at, colon - at, word) == 0);
       if (!known)
         found ("GRADLOOM_EMULATOR_FAIL is “%s”, but it takes WHAT:N, several with commas, where WHAT is alloc, launch, "
-               "sticky, lost, heuristics, nccl or nccl-missing and N counts from 1",
+               "sticky, lost, heuristics, nccl, nccl-missing or solver-missing and N counts from 1",
                failure_spec.c_str ());
       at = end + 1;
     }
