@@ -240,10 +240,9 @@ cuda_cofactor_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
 __global__ static void
 __launch_bounds__ (AROUND_THREADS) symmetrise_kernel (float *l, const float *a, long long n)
 {
-  const long long i = blockIdx.y;
+  const long long i = blockIdx.y, j = (long long)blockIdx.x * AROUND_THREADS + threadIdx.x;
 
-  for (long long j = (long long)blockIdx.x * AROUND_THREADS + threadIdx.x; j < n;
-       j += (long long)gridDim.x * AROUND_THREADS)
+  if (j < n)
     l[i * n + j] = (float)(0.5 * ((double)a[i * n + j] + (double)a[j * n + i]));
 }
 
@@ -289,10 +288,9 @@ __launch_bounds__ (AROUND_THREADS)
 __global__ static void
 __launch_bounds__ (AROUND_THREADS) clear_kernel (float *l, long long n)
 {
-  const long long i = blockIdx.y;
+  const long long i = blockIdx.y, j = (long long)blockIdx.x * AROUND_THREADS + threadIdx.x;
 
-  for (long long j = i + 1 + (long long)blockIdx.x * AROUND_THREADS + threadIdx.x; j < n;
-       j += (long long)gridDim.x * AROUND_THREADS)
+  if (j > i && j < n)
     l[i * n + j] = 0;
 }
 
