@@ -100,8 +100,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  avg_pool2d_grad    g → dx                    LoomPool2dAttrs
  *  softmax            x → y                     LoomSoftmaxAttrs
  *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
- *  attention          q, k, v, [mask] → y, lse  LoomAttentionAttrs
- *  attention_grad     g, q, k, v, lse, delta, [mask], [y] → dq, dk, dv
+ *  attention          q, k, v, [mask], [seed, step, place] → y, lse  LoomAttentionAttrs
+ *  attention_grad     g, q, k, v, lse, delta, [mask], [y], [seed, step, place] → dq, dk, dv
  *  attention_cached   q, k, v, keys, values, place → keys', values', y  LoomAttentionCachedAttrs
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
@@ -126,7 +126,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  concat             in… → y                   LoomConcatAttrs
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
- *  random             seed, step → y            LoomRandomAttrs
+ *  random             seed, step, [place] → y   LoomRandomAttrs
  *  require            x, ok → y                 LoomRequireAttrs
  *  cholesky           a → l                     none
  *  triangular_solve   a, b → x                  LoomTriangularSolveAttrs
@@ -253,11 +253,16 @@ typedef struct
  * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
  * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
  * that keeps no key gives 0, and its lse is -∞.
- * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse; y says that there is none. */
+ * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse; y says that there is none.
+ * dropout: the probability that a key's share counts as 0; those that are left are times 1/(1 - dropout), and lse knows
+ * nothing of it. Where it is not 0, place i64 [N,H] is a head's number among all, and key j of its query t is kept
+ * where element (place·T + t)·S + j of `random` by seed, stream and step is not below dropout. */
 typedef struct
 {
   double scale;
   bool causal, has_mask;
+  double dropout; /* less than 1 */
+  uint64_t stream;
 } LoomAttentionAttrs;
 
 /* Causal attention of a growing sequence whose keys and values are kept: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] are
@@ -391,7 +396,8 @@ typedef struct
 /* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream,
  * step, i) alone, so it is the same on every device and for any thread count.
  * seed and step are i64 scalars. Floats are uniform in [0,1), standard normal, or
- * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. */
+ * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. With place, i64, whose axes a y of floats begins
+ * with, what y has behind each of its elements is the row of that number of a longer tensor. */
 typedef enum
 {
   LOOM_RANDOM_UNIFORM,

@@ -65,6 +65,16 @@ loom_philox_open (uint32_t word)
   return ((double)word + 0.5) * (1.0 / 4294967296.0);
 }
 
+/* Uniform numbers are below p where their 24 bits are below this. */
+LOOM_PHILOX_FN uint32_t
+loom_philox_below (double p)
+{
+  double bits = p * 16777216.0;
+  uint32_t whole = bits > 0 ? (uint32_t)bits : 0;
+
+  return whole < bits ? whole + 1 : whole;
+}
+
 /* 24 random bits as a float in [0, 1): exact in f32, hence equal everywhere. */
 LOOM_PHILOX_FN float
 loom_philox_uniform (uint32_t word)

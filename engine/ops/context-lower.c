@@ -98,20 +98,24 @@ loom_lower_hyper (LoomLower *ctx, const char *name)
 
 /* A path has a stream of random numbers that is the same wherever and whenever it runs. The streams of a node are apart
  * by an odd constant, the golden ratio's; those of paths lie anywhere. */
+guint64
+loom_lower_random_from (LoomLower *ctx, guint which, LoomValue *seed, LoomValue *step)
+{
+  *seed = loom_program_scalar_i64 (ctx->program, "seed", (gint64)ctx->seed);
+  *step = loom_program_scalar_i64 (ctx->program, ctx->rng_step, 0);
+  return loom_hash_name (ctx->infer->path) + which * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+}
+
 static LoomValue
 draw (LoomLower *ctx, LoomRandomKind kind, LoomDType dtype, guint which, int rank, const gint64 *dims)
 {
-  LoomProgram *p = ctx->program;
+  LoomValue in[2];
   LoomRandomTo attrs
-      = { .kernel = { kind, loom_hash_name (ctx->infer->path) + which * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) },
-          .dtype = dtype,
-          .to.rank = rank };
-  LoomValue in[2]
-      = { loom_program_scalar_i64 (p, "seed", (gint64)ctx->seed), loom_program_scalar_i64 (p, ctx->rng_step, 0) };
+      = { .kernel = { kind, loom_lower_random_from (ctx, which, &in[0], &in[1]) }, .dtype = dtype, .to.rank = rank };
 
   for (int i = 0; i < rank; i++)
     attrs.to.dim[i] = dims[i];
-  return loom_emit (p, loom_prim ("random"), &attrs, 2, in, NULL);
+  return loom_emit (ctx->program, loom_prim ("random"), &attrs, 2, in, NULL);
 }
 
 LoomValue

@@ -108,16 +108,29 @@ can_keep (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
          && s->queries <= loom_lower_carry_room (ctx);
 }
 
+/* A head's number among all, [N,H], which goes with it wherever a program is divided. */
+static LoomValue
+head_numbers (const Sizes *s)
+{
+  LoomIotaTo sample
+      = { .kernel = { .axis = 0, .step = (double)s->heads }, .dtype = LOOM_I64, .to = { 2, { s->n, s->heads } } };
+  LoomIotaTo head = { .kernel = { .axis = 1, .step = 1 }, .dtype = LOOM_I64, .to = { 2, { s->n, s->heads } } };
+
+  return loom_binary (s->p, LOOM_SCALAR_ADD, loom_emit (s->p, loom_prim ("iota"), &sample, 0, NULL, NULL),
+                      loom_emit (s->p, loom_prim ("iota"), &head, 0, NULL, NULL));
+}
+
 LoomValue
 loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
 {
   Sizes s = sizes_of (ctx, a);
   LoomProgram *p = s.p;
   gboolean drops = a->dropout > 0 && loom_lower_is_training (ctx);
-  gboolean whole = !drops && s.width <= MOST_FEATURES && s.depth <= MOST_FEATURES;
+  gboolean whole = s.width <= MOST_FEATURES && s.depth <= MOST_FEATURES && !(drops && a->dropout >= 1);
   LoomValue shares = weights != NULL || !whole ? shares_of (ctx, a, &s) : 0, y;
 
-  if (drops)
+  /* The primitive drops the same shares. */
+  if (drops && shares != 0)
     {
       gint64 dims[5] = { s.n, s.groups, s.share, s.queries, s.keys };
       LoomValue keep = loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, LOOM_RANDOM_UNIFORM, 0, 5, dims),
@@ -133,9 +146,15 @@ loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
   if (whole)
     {
       LoomAttentionAttrs attrs = { .scale = a->scale, .causal = a->causal, .has_mask = a->mask != 0 };
-      LoomValue in[4] = { a->q, a->k, a->v, a->mask }, out[2];
+      LoomValue in[7] = { a->q, a->k, a->v, a->mask }, out[2];
 
-      loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
+      if (drops)
+        {
+          attrs.dropout = a->dropout;
+          attrs.stream = loom_lower_random_from (ctx, 0, &in[4], &in[5]);
+          in[6] = head_numbers (&s);
+        }
+      loom_emit (p, loom_prim ("attention"), &attrs, drops ? 7 : 4, in, out);
       return out[0];
     }
   y = loom_matmul (p, shares, loom_reshape (p, a->v, 5, (gint64[]){ s.n, s.groups, 1, s.keys, s.depth }), FALSE, FALSE);

@@ -390,6 +390,8 @@ LoomValue loom_lower_scalar (LoomLower *ctx, const char *name, double initial);
  * resumed run. Floats of the program's type: uniform in [0,1), normal, or exponential with mean 1. A node that
  * draws several times counts them in `which`. */
 LoomValue loom_lower_random (LoomLower *ctx, LoomRandomKind kind, guint which, int rank, const gint64 *dims);
+/* What such numbers are made of, for a primitive that draws them by itself: the stream, and scalars. */
+guint64 loom_lower_random_from (LoomLower *ctx, guint which, LoomValue *seed, LoomValue *step);
 /* i64, uniform in 0 … 2⁶³-1. */
 LoomValue loom_lower_random_int (LoomLower *ctx, guint which, int rank, const gint64 *dims);
 void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);

@@ -7,7 +7,9 @@
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
-#define MAX_IN    8 /* of attention_grad */
+#define MAX_IN    11 /* of attention_grad */
+#define NUMBERS   4  /* where seed, step and place stand: of attention, and of attention_grad */
+#define NUMBERS_G 8
 
 /* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions the heads that share keys have an axis of their own: queries are
  * [N, K, H/K, T, E], keys [N, K, 1, S, E]. */
@@ -58,10 +60,27 @@ check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint 
   return TRUE;
 }
 
+/* in: seed, step and place, behind n_in - 3 others where the attributes want them. */
+static gboolean
+check_numbers (const LoomAttentionAttrs *a, guint n_in, guint before, const LoomTensorDesc *in, const LoomTensorDesc *q,
+               char **why)
+{
+  if (!(a->dropout >= 0 && a->dropout < 1))
+    return loom_prim_refuse (why, "dropout must be at least 0 and less than 1");
+  if (a->dropout == 0 ? n_in > before : n_in != before + 3)
+    return loom_prim_refuse (why, "seed, step and place belong to dropout");
+  for (guint i = 0; i < 3 && n_in > before; i++)
+    if (in[before + i].dtype != LOOM_I64 || in[before + i].rank != (i == 2 ? 2 : 0)
+        || (i == 2 && (in[before + i].dim[0] != q->dim[0] || in[before + i].dim[1] != q->dim[1])))
+      return loom_prim_refuse (why, "seed, step and place do not fit");
+  return TRUE;
+}
+
 static gboolean
 infer_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
-  if (!loom_prim_arity (n_in, 4, why) || !check (attrs, n_in, in, 0, why))
+  if (!loom_prim_arity (n_in, NUMBERS + (n_in > NUMBERS ? 3 : 0), why) || !check (attrs, n_in, in, 0, why)
+      || !check_numbers (attrs, n_in, NUMBERS, in, &in[0], why))
     return FALSE;
   out[0] = in[0];
   out[0].dim[3] = in[2].dim[3];
@@ -70,14 +89,15 @@ infer_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   return TRUE;
 }
 
-/* g, q, k, v, lse, delta, [mask], [y] → dq, dk, dv */
+/* g, q, k, v, lse, delta, [mask], [y], [seed, step, place] → dq, dk, dv */
 static gboolean
 infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                       char **why)
 {
   LoomTensorDesc y;
 
-  if (!loom_prim_arity (n_in, MAX_IN, why) || !check (attrs, n_in - 1, in + 1, 2, why))
+  if (!loom_prim_arity (n_in, NUMBERS_G + (n_in > NUMBERS_G ? 3 : 0), why) || !check (attrs, n_in - 1, in + 1, 2, why)
+      || !check_numbers (attrs, n_in, NUMBERS_G, in, &in[1], why))
     return FALSE;
   y = in[1];
   y.dim[3] = in[3].dim[3];
@@ -165,6 +185,20 @@ widen (LoomProgram *p, guint n, const LoomValue *in, LoomValue *wide)
     }
 }
 
+/* What shares [N, K, H/K, T, S] are times: 0 or 1/(1 - dropout), by seed, step and place. */
+static LoomValue
+kept (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in)
+{
+  LoomRandomTo attrs = { .kernel = { LOOM_RANDOM_UNIFORM, a->stream },
+                         .dtype = s->dtype,
+                         .to = { 5, { s->n, s->groups, s->share, s->queries, s->keys } } };
+  LoomValue from[3] = { in[0], in[1], loom_reshape (p, in[2], 3, (gint64[]){ s->n, s->groups, s->share }) };
+  LoomValue u = loom_emit (p, loom_prim ("random"), &attrs, 3, from, NULL);
+
+  return loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GE, u, loom_const (p, s->dtype, a->dropout)),
+                       loom_const (p, s->dtype, 1 / (1 - a->dropout)), loom_const (p, s->dtype, 0));
+}
+
 static void
 expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given, LoomValue *out)
 {
@@ -182,13 +216,16 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given
   /* The sum is 0 where no key is kept, and then so is e. */
   some = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, sum, loom_const (p, s.dtype, 0)), sum,
                        loom_const (p, s.dtype, 1));
-  out[0] = loom_matmul (p, loom_binary (p, LOOM_SCALAR_DIV, e, some), wide_keys (p, &s, in[2], s.depth), FALSE, FALSE);
+  e = loom_binary (p, LOOM_SCALAR_DIV, e, some);
+  if (a->dropout > 0)
+    e = MUL (e, kept (p, a, &s, in + NUMBERS));
+  out[0] = loom_matmul (p, e, wide_keys (p, &s, in[2], s.depth), FALSE, FALSE);
   out[0] = loom_cast (p, loom_reshape (p, out[0], 4, (gint64[]){ s.n, s.heads, s.queries, s.depth }), dtype);
   out[1] = loom_reshape (p, ADD (loom_unary (p, LOOM_SCALAR_LOG, sum), top), 3, (gint64[]){ s.n, s.heads, s.queries });
 }
 
-/* The shares P of the softmax and the gradient P·(g·vᵀ - delta) of the scores, both [N, K, H/K, T, S]. in: g, q, k, v,
- * lse, delta, [mask]. */
+/* The shares P of the softmax, as far as dropout keeps them (K), and the gradient P·(K·g·vᵀ - delta) of the scores,
+ * both [N, K, H/K, T, S]. in: those of attention_grad. */
 static LoomValue
 score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in, LoomValue *shares)
 {
@@ -196,6 +233,14 @@ score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, con
   LoomValue dp = loom_matmul (p, wide_queries (p, s, in[0], s->depth), wide_keys (p, s, in[3], s->depth), FALSE, TRUE);
 
   *shares = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, finite_or_zero (p, s, wide_queries (p, s, in[4], 1))));
+  if (a->dropout > 0)
+    {
+      LoomValue keeps = kept (p, a, s, in + NUMBERS_G), ds;
+
+      ds = MUL (*shares, SUB (MUL (dp, keeps), wide_queries (p, s, in[5], 1)));
+      *shares = MUL (*shares, keeps);
+      return ds;
+    }
   return MUL (*shares, SUB (dp, wide_queries (p, s, in[5], 1)));
 }
 
@@ -232,7 +277,7 @@ mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *giv
   LoomTensorDesc d = *value_desc (p, given[6]);
   LoomValue in[MAX_IN];
 
-  widen (p, MAX_IN, given, in);
+  widen (p, a->dropout > 0 ? MAX_IN : NUMBERS_G, given, in);
   Sizes s = sizes_of (value_desc (p, in[1]), value_desc (p, in[2]), value_desc (p, in[3]));
   LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
 
@@ -260,10 +305,13 @@ gradient_attention (const LoomGradCall *call)
     LoomValue whole = dtype_wide (y.dtype) != y.dtype && call->grad[1] == 0 ? instr->out[0] : 0;
     LoomValue in[MAX_IN]
         = { g, instr->in[0], instr->in[1], instr->in[2], instr->out[1], delta, a->has_mask ? instr->in[3] : 0, whole };
+    guint n_in = NUMBERS_G;
 
+    for (int i = 0; i < 3 && a->dropout > 0; i++)
+      in[n_in++] = instr->in[NUMBERS + i];
     if (call->needed[0] || call->needed[1] || call->needed[2])
       {
-        loom_emit (p, loom_prim ("attention_grad"), a, MAX_IN, in, out);
+        loom_emit (p, loom_prim ("attention_grad"), a, n_in, in, out);
         for (int i = 0; i < 3; i++)
           call->in_grad[i] = out[i];
       }
@@ -280,7 +328,12 @@ describe_attention (const void *attrs)
 {
   const LoomAttentionAttrs *a = attrs;
 
-  return g_strdup_printf ("scale=%g%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "");
+  g_autofree char *drops
+      = a->dropout > 0 ? g_strdup_printf (" dropout=%g stream=%016" G_GINT64_MODIFIER "x", a->dropout, a->stream)
+                       : NULL;
+
+  return g_strdup_printf ("scale=%g%s%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "",
+                          drops != NULL ? drops : "");
 }
 
 /* Two products of all queries with all keys, or five, and five operations a score. */
@@ -310,7 +363,8 @@ equal_attention (const void *a, const void *b)
 {
   const LoomAttentionAttrs *x = a, *y = b;
 
-  return loom_same_number (x->scale, y->scale) && x->causal == y->causal && x->has_mask == y->has_mask;
+  return loom_same_number (x->scale, y->scale) && x->causal == y->causal && x->has_mask == y->has_mask
+         && loom_same_number (x->dropout, y->dropout) && x->stream == y->stream;
 }
 
 /* ---- ranks -------------------------------------------------------------- */
@@ -327,7 +381,7 @@ share_attention (LoomShareCall *call)
     if (call->have[k].kind == LOOM_SHARE_SPLIT && call->have[k].axis < 2 && call->have[k].blocks <= 1)
       axis = call->have[k].axis;
   for (guint k = 0; k < call->n_in && axis >= 0; k++)
-    if (call->in[k].dtype != LOOM_N_DTYPES)
+    if (call->in[k].dtype != LOOM_N_DTYPES && call->in[k].rank > 0)
       {
         if (call->in[k].dim[axis] != 1 && call->in[k].dim[axis] % call->samples != 0)
           return;
@@ -336,7 +390,7 @@ share_attention (LoomShareCall *call)
   if (axis < 0)
     return;
   for (guint k = 0; k < call->n_in; k++)
-    if (call->in[k].dtype != LOOM_N_DTYPES && (call->in[k].dim[axis] != 1 || most == 1))
+    if (call->in[k].dtype != LOOM_N_DTYPES && call->in[k].rank > 0 && (call->in[k].dim[axis] != 1 || most == 1))
       call->want[k] = (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
   for (guint o = 0; o < call->n_out; o++)
     call->result[o] = call->out[o].dtype == LOOM_N_DTYPES || call->out[o].dim[axis] == most

@@ -108,10 +108,15 @@ infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 {
   const LoomRandomTo *a = attrs;
 
-  if (!loom_prim_arity (n_in, 2, why))
+  if (!loom_prim_arity (n_in, n_in > 2 ? 3 : 2, why))
     return FALSE;
   if (in[0].dtype != LOOM_I64 || in[1].dtype != LOOM_I64 || in[0].rank != 0 || in[1].rank != 0)
     return loom_prim_refuse (why, "seed and step must be i64 scalars");
+  if (n_in > 2 && (in[2].dtype != LOOM_I64 || a->dtype == LOOM_I64 || in[2].rank > a->to.rank))
+    return loom_prim_refuse (why, "places must be i64, and begin the axes of floats");
+  for (int i = 0; n_in > 2 && i < in[2].rank; i++)
+    if (in[2].dim[i] != a->to.dim[i])
+      return loom_prim_refuse (why, "places do not fit");
   out[0] = loom_desc_make (a->dtype, a->to.rank, a->to.dim);
   *n_out = 1;
   return TRUE;

@@ -7,6 +7,7 @@
  * backward whole heads of keys. */
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-panels.h"
+#include "kernels/philox.h"
 
 #include <string.h>
 
@@ -26,6 +27,9 @@ typedef struct
   int64_t mask_stride[3];        /* of sample, head and query; 0 where one mask serves all */
   bool causal, has_mask, mask_is_bool;
   float scale;
+  float left;     /* what the shares that dropout leaves are times; 1: it drops none */
+  uint32_t below; /* 24 bits of a number below this drop a share */
+  uint64_t stream;
   double ns;
 } Attention;
 
@@ -37,6 +41,8 @@ typedef struct
   float *y, *lse;                                /* [N,H,T,D], [N,H,T] */
   float *dq, *dk, *dv;                           /* as q, key and v */
   float *scratch;                                /* [chunks][room] */
+  uint64_t seed, step;
+  const int64_t *place; /* [N,H]; NULL: nothing is dropped */
 } Call;
 
 /* A block of queries. */
@@ -167,6 +173,55 @@ block_scores (const Call *call, const Block *block, const float *queries, const 
     }
 }
 
+/* ---- dropout ---------------------------------------------------------------- */
+
+#define LANES_OF_WORDS                                                                                                 \
+  16 /* blocks of Philox at a time, each step for all of them: what the compiler makes vectors of */
+
+/* What shares are times, 0 or `left`, for a block's queries and n keys from `from` on: kept [PANELS][QUERIES][PANEL].
+ */
+static void
+find_kept (const Call *call, const Block *block, int64_t from, int64_t n, float *kept)
+{
+  const Attention *self = call->self;
+  const int64_t row = call->place[block->sample * self->heads + block->head] * self->queries + block->first;
+
+  for (int64_t r = 0; r < block->rows; r++)
+    {
+      const int64_t number = (row + r) * self->keys + from, begin = number & ~(int64_t)3;
+      float line[KEYS + 4 + 4 * LANES_OF_WORDS];
+
+      for (int64_t at = begin; at < number + n; at += 4 * LANES_OF_WORDS)
+        {
+          uint32_t word[4][LANES_OF_WORDS];
+
+          for (int l = 0; l < LANES_OF_WORDS; l++)
+            {
+              uint32_t of[4];
+
+              loom_philox (call->seed, self->stream, call->step, (uint64_t)at / 4 + (uint64_t)l, of);
+              for (int i = 0; i < 4; i++)
+                word[i][l] = of[i];
+            }
+          for (int l = 0; l < LANES_OF_WORDS; l++)
+            for (int i = 0; i < 4; i++)
+              line[at - begin + 4 * l + i] = word[i][l] >> 8 < self->below ? 0 : self->left;
+        }
+      for (int64_t at = 0; at < n; at += PANEL)
+        for (int64_t l = 0; l < PANEL; l++)
+          kept[at / PANEL * TILE + r * PANEL + l] = at + l < n ? line[number - begin + at + l] : 0;
+    }
+}
+
+/* x and kept [PANELS][QUERIES][PANEL], of n keys. */
+static void
+keep (float *x, const float *kept, int64_t rows, int64_t n)
+{
+  for (int64_t at = 0; at < n; at += PANEL, x += TILE, kept += TILE)
+    for (int64_t i = 0; i < rows * PANEL; i++)
+      x[i] *= kept[i];
+}
+
 /* ---- forward ---------------------------------------------------------------- */
 
 /* Scores s [PANELS][QUERIES][PANEL] of n keys become e^(s - top), top being the largest so far; what was summed before,
@@ -216,7 +271,7 @@ running_softmax (const Attention *self, int64_t rows, int64_t n, float *s, float
 
 static void
 attend (const Call *call, const Block *block, const float *keys, const float *values, float *queries, float *s,
-        float *sums)
+        float *sums, float *kept)
 {
   const Attention *self = call->self;
   int64_t first = (block->sample * self->heads + block->head) * self->queries + block->first;
@@ -233,6 +288,11 @@ attend (const Call *call, const Block *block, const float *keys, const float *va
 
       block_scores (call, block, queries, keys, from, n, s);
       running_softmax (self, block->rows, n, s, top, total, sums);
+      if (call->place != NULL)
+        {
+          find_kept (call, block, from, n, kept);
+          keep (s, kept, block->rows, n);
+        }
       for (int64_t p = 0; p < self->depth_panels; p++)
         product_all (block->rows, s, PANEL, 1, TILE, values + (p * self->keys + from) * PANEL, n, sums + p * TILE,
                      true);
@@ -260,6 +320,7 @@ forward_part (void *context, int64_t from, int64_t to)
       float *values = take (&scratch, self->keys * self->depth_panels * PANEL);
       float *queries = take (&scratch, self->width_panels * TILE), *s = take (&scratch, PANELS * TILE);
       float *sums = take (&scratch, self->depth_panels * TILE);
+      float *kept = call->place != NULL ? take (&scratch, PANELS * TILE) : NULL;
       int64_t share = self->heads / self->groups, packed = -1;
 
       for (int64_t item = self->items * part / self->chunks; item < self->items * (part + 1) / self->chunks; item++)
@@ -275,9 +336,20 @@ forward_part (void *context, int64_t from, int64_t to)
                            self->depth, 1);
               packed = group;
             }
-          attend (call, &block, keys, values, queries, s, sums);
+          attend (call, &block, keys, values, queries, s, sums, kept);
         }
     }
+}
+
+/* b: seed, step and place, where there is dropout. */
+static void
+take_numbers (const Attention *self, void *const *b, Call *call)
+{
+  if (self->left == 1)
+    return;
+  call->seed = (uint64_t) * (const int64_t *)b[0];
+  call->step = (uint64_t) * (const int64_t *)b[1];
+  call->place = b[2];
 }
 
 static LoomStatus
@@ -286,6 +358,7 @@ forward_run (CpuKernel *k, void *const *b, LoomMessage *message)
   Attention *self = (Attention *)k;
   Call call = { .self = self, .q = b[0], .key = b[1], .v = b[2], .mask = self->has_mask ? b[3] : NULL };
 
+  take_numbers (self, b + 4, &call);
   call.y = b[k->n_in];
   call.lse = b[k->n_in + 1];
   call.scratch = b[k->n_in + k->n_out];
@@ -302,7 +375,7 @@ typedef struct
   float *keys, *keys_across, *values; /* [S / PANEL][E][PANEL], [E / PANEL][S][PANEL], [S / PANEL][D][PANEL] */
   float *dk, *dv;                     /* [S / PANEL][E or D / PANEL][PANEL][PANEL] */
   float *queries, *gradients, *dq;    /* [E / PANEL][QUERIES][PANEL], likewise of D, and of E */
-  float *shares, *ds;                 /* [PANELS][QUERIES][PANEL] */
+  float *shares, *ds, *kept;          /* [PANELS][QUERIES][PANEL] */
 } Work;
 
 /* Shares e^(s - lse) in place of scores, and ds = shares·(ds - delta) in place of the products of gradients and values.
@@ -343,7 +416,14 @@ attend_back (const Call *call, const Block *block, Work *w)
       for (int64_t at = 0; at < n; at += PANEL)
         product_all (rows, w->gradients, PANEL, 1, TILE, w->values + (from + at) * self->depth, self->depth,
                      w->ds + at / PANEL * TILE, false);
+      if (call->place != NULL)
+        {
+          find_kept (call, block, from, n, w->kept);
+          keep (w->ds, w->kept, rows, n);
+        }
       share_gradient (rows, n, call->lse_in + first, call->delta + first, w->shares, w->ds);
+      if (call->place != NULL)
+        keep (w->shares, w->kept, rows, n);
       for (int64_t p = 0; p < self->width_panels; p++)
         product_all (rows, w->ds, PANEL, 1, TILE, w->keys_across + (p * self->keys + from) * PANEL, n, w->dq + p * TILE,
                      true);
@@ -399,7 +479,8 @@ backward_part (void *context, int64_t from, int64_t to)
                  .gradients = take (&scratch, self->depth_panels * TILE),
                  .dq = take (&scratch, self->width_panels * TILE),
                  .shares = take (&scratch, PANELS * TILE),
-                 .ds = take (&scratch, PANELS * TILE) };
+                 .ds = take (&scratch, PANELS * TILE),
+                 .kept = call->place != NULL ? take (&scratch, PANELS * TILE) : NULL };
 
       for (int64_t item = self->items * part / self->chunks; item < self->items * (part + 1) / self->chunks; item++)
         {
@@ -431,6 +512,7 @@ backward_run (CpuKernel *k, void *const *b, LoomMessage *message)
   Call call = { .self = self, .g = b[0], .q = b[1], .key = b[2], .v = b[3], .lse_in = b[4], .delta = b[5] };
 
   call.mask = self->has_mask ? b[6] : NULL;
+  take_numbers (self, b + 8, &call);
   call.dq = b[k->n_in];
   call.dk = b[k->n_in + 1];
   call.dv = b[k->n_in + 2];
@@ -446,6 +528,13 @@ static int64_t
 rounded (int64_t floats)
 {
   return (floats + 15) & ~(int64_t)15;
+}
+
+/* Panels of a block's scores, with those of what is kept of them. */
+static int64_t
+kept_panels (const Attention *self, int64_t panels)
+{
+  return self->left != 1 ? panels + PANELS : panels;
 }
 
 /* in: q, k, v; mask is NULL where there is none. */
@@ -475,6 +564,9 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
   self->causal = a->causal;
   self->scale = (float)a->scale;
   self->has_mask = a->has_mask;
+  self->left = (float)(1 / (1 - a->dropout));
+  self->below = loom_philox_below (a->dropout);
+  self->stream = a->stream;
   if (a->has_mask)
     {
       int64_t stride = self->keys;
@@ -487,7 +579,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
         }
     }
   self->ns = (double)(self->n * self->heads * self->queries) * (double)self->keys
-             * (double)(self->width + self->depth + 16) * 2 / FLOPS;
+             * (double)(self->width + self->depth + (a->dropout > 0 ? 32 : 16)) * 2 / FLOPS;
   *out = self;
   return LOOM_STATUS_OK;
 }
@@ -514,7 +606,7 @@ forward_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, 
     return status;
   divide (self, self->n * self->heads * self->blocks,
           rounded (self->key_panels * PANEL * self->width) + rounded (self->keys * self->depth_panels * PANEL)
-              + (self->width_panels + self->depth_panels + PANELS) * rounded (TILE));
+              + (self->width_panels + self->depth_panels + kept_panels (self, PANELS)) * rounded (TILE));
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }
@@ -537,7 +629,7 @@ backward_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
           rounded (rows * self->width) + rounded (self->width_panels * self->keys * PANEL)
               + rounded (rows * self->depth) + rounded (rows * self->width_panels * PANEL)
               + rounded (rows * self->depth_panels * PANEL)
-              + (2 * self->width_panels + self->depth_panels + 2 * PANELS) * rounded (TILE));
+              + (2 * self->width_panels + self->depth_panels + kept_panels (self, 2 * PANELS)) * rounded (TILE));
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }

@@ -7,7 +7,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t count;
+  int64_t count, row; /* row: what lies behind each place; 0 where there are none */
   LoomRandomKind kind;
   bool integers;
   uint64_t stream;
@@ -18,7 +18,8 @@ typedef struct
 {
   const Random *self;
   uint64_t seed, step;
-  void *y; /* [count] */
+  const int64_t *place; /* [count / row] */
+  void *y;              /* [count] */
 } Call;
 
 /* So many blocks at a time, each step for all of them: what the compiler makes vectors of. */
@@ -102,13 +103,43 @@ part_ints (void *context, int64_t from, int64_t to)
     }
 }
 
+/* Element by element, since rows may begin within a block. */
+static void
+part_placed (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Random *self = call->self;
+  float *y = call->y;
+
+  for (int64_t at = from; at < to; at++)
+    {
+      const int64_t i = call->place[at / self->row] * self->row + at % self->row;
+      uint32_t word[4];
+      float pair[2];
+
+      loom_philox (call->seed, self->stream, call->step, (uint64_t)i / 4, word);
+      if (self->kind == LOOM_RANDOM_NORMAL)
+        {
+          loom_draw_normals (word[i & 2], word[(i & 2) + 1], &pair[0], &pair[1]);
+          y[at] = pair[i & 1];
+        }
+      else
+        y[at] = self->kind == LOOM_RANDOM_EXPONENTIAL ? loom_draw_exponential (word[i & 3])
+                                                      : loom_philox_uniform (word[i & 3]);
+    }
+}
+
 static LoomStatus
 work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Random *self = (Random *)k;
-  Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1], b[2] };
+  Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1] };
 
-  if (self->integers)
+  call.place = self->row > 0 ? b[2] : NULL;
+  call.y = b[k->n_in];
+  if (self->row > 0)
+    cpu_share (k, self->ns * 4, self->count, part_placed, &call);
+  else if (self->integers)
     cpu_share (k, self->ns, (self->count + 1) / 2, part_ints, &call);
   else
     cpu_share (k, self->ns, (self->count + 4 * LANES - 1) / (4 * LANES), part_random, &call);
@@ -123,6 +154,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
 
   /* An element's number is its place in the logical order. */
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64
+      || (spec->n_in > 2 && (spec->in[2].dtype != LOOM_I64 || spec->out[0].dtype != LOOM_F32))
       || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_I64)
       || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
     return LOOM_STATUS_UNSUPPORTED;
@@ -130,6 +162,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->count = loom_desc_count (&spec->out[0]);
+  self->row = spec->n_in > 2 ? loom_dim_product (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->kind = a->kind;
   self->integers = spec->out[0].dtype == LOOM_I64;
   self->stream = a->stream;

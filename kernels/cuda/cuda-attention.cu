@@ -200,6 +200,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
   float sums[OUTS][8][4], share[8][4], top[8], total[8];
+  AttentionKept shares_kept (s);
+  const unsigned long long number = AttentionKept::first (s, head);
 
   UNROLL
   for (int o = 0; o < OUTS; o++)
@@ -239,6 +241,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
             {
               share[i][j] = exp2f (share[i][j] - base);
               total[i] += share[i][j];
+              share[i][j] *= shares_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
               UNROLL
               for (int o = 0; o < OUTS; o++)
                 sums[o][i][j] *= fade;
@@ -276,6 +279,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
   float sums[OUTS][8][4], share[8][4], slope[8][4], base[8], away[8], scale[8];
+  AttentionKept shares_kept (s);
+  const unsigned long long number = AttentionKept::first (s, head);
 
   UNROLL
   for (int o = 0; o < OUTS; o++)
@@ -308,6 +313,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
             {
               const float score = j < kept - key ? share[i][j] * factor : -INFINITY;
 
+              slope[i][j] *= shares_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
               slope[i][j] = exp2f (score - base[i]) * (slope[i][j] - away[i]);
             }
         }
@@ -335,6 +341,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const long long sample = blockIdx.x / tiles / (unsigned int)s.groups, group = blockIdx.x / tiles % (unsigned int)s.groups;
   const long long key = (sample * s.groups + group) * s.keys + first, shared_by = s.shared_by;
   float key_sums[1][8][4], value_sums[1][8][4], share[8][4], slope[8][4], scale[8], one[8];
+  AttentionKept shares_kept (s);
 
   clear (key_sums[0]);
   clear (value_sums[0]);
@@ -350,6 +357,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         const AttentionHead head = attention_head (s, sample, h);
         const float *queries = q + (head.queries + query) * s.width, *gradients = g + (head.queries + query) * s.depth;
         const int left = s.queries - query;
+        const unsigned long long number = AttentionKept::first (s, head);
 
         multiply_rows (share, k + key * s.width, s.keys - first, queries, left, s.width, room);
         multiply_rows (slope, v + key * s.depth, s.keys - first, gradients, left, s.depth, room);
@@ -369,8 +377,11 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
                 const bool keeps = !s.causal || query + place.across + j >= first + place.down + i;
                 const float score = keeps ? share[i][j] * factor : -INFINITY;
 
+                const float keep = shares_kept.factor (number + (unsigned long long)(query + place.across + j) * s.keys + first + place.down + i);
+
                 share[i][j] = exp2f (score - base);
-                slope[i][j] = share[i][j] * (slope[i][j] - away);
+                slope[i][j] = share[i][j] * (slope[i][j] * keep - away);
+                share[i][j] *= keep;
               }
           }
         put_shares (shares, share);
@@ -436,6 +447,12 @@ attention_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomM
       at[i] = buffers[i < self->operands ? i : i + self->skipped];
       sizes.aligned = sizes.aligned && (uintptr_t)at[i] % 16 == 0;
     }
+  if (self->numbers > 0)
+    {
+      sizes.seed = (const long long *)buffers[self->numbers];
+      sizes.step = (const long long *)buffers[self->numbers + 1];
+      sizes.place = (const long long *)buffers[self->numbers + 2];
+    }
   cuda_use (self->device);
   self->launch (&sizes, cuda_stream (self->device, stream), at);
   return cuda_launched (base->name, message);
@@ -463,7 +480,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
     return LOOM_STATUS_UNSUPPORTED;
   void (*launch) (const AttentionSizes *, cudaStream_t, void *const *) = gradient ? launch_backward : launch_forward;
   if (type == LOOM_BF16 || type == LOOM_F16)
-    launch = cuda_attention_half (device, type, (int)features, gradient);
+    launch = a->dropout > 0 ? NULL : cuda_attention_half (device, type, (int)features, gradient); /* then as f32 */
   else if (type != LOOM_F32)
     launch = NULL;
   if (launch == NULL)
@@ -486,6 +503,10 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   self->sizes.aligned = q->dim[3] % 8 == 0 && v->dim[3] % 8 == 0;
   self->sizes.scale = (float)a->scale;
   self->sizes.scale_2 = (float)(a->scale * M_LOG2E);
+  self->numbers = a->dropout > 0 ? mask_at + (gradient ? 2 : 1) : 0;
+  self->sizes.left = (float)(1 / (1 - a->dropout));
+  self->sizes.below = loom_philox_below (a->dropout);
+  self->sizes.stream = a->stream;
   self->sizes.causal = a->causal;
   self->sizes.has_mask = a->has_mask;
   if (mask != NULL)

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "kernels/cuda/cuda-mma.cuh"
+#include "kernels/philox.h"
 
 #define ATTENTION_ROWS    64 /* queries or keys of a block */
 #define ATTENTION_THREADS 128
@@ -25,6 +26,12 @@ typedef struct
   bool causal, has_mask, mask_is_bool;
   bool aligned;             /* every row of every operand begins at a multiple of 16 bytes */
   long long mask_stride[3]; /* of sample, head and query; 0 where one mask serves all */
+  /* Dropout, of f32 alone: what kept shares are times, below which 24 bits one is dropped, and where the numbers of
+   * seed, step and heads [N,H] lie; no place: nothing is dropped. */
+  float left;
+  unsigned int below;
+  unsigned long long stream;
+  const long long *seed, *step, *place;
 } AttentionSizes;
 
 /* A head of queries among all, and the first rows that belong to it. */
@@ -32,6 +39,7 @@ typedef struct
 {
   long long queries, keys; /* of q, y, lse and their gradients; of k and v */
   long long mask;          /* its first element */
+  long long place;         /* among all heads of all samples here */
 } AttentionHead;
 
 __device__ static inline AttentionHead
@@ -39,7 +47,8 @@ attention_head (const AttentionSizes &s, long long sample, long long head)
 {
   AttentionHead at;
 
-  at.queries = (sample * s.heads + head) * s.queries;
+  at.place = sample * s.heads + head;
+  at.queries = at.place * s.queries;
   at.keys = (sample * s.groups + (unsigned int)head / s.shared_by) * s.keys;
   at.mask = sample * s.mask_stride[0] + head * s.mask_stride[1];
   return at;
@@ -90,6 +99,49 @@ keys_before (const AttentionSizes &s, int end)
   return s.causal && end < s.keys ? end : s.keys;
 }
 
+/* Which shares dropout keeps, by numbers that stand beside each other as far as their keys do: four of them are a block
+ * of Philox. */
+struct AttentionKept
+{
+  unsigned long long seed, stream, step, block;
+  unsigned int below;
+  float left;
+  bool drops;
+  uint32_t word[4];
+
+  __device__ inline AttentionKept (const AttentionSizes &s)
+      : seed (0), stream (s.stream), step (0), block (~0ull), below (s.below), left (s.left), drops (s.place != NULL), word ()
+  {
+    if (drops)
+      {
+        seed = (unsigned long long)*s.seed;
+        step = (unsigned long long)*s.step;
+      }
+  }
+
+  /* The number of a head's first query and key. */
+  __device__ static inline unsigned long long
+  first (const AttentionSizes &s, const AttentionHead &head)
+  {
+    return s.place != NULL ? (unsigned long long)s.place[head.place] * s.queries * s.keys : 0;
+  }
+
+  __device__ inline float
+  factor (unsigned long long number)
+  {
+    const unsigned int i = (unsigned int)number & 3;
+
+    if (!drops)
+      return 1.0f;
+    if (number >> 2 != block)
+      {
+        block = number >> 2;
+        loom_philox (seed, stream, step, block, word);
+      }
+    return ((i < 2 ? (i == 0 ? word[0] : word[1]) : (i == 2 ? word[2] : word[3])) >> 8) < below ? 0.0f : left;
+  }
+};
+
 typedef struct AttentionKernel AttentionKernel;
 struct AttentionKernel
 {
@@ -98,6 +150,7 @@ struct AttentionKernel
   AttentionSizes sizes; /* aligned: as far as it follows from them */
   int operands, results; /* that are used: not the y of a gradient, which stands behind them */
   int skipped;           /* operands between both */
+  int numbers;           /* where seed, step and place stand */
   void (*launch) (const AttentionSizes *sizes, cudaStream_t stream, void *const *buffers);
 };
 

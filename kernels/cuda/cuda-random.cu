@@ -1,6 +1,7 @@
 /* Random numbers by Philox (kernels/philox.h, kernels/draw.h), in f32 with the bits of every other back end. */
 #include <math.h>
 
+#include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 #include "kernels/draw.h"
 
@@ -9,7 +10,7 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   LoomDType dtype;
-  long long count;
+  long long count, row; /* row: what lies behind each place; 0 where there are none */
   unsigned long long stream;
   LoomRandomKind kind;
 } Random;
@@ -59,6 +60,26 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
     y[block * 4 + i] = value[i];
 }
 
+/* y is (count), place (count / row); a thread one number, since rows may begin within a block of Philox. */
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, const long long *step,
+                                                const long long *place, long long count, long long row, LongDivisor by_row,
+                                                unsigned long long stream, LoomRandomKind kind)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  uint32_t word[4];
+  T value[4];
+
+  if (at >= count)
+    return;
+  const long long of = (long long)divide ((unsigned long long)at, by_row);
+  const long long i = place[of] * row + (at - of * row);
+  loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)i >> 2, word);
+  four (value, word, kind);
+  y[at] = (i & 2) != 0 ? ((i & 1) != 0 ? value[3] : value[2]) : ((i & 1) != 0 ? value[1] : value[0]);
+}
+
 /* y is (count); a thread two integers, which one block of Philox gives. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *seed, const long long *step,
@@ -81,20 +102,29 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   Random *self = (Random *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
   const long long *seed = (const long long *)buffers[0], *step = (const long long *)buffers[1];
-  const unsigned int blocks = blocks_for (self->count, CUDA_THREADS * 4);
+  const long long *place = self->row > 0 ? (const long long *)buffers[2] : NULL;
+  void *const y = buffers[place != NULL ? 3 : 2];
+  const unsigned int blocks = blocks_for (self->count, place != NULL ? CUDA_THREADS : CUDA_THREADS * 4);
+  const LongDivisor by_row = long_divisor_of ((unsigned long long)self->row);
 
   if (self->count == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->dtype == LOOM_I64)
     whole_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
-        (long long *)buffers[2], seed, step, self->count, self->stream);
+        (long long *)y, seed, step, self->count, self->stream);
+  else if (place != NULL && self->dtype == LOOM_F32)
+    placed_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)y, seed, step, place, self->count, self->row,
+                                                                 by_row, self->stream, self->kind);
+  else if (place != NULL)
+    placed_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)y, seed, step, place, self->count, self->row,
+                                                                  by_row, self->stream, self->kind);
   else if (self->dtype == LOOM_F32)
-    random_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[2], seed, step, self->count,
-                                                                 self->stream, self->kind);
+    random_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)y, seed, step, self->count, self->stream,
+                                                                 self->kind);
   else
-    random_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)buffers[2], seed, step, self->count,
-                                                                  self->stream, self->kind);
+    random_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)y, seed, step, self->count, self->stream,
+                                                                  self->kind);
   return cuda_launched ("random", message);
 }
 
@@ -105,13 +135,14 @@ cuda_random_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   Random *self;
 
   if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_I64)
-      || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_F64 && spec->out[0].dtype != LOOM_I64))
+      || (spec->n_in > 2 && spec->out[0].dtype == LOOM_I64) || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_F64 && spec->out[0].dtype != LOOM_I64))
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Random> (device, "own philox", random_run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->dtype = spec->out[0].dtype;
   self->count = loom_desc_count (&spec->out[0]);
+  self->row = spec->n_in > 2 ? cuda_extent (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->stream = attrs->stream;
   self->kind = attrs->kind;
   *kernel = &self->base;

@@ -1,4 +1,5 @@
 /* Scaled dot-product attention and its gradient, a query at a time. */
+#include "kernels/philox.h"
 #include "kernels/ref/ref.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@ typedef struct
   int64_t queries, keys, width, depth; /* T, S, E, D */
   int64_t query, row, first;           /* t, (n·H + h)·T + t, (n·K + h / (H/K))·S */
   const void *mask;                    /* of this query, [S] */
+  uint64_t seed, step, number;         /* of the numbers that drop keys, and which is that of the first key */
 } Place;
 
 /* The place of query `row`, counted through all samples and heads. */
@@ -31,6 +33,30 @@ place_of (const LoomAttentionAttrs *a, const LoomTensorDesc *q, const LoomTensor
       at.mask = (const char *)mask_data + (size_t)(m * at.keys) * loom_dtype_size (mask->dtype);
     }
   return at;
+}
+
+/* Where keys are dropped, b is seed, step and place. */
+static void
+place_numbers (const LoomAttentionAttrs *a, Place *at, void *const *b)
+{
+  if (a->dropout == 0)
+    return;
+  at->seed = (uint64_t) * (const int64_t *)b[0];
+  at->step = (uint64_t) * (const int64_t *)b[1];
+  at->number = (uint64_t)((((const int64_t *)b[2])[at->row / at->queries] * at->queries + at->query) * at->keys);
+}
+
+/* What the share of key j is times: 0 where it is dropped. */
+static double
+kept (const LoomAttentionAttrs *a, const Place *at, int64_t j)
+{
+  const uint64_t i = at->number + (uint64_t)j;
+  uint32_t word[4];
+
+  if (a->dropout == 0)
+    return 1;
+  loom_philox (at->seed, a->stream, at->step, i / 4, word);
+  return word[i % 4] >> 8 < loom_philox_below (a->dropout) ? 0 : 1 / (1 - a->dropout);
 }
 
 #define T        float

@@ -30,6 +30,7 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
       Place at = place_of (a, &k->in[0], &k->in[1], &k->in[2], &k->in[3], a->has_mask ? b[3] : NULL, row);
       double top = -INFINITY, sum = 0;
 
+      place_numbers (a, &at, b + 4);
       for (int64_t j = 0; j < at.keys; j++)
         {
           double s = FN (score) (a, &at, mask_type, q, key, j);
@@ -48,6 +49,7 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
             {
               double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top);
 
+              share *= share != 0 ? kept (a, &at, j) : 1;
               if (share != 0)
                 mean += share * v[(at.first + j) * at.depth + d];
             }
@@ -57,8 +59,8 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* With shares P and dS = P·(g·vᵀ - delta): dq = scale·dS·k, dk = scale·dSᵀ·q, dv = Pᵀ·g. dq [N,H,T,E], dk [N,K,S,E],
- * dv [N,K,S,D]. */
+/* With shares P, of which a key keeps K, and dS = P·(K·g·vᵀ - delta): dq = scale·dS·k, dk = scale·dSᵀ·q, dv = (K·P)ᵀ·g.
+ * dq [N,H,T,E], dk [N,K,S,E], dv [N,K,S,D]. */
 static LoomStatus
 FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -75,18 +77,20 @@ FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
       Place at = place_of (a, &k->in[1], &k->in[2], &k->in[3], &k->in[6], a->has_mask ? b[6] : NULL, row);
       double top = lse[row] == -INFINITY ? 0 : lse[row];
 
+      place_numbers (a, &at, b + 8);
       for (int64_t j = 0; j < at.keys; j++)
         {
-          double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top), dp = 0, ds;
+          double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top), dp = 0, ds, keeps;
 
           if (share == 0)
             continue;
+          keeps = kept (a, &at, j);
           for (int64_t d = 0; d < at.depth; d++)
             {
               dp += (double)g[row * at.depth + d] * v[(at.first + j) * at.depth + d];
-              dv[(at.first + j) * at.depth + d] += (T)(share * g[row * at.depth + d]);
+              dv[(at.first + j) * at.depth + d] += (T)(keeps * share * g[row * at.depth + d]);
             }
-          ds = a->scale * share * (dp - delta[row]);
+          ds = a->scale * share * (keeps * dp - delta[row]);
           for (int64_t e = 0; e < at.width; e++)
             {
               dq[row * at.width + e] += (T)(ds * key[(at.first + j) * at.width + e]);

@@ -19,15 +19,25 @@ draw (LoomRandomKind kind, const uint32_t word[4], int64_t i)
   return y[i & 1];
 }
 
-/* b: seed and step, scalars; y [count]. */
+/* The number of element `at` of y, by the places at b[2] where there are some. */
+static int64_t
+number_of (const RefKernel *k, void *const *b, int64_t at)
+{
+  int64_t row = k->n_in > 2 ? loom_dim_product (&k->out[0], k->in[2].rank, k->out[0].rank) : 1;
+
+  return k->n_in > 2 ? ((const int64_t *)b[2])[at / row] * row + at % row : at;
+}
+
+/* b: seed and step, scalars, [place]; y [count]. */
 static LoomStatus
 random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomRandomAttrs *a = k->attrs;
   uint64_t seed = (uint64_t) * (const int64_t *)b[0], step = (uint64_t) * (const int64_t *)b[1];
 
-  for (int64_t i = 0; i < loom_desc_count (&k->out[0]); i++)
+  for (int64_t at = 0; at < loom_desc_count (&k->out[0]); at++)
     {
+      int64_t i = number_of (k, b, at);
       uint32_t word[4];
       double value;
 
@@ -45,7 +55,7 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
         value = -log (loom_philox_open (word[i & 3]));
       else
         value = loom_philox_uniform (word[i & 3]);
-      loom_store_double (b[2], i, k->out[0].dtype, value);
+      loom_store_double (b[k->n_in], at, k->out[0].dtype, value);
     }
   return LOOM_STATUS_OK;
 }
@@ -70,10 +80,11 @@ random_ints (const RefKernel *k, void *const *b, LoomMessage *message)
 static RefWork
 choose (const LoomKernelSpec *spec)
 {
-  if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64)
-    return NULL;
+  for (int i = 0; i < spec->n_in; i++)
+    if (spec->in[i].dtype != LOOM_I64)
+      return NULL;
   if (spec->out[0].dtype == LOOM_I64)
-    return random_ints;
+    return spec->n_in == 2 ? random_ints : NULL;
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
 }
 

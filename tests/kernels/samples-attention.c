@@ -74,60 +74,77 @@ add_cached (GPtrArray *all)
     }
 }
 
+/* form: attention, its gradient, and its gradient that is given y. dropout: with seed, step and places. */
+static void
+add_sample (GPtrArray *all, const Setting *set, int form, double dropout)
+{
+  const LoomTensorDesc absent = { .dtype = LOOM_N_DTYPES, .rank = 1 };
+  LoomTensorDesc q = desc (F, set->q), k = desc (F, set->k), v = desc (F, set->v), y = q, rows = q, heads = q;
+  Sample *s = sample_add (all, form ? "attention_grad" : "attention", form ? 2e-5 : 1e-5, "%s of %s%s%s%s%s", set->q,
+                          set->k, set->causal ? " causal" : "",
+                          set->mask == NULL ? ""
+                          : set->is_bool    ? " mask"
+                                            : " bias",
+                          form == 2 ? " with y" : "", dropout > 0 ? " dropout" : "");
+
+  y.dim[3] = v.dim[3];
+  rows.rank = 3;
+  heads.rank = 2;
+  heads.dtype = LOOM_I64;
+  if (form)
+    sample_in (s, y, FILL_NORMAL, 0);
+  sample_in (s, q, FILL_NORMAL, 0);
+  sample_in (s, k, FILL_NORMAL, 0);
+  sample_in (s, v, FILL_NORMAL, 0);
+  if (form)
+    {
+      /* About log Σ exp of the scores, so that the shares are neither tiny nor huge. */
+      sample_in (s, rows, FILL_VALUE, 3);
+      sample_in (s, rows, FILL_NORMAL, 0);
+    }
+  if (set->mask != NULL)
+    sample_in (s, desc (set->is_bool ? LOOM_BOOL : F, set->mask), set->is_bool ? FILL_CLASS : FILL_NORMAL, 2);
+  else if (form == 2 || dropout > 0)
+    sample_in (s, absent, FILL_VALUE, 0);
+  /* inputs_round() has delta follow from it. */
+  if (form == 2)
+    sample_in (s, y, FILL_NORMAL, 0);
+  else if (form == 1 && dropout > 0)
+    sample_in (s, absent, FILL_VALUE, 0);
+  if (dropout > 0)
+    {
+      sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 42);
+      sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
+      sample_in (s, heads, FILL_CLASS, 100000);
+    }
+  if (form)
+    {
+      sample_out (s, q);
+      sample_out (s, k);
+      sample_out (s, v);
+    }
+  else
+    {
+      sample_out (s, y);
+      sample_out (s, rows);
+    }
+  s->wide = form ? 1u << 4 | 1u << 5 : 1u << (s->n_in + 1); /* sums over keys */
+  s->attrs.attention = (LoomAttentionAttrs){ .scale = set->scale,
+                                             .causal = set->causal,
+                                             .has_mask = set->mask != NULL,
+                                             .dropout = dropout,
+                                             .stream = G_GUINT64_CONSTANT (0x123456789abcdef0) };
+}
+
 void
 samples_attention (GPtrArray *all)
 {
   add_cached (all);
   for (int i = 0; i < (int)G_N_ELEMENTS (settings); i++)
     {
-      const Setting *set = &settings[i];
-      LoomTensorDesc q = desc (F, set->q), k = desc (F, set->k), v = desc (F, set->v), y = q, rows = q, mask = { 0 };
-      Fill fill = set->is_bool ? FILL_CLASS : FILL_NORMAL;
-
-      y.dim[3] = v.dim[3];
-      rows.rank = 3;
-      if (set->mask != NULL)
-        mask = desc (set->is_bool ? LOOM_BOOL : F, set->mask);
-      for (int grad = 0; grad < (set->with_y ? 3 : 2); grad++)
-        {
-          Sample *s = sample_add (all, grad ? "attention_grad" : "attention", grad ? 2e-5 : 1e-5, "%s of %s%s%s%s",
-                                  set->q, set->k, set->causal ? " causal" : "",
-                                  set->mask == NULL ? ""
-                                  : set->is_bool    ? " mask"
-                                                    : " bias",
-                                  grad == 2 ? " with y" : "");
-
-          if (grad)
-            sample_in (s, y, FILL_NORMAL, 0);
-          sample_in (s, q, FILL_NORMAL, 0);
-          sample_in (s, k, FILL_NORMAL, 0);
-          sample_in (s, v, FILL_NORMAL, 0);
-          if (grad)
-            {
-              /* About log Σ exp of the scores, so that the shares are neither tiny nor huge. */
-              sample_in (s, rows, FILL_VALUE, 3);
-              sample_in (s, rows, FILL_NORMAL, 0);
-            }
-          if (set->mask != NULL)
-            sample_in (s, mask, fill, 2);
-          else if (grad == 2)
-            sample_in (s, (LoomTensorDesc){ .dtype = LOOM_N_DTYPES, .rank = 1 }, FILL_VALUE, 0);
-          /* inputs_round() has delta follow from it. */
-          if (grad == 2)
-            sample_in (s, y, FILL_NORMAL, 0);
-          if (grad)
-            {
-              sample_out (s, q);
-              sample_out (s, k);
-              sample_out (s, v);
-            }
-          else
-            {
-              sample_out (s, y);
-              sample_out (s, rows);
-            }
-          s->wide = grad ? 1u << 4 | 1u << 5 : 1u << (s->n_in + 1); /* sums over keys */
-          s->attrs.attention = (LoomAttentionAttrs){ set->scale, set->causal, set->mask != NULL };
-        }
+      for (int form = 0; form < (settings[i].with_y ? 3 : 2); form++)
+        add_sample (all, &settings[i], form, 0);
+      for (int form = 0; form < 2; form++)
+        add_sample (all, &settings[i], form, i % 2 == 0 ? 0.25 : 0.6);
     }
 }

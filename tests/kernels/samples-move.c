@@ -188,6 +188,17 @@ random_samples (GPtrArray *all)
         sample_out (s, desc (kind == 3 ? LOOM_I64 : F, shape[v]));
         s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)(kind % 3), G_GUINT64_CONSTANT (0x123456789abcdef0) };
       }
+  /* Rows of a longer tensor, which begin anywhere in a block of Philox. */
+  for (int kind = 0; kind < 3; kind++)
+    {
+      Sample *s = sample_add (all, "random", kind > 0 ? 1e-6 : 0, "rows %d", kind);
+
+      sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 42);
+      sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
+      sample_in (s, desc (LOOM_I64, "3,2"), FILL_CLASS, 1000000);
+      sample_out (s, desc (F, "3,2,5,7"));
+      s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
+    }
 }
 
 void

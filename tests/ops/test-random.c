@@ -409,6 +409,32 @@ test_requirements (void)
     }
 }
 
+/* The primitive of attention drops the shares that its port of weights shows as dropped: y is weights·v. */
+static void
+test_attention (void)
+{
+  static const char body[]
+      = "<node id=\"q\" op=\"parameter\" shape=\"2,4,5,3\"/><node id=\"k\" op=\"parameter\" shape=\"2,2,7,3\"/>"
+        "<node id=\"v\" op=\"parameter\" shape=\"2,2,7,6\"/>"
+        "<node id=\"a\" op=\"scaled_dot_product_attention\" dropout_p=\"0.4\" enable_gqa=\"true\"/>"
+        "<node id=\"each\" op=\"repeat_interleave\" repeats=\"2\" dim=\"1\"/><node id=\"m\" op=\"matmul\"/>"
+        "<node id=\"n\" op=\"sub\"/><wire from=\"q\" to=\"a.query\"/><wire from=\"k\" to=\"a.key\"/>"
+        "<wire from=\"v\" to=\"a.value\"/><wire from=\"v\" to=\"each\"/><wire from=\"a.weights\" to=\"m.input\"/>"
+        "<wire from=\"each\" to=\"m.other\"/><wire from=\"a\" to=\"n.input\"/><wire from=\"m\" to=\"n.other\"/>";
+  g_auto (Drawn) d;
+  guint dropped = 0;
+
+  drawn_open (&d, body, "n", TRUE);
+  LoomTensor *t = draw (&d, "normal", 7, 3);
+  g_assert_cmpint (t->count, ==, 2 * 4 * 5 * 6);
+  for (gint64 i = 0; i < t->count; i++)
+    g_assert_cmpfloat (fabs (loom_tensor_get (t, i)), <, 1e-12);
+  for (guint i = 0; i < loom_program_n_instrs (d.p); i++)
+    dropped += strcmp (loom_program_instr (d.p, i)->prim->name, "attention") == 0
+               && ((const LoomAttentionAttrs *)loom_program_instr (d.p, i)->attrs)->dropout == 0.4;
+  g_assert_cmpuint (dropped, ==, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -420,5 +446,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ops/random/keys", test_keys);
   g_test_add_func ("/ops/random/copies", test_copies);
   g_test_add_func ("/ops/random/requirements", test_requirements);
+  g_test_add_func ("/ops/random/attention", test_attention);
   return g_test_run ();
 }

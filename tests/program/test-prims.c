@@ -219,6 +219,29 @@ BUILD (attention_bias)
   return 2;
 }
 
+/* seed, step and the number of each of [2,4] heads. */
+static void
+numbers (LoomProgram *p, LoomValue *to)
+{
+  LoomIotaTo sample = { .kernel = { .axis = 0, .start = 3, .step = 4 }, .dtype = LOOM_I64, .to = { 2, { 2, 4 } } };
+  LoomIotaTo head = { .kernel = { .axis = 1, .step = 1 }, .dtype = LOOM_I64, .to = { 2, { 2, 4 } } };
+
+  to[0] = loom_const (p, LOOM_I64, 11);
+  to[1] = loom_const (p, LOOM_I64, 5);
+  to[2] = loom_binary (p, LOOM_SCALAR_ADD, loom_emit (p, loom_prim ("iota"), &sample, 0, NULL, NULL),
+                       loom_emit (p, loom_prim ("iota"), &head, 0, NULL, NULL));
+}
+
+BUILD (attention_dropout)
+{
+  LoomAttentionAttrs attrs = { .scale = 0.7, .causal = true, .has_mask = true, .dropout = 0.4, .stream = 99 };
+  LoomValue in[7] = { x[0], x[1], x[2], x[3] };
+
+  numbers (p, in + 4);
+  loom_emit (p, loom_prim ("attention"), &attrs, 7, in, y);
+  return 2;
+}
+
 /* The mask comes from a table of 0 and 1; the first query keeps no key. */
 BUILD (attention_mask)
 {
@@ -431,6 +454,11 @@ static const Case cases[] = {
     4,
     { F (4, 2, 2, 3, 2), F (4, 2, 2, 4, 2), F (4, 2, 2, 4, 3), F (4, 1, 2, 3, 4) },
     attention_bias },
+  { "attention dropout",
+    NULL,
+    4,
+    { F (4, 2, 4, 3, 2), F (4, 2, 2, 4, 2), F (4, 2, 2, 4, 3), F (4, 1, 4, 3, 4) },
+    attention_dropout },
   { "attention mask", NULL, 3, { F (4, 2, 2, 3, 2), F (4, 2, 1, 4, 2), F (4, 2, 1, 4, 3) }, attention_mask },
   { "attention_grad",
     NULL,
