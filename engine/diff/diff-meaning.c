@@ -38,8 +38,7 @@ typedef struct
   gboolean is_cosmetic;
 } Meaning;
 
-static const Meaning of_graph[]
-    = { { "strict_devices", MEANS_BOOL, "false" }, { "name", .is_cosmetic = TRUE }, { NULL } };
+static const Meaning of_graph[] = { { "name", .is_cosmetic = TRUE }, { NULL } };
 static const Meaning of_arg[] = { { "type", MEANS_TEXT }, { "default", MEANS_TEXT }, { NULL } };
 
 /* ---- tables ------------------------------------------------------------- */
@@ -81,8 +80,8 @@ of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
   return FALSE;
 }
 
-/* Attributes of <train> and of what stands in it. Of these an empty text is not what holds without them: match=""
- * takes no weights. */
+/* Attributes of <graph>, of <train> and of what stands in it. Of these an empty text is not what holds without them:
+ * match="" takes no weights. */
 static gboolean
 of_recipe (LoomTag tag, const char *name, Meaning *m)
 {
@@ -208,7 +207,8 @@ meaning_of (const DiffSide *side, const LoomElement *e, const char *name)
   switch (loom_element_tag (e))
     {
     case LOOM_TAG_GRAPH:
-      look_up (of_graph, name, &m);
+      if (!look_up (of_graph, name, &m))
+        of_recipe (LOOM_TAG_GRAPH, name, &m);
       break;
     case LOOM_TAG_NODE:
       of_node (side, e, name, &m);

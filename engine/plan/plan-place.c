@@ -66,6 +66,16 @@ work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *
   return copy;
 }
 
+/* Begins with PyTorch's sentence to the letter, so that who has met it there, or searches for it, knows it again.
+ * (transfer full) */
+static char *
+crossing_sentence (const char *origin, const char *from, const char *to)
+{
+  return g_strdup_printf ("Expected all tensors to be on the same device, but found at least two devices, %s and %s! "
+                          "The value of node %s is on %s and is needed on %s.",
+                          from, to, origin, from, to);
+}
+
 /* v on another device, where `node` reads it, by a copy that the listing and the canvas show. It goes in front of `at`;
  * NULL: to the end. strict_devices is about wires, so it lets pass what belongs to no node: hyper-parameters, the
  * step's number. */
@@ -78,11 +88,9 @@ on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
   if (work_value (w, root)->device == device)
     return v;
   if (w->options.strict_devices && node != NULL && work_value (w, v)->origin != NULL)
-    work_refuse (
-        w, LOOM_ERROR_DEVICE, node, "device", "Give both nodes one device, or take strict_devices away.",
-        g_strdup_printf ("Expected all tensors on one device, but the value of node %s is on %s and is needed on %s.",
-                         work_value (w, v)->origin, work_device (w, work_value (w, root)->device)->name,
-                         work_device (w, device)->name));
+    work_refuse (w, LOOM_ERROR_DEVICE, node, "device", "Give both nodes one device, or take strict_devices away.",
+                 crossing_sentence (work_value (w, v)->origin, work_device (w, work_value (w, root)->device)->name,
+                                    work_device (w, device)->name));
   for (copy = work_value (w, root)->on_device; copy != 0 && work_value (w, copy)->device != device;)
     copy = work_value (w, copy)->on_device;
   if (copy == 0)

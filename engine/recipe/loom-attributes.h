@@ -1,4 +1,5 @@
-/* The attributes of <train> and of what stands in it: types, defaults, ranges and documentation.
+/* The attributes of <graph> that one sets, of <train> and of what stands in it: types, defaults, ranges and
+ * documentation.
  *
  * One table an element, as engine/ops/loom-reserved.h has for nodes: the reader, the difference of two graphs and
  * Studio's training settings read it. What an optimiser, a schedule or a metric adds stands in the tables of those. */
@@ -29,7 +30,8 @@ typedef struct
   LoomMetricTakes takes; /* <metric>: only metrics that take this have it; 0: all have it */
 } LoomAttribute;
 
-/* Of <train>, <schedule>, <clip>, <group> and <metric>, ending with spec.name NULL; empty for other elements. */
+/* Of <graph>, <train>, <schedule>, <clip>, <group> and <metric>, ending with spec.name NULL; empty for other elements.
+ */
 const LoomAttribute *loom_attributes (LoomTag tag);
 /* By its name or alias; NULL where the table has none. */
 const LoomAttribute *loom_attribute (LoomTag tag, const char *name);

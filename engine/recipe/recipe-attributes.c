@@ -343,13 +343,23 @@ static const LoomAttribute of_metric[] = {
   { { NULL } },
 };
 
+/* What else <graph> has says what the file is, and is nobody's to set. */
+static const LoomAttribute of_graph[] = {
+  { .spec = { .name = "strict_devices",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "A wire between nodes on two devices is an error, as in PyTorch, and not a copy" } },
+  { { NULL } },
+};
+
 const LoomAttribute *
 loom_attributes (LoomTag tag)
 {
   static const LoomAttribute none[] = { { { NULL } } };
   static const LoomAttribute *const tables[LOOM_N_TAGS]
-      = { [LOOM_TAG_TRAIN] = of_train, [LOOM_TAG_SCHEDULE] = of_schedule, [LOOM_TAG_CLIP] = of_clip,
-          [LOOM_TAG_GROUP] = of_group, [LOOM_TAG_PARALLEL] = of_parallel, [LOOM_TAG_METRIC] = of_metric };
+      = { [LOOM_TAG_GRAPH] = of_graph,  [LOOM_TAG_TRAIN] = of_train, [LOOM_TAG_SCHEDULE] = of_schedule,
+          [LOOM_TAG_CLIP] = of_clip,    [LOOM_TAG_GROUP] = of_group, [LOOM_TAG_PARALLEL] = of_parallel,
+          [LOOM_TAG_METRIC] = of_metric };
 
   g_return_val_if_fail (tag < LOOM_N_TAGS, none);
 

@@ -185,7 +185,8 @@ schema_put_attributes (LoomXml *out, LoomTag tag)
         put_choice (out, &choices[i]);
         return TRUE;
       }
-  if (a->spec.name == NULL)
+  /* <graph> has others, which the grammar knows. */
+  if (a->spec.name == NULL || tag == LOOM_TAG_GRAPH)
     return FALSE;
   for (; a->spec.name != NULL; a++)
     put_both_names (out, a);

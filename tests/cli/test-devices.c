@@ -63,9 +63,9 @@ test_refused (void)
       "cpu, cpu:1, ref, ref:1",
       "There is no device cpu:9" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
-      "g.xml: line 4: node act, device: Expected all tensors on one device, but the value of node fc is on cpu and is "
-      "needed on cpu:1. Give both nodes one device",
-      "Expected all tensors on one device" },
+      "g.xml: line 4: node act, device: Expected all tensors to be on the same device, but found at least two "
+      "devices, cpu and cpu:1! The value of node fc is on cpu and is needed on cpu:1. Give both nodes one device",
+      "Expected all tensors to be on the same device, but found at least two devices, cpu and cpu:1! The value" },
     { NET ("", "", " device=\"cpu:1\"") TRAIN (""), NULL, NULL },
     { NET (" strict_devices=\"true\"", " device=\"cpu\"", "") TRAIN (""), NULL, NULL },
     { NET ("", "", "") TRAIN (" device=\"cpu:7\""), "g.xml: line 12: device: <train>: There is no device cpu:7",

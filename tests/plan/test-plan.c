@@ -458,7 +458,10 @@ test_crossing (void)
   options.strict_devices = TRUE;
   g_assert_null (loom_plan_new (p, devices, &options, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE);
-  g_assert_nonnull (strstr (error->message, "the value of node near is on cpu and is needed on ref"));
+  g_assert_cmpstr (error->message, ==,
+                   "Node far: Expected all tensors to be on the same device, but found at least two devices, cpu and "
+                   "ref! The value of node near is on cpu and is needed on ref. Give both nodes one device, or take "
+                   "strict_devices away.");
 }
 
 /* A hyper-parameter lies on the graph's device and is on no wire: strict_devices lets nodes of another device read it.

@@ -2,7 +2,9 @@
 #include <adwaita.h>
 
 #include "tests/ui/document-test.h"
+#include "tests/ui/find-widgets.h"
 #include "ui/inspector/studio-inspector-private.h"
+#include "ui/training/studio-training-settings.h"
 
 static InspectorRow *
 find_row (StudioInspector *inspector, const char *name)
@@ -77,11 +79,51 @@ test_fields (void)
   g_object_unref (inspector);
 }
 
+/* The switch beside the label of this title, among what is folded away, too; NULL where there is none. */
+static GtkSwitch *
+find_switch (GtkWidget *settings, const char *title)
+{
+  g_autoptr (GPtrArray) labels = g_ptr_array_new ();
+
+  /* What is folded is in no tree of widgets. */
+  gtk_expander_set_expanded (GTK_EXPANDER (find_widget (settings, GTK_TYPE_EXPANDER)), TRUE);
+  find_widgets (settings, GTK_TYPE_LABEL, labels);
+  for (guint i = 0; i < labels->len; i++)
+    if (g_str_equal (gtk_label_get_text (labels->pdata[i]), title))
+      return GTK_SWITCH (gtk_label_get_mnemonic_widget (labels->pdata[i]));
+  return NULL;
+}
+
+/* An attribute of <graph> itself: its row in the training settings shows it, sets it, and follows undo. */
+static void
+test_strict_devices (void)
+{
+  g_autoptr (StudioDocument) document = document_load ("<graph xmlns='urn:gradloom:graph' version='1'>"
+                                                       "<node id='x' op='input' shape='B,4'/></graph>");
+  GtkWidget *settings = g_object_ref_sink (GTK_WIDGET (studio_training_settings_new (document)));
+  GtkSwitch *strict = find_switch (settings, "Strict devices");
+
+  g_assert_nonnull (strict);
+  g_assert_false (gtk_switch_get_active (strict));
+  gtk_switch_set_active (strict, TRUE);
+  settle ();
+  g_assert_true (loom_graph_strict_devices (studio_document_get_graph (document)));
+  /* It says nothing about training, so no <train> is made for it. */
+  g_assert_null (loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_TRAIN));
+  g_assert_true (studio_document_undo (document));
+  settle ();
+  strict = find_switch (settings, "Strict devices");
+  g_assert_false (gtk_switch_get_active (strict));
+  g_assert_false (loom_graph_strict_devices (studio_document_get_graph (document)));
+  g_object_unref (settings);
+}
+
 int
 main (int argc, char **argv)
 {
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
   g_test_add_func ("/fields/messages", test_fields);
+  g_test_add_func ("/fields/strict-devices", test_strict_devices);
   return g_test_run ();
 }

@@ -55,7 +55,7 @@ char **studio_training_ports (StudioDocument *document, StudioTrainingPorts whic
 
 typedef struct
 {
-  LoomTag tag;    /* TRAIN, or its child SCHEDULE, CLIP or PARALLEL */
+  LoomTag tag;    /* GRAPH, TRAIN, or its child SCHEDULE, CLIP or PARALLEL */
   guint64 serial; /* not 0: this element instead */
 } TrainingPlace;
 

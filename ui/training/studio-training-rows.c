@@ -25,6 +25,8 @@ row_element (Row *row)
 {
   StudioDocument *document = row->settings->document;
   LoomElement *e = studio_training_element (document);
+  if (row->place.tag == LOOM_TAG_GRAPH)
+    return loom_graph_root (studio_document_get_graph (document));
   if (row->place.serial != 0)
     return loom_graph_by_serial (studio_document_get_graph (document), row->place.serial);
   return e != NULL && row->place.tag != LOOM_TAG_TRAIN ? loom_element_find (e, row->place.tag) : e;
@@ -48,6 +50,8 @@ apply (Row *row, const char *value)
     value = NULL;
   if (row->place.serial != 0)
     studio_training_set_at (document, row->place.serial, row->spec.name, value);
+  else if (row->place.tag == LOOM_TAG_GRAPH)
+    studio_training_set_at (document, loom_element_serial (row_element (row)), row->spec.name, value);
   else if (row->place.tag == LOOM_TAG_TRAIN && g_str_equal (row->spec.name, "optimizer"))
     studio_training_set_optimizer (document, value);
   else if (row->place.tag == LOOM_TAG_SCHEDULE && g_str_equal (row->spec.name, "type"))
@@ -331,6 +335,7 @@ static const struct
   { "value", N_ ("Clip values") },
   { "ema", N_ ("Average of weights") },
   { "accumulate", N_ ("Batches a step") },
+  { "strict_devices", N_ ("Strict devices") },
   { "drop_last", N_ ("Drop short batch") },
   { "sample_weights", N_ ("Weights of classes") },
   { "tf32", N_ ("Allow TF32") },

@@ -11,6 +11,7 @@
 
 G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
 
+static const TrainingPlace in_graph = { LOOM_TAG_GRAPH, 0 };
 static const TrainingPlace in_train = { LOOM_TAG_TRAIN, 0 };
 static const TrainingPlace in_schedule = { LOOM_TAG_SCHEDULE, 0 };
 static const TrainingPlace in_clip = { LOOM_TAG_CLIP, 0 };
@@ -102,6 +103,8 @@ add_more (StudioTrainingSettings *self)
                               more[i].placeholder != NULL ? _ (more[i].placeholder) : NULL, NULL);
       open = open || train_value (self, more[i].name, NULL) != NULL;
     }
+  training_add_attribute (self, grid, in_graph, "strict_devices", NULL, NULL);
+  open = open || loom_graph_strict_devices (studio_document_get_graph (self->document));
   gtk_expander_set_child (GTK_EXPANDER (expander), grid);
   gtk_expander_set_expanded (GTK_EXPANDER (expander), open);
   g_signal_connect (expander, "notify::expanded", G_CALLBACK (more_cb), self);
