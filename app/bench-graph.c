@@ -75,7 +75,7 @@ planned_bytes (Bench *b)
   gsize bytes[LOOM_N_OWNERS] = { 0 };
   double total = 0;
 
-  loom_state_memory (b->state, bytes);
+  loom_state_memory (b->state, NULL, bytes);
   for (guint i = 0; i < LOOM_N_OWNERS; i++)
     total += bytes[i];
   return total;

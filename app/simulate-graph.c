@@ -170,7 +170,7 @@ held_bytes (const Bench *b)
   gsize bytes[LOOM_N_OWNERS];
   double sum = 0;
 
-  loom_state_memory (b->state, bytes);
+  loom_state_memory (b->state, NULL, bytes);
   for (int i = 0; i < LOOM_N_OWNERS; i++)
     sum += (double)bytes[i];
   return sum;

@@ -595,18 +595,19 @@ loom_state_get_scalar (LoomState *state, const char *name)
 }
 
 void
-loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS])
+loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS])
 {
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     bytes[o] = 0;
   for (guint i = 0; i < state->slots->len; i++)
-    bytes[loom_owner_of_slot (slot_at (state, i)->kind)]
-        += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (device == NULL || slot_at (state, i)->device == device)
+      bytes[loom_owner_of_slot (slot_at (state, i)->kind)]
+          += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   for (guint i = 0; i < state->shared.arenas->len; i++)
     {
       const LoomArena *arena = state->shared.arenas->pdata[i];
 
-      for (int o = 0; o < LOOM_N_OWNERS; o++)
+      for (int o = 0; o < LOOM_N_OWNERS && (device == NULL || arena->device == device); o++)
         bytes[o] += arena->peak[o] + arena->once[o];
     }
 }

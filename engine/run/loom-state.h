@@ -46,8 +46,9 @@ gboolean loom_state_set_scalar (LoomState *state, const char *name, double value
 gboolean loom_state_put_scalar_at (LoomState *state, guint i, double value);
 double loom_state_get_scalar (LoomState *state, const char *name);
 /* Bytes by owner of all that the run holds on its devices: parameters (with buffers), optimizer, scalars under
- * workspace, the arena that its executors share, and what each keeps beside it. */
-void loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS]);
+ * workspace, the arena that its executors share, and what each keeps beside it. device NULL: on all of them together.
+ */
+void loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS]);
 
 /* Weights as safetensors with PyTorch names: parameters and buffers, a tensor at a time, so that no rank has all of
  * them. A rank that takes part in saving and does not write gives NULL as the path. load: every name and shape must

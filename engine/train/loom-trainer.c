@@ -219,13 +219,13 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   loom_state_set_mesh (t->state, trainer_mesh (t));
   TrainerPlan *plan = trainer_plan_get (t, first_batch (t), TRUE, error);
   if (plan == NULL)
-    {
-      trainer_explain_room (t, first_batch (t), error);
-      return FALSE;
-    }
+    return FALSE;
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
   t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);
   if (!trainer_plan_update (t, error) || (t->loader != NULL && !trainer_ahead_init (t, plan, error)))
+    return FALSE;
+  /* Of a run that goes on for so many steps it is not known yet in which epoch that is. */
+  if ((options->resume == NULL || t->max_steps == 0) && !trainer_check_room (t, error))
     return FALSE;
   trainer_late_init (t, plan);
   t->rates.lr_slot = loom_state_find (t->state, "lr");
@@ -551,7 +551,7 @@ loom_trainer_state (const LoomTrainer *t)
 void
 loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
 {
-  loom_state_memory (t->state, bytes);
+  loom_state_memory (t->state, NULL, bytes);
   trainer_seen_memory (t, bytes);
 }
 

@@ -210,6 +210,13 @@ trainer_plan_exists (const LoomTrainer *t, gint64 batch)
   return find (t, batch, TRUE, FALSE) != NULL;
 }
 
+/* The batch that a user chose: that of the first plan, which may be this one. */
+static gint64
+usual_batch (const LoomTrainer *t, gint64 batch)
+{
+  return t->plans->len > 0 ? ((TrainerPlan *)t->plans->pdata[0])->step->batch : batch;
+}
+
 TrainerPlan *
 trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
 {
@@ -221,6 +228,8 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
     return plan;
   plan = plan_new (t, batch, training, averaged, error);
   take_notes (t);
+  if (plan == NULL)
+    trainer_explain_room (t, usual_batch (t, batch), error);
   if (plan != NULL)
     {
       g_ptr_array_add (plans, plan);
@@ -247,7 +256,10 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   take_notes (t);
   t->update = plan != NULL ? loom_exec_new (plan, t->state, error) : NULL;
   if (t->update == NULL)
-    return FALSE;
+    {
+      trainer_explain_room (t, usual_batch (t, 0), error);
+      return FALSE;
+    }
   t->update_norm = find_output (t->update, "grad_norm");
   t->rollback = trainer_rollback_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);
   return TRUE;

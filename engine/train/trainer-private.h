@@ -107,8 +107,12 @@ void trainer_waits_end (LoomTrainer *t);
 
 /* ---- room (trainer-room.c) ---- */
 
-/* Where a step of this batch has found no memory, adds to the error what holds how much of it, and which batch fits. */
+/* Where a plan of a run with this batch has found no memory, adds to the error what holds how much of it on the device
+ * that lacks it, and which batch fits. */
 void trainer_explain_room (LoomTrainer *t, gint64 batch, GError **error);
+/* FALSE with OUT_OF_MEMORY, and the same words, where a plan that the run comes to later will find no room: before the
+ * first step, behind trainer_plan_update(). */
+gboolean trainer_check_room (LoomTrainer *t, GError **error);
 
 /* ---- the next batch (trainer-ahead.c) ---- */
 

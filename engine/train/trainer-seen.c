@@ -244,7 +244,7 @@ trainer_seen_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
     {
       gsize seen[LOOM_N_OWNERS];
 
-      loom_state_memory (t->seen.state, seen);
+      loom_state_memory (t->seen.state, NULL, seen);
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         bytes[o] += seen[o];
     }

@@ -177,7 +177,7 @@ main (int argc, char *argv[])
           }
         else
           {
-            loom_state_memory (state, bytes);
+            loom_state_memory (state, NULL, bytes);
             printf ("arena %" G_GSIZE_FORMAT " state %" G_GSIZE_FORMAT " rss %" G_GSIZE_FORMAT "\n",
                     loom_exec_arena_bytes (race.exec),
                     bytes[LOOM_OWNER_PARAMETERS] + bytes[LOOM_OWNER_OPTIMIZER] + bytes[LOOM_OWNER_WORKSPACE],

@@ -253,7 +253,7 @@ test_interleaved (gconstpointer device)
   /* One arena, as large as the largest needs, and what each keeps beside it. */
   largest = MAX (arena_of (evaluation), MAX (arena_of (full), arena_of (rest)));
   g_assert_cmpuint (loom_state_arena (run.state, run.device, NULL)->bytes, ==, largest);
-  loom_state_memory (run.state, bytes);
+  loom_state_memory (run.state, NULL, bytes);
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     sum += bytes[o];
   LoomPlanMemory joined = { 0 }, one;

@@ -162,7 +162,7 @@ exec_counted (const Example *e, LoomPlan *plan, LoomState *state)
   allocated = 0;
   loom_state_adopt (state, e->p, &error);
   g_assert_no_error (error);
-  loom_state_memory (state, state_bytes);
+  loom_state_memory (state, NULL, state_bytes);
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     sum += state_bytes[o];
   g_assert_cmpuint (allocated, >=, sum);

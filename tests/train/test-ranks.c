@@ -109,7 +109,7 @@ run_side (gpointer data)
       g_assert_no_error (error);
       read_outputs (side, exec, p);
     }
-  loom_state_memory (state, side->bytes);
+  loom_state_memory (state, NULL, side->bytes);
   check_forecast (plan, side);
   for (guint i = 0; i < loom_state_n_slots (state); i++)
     {

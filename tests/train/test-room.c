@@ -1,0 +1,208 @@
+/* Runs that do not fit: which plan finds no room and on which device, what holds how much, and which batch fits, before
+ * the first step and where a plan fails later. The devices say and give what the test wants them to. */
+#include "engine/train/trainer-private.h"
+#include "tests/train/train-test.h"
+
+/* Batches of 50 and 30, and an evaluation of 50. What is a constant each plan makes for itself: 4 MiB, and packed for its products a little more. */
+#define NET(device)                                                                                                    \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"80\" n_test=\"50\" in_features=\"1024\" "                    \
+  "out_features=\"4\"/>"                                                                                               \
+  "<node id=\"eye\" op=\"eye\" n=\"1024\"/><node id=\"mix\" op=\"matmul\"/>"                                           \
+  "<node id=\"wide\" op=\"linear\" out_features=\"2000\" " device "/><node id=\"act\" op=\"tanh\" " device "/>"        \
+  "<node id=\"fc\" op=\"linear\" out_features=\"4\"/><node id=\"loss\" op=\"mse_loss\"/>"                              \
+  "<wire from=\"data.x\" to=\"mix.input\"/><wire from=\"eye\" to=\"mix.other\"/><wire from=\"mix\" to=\"wide\"/>"      \
+  "<wire from=\"wide\" to=\"act\"/><wire from=\"act\" to=\"fc\"/><wire from=\"fc\" to=\"loss.input\"/>"                \
+  "<wire from=\"data.y\" to=\"loss.target\"/>"                                                                         \
+  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"50\" epochs=\"2\" device=\"cpu\"/></graph>"
+
+#define CONSTANT ((guint64)4 << 20)
+#define PLENTY   ((guint64)1 << 40)
+
+/* ---- the devices ------------------------------------------------------------ */
+
+static const LoomBackend *real;
+static LoomBackend poor;
+static struct
+{
+  const LoomPlanDevice *device;
+  guint64 memory_free;
+} left[2];
+static gboolean gives;
+
+static void
+device_info (LoomDevice *device, LoomDeviceInfo *info)
+{
+  real->device_info (device, info);
+  for (guint i = 0; i < G_N_ELEMENTS (left); i++)
+    if (left[i].device != NULL && left[i].device->device == device)
+      info->memory_free = left[i].memory_free;
+}
+
+static LoomStatus
+take (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
+{
+  if (gives)
+    return real->alloc (device, bytes, memory, message);
+  g_strlcpy (message->text, "nothing is given", sizeof message->text);
+  return LOOM_STATUS_OUT_OF_MEMORY;
+}
+
+/* From now on the run's device i says that it has so much left. */
+static LoomPlanDevice *
+leave (LoomTrainer *trainer, guint i, const char *name, guint64 bytes)
+{
+  LoomPlanDevice *device = loom_devices_get (trainer->devices, name, NULL);
+
+  g_assert_nonnull (device);
+  real = device->backend == &poor ? real : device->backend;
+  poor = *real;
+  poor.device_info = device_info;
+  poor.alloc = take;
+  device->backend = &poor;
+  left[i].device = device;
+  left[i].memory_free = bytes;
+  return device;
+}
+
+static void
+end (LoomTrainer *trainer)
+{
+  memset (left, 0, sizeof left);
+  loom_trainer_free (trainer);
+}
+
+static void
+assert_says (const GError *error, const char *text)
+{
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY);
+  if (strstr (error->message, text) == NULL)
+    g_error ("no “%s” in: %s", text, error->message);
+}
+
+/* ---- before the first step ---------------------------------------------------- */
+
+/* The full batch has its memory; of what comes later, each plan brings a constant of its own. */
+static void
+test_later_parts (void)
+{
+  static const struct
+  {
+    double constants; /* that there is room for */
+    const char *says; /* NULL: nothing */
+  } cases[] = { { 0.5, "An epoch’s last batch, of 30 samples, would find no room on cpu " },
+                { 1.5, "An evaluation, of 50 samples, would find no room on cpu " },
+                { 4, NULL } };
+
+  gives = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ 0 });
+      g_autoptr (GError) error = NULL;
+
+      leave (trainer, 0, "cpu", (guint64)(cases[i].constants * (double)CONSTANT));
+      const gboolean has_room = trainer_check_room (trainer, &error);
+
+      g_test_message ("room for %g constants: %s", cases[i].constants, has_room ? "enough" : error->message);
+      g_assert_cmpint (has_room, ==, cases[i].says == NULL);
+      if (cases[i].says != NULL)
+        {
+          assert_says (error, cases[i].says);
+          assert_says (error, "for parameters");
+          assert_says (error, " fits.");
+        }
+      else
+        g_assert_no_error (error);
+      end (trainer);
+    }
+}
+
+/* A run that ends within its first epoch never comes to the other plans. */
+static void
+test_few_steps (void)
+{
+  LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ .steps = 1 });
+  g_autoptr (GError) error = NULL;
+
+  gives = TRUE;
+  leave (trainer, 0, "cpu", CONSTANT / 2);
+  g_assert_true (trainer_check_room (trainer, &error));
+  g_assert_no_error (error);
+  end (trainer);
+}
+
+/* ---- which device ---------------------------------------------------------------- */
+
+static void
+explain (LoomTrainer *trainer, gint64 batch, GError **error)
+{
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "A step needs more than there is.");
+  trainer_explain_room (trainer, batch, error);
+}
+
+/* The device that lacks room is the one that is told of, whichever is the run's own; devices that share the machine's
+ * memory lack it together. */
+static void
+test_devices (void)
+{
+  LoomTrainer *trainer = train_test_new (NET ("device=\"cpu:1\""), (LoomTrainerOptions){ 0 });
+  LoomPlanDevice *near = leave (trainer, 0, "cpu", PLENTY), *far = leave (trainer, 1, "cpu:1", 1);
+  g_autoptr (GError) on_far = NULL, on_near = NULL, together = NULL;
+  const char *batch;
+
+  near->info.host_memory = far->info.host_memory = FALSE;
+  explain (trainer, 5000, &on_far);
+  assert_says (on_far, "A step needs more than there is. The run needs ");
+  assert_says (on_far, " on cpu:1: ");
+  assert_says (on_far, " for activations");
+  /* The one that was planned and found room fits for sure. */
+  batch = strstr (on_far->message, "A batch of ");
+  g_assert_nonnull (batch);
+  g_assert_cmpint (atoi (batch + strlen ("A batch of ")), >=, 40);
+  g_assert_cmpint (atoi (batch + strlen ("A batch of ")), <, 1000);
+
+  left[0].memory_free = 1;
+  left[1].memory_free = PLENTY;
+  explain (trainer, 5000, &on_near);
+  assert_says (on_near, " on cpu: ");
+
+  near->info.host_memory = far->info.host_memory = TRUE;
+  left[0].memory_free = left[1].memory_free = 1;
+  explain (trainer, 5000, &together);
+  g_assert_true (strstr (together->message, " on cpu, cpu:1: ") != NULL
+                 || strstr (together->message, " on cpu:1, cpu: ") != NULL);
+  end (trainer);
+}
+
+/* ---- later ------------------------------------------------------------------------- */
+
+/* Somebody else takes the memory after the run has begun. */
+static void
+test_taken (void)
+{
+  LoomTrainer *trainer = train_test_new (NET (""), (LoomTrainerOptions){ 0 });
+  g_autoptr (GError) error = NULL;
+
+  leave (trainer, 0, "cpu", 100000);
+  gives = FALSE;
+  g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_FAILED);
+  assert_says (error, "After 1 step: ");
+  assert_says (error, " The run needs ");
+  assert_says (error, " on cpu: ");
+  assert_says (error, "Not even a batch of one sample fits.");
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 1);
+  gives = TRUE;
+  end (trainer);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  g_test_add_func ("/room/later-parts", test_later_parts);
+  g_test_add_func ("/room/few-steps", test_few_steps);
+  g_test_add_func ("/room/devices", test_devices);
+  g_test_add_func ("/room/taken", test_taken);
+  return g_test_run ();
+}
