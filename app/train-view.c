@@ -383,6 +383,36 @@ say_waits (const LoomTrainerWaits *w)
                               : "  (prepared ahead by several threads)");
 }
 
+/* Of a device with memory of its own, what its driver says; each figure with what it is. */
+static void
+say_memory (const char *device, const LoomTrainerDeviceMemory *m)
+{
+  g_autofree char *total = loom_bytes_to_string ((double)m->total), *used = loom_bytes_to_string ((double)m->used);
+  g_autofree char *before = loom_bytes_to_string ((double)m->before), *last = loom_bytes_to_string ((double)m->last);
+  g_autofree char *first = m->first > 0 ? loom_bytes_to_string ((double)m->first) : NULL;
+
+  fprintf (stderr, "memory of %s, as its driver says: %s of %s in use now, %s before anything of the run was there",
+           device, used, total, before);
+  if (first != NULL)
+    fprintf (stderr, "; peak until the first step was over %s, until the last %s", first, last);
+  fprintf (stderr, "\n");
+}
+
+static void
+memory_event (const char *device, const LoomTrainerDeviceMemory *m)
+{
+  LoomJson *json = command_event_new ("memory");
+
+  loom_json_string (json, "device", device);
+  loom_json_int (json, "total", (gint64)m->total);
+  loom_json_int (json, "used", (gint64)m->used);
+  loom_json_int (json, "before", (gint64)m->before);
+  if (m->first > 0)
+    loom_json_int (json, "peak_first_step", (gint64)m->first);
+  loom_json_int (json, "peak_last_step", (gint64)m->last);
+  command_event_print (json);
+}
+
 static void
 waits_event (const LoomTrainerWaits *w)
 {
@@ -423,8 +453,11 @@ void
 train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder)
 {
   const LoomStaleness staleness = loom_trainer_staleness (trainer);
+  LoomTrainerDeviceMemory memory;
 
   clear_bar (view);
+  if (loom_trainer_device_memory (trainer, &memory))
+    (view->json ? memory_event : say_memory) (loom_trainer_device (trainer), &memory);
   if (!view->json && staleness.pushes > 0)
     say_staleness (&staleness);
   if (!view->json && end == LOOM_TRAINER_STOPPED)

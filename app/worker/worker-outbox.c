@@ -70,7 +70,7 @@ struct _WorkerOutbox
   GQueue states, evals, problems;
   char *memory_device;
   gsize memory[LOOM_N_OWNERS];
-  WorkerMemory driver;
+  LoomTrainerDeviceMemory driver;
   gboolean memory_fresh;
   LoomTrainerWaits waits;
   gboolean waits_fresh;
@@ -283,14 +283,15 @@ worker_outbox_waits (WorkerOutbox *o, const LoomTrainerWaits *waits)
 
 /* What is known of it. */
 static void
-add_driver (GVariantBuilder *b, const WorkerMemory *m)
+add_driver (GVariantBuilder *b, const LoomTrainerDeviceMemory *m)
 {
   const struct
   {
     const char *name;
     guint64 bytes;
   } all[] = {
-    { "used", m->used }, { "total", m->total }, { "before", m->before }, { "first", m->first }, { "last", m->last }
+    { "used", m->used },     { "total", m->total }, { "peak", m->peak },
+    { "before", m->before }, { "first", m->first }, { "last", m->last },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
@@ -299,13 +300,14 @@ add_driver (GVariantBuilder *b, const WorkerMemory *m)
 }
 
 void
-worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS], const WorkerMemory *memory)
+worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS],
+                      const LoomTrainerDeviceMemory *driver)
 {
   g_mutex_lock (&o->lock);
   g_free (o->memory_device);
   o->memory_device = g_strdup (device);
   memcpy (o->memory, bytes, sizeof o->memory);
-  o->driver = *memory;
+  o->driver = *driver;
   o->memory_fresh = TRUE;
   g_mutex_unlock (&o->lock);
 }

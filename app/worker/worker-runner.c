@@ -48,7 +48,7 @@ struct _WorkerRunner
   GQueue checkpoints; /* invocations that wait for a path */
   WorkerPace pace;
   WorkerWindow window;
-  WorkerMemory memory;
+  gint64 memory_asked; /* when the figure was asked that was sent last */
 };
 
 void
@@ -76,9 +76,22 @@ memory_cb (LoomTrainer *trainer, gpointer data)
 {
   WorkerRunner *runner = data;
   gsize bytes[LOOM_N_OWNERS] = { 0 };
+  LoomTrainerDeviceMemory driver;
 
   loom_trainer_memory (trainer, bytes);
-  worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes, &runner->memory);
+  loom_trainer_device_memory (trainer, &driver);
+  runner->memory_asked = driver.asked;
+  worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes, &driver);
+}
+
+/* Sends what the driver has been asked since: once a second at most, and never where there is no such driver. */
+static void
+send_driver_memory (WorkerRunner *runner, LoomTrainer *trainer)
+{
+  LoomTrainerDeviceMemory driver;
+
+  if (loom_trainer_device_memory (trainer, &driver) && driver.asked != runner->memory_asked)
+    memory_cb (trainer, runner);
 }
 
 static void
@@ -111,8 +124,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   worker_window_take (&runner->window, s->step, s->epoch, s->steps_per_epoch, point.metric);
   worker_outbox_point (runner->outbox, &point);
-  if (worker_memory_step (&runner->memory, trainer))
-    memory_cb (trainer, runner);
+  send_driver_memory (runner, trainer);
   loom_trainer_waits (trainer, &waits);
   if (waits.steps > 0 && (waits.steps < WAITS_STRIDE || waits.steps % WAITS_STRIDE == 0))
     worker_outbox_waits (runner->outbox, &waits);
@@ -262,7 +274,6 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   worker_outbox_base_lr (runner->outbox, loom_trainer_base_lr (trainer));
   if (loom_trainer_notes (trainer) != NULL)
     worker_outbox_problem (runner->outbox, "NOTE", "", "", loom_trainer_notes (trainer));
-  worker_memory_begin (&runner->memory, trainer);
   memory_cb (trainer, runner);
 }
 
@@ -301,8 +312,7 @@ do_job (WorkerRunner *runner, Job *job)
   g_mutex_unlock (&runner->lock);
 
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
-  if (worker_memory_end (&runner->memory, trainer))
-    memory_cb (trainer, runner);
+  send_driver_memory (runner, trainer);
   if (runner->ranks != NULL)
     worker_ranks_end (runner->ranks, error);
   mark_ended (runner);

@@ -44,15 +44,9 @@ worker_outbox_problem (WorkerOutbox *outbox, const char *code, const char *node,
 void worker_outbox_base_lr (WorkerOutbox *outbox, double lr);
 /* Sent with the next points. */
 void worker_outbox_waits (WorkerOutbox *outbox, const LoomTrainerWaits *waits);
-/* Of a device with memory of its own: what its driver says is in use, now, as the run began, after its first step and
- * after its last one; 0: not known yet. total 0: there is no such device. */
-typedef struct
-{
-  guint64 used, total, before, first, last;
-} WorkerMemory;
-
+/* driver: of a device with memory of its own; total 0: it has none. */
 void worker_outbox_memory (WorkerOutbox *outbox, const char *device, const gsize bytes[LOOM_N_OWNERS],
-                           const WorkerMemory *memory);
+                           const LoomTrainerDeviceMemory *driver);
 void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *path);
 /* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */
 void worker_outbox_send (WorkerOutbox *outbox);
@@ -73,13 +67,6 @@ typedef struct
 void worker_window_begin (WorkerWindow *window, guint n_metrics);
 /* mean: of the epoch (from 1) so far, after this step; becomes the mean over the last steps_per_epoch steps. */
 void worker_window_take (WorkerWindow *window, gint64 step, gint64 epoch, gint64 steps_per_epoch, double *mean);
-
-/* ---- memory: what the driver says ---- */
-
-void worker_memory_begin (WorkerMemory *memory, LoomTrainer *trainer);
-/* After each step and after the last; TRUE where there is something new. */
-gboolean worker_memory_step (WorkerMemory *memory, LoomTrainer *trainer);
-gboolean worker_memory_end (WorkerMemory *memory, LoomTrainer *trainer);
 
 /* ---- pace: how fast a run may go at most ---- */
 

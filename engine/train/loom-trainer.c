@@ -215,6 +215,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   if (warning != NULL)
     trainer_note (t, "%s", warning);
   t->threads = device->info.threads;
+  trainer_memory_begin (t);
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   loom_state_set_mesh (t->state, trainer_mesh (t));
   TrainerPlan *plan = trainer_plan_get (t, first_batch (t), TRUE, error);
@@ -546,25 +547,4 @@ LoomState *
 loom_trainer_state (const LoomTrainer *t)
 {
   return t->state;
-}
-
-void
-loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
-{
-  loom_state_memory (t->state, NULL, bytes);
-  trainer_seen_memory (t, bytes);
-}
-
-gboolean
-loom_trainer_device_memory (const LoomTrainer *t, guint64 *used, guint64 *total)
-{
-  const LoomPlanDevice *device = loom_devices_get (t->devices, t->device, NULL);
-  LoomDeviceInfo now = { 0 };
-
-  if (device == NULL || device->info.host_memory)
-    return FALSE;
-  device->backend->device_info (device->device, &now);
-  *used = now.memory_total - now.memory_free;
-  *total = now.memory_total;
-  return now.memory_total > 0;
 }

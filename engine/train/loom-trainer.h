@@ -257,8 +257,19 @@ LoomState *loom_trainer_state (const LoomTrainer *trainer);
 /* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short
  * batch, evaluation, snapshots). On the compute thread, or where nothing runs. */
 void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]);
-/* What the driver of the run's device says is in use there, by whomever, and how much there is. FALSE of a device that
- * shares the host's memory, or that says nothing. */
-gboolean loom_trainer_device_memory (const LoomTrainer *trainer, guint64 *used, guint64 *total);
+/* What the driver of a device says is in use there, by whomever: bytes. It is asked before anything of the run is
+ * there, behind each plan, and once a second while it trains. */
+typedef struct
+{
+  guint64 total;       /* how much there is */
+  guint64 used;        /* as it was asked last */
+  guint64 peak;        /* the most so far, what there was before the run included */
+  guint64 before;      /* before anything of the run was there */
+  guint64 first, last; /* the peak when the first step, and the last one, was over; 0: it is not */
+  gint64 asked;        /* when, in µs of the monotonic clock */
+} LoomTrainerDeviceMemory;
+/* Of the run's device. FALSE where that shares the host's memory, or says nothing. Where loom_trainer_memory() may be
+ * called. */
+gboolean loom_trainer_device_memory (const LoomTrainer *trainer, LoomTrainerDeviceMemory *memory);
 
 G_END_DECLS

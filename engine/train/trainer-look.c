@@ -124,7 +124,9 @@ own_memory (LoomTrainer *t)
   loom_trainer_memory (t, bytes);
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     own.bytes[o] = bytes[o];
-  loom_trainer_device_memory (t, &own.used, &own.total);
+  trainer_memory_ask (t);
+  own.used = t->device_memory.used;
+  own.total = t->device_memory.total;
   g_strlcpy (own.device, t->device, sizeof own.device);
   return own;
 }

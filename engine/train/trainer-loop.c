@@ -44,6 +44,7 @@ read_clock (LoomTrainer *t)
     }
   t->clock.last_time = now;
   t->clock.items_since = 0;
+  trainer_memory_step (t, now);
   return now - t->clock.last_checkpoint >= t->clock.checkpoint_interval;
 }
 
@@ -590,6 +591,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   t->clock.start_time = t->clock.last_time = t->clock.last_checkpoint = g_get_monotonic_time ();
   t->clock.next_step = t->place.step + 1;
   t->clock.stride = 1;
+  trainer_memory_begin_run (t);
   trainer_trace_choose (t, last_step (t));
   trainer_set_state (t, "running");
 
@@ -606,6 +608,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
     g_propagate_error (error, failure);
   trainer_ahead_drop (t);
   loom_loader_reset (t->loader);
+  trainer_memory_end_run (t);
 
   /* Until the last one is answered the others wait in the queue: what answers is not to be used twice at once. */
   g_mutex_lock (&t->inbox.lock);

@@ -233,6 +233,7 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
   if (plan != NULL)
     {
       g_ptr_array_add (plans, plan);
+      trainer_memory_ask (t);
       if (t->observer.memory != NULL)
         t->observer.memory (t, t->observer_data);
     }
@@ -260,6 +261,7 @@ trainer_plan_update (LoomTrainer *t, GError **error)
       trainer_explain_room (t, usual_batch (t, 0), error);
       return FALSE;
     }
+  trainer_memory_ask (t);
   t->update_norm = find_output (t->update, "grad_norm");
   t->rollback = trainer_rollback_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);
   return TRUE;

@@ -114,6 +114,16 @@ void trainer_explain_room (LoomTrainer *t, gint64 batch, GError **error);
  * first step, behind trainer_plan_update(). */
 gboolean trainer_check_room (LoomTrainer *t, GError **error);
 
+/* ---- what the device's driver says (trainer-memory.c) ---- */
+
+/* The device is open, and nothing of the run is there yet. */
+void trainer_memory_begin (LoomTrainer *t);
+void trainer_memory_ask (LoomTrainer *t);
+void trainer_memory_begin_run (LoomTrainer *t);
+/* A step is over; the driver is asked behind the first one, and at most once a second. */
+void trainer_memory_step (LoomTrainer *t, gint64 now);
+void trainer_memory_end_run (LoomTrainer *t);
+
 /* ---- the next batch (trainer-ahead.c) ---- */
 
 typedef struct
@@ -550,6 +560,7 @@ struct _LoomTrainer
   TrainerLook look;
   TrainerSeen seen;
   TrainerInbox inbox;
+  LoomTrainerDeviceMemory device_memory; /* total 0: the device has no memory of its own */
 
   double *metric_value; /* room for an observer's */
   const char **metric_name;

@@ -153,11 +153,13 @@ test_memory (void)
   g_variant_builder_add (&b, "{st}", "total", (guint64)9000);
   g_variant_builder_add (&b, "{st}", "used", (guint64)800);
   g_variant_builder_add (&b, "{st}", "before", (guint64)500);
+  g_variant_builder_add (&b, "{st}", "peak", (guint64)850);
   g_autoptr (GVariant) w = g_variant_ref_sink (g_variant_builder_end (&b));
   studio_run_take_memory (run, "cuda:0", w);
   g_assert_cmpuint (studio_run_n_owners (run), ==, 1);
   const StudioDriverMemory *driver = studio_run_get_driver_memory (run);
   g_assert_true (driver->total == 9000 && driver->used == 800 && driver->before == 500 && driver->last == 0);
+  g_assert_cmpuint (driver->peak, ==, 850);
 }
 
 /* However often numbers come, what people read is drawn once for all that came meanwhile. */

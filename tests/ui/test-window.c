@@ -100,11 +100,12 @@ test_small_widgets (void)
   studio_memory_bar_set (bar, "cpu", 2, owners, bytes);
   g_assert_cmpuint (studio_memory_bar_get_total (bar), ==, 4000);
   gtk_test_accessible_assert_property (bar, GTK_ACCESSIBLE_PROPERTY_LABEL, "memory of cpu: 4.0 kB");
-  studio_memory_bar_set_driver (bar,
-                                &(StudioDriverMemory){ .used = 9000, .total = 64000, .before = 5000, .first = 9000 });
+  studio_memory_bar_set_driver (
+      bar, &(StudioDriverMemory){ .used = 9000, .total = 64000, .peak = 9500, .before = 5000, .first = 9000 });
   g_assert_cmpstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), ==,
                    "parameters 1.0 kB, activations 3.0 kB\n"
-                   "The driver says: 5.0 kB in use as the run began.\nAfter its first step: 9.0 kB.");
+                   "The driver says: 9.0 kB in use now.\nIn use before anything of the run was there: 5.0 kB.\n"
+                   "Peak until its first step was over: 9.0 kB.\nPeak so far: 9.5 kB.");
   g_object_unref (bar);
   StudioScalarPin *pin = g_object_ref_sink (studio_scalar_pin_new ("loss"));
   studio_scalar_pin_set (pin, "0.412", NULL);

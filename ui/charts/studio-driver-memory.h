@@ -5,10 +5,11 @@
 
 G_BEGIN_DECLS
 
-/* Bytes: now, as a run began, after its first and its last step (0: not yet), and how much there is. */
+/* Bytes: in use when the driver was asked last, how much there is, the most that was in use so far; in use before
+ * anything of the run was there; the most until its first and its last step was over (0: it is not). */
 typedef struct
 {
-  guint64 used, total, before, first, last;
+  guint64 used, total, peak, before, first, last;
 } StudioDriverMemory;
 
 G_END_DECLS

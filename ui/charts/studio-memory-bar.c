@@ -197,7 +197,8 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       g_autofree char *used = loom_bytes_to_string ((double)self->driver.used);
       g_autofree char *all = loom_bytes_to_string ((double)self->driver.total);
       g_autofree char *bytes = g_strdup_printf (_ ("%s of %s"), used, all);
-      draw_words (self, cr, dark, FALSE, _ ("driver says"), 18 * s, y, 0, 0.72);
+      draw_words (self, cr, dark, FALSE, self->driver.last == 0 ? _ ("used now") : _ ("used at end"), 18 * s, y, 0,
+                  0.72);
       draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.72);
     }
   cairo_destroy (cr);
@@ -269,9 +270,15 @@ static void
 show_words (StudioMemoryBar *self)
 {
   g_autoptr (GString) words = g_string_new (self->words);
-  add_moment (words, _ ("The driver says: %s in use as the run began."), self->driver.before);
-  add_moment (words, _ ("After its first step: %s."), self->driver.first);
-  add_moment (words, _ ("After its last step: %s."), self->driver.last);
+  add_moment (words,
+              self->driver.last == 0 ? _ ("The driver says: %s in use now.")
+                                     : _ ("The driver says: %s in use at the end."),
+              self->driver.used);
+  add_moment (words, _ ("In use before anything of the run was there: %s."), self->driver.before);
+  add_moment (words, _ ("Peak until its first step was over: %s."), self->driver.first);
+  add_moment (words, _ ("Peak until its last step was over: %s."), self->driver.last);
+  if (self->driver.last == 0)
+    add_moment (words, _ ("Peak so far: %s."), self->driver.peak);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
 }
 

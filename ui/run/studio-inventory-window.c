@@ -117,10 +117,16 @@ driver_text (View *self)
   g_autofree char *used = loom_bytes_to_string ((double)driver->used);
   g_autofree char *total = loom_bytes_to_string ((double)driver->total);
   g_autoptr (GString) s = g_string_new (NULL);
-  g_string_append_printf (s, _ ("The driver of %1$s says: %2$s of %3$s in use"), device, used, total);
-  add_moment (s, _ ("%s as the run began"), driver->before);
-  add_moment (s, _ ("%s after its first step"), driver->first);
-  add_moment (s, _ ("%s after its last step"), driver->last);
+  if (driver->last == 0)
+    g_string_append_printf (s, _ ("The driver of %1$s says: %2$s of %3$s in use now"), device, used, total);
+  else
+    g_string_append_printf (s, _ ("The driver of %1$s says: %2$s of %3$s in use as the run ended"), device, used,
+                            total);
+  add_moment (s, _ ("%s before anything of the run was there"), driver->before);
+  add_moment (s, _ ("peak until its first step was over: %s"), driver->first);
+  add_moment (s, _ ("peak until its last step was over: %s"), driver->last);
+  if (driver->last == 0)
+    add_moment (s, _ ("peak so far: %s"), driver->peak);
   return g_strdup (s->str);
 }
 

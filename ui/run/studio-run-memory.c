@@ -24,6 +24,7 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
   self->driver = (StudioDriverMemory){ 0 };
   g_variant_lookup (bytes, "used", "t", &self->driver.used);
   g_variant_lookup (bytes, "total", "t", &self->driver.total);
+  g_variant_lookup (bytes, "peak", "t", &self->driver.peak);
   g_variant_lookup (bytes, "before", "t", &self->driver.before);
   g_variant_lookup (bytes, "first", "t", &self->driver.first);
   g_variant_lookup (bytes, "last", "t", &self->driver.last);
