@@ -551,8 +551,9 @@ launch_forward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b
   void *const *out = b + (s.has_mask ? 4 : 3);
   const void *mask = s.has_mask ? b[3] : NULL;
 
-  half_forward_kernel<T, WIDTH><<<blocks, ATTENTION_THREADS, Plan<WIDTH>::FORWARD_BYTES, stream>>> (
-      (T *)out[0], (float *)out[1], q, k, v, mask, s);
+  if (blocks > 0)
+    half_forward_kernel<T, WIDTH><<<blocks, ATTENTION_THREADS, Plan<WIDTH>::FORWARD_BYTES, stream>>> (
+        (T *)out[0], (float *)out[1], q, k, v, mask, s);
 }
 
 template <typename T, int WIDTH>

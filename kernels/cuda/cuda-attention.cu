@@ -404,6 +404,8 @@ launch_forward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b
   const void *mask = s.has_mask ? b[3] : NULL;
   float *y = (float *)b[s.has_mask ? 4 : 3], *lse = (float *)b[s.has_mask ? 5 : 4];
 
+  if (blocks == 0) /* no queries, of which keys alone say nothing: CUDA refuses an empty grid */
+    return;
   if (s.depth <= ROWS)
     forward_kernel<1><<<blocks, ATTENTION_THREADS, 0, stream>>> (y, lse, q, k, v, mask, s);
   else

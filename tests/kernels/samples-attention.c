@@ -19,6 +19,8 @@ static const Setting settings[] = {
   { "2,4,5,4", "2,2,7,4", "2,2,7,4", "2,4,5,7", FALSE, TRUE, 0.5 },           /* one for every head and query */
   { "1,1,1,1", "1,1,1,1", "1,1,1,1", NULL, FALSE, FALSE, 1 },                 /* */
   { "0,2,3,4", "0,2,3,4", "0,2,3,4", NULL, FALSE, FALSE, 1 },                 /* */
+  { "1,2,0,8", "1,2,5,8", "1,2,5,8", NULL, FALSE, FALSE, 0.5, TRUE },         /* keys that nobody asks for */
+  { "1,2,0,72", "1,1,5,72", "1,1,5,80", "1,1,1,5", TRUE, TRUE, 0.5 },         /* */
   { "1,2,130,64", "1,2,130,64", "1,2,130,64", NULL, TRUE, FALSE, 0.125 },     /* several blocks */
   { "1,2,50,33", "1,1,300,33", "1,1,300,70", "1,1,1,300", FALSE, TRUE, 0.2 }, /* remainders everywhere */
   { "3,4,97,17", "3,4,140,17", "3,4,140,40", NULL, TRUE, FALSE, 0.25 },       /* many threads */
