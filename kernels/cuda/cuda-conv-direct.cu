@@ -204,10 +204,14 @@ direct_free (LoomKernel *base)
   free (self);
 }
 
+/* Images may lie in any layout, the filter and its gradient are read and written plain. */
 bool
 cuda_direct_takes (const LoomKernelSpec *spec)
 {
-  return all_of_dtype (spec->in, spec->n_in, LOOM_F32) && all_of_dtype (spec->out, spec->n_out, LOOM_F32);
+  const LoomTensorDesc *w = strcmp (spec->primitive, "conv2d_weight_grad") == 0 ? &spec->out[0] : &spec->in[1];
+
+  return all_of_dtype (spec->in, spec->n_in, LOOM_F32) && all_of_dtype (spec->out, spec->n_out, LOOM_F32)
+         && w->layout == LOOM_LAYOUT_PLAIN;
 }
 
 static LoomStatus
@@ -220,7 +224,7 @@ direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc
   int64_t at_x[LOOM_MAX_RANK], at_y[LOOM_MAX_RANK];
   Direct *self;
 
-  if (!cuda_direct_takes (spec) || w->layout != LOOM_LAYOUT_PLAIN)
+  if (!cuda_direct_takes (spec))
     return LOOM_STATUS_UNSUPPORTED;
   if (x->rank != 4 || w->rank != 4 || y->rank != 4 || attrs->groups < 1)
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4", spec->primitive);

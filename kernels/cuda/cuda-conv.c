@@ -458,7 +458,7 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       memmove (found, found + products, (size_t)(*n - products) * sizeof *found);
       *n -= products;
     }
-  else if (*n < max && call.w->layout == LOOM_LAYOUT_PLAIN && cuda_direct_takes (spec))
+  else if (*n < max && cuda_direct_takes (spec))
     found[(*n)++] = (CudaAlgorithm){ "own", 0 };
   return LOOM_STATUS_OK;
 }
