@@ -1,8 +1,8 @@
 /* Convolution and its gradients as plain sums, one thread an element of the result, f32, images in any layouts.
  *
- * They do what cuDNN declines (padding that differs from side to side, empty tensors, operands in one layout and the
- * result in the other) and all convolutions where the module is built without cuDNN. Every sum has one order, so two
- * runs agree to the bit; a filter's places are summed in f32, channels in f64, since there may be thousands. */
+ * They do what cuDNN declines (empty tensors, operands in one layout and the result in the other) and all convolutions
+ * where the module is built without cuDNN. Every sum has one order, so two runs agree to the bit; a filter's places are
+ * summed in f32, channels in f64, since there may be thousands. */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 

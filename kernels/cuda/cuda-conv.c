@@ -2,12 +2,13 @@
  *
  * Its algorithms are options of the planner (cuda_conv2d_algorithms), never searched for by running them. Those whose
  * sums have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no
- * activation here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as
- * one element-wise kernel, so that of 16-bit floats with a bias the result is rounded twice: as a convolution, and with
- * its bias, which is added in f32. For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images
- * in NHWC want the filter so as well: it may come so, which the planner sees to once for all calls; otherwise it is
- * packed into scratch in front of the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient
- * in the images' type, from which it is widened where f32 is wanted. */
+ * activation here: an image whose sides differ is padded before (cuda-conv-padded.c), what cuDNN does not take at all
+ * goes to own loops (cuda-conv-direct.cu), and bias with activation follow as one element-wise kernel, so that of
+ * 16-bit floats with a bias the result is rounded twice: as a convolution, and with its bias, which is added in f32.
+ * For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images in NHWC want the filter so as
+ * well: it may come so, which the planner sees to once for all calls; otherwise it is packed into scratch in front of
+ * the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient in the images' type, from which
+ * it is widened where f32 is wanted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,7 +395,7 @@ declines (LoomStatus status)
   return status == LOOM_STATUS_UNSUPPORTED || status == LOOM_STATUS_INVALID;
 }
 
-/* What needs no algorithm of cuDNN's of that pass. */
+/* What needs no algorithm of cuDNN's of that pass and padding. */
 static const struct
 {
   const char *name;
@@ -403,6 +404,7 @@ static const struct
 } others[] = {
   { "product", cuda_conv_product_takes, cuda_conv_product_new },
   { "cudnn-turned", cuda_conv_turned_takes, cuda_conv_turned_new },
+  { "cudnn-padded", cuda_conv_padded_takes, cuda_conv_padded_new },
 };
 
 LoomStatus
@@ -423,7 +425,7 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       found[0].name = "own-gemm";
       *n = products = 1;
     }
-  for (size_t i = 0; i < sizeof others / sizeof others[0] && self != NULL && *n < max; i++)
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && *n < max; i++)
     {
       status = others[i].takes (spec) ? others[i].make (device, spec, &other, message) : LOOM_STATUS_UNSUPPORTED;
       if (status == LOOM_STATUS_OK)

@@ -261,6 +261,9 @@ extern "C"
   LoomStatus cuda_conv_product_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   bool cuda_conv_turned_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_turned_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* One whose padding differs from side to side, by cuDNN with the image padded before (cuda-conv-padded.c). */
+  bool cuda_conv_padded_takes (const LoomKernelSpec *);
+  LoomStatus cuda_conv_padded_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each image turned half about: what an input gradient convolves
    * with. */
   LoomStatus cuda_turn_filter_new (LoomDevice *, const LoomTensorDesc *w, LoomKernel **, LoomMessage *);

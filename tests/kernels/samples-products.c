@@ -130,6 +130,7 @@ conv_samples (GPtrArray *all)
     { 0, 4, 9, 8, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1 },     { 5, 65, 20, 21, 40, 3, 3, 2, 1, 0, 1, 1, 1, 1, 1, 1 },
     { 2, 3, 9, 12, 65, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1 },   { 2, 32, 7, 9, 32, 2, 3, 1, 2, 2, 0, 1, 3, 2, 3, 1 },
     { 5, 3, 7, 6, 4, 7, 6, 1, 1, 0, 0, 0, 0, 1, 1, 1 },     { 2, 8, 4, 4, 16, 3, 3, 1, 1, 0, 0, 2, 2, 1, 1, 1 },
+    { 2, 8, 8, 7, 16, 4, 4, 1, 1, 1, 2, 1, 2, 1, 1, 1 },
   };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
@@ -145,7 +146,9 @@ conv_samples (GPtrArray *all)
         LoomConv2dAttrs attrs = { { c[7], c[8] },   { c[9], c[10], c[11], c[12] },
                                   { c[13], c[14] }, c[15],
                                   mode & 1,         mode & 2 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
-        Sample *s = sample_add (all, "conv2d", 3e-5, "case %d mode %d", v, mode);
+        /* A library sums hundreds of products in f32. */
+        const double tolerance = w.dim[1] * w.dim[2] * w.dim[3] > 500 ? 5e-5 : 3e-5;
+        Sample *s = sample_add (all, "conv2d", tolerance, "case %d mode %d", v, mode);
 
         sample_in (s, x, FILL_NORMAL, 0);
         sample_in (s, w, FILL_NORMAL, 0);

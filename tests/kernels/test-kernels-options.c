@@ -102,6 +102,7 @@ typedef struct
 {
   guint nhwc, mixed,
       several; /* images in NHWC; only operands or only results; a further algorithm in the same layout */
+  guint cudnn, padded; /* cuDNN's; of images that are padded before */
 } Seen;
 
 /* The options of a sample, each told once. Asked for by name, an option is told alone, in all its layouts. */
@@ -121,6 +122,8 @@ options_of (const Machine *machine, const LoomKernelSpec *spec, LoomKernelOption
       seen->nhwc += option[k].nhwc != 0;
       seen->mixed
           += option[k].nhwc != 0 && option[k].nhwc != loom_spec_images (spec) && (in == 0) != (in == option[k].nhwc);
+      seen->cudnn += g_str_has_prefix (option[k].algorithm, "cudnn");
+      seen->padded += strcmp (option[k].algorithm, "cudnn-padded") == 0;
       seen->several += k > 0 && option[k].nhwc == option[k - 1].nhwc;
       for (int l = 0; l < k; l++)
         g_assert_true (option[k].nhwc != option[l].nhwc || strcmp (option[k].algorithm, option[l].algorithm) != 0);
@@ -260,6 +263,7 @@ test_module (gconstpointer path)
   g_assert_cmpuint (seen.nhwc, >, 50);
   g_assert_cmpuint (seen.mixed, >, 50);
   g_assert_cmpuint (seen.several, >, 100);
+  g_assert_cmpuint (seen.padded, >=, seen.cudnn > 0 ? 100 : 0);
   machine_close (&card);
   machine_close (&ref);
 }

@@ -253,6 +253,30 @@ limits_test (void)
     }
 }
 
+/* An even filter pads its sides differently, which cuDNN declines: the image is padded before, in both types, rather
+ * than convolved by a thread for each element. */
+static void
+uneven_test (void)
+{
+  static const LoomDType types[] = { LOOM_F32, LOOM_BF16 };
+  const LoomConv2dTo attrs
+      = { .kernel
+          = { .stride = { 1, 1 }, .pad = { 1, 2, 1, 2 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      g_autoptr (LoomProgram) p = loom_program_new ();
+      g_autoptr (LoomCostTable) fresh = loom_cost_table_new ();
+      LoomValue in[3] = { loom_program_input (p, "x", types[i], 4, (gint64[]){ 8, 64, 32, 32 }),
+                          loom_program_input (p, "w", types[i], 4, (gint64[]){ 64, 64, 4, 4 }) };
+      g_autofree char *name = NULL;
+
+      loom_program_output (p, "y", loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL));
+      name = chosen (p, fresh);
+      g_assert_cmpstr (name, ==, "cudnn-padded");
+    }
+}
+
 /* Filters in bf16 are converted and packed once a step, by one kernel each, for the convolution and for the gradient
  * that reads them again. */
 static void
@@ -392,6 +416,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/card/configuration", configuration_test);
   g_test_add_func ("/plan/card/algorithms", algorithms_test);
   g_test_add_func ("/plan/card/limits", limits_test);
+  g_test_add_func ("/plan/card/uneven", uneven_test);
   g_test_add_func ("/plan/card/packed", packed_test);
   g_test_add_func ("/plan/card/bias-gradient", bias_gradient_test);
   return g_test_run ();
