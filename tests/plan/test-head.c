@@ -14,7 +14,7 @@ typedef struct
   gint64 rows, classes, chunks;
 } Size;
 
-static const Size by_cpu = { 3300, 4200, 3 }, by_gpu = { 16640, 520, 2 };
+static const Size by_cpu = { 3300, 4200, 3 }, by_gpu = { 8448, 1040, 2 };
 static Size size;
 
 typedef struct
