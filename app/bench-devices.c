@@ -1,6 +1,7 @@
 /* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that
- * only memory limits, copies from and to the host, and what a call costs that computes nothing; then layers of
- * well-known nets (bench-layers.c). A row each, so that devices can be compared.
+ * only memory limits, copies from and to the host, and what a whole step costs that computes nothing, beside its bare
+ * kernels (bench-launch.c); then layers of well-known nets (bench-layers.c). A row each, so that devices can be
+ * compared.
  *
  * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
 #include "app/bench-private.h"
@@ -137,7 +138,7 @@ static const ProbeKind probes[] = {
   { "matmul f16", "GFLOP/s", 1e-9, build_matmul, MATMUL_SIZES, matmul_work, LOOM_F16, FALSE, TRUE },
   { "memory (a + b)", "GB/s", 1e-9, build_add, { 1 << 20, 1 << 24, 1 << 27 }, add_work, LOOM_F32 },
   { "input from host", "GB/s", 1e-9, build_copy, { 1 << 20, 1 << 24 }, copy_work, LOOM_F32 },
-  { "a call (a + b)", "µs", 0, build_add, { 1 }, one, LOOM_F32 },
+  { "a step (a + b)", "µs", 0, build_add, { 1 }, one, LOOM_F32 },
 };
 
 static void
@@ -164,11 +165,13 @@ measure (const ProbeKind *kind, gint64 size, LoomDevices *devices, const char *d
          && bench_measure (probe_step, &probe, o->windows, MIN (o->seconds, 0.2), s, error);
 }
 
-/* Median, least and most, in the unit. */
-static void
-show_row (const char *device, const char *what, gint64 size, const char *unit, const double in_unit[3],
-          const BenchOptions *o)
+void
+bench_show_row (const char *device, const char *what, gint64 size, const char *unit, const double in_unit[3],
+                const BenchOptions *o)
 {
+  /* A launch on a CPU takes nanoseconds. */
+  const int digits = in_unit[0] < 10 ? 3 : 1;
+
   if (o->json)
     {
       LoomJson *json = command_event_new ("device");
@@ -183,8 +186,8 @@ show_row (const char *device, const char *what, gint64 size, const char *unit, c
       command_event_print (json);
     }
   else
-    printf ("%-8s %-16s %10" G_GINT64_FORMAT " %10.1f %-8s (min %.1f, max %.1f)\n", device, what, size, in_unit[0],
-            unit, MIN (in_unit[1], in_unit[2]), MAX (in_unit[1], in_unit[2]));
+    printf ("%-8s %-17s %10" G_GINT64_FORMAT " %10.*f %-8s (min %.*f, max %.*f)\n", device, what, size, digits,
+            in_unit[0], unit, digits, MIN (in_unit[1], in_unit[2]), digits, MAX (in_unit[1], in_unit[2]));
   command_flush ();
 }
 
@@ -196,7 +199,7 @@ show (const ProbeKind *kind, gint64 size, const char *device, const BenchOptions
 
   for (guint i = 0; i < 3; i++)
     in_unit[i] = kind->scale != 0 ? rate[i] * kind->work (size) * kind->scale : 1e6 / rate[i];
-  show_row (device, kind->name, size, kind->unit, in_unit, o);
+  bench_show_row (device, kind->name, size, kind->unit, in_unit, o);
 }
 
 /* ---- copies ---------------------------------------------------------------- */
@@ -269,8 +272,8 @@ measure_copies (LoomDevices *devices, const char *name, const BenchOptions *o, G
 
       ok = bench_measure (copy_once, &copy, o->windows, MIN (o->seconds, 0.2), &s, error);
       if (ok)
-        show_row (name, rows[i].what, COPY_BYTES, "GB/s",
-                  (const double[]){ s.median * scale, s.min * scale, s.max * scale }, o);
+        bench_show_row (name, rows[i].what, COPY_BYTES, "GB/s",
+                        (const double[]){ s.median * scale, s.min * scale, s.max * scale }, o);
     }
   for (guint i = 0; i < 2; i++)
     b->free (device->device, here[i]);
@@ -310,7 +313,8 @@ bench_devices (const Command *command, const BenchOptions *o)
       g_autoptr (GError) error = NULL;
 
       if ((o->device == NULL || g_str_equal (o->device, names->pdata[d]))
-          && (!measure_copies (devices, names->pdata[d], o, &error)
+          && (!bench_launches (devices, names->pdata[d], o, &error)
+              || !measure_copies (devices, names->pdata[d], o, &error)
               || !bench_layers (devices, names->pdata[d], o, &error)))
         return command_fail (command, g_steal_pointer (&error));
     }

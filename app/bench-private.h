@@ -60,6 +60,11 @@ gboolean
 bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
 /* The time that an emulated GPU takes says nothing about any device, so it is not measured. */
 gboolean bench_is_emulated (const LoomDeviceInfo *info);
+/* A row of `bench devices`: median, least and most, in the unit. */
+void bench_show_row (const char *device, const char *what, gint64 size, const char *unit, const double in_unit[3],
+                     const BenchOptions *o);
+/* bench-launch.c: what a kernel's launch costs, many in a row and one with waiting. */
+gboolean bench_launches (LoomDevices *devices, const char *device, const BenchOptions *o, GError **error);
 /* bench-layers.c: the ways in which a device computes the convolutions of well-known nets, and products. */
 gboolean bench_layers (LoomDevices *devices, const char *device, const BenchOptions *o, GError **error);
 /* An emulated device is refused. */

@@ -365,6 +365,10 @@ test_bench (void)
   g_auto (CliResult) devices = cli ("bench", "devices", "--device", "ref", "--windows", "1", "--seconds", "0.01", NULL);
   g_assert_cmpint (devices.status, ==, 0);
   g_assert_nonnull (strstr (devices.out, "GFLOP/s"));
+  /* A step, and of it a kernel's launch, apart; their names say which is which. */
+  g_assert_nonnull (strstr (devices.out, "a step (a + b)"));
+  g_assert_true (g_regex_match_simple ("launches in a row +1000 +[0-9.]+ µs", devices.out, 0, 0));
+  g_assert_true (g_regex_match_simple ("a launch and back +1 +[0-9.]+ µs", devices.out, 0, 0));
   cli_expect (1, "<train>", "bench", no_train);
 }
 
