@@ -1,4 +1,5 @@
-"""Races generation, row 10: a character GPT writes token by token with keys and values kept, batch 1, greedily.
+"""Races generation, row 10: a character GPT writes token by token with keys and values kept, batch 1, greedily, on the CPU or,
+with --device cuda:0, on a GPU.
 
 PyTorch has the same weights, caches of full length that are written in place, attention over what is filled, and
 torch.inference_mode(); both have the same threads, and must write the same tokens. Contenders take turns."""
@@ -40,8 +41,9 @@ def write_by_torch(model, prompt, n):
     """The tokens, and the seconds from the second of them to the last."""
     heads = model.blocks[0].heads
     width = model.head.in_features
-    caches = [torch.zeros(2, 1, heads, CONTEXT, width // heads) for _ in model.blocks]
-    place, x, out, begin = 0, torch.tensor([prompt]), [], 0
+    device = model.head.weight.device
+    caches = [torch.zeros(2, 1, heads, CONTEXT, width // heads, device=device) for _ in model.blocks]
+    place, x, out, begin = 0, torch.tensor([prompt], device=device), [], 0
     for i in range(n):
         t = x.shape[1]
         h = model.letters(x) + model.places[place:place + t]
@@ -60,21 +62,27 @@ def write_by_torch(model, prompt, n):
     return out, time.perf_counter() - begin
 
 
-def write_by_gradloom(program, folder, prompt, n, threads):
+def write_by_gradloom(program, folder, prompt, args):
     event = subprocess.run([program, "generate", "graph.xml", "--weights", "weights.safetensors", "--prompt", prompt, "--tokens",
-                            str(n), "--temperature", "0", "--threads", str(threads), "--json"],
+                            str(args.tokens), "--temperature", "0", "--threads", str(args.threads), "--device", args.device, "--json"],
                            cwd=folder, check=True, capture_output=True, text=True).stdout
     event = json.loads(event)
     return event["text"], event["tokens_per_second"]
 
 
-def main():
+def arguments(words=None):
+    """The options, and the name of what is raced."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="gradloom")
     parser.add_argument("--windows", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=240)
     parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda:0 for both sides on a GPU")
+    return parser.parse_args(words), ["generation"]
+
+
+def main():
+    args, _ = arguments()
     torch.set_num_threads(args.threads)
     torch.set_flush_denormal(True)
     torch.manual_seed(1)
@@ -89,13 +97,15 @@ def main():
                                  wires="".join(v for v in lines if "<wire" in v).rstrip("\n"), last=last))
         with open(os.path.join(folder, "text"), "w", encoding="utf-8") as f:
             f.write(letters() * 20)
+        # On a GPU each token comes back to the host on both sides, which ends the wait for it. Products of f32 are exact.
+        model.to("cuda" if args.device.startswith("cuda") else "cpu")
         prompt = letters()[3:11]
         rates, ratios = [[], []], []
         write_by_torch(model, [letters().index(c) for c in prompt], 20)
         for _ in range(args.windows):
             tokens, seconds = write_by_torch(model, [letters().index(c) for c in prompt], args.tokens)
             theirs = (args.tokens - 2) / seconds
-            said, ours = write_by_gradloom(args.program, folder, prompt, args.tokens, args.threads)
+            said, ours = write_by_gradloom(args.program, folder, prompt, args)
             if said != "".join(letters()[token] for token in tokens):
                 raise SystemExit("the two write other tokens")
             rates[0].append(ours)

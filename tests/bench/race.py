@@ -232,7 +232,8 @@ def warm_all(names, args):
     return all(process.exitcode == 0 for process in processes)
 
 
-def main():
+def arguments(words=None):
+    """The options, and the names of the networks that they ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="the built bench-race")
     parser.add_argument("--windows", type=int, default=7)
@@ -248,7 +249,16 @@ def main():
     parser.add_argument("--emulated", action="store_true", help="cuda:0 is the emulated card: losses only, no times")
     parser.add_argument("--losses", type=int, default=20, help="how many losses are compared before a race")
     parser.add_argument("--json", help="write the figures there")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
+    names = [n for n, w in WORKLOADS.items()
+             if re.search(args.only, n) and (args.device.startswith("cuda") or not w.get("card"))]
+    if not names:
+        parser.error(f"no network has a name like {args.only}")
+    return args, names
+
+
+def main():
+    args, names = arguments()
     torch.set_num_threads(args.threads)
     torch.set_flush_denormal(True)
     where = f"{args.threads} threads each"
@@ -260,8 +270,6 @@ def main():
         where = (f"{torch.cuda.get_device_name()}, {'TF32' if args.tf32 else 'no TF32'} on both sides, cuDNN "
                  f"{torch.backends.cudnn.version()}, compile mode reduce-overhead; Gradloom records its step as a CUDA graph")
     print(f"PyTorch {torch.__version__}, {where}, {args.windows} windows in turns")
-    names = [n for n, w in WORKLOADS.items()
-             if re.search(args.only, n) and (args.device.startswith("cuda") or not w.get("card"))]
     if args.warm:
         sys.exit(0 if warm_all(names, args) else 1)
     results = [race(n, WORKLOADS[n], args) for n in names]
