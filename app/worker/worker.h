@@ -129,6 +129,9 @@ worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, 
 
 /* The same on the thread that waits for views; the trainer is held. NULL with a sentence as error. */
 GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
+/* A port's values, of which a view takes so many bytes: index picks along the leading dimensions. The same. */
+GVariant *worker_snapshot (LoomTrainer *trainer, const char *port, const gint64 *index, gsize n_index,
+                           guint32 max_bytes, GError **error);
 
 /* ---- ranks ---- */
 
