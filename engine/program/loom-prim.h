@@ -75,6 +75,8 @@ struct _LoomPrim
   gsize attrs_size;
   LoomScalarOp scalar; /* of elementwise ones */
   guint max_out;
+  /* Whether a call draws random numbers, where not all of this primitive do (LOOM_PRIM_RANDOM). NULL: none does. */
+  gboolean (*draws) (const void *attrs);
   /* Fills out[0 … n_out-1] and *n_out from operand descriptions; on FALSE *why (a sentence; free it) says what is
    * wrong. An absent optional operand has dtype LOOM_N_DTYPES. */
   gboolean (*infer) (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,

@@ -43,14 +43,6 @@ body_forms (const LoomVisitAttrs *a)
   return forms;
 }
 
-/* Attention draws by itself which keys it drops. */
-static gboolean
-drops (const LoomInstr *instr)
-{
-  return (instr->prim == loom_prim ("attention") || instr->prim == loom_prim ("attention_grad"))
-         && ((const LoomAttentionAttrs *)instr->attrs)->dropout > 0;
-}
-
 static gboolean
 draws (const LoomProgram *p)
 {
@@ -60,7 +52,7 @@ draws (const LoomProgram *p)
       guint n = 0;
       LoomProgram **body = instr->prim->bodies != NULL ? instr->prim->bodies (instr->attrs, &n) : NULL;
 
-      if (instr->prim->flags & LOOM_PRIM_RANDOM || drops (instr))
+      if (instr->prim->flags & LOOM_PRIM_RANDOM || (instr->prim->draws != NULL && instr->prim->draws (instr->attrs)))
         return TRUE;
       for (guint b = 0; b < n; b++)
         if (draws (body[b]))

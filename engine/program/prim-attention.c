@@ -367,6 +367,12 @@ equal_attention (const void *a, const void *b)
          && loom_same_number (x->dropout, y->dropout) && x->stream == y->stream;
 }
 
+static gboolean
+draws_attention (const void *attrs)
+{
+  return ((const LoomAttentionAttrs *)attrs)->dropout > 0;
+}
+
 /* ---- ranks -------------------------------------------------------------- */
 
 /* Samples stand in front, heads behind them, and each attends by itself. An operand that has one for all is whole, and
@@ -406,6 +412,7 @@ static const LoomPrim attention
         .tier = LOOM_TIER_COMPOSITE,
         .attrs_size = sizeof (LoomAttentionAttrs),
         .max_out = 2,
+        .draws = draws_attention,
         .infer = infer_attention,
         .gradient = gradient_attention,
         .expand = expand_attention,
@@ -420,6 +427,7 @@ static const LoomPrim attention_grad = { .name = "attention_grad",
                                          .tier = LOOM_TIER_COMPOSITE,
                                          .attrs_size = sizeof (LoomAttentionAttrs),
                                          .max_out = 3,
+                                         .draws = draws_attention,
                                          .infer = infer_attention_grad,
                                          .expand = expand_attention_grad,
                                          .describe = describe_attention,
