@@ -325,6 +325,13 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
               sums[n][2 * half + 1] *= fade;
             }
         }
+      if (s.place != NULL)
+        {
+          const unsigned long long number = AttentionKept::first (s, head) + key + lane % 4 * 2;
+
+          keep_shares<P::STREAM> (share, s, number + (unsigned long long)row * s.keys,
+                                  number + (unsigned long long)(row + 8) * s.keys);
+        }
       add_shares<T, WIDTH, WIDTH> (sums, share, tile + P::TILE);
     }
   finish (steps);
@@ -415,6 +422,13 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         add_mask<T, P::STREAM> (share, s, mask, head.mask + key + lane % 4 * 2, row, s.queries, s.mask_stride[2], 1,
                                 s.keys - key - lane % 4 * 2);
       multiply_rows<T, WIDTH, P::STREAM> (slope, gradients, tile + P::TILE);
+      if (s.place != NULL)
+        {
+          const unsigned long long number = AttentionKept::first (s, head) + key + lane % 4 * 2;
+
+          keep_shares<P::STREAM> (slope, s, number + (unsigned long long)row * s.keys,
+                                  number + (unsigned long long)(row + 8) * s.keys);
+        }
       UNROLL
       for (int n = 0; n < P::STREAM / 8; n++)
         {
@@ -495,7 +509,10 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       const unsigned short *tile = passing + step % 2 * 2 * P::TILE;
       const float *bases = numbers + step % 2 * 2 * P::STREAM + lane % 4 * 2, *aways = bases + P::STREAM;
       const int query = (begin + step % each) * P::STREAM;
-      const long long head_mask = attention_head (s, sample, group * shared_by + step / each).mask;
+      const AttentionHead head = attention_head (s, sample, group * shared_by + step / each);
+      const unsigned long long number
+          = AttentionKept::first (s, head) + (unsigned long long)(query + lane % 4 * 2) * s.keys + row;
+      AttentionKept kept (s);
 
       copies_wait<0> ();
       __syncthreads ();
@@ -511,7 +528,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         }
       multiply_rows<T, WIDTH, P::STREAM> (share, key_rows, tile);
       if (s.has_mask)
-        add_mask<T, P::STREAM> (share, s, mask, head_mask + (query + lane % 4 * 2) * s.mask_stride[2], row, s.keys, 1,
+        add_mask<T, P::STREAM> (share, s, mask, head.mask + (query + lane % 4 * 2) * s.mask_stride[2], row, s.keys, 1,
                                 s.mask_stride[2], s.queries - query - lane % 4 * 2);
       multiply_rows<T, WIDTH, P::STREAM> (slope, value_rows, tile + P::TILE);
       UNROLL
@@ -522,8 +539,12 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
             {
               const float score = n * 8 + i % 2 >= skipped[i / 2] - query ? share[n][i] * factor : -INFINITY;
 
+              const float keep
+                  = s.place != NULL ? kept.factor (number + (unsigned long long)(n * 8 + i % 2) * s.keys + i / 2 * 8) : 1.0f;
+
               share[n][i] = exp2f (score - score_base (bases[n * 8 + i % 2]));
-              slope[n][i] = share[n][i] * (slope[n][i] - aways[n * 8 + i % 2]);
+              slope[n][i] = share[n][i] * (slope[n][i] * keep - aways[n * 8 + i % 2]);
+              share[n][i] *= keep;
             }
         }
       add_shares<T, WIDTH, P::OUT> (value_sums, share, tile + P::TILE + from);

@@ -482,7 +482,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
     return LOOM_STATUS_UNSUPPORTED;
   void (*launch) (const AttentionSizes *, cudaStream_t, void *const *) = gradient ? launch_backward : launch_forward;
   if (type == LOOM_BF16 || type == LOOM_F16)
-    launch = a->dropout > 0 ? NULL : cuda_attention_half (device, type, (int)features, gradient); /* then as f32 */
+    launch = cuda_attention_half (device, type, (int)features, gradient);
   else if (type != LOOM_F32)
     launch = NULL;
   if (launch == NULL)

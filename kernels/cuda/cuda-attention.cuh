@@ -26,7 +26,7 @@ typedef struct
   bool causal, has_mask, mask_is_bool;
   bool aligned;             /* every row of every operand begins at a multiple of 16 bytes */
   long long mask_stride[3]; /* of sample, head and query; 0 where one mask serves all */
-  /* Dropout, of f32 alone: what kept shares are times, below which 24 bits one is dropped, and where the numbers of
+  /* Dropout: what kept shares are times, below which 24 bits one is dropped, and where the numbers of
    * seed, step and heads [N,H] lie; no place: nothing is dropped. */
   float left;
   unsigned int below;
@@ -141,6 +141,23 @@ struct AttentionKept
     return ((i < 2 ? (i == 0 ? word[0] : word[1]) : (i == 2 ? word[2] : word[3])) >> 8) < below ? 0.0f : left;
   }
 };
+
+/* Drops shares as tensor cores leave them, 16 rows and COLUMNS columns of a warp: low and high are the numbers of this
+ * lane's first column in its two rows. */
+template <int COLUMNS>
+__device__ static inline void
+keep_shares (float shares[][4], const AttentionSizes &s, unsigned long long low, unsigned long long high)
+{
+  AttentionKept kept (s);
+
+  UNROLL
+  for (int n = 0; n < COLUMNS / 8; n++)
+    {
+      UNROLL
+      for (int i = 0; i < 4; i++)
+        shares[n][i] *= kept.factor ((i < 2 ? low : high) + n * 8 + i % 2);
+    }
+}
 
 typedef struct AttentionKernel AttentionKernel;
 struct AttentionKernel

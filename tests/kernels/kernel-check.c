@@ -60,7 +60,8 @@ agrees (double a, double b, double tolerance, double largest)
 /* How often a result is rounded to its type: a library may round a product before its epilogue reads it, as cuBLASLt
  * does on an H100, and a convolution before its bias is added, as cuDNN does. A batch norm rounds before it adds a
  * residual, as large as both may be where the sum is small. Kernels of attention round gradients of scores before they
- * are summed over all keys or queries. */
+ * are summed over all keys or queries, and shares as well: those that dropout leaves are larger than what their sum is
+ * divided by. */
 static int
 roundings (const Sample *s)
 {
@@ -72,6 +73,8 @@ roundings (const Sample *s)
     return s->attrs.conv.has_bias ? 2 : 1;
   if (g_str_equal (s->primitive, "attention_grad"))
     return 8;
+  if (g_str_equal (s->primitive, "attention") && s->attrs.attention.dropout > 0)
+    return 3;
   return g_str_equal (s->primitive, "matmul") && (a->has_bias || a->act != LOOM_SCALAR_ID) ? 2 : 1;
 }
 
