@@ -28,13 +28,18 @@ decide_exchange (Partition *part, guint i)
 }
 
 /* In which form each micro-batch has its operands and results. Sums are completed where they are made: what reads one
- * finds all of it. The update knows whole values alone. */
+ * finds all of it. The update knows whole values alone.
+ *
+ * A single micro-batch is the batch, so nothing of it is divided: stages then compute one behind the other, in the
+ * order of the undivided program. The rules could not divide a batch of one sample anyway, because an axis of size 1
+ * looks to them like one that is broadcast. It depends on the number of micro-batches and not on that of samples,
+ * because replicas with one and two samples have to exchange in one order. */
 static void
 decide (Pipeline *self, Partition *part)
 {
   const LoomProgram *p = self->p;
 
-  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+  for (guint i = 0; i < loom_program_n_inputs (p) && self->micros > 1; i++)
     {
       LoomValue v = loom_program_get_input (p, i)->value;
       const LoomTensorDesc *d = value_desc (p, v);

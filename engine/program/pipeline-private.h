@@ -91,6 +91,10 @@ LoomValue pipeline_join_parts (Pipeline *self, LoomValue v);
 /* Adds a micro-batch's summand; behind the last one v is whole. */
 void pipeline_add_summand (Pipeline *self, LoomValue v, int m);
 
+/* Before an undivided instruction is written: a single micro-batch's passes are those of the undivided program, which
+ * are written where they are needed. Of several micro-batches it changes nothing. */
+void pipeline_set_lone_pass (Pipeline *self, const LoomInstr *instr);
+
 /* Of micro-batch m, or the whole where that is -1. meeting: as LoomTransferAttrs has it. */
 void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int meeting);
 LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int meeting);

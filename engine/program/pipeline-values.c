@@ -22,6 +22,15 @@ pipeline_whole (const Pipeline *self, LoomValue v)
   return part->have[v].kind == LOOM_SHARE_WHOLE ? local_value (part, v) : part->whole[v];
 }
 
+void
+pipeline_set_lone_pass (Pipeline *self, const LoomInstr *instr)
+{
+  const gboolean is_pass = instr->region == LOOM_REGION_FORWARD || instr->region == LOOM_REGION_BACKWARD;
+
+  if (self->micros == 1)
+    loom_program_set_pass (pipeline_target (self), is_pass ? 1 + (instr->region == LOOM_REGION_BACKWARD) : 0);
+}
+
 /* ---- exchanges --------------------------------------------------------------- */
 
 static LoomTransferAttrs

@@ -72,6 +72,7 @@ write_undivided (Pipeline *self, guint i)
     return;
   *written = TRUE;
   ensure_operands (self, i, 0);
+  pipeline_set_lone_pass (self, instr);
   partition_write (&self->part[0], i);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
@@ -110,6 +111,7 @@ write_exchange (Pipeline *self, guint i)
       in[k] = pipeline_whole (self, instr->in[at[k]]);
     }
   prim_collective_choose (instr->prim, attrs, own, at);
+  pipeline_set_lone_pass (self, instr);
   loom_rewrite_place (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, own, in, out);
   for (guint k = 0; k < own; k++)
@@ -145,6 +147,7 @@ write_step (Pipeline *self, guint i)
       in[k] = pipeline_whole (self, in[k]);
     }
   *(int *)attrs = (int)own;
+  pipeline_set_lone_pass (self, instr);
   loom_rewrite_place (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, n_in, in, out);
   for (guint list = 0; list < results; list++)
@@ -178,6 +181,7 @@ write_stats (Pipeline *self, guint i)
         ensure_whole (self, instr->in[k]);
         in[attrs.n++] = pipeline_whole (self, instr->in[k]);
       }
+  pipeline_set_lone_pass (self, instr);
   loom_rewrite_place (&self->part[0].r, instr);
   if (attrs.n > 0)
     loom_emit (p, instr->prim, &attrs, (guint)attrs.n, in, out);

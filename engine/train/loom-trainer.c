@@ -219,7 +219,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   loom_state_set_mesh (t->state, trainer_mesh (t));
   TrainerPlan *plan = trainer_plan_get (t, first_batch (t), TRUE, error);
-  if (plan == NULL)
+  if (plan == NULL || !trainer_try_stages (t, error))
     return FALSE;
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
   t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);

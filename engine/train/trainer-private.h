@@ -648,6 +648,10 @@ gboolean trainer_join_mesh (LoomTrainer *t, GError **error);
 const LoomMesh *trainer_mesh (const LoomTrainer *t);
 /* The step's programs become this rank's part of them, where there are several ranks. */
 gboolean trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error);
+/* Cuts the steps of all other sizes that the run will have into stages, too, the short last batch's and those of an
+ * evaluation, so that what a pipeline cannot do is said before the first step. Their plans are made when they are
+ * needed. */
+gboolean trainer_try_stages (LoomTrainer *t, GError **error);
 /* TRUE if a checkpoint is written by this rank, or with parts of the state that it has. */
 gboolean trainer_takes_part (const LoomTrainer *t);
 /* What rank 0 knows, where ranks have to do alike because each has a part of the state; else what this one does. FALSE

@@ -33,6 +33,27 @@ trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error)
   return choose_stages (t, step, error) && loom_step_divide (step, t->spec, &t->mesh, error);
 }
 
+static gboolean
+try_batch (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+{
+  g_autoptr (LoomStep) step = batch > 0 ? loom_step_new (t->graph, t->spec, batch, training, error) : NULL;
+
+  return batch == 0 || (step != NULL && trainer_divide_step (t, step, error));
+}
+
+gboolean
+trainer_try_stages (LoomTrainer *t, GError **error)
+{
+  const gint64 batch = t->spec->batch_size, n = loom_dataset_count (t->dataset, trainer_dataset_watched (t->dataset));
+
+  if (t->comm == NULL || t->comm->size < 2 || t->spec->parallel.pipeline < 2)
+    return TRUE;
+  if (t->loader != NULL && t->left_out == 0 && t->spec->epochs > 0
+      && !try_batch (t, loom_loader_n_samples (t->loader) % batch, TRUE, error))
+    return FALSE;
+  return try_batch (t, MIN (n, batch), FALSE, error) && (n < batch || try_batch (t, n % batch, FALSE, error));
+}
+
 /* What <parallel> says of ranks, where there is one alone. */
 static void
 note_parallel (LoomTrainer *t)

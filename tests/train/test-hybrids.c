@@ -144,6 +144,30 @@ test_mlp (void)
     }
 }
 
+/* The last batch of an epoch is a single sample, or two replicas have two samples of it and one, which is too few for
+ * their micro-batches. */
+static void
+test_short (void)
+{
+  static const char *const train = "optimizer=\"adam\" lr=\"0.01\"", *const samples[] = { "241", "242", "243" };
+  static const Mesh mesh[] = { { 1, 3, 1, 4, "1f1b", "data" },
+                               { 2, 2, 1, 4, "gpipe", "zero1" },
+                               { 3, 2, 1, 3, "1f1b", "zero3" },
+                               { 2, 2, 2, 3, "1f1b", "data" } };
+
+  for (guint n = 0; n < G_N_ELEMENTS (samples); n++)
+    {
+      g_auto (GStrv) part = g_strsplit (MLP, "262", 2);
+      g_autofree char *nodes = g_strjoinv (samples[n], part), *xml = text_of (nodes, "", train, "");
+      Rank alone;
+
+      run_alone (&alone, xml);
+      for (guint i = 0; i < G_N_ELEMENTS (mesh); i++)
+        check_mesh (&alone, nodes, "", train, &mesh[i]);
+      rank_clear (&alone);
+    }
+}
+
 /* A batch norm sees what is computed at once: a micro-batch of a replica sees as many samples as one of four replicas
  * does. */
 static void
@@ -331,6 +355,7 @@ main (int argc, char *argv[])
       return g_test_run ();
     }
   g_test_add_func ("/hybrids/mlp", test_mlp);
+  g_test_add_func ("/hybrids/short", test_short);
   g_test_add_func ("/hybrids/conv", test_conv);
   g_test_add_func ("/hybrids/gpt", test_gpt);
   g_test_add_func ("/hybrids/resume", test_resume);

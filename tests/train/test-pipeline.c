@@ -551,6 +551,8 @@ test_gone (gconstpointer hangs)
 
 static const Case cases[] = {
   { "lessons/spirals.xml", 13, 20, 3, 7 },
+  { "lessons/spirals.xml", 1, 5, 3, 4 }, /* a batch of one sample has one micro-batch */
+  { "lessons/spirals.xml", 2, 5, 2, 1 }, /* as any may have */
   { "lessons/self-attention.xml", 7, 5, 2, 3 },
   { "models/adding-lstm.xml", 5, 2, 2, 2 },
 };
@@ -569,7 +571,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/pipeline/schedule", test_schedule);
   for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
     {
-      g_autofree char *name = g_strconcat ("/pipeline/", cases[c].path, NULL);
+      g_autofree char *name = g_strdup_printf ("/pipeline/%s/%d", cases[c].path, cases[c].samples);
 
       g_test_add_data_func (name, &cases[c], test_graph);
     }
