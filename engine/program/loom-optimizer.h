@@ -100,6 +100,9 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
 #define LOOM_SLOT_CARRY          "optimizer.carry."
 #define LOOM_SLOT_CARRY_EVALUATE "evaluate.carry."
 
+/* Prefix of the scalars of a batch that is only a part of a step. */
+#define LOOM_SCALAR_ACCUMULATE "accumulate_"
+
 /* The update of a batch that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share
  * of the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar
  * "accumulate_first" is not 0. "grad_norm" and "finite" of this batch are declared, and what the forward pass remembers

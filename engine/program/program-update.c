@@ -315,8 +315,8 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, 
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
   emit_outcome (p, shares, loss, FALSE, &norm, &go);
-  weight = loom_program_scalar (p, "accumulate_weight", 1);
-  first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, "accumulate_first", 1),
+  weight = loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "weight", 1);
+  first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "first", 1),
                        loom_const (p, loom_program_get_float (p), 0));
   for (guint i = 0; i < n; i++)
     {

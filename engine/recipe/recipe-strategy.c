@@ -40,7 +40,7 @@ loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int
   } attribute[] = {
     { "strategy", cuts || splits ? NULL : word, TRUE },   { "data", NULL, TRUE },
     { "pipeline", cuts ? number : NULL, TRUE },           { "schedule", word, has_kind },
-    { "tensor", splits ? number : NULL, cuts || splits },
+    { "tensor", splits ? number : NULL, cuts || splits }, { "staleness", NULL, !g_str_equal (word, "server") },
   };
   LoomElement *parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
 

@@ -17,6 +17,14 @@ is_kept (const char *name)
   return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
 }
 
+/* Scalars that say which part of a step a batch is: each batch sets them, and a run that goes on with another strategy
+ * may not have had them. */
+static gboolean
+may_be_missing (LoomSlotKind kind, const char *name)
+{
+  return kind == LOOM_SLOT_SCALAR && g_str_has_prefix (name, LOOM_SCALAR_ACCUMULATE);
+}
+
 /* Under this key weights say after how many steps they were so. */
 #define STEP "step"
 
@@ -115,6 +123,8 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       loom_state_slot (state, i, &name, &kind, &desc);
       want = state_type_of (&desc);
       if (is_weight (kind) != weights || !is_kept (name))
+        continue;
+      if (may_be_missing (kind, name) && loom_safetensors_find (file, name) < 0)
         continue;
       if (loom_weight_fit (file, name, &want, &at, &here, &there) != LOOM_WEIGHT_FITS)
         {

@@ -198,6 +198,42 @@ test_ended (void)
   remove_tree (folder);
 }
 
+/* A run goes on with another strategy: what belongs to a server alone is dropped, or begins anew. Synchronous steps are
+ * the same ones however they are taken. */
+static void
+test_changed (gconstpointer to_server)
+{
+  static const char *const served = "strategy=\"server\"", *const data = "strategy=\"data\"";
+  g_autofree char *folder = g_dir_make_tmp ("server-XXXXXX", NULL), *out = g_build_filename (folder, "run", NULL);
+  LoomTrainerOptions options = plain ();
+  Rank whole = run (54, data, 3, &options, -1), part;
+  const gboolean serves = to_server != NULL;
+
+  options.out = out;
+  part = run (54, serves ? data : served, serves ? 3 : 4, &options, 7);
+  g_assert_no_error (part.error);
+  guint begun = part.loss->len; /* a server's ranks may be a step further */
+  g_assert_cmpuint (begun, >=, 7);
+  rank_clear (&part);
+  options.out = NULL;
+  options.resume = out;
+  options.strategy = serves ? "server" : "zero2";
+  part = run (54, data, serves ? 4 : 3, &options, -1);
+  g_assert_no_error (part.error);
+  g_assert_cmpuint (part.loss->len, ==, whole.loss->len - begun);
+  for (gint64 i = 0; i < whole.weight->count; i++)
+    g_assert_cmpfloat (fabs (loom_tensor_get (part.weight, i) - loom_tensor_get (whole.weight, i)), <, 1e-10);
+  rank_clear (&part);
+  rank_clear (&whole);
+  /* A file that has staleness is trained with another strategy. */
+  options = plain ();
+  options.strategy = "zero1";
+  part = run (54, "strategy=\"server\" staleness=\"8\"", 2, &options, -1);
+  g_assert_no_error (part.error);
+  rank_clear (&part);
+  remove_tree (folder);
+}
+
 /* What one rank fails of is said by the first one, with its number. */
 static void
 test_failure (void)
@@ -224,6 +260,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/server/synchronous/asked", "asked", test_synchronous);
   g_test_add_func ("/server/bounded", test_bounded);
   g_test_add_func ("/server/ended", test_ended);
+  g_test_add_data_func ("/server/changed/from", NULL, test_changed);
+  g_test_add_data_func ("/server/changed/to", "to", test_changed);
   g_test_add_func ("/server/failure", test_failure);
   return g_test_run ();
 }
