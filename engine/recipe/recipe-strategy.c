@@ -26,6 +26,31 @@ loom_strategies_text (void)
   return (const char *)text;
 }
 
+static gint64
+number_of (const LoomElement *parallel, const char *name)
+{
+  const char *text = loom_element_get (parallel, name);
+
+  return text != NULL ? CLAMP (g_ascii_strtoll (text, NULL, 10), 0, G_MAXINT16) : 0;
+}
+
+/* Whether so many ranks are two or more replicas of what <parallel> cuts into stages or parts of weights: a strategy
+ * then divides among them, as the attribute says. Where they are not, there is nothing for it to divide, or another
+ * number of ranks goes on with a run, and the batch is divided among all that are not parts of weights. */
+static gboolean
+keeps_mesh (const LoomElement *parallel, const char *word, int ranks)
+{
+  const gint64 data = number_of (parallel, "data"), stages = MAX (number_of (parallel, "pipeline"), 1);
+  const gint64 tensor = MAX (number_of (parallel, "tensor"), 1);
+
+  /* One more rank serves the others, which have all of the net. */
+  if (g_str_equal (word, "server"))
+    return stages == 1 && (data == 0 || data + 1 == ranks);
+  if (data > 1)
+    return number_of (parallel, "tensor") > 0 ? data * stages * tensor == ranks : ranks % (data * stages) == 0;
+  return data == 0 && ranks % (stages * tensor) == 0 && ranks >= 2 * stages * tensor;
+}
+
 void
 loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int ranks, LoomStrategySet set,
                      gpointer data)
@@ -33,15 +58,6 @@ loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int
   const gboolean has_kind = g_str_equal (word, "gpipe") || g_str_equal (word, "1f1b");
   const gboolean cuts = has_kind || g_str_equal (word, "pipeline"), splits = g_str_equal (word, "tensor");
   g_autofree char *number = g_strdup_printf ("%d", ranks);
-  const struct
-  {
-    const char *name, *value;
-    gboolean counts;
-  } attribute[] = {
-    { "strategy", cuts || splits ? NULL : word, TRUE },   { "data", NULL, TRUE },
-    { "pipeline", cuts ? number : NULL, TRUE },           { "schedule", word, has_kind },
-    { "tensor", splits ? number : NULL, cuts || splits }, { "staleness", NULL, !g_str_equal (word, "server") },
-  };
   LoomElement *parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
 
   if (parallel == NULL)
@@ -50,6 +66,17 @@ loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int
                                                                  loom_element_new (LOOM_TAG_PARALLEL, NULL))));
       parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
     }
+  const gboolean keeps = !cuts && !splits && keeps_mesh (parallel, word, ranks);
+  const struct
+  {
+    const char *name, *value;
+    gboolean counts;
+  } attribute[] = {
+    { "strategy", cuts || splits ? NULL : word, TRUE },   { "data", NULL, !keeps },
+    { "pipeline", cuts ? number : NULL, !keeps },         { "schedule", word, has_kind },
+    { "tensor", splits ? number : NULL, cuts || splits }, { "staleness", NULL, !g_str_equal (word, "server") },
+  };
+
   for (guint i = 0; i < G_N_ELEMENTS (attribute); i++)
     if (attribute[i].counts && (attribute[i].value != NULL || loom_element_get (parallel, attribute[i].name) != NULL))
       {

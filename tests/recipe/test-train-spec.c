@@ -361,6 +361,44 @@ test_attributes (void)
       }
 }
 
+/* What --strategy leaves of <parallel>. */
+static void
+test_strategies (void)
+{
+  static const struct
+  {
+    const char *before, *word;
+    int ranks;
+    const char *after;
+  } cases[] = {
+    /* As the attribute: it divides among replicas. */
+    { "data='2' pipeline='2' tensor='2'", "zero1", 8, "data=\"2\" pipeline=\"2\" tensor=\"2\" strategy=\"zero1\"" },
+    { "pipeline='2' microbatches='3'", "zero3", 4, "pipeline=\"2\" microbatches=\"3\" strategy=\"zero3\"" },
+    { "data='2' pipeline='2' strategy='zero1'", "data", 4, "data=\"2\" pipeline=\"2\" strategy=\"data\"" },
+    /* There are no replicas, or other ranks than those go on with a run. */
+    { "pipeline='2'", "zero1", 2, "strategy=\"zero1\"" },
+    { "data='2' pipeline='2'", "data", 3, "strategy=\"data\"" },
+    { "data='2'", "pipeline", 2, "pipeline=\"2\"" },
+    { "strategy='server' staleness='8'", "zero1", 2, "strategy=\"zero1\"" },
+    { "strategy='server' staleness='8' data='2'", "server", 3, "strategy=\"server\" staleness=\"8\" data=\"2\"" },
+    { "data='2' pipeline='2'", "server", 4, "strategy=\"server\"" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text
+          = g_strconcat (BODY, "<train loss='loss'><parallel ", cases[i].before, "/></train></graph>", NULL);
+      g_autofree char *wanted = g_strdup_printf ("<parallel %s/>", cases[i].after);
+      g_autoptr (LoomGraph) graph = graph_from_text (text, NULL);
+
+      loom_strategy_apply (graph, loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN), cases[i].word,
+                           cases[i].ranks, NULL, NULL);
+      g_autofree char *written = loom_graph_write (graph, NULL);
+      if (strstr (written, wanted) == NULL)
+        g_error ("%s of “%s” has not made %s: %s", cases[i].word, cases[i].before, wanted, written);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -373,5 +411,6 @@ main (int argc, char **argv)
   g_test_add_func ("/train-spec/plateau", test_plateau);
   g_test_add_func ("/train-spec/groups", test_groups);
   g_test_add_func ("/train-spec/course", test_course);
+  g_test_add_func ("/train-spec/strategies", test_strategies);
   return g_test_run ();
 }
