@@ -77,18 +77,46 @@ is_wait (const LoomPlanInstr *instr)
   return loom_plan_exchanges (instr) && instr->n_in + instr->n_out == 0;
 }
 
-/* What is exchanged, or read and written. */
 static double
-bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
+bytes_between (const LoomPlan *plan, const LoomPlanInstr *instr, guint first, guint end)
 {
   double bytes = 0;
 
-  if (!loom_plan_exchanges (instr))
-    return instr->bytes;
-  for (guint k = instr->n_in; k < instr->n_in + instr->n_out; k++)
+  for (guint k = first; k < end; k++)
     if (instr->value[k] != G_MAXUINT)
       bytes += (double)loom_desc_bytes (&loom_plan_value (plan, instr->value[k])->desc);
   return bytes;
+}
+
+/* What is exchanged, or read and written. A send makes nothing, so its bytes are those that it takes. */
+static double
+bytes_of (const LoomPlan *plan, const LoomPlanInstr *instr)
+{
+  double bytes;
+
+  if (!loom_plan_exchanges (instr))
+    return instr->bytes;
+  bytes = bytes_between (plan, instr, instr->n_in, instr->n_in + instr->n_out);
+  return bytes > 0 ? bytes : bytes_between (plan, instr, 0, instr->n_in);
+}
+
+/* An instruction's label. Stages know each other by their numbers along the pipeline, but who reads a trace knows ranks
+ * by those of the whole run. (transfer full) */
+static char *
+label_of (const LoomTrainer *t, const LoomPlanInstr *instr)
+{
+  static const char rank[] = " rank ";
+  const char *at = loom_plan_exchanges (instr) && instr->along == LOOM_MESH_PIPELINE && t->comm != NULL
+                       ? strstr (instr->label, rank)
+                       : NULL;
+  char *rest = NULL;
+  int other;
+
+  if (at == NULL)
+    return g_strdup (instr->label);
+  other = (int)strtol (at + strlen (rank), &rest, 10);
+  other = t->comm->rank + (other - t->mesh.at[LOOM_MESH_PIPELINE]) * t->mesh.size[LOOM_MESH_TENSOR];
+  return g_strdup_printf ("%.*s%s%d%s", (int)(at - instr->label), instr->label, rank, other, rest);
 }
 
 static void
@@ -111,9 +139,11 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   /* “F3 matmul”: of the third micro-batch's forward pass. */
   if (instr->pass > 0 && to.kind == LOOM_TRACE_COMPUTE)
     label = g_strdup_printf ("%c%u %s", instr->pass % 2 == 1 ? 'F' : 'B', (instr->pass + 1) / 2, instr->label);
+  else
+    label = label_of (t, instr);
   loom_trace_add (t->trace.lanes, &to,
-                  to.kind == LOOM_TRACE_EXCHANGE ? "exchange" : loom_plan_device (plan, instr->device)->name,
-                  label != NULL ? label : instr->label, instr->origin != NULL ? instr->origin : purpose);
+                  to.kind == LOOM_TRACE_EXCHANGE ? "exchange" : loom_plan_device (plan, instr->device)->name, label,
+                  instr->origin != NULL ? instr->origin : purpose);
 }
 
 gboolean
@@ -268,7 +298,7 @@ split_wait (GArray *spans, guint i, char *name, GHashTable *last)
 /* A stage that receives waits until the other one has sent: until the end of the span of that node, micro-batch and
  * rank which is the first that none has been found for. */
 static void
-split_receives (GArray *spans, const LoomMesh *mesh)
+split_receives (GArray *spans)
 {
   guint len = spans->len;
   g_autoptr (GHashTable) sent = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_queue_free);
@@ -287,9 +317,6 @@ split_receives (GArray *spans, const LoomMesh *mesh)
                        &micro)
                    < 1)
           continue;
-        /* It is called by its number along the pipeline. */
-        other = span->rank
-                + (other - loom_mesh (span->rank, mesh->size).at[LOOM_MESH_PIPELINE]) * mesh->size[LOOM_MESH_TENSOR];
         g_autofree char *key = g_strdup_printf ("%d %d %d %s", receiving ? other : span->rank,
                                                 receiving ? span->rank : other, micro, span->node);
         queue = g_hash_table_lookup (sent, key);
@@ -356,7 +383,7 @@ join_ranks (LoomTrainer *t, GError **error)
 
       foreach_exchange (all, &t->mesh, find_last, last);
       foreach_exchange (all, &t->mesh, split_wait, last);
-      split_receives (all, &t->mesh);
+      split_receives (all);
     }
   g_array_unref (t->trace.lanes);
   t->trace.lanes = all;

@@ -4,10 +4,12 @@
  * several batches, a table that the last stage shares, and an epoch whose short batch no two replicas have equal parts
  * of. A checkpoint of one mesh goes on as another. */
 #include "engine/train/loom-stages.h"
+#include "engine/train/loom-trace.h"
 #include "tests/scratch.h"
 #include "tests/train/rank-run.h"
 
 #include <glib/gstdio.h>
+#include <stdio.h>
 
 #define MOST 8
 
@@ -275,6 +277,59 @@ test_resume (void)
   remove_tree (folder);
 }
 
+/* The bytes that ranks give to one another by a trace, from rank to rank, as `word` says of them: "send to",
+ * "receive from". */
+static void
+add_bytes (const GArray *spans, const char *word, double (*bytes)[MOST])
+{
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+      const char *rest = g_str_has_prefix (span->label, word) ? span->label + strlen (word) : NULL;
+      int other;
+
+      if (rest == NULL || span->kind != LOOM_TRACE_EXCHANGE)
+        continue;
+      g_assert_cmpint (sscanf (rest, " rank %d", &other), ==, 1);
+      g_assert_cmpint (other, <, MOST);
+      g_assert_cmpfloat (span->bytes, >, 0);
+      bytes[span->rank][other] += span->bytes;
+    }
+}
+
+/* Who reads a trace knows ranks by their numbers in the run: those of the next stage are as far away as a stage has
+ * parts of weights, and receive what is sent. */
+static void
+test_trace (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-hybrids-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "lanes.json", NULL), *title = NULL;
+  const Mesh m = { 2, 2, 2, 3, "1f1b", "data" };
+  g_autofree char *parallel = parallel_of (&m), *xml = text_of (MLP, "", "optimizer=\"adam\"", parallel);
+  double sent[MOST][MOST] = { 0 }, received[MOST][MOST] = { 0 };
+  g_autoptr (GArray) spans = NULL;
+  Rank rank[MOST];
+
+  run_ranks_with (rank, MOST, xml,
+                  (LoomTrainerOptions){
+                      .device = "ref", .batch_size = RANK_RUN_BATCH / m.data, .steps = RANK_RUN_STEPS, .trace = path });
+  spans = loom_trace_read (path, &title, NULL);
+  g_assert_nonnull (spans);
+  add_bytes (spans, "send to", sent);
+  add_bytes (spans, "receive from", received);
+  for (int from = 0; from < MOST; from++)
+    for (int to = 0; to < MOST; to++)
+      {
+        gboolean neighbours = from / 4 == to / 4 && ABS (from - to) == m.tensor;
+
+        g_assert_cmpfloat (sent[from][to], ==, received[to][from]);
+        g_assert_cmpint (sent[from][to] > 0, ==, neighbours);
+      }
+  for (int k = 0; k < MOST; k++)
+    rank_clear (&rank[k]);
+  remove_tree (folder);
+}
+
 /* How often a rank of two replicas of two stages exchanges something with its replica in a step. */
 static guint
 count_exchanges (const char *xml, int rank)
@@ -360,5 +415,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/hybrids/gpt", test_gpt);
   g_test_add_func ("/hybrids/resume", test_resume);
   g_test_add_func ("/hybrids/once", test_once);
+  g_test_add_func ("/hybrids/trace", test_trace);
   return g_test_run ();
 }
