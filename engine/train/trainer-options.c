@@ -11,7 +11,7 @@
 
 typedef struct
 {
-  char *option; /* "--lr", "--set fc.bias=false" */
+  char *option; /* "--lr", "--set fc.bias=false", "--strategy gpipe" */
   char *value;  /* NULL where the option's own text has it */
   char *attribute;
   int line; /* of the element */
@@ -93,11 +93,19 @@ find_in_train (LoomGraph *graph, const char *name)
   return NULL;
 }
 
-static void
-strategy_cb (LoomElement *parallel, const char *name, const char *value, gpointer all)
+typedef struct
 {
+  const char *option; /* as it was typed: what it writes may be the number of ranks */
+  GPtrArray *all;
+} Strategy;
+
+static void
+strategy_cb (LoomElement *parallel, const char *name, const char *value, gpointer data)
+{
+  const Strategy *strategy = data;
+
   if (value != NULL)
-    note_given (parallel, name, value, "--strategy", TRUE, all);
+    note_given (parallel, name, value, strategy->option, FALSE, strategy->all);
 }
 
 /* <parallel> divides as --strategy says. */
@@ -105,9 +113,10 @@ static void
 set_strategy (LoomGraph *graph, const char *strategy, int ranks, GPtrArray *all)
 {
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  g_autofree char *option = g_strconcat ("--strategy ", strategy, NULL);
 
   if (strategy != NULL && train != NULL)
-    loom_strategy_apply (graph, train, strategy, ranks, strategy_cb, all);
+    loom_strategy_apply (graph, train, strategy, ranks, strategy_cb, &(Strategy){ option, all });
 }
 
 /* The element that "fc", "block.conv" (an instance's inner node), "train" or "train.schedule" names. */
@@ -284,7 +293,11 @@ blame_options (const LoomGraph *original, const GPtrArray *given)
   text = g_string_new ("With");
   for (guint i = 0; i < given->len; i++)
     {
-      const Given *g = given->pdata[i];
+      const Given *g = given->pdata[i], *before = i > 0 ? given->pdata[i - 1] : NULL;
+
+      /* One option may have set several attributes. */
+      if (before != NULL && g_str_equal (g->option, before->option))
+        continue;
       g_string_append_printf (text, " %s%s%s", g->option, g->value != NULL ? " " : "",
                               g->value != NULL ? g->value : "");
     }

@@ -129,6 +129,43 @@ test_overflow (gconstpointer strategy)
     rank_clear (&rank[k]);
 }
 
+/* What --strategy makes wrong is said of the option as it was typed, not of what it writes. */
+static void
+test_refused (void)
+{
+  static const struct
+  {
+    const char *train, *strategy, *says;
+  } refused[] = {
+    { "optimizer=\"adam\"><parallel sync_batch_norm=\"true\"/>", "pipeline", "With --strategy pipeline: line " },
+    { "optimizer=\"adam\"><parallel sync_batch_norm=\"true\"/>", "gpipe", "With --strategy gpipe: line " },
+    { "optimizer=\"lbfgs\">", "1f1b", "--strategy 1f1b: <parallel>: “lbfgs” needs all weights" },
+    { "optimizer=\"lbfgs\">", "zero2", "--strategy zero2: <parallel>: strategy is “zero2”" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
+    {
+      g_autofree char *xml = g_strconcat (TRAIN_TEST_SPIRALS ("", "4") "<train loss=\"loss\" lr=\"0.1\" ",
+                                          refused[i].train, "</train></graph>", NULL);
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), NULL, faults, &error);
+      LoomComm *comm[2];
+      LoomMessage message;
+
+      g_assert_no_error (error);
+      g_assert_cmpint (loom_comm_threads_new (2, comm, &message), ==, LOOM_STATUS_OK);
+      LoomTrainerOptions options = { .lr = NAN, .seed = -1, .strategy = refused[i].strategy, .comm = comm[0] };
+      g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+
+      g_assert_null (trainer);
+      if (!g_str_has_prefix (error->message, refused[i].says))
+        g_error ("“%s” does not begin with “%s”", error->message, refused[i].says);
+      for (int k = 0; k < 2; k++)
+        comm[k]->free (comm[k]);
+    }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -141,5 +178,6 @@ main (int argc, char *argv[])
     }
   g_test_add_data_func ("/strategies/overflow/data", "data", test_overflow);
   g_test_add_data_func ("/strategies/overflow/zero3", "zero3", test_overflow);
+  g_test_add_func ("/strategies/refused", test_refused);
   return g_test_run ();
 }
