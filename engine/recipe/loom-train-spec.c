@@ -483,67 +483,6 @@ read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
-/* A search along the gradient needs the whole of all weights. */
-static void
-check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
-{
-  if (spec->parallel.shards == LOOM_SHARDS_NONE || spec->optimizer == NULL || spec->optimizer->emit != NULL)
-    return;
-  loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
-                                       "strategy is “%s”, but “%s” needs all weights, of which each rank would have a "
-                                       "part.",
-                                       loom_element_get (e, "strategy"), spec->optimizer->name),
-                      "strategy", "data", "Set it to data, or take another optimizer.");
-}
-
-static void
-check_pipeline (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
-{
-  if (spec->parallel.pipeline < 2)
-    return;
-  if (spec->parallel.sync_batch_norm)
-    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "sync_batch_norm",
-                                         "Statistics over all of a batch would make each micro-batch wait for the last "
-                                         "one, so that no two stages work at a time."),
-                        "sync_batch_norm", "false", "Set it to false.");
-  if (spec->optimizer != NULL && spec->optimizer->emit == NULL)
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, "pipeline",
-                     "“%s” needs all weights at once, of which each stage has its own. Take another optimizer.",
-                     spec->optimizer->name);
-}
-
-static void
-read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
-{
-  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_PARALLEL, 0);
-
-  recipe_check_names (r, e, known, NULL);
-  spec->parallel.shards = (LoomShards)recipe_choice (r, e, "strategy");
-  spec->parallel.server = spec->parallel.shards > LOOM_SHARDS_PARAMETERS;
-  if (spec->parallel.server)
-    spec->parallel.shards = LOOM_SHARDS_NONE;
-  spec->parallel.staleness = (gint64)recipe_number (r, e, "staleness");
-  if (spec->parallel.staleness > 0 && !spec->parallel.server)
-    loom_fault_set_fix (
-        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "staleness",
-                         "staleness is of a parameter server, but the strategy is “%s”, in which all "
-                         "ranks wait for one another.",
-                         loom_element_get (e, "strategy") != NULL ? loom_element_get (e, "strategy") : "data"),
-        "strategy", "server", "Set strategy to server, or leave staleness out.");
-  check_shards (r, e, spec);
-  /* Who starts ranks goes by it (app/train-launch.c); here it is only looked at whether it is a number. */
-  recipe_number (r, e, "min_ranks");
-  spec->parallel.data = (gint64)recipe_number (r, e, "data");
-  spec->parallel.tensor = (gint64)recipe_number (r, e, "tensor");
-  spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
-  spec->parallel.reduce_bf16 = recipe_choice (r, e, "reduce_dtype") == 1;
-  spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");
-  spec->parallel.pipeline = (int)recipe_number (r, e, "pipeline");
-  spec->parallel.microbatches = (int)recipe_number (r, e, "microbatches");
-  spec->parallel.schedule = recipe_choice (r, e, "schedule") == 0 ? LOOM_PIPELINE_GPIPE : LOOM_PIPELINE_1F1B;
-  check_pipeline (r, e, spec);
-}
-
 static void
 read_children (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -561,7 +500,7 @@ read_children (RecipeReading *r, LoomTrainSpec *spec)
       else if (tag == LOOM_TAG_GROUP)
         recipe_read_group (r, e, spec);
       else if (tag == LOOM_TAG_PARALLEL)
-        read_parallel (r, e, spec);
+        recipe_read_parallel (r, e, spec);
     }
 }
 
@@ -663,6 +602,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   read_optimizer (&r, spec);
   read_children (&r, spec);
   recipe_read_splits (&r, spec);
+  recipe_check_parallel (&r, spec);
   recipe_read_course (&r, spec);
   /* A <train> that only says which weights to begin from belongs to a model that was read from a file. It lacks nothing
    * but a loss, and only who trains must be told. */

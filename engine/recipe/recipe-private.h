@@ -48,6 +48,10 @@ gboolean recipe_matches (const char *pattern, const char *path);
 /* What <parallel strategy="…"> says, in the order of LoomShards and behind them the server: --strategy has more. */
 #define RECIPE_STRATEGIES "data", "zero1", "zero2", "zero3", "server"
 
+/* recipe-parallel.c; and what of it depends on each other, after the splits */
+void recipe_read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec);
+void recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec);
+
 /* recipe-split.c: after <parallel> */
 void recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec);
 void recipe_split_free (gpointer split);

@@ -399,6 +399,39 @@ test_strategies (void)
     }
 }
 
+/* What cannot be, at the place in the file where it stands; a warning where a run does with less. */
+static void
+test_parallel (void)
+{
+  static const struct
+  {
+    const char *parallel, *says;
+    gboolean is_error;
+  } cases[] = {
+    { "data='2' min_ranks='2'", "", FALSE },
+    { "data='2' min_ranks='5'", "*line 2*min_ranks is 5*together are 2*Set it to 2 or less*", TRUE },
+    { "data='2' pipeline='3' min_ranks='6'", "", FALSE },
+    { "data='2' pipeline='3' min_ranks='7'", "*together are 6*", TRUE },
+    { "strategy='server' data='2' min_ranks='3'", "", FALSE },
+    { "strategy='server' data='2' min_ranks='4'", "*together are 3*", TRUE },
+    { "min_ranks='5'", "", FALSE },
+    { "pipeline='2' microbatches='32'", "", FALSE },
+    { "pipeline='2' microbatches='33'", "*line 2*microbatches is 33*32 samples*Set it to 32 or less*", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *sentences = NULL;
+      g_autofree char *train
+          = g_strconcat ("<train loss='loss' batch_size='32'>\n<parallel ", cases[i].parallel, "/></train>", NULL);
+      g_autoptr (LoomTrainSpec) spec = read_spec (train, &sentences);
+
+      g_assert_cmpint (spec == NULL, ==, cases[i].is_error);
+      if (!g_pattern_match_simple (cases[i].says, sentences))
+        g_error ("%s: “%s” instead of “%s”", cases[i].parallel, sentences, cases[i].says);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -411,6 +444,7 @@ main (int argc, char **argv)
   g_test_add_func ("/train-spec/plateau", test_plateau);
   g_test_add_func ("/train-spec/groups", test_groups);
   g_test_add_func ("/train-spec/course", test_course);
+  g_test_add_func ("/train-spec/parallel", test_parallel);
   g_test_add_func ("/train-spec/strategies", test_strategies);
   return g_test_run ();
 }

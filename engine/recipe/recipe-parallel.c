@@ -1,0 +1,112 @@
+/* <parallel>: how many ranks divide what of a step, and what cannot be divided so. Which weights have parts, and how so
+ * many ranks lie in a mesh, is recipe-split.c's. */
+#include "engine/recipe/recipe-private.h"
+
+/* A search along the gradient needs the whole of all weights. */
+static void
+check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
+{
+  if (spec->parallel.shards == LOOM_SHARDS_NONE || spec->optimizer == NULL || spec->optimizer->emit != NULL)
+    return;
+  loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
+                                       "strategy is “%s”, but “%s” needs all weights, of which each rank would have a "
+                                       "part.",
+                                       loom_element_get (e, "strategy"), spec->optimizer->name),
+                      "strategy", "data", "Set it to data, or take another optimizer.");
+}
+
+static void
+check_pipeline (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
+{
+  if (spec->parallel.pipeline < 2)
+    return;
+  if (spec->parallel.sync_batch_norm)
+    loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "sync_batch_norm",
+                                         "Statistics over all of a batch would make each micro-batch wait for the last "
+                                         "one, so that no two stages work at a time."),
+                        "sync_batch_norm", "false", "Set it to false.");
+  if (spec->optimizer != NULL && spec->optimizer->emit == NULL)
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, "pipeline",
+                     "“%s” needs all weights at once, of which each stage has its own. Take another optimizer.",
+                     spec->optimizer->name);
+}
+
+void
+recipe_read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
+{
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_PARALLEL, 0);
+
+  recipe_check_names (r, e, known, NULL);
+  spec->parallel.shards = (LoomShards)recipe_choice (r, e, "strategy");
+  spec->parallel.server = spec->parallel.shards > LOOM_SHARDS_PARAMETERS;
+  if (spec->parallel.server)
+    spec->parallel.shards = LOOM_SHARDS_NONE;
+  spec->parallel.staleness = (gint64)recipe_number (r, e, "staleness");
+  if (spec->parallel.staleness > 0 && !spec->parallel.server)
+    loom_fault_set_fix (
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "staleness",
+                         "staleness is of a parameter server, but the strategy is “%s”, in which all "
+                         "ranks wait for one another.",
+                         loom_element_get (e, "strategy") != NULL ? loom_element_get (e, "strategy") : "data"),
+        "strategy", "server", "Set strategy to server, or leave staleness out.");
+  check_shards (r, e, spec);
+  spec->parallel.data = (gint64)recipe_number (r, e, "data");
+  spec->parallel.tensor = (gint64)recipe_number (r, e, "tensor");
+  spec->parallel.bucket_mb = recipe_number (r, e, "bucket_mb");
+  spec->parallel.reduce_bf16 = recipe_choice (r, e, "reduce_dtype") == 1;
+  spec->parallel.sync_batch_norm = recipe_flag (r, e, "sync_batch_norm");
+  spec->parallel.pipeline = (int)recipe_number (r, e, "pipeline");
+  spec->parallel.microbatches = (int)recipe_number (r, e, "microbatches");
+  spec->parallel.schedule = recipe_choice (r, e, "schedule") == 0 ? LOOM_PIPELINE_GPIPE : LOOM_PIPELINE_1F1B;
+  check_pipeline (r, e, spec);
+}
+
+/* The ranks that <parallel> asks for; 0: it takes as many as there are. */
+static gint64
+ranks_of (const LoomParallel *parallel)
+{
+  if (parallel->data == 0)
+    return 0;
+  if (parallel->server)
+    return parallel->data + 1;
+  /* Ranks that data leaves have parts of weights. */
+  if (parallel->tensor == 0 && parallel->splits->len > 0)
+    return 0;
+  return parallel->data * MAX (parallel->pipeline, 1) * MAX (parallel->tensor, 1);
+}
+
+void
+recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
+{
+  const LoomElement *e = loom_element_find (r->element, LOOM_TAG_PARALLEL);
+  const gint64 ranks = e != NULL ? ranks_of (&spec->parallel) : 0;
+  gint64 least;
+
+  if (e == NULL)
+    return;
+  /* Who starts ranks goes by it (app/train-launch.c). */
+  least = (gint64)recipe_number (r, e, "min_ranks");
+  if (ranks > 0 && least > ranks)
+    {
+      g_autofree char *most = g_strdup_printf ("%" G_GINT64_FORMAT, ranks);
+
+      loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "min_ranks",
+                                           "min_ranks is %" G_GINT64_FORMAT ", but all ranks together are %s, so that "
+                                           "not even all of them are enough.",
+                                           least, most),
+                          "min_ranks", most, "Set it to %s or less.", most);
+    }
+  /* A smaller batch than the file's, by an option or at the end of an epoch, goes through the stages in fewer parts, so
+   * this is no error. */
+  if (spec->parallel.microbatches > spec->batch_size && spec->batch_size > 0)
+    {
+      LoomFault *fault = loom_faults_add (r->faults, LOOM_ERROR_SCHEMA, loom_element_line (e), NULL, "microbatches",
+                                          "<parallel>: microbatches is %d, but a batch has %" G_GINT64_FORMAT
+                                          " samples, of which no more parts can be made.",
+                                          spec->parallel.microbatches, spec->batch_size);
+      g_autofree char *most = g_strdup_printf ("%" G_GINT64_FORMAT, spec->batch_size);
+
+      loom_fault_set_fix (fault, "microbatches", most, "Set it to %s or less, or make batch_size larger.", most);
+      fault->is_warning = TRUE;
+    }
+}
