@@ -404,12 +404,18 @@ launch_mpi (const Command *command, const BenchOptions *o, int ranks)
                          windows,    "--seconds", seconds, "--sizes", o->sizes, o->json ? "--json" : NULL,
                          NULL };
   g_autoptr (GError) error = NULL;
-  gboolean lost;
+  LoomDistEnd end;
   int status;
 
   if (!command_flush ())
     return 5;
-  status = loom_dist_launch (&(LoomDistLaunch){ .ranks = ranks }, (char *const *)argv, &lost, &error);
+  status = loom_dist_launch (&(LoomDistLaunch){ .ranks = ranks }, (char *const *)argv, &end, &error);
+  if (error == NULL && end.lost)
+    {
+      g_autofree char *what = loom_dist_say_lost (&end);
+
+      fprintf (stderr, "gradloom %s: %s, and the others with it.\n", command->name, what);
+    }
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }
 

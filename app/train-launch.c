@@ -6,6 +6,7 @@
 #include "app/train-launch.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,24 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
+char *
+train_launch_remedy (const char *folder, gboolean elsewhere)
+{
+  g_autofree char *begun = folder != NULL ? g_build_filename (folder, "run.json", NULL) : NULL;
+
+  if (folder == NULL)
+    return g_strdup ("Nothing was kept, because no --out was given.");
+  if (elsewhere || has_checkpoint (folder))
+    return g_strdup_printf ("What was trained since the newest checkpoint is lost. "
+                            "Continue with: gradloom train --resume %s",
+                            folder);
+  if (g_file_test (begun, G_FILE_TEST_EXISTS))
+    return g_strdup_printf ("There is no checkpoint yet, so all that was trained is lost. "
+                            "Begin again with: gradloom train --resume %s",
+                            folder);
+  return g_strdup ("Nothing was kept yet: begin again with the same command.");
+}
+
 /* What <parallel> of the graph says, or --set in its place; 0: nothing, or nothing that can be read, as its ranks will
  * say. */
 static int
@@ -90,6 +109,26 @@ min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
+/* What ended all ranks, and how to go on. Ranks that have waited for another have said the first already. */
+static void
+say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options, const LoomDistEnd *end,
+          int min_ranks, int left)
+{
+  g_autofree char *what = loom_dist_say_lost (end), *few = NULL;
+  g_autofree char *remedy
+      = train_launch_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts != NULL);
+
+  if (min_ranks > 0 && left < min_ranks)
+    few = g_strdup_printf (" Fewer than %d ranks would be left (%s).", min_ranks,
+                           launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
+  if (end->said)
+    fprintf (stderr, "gradloom %s: The run has ended on all ranks.%s %s\n", command->name, few != NULL ? few : "",
+             remedy);
+  else
+    fprintf (stderr, "gradloom %s: %s, and the run with it on all ranks.%s %s\n", command->name, what,
+             few != NULL ? few : "", remedy);
+}
+
 static int
 start (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options, int ranks,
        int min_ranks)
@@ -105,26 +144,21 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
     {
       g_autoptr (GError) error = NULL;
       const LoomDistLaunch how = { .ranks = ranks, .hosts = launch->hosts };
-      gboolean lost;
-      int status = loom_dist_launch (&how, (char *const *)argv->pdata, &lost, &error);
+      LoomDistEnd end;
+      int status = loom_dist_launch (&how, (char *const *)argv->pdata, &end, &error);
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
-      if (!lost || min_ranks == 0)
+      if (!end.lost)
         return status;
-      if (ranks - 1 < min_ranks)
+      g_autofree char *what = loom_dist_say_lost (&end);
+      if (min_ranks == 0 || ranks - 1 < min_ranks || !has_checkpoint (folder))
         {
-          command_warn (command, "A rank was lost, and fewer than %d would be left (%s).", min_ranks,
-                        launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
-          return status;
-        }
-      if (!has_checkpoint (folder))
-        {
-          command_warn (command, "A rank was lost before the first checkpoint, so there is nothing to continue from.");
+          say_lost (command, launch, options, &end, min_ranks, ranks - 1);
           return status;
         }
       ranks--;
-      command_warn (command, "A rank was lost. The run continues from its newest checkpoint with %d rank%s.", ranks,
+      command_warn (command, "%s. The run continues from its newest checkpoint with %d rank%s.", what, ranks,
                     ranks == 1 ? "" : "s");
       g_ptr_array_unref (argv);
       argv = resumed_words (launch, options, folder);

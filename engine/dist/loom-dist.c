@@ -11,6 +11,7 @@
 
 #include "engine/core/loom-module.h"
 #include "engine/dist/loom-join.h"
+#include "engine/dist/loom-launch-log.h"
 
 gboolean
 loom_dist_is_rank (void)
@@ -177,11 +178,33 @@ has_lost_hosts (GPid launcher, const char *self, int *without)
   return *without > UNHEARD;
 }
 
-/* Waits for the launcher. Asked to end, it passes SIGUSR1 on to the ranks, which finish their step and write a
- * checkpoint; asked once more, it ends them. A rank that was killed is a lost rank; one that ends by itself has said
- * why. */
+#define HUNG (128 + 3) /* with what ranks end that have said who hangs (kernels/comm) */
+
+/* What the launcher's status says: a rank that was killed is a lost rank; one that ends by itself has said why. */
 static int
-wait_for (GPid pid, const sigset_t *watched, gboolean has_hosts, gboolean *lost)
+read_status (int status, LoomDistEnd *end)
+{
+  end->lost = !WIFEXITED (status) || WEXITSTATUS (status) >= 128;
+  end->said = WIFEXITED (status) && WEXITSTATUS (status) == HUNG;
+  end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
+  return end->lost ? 3 : WEXITSTATUS (status);
+}
+
+char *
+loom_dist_say_lost (const LoomDistEnd *end)
+{
+  if (end->rank >= 0)
+    return g_strdup_printf ("Rank %d was ended by signal %d (%s)", end->rank, end->number, g_strsignal (end->number));
+  if (end->launcher_died != 0)
+    return g_strdup_printf ("mpirun, which had started the ranks, was ended by signal %d (%s)", end->launcher_died,
+                            g_strsignal (end->launcher_died));
+  return g_strdup (end->said ? "A rank hung" : "A rank was lost");
+}
+
+/* Waits for the launcher. Asked to end, it passes SIGUSR1 on to the ranks, which finish their step and write a
+ * checkpoint; asked once more, it ends them. */
+static int
+wait_for (GPid pid, const sigset_t *watched, gboolean has_hosts, LoomDistEnd *end)
 {
   const struct timespec second = { .tv_sec = 1 };
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
@@ -210,8 +233,7 @@ wait_for (GPid pid, const sigset_t *watched, gboolean has_hosts, gboolean *lost)
     }
   if (ended_by != 0)
     return 128 + ended_by;
-  *lost = !WIFEXITED (status) || WEXITSTATUS (status) >= 128;
-  return *lost ? 3 : WEXITSTATUS (status);
+  return read_status (status, end);
 }
 
 int
@@ -259,7 +281,6 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
   char *self = g_file_read_link ("/proc/self/exe", NULL);
 
   g_ptr_array_add (words, g_strdup ("mpirun"));
-  g_ptr_array_add (words, g_strdup ("--quiet"));
   if (geteuid () == 0)
     g_ptr_array_add (words, g_strdup ("--allow-run-as-root"));
   /* More ranks than processors are a lesson, not a mistake. */
@@ -279,22 +300,24 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
 }
 
 int
-loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *lost, GError **error)
+loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *end, GError **error)
 {
   g_autoptr (GPtrArray) words = launch_words (launch, argv);
   g_autoptr (GError) local = NULL;
   sigset_t watched, before;
+  LoomLaunchLog *log;
+  int status, errors;
   GPid pid;
 
-  *lost = FALSE;
+  *end = (LoomDistEnd){ .rank = -1, .number = -1 };
   sigemptyset (&watched);
   sigaddset (&watched, SIGCHLD);
   sigaddset (&watched, SIGINT);
   sigaddset (&watched, SIGTERM);
   sigaddset (&watched, SIGUSR1);
   sigprocmask (SIG_BLOCK, &watched, &before);
-  if (!g_spawn_async (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-                      prepare_launcher, &watched, &pid, &local))
+  if (!g_spawn_async_with_pipes (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
+                                 prepare_launcher, &watched, &pid, NULL, NULL, &errors, &local))
     {
       sigprocmask (SIG_SETMASK, &before, NULL);
       g_set_error (
@@ -304,5 +327,8 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *los
           launch->ranks, local->message);
       return 3;
     }
-  return wait_for (pid, &watched, launch->hosts != NULL, lost);
+  log = loom_launch_log_new (errors);
+  status = wait_for (pid, &watched, launch->hosts != NULL, end);
+  loom_launch_log_finish (log, &watched, &end->rank, &end->number);
+  return status;
 }

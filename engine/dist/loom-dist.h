@@ -33,10 +33,22 @@ typedef struct
   const char *hosts; /* "a,b:2", as mpirun's --host takes them; NULL: this machine, or what a scheduler has given */
 } LoomDistLaunch;
 
+/* How a launch has ended where a rank was killed or hung, and did not end by itself. */
+typedef struct
+{
+  gboolean lost;
+  gboolean said;     /* a rank has said why: it has waited for one that hung */
+  int rank, number;  /* which one was killed by which signal; -1: not known */
+  int launcher_died; /* the signal that ended the launcher itself; 0: none */
+} LoomDistEnd;
+
+/* "Rank 1 was ended by signal 9 (Killed)", or as much of it as is known. (transfer full) */
+char *loom_dist_say_lost (const LoomDistEnd *end);
+
 /* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 where a rank was lost, 128 and the signal where this
- * process was asked to end, which then reaches every rank as SIGUSR1. *lost: a rank was killed or hung, and did not end
- * by itself. On other hosts the program is the file of this name. DIST where there is no mpirun. */
-int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, gboolean *lost, GError **error);
+ * process was asked to end, which then reaches every rank as SIGUSR1. On other hosts the program is the file of this
+ * name. DIST where there is no mpirun. */
+int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *end, GError **error);
 
 /* The program that starts ranks of this one, mpirun; NULL where it is missing, or MPI's module is, as that program
  * finds it. (transfer full) */

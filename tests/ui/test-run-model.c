@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "engine/dist/loom-launch-log.h"
 #include "ui/run/studio-run.h"
 #include "ui/run/studio-worker.h"
 
@@ -198,13 +199,13 @@ test_lost (void)
 {
   int rank = -1, number = 0;
 
-  g_assert_true (studio_worker_parse_lost (
+  g_assert_true (loom_dist_parse_lost (
       "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).", &rank, &number));
   g_assert_cmpint (rank, ==, 12);
   g_assert_cmpint (number, ==, SIGKILL);
-  g_assert_false (studio_worker_parse_lost ("mpirun detected that one or more processes exited with non-zero status",
-                                            &rank, &number));
-  g_assert_false (studio_worker_parse_lost ("  Process name: [[1,1],1] exited on signal 9", &rank, &number));
+  g_assert_false (
+      loom_dist_parse_lost ("mpirun detected that one or more processes exited with non-zero status", &rank, &number));
+  g_assert_false (loom_dist_parse_lost ("  Process name: [[1,1],1] exited on signal 9", &rank, &number));
 }
 
 static void

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "data/loom-worker-magic.h"
+#include "engine/dist/loom-launch-log.h"
 #include "engine/loom.h"
 
 /* After its connection broke a worker has this long to exit by itself, and its standard error to close. */
@@ -200,20 +201,6 @@ studio_worker_cpu_devices (const char *xml)
 
 /* ---- several ranks ------------------------------------------------------------ */
 
-gboolean
-studio_worker_parse_lost (const char *line, int *rank, int *number)
-{
-  /* As Open MPI says it: "… process rank 1 with PID 4711 on node here exited on signal 9 (Killed)." */
-  static const char before[] = " process rank ", between[] = " exited on signal ";
-  const char *at = strstr (line, before), *then = at != NULL ? strstr (at, between) : NULL;
-
-  if (then == NULL || !g_ascii_isdigit (at[strlen (before)]) || !g_ascii_isdigit (then[strlen (between)]))
-    return FALSE;
-  *rank = atoi (at + strlen (before));
-  *number = atoi (then + strlen (between));
-  return TRUE;
-}
-
 /* A terminal's Ctrl-C is Studio's, and must not end the ranks. */
 static void
 own_group (gpointer data)
@@ -308,7 +295,7 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   g_debug ("worker: %s", line);
   g_strstrip (line);
-  studio_worker_parse_lost (line, &self->lost_rank, &self->lost_signal);
+  loom_dist_parse_lost (line, &self->lost_rank, &self->lost_signal);
   /* mpirun draws lines around what it says, and says at length that a rank has ended, which says why itself. */
   gboolean says = g_str_has_prefix (line, "gradloom worker: ");
   if (line[strspn (line, "-")] != '\0' && (says || !self->has_said))

@@ -38,7 +38,5 @@ const char *studio_worker_get_pid (StudioWorker *self); /* NULL once it ended */
 
 /* "The worker was killed (signal 9, Killed)." and the like, from waitpid's status; last_line may be NULL. */
 char *studio_worker_describe_end (gboolean signalled, int code, const char *last_line);
-/* Whether mpirun says here that a rank was ended by a signal, and which ones. */
-gboolean studio_worker_parse_lost (const char *line, int *rank, int *number);
 
 G_END_DECLS

@@ -1,0 +1,281 @@
+/* The launcher's standard error, passed on but for what Open MPI says of ranks that have ended.
+ *
+ * mpirun writes a block at once, and may write it behind a progress bar that has no end of line. A line of dashes is
+ * therefore looked for anywhere, and nothing is held back but what may be the beginning of a block, for HOLD_MS at
+ * most.
+ */
+#include "engine/dist/loom-launch-log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RULE    60   /* Open MPI's lines have 74 dashes */
+#define BLOCK   8192 /* no block is longer */
+#define HOLD_MS 200
+
+gboolean
+loom_dist_parse_lost (const char *line, int *rank, int *number)
+{
+  /* As Open MPI says it: "… process rank 1 with PID 4711 on node here exited on signal 9 (Killed)." */
+  static const char before[] = " process rank ", between[] = " exited on signal ";
+  const char *at = strstr (line, before), *then = at != NULL ? strstr (at, between) : NULL;
+
+  if (then == NULL || !g_ascii_isdigit (at[strlen (before)]) || !g_ascii_isdigit (then[strlen (between)]))
+    return FALSE;
+  *rank = atoi (at + strlen (before));
+  *number = atoi (then + strlen (between));
+  return TRUE;
+}
+
+/* ---- the filter ------------------------------------------------------------------------------ */
+
+void
+loom_launch_filter_init (LoomLaunchFilter *filter)
+{
+  *filter = (LoomLaunchFilter){ .held = g_string_new (NULL), .rank = -1, .number = -1 };
+}
+
+void
+loom_launch_filter_clear (LoomLaunchFilter *filter)
+{
+  g_string_free (filter->held, TRUE);
+}
+
+static void
+pass (LoomLaunchFilter *filter, gsize n, GString *out)
+{
+  g_string_append_len (out, filter->held->str, (gssize)n);
+  g_string_erase (filter->held, 0, (gssize)n);
+}
+
+/* Whether a block says only that ranks have ended. Others, such as a host that cannot be reached, are what a user needs
+ * to know. */
+static gboolean
+says_the_end (const char *block)
+{
+  static const char *const marks[]
+      = { " noticed that process rank ",      "exited with non-zero status", "MPI_ABORT was invoked",
+          "Primary job  terminated normally", "has exited due to process",   "a non-zero exit code" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
+    if (strstr (block, marks[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* A block that ends here. What a rank has said between its lines is passed on. */
+static void
+take_block (LoomLaunchFilter *filter, gsize n, GString *out)
+{
+  g_autofree char *block = g_strndup (filter->held->str, n);
+  g_auto (GStrv) line = NULL;
+
+  filter->in_block = FALSE;
+  if (!says_the_end (block))
+    {
+      pass (filter, n, out);
+      return;
+    }
+  g_string_erase (filter->held, 0, (gssize)n);
+  line = g_strsplit (block, "\n", -1);
+  for (guint i = 0; line[i] != NULL; i++)
+    if (g_str_has_prefix (line[i], "gradloom "))
+      g_string_append_printf (out, "%s\n", line[i]);
+    else if (filter->rank < 0)
+      loom_dist_parse_lost (line[i], &filter->rank, &filter->number);
+}
+
+/* Where the block behind its first line ends; 0: not yet. */
+static gsize
+block_end (const GString *held)
+{
+  const char *line = strchr (held->str, '\n');
+
+  for (; line != NULL; line = strchr (line + 1, '\n'))
+    {
+      gsize n = strspn (line + 1, "-");
+
+      if (n >= RULE && line[1 + n] == '\n')
+        return (gsize)(line + n + 2 - held->str);
+    }
+  return 0;
+}
+
+/* What mpirun says of the signals that this process sends it. */
+static gboolean
+is_of_signals (const char *line)
+{
+  return g_str_has_prefix (line, "mpirun: Forwarding signal ") || g_str_has_prefix (line, "mpirun: killing job")
+         || g_str_has_prefix (line, "mpirun: abort is already in progress");
+}
+
+/* Outside of blocks. FALSE: what is held has to wait for more. */
+static gboolean
+pass_outside (LoomLaunchFilter *filter, GString *out)
+{
+  GString *held = filter->held;
+
+  for (gsize i = 0; i < held->len;)
+    {
+      const gsize n = strspn (held->str + i, "-");
+      const char *end;
+
+      if (n > 0 && (i + n == held->len || (n >= RULE && held->str[i + n] == '\n')))
+        {
+          filter->in_block = i + n < held->len;
+          pass (filter, i, out);
+          return filter->in_block;
+        }
+      if (!g_str_has_prefix (held->str + i, "mpirun: "))
+        {
+          i += MAX (n, 1);
+          continue;
+        }
+      end = strchr (held->str + i, '\n');
+      if (end == NULL)
+        {
+          pass (filter, i, out);
+          return FALSE;
+        }
+      if (is_of_signals (held->str + i))
+        /* An empty line follows some. */
+        g_string_erase (held, (gssize)i, end - held->str - (gssize)i + 1 + (end[1] == '\n'));
+      else
+        i = (gsize)(end - held->str) + 1;
+    }
+  pass (filter, held->len, out);
+  return FALSE;
+}
+
+void
+loom_launch_filter_take (LoomLaunchFilter *filter, const char *bytes, gsize n, GString *out)
+{
+  gsize end;
+
+  /* Text has no zero bytes, and the search would end at one. */
+  for (gsize i = 0; i < n; i++)
+    if (bytes[i] != '\0')
+      g_string_append_c (filter->held, bytes[i]);
+  for (;;)
+    {
+      if (!filter->in_block && !pass_outside (filter, out))
+        return;
+      end = block_end (filter->held);
+      if (end == 0 && filter->held->len < BLOCK)
+        return;
+      take_block (filter, end > 0 ? end : filter->held->len, out);
+    }
+}
+
+void
+loom_launch_filter_flush (LoomLaunchFilter *filter, GString *out)
+{
+  if (filter->in_block)
+    take_block (filter, filter->held->len, out);
+  else
+    pass (filter, filter->held->len, out);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------- */
+
+struct _LoomLaunchLog
+{
+  int from, stop[2]; /* stop[1] is closed where the launcher has ended */
+  LoomLaunchFilter filter;
+  GThread *thread;
+  gint done; /* atomic */
+};
+
+/* A standard error that nobody reads any more takes all. */
+static void
+write_all (GString *text)
+{
+  for (gsize at = 0; at < text->len;)
+    {
+      struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
+      gssize n = write (STDERR_FILENO, text->str + at, text->len - at);
+
+      if (n >= 0)
+        at += (gsize)n;
+      else if (errno == EAGAIN)
+        poll (&ready, 1, -1);
+      else if (errno != EINTR)
+        break;
+    }
+  g_string_truncate (text, 0);
+}
+
+static void *
+pass_on (void *data)
+{
+  LoomLaunchLog *log = data;
+  struct pollfd ready[] = { { .fd = log->from, .events = POLLIN }, { .fd = log->stop[0], .events = POLLIN } };
+  g_autoptr (GString) out = g_string_new (NULL);
+  sigset_t broken;
+
+  sigemptyset (&broken);
+  sigaddset (&broken, SIGPIPE);
+  pthread_sigmask (SIG_BLOCK, &broken, NULL);
+  for (;;)
+    {
+      const int come = poll (ready, G_N_ELEMENTS (ready), log->filter.held->len > 0 ? HOLD_MS : -1);
+      char bytes[4096];
+      gssize n = come > 0 ? read (log->from, bytes, sizeof bytes) : 0;
+
+      if (come > 0 && n > 0)
+        loom_launch_filter_take (&log->filter, bytes, (gsize)n, out);
+      else if (come == 0)
+        loom_launch_filter_flush (&log->filter, out);
+      /* What another process still holds open, such as an ssh that was left alone, is not waited for. */
+      else if (n == 0 ? come > 0 : errno != EINTR && (errno != EAGAIN || ready[1].revents != 0))
+        break;
+      write_all (out);
+    }
+  loom_launch_filter_flush (&log->filter, out);
+  write_all (out);
+  g_atomic_int_set (&log->done, TRUE);
+  return NULL;
+}
+
+LoomLaunchLog *
+loom_launch_log_new (int from)
+{
+  LoomLaunchLog *log = g_new0 (LoomLaunchLog, 1);
+
+  log->from = from;
+  g_unix_set_fd_nonblocking (from, TRUE, NULL);
+  if (!g_unix_open_pipe (log->stop, FD_CLOEXEC, NULL))
+    log->stop[0] = log->stop[1] = -1;
+  loom_launch_filter_init (&log->filter);
+  log->thread = g_thread_new ("launch-log", pass_on, log);
+  return log;
+}
+
+void
+loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number)
+{
+  const struct timespec moment = { .tv_nsec = 2000000 };
+  gboolean hurry = FALSE;
+
+  close (log->stop[1]);
+  while (!g_atomic_int_get (&log->done) && !hurry)
+    hurry = sigtimedwait (watched, NULL, &moment) > 0;
+  if (hurry)
+    {
+      /* The thread still writes; the process ends soon, and the log with it. */
+      *rank = *number = -1;
+      return;
+    }
+  g_thread_join (log->thread);
+  *rank = log->filter.rank;
+  *number = log->filter.number;
+  loom_launch_filter_clear (&log->filter);
+  close (log->from);
+  close (log->stop[0]);
+  g_free (log);
+}

@@ -1,0 +1,298 @@
+/* How `gradloom train --ranks N` ends where a rank is lost, hangs, or is asked to end: with one sentence, and a
+ * checkpoint that is whole. Skipped where there is no mpirun or the build has no MPI. */
+#include "tests/cli/cli.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* A rank of the run in this folder, by a line of its environment. */
+static int
+find_process (const char *mark)
+{
+
+  g_autoptr (GDir) dir = g_dir_open ("/proc", 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_strdup_printf ("/proc/%s/environ", name), *text = NULL;
+      g_autofree char *cwd = g_strdup_printf ("/proc/%s/cwd", name), *there = g_file_read_link (cwd, NULL);
+      g_autofree char *here = g_get_current_dir ();
+      gsize length;
+
+      if (g_strcmp0 (there, here) != 0 || !g_file_get_contents (path, &text, &length, NULL))
+        continue;
+      if (memmem (text, length, mark, strlen (mark)) != NULL)
+        return atoi (name);
+    }
+  return 0;
+}
+
+/* One that is not the first. */
+static int
+find_rank (void)
+{
+  return find_process ("OMPI_COMM_WORLD_RANK=1");
+}
+
+/* What it says goes to the file errors.txt. */
+static void
+redirect (gpointer data)
+{
+  freopen ("errors.txt", "w", stderr);
+}
+
+/* option: with its value, or NULL. */
+static GPid
+start_graph (const char *path, const char *folder, const char *option, const char *value)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  const char *argv[]
+      = { program, "train", path, "--epochs", "1000000", "--ranks", "2", "--out", folder, option, value, NULL };
+  GPid pid;
+
+  g_assert_true (g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+                                redirect, NULL, &pid, NULL));
+  return pid;
+}
+
+static GPid
+start_with (const char *folder, const char *option, const char *value)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  return start_graph (path, folder, option, value);
+}
+
+static GPid
+start (const char *folder)
+{
+  return start_with (folder, NULL, NULL);
+}
+
+static int
+wait_for (GPid pid)
+{
+  int status;
+
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_true (WIFEXITED (status));
+  return WEXITSTATUS (status);
+}
+
+static void
+wait_until_it_trains (const char *folder)
+{
+  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
+
+  for (int i = 0; i < 3000 && !g_file_test (graph, G_FILE_TEST_EXISTS); i++)
+    g_usleep (10000);
+  g_usleep (500000);
+}
+
+/* One sentence of the front says which rank was lost, by what, and how to go on; nothing is left of Open MPI's. */
+static void
+test_lost (void)
+{
+  g_autofree char *said = NULL;
+  const char *says = "gradloom train: Rank 1 was ended by signal 9 (Killed), and the run with it on all ranks.";
+  GPid pid;
+
+  if (!cli_has_mpi ())
+    return;
+  pid = start ("lost");
+  wait_until_it_trains ("lost");
+  g_assert_cmpint (find_rank (), >, 0);
+  kill (find_rank (), SIGKILL);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (said, "--resume lost\n") == NULL || strstr (said, "mpirun") != NULL
+      || strstr (said, "--------") != NULL)
+    g_error ("%s", said);
+}
+
+/* A stopped process is one that hangs. The run ends with a sentence, said once, and a checkpoint that is whole. */
+static void
+expect_hung (const char *folder, const char *mark, const char *says)
+{
+  g_autofree char *said = NULL, *weights = g_build_filename (folder, "weights.safetensors", NULL);
+  GPid pid = start_with (folder, "--timeout", "1");
+  gint64 begin;
+  int rank;
+
+  wait_until_it_trains (folder);
+  rank = find_process (mark);
+  g_assert_cmpint (rank, >, 0);
+  begin = g_get_monotonic_time ();
+  kill (rank, SIGSTOP);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_cmpint (g_get_monotonic_time () - begin, <, 11 * G_USEC_PER_SEC);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (strstr (said, "not come") + 1, "not come") != NULL)
+    g_error ("%s", said);
+  g_assert_nonnull (strstr (said, "within 1 second"));
+  if (g_str_equal (folder, "hung"))
+    g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+  g_assert_cmpint (find_process (mark), ==, 0);
+}
+
+static void
+test_hung (void)
+{
+  if (!cli_has_mpi ())
+    return;
+  expect_hung ("hung", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not come to “");
+  expect_hung ("headless", "OMPI_COMM_WORLD_RANK=0", "Rank 1: ");
+  cli_expect (0, NULL, "train", "--resume", "hung", "--epochs", "1");
+}
+
+/* A disk that is full where rank 0 writes ends all ranks with one sentence, and the run goes on from its newest
+ * checkpoint where there is room. (Files of the running rank may grow no further from here on.) */
+static void
+test_full_disk (void)
+{
+  const struct rlimit none = { 0, 0 };
+  const char *says = "gradloom train: ";
+  g_autofree char *said = NULL;
+  GPid pid;
+  int rank;
+
+  if (!cli_has_mpi ())
+    return;
+  pid = start_with ("filled", "--timeout", "20");
+  while (!g_file_test ("filled/weights.safetensors", G_FILE_TEST_EXISTS))
+    g_usleep (10000);
+  rank = find_process ("OMPI_COMM_WORLD_RANK=0");
+  g_assert_cmpint (rank, >, 0);
+  g_assert_cmpint (prlimit (rank, RLIMIT_FSIZE, &none, NULL), ==, 0);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (strstr (said, says) + 1, says) != NULL || strstr (said, "large") == NULL)
+    g_error ("%s", said);
+  g_assert_cmpint (find_rank (), ==, 0);
+  cli_expect (0, NULL, "train", "--resume", "filled", "--epochs", "1");
+}
+
+/* One that is late within the time ends nothing. */
+static void
+test_slow (void)
+{
+  GPid pid;
+  int rank;
+
+  if (!cli_has_mpi ())
+    return;
+  pid = start_with ("slow", "--timeout", "20");
+  wait_until_it_trains ("slow");
+  rank = find_rank ();
+  g_assert_cmpint (rank, >, 0);
+  kill (rank, SIGSTOP);
+  g_usleep (500000);
+  kill (rank, SIGCONT);
+  g_usleep (300000);
+  kill (pid, SIGINT);
+  g_assert_cmpint (wait_for (pid), ==, 130);
+  cli_expect (0, NULL, "train", "--resume", "slow", "--epochs", "1", "--ranks", "2", "--timeout", "20");
+}
+
+static void
+test_interrupted (void)
+{
+  static const int signals[] = { SIGINT, SIGUSR1, SIGKILL };
+
+  if (!cli_has_mpi ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+    {
+      g_autofree char *folder = g_strdup_printf ("ended-%d", signals[i]);
+      g_autofree char *weights = g_build_filename (folder, "weights.safetensors", NULL);
+      GPid pid = start (folder);
+      int status;
+
+      wait_until_it_trains (folder);
+      kill (pid, signals[i]);
+      g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+      g_assert_cmpint (WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status), ==, 128 + signals[i]);
+      /* Killed, it waits for nothing; the ranks end by themselves. */
+      for (int k = 0; k < 1000 && signals[i] == SIGKILL && find_rank () != 0; k++)
+        g_usleep (10000);
+      g_assert_cmpint (find_rank (), ==, 0);
+      g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+    }
+}
+
+/* The spirals with something more in <train>. */
+static void
+write_spirals (const char *to, const char *inside)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *text = NULL, *changed = NULL;
+  char *end;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  end = strstr (text, "</train>");
+  g_assert_nonnull (end);
+  changed = g_strdup_printf ("%.*s%s%s", (int)(end - text), text, inside, end);
+  g_assert_true (g_file_set_contents (to, changed, -1, NULL));
+}
+
+/* Where a rank is lost the run goes on with one less, as the graph's <parallel> or --min-ranks allows, until it is
+ * interrupted; the checkpoint of that end is whole. */
+static void
+test_elastic (void)
+{
+  g_autofree char *said = NULL;
+  cpu_set_t own, of_rank;
+  GPid pid;
+  int lost;
+
+  write_spirals ("elastic.xml", "<parallel min_ranks=\"1\"/>");
+  write_spirals ("many.xml", "<parallel min_ranks=\"3\"/>");
+  cli_expect (2, "min_ranks of <parallel>, 3 is more", "train", "many.xml", "--ranks", "2", "--out", "many");
+  cli_expect (2, "min_ranks of <parallel>, 4 is more", "train", "elastic.xml", "--ranks", "2", "--out", "many", "--set",
+              "train.parallel.min_ranks=4");
+  cli_expect (2, "needs --out", "train", "x.xml", "--ranks", "2", "--min-ranks", "1");
+  if (!cli_has_mpi ())
+    return;
+  pid = start_graph ("elastic.xml", "elastic", NULL, NULL);
+  wait_until_it_trains ("elastic");
+  lost = find_rank ();
+  g_assert_cmpint (lost, >, 0);
+  /* It may use what the test may: unasked, mpirun gives each of two ranks one core. */
+  sched_getaffinity (0, sizeof own, &own);
+  sched_getaffinity (lost, sizeof of_rank, &of_rank);
+  g_assert_true (CPU_EQUAL (&own, &of_rank));
+  kill (lost, SIGKILL);
+  for (int i = 0; i < 3000 && find_process ("OMPI_COMM_WORLD_SIZE=1") == 0; i++)
+    g_usleep (10000);
+  g_assert_cmpint (find_process ("OMPI_COMM_WORLD_SIZE=1"), >, 0);
+  g_usleep (500000);
+  kill (pid, SIGINT);
+  g_assert_cmpint (wait_for (pid), ==, 130);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, "Rank 1 was ended by signal 9 (Killed). The run continues") == NULL)
+    g_error ("%s", said);
+  cli_expect (0, NULL, "train", "--resume", "elastic", "--epochs", "1");
+}
+
+int
+main (int argc, char *argv[])
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/ranks/elastic", test_elastic);
+  g_test_add_func ("/cli/ranks/lost", test_lost);
+  g_test_add_func ("/cli/ranks/hung", test_hung);
+  g_test_add_func ("/cli/ranks/full-disk", test_full_disk);
+  g_test_add_func ("/cli/ranks/slow", test_slow);
+  g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}

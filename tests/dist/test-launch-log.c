@@ -1,0 +1,78 @@
+/* What passes of a launcher's standard error: all that ranks say, at once and unchanged; of Open MPI's blocks those
+ * that a user needs. */
+#include <signal.h>
+#include <string.h>
+
+#include "engine/dist/loom-launch-log.h"
+
+#define RULE "--------------------------------------------------------------------------\n"
+#define LOST RULE "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).\n" RULE
+#define ABORTED                                                                                                        \
+  RULE "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 131.\n\nNOTE: …\n" RULE
+#define NEEDED RULE "A system-required executable either could not be found or was not executable\n" RULE
+
+/* Whatever parts it comes in. */
+static void
+expect (const char *in, const char *passes, int rank)
+{
+  for (gsize part = 1; part <= strlen (in); part++)
+    {
+      g_autoptr (GString) out = g_string_new (NULL);
+      LoomLaunchFilter filter;
+
+      loom_launch_filter_init (&filter);
+      for (gsize at = 0; at < strlen (in); at += part)
+        loom_launch_filter_take (&filter, in + at, MIN (part, strlen (in) - at), out);
+      loom_launch_filter_flush (&filter, out);
+      g_assert_cmpstr (out->str, ==, passes);
+      g_assert_cmpint (filter.rank, ==, rank);
+      g_assert_cmpint (filter.number, ==, rank < 0 ? -1 : SIGKILL);
+      loom_launch_filter_clear (&filter);
+    }
+}
+
+static void
+test_passes (void)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
+  LoomLaunchFilter filter;
+
+  expect ("one\ntwo -- three\n\r[---- ] 4 %\r[-----] 5 %", "one\ntwo -- three\n\r[---- ] 4 %\r[-----] 5 %", -1);
+  expect ("a\n" NEEDED "b\n", "a\n" NEEDED "b\n", -1);
+  /* A bar is not waited for its end of line. */
+  loom_launch_filter_init (&filter);
+  loom_launch_filter_take (&filter, "\r 40 %", 6, out);
+  g_assert_cmpstr (out->str, ==, "\r 40 %");
+  loom_launch_filter_clear (&filter);
+}
+
+static void
+test_taken (void)
+{
+  const char *signals = "gradloom\nmpirun: Forwarding signal 10 to job\nx\n";
+  g_autoptr (GString) out = g_string_new (NULL);
+  LoomLaunchFilter filter;
+
+  expect ("\r 40 %" LOST "b\n", "\r 40 %b\n", 12);
+  expect (ABORTED LOST, "", 12);
+  expect (LOST NEEDED, NEEDED, 12);
+  /* Between the lines of a block, and where its end does not come. */
+  expect (RULE
+          "gradloom train: x\nmpirun noticed that process rank 3 with PID 1 on node here exited on signal 9 (Killed)."
+          "\n",
+          "gradloom train: x\n", 3);
+  /* mpirun writes such a line at once. */
+  loom_launch_filter_init (&filter);
+  loom_launch_filter_take (&filter, signals, strlen (signals), out);
+  g_assert_cmpstr (out->str, ==, "gradloom\nx\n");
+  loom_launch_filter_clear (&filter);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/dist/launch-log/passes", test_passes);
+  g_test_add_func ("/dist/launch-log/taken", test_taken);
+  return g_test_run ();
+}
