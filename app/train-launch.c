@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/train-signals.h"
+
 /* A number that a launcher has put into the environment; -1: none. */
 static int
 from_environment (const char *name)
@@ -129,6 +131,14 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
              few != NULL ? few : "", remedy);
 }
 
+static void
+say_asked (const Command *command, const LoomDistEnd *end)
+{
+  if (end->before)
+    fprintf (stderr, "gradloom %s: Ended by %s while the ranks were being started. Nothing was trained.\n",
+             command->name, train_signals_name (end->asked_by));
+}
+
 static int
 start (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options, int ranks,
        int min_ranks)
@@ -149,6 +159,7 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
+      say_asked (command, &end);
       if (!end.lost)
         return status;
       g_autofree char *what = loom_dist_say_lost (&end);
@@ -310,6 +321,30 @@ started_otherwise (const Command *command, int *ranks, LoomJoin **join, int *sta
   return FALSE;
 }
 
+/* ---- how many ---------------------------------------------------------------------------- */
+
+#define MOST_RANKS         1024
+#define MOST_HERE          64 /* that any machine may have: more than one has processors are a lesson */
+#define MOST_ON_PROCESSORS 16 /* ranks on each, which then do little but change places */
+
+/* FALSE, *status is 2: there are more than make sense, by a mistyped number that would bring the machine down. */
+static gboolean
+allows (const Command *command, const TrainLaunch *launch, int ranks, int *status)
+{
+  const int processors = loom_processors (), here = MIN (MOST_RANKS, MAX (MOST_HERE, MOST_ON_PROCESSORS * processors));
+
+  if (launch->ranks > MOST_RANKS)
+    *status = command_usage (command, "--ranks takes a number from 1 to %d, not %d.", MOST_RANKS, launch->ranks);
+  else if (ranks > here && loom_dist_is_here (launch->hosts))
+    *status = command_usage (command,
+                             "%d ranks are too many for this machine, which has %d processor%s: at most %d. Give "
+                             "--ranks %d, or name several machines by --hosts.",
+                             ranks, processors, processors == 1 ? "" : "s", here, here);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 gboolean
 train_launch (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options,
               int *status)
@@ -334,6 +369,8 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     }
   if (loom_dist_is_rank ())
     return FALSE;
+  if (!allows (command, launch, ranks, status))
+    return TRUE;
   if (started_otherwise (command, &ranks, &join, status))
     return TRUE;
   if (ranks == 0)
@@ -346,6 +383,9 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     }
   if (ranks <= 1 && launch->hosts == NULL)
     return FALSE;
+  /* There are as many as torchrun says, too. */
+  if (join == NULL && !allows (command, launch, ranks, status))
+    return TRUE;
   /* There is nothing to continue from without a folder. */
   if (min_ranks == 0 && (options->out != NULL || options->resume != NULL))
     min_ranks = min_ranks_of (launch, options);

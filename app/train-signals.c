@@ -11,6 +11,12 @@
 
 #define SAME_REQUEST_US G_USEC_PER_SEC
 
+const char *
+train_signals_name (int number)
+{
+  return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGUSR1";
+}
+
 void
 train_signals_block (TrainSignals *signals)
 {
@@ -25,7 +31,7 @@ train_signals_block (TrainSignals *signals)
 static void
 end_at_once (TrainSignals *signals, int number)
 {
-  const char *name = number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGUSR1";
+  const char *name = train_signals_name (number);
   const char *bar_end = isatty (STDERR_FILENO) ? "\r\033[K" : "";
   g_autofree char *weights
       = signals->folder != NULL ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;

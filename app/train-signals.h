@@ -17,6 +17,8 @@ typedef struct
   pthread_t thread;
 } TrainSignals;
 
+/* "SIGINT", of those that are taken here. */
+const char *train_signals_name (int number);
 /* Before any thread is made: all of them inherit the mask. */
 void train_signals_block (TrainSignals *signals);
 /* From here to the end of the run a signal interrupts the trainer. */

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -121,6 +122,18 @@ loom_dist_is_shared (const GError *error)
          || g_error_matches (error, LOOM_ERROR, LOOM_ERROR_CANCELLED);
 }
 
+gboolean
+loom_dist_is_here (const char *hosts)
+{
+  /* SLURM, PBS, LSF, Grid Engine, LoadLeveler. */
+  static const char *const jobs[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "LOADL_STEP_ID" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++)
+    if (g_getenv (jobs[i]) != NULL)
+      return FALSE;
+  return hosts == NULL;
+}
+
 char *
 loom_dist_find_launcher (const char *program)
 {
@@ -201,39 +214,89 @@ loom_dist_say_lost (const LoomDistEnd *end)
   return g_strdup (end->said ? "A rank hung" : "A rank was lost");
 }
 
-/* Waits for the launcher. Asked to end, it passes SIGUSR1 on to the ranks, which finish their step and write a
- * checkpoint; asked once more, it ends them. */
+/* What is known of the launcher while this process waits for it. */
+typedef struct
+{
+  const LoomDistLaunch *launch;
+  GPid pid;
+  char *self;
+  gboolean is_here; /* all ranks are children of the launcher */
+  gboolean begun;   /* all of them have been seen, where they are here */
+  int without;      /* as has_lost_hosts() counts; -1: none was seen yet */
+  gint64 asked;     /* when it was first asked to end, and when it was told to end its ranks; 0: not yet */
+  gint64 told;
+} Waiting;
+
+#define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that was told to end its ranks, which takes it 2 s or 3 s */
+
+/* Ends the ranks in its place. They do not belong to its process group. */
+static void
+end_by_force (const Waiting *w)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", w->pid, w->pid), *text = NULL;
+  g_auto (GStrv) child = NULL;
+
+  /* A stopped launcher starts no more of them meanwhile. */
+  kill (w->pid, SIGSTOP);
+  if (g_file_get_contents (path, &text, NULL, NULL))
+    child = g_strsplit (g_strstrip (text), " ", -1);
+  for (guint i = 0; child != NULL && child[i] != NULL; i++)
+    if (atoi (child[i]) > 0)
+      kill (atoi (child[i]), SIGKILL);
+  kill (w->pid, SIGKILL);
+}
+
+static void
+look_after (Waiting *w)
+{
+  if (w->is_here && !w->begun)
+    w->begun = count_local_ranks (w->pid, w->self) >= (guint)w->launch->ranks;
+  if (w->launch->hosts != NULL && has_lost_hosts (w->pid, w->self, &w->without))
+    kill (w->pid, SIGKILL);
+  if (w->told != 0 && g_get_monotonic_time () - w->told > HURRY)
+    end_by_force (w);
+}
+
+/* Once asked to end, the launcher passes SIGUSR1 on to the ranks, which finish their step and write a checkpoint. While
+ * it still starts them there is nothing to finish, and whom it has not started yet would not hear of it. */
+static void
+ask (Waiting *w, int number, LoomDistEnd *end)
+{
+  const gint64 now = g_get_monotonic_time ();
+
+  if (w->asked == 0)
+    {
+      w->asked = now;
+      end->asked_by = number;
+      end->before = w->is_here && !w->begun;
+      kill (w->pid, end->before ? SIGTERM : SIGUSR1);
+      w->told = end->before ? now : 0;
+    }
+  else if (now - w->asked > G_USEC_PER_SEC)
+    {
+      kill (w->pid, SIGTERM);
+      if (w->told == 0)
+        w->told = now;
+    }
+}
+
+/* Waits for the launcher. Asked to end once more, it ends the ranks. */
 static int
-wait_for (GPid pid, const sigset_t *watched, gboolean has_hosts, LoomDistEnd *end)
+wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
 {
   const struct timespec second = { .tv_sec = 1 };
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  int ended_by = 0, status, without = -1; /* none was seen yet */
-  gint64 first = 0;
+  int status;
 
-  for (;;)
+  while (waitpid (w->pid, &status, WNOHANG) != w->pid)
     {
-      int number;
+      const gboolean looks = w->launch->hosts != NULL || (w->is_here && !w->begun) || w->told != 0;
+      const int number = looks ? sigtimedwait (watched, NULL, &second) : sigwaitinfo (watched, NULL);
 
-      if (waitpid (pid, &status, WNOHANG) == pid)
-        break;
-      number = has_hosts ? sigtimedwait (watched, NULL, &second) : sigwaitinfo (watched, NULL);
-      if (has_hosts && has_lost_hosts (pid, self, &without))
-        kill (pid, SIGKILL);
-      if (number < 0 || number == SIGCHLD)
-        continue;
-      if (ended_by == 0)
-        {
-          first = g_get_monotonic_time ();
-          ended_by = number;
-          kill (pid, SIGUSR1);
-        }
-      else if (g_get_monotonic_time () - first > G_USEC_PER_SEC)
-        kill (pid, SIGTERM);
+      look_after (w);
+      if (number > 0 && number != SIGCHLD)
+        ask (w, number, end);
     }
-  if (ended_by != 0)
-    return 128 + ended_by;
-  return read_status (status, end);
+  return end->asked_by != 0 ? 128 + end->asked_by : read_status (status, end);
 }
 
 int
@@ -305,9 +368,10 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   g_autoptr (GPtrArray) words = launch_words (launch, argv);
   g_autoptr (GError) local = NULL;
   sigset_t watched, before;
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  Waiting w = { .launch = launch, .self = self, .is_here = loom_dist_is_here (launch->hosts), .without = -1 };
   LoomLaunchLog *log;
   int status, errors;
-  GPid pid;
 
   *end = (LoomDistEnd){ .rank = -1, .number = -1 };
   sigemptyset (&watched);
@@ -317,7 +381,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   sigaddset (&watched, SIGUSR1);
   sigprocmask (SIG_BLOCK, &watched, &before);
   if (!g_spawn_async_with_pipes (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-                                 prepare_launcher, &watched, &pid, NULL, NULL, &errors, &local))
+                                 prepare_launcher, &watched, &w.pid, NULL, NULL, &errors, &local))
     {
       sigprocmask (SIG_SETMASK, &before, NULL);
       g_set_error (
@@ -328,7 +392,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
       return 3;
     }
   log = loom_launch_log_new (errors);
-  status = wait_for (pid, &watched, launch->hosts != NULL, end);
+  status = wait_for (&w, &watched, end);
   loom_launch_log_finish (log, &watched, &end->rank, &end->number);
   return status;
 }

@@ -33,10 +33,15 @@ typedef struct
   const char *hosts; /* "a,b:2", as mpirun's --host takes them; NULL: this machine, or what a scheduler has given */
 } LoomDistLaunch;
 
-/* How a launch has ended where a rank was killed or hung, and did not end by itself. */
+/* Whether mpirun starts all ranks on this machine: neither hosts nor a scheduler names others. */
+gboolean loom_dist_is_here (const char *hosts);
+
+/* How a launch has ended. */
 typedef struct
 {
-  gboolean lost;
+  int asked_by;    /* the signal that asked for the end; 0: none */
+  gboolean before; /* it came before all ranks were started, which then end without a step */
+  gboolean lost;   /* a rank was killed or hung, and did not end by itself */
   gboolean said;     /* a rank has said why: it has waited for one that hung */
   int rank, number;  /* which one was killed by which signal; -1: not known */
   int launcher_died; /* the signal that ended the launcher itself; 0: none */

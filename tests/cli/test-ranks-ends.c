@@ -85,6 +85,15 @@ wait_for (GPid pid)
   return WEXITSTATUS (status);
 }
 
+/* Whether it has started the launcher: it has a child then. */
+static gboolean
+is_front (GPid pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", pid, pid), *text = NULL;
+
+  return g_file_get_contents (path, &text, NULL, NULL) && text[0] != '\0';
+}
+
 static void
 wait_until_it_trains (const char *folder)
 {
@@ -114,6 +123,43 @@ test_lost (void)
   if (strstr (said, says) == NULL || strstr (said, "--resume lost\n") == NULL || strstr (said, "mpirun") != NULL
       || strstr (said, "--------") != NULL)
     g_error ("%s", said);
+}
+
+/* More ranks than a machine can run are refused before one of them is started, and say how many it may have. */
+static void
+test_many (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  cli_expect (2, "from 1 to 1024", "train", path, "--ranks", "5000");
+  if (loom_processors () * 16 < 1024)
+    cli_expect (2, "Give --ranks ", "train", path, "--ranks", "1024");
+}
+
+/* Asked to end before mpirun has started the ranks, the run ends as well: of none of them a process is left. */
+static void
+test_early (void)
+{
+  static const gulong delays[] = { 1000, 20000, 60000, 150000, 300000 };
+
+  if (!cli_has_mpi ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (delays); i++)
+    {
+      g_autofree char *folder = g_strdup_printf ("early-%u", i);
+      GPid pid = start (folder);
+      gint64 begin = g_get_monotonic_time ();
+
+      g_usleep (delays[i]);
+      /* The program itself takes signals once it has become the front. */
+      while (!is_front (pid))
+        g_usleep (1000);
+      kill (pid, SIGTERM);
+      g_assert_cmpint (wait_for (pid), ==, 128 + SIGTERM);
+      g_assert_cmpint (g_get_monotonic_time () - begin, <, 20 * G_USEC_PER_SEC);
+      g_assert_cmpint (find_process ("OMPI_COMM_WORLD_RANK=0"), ==, 0);
+      g_assert_cmpint (find_rank (), ==, 0);
+    }
 }
 
 /* A stopped process is one that hangs. The run ends with a sentence, said once, and a checkpoint that is whole. */
@@ -288,6 +334,8 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
+  g_test_add_func ("/cli/ranks/many", test_many);
+  g_test_add_func ("/cli/ranks/early", test_early);
   g_test_add_func ("/cli/ranks/hung", test_hung);
   g_test_add_func ("/cli/ranks/full-disk", test_full_disk);
   g_test_add_func ("/cli/ranks/slow", test_slow);
