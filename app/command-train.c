@@ -111,7 +111,7 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
   LoomTrainerEnd end;
   int interrupted_by;
 
-  train_signals_begin (signals, trainer, NULL);
+  train_signals_begin (signals, trainer, NULL, FALSE);
   end = loom_trainer_run (trainer, &error);
   wait_for_others (comm, end);
   interrupted_by = train_signals_end (signals);
@@ -284,7 +284,7 @@ run_train (const Command *command, int argc, char **argv)
       return 0;
     }
 
-  train_signals_begin (&signals, trainer, resume != NULL ? resume : out);
+  train_signals_begin (&signals, trainer, resume != NULL ? resume : out, g_getenv (LOOM_DIST_LAUNCHED) == NULL);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
   wait_for_others (comm, end);
   int interrupted_by = train_signals_end (&signals);

@@ -132,9 +132,27 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
 }
 
 static void
-say_asked (const Command *command, const LoomDistEnd *end)
+say_slow_cb (int number, const char *stopped, gpointer data)
 {
-  if (end->before)
+  const Command *command = data;
+
+  command_warn (command,
+                "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once, and what was trained "
+                "since the newest checkpoint is then lost.",
+                LOOM_DIST_SLOW, train_signals_name (number),
+                stopped != NULL ? stopped : "Their step takes as long, or one of them hangs",
+                train_signals_name (number));
+}
+
+static void
+say_asked (const Command *command, const TrainLaunch *launch, const char *folder, const LoomDistEnd *end)
+{
+  g_autofree char *remedy = train_launch_remedy (folder, launch->hosts != NULL);
+
+  if (end->twice && !end->before)
+    fprintf (stderr, "gradloom %s: All ranks were ended at once, as asked by a second signal. %s\n", command->name,
+             remedy);
+  else if (end->before)
     fprintf (stderr, "gradloom %s: Ended by %s while the ranks were being started. Nothing was trained.\n",
              command->name, train_signals_name (end->asked_by));
 }
@@ -153,13 +171,15 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
   for (;;)
     {
       g_autoptr (GError) error = NULL;
-      const LoomDistLaunch how = { .ranks = ranks, .hosts = launch->hosts };
+      const LoomDistLaunch how = {
+        .ranks = ranks, .hosts = launch->hosts, .is_slow = say_slow_cb, .data = (gpointer)command
+      };
       LoomDistEnd end;
       int status = loom_dist_launch (&how, (char *const *)argv->pdata, &end, &error);
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
-      say_asked (command, &end);
+      say_asked (command, launch, folder, &end);
       if (!end.lost)
         return status;
       g_autofree char *what = loom_dist_say_lost (&end);

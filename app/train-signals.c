@@ -36,6 +36,8 @@ end_at_once (TrainSignals *signals, int number)
   g_autofree char *weights
       = signals->folder != NULL ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;
 
+  if (!signals->speaks)
+    _exit (128 + number);
   if (weights == NULL)
     dprintf (STDERR_FILENO,
              "%sgradloom train: Ended at once by a second %s. Nothing was kept, because no --out was given.\n", bar_end,
@@ -77,10 +79,11 @@ wait_for_signals (void *data)
 }
 
 void
-train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *folder)
+train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *folder, gboolean speaks)
 {
   signals->trainer = trainer;
   signals->folder = folder;
+  signals->speaks = speaks;
   pthread_create (&signals->thread, NULL, wait_for_signals, signals);
 }
 

@@ -155,18 +155,23 @@ prepare_launcher (gpointer data)
   sigprocmask (SIG_UNBLOCK, data, NULL);
 }
 
+/* The children of a process. (transfer full) */
+static char **
+children_of (GPid pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", pid, pid), *text = NULL;
+
+  return g_strsplit (g_file_get_contents (path, &text, NULL, NULL) ? g_strstrip (text) : "", " ", -1);
+}
+
 /* How many of the launcher's own children are ranks. */
 static guint
 count_local_ranks (GPid launcher, const char *self)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", launcher, launcher), *text = NULL;
-  g_auto (GStrv) child = NULL;
+  g_auto (GStrv) child = children_of (launcher);
   guint n = 0;
 
-  if (self == NULL || !g_file_get_contents (path, &text, NULL, NULL))
-    return 0;
-  child = g_strsplit (g_strstrip (text), " ", -1);
-  for (guint i = 0; child[i] != NULL; i++)
+  for (guint i = 0; self != NULL && child[i] != NULL; i++)
     {
       g_autofree char *link = g_strdup_printf ("/proc/%s/exe", child[i]), *exe = g_file_read_link (link, NULL);
 
@@ -225,6 +230,7 @@ typedef struct
   int without;      /* as has_lost_hosts() counts; -1: none was seen yet */
   gint64 asked;     /* when it was first asked to end, and when it was told to end its ranks; 0: not yet */
   gint64 told;
+  gboolean has_said; /* that the ranks are slow to end */
 } Waiting;
 
 #define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that was told to end its ranks, which takes it 2 s or 3 s */
@@ -233,17 +239,66 @@ typedef struct
 static void
 end_by_force (const Waiting *w)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", w->pid, w->pid), *text = NULL;
   g_auto (GStrv) child = NULL;
 
   /* A stopped launcher starts no more of them meanwhile. */
   kill (w->pid, SIGSTOP);
-  if (g_file_get_contents (path, &text, NULL, NULL))
-    child = g_strsplit (g_strstrip (text), " ", -1);
-  for (guint i = 0; child != NULL && child[i] != NULL; i++)
+  child = children_of (w->pid);
+  for (guint i = 0; child[i] != NULL; i++)
     if (atoi (child[i]) > 0)
       kill (atoi (child[i]), SIGKILL);
   kill (w->pid, SIGKILL);
+}
+
+/* A process that somebody has stopped, as by SIGSTOP or a debugger: its state, behind the name in brackets, is T or t.
+ */
+static gboolean
+is_stopped (const char *pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%s/stat", pid), *text = NULL;
+  const char *state = g_file_get_contents (path, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
+
+  return state != NULL && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
+}
+
+static int
+rank_of (const char *pid)
+{
+  static const char name[] = "OMPI_COMM_WORLD_RANK=";
+  g_autofree char *path = g_strdup_printf ("/proc/%s/environ", pid), *text = NULL;
+  gsize length;
+
+  if (!g_file_get_contents (path, &text, &length, NULL))
+    return -1;
+  for (const char *at = text; at < text + length; at += strlen (at) + 1)
+    if (g_str_has_prefix (at, name))
+      return atoi (at + strlen (name));
+  return -1;
+}
+
+/* (transfer full) NULL: none of those that are here. */
+static char *
+say_stopped (GPid launcher)
+{
+  g_auto (GStrv) child = children_of (launcher);
+
+  for (guint i = 0; child[i] != NULL; i++)
+    if (is_stopped (child[i]) && rank_of (child[i]) >= 0)
+      return g_strdup_printf ("Rank %d (process %s) is stopped", rank_of (child[i]), child[i]);
+  return NULL;
+}
+
+static void
+say_slow (Waiting *w, int number)
+{
+  g_autofree char *stopped = NULL;
+
+  if (w->has_said || w->told != 0 || w->launch->is_slow == NULL || w->asked == 0
+      || g_get_monotonic_time () - w->asked < LOOM_DIST_SLOW * G_USEC_PER_SEC)
+    return;
+  stopped = say_stopped (w->pid);
+  w->has_said = TRUE;
+  w->launch->is_slow (number, stopped, w->launch->data);
 }
 
 static void
@@ -274,6 +329,7 @@ ask (Waiting *w, int number, LoomDistEnd *end)
     }
   else if (now - w->asked > G_USEC_PER_SEC)
     {
+      end->twice = TRUE;
       kill (w->pid, SIGTERM);
       if (w->told == 0)
         w->told = now;
@@ -289,12 +345,13 @@ wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
 
   while (waitpid (w->pid, &status, WNOHANG) != w->pid)
     {
-      const gboolean looks = w->launch->hosts != NULL || (w->is_here && !w->begun) || w->told != 0;
+      const gboolean looks = w->launch->hosts != NULL || (w->is_here && !w->begun) || w->asked != 0;
       const int number = looks ? sigtimedwait (watched, NULL, &second) : sigwaitinfo (watched, NULL);
 
       look_after (w);
       if (number > 0 && number != SIGCHLD)
         ask (w, number, end);
+      say_slow (w, end->asked_by);
     }
   return end->asked_by != 0 ? 128 + end->asked_by : read_status (status, end);
 }
@@ -343,6 +400,8 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
   GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
   char *self = g_file_read_link ("/proc/self/exe", NULL);
 
+  /* Ahead of the variables that go to other hosts. */
+  g_setenv (LOOM_DIST_LAUNCHED, "1", TRUE);
   g_ptr_array_add (words, g_strdup ("mpirun"));
   if (geteuid () == 0)
     g_ptr_array_add (words, g_strdup ("--allow-run-as-root"));

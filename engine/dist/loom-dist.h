@@ -27,10 +27,19 @@ char *loom_dist_binding_warning (const LoomComm *comm);
 /* TRUE if all ranks fail with this error alike, so that none has to end the others. */
 gboolean loom_dist_is_shared (const GError *error);
 
+#define LOOM_DIST_SLOW 10
+
+/* In the environment of ranks that such a launch has started: the process that launched them says how they ended. */
+#define LOOM_DIST_LAUNCHED "GRADLOOM_LAUNCHED"
+
 typedef struct
 {
   int ranks;
   const char *hosts; /* "a,b:2", as mpirun's --host takes them; NULL: this machine, or what a scheduler has given */
+  /* Called once where the ranks were asked to end by this signal and have not after LOOM_DIST_SLOW seconds. stopped:
+   * "Rank 1 (process 4711) is stopped", where that is known to be so; else NULL. May be NULL. */
+  void (*is_slow) (int number, const char *stopped, gpointer data);
+  gpointer data;
 } LoomDistLaunch;
 
 /* Whether mpirun starts all ranks on this machine: neither hosts nor a scheduler names others. */
@@ -40,6 +49,7 @@ gboolean loom_dist_is_here (const char *hosts);
 typedef struct
 {
   int asked_by;    /* the signal that asked for the end; 0: none */
+  gboolean twice;  /* so did a second one, at once */
   gboolean before; /* it came before all ranks were started, which then end without a step */
   gboolean lost;   /* a rank was killed or hung, and did not end by itself */
   gboolean said;     /* a rank has said why: it has waited for one that hung */

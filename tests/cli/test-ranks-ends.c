@@ -246,6 +246,35 @@ test_slow (void)
   cli_expect (0, NULL, "train", "--resume", "slow", "--epochs", "1", "--ranks", "2", "--timeout", "20");
 }
 
+/* Without a time-out a rank that is stopped holds up the others, which is said once they were asked to end; a second
+ * signal ends them at once. It is one sentence, of the process that was asked, and says what is left. */
+static void
+test_stopped (void)
+{
+  static const char *const marks[] = { "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_RANK=1" };
+
+  if (!cli_has_mpi ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
+    {
+      g_autofree char *folder = g_strdup_printf ("stopped-%u", i), *said = NULL;
+      g_autofree char *slow = g_strdup_printf ("Rank %u (process", i);
+      GPid pid = start_with (folder, "--checkpoint-seconds", "0.1");
+
+      wait_until_it_trains (folder);
+      kill (find_process (marks[i]), SIGSTOP);
+      kill (pid, SIGINT);
+      g_usleep (12 * G_USEC_PER_SEC);
+      kill (pid, SIGINT);
+      g_assert_cmpint (wait_for (pid), ==, 130);
+      g_assert_cmpint (find_process (marks[i]), ==, 0);
+      g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+      if (strstr (said, slow) == NULL || strstr (said, "as asked by a second signal. What was trained") == NULL
+          || strstr (said, "no --out") != NULL || strstr (said, "a second SIGTERM") != NULL)
+        g_error ("%s", said);
+    }
+}
+
 static void
 test_interrupted (void)
 {
@@ -339,6 +368,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/hung", test_hung);
   g_test_add_func ("/cli/ranks/full-disk", test_full_disk);
   g_test_add_func ("/cli/ranks/slow", test_slow);
+  g_test_add_func ("/cli/ranks/stopped", test_stopped);
   g_test_add_func ("/cli/ranks/interrupted", test_interrupted);
   status = g_test_run ();
   cli_leave ();
