@@ -106,12 +106,20 @@ block_end (const GString *held)
   return 0;
 }
 
-/* What mpirun says of the signals that this process sends it. */
+/* What mpirun says of the signals that this process sends it, and of blocks that it has not shown. */
 static gboolean
-is_of_signals (const char *line)
+is_noise (const char *text, const char *end)
 {
-  return g_str_has_prefix (line, "mpirun: Forwarding signal ") || g_str_has_prefix (line, "mpirun: killing job")
-         || g_str_has_prefix (line, "mpirun: abort is already in progress");
+  static const char *const signals[]
+      = { "mpirun: Forwarding signal ", "mpirun: killing job", "mpirun: abort is already in progress" };
+  g_autofree char *line = g_strndup (text, (gsize)(end - text));
+
+  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+    if (g_str_has_prefix (line, signals[i]))
+      return TRUE;
+  return line[0] == '['
+         && (strstr (line, "has sent help message help-mpi-api.txt / mpi-abort") != NULL
+             || strstr (line, "orte_base_help_aggregate") != NULL);
 }
 
 /* Outside of blocks. FALSE: what is held has to wait for more. */
@@ -123,6 +131,7 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
   for (gsize i = 0; i < held->len;)
     {
       const gsize n = strspn (held->str + i, "-");
+      const gboolean is_named = g_str_has_prefix (held->str + i, "mpirun: ");
       const char *end;
 
       if (n > 0 && (i + n == held->len || (n >= RULE && held->str[i + n] == '\n')))
@@ -131,18 +140,18 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
           pass (filter, i, out);
           return filter->in_block;
         }
-      if (!g_str_has_prefix (held->str + i, "mpirun: "))
-        {
-          i += MAX (n, 1);
-          continue;
-        }
-      end = strchr (held->str + i, '\n');
-      if (end == NULL)
+      end = is_named || held->str[i] == '[' ? strchr (held->str + i, '\n') : NULL;
+      if (end == NULL && is_named)
         {
           pass (filter, i, out);
           return FALSE;
         }
-      if (is_of_signals (held->str + i))
+      if (end == NULL || (!is_named && !is_noise (held->str + i, end)))
+        {
+          i += MAX (n, 1);
+          continue;
+        }
+      if (is_noise (held->str + i, end))
         /* An empty line follows some. */
         g_string_erase (held, (gssize)i, end - held->str - (gssize)i + 1 + (end[1] == '\n'));
       else

@@ -4,7 +4,11 @@
  * ranks have not come in time, and sends the others its sentence in the place of that word. While a call goes on ranks
  * look whether it is complete instead of waiting in it. Where it does not end in time they answer the next roll, which
  * rank 0 calls then, from within the call: who hangs does not answer. Where rank 0 itself hangs, the others hear
- * nothing, and say so. */
+ * nothing, and say so.
+ *
+ * Who has not come may itself wait for the one that hangs, in another call. Nobody is therefore named before it was
+ * asked: ranks that wait answer, whatever they wait for, and the wait goes on. The rank that finds who hangs tells all
+ * others; rank 0 says it where it is among those that answer, so that there is one sentence. */
 #include "kernels/comm/comm-mpi.h"
 
 #include <stdio.h>
@@ -14,12 +18,17 @@
 
 enum
 {
-  TAG_COME, /* to rank 0: this rank is there */
-  TAG_GO    /* from rank 0: so are all others; or the sentence that ends the run */
+  TAG_COME,   /* to rank 0: this rank is there */
+  TAG_GO,     /* from rank 0: so are all others; or the sentence that ends the run */
+  TAG_ASK,    /* to a rank that has not come, among all ranks as what follows: does it wait? */
+  TAG_ANSWER, /* it does */
+  TAG_END     /* from the rank that has found who hangs: the sentence */
 };
 
 #define LATER      1.0 /* seconds that others wait longer than rank 0, which knows more */
 #define ANSWER     1.0 /* seconds for what rank 0 then says */
+#define ROUNDS     3   /* of waiting for ranks that wait themselves: the one that hangs is found by then */
+#define LISTEN     .02 /* seconds between looks at what others ask */
 #define LEFT_ALONE 5.0 /* seconds at most for a rank 0 that has left a call and computes */
 
 static const char word[1] = { 0 }; /* go */
@@ -43,22 +52,10 @@ count_time (double *last, double *waited)
   *last = time;
 }
 
-/* TRUE once all requests are complete, FALSE behind so many seconds. */
-static bool
-complete (int n, MPI_Request *request, double seconds, int *code)
+static Mpi *
+first_of (Mpi *m)
 {
-  double last = now (), waited = 0;
-  int done = 0;
-
-  for (;;)
-    {
-      *code = MPI_Testall (n, request, &done, MPI_STATUSES_IGNORE);
-      if (done || *code != MPI_SUCCESS)
-        return true;
-      count_time (&last, &waited);
-      if (waited > seconds)
-        return false;
-    }
+  return m->first != NULL ? m->first : m;
 }
 
 static void
@@ -68,6 +65,50 @@ post (Mpi *m, int to, int tag, const void *data, int bytes)
 
   if (MPI_Isend (data, bytes, MPI_BYTE, to, tag, m->roll, &request) == MPI_SUCCESS)
     MPI_Request_free (&request);
+}
+
+/* What other ranks ask, and what they have found. */
+static void
+listen_to_others (Mpi *m)
+{
+  Mpi *first = first_of (m);
+  MPI_Status status;
+  int there = 0;
+
+  while (MPI_Iprobe (MPI_ANY_SOURCE, TAG_ASK, first->roll, &there, &status) == MPI_SUCCESS && there)
+    {
+      if (MPI_Recv (NULL, 0, MPI_BYTE, status.MPI_SOURCE, TAG_ASK, first->roll, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return;
+      post (first, status.MPI_SOURCE, TAG_ANSWER, NULL, 0);
+    }
+  if (!first->ended && MPI_Iprobe (MPI_ANY_SOURCE, TAG_END, first->roll, &there, &status) == MPI_SUCCESS && there)
+    first->ended = MPI_Recv (first->why.text, sizeof first->why.text, MPI_BYTE, status.MPI_SOURCE, TAG_END, first->roll,
+                             MPI_STATUS_IGNORE)
+                   == MPI_SUCCESS;
+}
+
+/* TRUE once all requests are complete, FALSE behind so many seconds, or where the run has ended. Without requests it
+ * listens for as long. */
+static bool
+complete (Mpi *m, int n, MPI_Request *request, double seconds, int *code)
+{
+  double last = now (), waited = 0, listened = 0;
+  int done = 0;
+
+  for (;;)
+    {
+      *code = n > 0 ? MPI_Testall (n, request, &done, MPI_STATUSES_IGNORE) : MPI_SUCCESS;
+      if (done || *code != MPI_SUCCESS)
+        return true;
+      count_time (&last, &waited);
+      if (waited - listened > LISTEN)
+        {
+          listened = waited;
+          listen_to_others (m);
+        }
+      if (waited > seconds || mpi_has_ended (m))
+        return false;
+    }
 }
 
 /* What ends one communicator ends the run. In a line without rank 0 the first of those that know of it says so. */
@@ -82,7 +123,7 @@ end (Mpi *m, LoomMessage *message)
     {
       first->ended = true;
       first->why = m->why;
-      first->base.timed_out = first->base.rank != 0 && (m->base.rank == 0 || m->base.timed_out);
+      first->base.timed_out = m->base.timed_out;
     }
   return LOOM_STATUS_DEVICE;
 }
@@ -123,9 +164,75 @@ say_missing (Mpi *m, const char *call, const bool *come)
   loom_comm_say_missing (&m->why, call, come, size, m->base.timeout);
 }
 
-/* Of rank 0: who answers within so many seconds; TRUE: all do. */
+/* Asks those that have not come whether they wait: come[k] is then TRUE for them as well. TRUE: somebody does not. */
 static bool
-call_roll (Mpi *m, double seconds, int *code)
+ask (Mpi *m, bool *come)
+{
+  Mpi *first = first_of (m);
+  MPI_Request *answer = m->request + m->base.size;
+  bool all;
+  int code;
+
+  for (int k = 0; k < m->base.size; k++)
+    {
+      const int number = m->first != NULL ? m->number[k] : k;
+
+      answer[k] = MPI_REQUEST_NULL;
+      if (come[k] || k == m->base.rank)
+        continue;
+      if (MPI_Irecv (NULL, 0, MPI_BYTE, number, TAG_ANSWER, first->roll, &answer[k]) == MPI_SUCCESS)
+        post (first, number, TAG_ASK, NULL, 0);
+    }
+  all = complete (m, m->base.size, answer, ANSWER, &code);
+  for (int k = 0; k < m->base.size; k++)
+    {
+      int done = all;
+
+      if (!all)
+        MPI_Test (&answer[k], &done, MPI_STATUS_IGNORE);
+      come[k] = come[k] || k == m->base.rank || done;
+    }
+  return !all;
+}
+
+/* Whether rank 0 of all waits as well, and so hears of the end, which it then says. */
+static bool
+first_answers (Mpi *first)
+{
+  MPI_Request answer;
+  int code;
+
+  if (MPI_Irecv (NULL, 0, MPI_BYTE, 0, TAG_ANSWER, first->roll, &answer) != MPI_SUCCESS)
+    return false;
+  post (first, 0, TAG_ASK, NULL, 0);
+  return complete (first, 1, &answer, ANSWER, &code) && code == MPI_SUCCESS;
+}
+
+/* This rank has found who hangs, and tells all. Several may find it at once, where rank 0 does not answer one after the
+ * other says so. */
+static LoomStatus
+end_all (Mpi *m, LoomMessage *message)
+{
+  Mpi *first = first_of (m);
+  const int rank = first->base.rank;
+  int code;
+
+  m->base.timed_out = rank != 0 && !first_answers (first);
+  if (m->base.timed_out && rank > 1)
+    complete (first, 0, NULL, LATER * (rank < 4 ? rank - 1 : 3), &code);
+  if (is_over (m))
+    return end (m, message);
+  /* A rank 0 that hung goes on where it is ended, and would say it once more. */
+  for (int k = m->base.timed_out ? 1 : 0; k < first->base.size; k++)
+    if (k != rank)
+      post (first, k, TAG_END, m->why.text, (int)strlen (m->why.text) + 1);
+  return end (m, message);
+}
+
+/* Of rank 0: who has come within so many seconds; TRUE: all have. Those that wait elsewhere are waited for in several
+ * rounds, and count as come where one does not. */
+static bool
+call_roll (Mpi *m, double seconds, int rounds, int *code)
 {
   bool all;
 
@@ -138,15 +245,19 @@ call_roll (Mpi *m, double seconds, int *code)
       if (*code != MPI_SUCCESS)
         return true;
     }
-  all = complete (m->base.size, m->request, seconds, code);
-  for (int k = 1; k < m->base.size; k++)
+  do
     {
-      int done = all;
+      all = complete (m, m->base.size, m->request, seconds, code);
+      for (int k = 1; k < m->base.size; k++)
+        {
+          int done = all;
 
-      if (!all)
-        MPI_Test (&m->request[k], &done, MPI_STATUS_IGNORE);
-      m->come[k] = done;
+          if (!all)
+            MPI_Test (&m->request[k], &done, MPI_STATUS_IGNORE);
+          m->come[k] = done;
+        }
     }
+  while (!all && !mpi_has_ended (m) && !ask (m, m->come) && --rounds > 0);
   return all;
 }
 
@@ -154,10 +265,10 @@ call_roll (Mpi *m, double seconds, int *code)
 static LoomStatus
 give_verdict (Mpi *m, LoomMessage *message)
 {
+  if (is_over (m))
+    return end (m, message);
   say_missing (m, m->call, m->come);
-  for (int k = 1; k < m->base.size; k++)
-    post (m, k, TAG_GO, m->why.text, (int)strlen (m->why.text) + 1);
-  return end (m, message);
+  return end_all (m, message);
 }
 
 /* Of another rank: rank 0 says what to do. */
@@ -165,19 +276,28 @@ static LoomStatus
 hear (Mpi *m, double seconds, LoomMessage *message)
 {
   MPI_Request request;
+  bool heard, hangs = false;
   int code;
 
   m->why.text[0] = '\0';
   code = MPI_Irecv (m->why.text, sizeof m->why.text, MPI_BYTE, 0, TAG_GO, m->roll, &request);
   if (code != MPI_SUCCESS)
     return mpi_failed (code, message);
-  if (!complete (1, &request, seconds, &code))
+  for (int i = 0; !(heard = complete (m, 1, &request, seconds, &code)) && !hangs && i < ROUNDS; i++)
     {
+      if (is_over (m))
+        return end (m, message);
       memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
       m->come[0] = false;
-      m->base.timed_out = true;
+      hangs = ask (m, m->come);
+    }
+  if (is_over (m))
+    return end (m, message);
+  if (!heard)
+    {
+      m->come[0] = false;
       say_missing (m, m->call, m->come);
-      return end (m, message);
+      return end_all (m, message);
     }
   if (code != MPI_SUCCESS)
     return mpi_failed (code, message);
@@ -211,7 +331,7 @@ mpi_roll_call (Mpi *m, const char *call, LoomMessage *message)
       post (m, 0, TAG_COME, NULL, 0);
       return hear (m, m->base.timeout + patience (m), message);
     }
-  if (!call_roll (m, m->base.timeout, &code))
+  if (!call_roll (m, m->base.timeout, ROUNDS, &code))
     return give_verdict (m, message);
   if (code != MPI_SUCCESS)
     return mpi_failed (code, message);
@@ -227,11 +347,13 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
   LoomStatus status;
   int code;
 
-  if (complete (1, request, m->base.timeout + (is_first ? 0 : LATER / 2), &code))
+  if (complete (m, 1, request, m->base.timeout + (is_first ? 0 : LATER / 2), &code))
     return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
+  if (is_over (m))
+    return end (m, message);
   if (is_first)
     {
-      call_roll (m, LATER, &code);
+      call_roll (m, LATER, 1, &code);
       return give_verdict (m, message);
     }
   if (!m->answered)
@@ -248,35 +370,40 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
   return mpi_wait (m, request, message);
 }
 
-/* Without a roll, each says for itself whom it has waited for. */
+/* Without a roll. */
 static LoomStatus
-give_up (Mpi *m, const bool *come, LoomMessage *message)
+give_up (Mpi *m, LoomMessage *message)
 {
-  m->base.timed_out = m->base.rank != 0;
-  say_missing (m, "send", come);
-  return end (m, message);
+  if (is_over (m))
+    return end (m, message);
+  say_missing (m, "send", m->come);
+  return end_all (m, message);
 }
 
-/* No roll is called between two ranks: whom the one waits for has not come. Where one rank after the other waits, the
- * first one to give up is the neighbour of the one that hangs, as it began to wait first. */
+/* No roll is called between two ranks: whom the one waits for has not come, unless it waits itself. */
 LoomStatus
 mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
 {
+  bool hangs = false;
   int code;
 
-  if (is_over (m))
-    return end (m, message);
-  if (complete (1, request, m->base.timeout, &code))
-    return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
-  memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
+  for (int i = 0; i < ROUNDS && !hangs && !is_over (m); i++)
+    {
+      if (complete (m, 1, request, m->base.timeout, &code))
+        return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
+      memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
+      m->come[from] = false;
+      hangs = ask (m, m->come);
+    }
   m->come[from] = false;
-  return give_up (m, m->come, message);
+  return give_up (m, message);
 }
 
 LoomStatus
 mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
 {
-  double last = now (), waited = 0;
+  double last = now (), waited = 0, listened = 0;
+  int rounds = ROUNDS;
 
   for (unsigned i = 0; !is_over (m); i++)
     {
@@ -296,8 +423,18 @@ mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
       if (m->base.timeout == 0)
         continue;
       count_time (&last, &waited);
-      if (waited > m->base.timeout)
-        return give_up (m, come, message);
+      if (waited - listened > LISTEN)
+        {
+          listened = waited;
+          listen_to_others (m);
+        }
+      if (waited <= m->base.timeout)
+        continue;
+      memcpy (m->come, come, (size_t)m->base.size * sizeof *m->come);
+      if (ask (m, m->come) || --rounds == 0)
+        return give_up (m, message);
+      last = now ();
+      waited = listened = 0;
     }
   return end (m, message);
 }

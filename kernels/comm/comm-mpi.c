@@ -441,7 +441,7 @@ mpi_new (MPI_Comm comm, Mpi *first)
   m->part = calloc (size, sizeof *m->part);
   m->count = calloc (size, sizeof *m->count);
   m->n_send = calloc (4 * size, sizeof *m->n_send);
-  m->request = calloc (size, sizeof *m->request);
+  m->request = calloc (2 * size, sizeof *m->request);
   m->come = calloc (size, sizeof *m->come);
   if (first != NULL)
     {

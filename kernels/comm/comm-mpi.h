@@ -30,7 +30,7 @@ struct Mpi
 
   /* Of calls with a time-out (comm-mpi-wait.c). */
   MPI_Comm roll;        /* where ranks say that they have come, apart from what they exchange */
-  MPI_Request *request; /* by rank */
+  MPI_Request *request; /* by rank, and once more for answers */
   bool *come;           /* by rank */
   const char *call;     /* in which it is */
   bool answered;        /* the roll of the next call, from within this one */

@@ -187,6 +187,38 @@ expect_hung (const char *folder, const char *mark, const char *says)
   g_assert_cmpint (find_process (mark), ==, 0);
 }
 
+/* Of more than two ranks those that wait for the one that hangs, or for one that waits for it, are not named. */
+static void
+expect_named (const char *strategy, const char *ranks, const char *mark, const char *says)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *path = cli_example ("models/fashion-mlp.xml"), *said = NULL;
+  const char *argv[] = { program,   "train",  path,         "--epochs", "1000000", "--ranks", ranks, "--out",
+                         strategy, "--timeout", "2", "--strategy", strategy,  "--threads", "1", "--batch-size", "64", NULL };
+  GPid pid;
+  int rank;
+
+  g_assert_true (g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+                                redirect, NULL, &pid, NULL));
+  wait_until_it_trains (strategy);
+  rank = find_process (mark);
+  g_assert_cmpint (rank, >, 0);
+  kill (rank, SIGSTOP);
+  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (strstr (said, "not come") + 1, "not come") != NULL)
+    g_error ("%s", said);
+}
+
+static void
+test_named (void)
+{
+  if (!cli_has_mpi ())
+    return;
+  expect_named ("1f1b", "4", "OMPI_COMM_WORLD_RANK=2", "Rank 2 has not come to “");
+  expect_named ("data", "3", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not come to “");
+}
+
 static void
 test_hung (void)
 {
@@ -366,6 +398,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/many", test_many);
   g_test_add_func ("/cli/ranks/early", test_early);
   g_test_add_func ("/cli/ranks/hung", test_hung);
+  g_test_add_func ("/cli/ranks/named", test_named);
   g_test_add_func ("/cli/ranks/full-disk", test_full_disk);
   g_test_add_func ("/cli/ranks/slow", test_slow);
   g_test_add_func ("/cli/ranks/stopped", test_stopped);

@@ -49,7 +49,8 @@ test_passes (void)
 static void
 test_taken (void)
 {
-  const char *signals = "gradloom\nmpirun: Forwarding signal 10 to job\nx\n";
+  const char *signals = "gradloom\nmpirun: Forwarding signal 10 to job\nx\n"
+                        "[here:4711] 1 more process has sent help message help-mpi-api.txt / mpi-abort\n";
   g_autoptr (GString) out = g_string_new (NULL);
   LoomLaunchFilter filter;
 
