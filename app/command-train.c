@@ -118,7 +118,7 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
   if (error != NULL && (comm->timed_out || !loom_dist_is_shared (error)))
     {
       say_where (comm, &error);
-      command_fail (command, g_steal_pointer (&error));
+      comm->exit_status = command_fail (command, g_steal_pointer (&error));
       comm->abort (comm, "");
     }
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + MAX (interrupted_by, SIGINT)
@@ -296,7 +296,10 @@ run_train (const Command *command, int argc, char **argv)
   gboolean alone = comm != NULL && !loom_dist_is_shared (error);
   int status = command_fail (command, g_steal_pointer (&error));
   if (alone)
-    comm->abort (comm, "");
+    {
+      comm->exit_status = status;
+      comm->abort (comm, "");
+    }
   if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)
     return 0; /* command_finish() knows better */
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + interrupted_by : status;

@@ -39,6 +39,7 @@ struct LoomComm
   int sharing;      /* of those on this machine, so many may use processors that this one may use, itself included */
   const char *name; /* "threads", "mpi" */
   double timeout;   /* seconds that a call waits for the other ranks; 0: for ever. The same on all of them */
+  int exit_status;  /* that processes have which abort() ends, where ranks are processes; 0: 3 */
   bool timed_out;   /* a call of this rank has ended so, and rank 0, which would say it, is not there */
 
   /* to[i] = op over all ranks of from[i]; to may be from. Types are f64, f32, f16, bf16, i64 and i32; 16-bit floats are

@@ -318,7 +318,7 @@ barrier (LoomComm *self, LoomMessage *message)
 static void
 comm_abort (LoomComm *self, const char *why)
 {
-  MPI_Abort (MPI_COMM_WORLD, 3);
+  MPI_Abort (MPI_COMM_WORLD, self->exit_status > 0 ? self->exit_status : 3);
 }
 
 static void

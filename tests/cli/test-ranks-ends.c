@@ -248,7 +248,7 @@ test_full_disk (void)
   rank = find_process ("OMPI_COMM_WORLD_RANK=0");
   g_assert_cmpint (rank, >, 0);
   g_assert_cmpint (prlimit (rank, RLIMIT_FSIZE, &none, NULL), ==, 0);
-  g_assert_cmpint (wait_for (pid), ==, 3);
+  g_assert_cmpint (wait_for (pid), ==, 5);
   g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
   if (strstr (said, says) == NULL || strstr (strstr (said, says) + 1, says) != NULL || strstr (said, "large") == NULL)
     g_error ("%s", said);
