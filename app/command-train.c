@@ -78,11 +78,13 @@ say_where (LoomComm *comm, GError **error)
 static gboolean
 agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
 {
-  guint64 what = trainer != NULL ? loom_trainer_fingerprint (trainer) : 0;
+  guint64 what[LOOM_TRAINER_N_PARTS];
   g_autoptr (GError) failure = NULL;
-  gboolean speaks, ok = loom_dist_agree (comm, trainer != NULL ? NULL : *error, what, &speaks, &failure);
+  gboolean speaks;
 
-  if (ok)
+  loom_trainer_fingerprint (trainer, what);
+  if (loom_dist_agree (comm, trainer != NULL ? NULL : *error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks,
+                       &failure))
     return TRUE;
   if (!speaks)
     g_clear_error (error);

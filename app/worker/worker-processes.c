@@ -138,10 +138,12 @@ worker_follow (LoomComm *comm)
   g_autoptr (GError) error = NULL, failure = NULL;
   g_autoptr (GVariant) run = hear (comm, &error);
   LoomTrainer *trainer = run != NULL ? make_trainer (comm, run, &error) : NULL;
+  guint64 what[LOOM_TRAINER_N_PARTS];
   gboolean speaks;
 
+  loom_trainer_fingerprint (trainer, what);
   if (run != NULL
-      && loom_dist_agree (comm, error, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks, &failure))
+      && loom_dist_agree (comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
     loom_trainer_run (trainer, &error);
   else
     g_clear_error (&error); /* the first rank was told, or is gone */

@@ -29,6 +29,7 @@ follow (gpointer data)
   LoomTrainerOptions options = self->ranks->options;
   g_autoptr (GError) error = NULL, failure = NULL;
   g_autoptr (LoomTrainer) trainer = NULL;
+  guint64 what[LOOM_TRAINER_N_PARTS];
   gboolean speaks;
 
   options.comm = self->comm;
@@ -36,7 +37,8 @@ follow (gpointer data)
   trainer = loom_trainer_new (self->ranks->graph, &options, &error);
   g_mutex_unlock (&making);
   /* The first rank is told why they do not begin. */
-  if (!loom_dist_agree (self->comm, error, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks, &failure))
+  loom_trainer_fingerprint (trainer, what);
+  if (!loom_dist_agree (self->comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
     return NULL;
   loom_trainer_run (trainer, &error);
   /* The first rank says why all have ended. */
@@ -94,14 +96,16 @@ worker_ranks_make (WorkerRanks *self, GError **error)
   LoomTrainerOptions options = self->options;
   g_autoptr (GError) own = NULL, failure = NULL;
   LoomTrainer *trainer;
+  guint64 what[LOOM_TRAINER_N_PARTS];
   gboolean speaks;
 
   options.comm = self->first;
   g_mutex_lock (&making);
   trainer = loom_trainer_new (self->graph, &options, &own);
   g_mutex_unlock (&making);
+  loom_trainer_fingerprint (trainer, what);
   self->agreed
-      = loom_dist_agree (self->first, own, trainer != NULL ? loom_trainer_fingerprint (trainer) : 0, &speaks, &failure);
+      = loom_dist_agree (self->first, own, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure);
   if (self->agreed)
     return trainer;
   g_clear_pointer (&trainer, loom_trainer_free);

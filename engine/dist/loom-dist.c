@@ -90,29 +90,72 @@ pass_reason (LoomComm *comm, int from, const GError *why_not, GError **error)
     }
 }
 
-gboolean
-loom_dist_agree (LoomComm *comm, const GError *why_not, guint64 what, gboolean *speaks, GError **error)
+/* "graph, device and batch size". (transfer full) */
+static char *
+name_parts (guint64 parts, const char *const *names, guint n)
 {
-  const gboolean ready = why_not == NULL;
-  gint64 own[3] = { ready ? comm->size : comm->rank, (gint64)(what >> 1), -(gint64)(what >> 1) }, least[3];
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    if (parts & (G_GUINT64_CONSTANT (1) << i))
+      {
+        const gboolean is_last = parts >> (i + 1) == 0;
+
+        g_string_append_printf (text, "%s%s", text->len == 0 ? "" : is_last ? " and " : ", ", names[i]);
+      }
+  return g_string_free (text, FALSE);
+}
+
+/* On all ranks: the first one that would do something else than rank 0, and what is different there. TRUE: all are about
+ * to do the same. */
+static gboolean
+is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n, GError **error)
+{
+  LoomMessage message = { "" };
+  guint64 first[LOOM_DIST_MOST_PARTS], parts = 0;
+  gint64 own, least, differs, others = 0;
+  gboolean ok;
+
+  memcpy (first, what, n * sizeof *what);
+  ok = comm->broadcast (comm, first, (gint64)(n * sizeof *first), 0, &message) == LOOM_STATUS_OK;
+  for (guint i = 0; i < n; i++)
+    parts |= (guint64)(first[i] != what[i]) << i;
+  own = parts != 0 ? comm->rank : comm->size;
+  differs = parts != 0;
+  ok = ok && comm->all_reduce (comm, &own, &least, 1, LOOM_I64, LOOM_REDUCE_MIN, &message) == LOOM_STATUS_OK;
+  if (ok && least == comm->size)
+    return TRUE;
+  ok = ok && comm->all_reduce (comm, &differs, &others, 1, LOOM_I64, LOOM_REDUCE_SUM, &message) == LOOM_STATUS_OK
+       && comm->broadcast (comm, &parts, sizeof parts, (int)least, &message) == LOOM_STATUS_OK;
+  if (!ok)
+    return loom_error_of_ranks (message.text, error);
+  g_autofree char *text = name_parts (parts, names, n);
+  g_autofree char *more
+      = others > 1 ? g_strdup_printf (" Nor would %d more.", (int)others - 1) : g_strdup ("");
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d would not train the same as rank 0. Different: %s.%s",
+               (int)least, text, more);
+  return FALSE;
+}
+
+gboolean
+loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, const char *const *names, guint n,
+                 gboolean *speaks, GError **error)
+{
+  gint64 own = why_not == NULL ? comm->size : comm->rank, least;
   LoomMessage message = { "" };
 
-  if (comm->all_reduce (comm, own, least, 3, LOOM_I64, LOOM_REDUCE_MIN, &message) != LOOM_STATUS_OK)
+  if (comm->all_reduce (comm, &own, &least, 1, LOOM_I64, LOOM_REDUCE_MIN, &message) != LOOM_STATUS_OK)
     {
       *speaks = comm->timeout == 0 || comm->rank == 0 || comm->timed_out;
       return loom_error_of_ranks (message.text, error);
     }
-  *speaks = least[0] == comm->rank || (least[0] == comm->size && comm->rank == 0);
-  if (least[0] < comm->size)
+  *speaks = least == comm->rank || (least == comm->size && comm->rank == 0);
+  if (least < comm->size)
     {
-      pass_reason (comm, (int)least[0], why_not, error);
+      pass_reason (comm, (int)least, why_not, error);
       return FALSE;
     }
-  if (least[1] == -least[2])
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               "The ranks would not train the same: graph, options, data or version of Gradloom differ between them.");
-  return FALSE;
+  return is_same (comm, what, names, n, error);
 }
 
 gboolean

@@ -15,10 +15,14 @@ gboolean loom_dist_is_rank (void);
  * no MPI. */
 LoomComm *loom_dist_join (GError **error);
 
+#define LOOM_DIST_MOST_PARTS 16
+
 /* Before the first step: whether every rank is ready, and about to do the same. why_not is why this one is not; NULL:
- * it is, and `what` is a number that says what it would do. FALSE where one is not ready, with its reason on those that
- * are; *speaks says whether this rank is the one to say why. */
-gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, guint64 what, gboolean *speaks, GError **error);
+ * it is, and n numbers of `what`, LOOM_DIST_MOST_PARTS at most, say what it would do; names are the words for them.
+ * FALSE where one is not ready, with its reason on those that are, or where one would do something else, with what is
+ * different there; *speaks says whether this rank is the one to say why. */
+gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, const char *const *names, guint n,
+                          gboolean *speaks, GError **error);
 
 /* The warning where mpirun, unasked, lets this rank use so few processors that others of the machine lie idle; else
  * NULL. (transfer full) */

@@ -246,8 +246,11 @@ gboolean loom_trainer_is_over (const LoomTrainer *trainer);
 gboolean loom_trainer_has_traced (const LoomTrainer *trainer);
 /* NULL where it began from no file, or is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
-/* A hash of what is trained, with which options, data and version: equal for the ranks of one run. */
-guint64 loom_trainer_fingerprint (const LoomTrainer *trainer);
+/* What ranks of one run have alike, with the words for it. */
+#define LOOM_TRAINER_N_PARTS 7
+extern const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS];
+/* Hashes of these parts. trainer may be NULL: zeros. */
+void loom_trainer_fingerprint (const LoomTrainer *trainer, guint64 part[LOOM_TRAINER_N_PARTS]);
 /* Adds the members "file", "loaded", "missing", "unused" and "mismatched" to the object that is being written. */
 void loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json);
 /* Adds metric i under its name: a number, null, or rows of numbers in brackets. */

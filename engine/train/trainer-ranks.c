@@ -303,14 +303,25 @@ hash_stages (const LoomTrainer *t, guint64 hash)
   return hash;
 }
 
-guint64
-loom_trainer_fingerprint (const LoomTrainer *t)
-{
-  g_autofree char *text = loom_graph_write (t->graph, NULL);
-  g_autofree char *rest = g_strdup_printf (
-      "%s %s %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %" G_GINT64_FORMAT, LOOM_VERSION, t->device,
-      t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN),
-      loom_dataset_count (t->dataset, LOOM_SPLIT_TEST), t->place.step);
+const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS] = {
+  "graph", "version of Gradloom", "device", "batch size", "number of samples", "step to begin at", "cut into stages",
+};
 
-  return hash_stages (t, loom_hash_text (loom_hash_text (LOOM_HASH_EMPTY, text), rest));
+void
+loom_trainer_fingerprint (const LoomTrainer *t, guint64 part[LOOM_TRAINER_N_PARTS])
+{
+  memset (part, 0, LOOM_TRAINER_N_PARTS * sizeof *part);
+  if (t == NULL)
+    return;
+  g_autofree char *text = loom_graph_write (t->graph, NULL);
+  g_autofree char *samples = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
+                                              loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN),
+                                              loom_dataset_count (t->dataset, LOOM_SPLIT_TEST));
+  g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, t->spec->batch_size);
+  g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, t->place.step);
+  const char *const what[] = { text, LOOM_VERSION, t->device, batch, samples, step };
+
+  for (guint i = 0; i < G_N_ELEMENTS (what); i++)
+    part[i] = loom_hash_text (LOOM_HASH_EMPTY, what[i]);
+  part[G_N_ELEMENTS (what)] = hash_stages (t, LOOM_HASH_EMPTY);
 }

@@ -11,7 +11,7 @@ typedef struct
 {
   LoomComm *comm;
   const GError *why_not;
-  guint64 what;
+  guint64 what[2];
   gboolean ok, speaks;
   GError *error;
 } Rank;
@@ -20,8 +20,10 @@ static gpointer
 agree (gpointer data)
 {
   Rank *rank = data;
+  static const char *const names[] = { "graph", "device" };
 
-  rank->ok = loom_dist_agree (rank->comm, rank->why_not, rank->what, &rank->speaks, &rank->error);
+  rank->ok = loom_dist_agree (rank->comm, rank->why_not, rank->what, names, G_N_ELEMENTS (names), &rank->speaks,
+                              &rank->error);
   return NULL;
 }
 
@@ -47,7 +49,7 @@ meet (Rank rank[RANKS])
 static void
 test_same (void)
 {
-  Rank rank[RANKS] = { { .what = 77 }, { .what = 77 }, { .what = 77 } };
+  Rank rank[RANKS] = { { .what = { 77, 1 } }, { .what = { 77, 1 } }, { .what = { 77, 1 } } };
 
   meet (rank);
   for (int k = 0; k < RANKS; k++)
@@ -60,7 +62,7 @@ test_same (void)
 static void
 test_other (void)
 {
-  Rank rank[RANKS] = { { .what = 77 }, { .what = 78 }, { .what = 77 } };
+  Rank rank[RANKS] = { { .what = { 77, 1 } }, { .what = { 77, 1 } }, { .what = { 77, 2 } } };
 
   meet (rank);
   for (int k = 0; k < RANKS; k++)
@@ -68,6 +70,21 @@ test_other (void)
       g_assert_false (rank[k].ok);
       g_assert_cmpint (rank[k].speaks, ==, k == 0);
       g_assert_error (rank[k].error, LOOM_ERROR, LOOM_ERROR_DIST);
+      g_assert_cmpstr (rank[k].error->message, ==, "Rank 2 would not train the same as rank 0. Different: device.");
+      g_clear_error (&rank[k].error);
+    }
+}
+
+static void
+test_others (void)
+{
+  Rank rank[RANKS] = { { .what = { 77, 1 } }, { .what = { 78, 2 } }, { .what = { 77, 2 } } };
+
+  meet (rank);
+  for (int k = 0; k < RANKS; k++)
+    {
+      g_assert_cmpstr (rank[k].error->message, ==,
+                       "Rank 1 would not train the same as rank 0. Different: graph and device. Nor would 1 more.");
       g_clear_error (&rank[k].error);
     }
 }
@@ -82,7 +99,7 @@ test_not_ready (void)
   while (text->len < 3000)
     g_string_append (text, "…");
   long_one = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_DATA, text->str);
-  Rank rank[RANKS] = { { .what = 77 }, { .why_not = long_one }, { .why_not = other } };
+  Rank rank[RANKS] = { { .what = { 77, 1 } }, { .why_not = long_one }, { .why_not = other } };
 
   meet (rank);
   for (int k = 0; k < RANKS; k++)
@@ -103,6 +120,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dist/agree/same", test_same);
   g_test_add_func ("/dist/agree/other", test_other);
+  g_test_add_func ("/dist/agree/others", test_others);
   g_test_add_func ("/dist/agree/not-ready", test_not_ready);
   return g_test_run ();
 }
