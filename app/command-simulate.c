@@ -101,7 +101,7 @@ typedef struct
 
 static void
 print_head (const char *path, const SimulateWork *work, const SimulateSetup *setup, const Options *o,
-            const SimulateCard *card)
+            const SimulateCard *card, gboolean measures)
 {
   double bytes = 0;
 
@@ -112,14 +112,15 @@ print_head (const char *path, const SimulateWork *work, const SimulateSetup *set
   printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; ", path, work->samples, gradients,
           card != NULL ? "by the peaks of " : "measured here", card != NULL ? card->title : "");
   if (o->link == NULL)
-    printf ("ranks of this machine, which share its processors\n");
+    printf ("ranks of this machine, which share its processors%s\n",
+            o->no_measure || measures ? "" : "; data parallel ones alone are also run and measured");
   else
     printf ("%s within machines of %d, %s between; gradients are exchanged %s\n", setup->inside.title,
             setup->per_machine, setup->between.title,
             setup->overlap ? "during the backward pass" : "while nothing is computed");
   printf ("%5s %9s %10s %9s %11s %10s %7s %9s", "GPUs", "replicas", "step ms", "samples/s", "exchange ms", "exposed ms",
           "bubble", "memory");
-  printf (" %10s %10s %7s\n", "efficiency", o->no_measure ? "" : "measured", o->no_measure ? "" : "error");
+  printf (" %10s %10s %7s\n", "efficiency", measures ? "measured" : "", measures ? "error" : "");
 }
 
 static void
@@ -246,51 +247,90 @@ say_overlap (const GArray *spans)
     printf ("exchange beside computation: %s\n", text);
 }
 
+/* What no option says is as the graph's <parallel> says, as it is for plan and train. */
+static void
+take_parallel (SimulateSetup *setup, const SimulateWork *work, Options *o)
+{
+  const LoomParallel *p = &work->parallel;
+  const gboolean is_piped = o->strategy == NULL && o->pipeline == 0 && p->pipeline > 1;
+
+  if (o->strategy == NULL)
+    setup->zero = (int)p->shards;
+  if (o->strategy == NULL && o->tensor == 0)
+    setup->tensor = MAX (1, (int)p->tensor);
+  if (is_piped)
+    setup->pipeline = p->pipeline;
+  if (o->schedule == NULL)
+    setup->one_f_one_b = p->schedule == LOOM_PIPELINE_1F1B;
+  if (o->microbatches == 0 && is_piped)
+    o->microbatches = (int)CLAMP (p->microbatches > 0 ? p->microbatches : 4 * p->pipeline, 1, work->samples);
+  if (p->bucket_mb > 0)
+    setup->bucket = p->bucket_mb * 1e6;
+}
+
+/* How a replica lies on so many GPUs; USAGE where it cannot. */
 static gboolean
-simulate_counts (const char *path, const Options *o, const SimulateCard *card, SimulateSetup *setup,
-                 const GArray *counts, gboolean all_stages, gboolean all_tensor, GError **error)
+set_up (SimulateSetup *setup, const SimulateWork *work, const Options *o, int n, gboolean all_stages,
+        gboolean all_tensor, GError **error)
+{
+  gint64 replica;
+
+  if (all_stages)
+    setup->pipeline = n;
+  if (all_tensor)
+    setup->tensor = n;
+  setup->microbatches = o->microbatches > 0 ? o->microbatches : (int)CLAMP (work->samples, 1, setup->pipeline);
+  replica = (gint64)setup->tensor * setup->pipeline;
+  if (setup->microbatches > work->samples)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "A batch of %.0f samples has no %d parts: give --microbatches %.0f at most, or a larger --batch-size.",
+                 work->samples, setup->microbatches, work->samples);
+  else if (n % replica != 0)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "%d GPUs are no multiple of the %" G_GINT64_FORMAT
+                 " that a replica has (--tensor %d, --pipeline %d).",
+                 n, replica, setup->tensor, setup->pipeline);
+  else if ((guint)setup->pipeline > work->layers->len)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "A pipeline of %d stages needs as many nodes; the graph has %u.", setup->pipeline, work->layers->len);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean
+simulate_counts (const char *path, Options *o, const SimulateCard *card, SimulateSetup *setup, GArray *counts,
+                 gboolean all_stages, gboolean all_tensor, GError **error)
 {
   g_auto (SimulateWork) work;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
   gboolean is_above = FALSE;
-  /* What runs here is data parallel, by threads. */
-  const gboolean measures
-      = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
+  gboolean measures;
 
   simulate_work_init (&work);
   if (card != NULL ? !simulate_by_card (path, &o->bench, card, &work, error)
                    : !simulate_measure (path, &o->bench, 1, &work, NULL, error))
     return FALSE;
+  take_parallel (setup, &work, o);
+  /* What runs here is data parallel, by threads. */
+  measures
+      = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
+  for (guint i = 0; o->gpus == NULL && !all_stages && !all_tensor && i < counts->len; i++)
+    g_array_index (counts, gint64, i) *= (gint64)setup->tensor * setup->pipeline;
+  /* What is wrong with any of the rows is said before the first one. */
+  for (guint i = 0; i < counts->len; i++)
+    if (!set_up (setup, &work, o, (int)g_array_index (counts, gint64, i), all_stages, all_tensor, error))
+      return FALSE;
   if (!o->bench.json)
-    print_head (path, &work, setup, o, card);
+    print_head (path, &work, setup, o, card, measures);
   for (guint i = 0; i < counts->len; i++)
     {
       const int n = (int)g_array_index (counts, gint64, i);
-      gint64 replica;
       Row row = { .fits = TRUE };
 
       g_array_set_size (spans, 0);
-      if (all_stages)
-        setup->pipeline = n;
-      if (all_tensor)
-        setup->tensor = n;
-      setup->microbatches = o->microbatches > 0 ? o->microbatches : setup->pipeline;
-      replica = (gint64)setup->tensor * setup->pipeline;
-      if (n % replica != 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "%d GPUs are no multiple of the %" G_GINT64_FORMAT
-                       " that a replica has (--tensor %d, --pipeline %d).",
-                       n, replica, setup->tensor, setup->pipeline);
-          return FALSE;
-        }
-      if ((guint)setup->pipeline > work.layers->len)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "A pipeline of %d stages needs as many nodes; the graph has %u.", setup->pipeline,
-                       work.layers->len);
-          return FALSE;
-        }
+      if (!set_up (setup, &work, o, n, all_stages, all_tensor, error))
+        return FALSE;
       if (o->link == NULL)
         {
           if (!predict_here (path, o, setup, n, &work, measures && n <= MOST_MEASURED, spans, &row, error))
@@ -327,7 +367,7 @@ run_simulate (const Command *command, int argc, char **argv)
     { "per-machine", 0, 0, G_OPTION_ARG_INT, &o.per_machine, "GPUs of a machine (8)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &o.strategy, "data (default), zero1, zero2, zero3, pipeline, tensor",
       "S" },
-    { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Stages of a replica", "K" },
+    { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Stages of a replica (default: the graph's)", "K" },
     { "tensor", 0, 0, G_OPTION_ARG_INT, &o.tensor, "GPUs among which products are split", "T" },
     { "microbatches", 0, 0, G_OPTION_ARG_INT, &o.microbatches, "Of a pipeline (as many as stages)", "M" },
     { "schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, "gpipe (default) or 1f1b", "S" },
@@ -404,7 +444,8 @@ const Command command_simulate = {
     "alone.\n"
     "Without --link ranks are threads of this machine and share its processors, so that efficiency compares all of "
     "them\n"
-    "with one rank; up to 4 are also run, and what was measured stands beside the prediction, with its error.\n\n"
+    "with one rank; up to 4 are also run where they divide the batch alone, and what was measured stands beside the\n"
+    "prediction, with its error. What no option says of tensor, pipeline and strategy is as the graph's <parallel> says.\n\n"
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"

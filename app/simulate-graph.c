@@ -80,7 +80,7 @@ add_instr (SimulateWork *work, const LoomPlan *plan, const LoomPlanInstr *instr,
 
 /* What does not depend on time: the bytes that are exchanged, and memory. */
 static void
-add_plan (SimulateWork *work, const LoomPlan *plan, double samples)
+add_plan (SimulateWork *work, const LoomPlan *plan, double samples, const LoomParallel *parallel)
 {
   const LoomProgram *p = loom_plan_program (plan);
 
@@ -104,6 +104,9 @@ add_plan (SimulateWork *work, const LoomPlan *plan, double samples)
         work->memory[o] += (double)bytes[o];
     }
   work->samples = samples;
+  work->parallel = *parallel;
+  work->parallel.splits = NULL;
+  work->parallel.stages = NULL;
 }
 
 gboolean
@@ -125,7 +128,7 @@ simulate_by_card (const char *path, const BenchOptions *options, const SimulateC
                  simulate_card_seconds (card, is_product (instr), b.spec->precision, b.spec->tf32 || o.tf32,
                                         instr->flops, instr->bytes));
     }
-  add_plan (work, b.plan, (double)b.step->batch);
+  add_plan (work, b.plan, (double)b.step->batch, &b.spec->parallel);
   return TRUE;
 }
 
@@ -272,7 +275,7 @@ measure (Bench *b, double step, SimulateWork *work, GError **error)
   if (n > 0)
     take_medians (work, loom_exec_plan (b->exec), spans, n);
   add_rest (work, step);
-  add_plan (work, loom_exec_plan (b->exec), (double)b->step->batch);
+  add_plan (work, loom_exec_plan (b->exec), (double)b->step->batch, &b->spec->parallel);
   return TRUE;
 }
 

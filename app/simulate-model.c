@@ -69,6 +69,7 @@ typedef struct
   double *f_end, *b_end;    /* by micro-batch; negative: not yet */
   double free, busy;        /* when it has nothing to do; seconds in which it computes */
   double exchange_free, exchange_busy, exchange_end;
+  double sent; /* until when it sends its results */
   GArray *passes; /* LoomPipelineEvent, in their order */
   int next;       /* of them */
 } Stage;
@@ -83,14 +84,21 @@ typedef struct
 } Model;
 
 static void
-add_span (Model *m, int stage, LoomTraceKind kind, double begin, double end, double bytes, const char *label,
-          const char *node)
+add_to_lane (Model *m, int stage, const char *lane, LoomTraceKind kind, double begin, double end, double bytes,
+             const char *label, const char *node)
 {
   LoomTraceSpan span
       = { .rank = stage, .kind = kind, .begin = (gint64)(begin * 1e9), .end = (gint64)(end * 1e9), .bytes = bytes };
 
   if (m->spans != NULL && end > begin)
-    loom_trace_add (m->spans, &span, kind == LOOM_TRACE_EXCHANGE ? "exchange" : "GPU", label, node);
+    loom_trace_add (m->spans, &span, lane, label, node);
+}
+
+static void
+add_span (Model *m, int stage, LoomTraceKind kind, double begin, double end, double bytes, const char *label,
+          const char *node)
+{
+  add_to_lane (m, stage, kind == LOOM_TRACE_EXCHANGE ? "exchange" : "GPU", kind, begin, end, bytes, label, node);
 }
 
 static const SimulateLayer *
@@ -170,6 +178,34 @@ exchange (Model *m, int s, double ready, double seconds, double bytes, const cha
   return stage->exchange_free = begin + seconds;
 }
 
+/* The parts of a layer's result are summed while nothing is computed, beside whatever gradients are under way. */
+static double
+sum_parts (Model *m, int s, double now, guint i)
+{
+  const double end = now + tensor_seconds (m, i);
+
+  add_to_lane (m, s, "tensor", LOOM_TRACE_EXCHANGE, now, end, layer_of (m, i)->activation / m->setup->microbatches,
+               "all_reduce", layer_of (m, i)->name);
+  m->stage[s].exchange_busy += end - now;
+  return end;
+}
+
+/* A result goes to another stage from `begin` on. Several may be under way at once, which count once. */
+static void
+send_result (Model *m, int s, double begin, double seconds, int micro)
+{
+  Stage *stage = &m->stage[s];
+  const double end = begin + seconds;
+  g_autofree char *name = g_strdup_printf ("micro-batch %d", micro + 1);
+
+  begin = fmax (begin, stage->sent);
+  if (end <= begin)
+    return;
+  add_to_lane (m, s, "send", LOOM_TRACE_EXCHANGE, begin, end, 0, "send", name);
+  stage->exchange_busy += end - begin;
+  stage->sent = end;
+}
+
 static double
 gradient_seconds (const Model *m, double bytes)
 {
@@ -192,7 +228,8 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
       guint i = is_backward ? stage->end - 1 - (k - stage->first) : k;
       const SimulateLayer *layer = layer_of (m, i);
       double own = layer->parameters / m->setup->tensor;
-      double seconds = is_backward ? backward_seconds (m, i) : forward_seconds (m, i);
+      double seconds = (is_backward ? backward_seconds (m, i) : forward_seconds (m, i)) - tensor_seconds (m, i);
+      double begin;
 
       /* ZeRO-3 gathers a layer's parameters ahead of it. */
       if (gathers && own > 0)
@@ -204,8 +241,9 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
         }
       if (shown)
         add_span (m, s, LOOM_TRACE_COMPUTE, now, now + seconds, 0, is_backward ? "backward" : "forward", layer->name);
-      now += seconds;
-      stage->busy += seconds;
+      begin = now;
+      now = sum_parts (m, s, now + seconds, i);
+      stage->busy += now - begin;
       if (!is_backward || !is_last || m->replicas == 1)
         continue;
       bucket += own;
@@ -230,7 +268,9 @@ try_operation (Model *m, int s)
   Stage *stage = &m->stage[s];
   const int n = m->setup->microbatches, stages = m->setup->pipeline;
   const LoomPipelineEvent *pass = &g_array_index (stage->passes, LoomPipelineEvent, stage->next);
-  gboolean is_backward = pass->backward;
+  const gboolean is_backward = pass->backward;
+  /* Of a pipeline a pass is one span, but for sums within it, beside which nothing is computed. */
+  const gboolean by_layer = stages == 1 || m->setup->tensor > 1;
   int b = pass->micro;
   double ready = 0, begin, end;
 
@@ -246,13 +286,15 @@ try_operation (Model *m, int s)
   /* Waiting is seen where somebody looks. */
   if (stages > 1)
     add_span (m, s, LOOM_TRACE_WAIT, stage->free, begin, 0, "wait", "another stage");
-  end = run_layers (m, s, begin, is_backward, stage->next == 2 * n - 1, stages == 1);
-  if (stages > 1)
+  end = run_layers (m, s, begin, is_backward, stage->next == 2 * n - 1, by_layer);
+  if (!by_layer)
     {
       g_autofree char *name = g_strdup_printf ("micro-batch %d", b + 1);
 
       add_span (m, s, LOOM_TRACE_COMPUTE, begin, end, 0, is_backward ? "backward" : "forward", name);
     }
+  if (is_backward ? s > 0 : s + 1 < stages)
+    send_result (m, s, end, is_backward ? m->stage[s - 1].send : stage->send, b);
   (is_backward ? stage->b_end : stage->f_end)[b] = stage->free = end;
   stage->next++;
   return TRUE;

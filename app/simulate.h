@@ -18,6 +18,7 @@ typedef struct
   double update;  /* seconds, of all parameters */
   double samples; /* a step of one replica */
   double memory[LOOM_N_OWNERS];
+  LoomParallel parallel; /* as the graph says it; what it points to is none of the work's, and NULL */
 } SimulateWork;
 
 void simulate_work_init (SimulateWork *work);

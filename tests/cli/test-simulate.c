@@ -86,6 +86,45 @@ test_strategies (void)
   g_assert_cmpint (last, ==, 3);
 }
 
+/* What the ranks of a tensor or a pipeline exchange is counted and drawn; what a graph's <parallel> says is taken where
+ * no option says otherwise. */
+static void
+test_parts (void)
+{
+  g_autofree char *path = cli_example ("models/fashion-mlp.xml"), *text = NULL;
+  g_auto (CliResult) tensor
+      = cli ("simulate", path, CARD, "--gpus", "4", "--strategy", "tensor", "--trace", "tensor.json", NULL);
+  g_auto (CliResult) both = cli ("simulate", path, CARD, "--gpus", "4", "--tensor", "2", "--pipeline", "2",
+                                 "--microbatches", "4", "--trace", "both.json", NULL);
+  g_autoptr (GPtrArray) a = events (&tensor), b = events (&both);
+  static const char *const traces[] = { "tensor.json", "both.json" };
+
+  g_assert_cmpfloat (number (a, 0, "exposed_seconds"), >, 0);
+  g_assert_cmpfloat_with_epsilon (number (a, 0, "exchange_seconds"), number (a, 0, "exposed_seconds"), 1e-9);
+  g_assert_cmpfloat (number (b, 0, "exchange_seconds"), >, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (traces); i++)
+    {
+      g_autofree char *title = NULL;
+      g_autoptr (GArray) spans = loom_trace_read (traces[i], &title, NULL);
+      guint n = 0;
+
+      for (guint k = 0; k < spans->len; k++)
+        n += g_array_index (spans, LoomTraceSpan, k).kind == LOOM_TRACE_EXCHANGE;
+      g_assert_cmpuint (n, >, 0);
+    }
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_auto (GStrv) halves = g_strsplit (text, "</train>", 2);
+  g_autofree char *piped
+      = g_strconcat (halves[0], "<parallel pipeline=\"2\" microbatches=\"4\" schedule=\"1f1b\"/></train>", halves[1], NULL);
+  cli_write ("piped.xml", piped);
+  g_auto (CliResult) said = cli ("simulate", path, CARD, "--gpus", "2,4", "--pipeline", "2", "--microbatches", "4",
+                                 "--schedule", "1f1b", NULL);
+  g_auto (CliResult) taken = cli ("simulate", "piped.xml", CARD, "--gpus", "2,4", NULL);
+
+  g_assert_cmpint (taken.status, ==, 0);
+  g_assert_cmpstr (taken.out, ==, said.out);
+}
+
 static void
 add_span (GArray *spans, int rank, LoomTraceKind kind, gint64 begin, gint64 end)
 {
@@ -153,6 +192,11 @@ test_wrong (void)
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "simulate", path, wrong[i][0], wrong[i][1]);
   cli_expect (2, "no multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline", "2");
+  cli_expect (2, "has no 4096 parts", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "2", "--pipeline",
+              "2", "--microbatches", "4096");
+  g_auto (CliResult) headless
+      = cli ("simulate", path, "--card", "v100", "--link", "25g", "--gpus", "4,3", "--pipeline", "2", NULL);
+  g_assert_cmpstr (headless.out, ==, "");
   cli_expect (2, "as many nodes", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "64", "--strategy",
               "pipeline");
   cli_expect (2, "It takes one GRAPH", "simulate");
@@ -168,6 +212,7 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/simulate/published", test_published);
   g_test_add_func ("/cli/simulate/strategies", test_strategies);
+  g_test_add_func ("/cli/simulate/parts", test_parts);
   g_test_add_func ("/cli/simulate/overlap", test_overlap);
   g_test_add_func ("/cli/simulate/here", test_here);
   g_test_add_func ("/cli/simulate/wrong", test_wrong);
