@@ -5,10 +5,12 @@
  * (engine/dist/loom-join.h). */
 #include "app/train-launch.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/train-signals.h"
 
@@ -111,6 +113,16 @@ min_ranks_of (const TrainLaunch *launch, const LoomTrainerOptions *options)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
+/* Whether standard error takes a sentence. This process takes no signals while it writes, so a terminal that is halted
+ * would keep it for ever. */
+static gboolean
+can_say (void)
+{
+  struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+  return poll (&ready, 1, 1000) > 0;
+}
+
 /* What ended all ranks, and how to go on. Ranks that have waited for another have said the first already. */
 static void
 say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options, const LoomDistEnd *end,
@@ -123,6 +135,8 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
   if (min_ranks > 0 && left < min_ranks)
     few = g_strdup_printf (" Fewer than %d ranks would be left (%s).", min_ranks,
                            launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
+  if (!can_say ())
+    return;
   if (end->said)
     fprintf (stderr, "gradloom %s: The run has ended on all ranks.%s %s\n", command->name, few != NULL ? few : "",
              remedy);
@@ -136,12 +150,13 @@ say_slow_cb (int number, const char *stopped, gpointer data)
 {
   const Command *command = data;
 
-  command_warn (command,
-                "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once, and what was trained "
-                "since the newest checkpoint is then lost.",
-                LOOM_DIST_SLOW, train_signals_name (number),
-                stopped != NULL ? stopped : "Their step takes as long, or one of them hangs",
-                train_signals_name (number));
+  if (can_say ())
+    command_warn (
+        command,
+        "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once, and what was trained "
+        "since the newest checkpoint is then lost.",
+        LOOM_DIST_SLOW, train_signals_name (number),
+        stopped != NULL ? stopped : "Their step takes as long, or one of them hangs", train_signals_name (number));
 }
 
 static void
@@ -149,6 +164,8 @@ say_asked (const Command *command, const TrainLaunch *launch, const char *folder
 {
   g_autofree char *remedy = train_launch_remedy (folder, launch->hosts != NULL);
 
+  if (end->asked_by == 0 || !can_say ())
+    return;
   if (end->twice && !end->before)
     fprintf (stderr, "gradloom %s: All ranks were ended at once, as asked by a second signal. %s\n", command->name,
              remedy);
@@ -171,9 +188,8 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
   for (;;)
     {
       g_autoptr (GError) error = NULL;
-      const LoomDistLaunch how = {
-        .ranks = ranks, .hosts = launch->hosts, .is_slow = say_slow_cb, .data = (gpointer)command
-      };
+      const LoomDistLaunch how
+          = { .ranks = ranks, .hosts = launch->hosts, .is_slow = say_slow_cb, .data = (gpointer)command };
       LoomDistEnd end;
       int status = loom_dist_launch (&how, (char *const *)argv->pdata, &end, &error);
 
