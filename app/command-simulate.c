@@ -287,12 +287,11 @@ set_up (SimulateSetup *setup, const SimulateWork *work, const Options *o, int n,
                  work->samples, setup->microbatches, work->samples);
   else if (n % replica != 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "%d GPUs are no multiple of the %" G_GINT64_FORMAT
-                 " that a replica has (--tensor %d, --pipeline %d).",
+                 "%d GPUs are no multiple of the %" G_GINT64_FORMAT " that a replica has (--tensor %d, --pipeline %d).",
                  n, replica, setup->tensor, setup->pipeline);
   else if ((guint)setup->pipeline > work->layers->len)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "A pipeline of %d stages needs as many nodes; the graph has %u.", setup->pipeline, work->layers->len);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "A pipeline of %d stages needs as many nodes; the graph has %u.",
+                 setup->pipeline, work->layers->len);
   else
     return TRUE;
   return FALSE;
@@ -445,7 +444,8 @@ const Command command_simulate = {
     "Without --link ranks are threads of this machine and share its processors, so that efficiency compares all of "
     "them\n"
     "with one rank; up to 4 are also run where they divide the batch alone, and what was measured stands beside the\n"
-    "prediction, with its error. What no option says of tensor, pipeline and strategy is as the graph's <parallel> says.\n\n"
+    "prediction, with its error. What no option says of tensor, pipeline and strategy is as the graph's <parallel> "
+    "says.\n\n"
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"

@@ -69,7 +69,7 @@ typedef struct
   double *f_end, *b_end;    /* by micro-batch; negative: not yet */
   double free, busy;        /* when it has nothing to do; seconds in which it computes */
   double exchange_free, exchange_busy, exchange_end;
-  double sent; /* until when it sends its results */
+  double sent;    /* until when it sends its results */
   GArray *passes; /* LoomPipelineEvent, in their order */
   int next;       /* of them */
 } Stage;

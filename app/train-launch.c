@@ -73,8 +73,10 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
-char *
-train_launch_remedy (const char *folder, gboolean elsewhere)
+/* What is left of a run that ended at once, and how to go on with it. folder: the run's, or NULL; elsewhere: it may be
+ * on another machine. (transfer full) */
+static char *
+say_remedy (const char *folder, gboolean elsewhere)
 {
   g_autofree char *begun = folder != NULL ? g_build_filename (folder, "run.json", NULL) : NULL;
 
@@ -130,7 +132,7 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
 {
   g_autofree char *what = loom_dist_say_lost (end), *few = NULL;
   g_autofree char *remedy
-      = train_launch_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts != NULL);
+      = say_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts != NULL);
 
   if (min_ranks > 0 && left < min_ranks)
     few = g_strdup_printf (" Fewer than %d ranks would be left (%s).", min_ranks,
@@ -162,7 +164,7 @@ say_slow_cb (int number, const char *stopped, gpointer data)
 static void
 say_asked (const Command *command, const TrainLaunch *launch, const char *folder, const LoomDistEnd *end)
 {
-  g_autofree char *remedy = train_launch_remedy (folder, launch->hosts != NULL);
+  g_autofree char *remedy = say_remedy (folder, launch->hosts != NULL);
 
   if (end->asked_by == 0 || !can_say ())
     return;

@@ -21,8 +21,4 @@ typedef struct
 gboolean train_launch (const Command *command, char **words, const TrainLaunch *launch,
                        const LoomTrainerOptions *options, int *status);
 
-/* What is left of a run that ended at once, and how to go on with it. folder: the run's, or NULL; elsewhere: it may be
- * on another machine. (transfer full) */
-char *train_launch_remedy (const char *folder, gboolean elsewhere);
-
 G_END_DECLS

@@ -142,8 +142,7 @@ worker_follow (LoomComm *comm)
   gboolean speaks;
 
   loom_trainer_fingerprint (trainer, what);
-  if (run != NULL
-      && loom_dist_agree (comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
+  if (run != NULL && loom_dist_agree (comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
     loom_trainer_run (trainer, &error);
   else
     g_clear_error (&error); /* the first rank was told, or is gone */

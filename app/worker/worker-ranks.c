@@ -104,8 +104,7 @@ worker_ranks_make (WorkerRanks *self, GError **error)
   trainer = loom_trainer_new (self->graph, &options, &own);
   g_mutex_unlock (&making);
   loom_trainer_fingerprint (trainer, what);
-  self->agreed
-      = loom_dist_agree (self->first, own, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure);
+  self->agreed = loom_dist_agree (self->first, own, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure);
   if (self->agreed)
     return trainer;
   g_clear_pointer (&trainer, loom_trainer_free);

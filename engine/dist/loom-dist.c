@@ -106,8 +106,8 @@ name_parts (guint64 parts, const char *const *names, guint n)
   return g_string_free (text, FALSE);
 }
 
-/* On all ranks: the first one that would do something else than rank 0, and what is different there. TRUE: all are about
- * to do the same. */
+/* On all ranks: the first one that would do something else than rank 0, and what is different there. TRUE: all are
+ * about to do the same. */
 static gboolean
 is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n, GError **error)
 {
@@ -130,8 +130,7 @@ is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n,
   if (!ok)
     return loom_error_of_ranks (message.text, error);
   g_autofree char *text = name_parts (parts, names, n);
-  g_autofree char *more
-      = others > 1 ? g_strdup_printf (" Nor would %d more.", (int)others - 1) : g_strdup ("");
+  g_autofree char *more = others > 1 ? g_strdup_printf (" Nor would %d more.", (int)others - 1) : g_strdup ("");
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d would not train the same as rank 0. Different: %s.%s",
                (int)least, text, more);
   return FALSE;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/dist/loom-dist.h"
+
 #define RULE    60   /* Open MPI's lines have 74 dashes */
 #define BLOCK   8192 /* no block is longer */
 #define HOLD_MS 200

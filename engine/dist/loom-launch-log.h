@@ -10,9 +10,6 @@
 
 G_BEGIN_DECLS
 
-/* Whether mpirun says here that a rank was ended by a signal, and which ones. */
-gboolean loom_dist_parse_lost (const char *line, int *rank, int *number);
-
 typedef struct
 {
   GString *held;     /* a block, or the beginning of one */

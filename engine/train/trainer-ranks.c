@@ -314,9 +314,9 @@ loom_trainer_fingerprint (const LoomTrainer *t, guint64 part[LOOM_TRAINER_N_PART
   if (t == NULL)
     return;
   g_autofree char *text = loom_graph_write (t->graph, NULL);
-  g_autofree char *samples = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
-                                              loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN),
-                                              loom_dataset_count (t->dataset, LOOM_SPLIT_TEST));
+  g_autofree char *samples
+      = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN),
+                         loom_dataset_count (t->dataset, LOOM_SPLIT_TEST));
   g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, t->spec->batch_size);
   g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, t->place.step);
   const char *const what[] = { text, LOOM_VERSION, t->device, batch, samples, step };

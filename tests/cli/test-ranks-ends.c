@@ -193,8 +193,9 @@ expect_named (const char *strategy, const char *ranks, const char *mark, const c
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
   g_autofree char *path = cli_example ("models/fashion-mlp.xml"), *said = NULL;
-  const char *argv[] = { program,   "train",  path,         "--epochs", "1000000", "--ranks", ranks, "--out",
-                         strategy, "--timeout", "2", "--strategy", strategy,  "--threads", "1", "--batch-size", "64", NULL };
+  const char *argv[]
+      = { program,     "train", path,         "--epochs", "1000000",   "--ranks", ranks,          "--out", strategy,
+          "--timeout", "2",     "--strategy", strategy,   "--threads", "1",       "--batch-size", "64",    NULL };
   GPid pid;
   int rank;
 

@@ -114,8 +114,8 @@ test_parts (void)
     }
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_auto (GStrv) halves = g_strsplit (text, "</train>", 2);
-  g_autofree char *piped
-      = g_strconcat (halves[0], "<parallel pipeline=\"2\" microbatches=\"4\" schedule=\"1f1b\"/></train>", halves[1], NULL);
+  g_autofree char *piped = g_strconcat (
+      halves[0], "<parallel pipeline=\"2\" microbatches=\"4\" schedule=\"1f1b\"/></train>", halves[1], NULL);
   cli_write ("piped.xml", piped);
   g_auto (CliResult) said = cli ("simulate", path, CARD, "--gpus", "2,4", "--pipeline", "2", "--microbatches", "4",
                                  "--schedule", "1f1b", NULL);

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "engine/dist/loom-launch-log.h"
+#include "engine/loom.h"
 #include "ui/run/studio-run.h"
 #include "ui/run/studio-worker.h"
 

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "data/loom-worker-magic.h"
-#include "engine/dist/loom-launch-log.h"
 #include "engine/loom.h"
 
 /* After its connection broke a worker has this long to exit by itself, and its standard error to close. */
