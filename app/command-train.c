@@ -121,6 +121,8 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
     {
       say_where (comm, &error);
       comm->exit_status = command_fail (command, g_steal_pointer (&error));
+      if (comm->timed_out)
+        comm->exit_status = LOOM_DIST_HUNG;
       comm->abort (comm, "");
     }
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + MAX (interrupted_by, SIGINT)

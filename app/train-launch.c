@@ -137,7 +137,7 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
   if (min_ranks > 0 && left < min_ranks)
     few = g_strdup_printf (" Fewer than %d ranks would be left (%s).", min_ranks,
                            launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
-  if (!can_say ())
+  if ((end->said && end->has_remedy && few == NULL) || !can_say ())
     return;
   if (end->said)
     fprintf (stderr, "gradloom %s: The run has ended on all ranks.%s %s\n", command->name, few != NULL ? few : "",

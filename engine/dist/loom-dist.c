@@ -238,14 +238,12 @@ has_lost_hosts (GPid launcher, const char *self, int *without)
   return *without > UNHEARD;
 }
 
-#define HUNG (128 + 3) /* with what ranks end that have said who hangs (kernels/comm) */
-
 /* What the launcher's status says: a rank that was killed is a lost rank; one that ends by itself has said why. */
 static int
 read_status (int status, LoomDistEnd *end)
 {
   end->lost = !WIFEXITED (status) || WEXITSTATUS (status) >= 128;
-  end->said = WIFEXITED (status) && WEXITSTATUS (status) == HUNG;
+  end->said = WIFEXITED (status) && WEXITSTATUS (status) == LOOM_DIST_HUNG;
   end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
   return end->lost ? 3 : WEXITSTATUS (status);
 }
@@ -494,6 +492,6 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
     }
   log = loom_launch_log_new (errors);
   status = wait_for (&w, &watched, end);
-  loom_launch_log_finish (log, &watched, &end->rank, &end->number);
+  loom_launch_log_finish (log, &watched, &end->rank, &end->number, &end->has_remedy);
   return status;
 }

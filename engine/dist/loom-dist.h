@@ -32,6 +32,7 @@ char *loom_dist_binding_warning (const LoomComm *comm);
 gboolean loom_dist_is_shared (const GError *error);
 
 #define LOOM_DIST_SLOW 10
+#define LOOM_DIST_HUNG (128 + 3) /* with what ranks end that have said who hangs, as kernels/comm ends them */
 
 /* In the environment of ranks that such a launch has started: the process that launched them says how they ended. */
 #define LOOM_DIST_LAUNCHED "GRADLOOM_LAUNCHED"
@@ -57,6 +58,7 @@ typedef struct
   gboolean before;   /* it came before all ranks were started, which then end without a step */
   gboolean lost;     /* a rank was killed or hung, and did not end by itself */
   gboolean said;     /* a rank has said why: it has waited for one that hung */
+  gboolean has_remedy; /* … and how to continue */
   int rank, number;  /* which one was killed by which signal; -1: not known */
   int launcher_died; /* the signal that ended the launcher itself; 0: none */
 } LoomDistEnd;

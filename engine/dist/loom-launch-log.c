@@ -121,7 +121,7 @@ is_noise (const char *text, const char *end)
       return TRUE;
   return line[0] == '['
          && (strstr (line, "has sent help message help-mpi-api.txt / mpi-abort") != NULL
-             || strstr (line, "orte_base_help_aggregate") != NULL);
+             || strstr (line, "orte_base_help_aggregate") != NULL || strstr (line, "orte/util/show_help.c") != NULL);
 }
 
 /* Outside of blocks. FALSE: what is held has to wait for more. */
@@ -198,6 +198,7 @@ struct _LoomLaunchLog
 {
   int from, stop[2]; /* stop[1] is closed where the launcher has ended */
   LoomLaunchFilter filter;
+  gboolean has_remedy;
   GThread *thread;
   gint done; /* atomic */
 };
@@ -245,6 +246,8 @@ pass_on (void *data)
       /* What another process still holds open, such as an ssh that was left alone, is not waited for. */
       else if (n == 0 ? come > 0 : errno != EINTR && (errno != EAGAIN || ready[1].revents != 0))
         break;
+      /* As the trainer of rank 0 ends its sentence (engine/train). */
+      log->has_remedy = log->has_remedy || strstr (out->str, "gradloom train --resume ") != NULL;
       write_all (out);
     }
   loom_launch_filter_flush (&log->filter, out);
@@ -268,7 +271,7 @@ loom_launch_log_new (int from)
 }
 
 void
-loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number)
+loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy)
 {
   const struct timespec moment = { .tv_nsec = 2000000 };
   gboolean hurry = FALSE;
@@ -280,11 +283,13 @@ loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, 
     {
       /* The thread still writes; the process ends soon, and the log with it. */
       *rank = *number = -1;
+      *has_remedy = FALSE;
       return;
     }
   g_thread_join (log->thread);
   *rank = log->filter.rank;
   *number = log->filter.number;
+  *has_remedy = log->has_remedy;
   loom_launch_filter_clear (&log->filter);
   close (log->from);
   close (log->stop[0]);

@@ -30,7 +30,8 @@ typedef struct _LoomLaunchLog LoomLaunchLog;
  * a terminal that is halted, holds up neither signals nor the wait for the launcher. */
 LoomLaunchLog *loom_launch_log_new (int from);
 /* The launcher has ended: passes on the rest and frees the log. A signal of `watched` ends the wait for a standard
- * error that takes nothing. *rank and *number are as in LoomLaunchFilter. */
-void loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number);
+ * error that takes nothing. *rank and *number are as in LoomLaunchFilter; *has_remedy: a rank has said how to continue.
+ */
+void loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy);
 
 G_END_DECLS
