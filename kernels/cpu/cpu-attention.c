@@ -189,9 +189,11 @@ find_kept (const Call *call, const Block *block, int64_t from, int64_t n, float 
   for (int64_t r = 0; r < block->rows; r++)
     {
       const int64_t number = (row + r) * self->keys + from, begin = number & ~(int64_t)3;
+      const int64_t before = self->causal ? block->first + r - from + 1 : n; /* keys behind it have no share */
+      const int64_t wanted = before < n ? (before > 0 ? before : 0) : n;
       float line[KEYS + 4 + 4 * LANES_OF_WORDS];
 
-      for (int64_t at = begin; at < number + n; at += 4 * LANES_OF_WORDS)
+      for (int64_t at = begin; at < number + wanted; at += 4 * LANES_OF_WORDS)
         {
           uint32_t word[4][LANES_OF_WORDS];
 
@@ -209,7 +211,7 @@ find_kept (const Call *call, const Block *block, int64_t from, int64_t n, float 
         }
       for (int64_t at = 0; at < n; at += PANEL)
         for (int64_t l = 0; l < PANEL; l++)
-          kept[at / PANEL * TILE + r * PANEL + l] = at + l < n ? line[number - begin + at + l] : 0;
+          kept[at / PANEL * TILE + r * PANEL + l] = at + l < wanted ? line[number - begin + at + l] : 0;
     }
 }
 
