@@ -53,14 +53,14 @@ gboolean loom_dist_is_here (const char *hosts);
 /* How a launch has ended. */
 typedef struct
 {
-  int asked_by;      /* the signal that asked for the end; 0: none */
-  gboolean twice;    /* so did a second one, at once */
-  gboolean before;   /* it came before all ranks were started, which then end without a step */
-  gboolean lost;     /* a rank was killed or hung, and did not end by itself */
-  gboolean said;     /* a rank has said why: it has waited for one that hung */
+  int asked_by;        /* the signal that asked for the end; 0: none */
+  gboolean twice;      /* so did a second one, at once */
+  gboolean before;     /* it came before all ranks were started, which then end without a step */
+  gboolean lost;       /* a rank was killed or hung, and did not end by itself */
+  gboolean said;       /* a rank has said why: it has waited for one that hung */
   gboolean has_remedy; /* … and how to continue */
-  int rank, number;  /* which one was killed by which signal; -1: not known */
-  int launcher_died; /* the signal that ended the launcher itself; 0: none */
+  int rank, number;    /* which one was killed by which signal; -1: not known */
+  int launcher_died;   /* the signal that ended the launcher itself; 0: none */
 } LoomDistEnd;
 
 /* Whether mpirun says here that a rank was ended by a signal, and which ones. */
