@@ -11,6 +11,8 @@ import studio
 from lessons import ranks, restart
 from studio import Failed, Report, Studio
 
+SHOTS = os.environ.get("GRADLOOM_RANKS_SHOTS")
+
 
 def words(g, text):
     return [n for _, n, _ in g.widgets if text in n]
@@ -56,6 +58,31 @@ def killed(t, s, pid):
     t.ok(True, "and the run goes on from step %d" % kept)
 
 
+def hangs(t, s, pid):
+    """A rank that is stopped, as one that waits for ever: Studio says so, and Stop ends the run at the second time."""
+    s.wait("a checkpoint", lambda g: g.number("checkpoint") > 0, 45)
+    os.kill(pid, signal.SIGSTOP)
+    g = s.wait("said", lambda g: g.has("a rank may hang"), 40)
+    t.ok(not g.has("items/s") and not g.has(" left"), "a rank hangs: %s" % words(g, "a rank may hang")[0])
+    s.press("Pause")
+    s.wait("Pause says that it waits", lambda g: g.has("Pause waits for the step to end"), 5)
+    s.key("ctrl+shift+period")
+    g = s.wait("Stop says that it waits", lambda g: g.has("Stop again ends it by force"), 8)
+    if SHOTS:
+        s.screenshot(os.path.join(SHOTS, "hangs.png"))
+    s.key("ctrl+shift+period")
+    s.wait("ended", lambda g: g.state["run"] == "stopped" and g.has("Ended by force"), 5)
+    if SHOTS:
+        s.screenshot(os.path.join(SHOTS, "forced.png"))
+    for _ in range(100):
+        if not os.path.exists("/proc/%d" % pid):
+            break
+        time.sleep(0.2)
+    t.ok(not os.path.exists("/proc/%d" % pid), "Pause and Stop say that they wait, and Stop again ends the ranks")
+    s.press("Continue")
+    s.wait("goes on", lambda g: g.state["run"] == "training", 30)
+
+
 def lanes(t, s):
     path = os.path.join(s.folder, "lanes.json")
     program = os.path.join(studio.BUILD, "app", "gradloom")
@@ -81,7 +108,8 @@ def body(t):
         s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 5, 15)
         losses(t, s)
         pids = memory(t, s)
-        killed(t, s, pids[1])
+        hangs(t, s, pids[1])
+        killed(t, s, memory(t, s)[1])
         lanes(t, s)
         t.ok(not s.complaints(), "nothing was complained about")
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-run.h"
+#include "ui/run/studio-run-private.h"
 #include "ui/run/studio-worker.h"
 
 static void
@@ -121,6 +121,59 @@ test_states (void)
   studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
   g_assert_cmpint (studio_run_get_state (run), ==, STUDIO_RUN_LOST);
   g_assert_cmpstr (studio_run_get_message (run), ==, "The worker was ended by signal 9 (Killed).");
+}
+
+/* Moves the last step, and what was asked, into the past. */
+static void
+let_pass (StudioRun *run, double seconds)
+{
+  gint64 us = (gint64)(seconds * G_USEC_PER_SEC);
+  run->step_at -= us;
+  run->stop_asked -= run->stop_asked != 0 ? us : 0;
+  run->pause_asked -= run->pause_asked != 0 ? us : 0;
+}
+
+static void
+check_delay (StudioRun *run, const char *expected)
+{
+  g_autofree char *delay = studio_run_dup_delay (run);
+  g_assert_cmpstr (delay, ==, expected);
+}
+
+/* A step that does not come is said to be late once that is clearly unusual, and so are those who wait for it. */
+static void
+test_delay (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  run->live_ranks = 2;
+  studio_run_take_state (run, "running", "");
+  /* Nothing to compare with: the first step may take long. */
+  let_pass (run, 15);
+  check_delay (run, NULL);
+  run->step_at = g_get_monotonic_time ();
+  feed (run, 1, 10, 0.7);
+  let_pass (run, 5);
+  check_delay (run, NULL);
+  let_pass (run, 7);
+  check_delay (run, "no step for 12 s: a rank may hang");
+  run->pause_asked = g_get_monotonic_time ();
+  let_pass (run, 1);
+  check_delay (run, "no step for 13 s: a rank may hang · Pause waits for the step to end");
+  run->stop_asked = g_get_monotonic_time ();
+  let_pass (run, 3);
+  check_delay (run, "no step for 16 s: a rank may hang · Stop waits for the step to end; Stop again ends it by force");
+  /* It came after all, and as long again is then nothing unusual. */
+  studio_run_take_state (run, "paused", "");
+  check_delay (run, NULL);
+  studio_run_take_state (run, "running", "");
+  let_pass (run, 16);
+  feed (run, 11, 11, 0.7);
+  feed (run, 12, 12, 0.7);
+  let_pass (run, 20);
+  check_delay (run, NULL);
+  run->usual_gap = 0.1;
+  let_pass (run, 20);
+  check_delay (run, "no step for 40 s: a rank may hang");
 }
 
 /* A worker that dies when its work was done is no loss. */
@@ -339,6 +392,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/evaluation", test_evaluation);
   g_test_add_func ("/run/problem", test_problem);
   g_test_add_func ("/run/states", test_states);
+  g_test_add_func ("/run/delay", test_delay);
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);
   g_test_add_func ("/run/numbers", test_numbers);

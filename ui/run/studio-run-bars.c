@@ -18,7 +18,8 @@ struct _StudioRunBars
   GtkWidget *version_bar, *version_label;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
-  guint hide; /* until the second click of a double one is over */
+  gboolean late; /* the bar of the end says that no step comes */
+  guint hide;    /* until the second click of a double one is over */
 };
 
 G_DEFINE_TYPE (StudioRunBars, studio_run_bars, GTK_TYPE_WIDGET)
@@ -128,6 +129,30 @@ state_cb (StudioRun *run, StudioRunBars *self)
   studio_run_bars_update_version (self);
 }
 
+/* The strip of the panel has no room for the sentence, at whose end stands what helps. */
+static void
+numbers_cb (StudioRun *run, StudioRunBars *self)
+{
+  gboolean late = studio_run_is_late (run);
+  if (late)
+    {
+      g_autofree char *delay = studio_run_dup_delay (run);
+      g_clear_handle_id (&self->hide, g_source_remove);
+      gtk_label_set_label (GTK_LABEL (self->end_label), delay);
+      gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), "dialog-warning-symbolic");
+      gtk_widget_add_css_class (self->end_notice, "bad");
+      gtk_widget_set_visible (self->slower_button, FALSE);
+      gtk_widget_set_visible (self->continue_button, FALSE);
+      gtk_widget_set_sensitive (self->end_notice, TRUE);
+      gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
+      if (!self->late)
+        studio_run_bars_update_version (self);
+    }
+  else if (self->late)
+    state_cb (run, self);
+  self->late = late;
+}
+
 void
 studio_run_bars_set_narrow (StudioRunBars *self, gboolean narrow)
 {
@@ -215,6 +240,7 @@ studio_run_bars_new (StudioDocument *document, StudioRun *run)
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_bars_update_version), self);
   state_cb (run, self);
   return self;

@@ -12,42 +12,6 @@
 #include "engine/loom.h"
 #include "ui/charts/studio-plot.h"
 
-/* ---- folders ------------------------------------------------------------------- */
-
-/* The name in letters that every file system takes. */
-static char *
-safe_name (const char *name)
-{
-  g_autoptr (GString) s = g_string_new (NULL);
-  for (const char *p = name; *p != '\0' && s->len < 48; p++)
-    {
-      if (g_ascii_isalnum (*p))
-        g_string_append_c (s, g_ascii_tolower (*p));
-      else if (s->len > 0 && s->str[s->len - 1] != '-')
-        g_string_append_c (s, '-');
-    }
-  while (s->len > 0 && s->str[s->len - 1] == '-')
-    g_string_truncate (s, s->len - 1);
-  return s->len ? g_string_free (g_steal_pointer (&s), FALSE) : g_strdup ("run");
-}
-
-char *
-studio_run_new_folder (const char *name)
-{
-  g_autofree char *safe = safe_name (name);
-  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
-  g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
-  g_autofree char *leaf = g_strdup_printf ("%s-%s", safe, time);
-  char *path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", leaf, NULL);
-  for (int n = 2; g_file_test (path, G_FILE_TEST_EXISTS); n++)
-    {
-      g_free (path);
-      g_autofree char *numbered = g_strdup_printf ("%s-%d", leaf, n);
-      path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", numbered, NULL);
-    }
-  return path;
-}
-
 /* ---- answers to commands --------------------------------------------------------- */
 
 typedef struct
@@ -373,7 +337,7 @@ begin (StudioRun *self, gboolean resume)
   g_clear_pointer (&self->problem_code, g_free);
   studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
-  start->ranks = self->ranks;
+  start->ranks = self->live_ranks = self->ranks;
   studio_worker_spawn_async (studio_worker_cpu_devices (self->graph_xml), start->ranks, self->cancellable, spawned_cb,
                              start);
 }
@@ -520,6 +484,21 @@ studio_run_step (StudioRun *self)
                                       command_new (self, NULL));
 }
 
+/* The worker has not come to the end of its step, and a rank that hangs never lets it: nothing is saved now. */
+static void
+end_by_force (StudioRun *self)
+{
+  g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
+  g_autofree char *sentence
+      = self->checkpoint_step >= 0
+            ? g_strdup_printf (_ ("Ended by force, and can go on from the checkpoint of step %s."), step)
+            : g_strdup (_ ("Ended by force before its first checkpoint."));
+  studio_worker_force_exit (self->worker);
+  drop_worker (self);
+  studio_run_note_end (self, TRUE);
+  studio_run_set_state (self, STUDIO_RUN_STOPPED, sentence);
+}
+
 void
 studio_run_stop (StudioRun *self)
 {
@@ -530,7 +509,17 @@ studio_run_stop (StudioRun *self)
       studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
     }
   else if (self->worker != NULL && studio_run_is_live (self))
-    loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, obeyed_cb, command_new (self, NULL));
+    {
+      gint64 now = g_get_monotonic_time ();
+      if (self->stop_asked == 0)
+        {
+          self->stop_asked = now;
+          loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, obeyed_cb,
+                                      command_new (self, NULL));
+        }
+      else if (now - self->stop_asked >= STUDIO_RUN_FORCE_SECONDS * G_USEC_PER_SEC)
+        end_by_force (self);
+    }
 }
 
 void

@@ -1,4 +1,5 @@
-/* Runs that outlived a Studio: the note by which the next one finds them, and what their folder says of them.
+/* Folders of runs, and runs that outlived a Studio: the note by which the next one finds them, and what their folder
+ * says of them.
  *
  * The note lies in the run's folder: the hash of the graph in the first line, and a second one where the end was
  * wanted. It goes when the run is done, and when another is begun in its place. */
@@ -17,6 +18,42 @@
 
 #define NOTE   "studio-unfinished"
 #define WANTED "stopped"
+
+/* ---- folders ------------------------------------------------------------------- */
+
+/* The name in letters that every file system takes. */
+static char *
+safe_name (const char *name)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  for (const char *p = name; *p != '\0' && s->len < 48; p++)
+    {
+      if (g_ascii_isalnum (*p))
+        g_string_append_c (s, g_ascii_tolower (*p));
+      else if (s->len > 0 && s->str[s->len - 1] != '-')
+        g_string_append_c (s, '-');
+    }
+  while (s->len > 0 && s->str[s->len - 1] == '-')
+    g_string_truncate (s, s->len - 1);
+  return s->len ? g_string_free (g_steal_pointer (&s), FALSE) : g_strdup ("run");
+}
+
+char *
+studio_run_new_folder (const char *name)
+{
+  g_autofree char *safe = safe_name (name);
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
+  g_autofree char *leaf = g_strdup_printf ("%s-%s", safe, time);
+  char *path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", leaf, NULL);
+  for (int n = 2; g_file_test (path, G_FILE_TEST_EXISTS); n++)
+    {
+      g_free (path);
+      g_autofree char *numbered = g_strdup_printf ("%s-%d", leaf, n);
+      path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", numbered, NULL);
+    }
+  return path;
+}
 
 /* ---- the note -------------------------------------------------------------------- */
 

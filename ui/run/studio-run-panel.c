@@ -138,7 +138,14 @@ show_speed (StudioRunPanel *self)
 {
   g_autoptr (GString) s = g_string_new (NULL);
   double speed = studio_run_get_items_per_second (self->run), eta = studio_run_get_eta (self->run);
-  if (studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
+  g_autofree char *delay = studio_run_dup_delay (self->run);
+  if (delay != NULL)
+    {
+      /* Speed and time left are those of steps that no longer come. */
+      g_string_append (s, delay);
+      gtk_widget_set_tooltip_text (self->speed_label, delay);
+    }
+  else if (studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
     {
       if (speed > 0)
         {
@@ -152,6 +159,8 @@ show_speed (StudioRunPanel *self)
           g_string_append_printf (s, eta >= 90 ? _ ("%.0f min left") : _ ("%.0f s left"), eta >= 90 ? eta / 60 : eta);
         }
     }
+  else
+    gtk_widget_set_tooltip_text (self->speed_label, NULL);
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
 }
 

@@ -1,5 +1,5 @@
-/* Shared by studio-run.c (the model), studio-run-memory.c (its memory), studio-run-control.c (the talk with the worker)
- * and studio-run-history.c (runs of earlier Studios). */
+/* Shared by studio-run.c (the model), studio-run-memory.c (its memory), studio-run-control.c (the talk with the
+ * worker), studio-run-delay.c (steps that do not come) and studio-run-history.c (runs of earlier Studios). */
 #pragma once
 
 #include "ui/run/studio-run.h"
@@ -46,13 +46,23 @@ struct _StudioRun
   GCancellable *cancellable; /* of the start that is under way */
   double pace;               /* seconds a run takes at least */
   int ranks;                 /* of the next run; 0, 1: one */
+  int live_ranks;            /* of this one */
   gboolean step_wanted, pause_wanted;
   gint64 pause_asked; /* monotonic; 0: not asked */
   double pause_ms;
+  gint64 stop_asked;             /* likewise */
+  gint64 step_at;                /* monotonic, when the last step came; 0: it does not run */
+  double usual_gap, longest_gap; /* seconds between two steps, and between two times that some came */
+  guint delay_timer;             /* while it runs */
+  gboolean delay_shown;
   gboolean start_sent; /* commands reach the run from here on */
 };
 
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
+/* Call when it runs and when it does so no more, and when steps have come, before self->step is set. */
+void studio_run_note_running (StudioRun *self, gboolean runs);
+void studio_run_note_step (StudioRun *self, gint64 step);
+void studio_run_tell_numbers (StudioRun *self);
 void studio_run_forget_note (StudioRun *self);
 /* The note of another folder becomes this run's. */
 void studio_run_move_note (StudioRun *self, const char *from);

@@ -47,6 +47,13 @@ numbers_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+void
+studio_run_tell_numbers (StudioRun *self)
+{
+  if (self->numbers_timer == 0)
+    numbers_cb (self);
+}
+
 static void
 tell_points (StudioRun *self)
 {
@@ -80,6 +87,7 @@ run_dispose (GObject *object)
   StudioRun *self = STUDIO_RUN (object);
   studio_run_close (self);
   g_clear_handle_id (&self->numbers_timer, g_source_remove);
+  studio_run_note_running (self, FALSE);
   G_OBJECT_CLASS (studio_run_parent_class)->dispose (object);
 }
 
@@ -170,6 +178,8 @@ studio_run_set_state (StudioRun *self, StudioRunState state, const char *message
   gboolean same = state == self->state && g_strcmp0 (copy, self->message) == 0;
   g_free (self->message);
   self->message = copy;
+  if (state != self->state)
+    studio_run_note_running (self, state == STUDIO_RUN_RUNNING);
   self->state = state;
   if (!same)
     g_signal_emit (self, signals[STATE_CHANGED], 0);
@@ -301,6 +311,12 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
   gint64 step, epoch;
   double loss, lr;
   GVariant *metrics;
+  gsize n_points = g_variant_n_children (points);
+  if (n_points > 0)
+    {
+      g_variant_get_child (points, n_points - 1, "(xxdd@ad)", &step, NULL, NULL, NULL, NULL);
+      studio_run_note_step (self, step);
+    }
   g_variant_iter_init (&iter, points);
   while (g_variant_iter_next (&iter, "(xxdd@ad)", &step, &epoch, &loss, &lr, &metrics))
     {
@@ -343,6 +359,7 @@ void
 studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
                           double items_per_second, double eta_seconds)
 {
+  studio_run_note_step (self, step);
   self->step = MAX (self->step, step);
   self->total_steps = total_steps;
   self->epoch = epoch;

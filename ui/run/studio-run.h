@@ -88,7 +88,9 @@ gboolean studio_run_is_pause_wanted (StudioRun *self);
 double studio_run_get_pause_ms (StudioRun *self);
 void studio_run_resume (StudioRun *self);
 void studio_run_step (StudioRun *self);
+/* Asked again STUDIO_RUN_FORCE_SECONDS later, while the step has still not ended, it ends the run by force. */
 void studio_run_stop (StudioRun *self);
+#define STUDIO_RUN_FORCE_SECONDS 2
 /* This run and the next ones take at least so many seconds, their steps spread evenly; 0: as fast as they can. */
 void studio_run_set_pace (StudioRun *self, double seconds);
 double studio_run_get_pace (StudioRun *self);
@@ -121,6 +123,11 @@ double studio_run_get_lr (StudioRun *self);
 double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: not known yet */
 double studio_run_get_items_per_second (StudioRun *self);
 double studio_run_get_eta (StudioRun *self); /* seconds; NaN unknown */
+/* What a running run is late with: that no step has come for much longer than steps took so far, and that Pause or Stop
+ * waits for it. NULL: nothing is late. (transfer full) */
+char *studio_run_dup_delay (StudioRun *self);
+/* TRUE where that is no step's usual length, or where Stop can be asked for again. */
+gboolean studio_run_is_late (StudioRun *self);
 /* Names of the metrics: "accuracy". */
 guint studio_run_n_metrics (StudioRun *self);
 const char *studio_run_get_metric_name (StudioRun *self, guint i);

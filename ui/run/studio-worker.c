@@ -575,6 +575,14 @@ studio_worker_finish (StudioWorker *self)
     self->let_go = g_timeout_add_seconds (LET_GO_SECONDS, let_go_over_cb, self);
 }
 
+void
+studio_worker_force_exit (StudioWorker *self)
+{
+  self->asked_to_end = TRUE;
+  if (!self->exited)
+    end_by_force (self);
+}
+
 gboolean
 studio_worker_has_ended (StudioWorker *self)
 {

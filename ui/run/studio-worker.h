@@ -33,6 +33,8 @@ StudioWorker *studio_worker_spawn_finish (GAsyncResult *result, GError **error);
 LoomBusWorker1 *studio_worker_get_proxy (StudioWorker *self);
 /* Closes its input: it finishes the step, writes a checkpoint and exits. */
 void studio_worker_finish (StudioWorker *self);
+/* Ends it and its ranks without waiting for the step. */
+void studio_worker_force_exit (StudioWorker *self);
 gboolean studio_worker_has_ended (StudioWorker *self);
 const char *studio_worker_get_pid (StudioWorker *self); /* NULL once it ended */
 

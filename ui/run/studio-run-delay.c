@@ -1,0 +1,97 @@
+/* Steps that do not come.
+ *
+ * A rank that hangs makes all others wait for it in an exchange, without an error and without an end, and the worker
+ * cannot pause or stop before its step has ended. Only Studio's clock sees that: so it compares the time since the last
+ * step with what steps took so far. */
+#include "ui/run/studio-run-private.h"
+
+#include <glib/gi18n.h>
+
+#define LEAST_SECONDS 10 /* less is a busy machine */
+#define USUAL_TIMES   20
+#define LONGEST_TIMES 2 /* an evaluation or a checkpoint lies between two steps, too */
+#define ASKED_SECONDS 1 /* a step that ends in time needs no words */
+
+static double
+since (gint64 then)
+{
+  return then != 0 ? (double)(g_get_monotonic_time () - then) / G_USEC_PER_SEC : 0;
+}
+
+/* What is said changes with the clock alone. */
+static gboolean
+tick_cb (gpointer data)
+{
+  StudioRun *self = data;
+  g_autofree char *delay = studio_run_dup_delay (self);
+
+  if (delay != NULL || self->delay_shown)
+    studio_run_tell_numbers (self);
+  self->delay_shown = delay != NULL;
+  return G_SOURCE_CONTINUE;
+}
+
+void
+studio_run_note_running (StudioRun *self, gboolean runs)
+{
+  g_clear_handle_id (&self->delay_timer, g_source_remove);
+  self->step_at = self->stop_asked = 0;
+  self->delay_shown = FALSE;
+  if (!runs)
+    return;
+  self->pause_asked = 0;
+  self->usual_gap = self->longest_gap = 0;
+  self->step_at = g_get_monotonic_time ();
+  self->delay_timer = g_timeout_add_seconds (1, tick_cb, self);
+}
+
+void
+studio_run_note_step (StudioRun *self, gint64 step)
+{
+  if (self->step_at == 0 || step <= self->step)
+    return;
+  double gap = since (self->step_at), each = gap / (double)(step - self->step);
+  self->usual_gap = self->usual_gap > 0 ? 0.9 * self->usual_gap + 0.1 * each : each;
+  self->longest_gap = MAX (self->longest_gap, gap);
+  self->step_at = g_get_monotonic_time ();
+}
+
+/* Seconds without a step; 0 where that is nothing unusual, or where none has come yet to compare with. */
+static double
+silence (StudioRun *self)
+{
+  double gap = since (self->step_at);
+  double most = MAX (USUAL_TIMES * self->usual_gap, LONGEST_TIMES * self->longest_gap);
+
+  return self->usual_gap > 0 && gap >= MAX (most, LEAST_SECONDS) ? gap : 0;
+}
+
+gboolean
+studio_run_is_late (StudioRun *self)
+{
+  return self->state == STUDIO_RUN_RUNNING
+         && (silence (self) > 0 || since (self->stop_asked) >= STUDIO_RUN_FORCE_SECONDS);
+}
+
+char *
+studio_run_dup_delay (StudioRun *self)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  double seconds = silence (self);
+  const char *asked = NULL;
+
+  if (self->state != STUDIO_RUN_RUNNING)
+    return NULL;
+  if (seconds > 0)
+    g_string_append_printf (
+        s, self->live_ranks > 1 ? _ ("no step for %.0f s: a rank may hang") : _ ("no step for %.0f s"), seconds);
+  if (since (self->stop_asked) >= STUDIO_RUN_FORCE_SECONDS)
+    asked = _ ("Stop waits for the step to end; Stop again ends it by force");
+  else if (since (self->stop_asked) >= ASKED_SECONDS)
+    asked = _ ("Stop waits for the step to end");
+  else if (since (self->pause_asked) >= ASKED_SECONDS)
+    asked = _ ("Pause waits for the step to end");
+  if (asked != NULL)
+    g_string_append_printf (s, "%s%s", s->len > 0 ? " · " : "", asked);
+  return s->len > 0 ? g_strdup (s->str) : NULL;
+}
