@@ -83,6 +83,18 @@ def hangs(t, s, pid):
     s.wait("goes on", lambda g: g.state["run"] == "training", 30)
 
 
+def over(t, s):
+    """What each rank took is still there when the run has ended, for a window that was not open before."""
+    s.key("ctrl+shift+period")
+    s.wait("stopped", lambda g: g.state["run"] == "stopped", 20)
+    s.key("ctrl+shift+y")
+    g = s.wait("what each rank took", lambda g: g.has("Rank 1, in the run") and g.has("The run has ended: this is what"), 10)
+    if SHOTS:
+        s.screenshot(os.path.join(SHOTS, "over.png"))
+    t.ok(len(words(g, " · +")) == 2, "what each rank took outlasts the run: %s" % words(g, " · +"))
+    s.key("Escape")
+
+
 def lanes(t, s):
     path = os.path.join(s.folder, "lanes.json")
     program = os.path.join(studio.BUILD, "app", "gradloom")
@@ -110,6 +122,8 @@ def body(t):
         pids = memory(t, s)
         hangs(t, s, pids[1])
         killed(t, s, memory(t, s)[1])
+        time.sleep(8)  # longer than the rhythm in which the ranks are asked
+        over(t, s)
         lanes(t, s)
         t.ok(not s.complaints(), "nothing was complained about")
 

@@ -123,6 +123,29 @@ test_states (void)
   g_assert_cmpstr (studio_run_get_message (run), ==, "The worker was ended by signal 9 (Killed).");
 }
 
+/* What each rank took is known when the run has ended and its worker has gone, until the next run. */
+static void
+test_rank_memory (void)
+{
+  static const char line[] = "{\"rank\":0,\"held\":4096}\n";
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (GVariant) text
+      = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, line, sizeof line - 1, 1));
+  guint n = 0;
+  g_signal_connect (run, "memory-changed", G_CALLBACK (count_cb), &n);
+  g_assert_null (studio_run_get_rank_memory (run));
+  studio_run_take_state (run, "running", "");
+  studio_run_take_rank_memory (run, text);
+  g_assert_cmpuint (n, ==, 1);
+  studio_run_take_state (run, "done", "");
+  studio_run_take_end (run, NULL);
+  g_assert_nonnull (studio_run_get_rank_memory (run));
+  g_assert_cmpmem (g_bytes_get_data (studio_run_get_rank_memory (run), NULL),
+                   g_bytes_get_size (studio_run_get_rank_memory (run)), line, sizeof line - 1);
+  studio_run_take_begin (run);
+  g_assert_null (studio_run_get_rank_memory (run));
+}
+
 /* Moves the last step, and what was asked, into the past. */
 static void
 let_pass (StudioRun *run, double seconds)
@@ -392,6 +415,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/evaluation", test_evaluation);
   g_test_add_func ("/run/problem", test_problem);
   g_test_add_func ("/run/states", test_states);
+  g_test_add_func ("/run/rank-memory", test_rank_memory);
   g_test_add_func ("/run/delay", test_delay);
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);

@@ -9,7 +9,6 @@
 
 #define PERIOD      1   /* seconds */
 #define MOST_HEIGHT 220 /* of the table, before it scrolls */
-#define MAX_BYTES   (64 * 1024)
 
 typedef struct
 {
@@ -31,7 +30,7 @@ struct _StudioRankMemory
   GtkWidget *grid, *words;
   GArray *planned; /* Sum, by rank */
   GArray *held;    /* Held; empty: not known yet */
-  gboolean in_flight;
+  GBytes *shown;   /* only compared */
   guint timer;
 };
 
@@ -109,14 +108,17 @@ show (StudioRankMemory *self)
         put_process (self, row, &g_array_index (self->held, Held, k));
       row++;
     }
-  gtk_label_set_label (GTK_LABEL (self->words),
-                       self->held->len == 0 ? _ ("No run has taken memory yet: train to see what each rank takes.")
-                       : have_one_process (self)
-                           ? _ ("The ranks are threads of one process: behind its number, by how much it has grown "
-                                "since the run began.")
-                           : _ ("Each rank is a process: behind its number, by how much it has grown since the run "
-                                "began, buffers of the exchanges included. Rank 0 also computes what is shown of the "
-                                "run."));
+  const char *words
+      = self->held->len == 0 ? _ ("No run of several ranks has taken memory yet: train to see what each rank takes.")
+        : have_one_process (self)
+            ? _ ("The ranks are threads of one process: behind its number, by how much it has grown since the run "
+                 "began.")
+            : _ ("Each rank is a process: behind its number, by how much it has grown since the run began, buffers of "
+                 "the exchanges included. Rank 0 also computes what is shown of the run.");
+  g_autofree char *ended = self->held->len > 0 && !studio_run_is_live (self->run)
+                               ? g_strdup_printf (_ ("The run has ended: this is what its ranks took last. %s"), words)
+                               : NULL;
+  gtk_label_set_label (GTK_LABEL (self->words), ended != NULL ? ended : words);
 }
 
 /* ---- what is known ----------------------------------------------------------------------- */
@@ -171,46 +173,30 @@ take (StudioRankMemory *self, const char *text, gsize length)
 
 /* ---- asking ------------------------------------------------------------------------------ */
 
+/* What the run keeps outlasts it, so that the memory of a run can be looked at when it has ended. */
 static void
-answer_cb (GObject *source, GAsyncResult *result, gpointer data)
+memory_cb (StudioRun *run, StudioRankMemory *self)
 {
-  g_autoptr (StudioRankMemory) self = data;
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
-  gint64 step;
-  gsize n;
+  GBytes *known = studio_run_get_rank_memory (run);
+  gsize n = 0;
+  const char *text = known != NULL ? g_bytes_get_data (known, &n) : "";
 
-  self->in_flight = FALSE;
-  if (self->run == NULL
-      || !loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values,
-                                                     result, NULL))
-    return;
-  const char *text = g_variant_get_fixed_array (values, &n, 1);
-  if (n > 0)
+  if (known != self->shown)
     take (self, text, n);
-}
-
-static gboolean
-ask_cb (gpointer data)
-{
-  StudioRankMemory *self = data;
-  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
-
-  if (proxy == NULL || self->in_flight || studio_run_get_ranks (self->run) < 2
-      || studio_run_get_state (self->run) == STUDIO_RUN_STARTING)
-    return G_SOURCE_CONTINUE;
-  self->in_flight = TRUE;
-  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_RANKS, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, answer_cb, g_object_ref (self));
-  return G_SOURCE_CONTINUE;
+  self->shown = known;
 }
 
 static void
 state_cb (StudioRun *run, StudioRankMemory *self)
 {
-  if (studio_run_get_state (run) != STUDIO_RUN_STARTING || self->held->len == 0)
-    return;
-  g_array_set_size (self->held, 0);
   show (self);
+}
+
+static gboolean
+ask_cb (gpointer data)
+{
+  studio_run_ask_rank_memory (((StudioRankMemory *)data)->run);
+  return G_SOURCE_CONTINUE;
 }
 
 static void
@@ -297,5 +283,7 @@ studio_rank_memory_new (StudioRun *run)
 
   self->run = g_object_ref (run);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
+  memory_cb (run, self);
   return self;
 }

@@ -333,8 +333,11 @@ begin (StudioRun *self, gboolean resume)
   start->run = g_object_ref (self);
   start->cancellable = g_object_ref (self->cancellable);
   start->resume = resume;
-  self->start_sent = self->pause_wanted = FALSE;
+  self->start_sent = self->pause_wanted = self->rank_memory_asked = FALSE;
   g_clear_pointer (&self->problem_code, g_free);
+  /* That of other processes, also where the run goes on. */
+  g_clear_pointer (&self->rank_memory, g_bytes_unref);
+  g_signal_emit_by_name (self, "memory-changed");
   studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
   start->ranks = self->live_ranks = self->ranks;
@@ -546,21 +549,6 @@ studio_run_set_pace (StudioRun *self, double seconds)
   if (self->worker != NULL && self->start_sent && studio_run_is_live (self))
     loom_bus_worker1_call_set_pace (studio_worker_get_proxy (self->worker), seconds, NULL, obeyed_cb,
                                     command_new (self, NULL));
-}
-
-void
-studio_run_set_ranks (StudioRun *self, int ranks)
-{
-  if (self->ranks == ranks)
-    return;
-  self->ranks = ranks;
-  g_signal_emit_by_name (self, "ranks-changed");
-}
-
-int
-studio_run_get_ranks (StudioRun *self)
-{
-  return MAX (self->ranks, 1);
 }
 
 double

@@ -25,6 +25,7 @@ tick_cb (gpointer data)
   StudioRun *self = data;
   g_autofree char *delay = studio_run_dup_delay (self);
 
+  studio_run_tick_rank_memory (self);
   if (delay != NULL || self->delay_shown)
     studio_run_tell_numbers (self);
   self->delay_shown = delay != NULL;
@@ -43,6 +44,8 @@ studio_run_note_running (StudioRun *self, gboolean runs)
   self->usual_gap = self->longest_gap = 0;
   self->step_at = g_get_monotonic_time ();
   self->delay_timer = g_timeout_add_seconds (1, tick_cb, self);
+  self->rank_memory_wait = 0;
+  studio_run_tick_rank_memory (self);
 }
 
 void

@@ -1,6 +1,10 @@
-/* The memory of a run: bytes by owner as they were planned, and what the device's driver says. */
+/* The memory of a run: bytes by owner as they were planned, what the device's driver says, and what each rank holds.
+ *
+ * A worker tells of its ranks while they take steps, and no more once the run has ended. So the newest answer is kept,
+ * asked for at the run's beginning and every few seconds, whether or not somebody looks. */
 #include <glib/gi18n.h>
 
+#include "engine/loom.h"
 #include "ui/run/studio-run-private.h"
 
 void
@@ -30,6 +34,83 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
   g_variant_lookup (bytes, "last", "t", &self->driver.last);
   g_signal_emit_by_name (self, "memory-changed");
 }
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+#define RANK_MEMORY_BYTES  (64 * 1024)
+#define RANK_MEMORY_PERIOD 5 /* ticks */
+
+void
+studio_run_set_ranks (StudioRun *self, int ranks)
+{
+  if (self->ranks == ranks)
+    return;
+  self->ranks = ranks;
+  g_signal_emit_by_name (self, "ranks-changed");
+}
+
+int
+studio_run_get_ranks (StudioRun *self)
+{
+  return MAX (self->ranks, 1);
+}
+
+void
+studio_run_take_rank_memory (StudioRun *self, GVariant *text)
+{
+  gsize n;
+  const char *bytes = g_variant_get_fixed_array (text, &n, 1);
+  if (n == 0)
+    return;
+  g_clear_pointer (&self->rank_memory, g_bytes_unref);
+  self->rank_memory = g_bytes_new (bytes, n);
+  g_signal_emit_by_name (self, "memory-changed");
+}
+
+static void
+rank_memory_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioRun) self = data;
+  g_autoptr (GVariant) shape = NULL, full_shape = NULL, text = NULL;
+  gint64 step;
+  gboolean ok = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &text,
+                                                           result, NULL);
+  if (self->worker != NULL && G_OBJECT (studio_worker_get_proxy (self->worker)) != source)
+    return;
+  self->rank_memory_asked = FALSE;
+  if (ok && self->worker != NULL)
+    studio_run_take_rank_memory (self, text);
+}
+
+void
+studio_run_ask_rank_memory (StudioRun *self)
+{
+  LoomBusWorker1 *proxy = studio_run_get_proxy (self);
+  if (proxy == NULL || self->rank_memory_asked || self->live_ranks < 2 || self->state == STUDIO_RUN_STARTING)
+    return;
+  self->rank_memory_asked = TRUE;
+  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_RANKS, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
+                                      RANK_MEMORY_BYTES, NULL, rank_memory_cb, g_object_ref (self));
+}
+
+void
+studio_run_tick_rank_memory (StudioRun *self)
+{
+  if (self->rank_memory_wait == 0)
+    {
+      self->rank_memory_wait = RANK_MEMORY_PERIOD;
+      studio_run_ask_rank_memory (self);
+    }
+  self->rank_memory_wait--;
+}
+
+GBytes *
+studio_run_get_rank_memory (StudioRun *self)
+{
+  return self->rank_memory;
+}
+
+/* ---- questions ----------------------------------------------------------------------------- */
 
 guint
 studio_run_n_owners (StudioRun *self)

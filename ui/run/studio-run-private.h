@@ -1,4 +1,4 @@
-/* Shared by studio-run.c (the model), studio-run-memory.c (its memory), studio-run-control.c (the talk with the
+/* Shared by studio-run.c (the model), studio-run-memory.c (its memory, and its ranks'), studio-run-control.c (the talk with the
  * worker), studio-run-delay.c (steps that do not come) and studio-run-history.c (runs of earlier Studios). */
 #pragma once
 
@@ -31,6 +31,9 @@ struct _StudioRun
   GPtrArray *owners; /* interned names, NULL-terminated */
   GArray *owner_bytes;
   StudioDriverMemory driver; /* all 0: nothing is known */
+  GBytes *rank_memory;       /* NULL: nothing is known */
+  gboolean rank_memory_asked;
+  guint rank_memory_wait; /* ticks until it is asked for again */
 
   /* what it was started with, for going on */
   char *graph_xml, *graph_folder, *folder, *name;
@@ -62,6 +65,8 @@ void studio_run_set_state (StudioRun *self, StudioRunState state, const char *me
 /* Call when it runs and when it does so no more, and when steps have come, before self->step is set. */
 void studio_run_note_running (StudioRun *self, gboolean runs);
 void studio_run_note_step (StudioRun *self, gint64 step);
+/* Once a second while it runs. */
+void studio_run_tick_rank_memory (StudioRun *self);
 void studio_run_tell_numbers (StudioRun *self);
 void studio_run_forget_note (StudioRun *self);
 /* The note of another folder becomes this run's. */

@@ -102,6 +102,7 @@ run_finalize (GObject *object)
   g_ptr_array_unref (self->marks);
   g_ptr_array_unref (self->owners);
   g_array_unref (self->owner_bytes);
+  g_clear_pointer (&self->rank_memory, g_bytes_unref);
   g_free (self->message);
   g_free (self->split);
   g_free (self->memory_device);
@@ -221,6 +222,7 @@ studio_run_take_begin (StudioRun *self)
   g_ptr_array_set_size (self->owners, 0);
   g_array_set_size (self->owner_bytes, 0);
   self->driver = (StudioDriverMemory){ 0 };
+  g_clear_pointer (&self->rank_memory, g_bytes_unref);
   self->checkpoint_step = -1;
   tell_points (self);
   g_signal_emit (self, signals[MEMORY_CHANGED], 0);

@@ -164,6 +164,12 @@ const char *studio_run_get_memory_device (StudioRun *self);
 /* NULL where the device shares the host's memory, or nothing is known yet. */
 const StudioDriverMemory *studio_run_get_driver_memory (StudioRun *self);
 
+/* What each rank of the newest run has taken, lines as LOOM_SNAPSHOT_RANKS has them, also when it has ended; NULL where
+ * nothing is known. "memory-changed" tells of another. (transfer none) */
+GBytes *studio_run_get_rank_memory (StudioRun *self);
+/* Asks the worker for what they have taken now; nothing where the run has one rank. */
+void studio_run_ask_rank_memory (StudioRun *self);
+
 /* ---- fed by the worker's signals, and by tests ------------------------------ */
 
 void studio_run_take_begin (StudioRun *self); /* a new run: curves become the previous ones */
@@ -175,6 +181,7 @@ void studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps,
                                double items_per_second, double eta_seconds);
 void studio_run_take_waits (StudioRun *self, double data, double compute, double rest, guint threads);
 void studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes);
+void studio_run_take_rank_memory (StudioRun *self, GVariant *text);
 void studio_run_take_hyper (StudioRun *self, const char *name, double value);
 void
 studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence);
