@@ -106,6 +106,9 @@ test_small_widgets (void)
                    "parameters 1.0 kB, activations 3.0 kB\n"
                    "The driver says: 9.0 kB in use now.\nIn use before anything of the run was there: 5.0 kB.\n"
                    "Peak until its first step was over: 9.0 kB.\nPeak so far: 9.5 kB.");
+  /* Of several ranks it is one's, which has more than its part. */
+  studio_memory_bar_set_ranks (bar, 4);
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), "\nRank 0 also computes the pictures"));
   g_object_unref (bar);
   StudioScalarPin *pin = g_object_ref_sink (studio_scalar_pin_new ("loss"));
   studio_scalar_pin_set (pin, "0.412", NULL);

@@ -42,6 +42,7 @@ struct _StudioMemoryBar
   guint64 total;
   StudioDriverMemory driver; /* total 0: none */
   char *words;               /* the owners' */
+  int ranks;                 /* of the run; the bytes are the first one's */
 };
 
 G_DEFINE_TYPE (StudioMemoryBar, studio_memory_bar, GTK_TYPE_WIDGET)
@@ -146,7 +147,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   double s = text_scale (self);
   gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)width, (float)height));
-  draw_words (self, cr, dark, TRUE, _ ("memory"), 0, 9 * s, 0, 0.9);
+  draw_words (self, cr, dark, TRUE, self->ranks > 1 ? _ ("memory of rank 0") : _ ("memory"), 0, 9 * s, 0, 0.9);
   if (self->total == 0)
     {
       draw_words (self, cr, dark, FALSE, _ ("known when the run is planned"), 0, 36 * s, 0, 0.72);
@@ -279,6 +280,11 @@ show_words (StudioMemoryBar *self)
   add_moment (words, _ ("Peak until its last step was over: %s."), self->driver.last);
   if (self->driver.last == 0)
     add_moment (words, _ ("Peak so far: %s."), self->driver.peak);
+  if (self->ranks > 1 && words->len > 0)
+    g_string_append_printf (words, "\n%s",
+                            _ ("Rank 0 also computes the pictures and views of the run, with whole weights where each "
+                               "rank has a part of them: so it takes more than is planned for a rank. A click shows "
+                               "what each of them takes."));
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
 }
 
@@ -318,6 +324,15 @@ studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->len ? words->str : _ ("not known yet"),
                                   -1);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+studio_memory_bar_set_ranks (StudioMemoryBar *self, int ranks)
+{
+  g_return_if_fail (STUDIO_IS_MEMORY_BAR (self));
+  self->ranks = ranks;
+  show_words (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

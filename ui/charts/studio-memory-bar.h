@@ -16,6 +16,8 @@ void studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, 
                             const guint64 *bytes);
 /* A line below the owners', and what was at which time in words when the pointer rests; NULL: none. */
 void studio_memory_bar_set_driver (StudioMemoryBar *self, const StudioDriverMemory *driver);
+/* Of several ranks it says that it shows the first one, and what that takes beside its part. */
+void studio_memory_bar_set_ranks (StudioMemoryBar *self, int ranks);
 guint64 studio_memory_bar_get_total (StudioMemoryBar *self);
 
 G_END_DECLS

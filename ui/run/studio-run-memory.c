@@ -55,6 +55,12 @@ studio_run_get_ranks (StudioRun *self)
   return MAX (self->ranks, 1);
 }
 
+int
+studio_run_get_live_ranks (StudioRun *self)
+{
+  return MAX (self->live_ranks, 1);
+}
+
 void
 studio_run_take_rank_memory (StudioRun *self, GVariant *text)
 {

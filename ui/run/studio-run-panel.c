@@ -192,6 +192,7 @@ memory_cb (StudioRun *run, StudioRunPanel *self)
   studio_memory_bar_set (self->memory, studio_run_get_memory_device (run), studio_run_n_owners (run),
                          studio_run_get_owners (run), studio_run_get_owner_bytes (run));
   studio_memory_bar_set_driver (self->memory, studio_run_get_driver_memory (run));
+  studio_memory_bar_set_ranks (self->memory, studio_run_get_live_ranks (run));
 }
 
 static void

@@ -97,6 +97,7 @@ double studio_run_get_pace (StudioRun *self);
 /* The next runs divide each batch among so many ranks, each with the graph's batch size. */
 void studio_run_set_ranks (StudioRun *self, int ranks);
 int studio_run_get_ranks (StudioRun *self);
+int studio_run_get_live_ranks (StudioRun *self); /* of the run that is shown */
 /* Changes a hyper-parameter between two steps and, when the worker has accepted it, marks it on the curves. A run that
  * can be gone on with takes a learning rate to go on with. */
 void studio_run_set_hyper (StudioRun *self, const char *name, double value);

@@ -1,0 +1,29 @@
+/* Into how many devices a worker divides the processor, which a graph says by naming them. */
+#include <string.h>
+
+#include "engine/loom.h"
+#include "ui/run/studio-worker.h"
+
+#define MOST_CPU_DEVICES 64 /* more than anybody draws: a number that is mistyped starts no thousand of them */
+
+static int
+most_cpu_devices (const LoomElement *element)
+{
+  const char *device = loom_element_get (element, "device");
+  int n = 1;
+
+  if (device != NULL && (g_str_has_prefix (device, "cpu:") || g_str_has_prefix (device, "ref:")))
+    n = MAX (n, (int)MIN (g_ascii_strtoull (device + strlen ("cpu:"), NULL, 10), MOST_CPU_DEVICES - 1) + 1);
+  for (guint i = 0; i < loom_element_n_children (element); i++)
+    n = MAX (n, most_cpu_devices (loom_element_child (element, i)));
+  return n;
+}
+
+int
+studio_worker_cpu_devices (const char *xml)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
+
+  return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
+}
