@@ -33,7 +33,7 @@ read_streams (LoomTrainer *t, GError **error)
   if (t->comm != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "A layer has stateful=\"true\", which several ranks cannot train together. Leave --ranks out.");
+                   "A layer has stateful=\"true\", which several ranks cannot train together. Train it with one rank.");
       return FALSE;
     }
   if (t->spec->epochs == 0)

@@ -56,7 +56,7 @@ obeyed (Command *command, GObject *source, GAsyncResult *result)
       if (g_dbus_error_is_remote_error (error) && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
         {
           g_dbus_error_strip_remote_error (error);
-          g_signal_emit_by_name (self, "problem", "REFUSED", "", "", error->message);
+          studio_run_take_problem (self, "REFUSED", "", "", error->message);
         }
       return FALSE;
     }
@@ -208,7 +208,8 @@ static void
 fail (StudioRun *self, GError *error)
 {
   g_dbus_error_strip_remote_error (error);
-  studio_run_set_state (self, STUDIO_RUN_FAILED, error->message);
+  g_autofree char *said = studio_run_words (error->message);
+  studio_run_set_state (self, STUDIO_RUN_FAILED, said);
 }
 
 /* The beginning of every reply: TRUE when it is still wanted and no error. */
@@ -287,7 +288,8 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
         }
       g_variant_get_child (faults, 0, "(&s&s&s&s)", NULL, &node, NULL, &sentence);
       g_autofree char *text = *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
-      studio_run_set_state (start->run, STUDIO_RUN_FAILED, text);
+      g_autofree char *said = studio_run_words (text);
+      studio_run_set_state (start->run, STUDIO_RUN_FAILED, said);
       return;
     }
   GVariant *options = start_options (start->run, start->resume, start->ranks);

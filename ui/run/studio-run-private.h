@@ -68,6 +68,8 @@ void studio_run_note_step (StudioRun *self, gint64 step);
 /* Once a second while it runs. */
 void studio_run_tick_rank_memory (StudioRun *self);
 void studio_run_tell_numbers (StudioRun *self);
+/* A sentence of the engine as Studio says it: no command, and fields in the place of options. (transfer full) */
+char *studio_run_words (const char *sentence);
 void studio_run_forget_note (StudioRun *self);
 /* The note of another folder becomes this run's. */
 void studio_run_move_note (StudioRun *self, const char *from);

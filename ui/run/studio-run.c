@@ -238,21 +238,6 @@ studio_run_forget_previous (StudioRun *self)
   tell_points (self);
 }
 
-/* The engine names the command that goes on; here there is a button for it. */
-static char *
-without_command (const char *sentence)
-{
-  static const char alone[] = " Continue";
-  const char *command = sentence != NULL ? strstr (sentence, " with: gradloom train --resume ") : NULL;
-  if (command == NULL)
-    return g_strdup (sentence);
-  /* "Continue from step 464." says something; "Continue." is what the button says. */
-  g_autofree char *kept = g_strndup (sentence, (gsize)(command - sentence));
-  if (g_str_has_suffix (kept, alone))
-    return g_strndup (kept, strlen (kept) - strlen (alone));
-  return g_strconcat (kept, ".", NULL);
-}
-
 void
 studio_run_take_state (StudioRun *self, const char *state, const char *message)
 {
@@ -264,7 +249,7 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
     { "preparing", STUDIO_RUN_STARTING }, { "running", STUDIO_RUN_RUNNING }, { "paused", STUDIO_RUN_PAUSED },
     { "done", STUDIO_RUN_DONE },          { "stopped", STUDIO_RUN_STOPPED }, { "failed", STUDIO_RUN_FAILED },
   };
-  g_autofree char *said = without_command (message);
+  g_autofree char *said = studio_run_words (message);
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (g_str_equal (state, words[i].word))
       studio_run_set_state (self, words[i].state, said);
@@ -277,7 +262,7 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
 void
 studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence)
 {
-  g_autofree char *said = without_command (sentence);
+  g_autofree char *said = studio_run_words (sentence);
   if (!g_str_equal (code, "NOTE") && !g_str_equal (code, "REFUSED"))
     {
       g_free (self->problem_code);

@@ -1,0 +1,60 @@
+/* Sentences of the engine in Studio's words.
+ *
+ * The engine speaks to whoever runs a command, and names its options. Studio has a button or a field for each of them,
+ * so every sentence that reaches a run passes here once. */
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/run/studio-run-private.h"
+
+/* The engine names the command that goes on; here there is a button for it. */
+static char *
+without_command (const char *sentence)
+{
+  static const char alone[] = " Continue";
+  const char *command = sentence != NULL ? strstr (sentence, " with: gradloom train --resume ") : NULL;
+  if (command == NULL)
+    return g_strdup (sentence);
+  /* "Continue from step 464." says something; "Continue." is what the button says. */
+  g_autofree char *kept = g_strndup (sentence, (gsize)(command - sentence));
+  if (g_str_has_suffix (kept, alone))
+    return g_strndup (kept, strlen (kept) - strlen (alone));
+  return g_strconcat (kept, ".", NULL);
+}
+
+/* "Start others with --ranks 4." becomes "Start others: set “Ranks” to 4." */
+static char *
+with_field (const char *sentence)
+{
+  static const char option[] = "--ranks", with[] = " with --ranks ";
+  g_autoptr (GString) s = g_string_new (NULL);
+  const char *from = sentence, *at;
+
+  while ((at = strstr (from, option)) != NULL)
+    {
+      gsize before = strlen (with) - strlen ("--ranks ");
+      const char *number = at + strlen ("--ranks ");
+      gsize digits = at[strlen (option)] == ' ' ? strspn (number, "0123456789") : 0;
+
+      if (digits > 0 && at - from >= (gssize)before && g_str_has_prefix (at - before, with))
+        {
+          g_string_append_len (s, from, at - from - (gssize)before);
+          g_string_append_printf (s, ": set “%s” to %.*s", _ ("Ranks"), (int)digits, number);
+          from = number + digits;
+          continue;
+        }
+      g_string_append_len (s, from, at - from);
+      g_string_append_printf (s, "“%s”", _ ("Ranks"));
+      from = at + strlen (option);
+    }
+  g_string_append (s, from);
+  return g_strdup (s->str);
+}
+
+char *
+studio_run_words (const char *sentence)
+{
+  g_autofree char *said = without_command (sentence);
+
+  return said != NULL ? with_field (said) : NULL;
+}
