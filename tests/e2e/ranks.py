@@ -110,6 +110,27 @@ def lanes(t, s):
     s.key("Escape")
 
 
+def wanted(t, s):
+    """The graph's own number of ranks stands in the field, and one that cannot be is refused there."""
+    graph = re.sub(r"<lesson.*</lesson>", "", studio.lesson("spirals"), flags=re.S)
+    s.open("two.xml", re.sub(r"(<train[^>]*>)", r'\1<parallel data="2"/>', graph))
+    s.wait("graph", lambda g: g.cards, 5)
+    s.press("Step")
+    g = s.wait("two ranks", lambda g: g.find("Ranks") and g.find("2", kind="SpinButton"), 10)
+    at = g.find("Ranks")[0]
+    entry = min((r for k, name, r in g.widgets
+                 if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
+    s.click(entry, 3)
+    s.key("ctrl+a")
+    s.type("3")
+    s.key("Return")
+    g = s.wait("refused", lambda g: g.has("<parallel> wants 2 ranks") and g.find("2", kind="SpinButton"), 5)
+    if SHOTS:
+        s.screenshot(os.path.join(SHOTS, "wanted.png"))
+    said = words(g, "<parallel> wants 2 ranks")[0]
+    t.ok("set “Ranks” to 2" in said and "--" not in said, "a number that does not fit is refused: %s" % said)
+
+
 def body(t):
     with Studio("ranks") as s:
         s.open("spirals.xml", studio.lesson("spirals").replace('epochs="', 'epochs="9'))
@@ -125,6 +146,7 @@ def body(t):
         time.sleep(8)  # longer than the rhythm in which the ranks are asked
         over(t, s)
         lanes(t, s)
+        wanted(t, s)
         t.ok(not s.complaints(), "nothing was complained about")
 
 

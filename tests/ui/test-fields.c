@@ -2,6 +2,7 @@
 #include <adwaita.h>
 
 #include "tests/ui/document-test.h"
+#include "ui/run/studio-run-fit.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/inspector/studio-inspector-private.h"
 #include "ui/training/studio-training-settings.h"
@@ -118,6 +119,50 @@ test_strict_devices (void)
   g_object_unref (settings);
 }
 
+static StudioDocument *
+load_divided (const char *parallel)
+{
+  g_autofree char *text = g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
+      "<node id=\"a\" op=\"linear\" out_features=\"8\" split=\"column\"/><node id=\"act\" op=\"relu\"/>"
+      "<node id=\"b\" op=\"linear\" out_features=\"2\" split=\"row\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"a\"/><wire from=\"a\" to=\"act\"/><wire from=\"act\" to=\"b\"/>"
+      "<wire from=\"b\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"8\" epochs=\"1\">%s</train></graph>",
+      parallel);
+  return document_load (text);
+}
+
+static void
+check_choice (StudioDocument *document, int had, int chosen, int expected)
+{
+  g_autofree char *sentence = NULL;
+  g_assert_cmpint (studio_run_fit_choose (document, had, chosen, 16, &sentence), ==, expected);
+  g_assert_true ((expected == 0) == (sentence != NULL));
+  /* In the words of the window. */
+  g_assert_true (sentence == NULL || strstr (sentence, "--") == NULL);
+}
+
+/* The number of ranks is the graph's, where it says one, and another is refused as it is chosen. */
+static void
+test_ranks (void)
+{
+  g_autoptr (StudioDocument) free = load_divided (""), two = load_divided ("<parallel data=\"2\" tensor=\"1\"/>"),
+                             split = load_divided ("<parallel tensor=\"2\"/>");
+  g_assert_cmpint (studio_run_fit_wanted (free), ==, 1);
+  check_choice (free, 1, 3, 3);
+  g_assert_cmpint (studio_run_fit_wanted (two), ==, 2);
+  check_choice (two, 1, 2, 2);
+  check_choice (two, 2, 1, 1);
+  check_choice (two, 2, 3, 0);
+  check_choice (two, 1, 4, 0);
+  g_assert_cmpint (studio_run_fit_wanted (split), ==, 2);
+  /* The buttons of the field go on to the next number that fits. */
+  check_choice (split, 2, 3, 4);
+  check_choice (split, 4, 3, 2);
+  check_choice (split, 2, 5, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -125,5 +170,6 @@ main (int argc, char **argv)
   adw_init ();
   g_test_add_func ("/fields/messages", test_fields);
   g_test_add_func ("/fields/strict-devices", test_strict_devices);
+  g_test_add_func ("/fields/ranks", test_ranks);
   return g_test_run ();
 }

@@ -13,6 +13,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-run-body.h"
+#include "ui/run/studio-run-fit.h"
 #include "ui/training/studio-training-settings.h"
 
 #define WAITS_SHARE 0.1 /* of a step, from which on waiting for data is said */
@@ -244,6 +245,16 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
 }
 
 static void
+show_ranks (StudioRunPanel *self)
+{
+  gboolean filling = self->filling;
+
+  self->filling = TRUE;
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->ranks_spin), studio_run_get_ranks (self->run));
+  self->filling = filling;
+}
+
+static void
 show_settings (StudioRunPanel *self)
 {
   self->filling = TRUE;
@@ -253,7 +264,7 @@ show_settings (StudioRunPanel *self)
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs != NULL ? g_ascii_strtod (epochs, NULL) : 1);
   show_rate (self, lr != NULL ? lr : "0.001");
-  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->ranks_spin), studio_run_get_ranks (self->run));
+  show_ranks (self);
   /* The first device serves where the graph names none. */
   GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
   for (guint i = 0; devices != NULL && i < g_list_model_get_n_items (devices); i++)
@@ -279,11 +290,23 @@ device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
     studio_training_set (self->document, "device", gtk_string_object_get_string (GTK_STRING_OBJECT (item)));
 }
 
+/* A number that the graph cannot be divided among is refused here, and not when the run has begun. */
 static void
 ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
 {
-  if (!self->filling)
-    studio_run_set_ranks (self->run, gtk_spin_button_get_value_as_int (spin));
+  g_autofree char *sentence = NULL;
+  double most;
+
+  if (self->filling)
+    return;
+  gtk_spin_button_get_range (spin, NULL, &most);
+  int n = studio_run_fit_choose (self->document, studio_run_get_ranks (self->run),
+                                 gtk_spin_button_get_value_as_int (spin), (int)most, &sentence);
+  if (n > 0)
+    studio_run_set_ranks (self->run, n);
+  else
+    studio_run_take_problem (self->run, "REFUSED", "", "", sentence);
+  show_ranks (self);
 }
 
 /* In the order of the drop-down's words. */
@@ -534,6 +557,7 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
   g_signal_connect_swapped (run, "hyper-changed", G_CALLBACK (show_settings), self);
+  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (show_ranks), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (show_settings), self);
   state_cb (run, self);
   show_settings (self);

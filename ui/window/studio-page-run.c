@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/run/studio-inventory-window.h"
+#include "ui/run/studio-run-fit.h"
 #include "ui/run/studio-timeline-window.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-dump.h"
@@ -319,6 +320,13 @@ studio_page_setup_run (StudioPage *self)
   look_for_run (self);
   state_cb (self->run, self);
   studio_page_open_lesson (self);
+  /* The pages of a lesson say when to set them, after a look at one rank. */
+  if (studio_lesson_get (self->lesson) == NULL)
+    {
+      int wanted = studio_run_fit_wanted (self->document);
+      /* More than the field offers are for a cluster, and not for this machine. */
+      studio_run_set_ranks (self->run, wanted <= STUDIO_RUN_MOST_RANKS ? wanted : 1);
+    }
   studio_page_open_task (self);
 }
 

@@ -1,0 +1,56 @@
+/* One rank always fits: it trains as if the graph spoke of none, and the engine notes it. */
+#include "ui/run/studio-run-fit.h"
+
+#include "engine/loom.h"
+#include "ui/run/studio-run-private.h"
+
+static LoomTrainSpec *
+new_spec (StudioDocument *document)
+{
+  LoomNet *net = studio_document_get_net (document);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  return net != NULL ? loom_train_spec_new (studio_document_get_graph (document), net, faults) : NULL;
+}
+
+int
+studio_run_fit_wanted (StudioDocument *document)
+{
+  LoomTrainSpec *spec = new_spec (document);
+  gint64 n = 1;
+
+  if (spec != NULL && spec->parallel.data > 0)
+    n = spec->parallel.data * MAX (spec->parallel.pipeline, 1) * MAX (spec->parallel.tensor, 1)
+        + (spec->parallel.server ? 1 : 0);
+  else if (spec != NULL)
+    n = MAX (spec->parallel.pipeline, 1) * MAX (spec->parallel.tensor, 1);
+  g_clear_pointer (&spec, loom_train_spec_free);
+  return (int)CLAMP (n, 1, G_MAXINT16);
+}
+
+int
+studio_run_fit_choose (StudioDocument *document, int had, int chosen, int most, char **sentence)
+{
+  LoomTrainSpec *spec = new_spec (document);
+  g_autoptr (GError) first = NULL;
+  int by = chosen - had, size[LOOM_MESH_AXES], n = chosen;
+
+  *sentence = NULL;
+  while (spec != NULL && n > 1)
+    {
+      g_autoptr (GError) error = NULL;
+
+      if (loom_train_spec_mesh (spec, n, size, &error))
+        break;
+      if (first == NULL)
+        first = g_steal_pointer (&error);
+      n += ABS (by) == 1 ? by : 0;
+      if (ABS (by) != 1 || n > most)
+        {
+          *sentence = studio_run_words (first->message);
+          n = 0;
+        }
+    }
+  g_clear_pointer (&spec, loom_train_spec_free);
+  return n;
+}
