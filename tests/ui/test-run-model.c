@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
+#include "engine/train/loom-trace.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/run/studio-worker.h"
+#include "ui/run/timeline-words.h"
 
 static void
 feed (StudioRun *run, gint64 from, gint64 to, double loss)
@@ -149,6 +151,21 @@ test_rank_memory (void)
                    g_bytes_get_size (studio_run_get_rank_memory (run)), line, sizeof line - 1);
   studio_run_take_begin (run);
   g_assert_null (studio_run_get_rank_memory (run));
+}
+
+static void
+test_timeline_words (void)
+{
+  g_autoptr (GArray) spans = g_array_new (FALSE, TRUE, sizeof (LoomTraceSpan));
+  g_array_set_size (spans, 2);
+  for (int i = 0; i < 2; i++)
+    g_array_index (spans, LoomTraceSpan, i) = (LoomTraceSpan){ .end = 1000, .kind = i, .rank = i };
+  g_autofree char *said = timeline_summary (spans, 1000);
+  /* A line is never broken before the sign. */
+  g_assert_cmpstr (said, ==, "2 ranks · 1.00 µs · computing 50\u00a0%, exchanging 50\u00a0%, waiting 0\u00a0%");
+  g_assert_cmpint (timeline_step ("step 10302: a bubble"), ==, 10302);
+  g_assert_cmpint (timeline_step ("spirals.xml on 4 GPUs"), ==, -1);
+  g_assert_cmpint (timeline_step (NULL), ==, -1);
 }
 
 /* Moves the last step, and what was asked, into the past. */
@@ -421,6 +438,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/problem", test_problem);
   g_test_add_func ("/run/states", test_states);
   g_test_add_func ("/run/rank-memory", test_rank_memory);
+  g_test_add_func ("/run/timeline-words", test_timeline_words);
   g_test_add_func ("/run/delay", test_delay);
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);

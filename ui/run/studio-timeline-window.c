@@ -10,6 +10,8 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-losses.h"
 #include "ui/run/studio-timeline.h"
+#include "ui/run/timeline-words.h"
+#include "ui/scene/studio-format.h"
 
 #define WIDTH     900
 #define HEIGHT    360
@@ -22,6 +24,7 @@ typedef struct
   AdwStatusPage *nothing;
   StudioTimeline *timeline;
   StudioRun *run; /* NULL: of a file */
+  char *title;    /* of what is shown */
   guint timer;
   gboolean in_flight, has_spans;
 } View;
@@ -40,10 +43,39 @@ say_nothing (View *self)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
+/* A step is recorded before it is taken, once a second at most: what stands still may have gone on since. */
+static char *
+dup_later (View *self, const char *title)
+{
+  gint64 recorded = timeline_step (title), now = self->run != NULL ? studio_run_get_step (self->run) : -1;
+
+  if (self->run == NULL || recorded < 0 || now <= recorded || studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
+    return NULL;
+  g_autofree char *count = studio_format_count ((double)now);
+  return g_strdup_printf (_ ("the newest that was recorded; the run is at step %s"), count);
+}
+
+static void
+say_summary (View *self)
+{
+  g_autofree char *summary = studio_timeline_summary (self->timeline), *later = dup_later (self, self->title);
+  g_autoptr (GString) s = g_string_new (self->title);
+  gint64 step = timeline_step (self->title);
+
+  if (step >= 0)
+    {
+      g_autofree char *plain = g_strdup_printf ("%" G_GINT64_FORMAT, step), *count = studio_format_count ((double)step);
+      g_string_replace (s, plain, count, 1);
+    }
+  if (later != NULL)
+    g_string_append_printf (s, "%s%s", s->len > 0 ? " · " : "", later);
+  g_string_append_printf (s, "%s%s", s->len > 0 ? "\n" : "", summary != NULL ? summary : "");
+  gtk_label_set_label (GTK_LABEL (self->summary), s->str);
+}
+
 static void
 show (View *self, GArray *spans, const char *title)
 {
-  g_autofree char *summary = NULL, *all = NULL;
 
   if (spans == NULL || spans->len == 0)
     {
@@ -52,9 +84,9 @@ show (View *self, GArray *spans, const char *title)
     }
   self->has_spans = TRUE;
   studio_timeline_set_spans (self->timeline, spans);
-  summary = studio_timeline_summary (self->timeline);
-  all = title != NULL && *title != '\0' ? g_strdup_printf ("%s · %s", title, summary) : g_strdup (summary);
-  gtk_label_set_label (GTK_LABEL (self->summary), all);
+  g_free (self->title);
+  self->title = g_strdup (title);
+  say_summary (self);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "lanes");
 }
 
@@ -188,6 +220,8 @@ state_cb (StudioRun *run, View *self)
   if (studio_run_get_state (run) == STUDIO_RUN_STARTING)
     self->has_spans = FALSE;
   say_nothing (self);
+  if (self->has_spans)
+    say_summary (self);
   refresh (self);
 }
 
@@ -208,6 +242,7 @@ view_free (gpointer data)
   if (self->run != NULL)
     g_signal_handlers_disconnect_by_data (self->run, self);
   g_clear_object (&self->run);
+  g_free (self->title);
   g_free (self);
 }
 

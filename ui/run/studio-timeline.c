@@ -8,11 +8,12 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/scene/studio-format.h"
+#include "ui/run/timeline-words.h"
 
 #define ROW     26
 #define AXIS    24
@@ -145,45 +146,10 @@ zoom (StudioTimeline *self, double factor, double about)
 
 /* ---- words -------------------------------------------------------------------------- */
 
-static char *
-duration (double ns)
-{
-  g_autofree char *text = ns < 1e6   ? g_strdup_printf ("%.*f µs",
-                                                      ns < 1e4   ? 2
-                                                        : ns < 1e5 ? 1
-                                                                   : 0,
-                                                        ns * 1e-3)
-                          : ns < 1e9 ? g_strdup_printf ("%.*f ms",
-                                                        ns < 1e7   ? 2
-                                                        : ns < 1e8 ? 1
-                                                                   : 0,
-                                                        ns * 1e-6)
-                                     : g_strdup_printf ("%.2f s", ns * 1e-9);
-
-  return studio_format_local (text);
-}
-
-/* Translators: what a lane does at a time. */
-static const char *const kinds[] = { N_ ("computes"), N_ ("exchanges"), N_ ("waits") };
-
-static char *
-describe (StudioTimeline *self, int i)
-{
-  const LoomTraceSpan *span = i >= 0 ? span_at (self, (guint)i) : NULL;
-  g_autofree char *time = NULL, *bytes = NULL;
-
-  if (span == NULL)
-    return NULL;
-  time = duration ((double)(span->end - span->begin));
-  bytes = span->bytes > 0 ? loom_bytes_to_string (span->bytes) : NULL;
-  return g_strdup_printf ("%s · %s · %s%s%s · %s %d, %s", span->node, span->label, time, bytes != NULL ? " · " : "",
-                          bytes != NULL ? bytes : "", _ ("rank"), span->rank, _ (kinds[span->kind]));
-}
-
 static void
 tell (StudioTimeline *self, int i)
 {
-  g_autofree char *text = describe (self, i);
+  g_autofree char *text = i >= 0 ? timeline_describe (span_at (self, (guint)i)) : NULL;
 
   g_signal_emit (self, signals[TOLD], 0, text);
 }
@@ -191,25 +157,7 @@ tell (StudioTimeline *self, int i)
 char *
 studio_timeline_summary (StudioTimeline *self)
 {
-  double sum[LOOM_N_TRACE_KINDS] = { 0 }, all = 0;
-  int ranks = 0;
-  g_autofree char *time = NULL;
-
-  if (self->spans == NULL || self->spans->len == 0)
-    return NULL;
-  for (guint i = 0; i < self->spans->len; i++)
-    {
-      const LoomTraceSpan *span = span_at (self, i);
-
-      sum[span->kind] += (double)(span->end - span->begin);
-      all += (double)(span->end - span->begin);
-      ranks = MAX (ranks, span->rank + 1);
-    }
-  time = duration (self->length);
-  return g_strdup_printf (
-      ngettext ("%d rank · %s · computing %.0f %%, exchanging %.0f %%, waiting %.0f %%",
-                "%d ranks · %s · computing %.0f %%, exchanging %.0f %%, waiting %.0f %%", (gulong)ranks),
-      ranks, time, 100 * sum[0] / MAX (all, 1), 100 * sum[1] / MAX (all, 1), 100 * sum[2] / MAX (all, 1));
+  return self->spans != NULL && self->spans->len > 0 ? timeline_summary (self->spans, self->length) : NULL;
 }
 
 /* ---- drawing ------------------------------------------------------------------------- */
@@ -233,15 +181,50 @@ set_kind (cairo_t *cr, gboolean dark, int kind, double alpha)
     set_ink (cr, dark, alpha * 0.6);
 }
 
+/* room: in which it is cut with an ellipsis; negative: as wide as it is. */
+static void
+draw_layout (cairo_t *cr, PangoLayout *layout, double x, double middle, double room)
+{
+  int h;
+
+  if (room >= 0)
+    {
+      pango_layout_set_width (layout, (int)(room * PANGO_SCALE));
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+    }
+  pango_layout_get_pixel_size (layout, NULL, &h);
+  cairo_move_to (cr, floor (x), floor (middle - h / 2.0));
+  pango_cairo_show_layout (cr, layout);
+}
+
 static void
 draw_text (StudioTimeline *self, cairo_t *cr, const char *text, gboolean strong, double x, double middle)
 {
   g_autoptr (PangoLayout) layout = layout_of (self, text, strong);
-  int h;
 
-  pango_layout_get_pixel_size (layout, NULL, &h);
-  cairo_move_to (cr, floor (x), floor (middle - h / 2.0));
-  pango_cairo_show_layout (cr, layout);
+  draw_layout (cr, layout, x, middle, -1);
+}
+
+/* What a box is called, as far as there is room: a node's name may be cut, of a sentence its beginning says nothing. */
+static void
+draw_name (StudioTimeline *self, cairo_t *cr, const LoomTraceSpan *span, double x, double middle, double room)
+{
+  g_autoptr (PangoLayout) layout = layout_of (self, span->node, FALSE);
+  int w;
+
+  pango_layout_get_pixel_size (layout, &w, NULL);
+  if (w <= room)
+    draw_text (self, cr, span->node, FALSE, x, middle);
+  else if (strchr (span->node, ' ') == NULL)
+    draw_layout (cr, layout, x, middle, room);
+  else
+    {
+      g_autoptr (PangoLayout) kind = layout_of (self, timeline_kind (span->kind), FALSE);
+
+      pango_layout_get_pixel_size (kind, &w, NULL);
+      if (w <= room)
+        draw_text (self, cr, timeline_kind (span->kind), FALSE, x, middle);
+    }
 }
 
 static void
@@ -285,7 +268,7 @@ draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, dou
         cairo_set_source_rgb (cr, dark ? 0.08 : 1, dark ? 0.08 : 1, dark ? 0.08 : 1);
       else
         set_ink (cr, dark, 0.9);
-      draw_text (self, cr, span->node, FALSE, MAX (x, 0) + 4, y + h / 2);
+      draw_name (self, cr, span, MAX (x, 0) + 4, y + h / 2, w - (MAX (x, 0) - x) - 8);
     }
   cairo_restore (cr);
   if (i == self->chosen)
@@ -309,7 +292,7 @@ draw_axis (StudioTimeline *self, cairo_t *cr, gboolean dark, double left, double
        at += step)
     {
       double x = floor (x_of (self, left, at)) + 0.5;
-      g_autofree char *text = at > 0 ? duration (at) : g_strdup ("0");
+      g_autofree char *text = at > 0 ? timeline_duration (at) : g_strdup ("0");
 
       set_ink (cr, dark, 0.15);
       cairo_set_line_width (cr, 1);
