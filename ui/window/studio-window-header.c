@@ -56,12 +56,13 @@ show_device (StudioWindow *self, const char *device)
   memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;
   if (memory != NULL)
     *memory = '\0';
-  /* Where there is no room for "CPU · 2 threads" it is "CPU · 2" or, in large text always, "CPU": the tooltip has all.
-   */
+  /* Where there is no room for "CPU · 2 threads" it is "CPU", as it is in large text: a number without its noun says
+   * nothing. A card is still called by the first word of its name. The tooltip has all. */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
   g_auto (GStrv) word = g_strsplit (text, " ", 4);
-  g_autofree char *shorter
-      = g_strv_length (word) > 2 ? g_strdup_printf ("%s %s %s", word[0], word[1], word[2]) : g_strdup (name);
+  g_autofree char *shorter = g_strv_length (word) > 2 && !g_ascii_isdigit (*word[2])
+                                 ? g_strdup_printf ("%s %s %s", word[0], word[1], word[2])
+                                 : g_strdup (name);
   const gboolean large = studio_text_scale (self->device_chip) >= 1.5;
   gtk_label_set_text (GTK_LABEL (self->device_label), large ? name : text);
   gtk_label_set_text (GTK_LABEL (self->device_short), large ? name : shorter);
