@@ -6,6 +6,7 @@
 #include "gradloom-resources.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-run-panel.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
@@ -358,6 +359,38 @@ test_window (void)
   g_assert_cmpint (g_application_run (G_APPLICATION (application), 0, NULL), ==, 0);
 }
 
+static gboolean
+has_label (GtkWidget *widget, const char *text)
+{
+  g_autoptr (GPtrArray) labels = g_ptr_array_new ();
+  find_widgets (widget, GTK_TYPE_LABEL, labels);
+  for (guint i = 0; i < labels->len; i++)
+    if (g_str_equal (gtk_label_get_text (labels->pdata[i]), text))
+      return TRUE;
+  return FALSE;
+}
+
+/* All counts of the panel have their thousands apart, the epoch too. */
+static void
+test_counts (void)
+{
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *panel = g_object_ref_sink (GTK_WIDGET (studio_run_panel_new (document, run)));
+  static const char *const names[] = { NULL };
+  GVariantBuilder b;
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a(xxddad)"));
+  g_variant_builder_add (&b, "(xxddad)", (gint64)9136, (gint64)1142, 0.5, 0.01, NULL);
+  g_autoptr (GVariant) points = g_variant_ref_sink (g_variant_builder_end (&b));
+  studio_run_take_state (run, "running", "");
+  studio_run_take_metrics (run, names, points);
+  studio_run_take_progress (run, 9136, 73600, 1142, 9200, 100, 60);
+  g_signal_emit_by_name (run, "numbers");
+  g_assert_true (has_label (panel, "9,136"));
+  g_assert_true (has_label (panel, "1,142") && has_label (panel, "of 9,200"));
+  g_object_unref (panel);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -373,5 +406,6 @@ main (int argc, char **argv)
   g_test_add_func ("/actions/canvas-names", test_canvas_names);
   g_test_add_func ("/actions/search", test_search);
   g_test_add_func ("/actions/window", test_window);
+  g_test_add_func ("/actions/counts", test_counts);
   return g_test_run ();
 }

@@ -85,7 +85,7 @@ show_figures (StudioRunPanel *self)
   studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
   /* As wide from the first step on as it will be at the last, so that the charts beside it stay where they are. */
   studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
-  g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, studio_run_get_epoch (run));
+  g_autofree char *epoch = studio_format_count ((double)studio_run_get_epoch (run));
   g_autofree char *epochs = studio_format_count ((double)studio_run_get_epochs (run));
   g_autofree char *of_epochs = studio_run_get_epochs (run) > 0 ? g_strdup_printf (C_ ("total", "of %s"), epochs) : NULL;
   studio_scalar_pin_set (self->epoch, begun ? epoch : NULL, of_epochs);
