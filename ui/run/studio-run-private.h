@@ -1,5 +1,5 @@
-/* Shared by studio-run.c (the model), studio-run-memory.c (its memory, and its ranks'), studio-run-control.c (the talk with the
- * worker), studio-run-delay.c (steps that do not come) and studio-run-history.c (runs of earlier Studios). */
+/* Shared by studio-run.c (the model), studio-run-memory.c (its memory, and its ranks'), studio-run-control.c (the talk
+ * with the worker), studio-run-delay.c (steps that do not come) and studio-run-history.c (runs of earlier Studios). */
 #pragma once
 
 #include "ui/run/studio-run.h"
