@@ -116,15 +116,24 @@ def wanted(t, s):
     s.open("two.xml", re.sub(r"(<train[^>]*>)", r'\1<parallel data="2"/>', graph))
     s.wait("graph", lambda g: g.cards, 5)
     s.press("Step")
-    g = s.wait("two ranks", lambda g: g.find("Ranks") and g.find("2", kind="SpinButton"), 10)
-    at = g.find("Ranks")[0]
-    entry = min((r for k, name, r in g.widgets
-                 if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
-    s.click(entry, 3)
-    s.key("ctrl+a")
-    s.type("3")
-    s.key("Return")
-    g = s.wait("refused", lambda g: g.has("<parallel> wants 2 ranks") and g.find("2", kind="SpinButton"), 5)
+    s.wait("two ranks", lambda g: g.state["run"] == "paused" and g.find("Ranks") and g.find("2", kind="SpinButton"), 15)
+    # The panel is filled anew while a run begins, and what was typed then is lost.
+    for _ in range(5):
+        g = s.look()
+        at = g.find("Ranks")[0]
+        entry = min((r for k, name, r in g.widgets
+                     if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
+        s.click(entry, 3)
+        s.key("ctrl+a")
+        s.type("3")
+        s.key("Return")
+        time.sleep(0.5)
+        g = s.look()
+        if g.has("<parallel> wants 2 ranks"):
+            break
+    else:
+        raise Failed("three ranks are not refused")
+    s.wait("two again", lambda g: g.find("2", kind="SpinButton"), 3)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "wanted.png"))
     said = words(g, "<parallel> wants 2 ranks")[0]
