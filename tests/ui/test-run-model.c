@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "engine/loom.h"
-#include "engine/train/loom-trace.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/run/studio-worker.h"
 #include "ui/run/timeline-words.h"

@@ -1,7 +1,7 @@
 /* What a timeline says in numbers. */
 #pragma once
 
-#include "engine/train/loom-trace.h"
+#include "engine/loom.h"
 
 G_BEGIN_DECLS
 
