@@ -96,17 +96,4 @@ recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
                                            least, most),
                           "min_ranks", most, "Set it to %s or less.", most);
     }
-  /* A smaller batch than the file's, by an option or at the end of an epoch, goes through the stages in fewer parts, so
-   * this is no error. */
-  if (spec->parallel.microbatches > spec->batch_size && spec->batch_size > 0)
-    {
-      LoomFault *fault = loom_faults_add (r->faults, LOOM_ERROR_SCHEMA, loom_element_line (e), NULL, "microbatches",
-                                          "<parallel>: microbatches is %d, but a batch has %" G_GINT64_FORMAT
-                                          " samples, of which no more parts can be made.",
-                                          spec->parallel.microbatches, spec->batch_size);
-      g_autofree char *most = g_strdup_printf ("%" G_GINT64_FORMAT, spec->batch_size);
-
-      loom_fault_set_fix (fault, "microbatches", most, "Set it to %s or less, or make batch_size larger.", most);
-      fault->is_warning = TRUE;
-    }
 }
