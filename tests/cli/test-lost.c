@@ -60,7 +60,7 @@ test_words (void)
     { "lost:90", { "Step 1 (epoch 1): ", "No step is saved yet; begin again with: gradloom train --resume out" } },
     { "lost:150", { "After 2 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
     { "lost:1000", { "tep ", "Continue with: gradloom train --resume out" } },
-    { "nonsense", { "GRADLOOM_EMULATOR_FAIL is “nonsense”, but it takes WHAT:N", "nccl-missing and N" } },
+    { "nonsense", { "GRADLOOM_EMULATOR_FAIL is “nonsense”, but it takes WHAT:N", "solver-missing and N" } },
     { "lost:x", { "GRADLOOM_EMULATOR_FAIL is “lost:x”", "takes" } },
     { "lost:9,alloc", { "GRADLOOM_EMULATOR_FAIL is “lost:9,alloc”", "takes" } },
   };
