@@ -307,13 +307,21 @@ run_bound (const char *out, const char *ranks, int processors, int *threads)
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
   g_autofree char *path = cli_example ("lessons/spirals.xml"), *map = g_strdup_printf ("slot:PE=%d", processors);
   g_autofree char *record = g_build_filename (out, "run.json", NULL);
-  const char *words[] = { "mpirun",   "--allow-run-as-root",
-                          "--map-by", map,
-                          "-np",      ranks,
-                          program,    "train",
-                          path,       "--epochs",
-                          "1",        "--out",
-                          out,        NULL };
+  const char *words[] = { "mpirun",
+                          "--allow-run-as-root",
+                          "--use-hwthread-cpus",
+                          "--map-by",
+                          map,
+                          "-np",
+                          ranks,
+                          program,
+                          "train",
+                          path,
+                          "--epochs",
+                          "1",
+                          "--out",
+                          out,
+                          NULL };
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_autoptr (GError) error = NULL;
   char *said = NULL;
