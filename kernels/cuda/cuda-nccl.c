@@ -1,15 +1,11 @@
 /* NCCL, opened when ranks first exchange what lies on GPUs. */
 #include "kernels/cuda/cuda-nccl.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
 #include <string.h>
 
-static const struct
-{
-  const char *name;
-  size_t at;
-} functions[] = {
+#include "kernels/cuda/cuda-library.h"
+
+static const CudaFunction functions[] = {
   { "ncclGetVersion", offsetof (CudaNccl, get_version) },
   { "ncclGetUniqueId", offsetof (CudaNccl, get_unique_id) },
   { "ncclCommInitRank", offsetof (CudaNccl, init_rank) },
@@ -35,26 +31,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void
 open_library (void)
 {
-  void *library = dlopen ("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  static const char file[] = "libnccl.so.2";
+  const char *missing = cuda_library_open (file, CUDA_FUNCTIONS (functions), &found);
 
-  if (library == NULL)
-    {
-      cuda_fail (&why_not, LOOM_STATUS_DEVICE,
-                 "ranks on GPUs exchange values by NCCL, which is not installed (libnccl.so.2, NVIDIA's package "
-                 "libnccl2)");
-      return;
-    }
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-    {
-      void *function = dlsym (library, functions[i].name);
-
-      if (function == NULL)
-        {
-          cuda_fail (&why_not, LOOM_STATUS_DEVICE, "the installed NCCL is too old: it has no %s", functions[i].name);
-          return;
-        }
-      memcpy ((char *)&found + functions[i].at, &function, sizeof function);
-    }
+  if (missing != NULL && strcmp (missing, file) == 0)
+    cuda_fail (&why_not, LOOM_STATUS_DEVICE,
+               "ranks on GPUs exchange values by NCCL, which is not installed (%s, NVIDIA's package libnccl2)", file);
+  else if (missing != NULL)
+    cuda_fail (&why_not, LOOM_STATUS_DEVICE, "the installed NCCL is too old: it has no %s", missing);
 }
 
 const CudaNccl *

@@ -1,25 +1,17 @@
 /* cuSOLVER and cuBLAS, opened when linear algebra first wants them. */
-#include <dlfcn.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "kernels/cuda/cuda-library.h"
 #include "kernels/cuda/cuda-solver.h"
 
-typedef struct
-{
-  const char *name;
-  size_t at;
-} Function;
-
-static const Function blas_functions[] = {
+static const CudaFunction blas_functions[] = {
   { "cublasCreate_v2", offsetof (CudaSolver, blas_create) },
   { "cublasDestroy_v2", offsetof (CudaSolver, blas_destroy) },
   { "cublasSetStream_v2", offsetof (CudaSolver, blas_set_stream) },
   { "cublasStrsm_v2", offsetof (CudaSolver, trsm) },
 };
 
-static const Function solver_functions[] = {
+static const CudaFunction solver_functions[] = {
   { "cusolverDnCreate", offsetof (CudaSolver, create) },
   { "cusolverDnDestroy", offsetof (CudaSolver, destroy) },
   { "cusolverDnSetStream", offsetof (CudaSolver, set_stream) },
@@ -34,32 +26,16 @@ static CudaSolver found;
 static bool is_there;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Of the version whose header this was compiled with. */
-static bool
-open_library (const char *name, int version, const Function *functions, size_t n)
-{
-  char file[64];
-  void *library;
-
-  snprintf (file, sizeof file, "lib%s.so.%d", name, version);
-  library = dlopen (file, RTLD_NOW | RTLD_LOCAL);
-  for (size_t i = 0; library != NULL && i < n; i++)
-    {
-      void *function = dlsym (library, functions[i].name);
-
-      if (function == NULL)
-        return false;
-      memcpy ((char *)&found + functions[i].at, &function, sizeof function);
-    }
-  return library != NULL;
-}
-
 static void
 open_libraries (void)
 {
-  is_there = open_library ("cublas", CUBLAS_VER_MAJOR, blas_functions, sizeof blas_functions / sizeof *blas_functions)
-             && open_library ("cusolver", CUSOLVER_VER_MAJOR, solver_functions,
-                              sizeof solver_functions / sizeof *solver_functions);
+  char blas[32], solver[32];
+
+  /* Of the versions whose headers this was compiled with. */
+  snprintf (blas, sizeof blas, "libcublas.so.%d", CUBLAS_VER_MAJOR);
+  snprintf (solver, sizeof solver, "libcusolver.so.%d", CUSOLVER_VER_MAJOR);
+  is_there = cuda_library_open (blas, CUDA_FUNCTIONS (blas_functions), &found) == NULL
+             && cuda_library_open (solver, CUDA_FUNCTIONS (solver_functions), &found) == NULL;
 }
 
 const CudaSolver *

@@ -1,0 +1,20 @@
+/* Libraries that are opened at run time, by whoever first wants them, so that a machine need not have them. */
+#ifndef LOOM_CUDA_LIBRARY_H
+#define LOOM_CUDA_LIBRARY_H
+
+#include <stddef.h>
+
+/* A function's name, and where its address goes in a struct of them. */
+typedef struct
+{
+  const char *name;
+  size_t at;
+} CudaFunction;
+
+#define CUDA_FUNCTIONS(functions) (functions), sizeof (functions) / sizeof *(functions)
+
+/* Opens a library, for the process's whole life, and finds n functions in it. Returns NULL, or the name of what is not
+ * there: `file`, or a function. */
+const char *cuda_library_open (const char *file, const CudaFunction *functions, size_t n, void *to);
+
+#endif
