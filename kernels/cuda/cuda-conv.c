@@ -436,7 +436,8 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
         }
       else if (!declines (status))
         {
-          conv_free (&self->base);
+          if (self != NULL)
+            conv_free (&self->base);
           return status;
         }
     }
