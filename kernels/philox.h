@@ -65,7 +65,7 @@ loom_philox_open (uint32_t word)
   return ((double)word + 0.5) * (1.0 / 4294967296.0);
 }
 
-/* Uniform numbers are below p where their 24 bits are below this. */
+/* Uniform numbers are below p where their 24 bits are below this. p as it is compared: a float where they are. */
 LOOM_PHILOX_FN uint32_t
 loom_philox_below (double p)
 {

@@ -7,7 +7,7 @@
  * backward whole heads of keys. */
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-panels.h"
-#include "kernels/philox.h"
+#include "kernels/cpu/cpu-philox.h"
 
 #include <string.h>
 
@@ -175,9 +175,6 @@ block_scores (const Call *call, const Block *block, const float *queries, const 
 
 /* ---- dropout ---------------------------------------------------------------- */
 
-#define LANES_OF_WORDS                                                                                                 \
-  16 /* blocks of Philox at a time, each step for all of them: what the compiler makes vectors of */
-
 /* What shares are times, 0 or `left`, for a block's queries and n keys from `from` on: kept [PANELS][QUERIES][PANEL].
  */
 static void
@@ -191,21 +188,14 @@ find_kept (const Call *call, const Block *block, int64_t from, int64_t n, float 
       const int64_t number = (row + r) * self->keys + from, begin = number & ~(int64_t)3;
       const int64_t before = self->causal ? block->first + r - from + 1 : n; /* keys behind it have no share */
       const int64_t wanted = before < n ? (before > 0 ? before : 0) : n;
-      float line[KEYS + 4 + 4 * LANES_OF_WORDS];
+      float line[KEYS + 4 + 4 * CPU_PHILOX_LANES];
 
-      for (int64_t at = begin; at < number + wanted; at += 4 * LANES_OF_WORDS)
+      for (int64_t at = begin; at < number + wanted; at += 4 * CPU_PHILOX_LANES)
         {
-          uint32_t word[4][LANES_OF_WORDS];
+          uint32_t word[4][CPU_PHILOX_LANES];
 
-          for (int l = 0; l < LANES_OF_WORDS; l++)
-            {
-              uint32_t of[4];
-
-              loom_philox (call->seed, self->stream, call->step, (uint64_t)at / 4 + (uint64_t)l, of);
-              for (int i = 0; i < 4; i++)
-                word[i][l] = of[i];
-            }
-          for (int l = 0; l < LANES_OF_WORDS; l++)
+          cpu_philox (call->seed, self->stream, call->step, (uint64_t)at / 4, word);
+          for (int l = 0; l < CPU_PHILOX_LANES; l++)
             for (int i = 0; i < 4; i++)
               line[at - begin + 4 * l + i] = word[i][l] >> 8 < self->below ? 0 : self->left;
         }
@@ -567,7 +557,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
   self->scale = (float)a->scale;
   self->has_mask = a->has_mask;
   self->left = (float)(1 / (1 - a->dropout));
-  self->below = loom_philox_below (a->dropout);
+  self->below = loom_philox_below ((float)a->dropout);
   self->stream = a->stream;
   if (a->has_mask)
     {

@@ -1,4 +1,5 @@
 /* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h, kernels/draw.h). */
+#include "kernels/cpu/cpu-philox.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/draw.h"
 
@@ -22,24 +23,7 @@ typedef struct
   void *y;              /* [count] */
 } Call;
 
-/* So many blocks at a time, each step for all of them: what the compiler makes vectors of. */
-#define LANES 16
-
-/* word[i][l]: word i of block from + l. */
-static void
-words (const Call *call, int64_t from, uint32_t word[4][LANES])
-{
-  const uint64_t seed = call->seed, stream = call->self->stream, step = call->step;
-
-  for (int l = 0; l < LANES; l++)
-    {
-      uint32_t of[4];
-
-      loom_philox (seed, stream, step, (uint64_t)from + (uint64_t)l, of);
-      for (int i = 0; i < 4; i++)
-        word[i][l] = of[i];
-    }
-}
+#define LANES CPU_PHILOX_LANES
 
 /* Four numbers a block: y [4·LANES]. */
 static void
@@ -48,7 +32,7 @@ lanes_random (const Call *call, int64_t from, float *y)
   uint32_t word[4][LANES];
   float value[4][LANES];
 
-  words (call, from, word);
+  cpu_philox (call->seed, call->self->stream, call->step, (uint64_t)from, word);
   if (call->self->kind == LOOM_RANDOM_NORMAL)
     for (int i = 0; i < 4; i += 2)
       for (int l = 0; l < LANES; l++)

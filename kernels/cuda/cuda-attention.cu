@@ -507,7 +507,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   self->sizes.scale_2 = (float)(a->scale * M_LOG2E);
   self->numbers = a->dropout > 0 ? mask_at + (gradient ? 2 : 1) : 0;
   self->sizes.left = (float)(1 / (1 - a->dropout));
-  self->sizes.below = loom_philox_below (a->dropout);
+  self->sizes.below = loom_philox_below ((float)a->dropout);
   self->sizes.stream = a->stream;
   self->sizes.causal = a->causal;
   self->sizes.has_mask = a->has_mask;

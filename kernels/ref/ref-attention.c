@@ -46,9 +46,9 @@ place_numbers (const LoomAttentionAttrs *a, Place *at, void *const *b)
   at->number = (uint64_t)((((const int64_t *)b[2])[at->row / at->queries] * at->queries + at->query) * at->keys);
 }
 
-/* What the share of key j is times: 0 where it is dropped. */
+/* What the share of key j is times: 0 where it is dropped. dropout: the attribute in the type that is computed in. */
 static double
-kept (const LoomAttentionAttrs *a, const Place *at, int64_t j)
+kept (const LoomAttentionAttrs *a, double dropout, const Place *at, int64_t j)
 {
   const uint64_t i = at->number + (uint64_t)j;
   uint32_t word[4];
@@ -56,7 +56,7 @@ kept (const LoomAttentionAttrs *a, const Place *at, int64_t j)
   if (a->dropout == 0)
     return 1;
   loom_philox (at->seed, a->stream, at->step, i / 4, word);
-  return word[i % 4] >> 8 < loom_philox_below (a->dropout) ? 0 : 1 / (1 - a->dropout);
+  return word[i % 4] >> 8 < loom_philox_below (dropout) ? 0 : 1 / (1 - a->dropout);
 }
 
 #define T        float

@@ -49,7 +49,7 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
             {
               double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top);
 
-              share *= share != 0 ? kept (a, &at, j) : 1;
+              share *= share != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
               if (share != 0)
                 mean += share * v[(at.first + j) * at.depth + d];
             }
@@ -84,7 +84,7 @@ FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 
           if (share == 0)
             continue;
-          keeps = kept (a, &at, j);
+          keeps = kept (a, (T)a->dropout, &at, j);
           for (int64_t d = 0; d < at.depth; d++)
             {
               dp += (double)g[row * at.depth + d] * v[(at.first + j) * at.depth + d];

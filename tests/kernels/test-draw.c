@@ -203,6 +203,21 @@ assert_bits (const Result *got, const Result *want, gint64 count, LoomRandomKind
                want->out[0][i]);
 }
 
+/* Kernels that compare bits drop what a comparison of floats drops, where p is rounded to one, too. */
+static void
+test_below (void)
+{
+  static const double p[] = { 0, 0.1, 0.25, 0.3, 0.7, 0.9, 0.999999 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (p); i++)
+    {
+      const guint32 least = loom_philox_below ((float)p[i]);
+
+      g_assert_true (loom_philox_uniform (least << 8) >= (float)p[i]);
+      g_assert_true (least == 0 || loom_philox_uniform ((least - 1) << 8) < (float)p[i]);
+    }
+}
+
 static void
 test_bits (void)
 {
@@ -273,6 +288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kernels/draw/accuracy", test_accuracy);
   g_test_add_func ("/kernels/draw/normal", test_normal);
   g_test_add_func ("/kernels/draw/exponential", test_exponential);
+  g_test_add_func ("/kernels/draw/below", test_below);
   g_test_add_func ("/kernels/draw/bits", test_bits);
   return g_test_run ();
 }
