@@ -1,10 +1,9 @@
 /* Time-outs of MPI's calls, which have none of their own.
  *
  * Before a call every rank tells rank 0 that it has come, and goes on once rank 0 says so. Rank 0 therefore knows which
- * ranks have not come in time, and sends the others its sentence in the place of that word. While a call goes on ranks
- * look whether it is complete instead of waiting in it. Where it does not end in time they answer the next roll, which
- * rank 0 calls then, from within the call: who hangs does not answer. Where rank 0 itself hangs, the others hear
- * nothing, and say so.
+ * ranks have not come in time. While a call goes on ranks look whether it is complete instead of waiting in it. Where
+ * it does not end in time they answer the next roll, which rank 0 calls then, from within the call: who hangs does not
+ * answer. Where rank 0 itself hangs, the others hear nothing.
  *
  * Who has not come may itself wait for the one that hangs, in another call. Nobody is therefore named before it was
  * asked: ranks that wait answer, whatever they wait for, and the wait goes on. The rank that finds who hangs tells all
@@ -19,7 +18,7 @@
 enum
 {
   TAG_COME,   /* to rank 0: this rank is there */
-  TAG_GO,     /* from rank 0: so are all others; or the sentence that ends the run */
+  TAG_GO,     /* from rank 0: so are all others */
   TAG_ASK,    /* to a rank that has not come, among all ranks as what follows: does it wait? */
   TAG_ANSWER, /* it does */
   TAG_END     /* from the rank that has found who hangs: the sentence */
@@ -217,13 +216,15 @@ end_all (Mpi *m, LoomMessage *message)
   const int rank = first->base.rank;
   int code;
 
-  m->base.timed_out = rank != 0 && !first_answers (first);
-  if (m->base.timed_out && rank > 1)
+  const bool alone = rank != 0 && !first_answers (first);
+  if (alone && rank > 1)
     complete (first, 0, NULL, LATER * (rank < 4 ? rank - 1 : 3), &code);
+  /* Another rank may have said it meanwhile, or rank 0 that lives after all. */
   if (is_over (m))
     return end (m, message);
+  m->base.timed_out = alone;
   /* A rank 0 that hung goes on where it is ended, and would say it once more. */
-  for (int k = m->base.timed_out ? 1 : 0; k < first->base.size; k++)
+  for (int k = alone ? 1 : 0; k < first->base.size; k++)
     if (k != rank)
       post (first, k, TAG_END, m->why.text, (int)strlen (m->why.text) + 1);
   return end (m, message);
@@ -271,19 +272,19 @@ give_verdict (Mpi *m, LoomMessage *message)
   return end_all (m, message);
 }
 
-/* Of another rank: rank 0 says what to do. */
+/* Of another rank: rank 0 says that all have come. */
 static LoomStatus
 hear (Mpi *m, double seconds, LoomMessage *message)
 {
+  static char go; /* a request that is not heard outlives the call */
   MPI_Request request;
-  bool heard, hangs = false;
+  bool heard = false, hangs = false;
   int code;
 
-  m->why.text[0] = '\0';
-  code = MPI_Irecv (m->why.text, sizeof m->why.text, MPI_BYTE, 0, TAG_GO, m->roll, &request);
+  code = MPI_Irecv (&go, sizeof go, MPI_BYTE, 0, TAG_GO, m->roll, &request);
   if (code != MPI_SUCCESS)
     return mpi_failed (code, message);
-  for (int i = 0; !(heard = complete (m, 1, &request, seconds, &code)) && !hangs && i < ROUNDS; i++)
+  for (int i = 0; !hangs && i <= ROUNDS && !(heard = complete (m, 1, &request, seconds, &code)); i++)
     {
       if (is_over (m))
         return end (m, message);
@@ -293,15 +294,11 @@ hear (Mpi *m, double seconds, LoomMessage *message)
     }
   if (is_over (m))
     return end (m, message);
-  if (!heard)
-    {
-      m->come[0] = false;
-      say_missing (m, m->call, m->come);
-      return end_all (m, message);
-    }
-  if (code != MPI_SUCCESS)
-    return mpi_failed (code, message);
-  return m->why.text[0] == '\0' ? LOOM_STATUS_OK : end (m, message);
+  if (heard)
+    return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
+  m->come[0] = false;
+  say_missing (m, m->call, m->come);
+  return end_all (m, message);
 }
 
 /* Seconds that rank 0 has for an answer. One rank after the other gives up, so that one alone says it. */

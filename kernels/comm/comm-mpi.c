@@ -370,8 +370,9 @@ count_sharing (MPI_Comm local, int size)
   cpu_set_t own, *all = calloc ((size_t)size, sizeof *all);
   int n = 0;
 
-  CPU_ZERO (&own);
-  sched_getaffinity (0, sizeof own, &own);
+  /* More processors than the set has room for: as if all ranks might use all of them. */
+  if (sched_getaffinity (0, sizeof own, &own) != 0)
+    memset (&own, 0xff, sizeof own);
   if (all == NULL || MPI_Allgather (&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, local) != MPI_SUCCESS)
     n = size;
   for (int i = 0; all != NULL && i < size && n < size; i++)
