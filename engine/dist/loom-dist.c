@@ -64,9 +64,17 @@ loom_dist_binding_warning (const LoomComm *comm)
                           CPU_COUNT (&own), CPU_COUNT (&launcher));
 }
 
+/* What an exchange has failed by, and whether this rank is the one to say it. */
+static gboolean
+fail (const LoomComm *comm, const LoomMessage *message, gboolean *speaks, GError **error)
+{
+  *speaks = comm->timeout == 0 || comm->rank == 0 || comm->timed_out;
+  return loom_error_of_ranks (message->text, error);
+}
+
 /* Why a rank cannot begin, from it to the others. */
 static void
-pass_reason (LoomComm *comm, int from, const GError *why_not, GError **error)
+pass_reason (LoomComm *comm, int from, const GError *why_not, gboolean *speaks, GError **error)
 {
   LoomMessage message = { "" };
   struct
@@ -81,7 +89,7 @@ pass_reason (LoomComm *comm, int from, const GError *why_not, GError **error)
       g_strlcpy (reason.text, why_not->message, sizeof reason.text);
     }
   if (comm->broadcast (comm, &reason, sizeof reason, from, &message) != LOOM_STATUS_OK)
-    loom_error_of_ranks (message.text, why_not == NULL ? error : NULL);
+    fail (comm, &message, speaks, why_not == NULL ? error : NULL);
   else if (why_not == NULL)
     {
       g_autofree char *text = g_utf8_make_valid (reason.text, -1);
@@ -109,7 +117,7 @@ name_parts (guint64 parts, const char *const *names, guint n)
 /* On all ranks: the first one that would do something else than rank 0, and what is different there. TRUE: all are
  * about to do the same. */
 static gboolean
-is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n, GError **error)
+is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n, gboolean *speaks, GError **error)
 {
   LoomMessage message = { "" };
   guint64 first[LOOM_DIST_MOST_PARTS], parts = 0;
@@ -128,7 +136,7 @@ is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n,
   ok = ok && comm->all_reduce (comm, &differs, &others, 1, LOOM_I64, LOOM_REDUCE_SUM, &message) == LOOM_STATUS_OK
        && comm->broadcast (comm, &parts, sizeof parts, (int)least, &message) == LOOM_STATUS_OK;
   if (!ok)
-    return loom_error_of_ranks (message.text, error);
+    return fail (comm, &message, speaks, error);
   g_autofree char *text = name_parts (parts, names, n);
   g_autofree char *more = others > 1 ? g_strdup_printf (" Nor would %d more.", (int)others - 1) : g_strdup ("");
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank %d would not train the same as rank 0. Different: %s.%s",
@@ -144,17 +152,14 @@ loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, con
   LoomMessage message = { "" };
 
   if (comm->all_reduce (comm, &own, &least, 1, LOOM_I64, LOOM_REDUCE_MIN, &message) != LOOM_STATUS_OK)
-    {
-      *speaks = comm->timeout == 0 || comm->rank == 0 || comm->timed_out;
-      return loom_error_of_ranks (message.text, error);
-    }
+    return fail (comm, &message, speaks, error);
   *speaks = least == comm->rank || (least == comm->size && comm->rank == 0);
   if (least < comm->size)
     {
-      pass_reason (comm, (int)least, why_not, error);
+      pass_reason (comm, (int)least, why_not, speaks, error);
       return FALSE;
     }
-  return is_same (comm, what, names, n, error);
+  return is_same (comm, what, names, n, speaks, error);
 }
 
 gboolean

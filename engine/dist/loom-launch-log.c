@@ -278,7 +278,11 @@ loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, 
 
   close (log->stop[1]);
   while (!g_atomic_int_get (&log->done) && !hurry)
-    hurry = sigtimedwait (watched, NULL, &moment) > 0;
+    {
+      const int came = sigtimedwait (watched, NULL, &moment);
+
+      hurry = came > 0 && came != SIGCHLD; /* which may be of the launcher's end itself */
+    }
   if (hurry)
     {
       /* The thread still writes; the process ends soon, and the log with it. */
