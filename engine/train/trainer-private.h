@@ -105,6 +105,21 @@ void trainer_waits_begin (LoomTrainer *t);
 void trainer_waits_lap (LoomTrainer *t, gint64 *kind);
 void trainer_waits_end (LoomTrainer *t);
 
+/* ---- parts (trainer-parts.c) ---- */
+
+typedef struct
+{
+  const char *name; /* "An evaluation" */
+  gint64 batch;
+  gboolean training;
+} TrainerPart;
+
+#define TRAINER_MAX_PARTS 6
+
+/* The parts of a run with this batch, the full step first: batches of other sizes for training, and evaluations.
+ * Returns how many they are. */
+guint trainer_find_parts (const LoomTrainer *t, gint64 batch, TrainerPart parts[TRAINER_MAX_PARTS]);
+
 /* ---- room (trainer-room.c) ---- */
 
 /* Where a plan of a run with this batch has found no memory, adds to the error what holds how much of it on the device
@@ -648,9 +663,8 @@ gboolean trainer_join_mesh (LoomTrainer *t, GError **error);
 const LoomMesh *trainer_mesh (const LoomTrainer *t);
 /* The step's programs become this rank's part of them, where there are several ranks. */
 gboolean trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error);
-/* Cuts the steps of all other sizes that the run will have into stages, too, the short last batch's and those of an
- * evaluation, so that what a pipeline cannot do is said before the first step. Their plans are made when they are
- * needed. */
+/* Cuts the steps of the run's other parts into stages, too, behind the full step's plan, so that what a pipeline cannot
+ * do is said before the first step. Their plans are made when they are needed. */
 gboolean trainer_try_stages (LoomTrainer *t, GError **error);
 /* TRUE if a checkpoint is written by this rank, or with parts of the state that it has. */
 gboolean trainer_takes_part (const LoomTrainer *t);

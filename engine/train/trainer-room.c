@@ -31,16 +31,6 @@ room_clear (Room *room)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Room, room_clear)
 
-/* A part of a run that has a plan of its own. */
-typedef struct
-{
-  const char *name;
-  gint64 batch;
-  gboolean training;
-} Part;
-
-#define MAX_PARTS 6
-
 /* ---- what is needed ------------------------------------------------------- */
 
 static void
@@ -78,7 +68,7 @@ join_program (LoomTrainer *t, LoomProgram *program, GArray *needs)
 
 /* A batch of so many samples: this rank's part of it. */
 static gboolean
-join_part (LoomTrainer *t, const Part *part, gboolean with_update, GArray *needs)
+join_part (LoomTrainer *t, const TrainerPart *part, gboolean with_update, GArray *needs)
 {
   g_autoptr (LoomStep) step = loom_step_new (t->graph, t->spec, part->batch, part->training, NULL);
   const gboolean has_update = t->server == NULL || t->comm->rank == 0; /* of a parameter server it is rank 0's alone */
@@ -86,55 +76,6 @@ join_part (LoomTrainer *t, const Part *part, gboolean with_update, GArray *needs
   return step != NULL && (t->server != NULL || trainer_divide_step (t, step, NULL))
          && join_program (t, step->program, needs)
          && (!with_update || step->update == NULL || !has_update || join_program (t, step->update, needs));
-}
-
-/* FALSE where a run is over before an epoch is: it evaluates nothing then, and meets no short last batch. */
-static gboolean
-ends_epoch (const LoomTrainer *t)
-{
-  return t->max_steps == 0 || t->max_steps >= t->steps_per_epoch;
-}
-
-static void
-add_part (Part *parts, guint *n, const char *name, gint64 batch, gboolean training)
-{
-  for (guint i = 0; i < *n; i++)
-    if (parts[i].batch == batch && parts[i].training == training)
-      return;
-  if (batch > 0)
-    parts[(*n)++] = (Part){ name, batch, training };
-}
-
-static void
-add_evaluation (const LoomTrainer *t, LoomSplit split, gint64 batch, Part *parts, guint *n)
-{
-  const gint64 samples = loom_dataset_count (t->dataset, split);
-
-  if (t->spec->stateful)
-    batch = 1; /* the text is read as one stream */
-  if (samples >= batch)
-    add_part (parts, n, "An evaluation", batch, FALSE);
-  add_part (parts, n, "An evaluation’s last batch", samples % batch, FALSE);
-}
-
-/* The parts of a run with this batch, the full step first. */
-static guint
-find_parts (const LoomTrainer *t, gint64 batch, Part parts[MAX_PARTS])
-{
-  const LoomSplit split = t->dataset != NULL ? trainer_dataset_validation (t->dataset) : LOOM_N_SPLITS;
-  const gint64 samples = t->loader != NULL ? loom_loader_n_samples (t->loader) : batch;
-  guint n = 0;
-
-  add_part (parts, &n, "A step", batch, TRUE);
-  if (!ends_epoch (t))
-    return n;
-  if (t->spec->drop_last != LOOM_DROP_LAST_TRUE && !t->spec->stateful)
-    add_part (parts, &n, "An epoch’s last batch", samples % batch, TRUE);
-  if (split != LOOM_N_SPLITS)
-    add_evaluation (t, split, batch, parts, &n);
-  if (split == LOOM_SPLIT_VAL && loom_dataset_count (t->dataset, LOOM_SPLIT_TEST) > 0)
-    add_evaluation (t, LOOM_SPLIT_TEST, batch, parts, &n);
-  return n;
 }
 
 static GArray *
@@ -149,8 +90,8 @@ static GArray *
 find_needs (LoomTrainer *t, gint64 batch)
 {
   g_autoptr (GArray) needs = needs_new ();
-  Part parts[MAX_PARTS];
-  const guint n = find_parts (t, batch, parts);
+  TrainerPart parts[TRAINER_MAX_PARTS];
+  const guint n = trainer_find_parts (t, batch, parts);
 
   for (guint i = 0; i < n; i++)
     if (!join_part (t, &parts[i], i == 0, needs) && parts[i].batch == batch)
@@ -300,7 +241,7 @@ trainer_explain_room (LoomTrainer *t, gint64 batch, GError **error)
 }
 
 static gboolean
-part_fits (LoomTrainer *t, const GArray *needs, const Part *part, gint64 batch, GError **error)
+part_fits (LoomTrainer *t, const GArray *needs, const TrainerPart *part, gint64 batch, GError **error)
 {
   g_autoptr (GString) words = NULL;
   g_auto (Room) room = { 0 }, of_run = { 0 };
@@ -329,8 +270,8 @@ trainer_check_room (LoomTrainer *t, GError **error)
   g_auto (Room) room = { 0 };
   const TrainerPlan *first = t->plans->pdata[0];
   const gint64 batch = first->step->batch;
-  Part parts[MAX_PARTS];
-  const guint n = find_parts (t, batch, parts);
+  TrainerPart parts[TRAINER_MAX_PARTS];
+  const guint n = trainer_find_parts (t, batch, parts);
 
   /* Of a server's ranks each has other batches, from one epoch to the next. */
   if (t->spec->epochs == 0 || t->server != NULL)
