@@ -82,6 +82,10 @@ typedef struct
   gint64 staleness;   /* steps that a rank may be ahead of the slowest one then */
 } LoomParallel;
 
+/* Ranks that <parallel> asks for at least: all of them where it says how many replicas there are, else those of one,
+ * and one that serves them. 1: it asks for none. */
+gint64 loom_parallel_least (const LoomParallel *parallel);
+
 typedef struct
 {
   LoomNetSource loss;

@@ -61,18 +61,20 @@ recipe_read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spe
   check_pipeline (r, e, spec);
 }
 
+gint64
+loom_parallel_least (const LoomParallel *parallel)
+{
+  return MAX (parallel->data, 1) * MAX (parallel->pipeline, 1) * MAX (parallel->tensor, 1) + (parallel->server ? 1 : 0);
+}
+
 /* The ranks that <parallel> asks for; 0: it takes as many as there are. */
 static gint64
 ranks_of (const LoomParallel *parallel)
 {
-  if (parallel->data == 0)
-    return 0;
-  if (parallel->server)
-    return parallel->data + 1;
   /* Ranks that data leaves have parts of weights. */
-  if (parallel->tensor == 0 && parallel->splits->len > 0)
-    return 0;
-  return parallel->data * MAX (parallel->pipeline, 1) * MAX (parallel->tensor, 1);
+  const gboolean divides = !parallel->server && parallel->tensor == 0 && parallel->splits->len > 0;
+
+  return parallel->data == 0 || divides ? 0 : loom_parallel_least (parallel);
 }
 
 void

@@ -34,24 +34,27 @@ trainer_divide_step (LoomTrainer *t, LoomStep *step, GError **error)
 }
 
 static gboolean
-try_batch (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+try_part (LoomTrainer *t, const TrainerPart *part, GError **error)
 {
-  g_autoptr (LoomStep) step = batch > 0 ? loom_step_new (t->graph, t->spec, batch, training, error) : NULL;
+  g_autoptr (LoomStep) step = loom_step_new (t->graph, t->spec, part->batch, part->training, error);
 
-  return batch == 0 || (step != NULL && trainer_divide_step (t, step, error));
+  return step != NULL && trainer_divide_step (t, step, error);
 }
 
 gboolean
 trainer_try_stages (LoomTrainer *t, GError **error)
 {
-  const gint64 batch = t->spec->batch_size, n = loom_dataset_count (t->dataset, trainer_dataset_watched (t->dataset));
+  const TrainerPlan *first = t->plans->pdata[0];
+  TrainerPart parts[TRAINER_MAX_PARTS];
+  const guint n = trainer_find_parts (t, first->step->batch, parts);
 
-  if (t->comm == NULL || t->comm->size < 2 || t->spec->parallel.pipeline < 2)
+  if (t->comm == NULL || t->comm->size < 2 || t->spec->parallel.pipeline < 2 || t->spec->epochs == 0)
     return TRUE;
-  if (t->loader != NULL && t->left_out == 0 && t->spec->epochs > 0
-      && !try_batch (t, loom_loader_n_samples (t->loader) % batch, TRUE, error))
-    return FALSE;
-  return try_batch (t, MIN (n, batch), FALSE, error) && (n < batch || try_batch (t, n % batch, FALSE, error));
+  for (guint i = 1; i < n; i++)
+    /* A last batch that is left out is no step. */
+    if (!(parts[i].training && t->left_out > 0) && !try_part (t, &parts[i], error))
+      return FALSE;
+  return TRUE;
 }
 
 /* What <parallel> says of ranks, where there is one alone. */
@@ -59,6 +62,7 @@ static void
 note_parallel (LoomTrainer *t)
 {
   const LoomParallel *parallel = &t->spec->parallel;
+  const gint64 least = loom_parallel_least (parallel);
 
   if (parallel->server)
     trainer_note (t,
@@ -67,14 +71,14 @@ note_parallel (LoomTrainer *t)
   else if (parallel->pipeline > 1)
     trainer_note (t,
                   "<parallel> cuts the net into %d stages, and this is one rank alone, which has all of them. Start "
-                  "others with --ranks %d.",
-                  parallel->pipeline, parallel->pipeline * (int)MAX (parallel->data * MAX (parallel->tensor, 1), 1));
+                  "others with --ranks %" G_GINT64_FORMAT ".",
+                  parallel->pipeline, least);
   else if (parallel->data > 1)
     trainer_note (t,
                   "<parallel> divides a batch among %" G_GINT64_FORMAT
                   " ranks, and this is one alone, with a part of that "
                   "batch. Start them with --ranks %" G_GINT64_FORMAT ".",
-                  parallel->data, parallel->data * MAX (parallel->tensor, 1));
+                  parallel->data, least);
 }
 
 gboolean

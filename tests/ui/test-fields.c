@@ -161,6 +161,8 @@ test_ranks (void)
   check_choice (split, 2, 3, 4);
   check_choice (split, 4, 3, 2);
   check_choice (split, 2, 5, 0);
+  g_autoptr (StudioDocument) cut = load_divided ("<parallel pipeline=\"2\" tensor=\"2\"/>");
+  g_assert_cmpint (studio_run_fit_wanted (cut), ==, 4);
 }
 
 int

@@ -17,13 +17,8 @@ int
 studio_run_fit_wanted (StudioDocument *document)
 {
   LoomTrainSpec *spec = new_spec (document);
-  gint64 n = 1;
+  gint64 n = spec != NULL ? loom_parallel_least (&spec->parallel) : 1;
 
-  if (spec != NULL && spec->parallel.data > 0)
-    n = spec->parallel.data * MAX (spec->parallel.pipeline, 1) * MAX (spec->parallel.tensor, 1)
-        + (spec->parallel.server ? 1 : 0);
-  else if (spec != NULL)
-    n = MAX (spec->parallel.pipeline, 1) * MAX (spec->parallel.tensor, 1);
   g_clear_pointer (&spec, loom_train_spec_free);
   return (int)CLAMP (n, 1, G_MAXINT16);
 }
