@@ -364,12 +364,13 @@ run_simulate (const Command *command, int argc, char **argv)
     { "link", 0, 0, G_OPTION_ARG_STRING, &o.link,
       "Within machines and between them: nvlink3,100g (default: measured here)", "L,L" },
     { "per-machine", 0, 0, G_OPTION_ARG_INT, &o.per_machine, "GPUs of a machine (8)", "N" },
-    { "strategy", 0, 0, G_OPTION_ARG_STRING, &o.strategy, "data (default), zero1, zero2, zero3, pipeline, tensor",
-      "S" },
+    { "strategy", 0, 0, G_OPTION_ARG_STRING, &o.strategy,
+      "data, zero1, zero2, zero3, pipeline, tensor (default: the graph's, else data)", "S" },
     { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Stages of a replica (default: the graph's)", "K" },
-    { "tensor", 0, 0, G_OPTION_ARG_INT, &o.tensor, "GPUs among which products are split", "T" },
-    { "microbatches", 0, 0, G_OPTION_ARG_INT, &o.microbatches, "Of a pipeline (as many as stages)", "M" },
-    { "schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, "gpipe (default) or 1f1b", "S" },
+    { "tensor", 0, 0, G_OPTION_ARG_INT, &o.tensor, "GPUs among which products are split (default: the graph's)", "T" },
+    { "microbatches", 0, 0, G_OPTION_ARG_INT, &o.microbatches,
+      "Of a pipeline (default: the graph's, else as many as stages)", "M" },
+    { "schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, "gpipe or 1f1b (default: the graph's, else gpipe)", "S" },
     { "no-overlap", 0, 0, G_OPTION_ARG_NONE, &o.no_overlap, "Nothing is computed while gradients are exchanged", NULL },
     { "no-measure", 0, 0, G_OPTION_ARG_NONE, &o.no_measure, "Don't run up to 4 ranks here beside the prediction",
       NULL },
@@ -439,7 +440,8 @@ const Command command_simulate = {
   = "A step is simulated event by event: the nodes of the graph, with the times of their kernels as measured here or "
     "by\n"
     "the peaks of a card, and exchanges that take so long a message and so long a byte. Gradients are exchanged in\n"
-    "buckets of 25 MB, on cards during the backward pass. Efficiency is the throughput of a GPU beside that of one "
+    "buckets of 25 MB (or bucket_mb), on cards during the backward pass. Efficiency is the throughput of a GPU beside "
+    "that of one "
     "alone.\n"
     "Without --link ranks are threads of this machine and share its processors, so that efficiency compares all of "
     "them\n"

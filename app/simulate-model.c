@@ -182,11 +182,13 @@ exchange (Model *m, int s, double ready, double seconds, double bytes, const cha
 static double
 sum_parts (Model *m, int s, double now, guint i)
 {
+  Stage *stage = &m->stage[s];
   const double end = now + tensor_seconds (m, i);
 
   add_to_lane (m, s, "tensor", LOOM_TRACE_EXCHANGE, now, end, layer_of (m, i)->activation / m->setup->microbatches,
                "all_reduce", layer_of (m, i)->name);
-  m->stage[s].exchange_busy += end - now;
+  /* Gradients may be under way meanwhile, which is counted. */
+  stage->exchange_busy += fmax (0, end - fmax (now, stage->exchange_end));
   return end;
 }
 
