@@ -205,7 +205,9 @@ test_delay (void)
   check_delay (run, "no step for 13 s: a rank may hang · Pause waits for the step to end");
   run->stop_asked = g_get_monotonic_time ();
   let_pass (run, 3);
-  check_delay (run, "no step for 16 s: a rank may hang · Stop waits for the step to end; Stop again ends it by force");
+  check_delay (
+      run,
+      "no step for 16 s: a rank may hang · Stop waits for the step and its checkpoint; Stop again ends it by force");
   /* It came after all, and as long again is then nothing unusual. */
   studio_run_take_state (run, "paused", "");
   check_delay (run, NULL);
@@ -218,6 +220,20 @@ test_delay (void)
   run->usual_gap = 0.1;
   let_pass (run, 20);
   check_delay (run, "no step for 40 s: a rank may hang");
+  /* Behind an epoch's last step there may be an evaluation, which takes no longer than the epoch. */
+  studio_run_take_progress (run, 500, 1000, 1, 2, 1, 1);
+  run->usual_gap = 0.1;
+  run->longest_gap = 1;
+  let_pass (run, 40);
+  check_delay (run, NULL);
+  let_pass (run, 20);
+  check_delay (run, "no step for 60 s: a rank may hang");
+  /* A Stop that is only slow ends nothing by force for a while. */
+  feed (run, 501, 501, 0.7);
+  run->stop_asked = g_get_monotonic_time ();
+  let_pass (run, 3);
+  check_delay (run, "Stop waits for the step and its checkpoint");
+  g_assert_false (studio_run_may_force (run));
 }
 
 /* A worker that dies when its work was done is no loss. */

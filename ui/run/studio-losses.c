@@ -78,7 +78,7 @@ show (StudioLosses *self)
         self, _ ("There Is One Loss"),
         _ ("The ranks have no samples of their own: each has parts of the weights, or layers, and all work on the same "
            "batch. Ranks that divide the batch have a loss each."));
-  else if (studio_run_get_ranks (self->run) < 2)
+  else if ((studio_run_is_live (self->run) ? studio_run_get_live_ranks : studio_run_get_ranks) (self->run) < 2)
     say (self, _ ("There Is One Rank"),
          _ ("Choose several ranks beside the device, and train: the loss of each one’s samples is drawn here."));
   else if (studio_run_is_live (self->run))
@@ -174,7 +174,7 @@ ask_cb (gpointer data)
   StudioLosses *self = data;
   LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
 
-  if (proxy == NULL || self->in_flight || studio_run_get_ranks (self->run) < 2
+  if (proxy == NULL || self->in_flight || studio_run_get_live_ranks (self->run) < 2
       || studio_run_get_state (self->run) == STUDIO_RUN_STARTING)
     return G_SOURCE_CONTINUE;
   self->in_flight = TRUE;

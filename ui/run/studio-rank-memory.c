@@ -30,7 +30,7 @@ struct _StudioRankMemory
   GtkWidget *grid, *words;
   GArray *planned; /* Sum, by rank */
   GArray *held;    /* Held; empty: not known yet */
-  GBytes *shown;   /* only compared */
+  GBytes *shown;   /* held, so that no other one has its address; NULL: nothing is */
   guint timer;
 };
 
@@ -181,9 +181,11 @@ memory_cb (StudioRun *run, StudioRankMemory *self)
   gsize n = 0;
   const char *text = known != NULL ? g_bytes_get_data (known, &n) : "";
 
-  if (known != self->shown)
-    take (self, text, n);
-  self->shown = known;
+  if (known == self->shown)
+    return;
+  g_clear_pointer (&self->shown, g_bytes_unref);
+  self->shown = known != NULL ? g_bytes_ref (known) : NULL;
+  take (self, text, n);
 }
 
 static void
@@ -238,6 +240,7 @@ rank_memory_finalize (GObject *object)
 
   g_array_unref (self->planned);
   g_array_unref (self->held);
+  g_clear_pointer (&self->shown, g_bytes_unref);
   G_OBJECT_CLASS (studio_rank_memory_parent_class)->finalize (object);
 }
 

@@ -106,7 +106,9 @@ state_cb (StudioRun *run, StudioRunBars *self)
   StudioRunState state = studio_run_get_state (run);
   gboolean bad = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED;
   gboolean elsewhere = state == STUDIO_RUN_IDLE && studio_run_get_message (run) != NULL;
-  if (bad || elsewhere || (state == STUDIO_RUN_STOPPED && studio_run_can_go_on (run)))
+  gboolean stopped
+      = state == STUDIO_RUN_STOPPED && (studio_run_can_go_on (run) || studio_run_get_message (run) != NULL);
+  if (bad || elsewhere || stopped)
     {
       g_autofree char *text = dup_sentence (run, state);
       g_clear_handle_id (&self->hide, g_source_remove);

@@ -339,10 +339,11 @@ begin (StudioRun *self, gboolean resume)
   g_clear_pointer (&self->problem_code, g_free);
   /* That of other processes, also where the run goes on. */
   g_clear_pointer (&self->rank_memory, g_bytes_unref);
+  self->usual_gap = self->longest_gap = 0;
+  start->ranks = self->live_ranks = self->ranks;
   g_signal_emit_by_name (self, "memory-changed");
   studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
-  start->ranks = self->live_ranks = self->ranks;
   studio_worker_spawn_async (studio_worker_cpu_devices (self->graph_xml), start->ranks, self->cancellable, spawned_cb,
                              start);
 }
@@ -515,14 +516,13 @@ studio_run_stop (StudioRun *self)
     }
   else if (self->worker != NULL && studio_run_is_live (self))
     {
-      gint64 now = g_get_monotonic_time ();
       if (self->stop_asked == 0)
         {
-          self->stop_asked = now;
+          self->stop_asked = g_get_monotonic_time ();
           loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, obeyed_cb,
                                       command_new (self, NULL));
         }
-      else if (now - self->stop_asked >= STUDIO_RUN_FORCE_SECONDS * G_USEC_PER_SEC)
+      else if (studio_run_may_force (self))
         end_by_force (self);
     }
 }
@@ -577,6 +577,7 @@ void
 studio_run_reset (StudioRun *self)
 {
   studio_run_close (self);
+  self->live_ranks = 0;
   g_clear_pointer (&self->graph_xml, g_free);
   g_clear_pointer (&self->graph_folder, g_free);
   g_clear_pointer (&self->folder, g_free);

@@ -9,7 +9,7 @@
 
 #define LEAST_SECONDS 10 /* less is a busy machine */
 #define USUAL_TIMES   20
-#define LONGEST_TIMES 2 /* an evaluation or a checkpoint lies between two steps, too */
+#define LONGEST_TIMES 2 /* a checkpoint lies between two steps, too */
 #define ASKED_SECONDS 1 /* a step that ends in time needs no words */
 
 static double
@@ -41,7 +41,6 @@ studio_run_note_running (StudioRun *self, gboolean runs)
   if (!runs)
     return;
   self->pause_asked = 0;
-  self->usual_gap = self->longest_gap = 0;
   self->step_at = g_get_monotonic_time ();
   self->delay_timer = g_timeout_add_seconds (1, tick_cb, self);
   self->rank_memory_wait = 0;
@@ -59,21 +58,37 @@ studio_run_note_step (StudioRun *self, gint64 step)
   self->step_at = g_get_monotonic_time ();
 }
 
+/* Steps that may have been taken in the time of what lies between this one and the next: of an evaluation, which an
+ * epoch ends with, as many as the epoch has. */
+static double
+steps_between (const StudioRun *self)
+{
+  gint64 epoch = self->epochs > 0 ? self->total_steps / self->epochs : 0;
+
+  return epoch > 0 && self->step % epoch == 0 ? MAX (USUAL_TIMES, (double)epoch) : USUAL_TIMES;
+}
+
 /* Seconds without a step; 0 where that is nothing unusual, or where none has come yet to compare with. */
 static double
 silence (StudioRun *self)
 {
   double gap = since (self->step_at);
-  double most = MAX (USUAL_TIMES * self->usual_gap, LONGEST_TIMES * self->longest_gap);
+  double most = MAX (steps_between (self) * self->usual_gap, LONGEST_TIMES * self->longest_gap);
 
   return self->usual_gap > 0 && gap >= MAX (most, LEAST_SECONDS) ? gap : 0;
+}
+
+/* A step that ends, and the checkpoint behind it, may take longer than somebody waits who knows of no hang. */
+gboolean
+studio_run_may_force (StudioRun *self)
+{
+  return since (self->stop_asked) >= (silence (self) > 0 ? STUDIO_RUN_FORCE_SECONDS : LEAST_SECONDS);
 }
 
 gboolean
 studio_run_is_late (StudioRun *self)
 {
-  return self->state == STUDIO_RUN_RUNNING
-         && (silence (self) > 0 || since (self->stop_asked) >= STUDIO_RUN_FORCE_SECONDS);
+  return self->state == STUDIO_RUN_RUNNING && (silence (self) > 0 || studio_run_may_force (self));
 }
 
 char *
@@ -88,10 +103,10 @@ studio_run_dup_delay (StudioRun *self)
   if (seconds > 0)
     g_string_append_printf (
         s, self->live_ranks > 1 ? _ ("no step for %.0f s: a rank may hang") : _ ("no step for %.0f s"), seconds);
-  if (since (self->stop_asked) >= STUDIO_RUN_FORCE_SECONDS)
-    asked = _ ("Stop waits for the step to end; Stop again ends it by force");
+  if (studio_run_may_force (self))
+    asked = _ ("Stop waits for the step and its checkpoint; Stop again ends it by force");
   else if (since (self->stop_asked) >= ASKED_SECONDS)
-    asked = _ ("Stop waits for the step to end");
+    asked = _ ("Stop waits for the step and its checkpoint");
   else if (since (self->pause_asked) >= ASKED_SECONDS)
     asked = _ ("Pause waits for the step to end");
   if (asked != NULL)

@@ -35,6 +35,16 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
   g_signal_emit_by_name (self, "memory-changed");
 }
 
+/* A worker that was killed has not said what was in use at its end: the newest figures are. */
+void
+studio_run_close_memory (StudioRun *self)
+{
+  if (self->driver.total == 0 || self->driver.last != 0)
+    return;
+  self->driver.last = self->driver.peak;
+  g_signal_emit_by_name (self, "memory-changed");
+}
+
 /* ---- ranks --------------------------------------------------------------------------------- */
 
 #define RANK_MEMORY_BYTES  (64 * 1024)
@@ -86,6 +96,9 @@ rank_memory_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->rank_memory_asked = FALSE;
   if (ok && self->worker != NULL)
     studio_run_take_rank_memory (self, text);
+  /* Ranks that have taken no step yet hold nothing to tell of. */
+  if (self->rank_memory == NULL)
+    self->rank_memory_wait = 0;
 }
 
 void

@@ -65,8 +65,11 @@ void studio_run_set_state (StudioRun *self, StudioRunState state, const char *me
 /* Call when it runs and when it does so no more, and when steps have come, before self->step is set. */
 void studio_run_note_running (StudioRun *self, gboolean runs);
 void studio_run_note_step (StudioRun *self, gint64 step);
-/* Once a second while it runs. */
+/* Whether a second Stop ends it by force. */
+gboolean studio_run_may_force (StudioRun *self);
+/* Once a second while it runs, and once where it runs no more. */
 void studio_run_tick_rank_memory (StudioRun *self);
+void studio_run_close_memory (StudioRun *self);
 void studio_run_tell_numbers (StudioRun *self);
 /* A sentence of the engine as Studio says it: no command, and fields in the place of options. (transfer full) */
 char *studio_run_words (const char *sentence);

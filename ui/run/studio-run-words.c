@@ -1,7 +1,7 @@
 /* Sentences of the engine in Studio's words.
  *
  * The engine speaks to whoever runs a command, and names its options. Studio has a button or a field for each of them,
- * so every sentence that reaches a run passes here once. */
+ * so what it says of a run passes here. */
 #include <glib/gi18n.h>
 #include <string.h>
 

@@ -176,12 +176,14 @@ void
 studio_run_set_state (StudioRun *self, StudioRunState state, const char *message)
 {
   char *copy = message != NULL && *message != '\0' ? g_strdup (message) : NULL;
-  gboolean same = state == self->state && g_strcmp0 (copy, self->message) == 0;
+  gboolean goes_over = state != self->state, same = !goes_over && g_strcmp0 (copy, self->message) == 0;
   g_free (self->message);
   self->message = copy;
-  if (state != self->state)
-    studio_run_note_running (self, state == STUDIO_RUN_RUNNING);
   self->state = state;
+  if (goes_over)
+    studio_run_note_running (self, state == STUDIO_RUN_RUNNING);
+  if (goes_over && !studio_run_is_live (self))
+    studio_run_close_memory (self);
   if (!same)
     g_signal_emit (self, signals[STATE_CHANGED], 0);
 }

@@ -88,7 +88,8 @@ gboolean studio_run_is_pause_wanted (StudioRun *self);
 double studio_run_get_pause_ms (StudioRun *self);
 void studio_run_resume (StudioRun *self);
 void studio_run_step (StudioRun *self);
-/* Asked again STUDIO_RUN_FORCE_SECONDS later, while the step has still not ended, it ends the run by force. */
+/* Asked again while the step has still not ended, it ends the run by force: STUDIO_RUN_FORCE_SECONDS later where a step
+ * is late, else much later. */
 void studio_run_stop (StudioRun *self);
 #define STUDIO_RUN_FORCE_SECONDS 2
 /* This run and the next ones take at least so many seconds, their steps spread evenly; 0: as fast as they can. */

@@ -76,7 +76,6 @@ say_summary (View *self)
 static void
 show (View *self, GArray *spans, const char *title)
 {
-
   if (spans == NULL || spans->len == 0)
     {
       say_nothing (self);
