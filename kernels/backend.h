@@ -24,7 +24,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 5
+#define LOOM_BACKEND_ABI 6
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -190,11 +190,12 @@ typedef struct
 } LoomReduceAttrs;
 
 /* First position of the largest (or smallest) element along one axis, i64; the
- * output has 1 there. */
+ * output has 1 there. classes as with cross_entropy: where it is not 0, only the first so many elements count. */
 typedef struct
 {
   bool largest;
   int axis;
+  int64_t classes;
 } LoomArgReduceAttrs;
 
 /* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a
@@ -278,10 +279,15 @@ typedef struct
 /* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…].
  * Where the target is ignore_index the loss is 0 and so is the gradient. Any
  * other target outside 0 … C-1 is a fault, LOOM_STATUS_INDEX.
- * cross_entropy_grad: dlogits = (softmax - onehot)·g, g float [N,d…]. */
+ * cross_entropy_grad: dlogits = (softmax - onehot)·g, g float [N,d…]; a back end may take f32 logits with 16-bit
+ * dlogits.
+ *
+ * classes, where it is not 0: only the first so many of C are classes. What lies behind them fills rows up to a length
+ * that a device likes; it is not read, and its gradient is 0. A planner asks for that, where the back end has it. */
 typedef struct
 {
   int64_t ignore_index;
+  int64_t classes;
 } LoomCrossEntropyAttrs;
 
 /* batch_norm: statistics over every axis but 1, biased variance; mean and var

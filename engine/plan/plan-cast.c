@@ -3,7 +3,8 @@
  * An element-wise kernel converts as it loads, so a widened copy that only such kernels read is removed: each
  * reads the narrow value (bf16, a mask of one byte), and that is what stays in memory until the backward pass. A
  * product accumulates in f32 anyway, so one whose result is only wanted in f32 (the gradient of a weight) writes it so.
- * Sums and layer norms whose kernels take both types read narrow operands, or write narrow results. */
+ * Sums, layer norms and gradients of scores whose kernels take both types read narrow operands, or write narrow
+ * results. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -152,7 +153,8 @@ read_narrow (Work *w, WorkInstr *instr)
   work_set_in (w, instr, 0, narrow);
 }
 
-/* A normalised f32 that is only read, perhaps in another shape, after it was rounded to 16 bits. */
+/* A normalised f32, or the gradient of scores, that is only read, perhaps in another shape, after it was rounded to 16
+ * bits. */
 static void
 write_narrow (Work *w, WorkInstr *instr)
 {
@@ -189,6 +191,6 @@ work_join_casts (Work *w)
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "reduce"))
       read_narrow (w, instr);
-    else if (work_is (instr, "layer_norm"))
+    else if (work_is (instr, "layer_norm") || work_is (instr, "cross_entropy_grad"))
       write_narrow (w, instr);
 }

@@ -220,7 +220,8 @@ is_early (Head *h, guint v, const WorkInstr *first)
     return TRUE;
   if (g_hash_table_contains (h->members, producer)
       || (producer->steps == NULL && !work_is (producer, "reduce") && !work_is (producer, "expand")
-          && !work_is (producer, "fill") && !work_is (producer, "copy") && !work_is (producer, "permute")))
+          && !work_is (producer, "fill") && !work_is (producer, "copy") && !work_is (producer, "permute")
+          && !work_is (producer, "pad")))
     return FALSE;
   for (guint k = 0; k < producer->in->len; k++)
     if (!is_early (h, work_in (producer, k), first))

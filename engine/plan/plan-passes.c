@@ -22,6 +22,8 @@ const WorkPass work_passes[] = {
     WORK_HAS_VIEWS },
   { "classes", "A loss of scores whose classes lie last reads them there, instead of having them moved.",
     work_keep_classes_last, WORK_IS_FUSION, WORK_HAS_VIEWS },
+  { "rows of scores", "Scores get rows of a length that a GPU's tensor cores take, longer than there are classes.",
+    work_pad_scores, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "heads", "Products whose scores only a loss reads, and their gradients, go through many rows a chunk at a time.",
     work_cut_heads, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "state", "State that is asked for, or is a gradient, is copied before the step changes it.", work_copy_state, 0 },

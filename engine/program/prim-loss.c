@@ -148,6 +148,9 @@ describe_cross_entropy (const void *attrs)
 {
   const LoomCrossEntropyAttrs *a = attrs;
 
+  if (a->classes != 0)
+    return g_strdup_printf ("ignore_index=%" G_GINT64_FORMAT " classes=%" G_GINT64_FORMAT, (gint64)a->ignore_index,
+                            (gint64)a->classes);
   return g_strdup_printf ("ignore_index=%" G_GINT64_FORMAT, (gint64)a->ignore_index);
 }
 
@@ -162,7 +165,7 @@ equal_cross_entropy (const void *a, const void *b)
 {
   const LoomCrossEntropyAttrs *x = a, *y = b;
 
-  return x->ignore_index == y->ignore_index;
+  return x->ignore_index == y->ignore_index && x->classes == y->classes;
 }
 
 static const LoomPrim cross_entropy = { .name = "cross_entropy",

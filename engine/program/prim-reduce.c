@@ -154,6 +154,9 @@ describe_argreduce (const void *attrs)
 {
   const LoomArgReduceAttrs *a = attrs;
 
+  if (a->classes != 0)
+    return g_strdup_printf ("%s axis=%d classes=%" G_GINT64_FORMAT, a->largest ? "max" : "min", a->axis,
+                            (gint64)a->classes);
   return g_strdup_printf ("%s axis=%d", a->largest ? "max" : "min", a->axis);
 }
 
@@ -162,7 +165,7 @@ equal_argreduce (const void *a, const void *b)
 {
   const LoomArgReduceAttrs *x = a, *y = b;
 
-  return x->largest == y->largest && x->axis == y->axis;
+  return x->largest == y->largest && x->axis == y->axis && x->classes == y->classes;
 }
 
 static const LoomPrim argreduce = { .name = "argreduce",

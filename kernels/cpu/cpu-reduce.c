@@ -368,7 +368,7 @@ create_argreduce (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_s
   const LoomTensorDesc *x = &spec->in[0];
   ArgReduce *self;
 
-  if ((x->dtype != LOOM_F32 && x->dtype != LOOM_I64) || spec->out[0].dtype != LOOM_I64
+  if ((x->dtype != LOOM_F32 && x->dtype != LOOM_I64) || spec->out[0].dtype != LOOM_I64 || a->classes != 0
       || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work_argreduce, message);

@@ -403,7 +403,7 @@ create_entropy (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
   bool grad = spec->n_in == 4;
   LoomStatus status = LOOM_STATUS_UNSUPPORTED;
 
-  if (spec->in[1].dtype == LOOM_I64)
+  if (spec->in[1].dtype == LOOM_I64 && a->classes == 0)
     status = create (device, spec, attrs_size, 1, grad ? work_entropy_grad : work_entropy, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;

@@ -4,7 +4,11 @@
  * a warp when C is at most 1,024 and by a block otherwise, with the largest element and the sum of exponentials kept
  * together (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018): 4 bytes an element where two
  * passes move 8. The gradient moves 8, which is the least, and has no division for each element. Else a thread has a
- * place of (outer, inner) and walks over its classes, so that neighbours read side by side. */
+ * place of (outer, inner) and walks over its classes, so that neighbours read side by side.
+ *
+ * A row may be longer than there are classes (LoomCrossEntropyAttrs.classes): in kernels `length` is how long it is, and
+ * `dim` the number of classes. The gradient may be of 16 bits, for products that read it so: it then has the bits of a
+ * conversion behind it, which would read and write it once more. */
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
 #include <math.h>
@@ -19,8 +23,9 @@ typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
-  long long rows, dim, inner;
+  long long rows, dim, length, inner;
   LongDivisor by_inner;
+  LoomDType to; /* the gradient's */
   long long ignore_index;
 } Entropy;
 
@@ -48,9 +53,9 @@ struct Share
 
 /* A row's elements in front of the first multiple of 16 bytes; all of them where addresses are none. */
 __device__ static inline long long
-head_of (long long row, long long dim, bool aligned)
+head_of (long long row, long long length, long long dim, bool aligned)
 {
-  const long long head = (4 - row * dim % 4) % 4;
+  const long long head = (4 - row * length % 4) % 4;
 
   return aligned && head < dim ? head : dim;
 }
@@ -75,13 +80,13 @@ conclude (float *loss, float *lse, const float *x, Share all, long long wanted, 
     *loss = log_sum - (x[wanted * apart] - all.most);
 }
 
-/* x is (rows, C); THREADS threads, a warp or a whole block, share a row. Only whole groups leave early, so the joins
+/* x is (rows, length); THREADS threads, a warp or a whole block, share a row. Only whole groups leave early, so the joins
  * find all their threads. */
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
     rows_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
-                 bool aligned, long long ignore_index, CudaRaise raise)
+                 long long length, bool aligned, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
   const int first = threadIdx.x % THREADS;
@@ -89,8 +94,8 @@ __launch_bounds__ (CUDA_THREADS)
 
   if (row >= rows)
     return;
-  const float *from = x + row * dim;
-  const long long head = head_of (row, dim, aligned), packs = (dim - head) / 4;
+  const float *from = x + row * length;
+  const long long head = head_of (row, length, dim, aligned), packs = (dim - head) / 4;
   for (long long i = first; i < head; i += THREADS)
     share.take<1> (from + i);
   for (long long i = first; i < packs; i += THREADS)
@@ -108,11 +113,11 @@ __launch_bounds__ (CUDA_THREADS)
     conclude (loss + row, lse + row, from, { most, sum }, target[row], dim, 1, ignore_index, raise);
 }
 
-/* x is (outer, C, inner), inner above 1; a thread a place of (outer, inner), counted by `row`. */
+/* x is (outer, length, inner), inner above 1; a thread a place of (outer, inner), counted by `row`. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     places_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
-                   LongDivisor by_inner, long long ignore_index, CudaRaise raise)
+                   long long length, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   Share share = { -INFINITY, 0 };
@@ -121,7 +126,7 @@ __launch_bounds__ (CUDA_THREADS)
     return;
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
-  const float *from = x + outer * dim * inner + place;
+  const float *from = x + outer * length * inner + place;
   for (long long c = 0; c < dim; c++)
     share.take<1> (from + c * inner);
   conclude (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
@@ -149,30 +154,30 @@ slope_at (const Slope &s, float x, long long c)
   return s.counts ? (expf (x - s.lse) - (c == s.wanted ? 1.0f : 0.0f)) * s.g : 0.0f;
 }
 
-/* x and dx are (rows, C); THREADS threads have `length` elements of a row, in `pieces` of which a row is cut. */
-template <int THREADS>
+/* x and dx are (rows, length); THREADS threads have `piece` elements of a row, in `pieces` of which a row is cut. */
+template <int THREADS, typename To>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    rows_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
-                      long long dim, unsigned int pieces, long long length, bool aligned, long long ignore_index,
-                      CudaRaise raise)
+    rows_grad_kernel (To *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
+                      long long dim, long long length, unsigned int pieces, long long piece, bool aligned,
+                      long long ignore_index, CudaRaise raise)
 {
   const unsigned int group = blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
-  const long long row = group / pieces, begin = (long long)(group % pieces) * length;
+  const long long row = group / pieces, begin = (long long)(group % pieces) * piece;
   const int first = threadIdx.x % THREADS;
 
   if (row >= rows)
     return;
   const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
-  const float *from = x + row * dim;
-  float *to = dx + row * dim;
+  const float *from = x + row * length;
+  To *to = dx + row * length;
   /* Pieces are cut where packs end, so that only the first has the head and the last the rest. */
-  const long long head = head_of (row, dim, aligned), end = (dim - head) / 4 * 4 + head;
-  const long long low = head + begin, high = low + length < end ? low + length : end;
+  const long long head = head_of (row, length, dim, aligned), end = (dim - head) / 4 * 4 + head;
+  const long long low = head + begin, high = low + piece < end ? low + piece : end;
   if (slope.faulty && begin == 0 && first == 0)
     raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
   for (long long i = first; begin == 0 && i < head; i += THREADS)
-    to[i] = slope_at (slope, from[i], i);
+    store (to + i, slope_at (slope, from[i], i));
   for (long long i = low + 4 * first; i < high; i += 4 * THREADS)
     {
       float four[4];
@@ -182,15 +187,20 @@ __launch_bounds__ (CUDA_THREADS)
         four[k] = slope_at (slope, four[k], i + k);
       store_pack<4> (to + i, four);
     }
-  for (long long i = end + first; group % pieces == pieces - 1 && i < dim; i += THREADS)
-    to[i] = slope_at (slope, from[i], i);
+  if (group % pieces != pieces - 1)
+    return;
+  for (long long i = end + first; i < dim; i += THREADS)
+    store (to + i, slope_at (slope, from[i], i));
+  for (long long i = dim + first; i < length; i += THREADS)
+    store (to + i, 0.0f);
 }
 
-/* x and dx are (outer, C, inner); a thread a place of (outer, inner). */
+/* x and dx are (outer, length, inner); a thread a place of (outer, inner). */
+template <typename To>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    places_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,
-                        long long rows, long long dim, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
+    places_grad_kernel (To *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
+                        long long dim, long long length, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
@@ -199,11 +209,13 @@ __launch_bounds__ (CUDA_THREADS)
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
   const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
-  const long long first = outer * dim * inner + place;
+  const long long first = outer * length * inner + place;
   if (slope.faulty)
     raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
   for (long long c = 0; c < dim; c++)
-    dx[first + c * inner] = slope_at (slope, x[first + c * inner], c);
+    store (dx + first + c * inner, slope_at (slope, x[first + c * inner], c));
+  for (long long c = dim; c < length; c++)
+    store (dx + first + c * inner, 0.0f);
 }
 
 /* ---- host --------------------------------------------------------------------------- */
@@ -224,14 +236,35 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   cuda_use (self->device);
   if (self->inner > 1)
     places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->by_inner, self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, aligned, self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, self->length, aligned, self->ignore_index, raise);
   else
     rows_kernel<CUDA_THREADS><<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, aligned, self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, self->length, aligned, self->ignore_index, raise);
   return cuda_launched ("cross_entropy", message);
+}
+
+template <typename To>
+static void
+launch_grad (const Entropy *self, cudaStream_t stream, void *const *buffers, CudaRaise raise)
+{
+  const float *x = (const float *)buffers[0], *lse = (const float *)buffers[2], *g = (const float *)buffers[3];
+  const long long *target = (const long long *)buffers[1];
+  To *dx = (To *)buffers[4];
+  const bool aligned = (uintptr_t)x % 16 == 0 && (uintptr_t)dx % (4 * sizeof (To)) == 0;
+  const unsigned int pieces = blocks_for (self->dim, CHUNK);
+
+  if (self->inner > 1)
+    places_grad_kernel<To><<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+        dx, x, target, lse, g, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
+  else if (self->dim <= WARP_LIMIT)
+    rows_grad_kernel<32, To><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
+        dx, x, target, lse, g, self->rows, self->dim, self->length, 1, WARP_LIMIT, aligned, self->ignore_index, raise);
+  else
+    rows_grad_kernel<CUDA_THREADS, To><<<(unsigned int)self->rows * pieces, CUDA_THREADS, 0, stream>>> (
+        dx, x, target, lse, g, self->rows, self->dim, self->length, pieces, CHUNK, aligned, self->ignore_index, raise);
 }
 
 static LoomStatus
@@ -240,49 +273,47 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   Entropy *self = (Entropy *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
   const CudaRaise raise = cuda_raise (self->device, stream, base, NULL);
-  const float *x = (const float *)buffers[0], *lse = (const float *)buffers[2], *g = (const float *)buffers[3];
-  const long long *target = (const long long *)buffers[1];
-  float *dx = (float *)buffers[4];
-  const bool aligned = (uintptr_t)x % 16 == 0 && (uintptr_t)dx % 16 == 0;
-  const unsigned int pieces = blocks_for (self->dim, CHUNK);
 
   if (self->rows * self->dim == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->inner > 1)
-    places_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        dx, x, target, lse, g, self->rows, self->dim, self->by_inner, self->ignore_index, raise);
-  else if (self->dim <= WARP_LIMIT)
-    rows_grad_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
-        dx, x, target, lse, g, self->rows, self->dim, 1, WARP_LIMIT, aligned, self->ignore_index, raise);
+  if (self->to == LOOM_BF16)
+    launch_grad<Bf16> (self, handle, buffers, raise);
+  else if (self->to == LOOM_F16)
+    launch_grad<F16> (self, handle, buffers, raise);
   else
-    rows_grad_kernel<CUDA_THREADS><<<(unsigned int)self->rows * pieces, CUDA_THREADS, 0, handle>>> (
-        dx, x, target, lse, g, self->rows, self->dim, pieces, CHUNK, aligned, self->ignore_index, raise);
+    launch_grad<float> (self, handle, buffers, raise);
   return cuda_launched ("cross_entropy_grad", message);
 }
 
 static LoomStatus
 entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
-             LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), uint32_t inplace,
+             LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), bool grad,
              LoomKernel **kernel, LoomMessage *message)
 {
+  const LoomCrossEntropyAttrs *attrs = (const LoomCrossEntropyAttrs *)spec->attrs;
   const LoomTensorDesc *x = &spec->in[0];
+  const LoomDType to = spec->out[0].dtype;
   Entropy *self;
 
   if (!cuda_all_plain (spec) || x->dtype != LOOM_F32 || spec->in[1].dtype != LOOM_I64
-      || !all_of_dtype (spec->in + 2, spec->n_in - 2, LOOM_F32) || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+      || !all_of_dtype (spec->in + 2, spec->n_in - 2, LOOM_F32)
+      || (grad ? to != LOOM_F32 && to != LOOM_BF16 && to != LOOM_F16 : !all_of_dtype (spec->out, spec->n_out, LOOM_F32)))
     return LOOM_STATUS_UNSUPPORTED;
   if (x->rank < 2)
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s names an axis that its operand lacks", spec->primitive);
   self = kernel_struct<Entropy> (device, name, run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->dim = x->dim[1];
+  self->length = x->dim[1];
+  self->dim = attrs->classes != 0 ? attrs->classes : self->length;
+  self->to = to;
   self->inner = cuda_extent (x, 2, x->rank);
   self->by_inner = long_divisor_of ((unsigned long long)self->inner);
   self->rows = x->dim[0] * self->inner;
-  self->ignore_index = ((const LoomCrossEntropyAttrs *)spec->attrs)->ignore_index;
-  self->base.inplace[0] = inplace;
+  self->ignore_index = attrs->ignore_index;
+  /* dlogits may lie over the logits: each element depends on its own alone. */
+  self->base.inplace[0] = grad && to == LOOM_F32 ? 1 : 0;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }
@@ -290,12 +321,11 @@ entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
 LoomStatus
 cuda_cross_entropy_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return entropy_new (device, spec, "own cross_entropy", cross_entropy_run, 0, kernel, message);
+  return entropy_new (device, spec, "own cross_entropy", cross_entropy_run, false, kernel, message);
 }
 
-/* dlogits may lie over the logits: each element depends on its own alone. */
 LoomStatus
 cuda_cross_entropy_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return entropy_new (device, spec, "own cross_entropy_grad", cross_entropy_grad_run, 1, kernel, message);
+  return entropy_new (device, spec, "own cross_entropy_grad", cross_entropy_grad_run, true, kernel, message);
 }

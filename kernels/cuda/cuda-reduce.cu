@@ -373,6 +373,7 @@ typedef struct
   LoomDType dtype;
   bool largest;
   long long outer, dim, inner;
+  long long length; /* of the axis, of which dim elements count */
   LongDivisor by_inner;
 } ArgReduce;
 
@@ -393,11 +394,12 @@ before (T a, long long i, T b, long long j, bool largest)
   return largest ? a > b : a < b;
 }
 
-/* x is (outer, dim, inner), y (outer, inner); a warp a result. */
+/* x is (outer, length, inner), of whose axis dim elements count, y (outer, inner); a warp a result. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    argreduce_kernel (long long *y, const T *x, long long outputs, long long dim, LongDivisor by_inner, bool largest)
+    argreduce_kernel (long long *y, const T *x, long long outputs, long long dim, long long length,
+                      LongDivisor by_inner, bool largest)
 {
   const long long result = (long long)blockIdx.x * (CUDA_THREADS / 32) + threadIdx.x / 32;
   long long best_at = -1;
@@ -407,7 +409,7 @@ __launch_bounds__ (CUDA_THREADS)
     return;
   long long outer = result;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
-  const T *row = x + outer * dim * inner + place;
+  const T *row = x + outer * length * inner + place;
   for (long long i = threadIdx.x % 32; i < dim; i += 32)
     {
       const T value = row[i * inner];
@@ -440,8 +442,8 @@ launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffe
   const long long outputs = self->outer * self->inner;
 
   argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
-      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->by_inner,
-      self->largest);
+      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->length,
+      self->by_inner, self->largest);
 }
 
 static LoomStatus
@@ -478,7 +480,8 @@ cuda_argreduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel *
   self->dtype = x->dtype;
   self->largest = attrs->largest;
   self->outer = cuda_extent (x, 0, attrs->axis);
-  self->dim = x->dim[attrs->axis];
+  self->length = x->dim[attrs->axis];
+  self->dim = attrs->classes != 0 ? attrs->classes : self->length;
   self->inner = cuda_extent (x, attrs->axis + 1, x->rank);
   self->by_inner = long_divisor_of ((unsigned long long)self->inner);
   *kernel = &self->base;

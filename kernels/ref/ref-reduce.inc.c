@@ -53,15 +53,15 @@ FN (argreduce) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomArgReduceAttrs *a = k->attrs;
   const LoomTensorDesc *x = &k->in[0];
-  int64_t outer = loom_dim_product (x, 0, a->axis), n = x->dim[a->axis];
-  int64_t inner = loom_dim_product (x, a->axis + 1, x->rank);
+  int64_t outer = loom_dim_product (x, 0, a->axis), all = x->dim[a->axis];
+  int64_t inner = loom_dim_product (x, a->axis + 1, x->rank), n = a->classes != 0 ? a->classes : all;
   const T *px = b[0];
   int64_t *py = b[1];
 
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < inner; i++)
       {
-        const T *row = px + o * n * inner + i;
+        const T *row = px + o * all * inner + i;
         int64_t best = 0;
 
         for (int64_t j = 1; j < n; j++)

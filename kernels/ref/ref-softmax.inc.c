@@ -65,20 +65,20 @@ FN (softmax_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* b: logits [N,n,inner], target [N,inner]; loss and lse [N,inner]. */
+/* b: logits [N,all,inner], of which n are classes, target [N,inner]; loss and lse [N,inner]. */
 static LoomStatus
 FN (cross_entropy) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomCrossEntropyAttrs *a = k->attrs;
   const LoomTensorDesc *x = &k->in[0];
-  int64_t n = x->dim[1], inner = loom_dim_product (x, 2, x->rank);
+  int64_t all = x->dim[1], n = a->classes != 0 ? a->classes : all, inner = loom_dim_product (x, 2, x->rank);
   const int64_t *target = b[1];
   T *loss = b[2], *lse = b[3];
 
   for (int64_t o = 0; o < x->dim[0]; o++)
     for (int64_t i = 0; i < inner; i++)
       {
-        const T *row = (const T *)b[0] + o * n * inner + i;
+        const T *row = (const T *)b[0] + o * all * inner + i;
         int64_t r = o * inner + i, t = target[r];
         double sum = FN (log_sum_exp) (row, n, inner);
 
@@ -90,28 +90,29 @@ FN (cross_entropy) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* b: logits [N,n,inner], target, lse and g [N,inner]; dlogits [N,n,inner]. */
+/* b: logits [N,all,inner], target, lse and g [N,inner]; dlogits [N,all,inner]. */
 static LoomStatus
 FN (cross_entropy_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomCrossEntropyAttrs *a = k->attrs;
   const LoomTensorDesc *x = &k->in[0];
-  int64_t n = x->dim[1], inner = loom_dim_product (x, 2, x->rank);
+  int64_t all = x->dim[1], n = a->classes != 0 ? a->classes : all, inner = loom_dim_product (x, 2, x->rank);
   const int64_t *target = b[1];
   const T *lse = b[2], *g = b[3];
 
   for (int64_t o = 0; o < x->dim[0]; o++)
     for (int64_t i = 0; i < inner; i++)
       {
-        const T *row = (const T *)b[0] + o * n * inner + i;
-        T *dx = (T *)b[4] + o * n * inner + i;
+        const T *row = (const T *)b[0] + o * all * inner + i;
+        T *dx = (T *)b[4] + o * all * inner + i;
         int64_t r = o * inner + i, t = target[r];
 
         if (t != a->ignore_index && (t < 0 || t >= n))
           return ref_index_fault (message, "the target class", t, n);
-        for (int64_t j = 0; j < n; j++)
-          dx[j * inner]
-              = t == a->ignore_index ? 0 : (T)((exp ((double)row[j * inner] - lse[r]) - (j == t ? 1.0 : 0.0)) * g[r]);
+        for (int64_t j = 0; j < all; j++)
+          dx[j * inner] = t == a->ignore_index || j >= n
+                              ? 0
+                              : (T)((exp ((double)row[j * inner] - lse[r]) - (j == t ? 1.0 : 0.0)) * g[r]);
       }
   return LOOM_STATUS_OK;
 }

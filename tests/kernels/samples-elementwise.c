@@ -165,6 +165,16 @@ reduce_samples (GPtrArray *all)
             s->out[0].dtype = LOOM_I64;
             s->out[0].dim[axis] = 1;
             s->attrs.argreduce = (LoomArgReduceAttrs){ largest, axis };
+            if (x.dim[axis] < 3)
+              continue;
+            /* The last two elements along the axis do not count. */
+            s = sample_add (all, "argreduce", 0, "%s axis %d %s padded", shape[v], axis, largest ? "max" : "min");
+            sample_in (s, x, largest ? FILL_SPECIAL : FILL_CLASS, 4);
+            sample_out (s, x);
+            s->out[0].dtype = LOOM_I64;
+            s->out[0].dim[axis] = 1;
+            s->attrs.argreduce = (LoomArgReduceAttrs){ largest, axis, x.dim[axis] - 2 };
+            s->joined = TRUE;
           }
     }
   {

@@ -39,6 +39,52 @@ cross_entropy_samples (GPtrArray *all)
     }
 }
 
+/* Rows that are longer than there are classes, and gradients in 16 bits of logits in f32. */
+static void
+padded_entropy_samples (GPtrArray *all)
+{
+  static const struct
+  {
+    const char *shape;
+    gint64 classes;
+  } padded[] = { { "16,8", 3 },      { "9,33", 33 },       { "5,24,4", 17 },   { "3,1048", 1042 },
+                 { "4,1024", 1001 }, { "2,50264", 50257 }, { "3,4104", 4096 }, { "2,4104,2", 4099 } };
+
+  for (guint v = 0; v < G_N_ELEMENTS (padded); v++)
+    for (int narrow = 0; narrow < 2; narrow++)
+      {
+        LoomTensorDesc x = desc (F, padded[v].shape), loss = x, target;
+        const gboolean whole = padded[v].classes == x.dim[1];
+        Sample *s;
+
+        for (int d = 1; d + 1 < x.rank; d++)
+          loss.dim[d] = x.dim[d + 1];
+        loss.rank--;
+        target = loss;
+        target.dtype = LOOM_I64;
+        if (!narrow)
+          {
+            s = sample_add (all, "cross_entropy", TIGHT, "%s, %d classes", padded[v].shape, (int)padded[v].classes);
+            sample_in (s, x, FILL_NORMAL, 0);
+            sample_in (s, target, FILL_CLASS, (double)padded[v].classes);
+            sample_out (s, loss);
+            sample_out (s, loss);
+            s->attrs.entropy = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
+            s->joined = TRUE;
+          }
+        s = sample_add (all, "cross_entropy_grad", 1e-5, "%s, %d classes%s", padded[v].shape, (int)padded[v].classes,
+                        narrow ? " narrow" : "");
+        sample_in (s, x, FILL_NORMAL, 0);
+        sample_in (s, target, FILL_CLASS, (double)padded[v].classes);
+        sample_in (s, loss, FILL_POSITIVE, 0);
+        sample_in (s, loss, FILL_NORMAL, 0);
+        sample_out (s, x);
+        s->attrs.entropy = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
+        s->wide = narrow ? 1 << 0 | 1 << 2 | 1 << 3 : 0;
+        s->joined = TRUE;
+      }
+}
+
 static void
 softmax_samples (GPtrArray *all)
 {
@@ -173,5 +219,6 @@ samples_norms (GPtrArray *all)
 {
   softmax_samples (all);
   cross_entropy_samples (all);
+  padded_entropy_samples (all);
   norm_samples (all);
 }

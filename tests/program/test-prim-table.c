@@ -112,10 +112,13 @@ test_equality (void)
     }
   DIFFERS ("cross_entropy", LoomCrossEntropyAttrs, ignore_index, 1);
   DIFFERS ("cross_entropy_grad", LoomCrossEntropyAttrs, ignore_index, 1);
+  DIFFERS ("cross_entropy", LoomCrossEntropyAttrs, classes, 1);
+  DIFFERS ("cross_entropy_grad", LoomCrossEntropyAttrs, classes, 1);
   DIFFERS ("reduce", LoomReduceAttrs, op, LOOM_REDUCE_MAX);
   DIFFERS ("reduce", LoomReduceAttrs, axes, 1);
   DIFFERS ("argreduce", LoomArgReduceAttrs, largest, TRUE);
   DIFFERS ("argreduce", LoomArgReduceAttrs, axis, 1);
+  DIFFERS ("argreduce", LoomArgReduceAttrs, classes, 1);
   DIFFERS ("scatter_add_rows", LoomScatterTo, rows, 1);
   DIFFERS ("gather", LoomGatherAttrs, axis, 1);
   DIFFERS ("scatter", LoomScatterAttrs, axis, 1);
