@@ -1,6 +1,6 @@
 /* Many tensors in one launch, for optimisers and for statistics of gradients.
  *
- * bind() writes a table of chunks, each at most CHUNK elements of one tensor, and block i takes chunk i. Tensors that lie
+ * bind() writes a table of chunks, each a piece of one tensor, and block i takes chunk i. Tensors that lie
  * side by side in every list are joined first, where a kernel allows that: one whose sums go by tensor does not, since
  * their order must not depend on addresses. */
 #ifndef LOOM_CUDA_MULTI_CUH
@@ -8,12 +8,12 @@
 
 #include "kernels/cuda/cuda-kernels.cuh"
 
-#define CHUNK 2048 /* eight elements for each thread: small networks then have a block for every processor */
-
-enum
-{
-  AT_ONCE = 4 /* elements that a thread reads before it writes the first */
-};
+/* Elements of a chunk. With the least, eight for each thread, small networks have a block for every processor; with
+ * more, a block's beginning and end, which read rates and join sums, weigh less. How many follows from shapes alone, as
+ * the order of sums does. */
+#define LEAST_CHUNK 2048
+#define MOST_CHUNK  16384
+#define MANY_CHUNKS 4096 /* from which on there are enough for every processor */
 #define LISTS 5    /* p, g and at most three states */
 
 typedef struct
@@ -28,6 +28,7 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   int n, lists, n_in, n_chunks;
+  long long chunk; /* elements of one */
   bool join_neighbours;
   LoomSgdAttrs sgd;   /* of the kernel's kind one of the three */
   LoomAdamAttrs adam;
@@ -71,13 +72,13 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
             break;
           count += self->count[next];
         }
-      for (long long begin = 0; begin < count; begin += CHUNK)
+      for (long long begin = 0; begin < count; begin += self->chunk)
         {
           Chunk *chunk = &self->staging[used++];
 
           for (int k = 0; k < self->lists; k++)
             chunk->at[k] = (float *)buffers[k * self->n + t] + begin;
-          chunk->count = count - begin < CHUNK ? count - begin : CHUNK;
+          chunk->count = count - begin < self->chunk ? count - begin : self->chunk;
           chunk->tensor = t;
         }
       t = next;
@@ -95,6 +96,58 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
     return status;
   return cuda_check (cudaStreamSynchronize (cuda_stream (self->device, NULL)),
                      "telling the CUDA device where the parameters are", message);
+}
+
+/* Four elements that lie side by side, as one word where their address allows that; of the last ones of a chunk there
+ * are `left`. */
+__device__ static inline void
+take_four (float to[4], const float *from, int left, bool aligned)
+{
+  if (aligned && left >= 4)
+    {
+      load_pack<4> (to, from);
+      return;
+    }
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    to[k] = k < left ? from[k] : 0.0f;
+}
+
+__device__ static inline void
+put_four (float *to, const float from[4], int left, bool aligned)
+{
+  if (aligned && left >= 4)
+    {
+      store_pack<4> (to, from);
+      return;
+    }
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    if (k < left)
+      to[k] = from[k];
+}
+
+/* Whether the first lists of a chunk begin at multiples of 16 bytes. */
+__device__ static inline bool
+chunk_is_aligned (const Chunk &chunk, int lists)
+{
+  unsigned long long all = 0;
+
+  for (int k = 0; k < lists; k++)
+    all |= (unsigned long long)chunk.at[k];
+  return all % 16 == 0;
+}
+
+static long long
+chunk_for (const LoomKernelSpec *spec, int n)
+{
+  long long count = 0, chunk = LEAST_CHUNK;
+
+  for (int t = 0; t < n; t++)
+    count += loom_desc_count (&spec->in[t]);
+  while (chunk < MOST_CHUNK && count / (2 * chunk) >= MANY_CHUNKS)
+    chunk *= 2;
+  return chunk;
 }
 
 /* The lists come first among the inputs, each of length n. */
@@ -124,10 +177,11 @@ multi_new (LoomDevice *device, const LoomKernelSpec *spec, int n, int lists, con
   self->n = n;
   self->lists = lists;
   self->n_in = spec->n_in;
+  self->chunk = chunk_for (spec, n);
   for (int t = 0; t < n; t++)
     {
       self->count[t] = loom_desc_count (&spec->in[t]);
-      chunks += (self->count[t] + CHUNK - 1) / CHUNK;
+      chunks += (self->count[t] + self->chunk - 1) / self->chunk;
       for (int k = 1; k < lists; k++)
         if (loom_desc_count (&spec->in[k * n + t]) != self->count[t])
           {

@@ -13,16 +13,23 @@ __global__ static void
 __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunks)
 {
   const Chunk chunk = chunks[blockIdx.x];
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, 1);
   double sum = 0, finite = 1;
 
-#pragma unroll AT_ONCE
-  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
+#pragma unroll 2
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
     {
-      const double g = chunk.at[0][i];
+      float g[4];
 
-      sum += g * g;
-      if (!isfinite (g))
-        finite = 0;
+      take_four (g, chunk.at[0] + i, count - i, aligned);
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        {
+          sum += (double)g[k] * g[k];
+          if (!isfinite (g[k]))
+            finite = 0;
+        }
     }
   sum = block_join<Sum, CUDA_THREADS> (sum);
   finite = block_join<Smallest, CUDA_THREADS> (finite);
@@ -39,7 +46,7 @@ __launch_bounds__ (JOINERS) stats_join_kernel (float *sumsq, float *finite, cons
 {
   double sum = 0, all = 1;
 
-#pragma unroll AT_ONCE
+#pragma unroll 4
   for (int i = threadIdx.x; i < n; i += JOINERS)
     {
       sum += parts[i * 2];
@@ -150,34 +157,27 @@ __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalar
     return;
   /* The buffer may hold NaN before the first step. */
   const bool keeps = attrs.momentum && step != 1;
-  for (int begin = threadIdx.x; begin < chunk.count; begin += AT_ONCE * CUDA_THREADS)
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, attrs.momentum ? 3 : 2);
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
     {
-      float p[AT_ONCE], g[AT_ONCE], buffer[AT_ONCE];
+      const int left = count - i;
+      float p[4], g[4], buffer[4] = { 0 };
 
+      take_four (p, chunk.at[0] + i, left, aligned);
+      take_four (g, chunk.at[1] + i, left, aligned);
+      if (keeps)
+        take_four (buffer, chunk.at[2] + i, left, aligned);
 #pragma unroll
-      for (int k = 0; k < AT_ONCE; k++)
+      for (int k = 0; k < 4; k++)
         {
-          const int i = begin + k * CUDA_THREADS;
+          const float d = g[k] * common.scale + common.decay * p[k];
 
-          if (i >= chunk.count)
-            break;
-          p[k] = chunk.at[0][i];
-          g[k] = chunk.at[1][i];
-          buffer[k] = keeps ? chunk.at[2][i] : 0;
+          p[k] = attrs.momentum ? sgd_momentum_f (p[k], d, &buffer[k], common.c) : p[k] - common.c[0] * d;
         }
-#pragma unroll
-      for (int k = 0; k < AT_ONCE; k++)
-        {
-          const int i = begin + k * CUDA_THREADS;
-          float d;
-
-          if (i >= chunk.count)
-            break;
-          d = g[k] * common.scale + common.decay * p[k];
-          chunk.at[0][i] = attrs.momentum ? sgd_momentum_f (p[k], d, &buffer[k], common.c) : p[k] - common.c[0] * d;
-          if (attrs.momentum)
-            chunk.at[2][i] = buffer[k];
-        }
+      put_four (chunk.at[0] + i, p, left, aligned);
+      if (attrs.momentum)
+        put_four (chunk.at[2] + i, buffer, left, aligned);
     }
 }
 
@@ -192,37 +192,33 @@ __launch_bounds__ (CUDA_THREADS) adam_kernel (const Chunk *chunks, Scalars scala
 
   if (!begin_step<5> (scalars, attrs, &common, &step))
     return;
-  for (int begin = threadIdx.x; begin < chunk.count; begin += AT_ONCE * CUDA_THREADS)
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, attrs.amsgrad ? 5 : 4);
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
     {
-      float p[AT_ONCE], g[AT_ONCE], mean[AT_ONCE], square[AT_ONCE];
+      const int left = count - i;
+      float p[4], g[4], mean[4], square[4], most[4] = { 0 };
 
+      take_four (p, chunk.at[0] + i, left, aligned);
+      take_four (g, chunk.at[1] + i, left, aligned);
+      take_four (mean, chunk.at[2] + i, left, aligned);
+      take_four (square, chunk.at[3] + i, left, aligned);
+      if (attrs.amsgrad)
+        take_four (most, chunk.at[4] + i, left, aligned);
 #pragma unroll
-      for (int k = 0; k < AT_ONCE; k++)
+      for (int k = 0; k < 4; k++)
         {
-          const int i = begin + k * CUDA_THREADS;
+          float second = adam_moments_f (g[k] * common.scale + common.decay * p[k], &mean[k], &square[k], common.c);
 
-          if (i >= chunk.count)
-            break;
-          p[k] = chunk.at[0][i];
-          g[k] = chunk.at[1][i];
-          mean[k] = chunk.at[2][i];
-          square[k] = chunk.at[3][i];
-        }
-#pragma unroll
-      for (int k = 0; k < AT_ONCE; k++)
-        {
-          const int i = begin + k * CUDA_THREADS;
-          float second;
-
-          if (i >= chunk.count)
-            break;
-          second = adam_moments_f (g[k] * common.scale + common.decay * p[k], &mean[k], &square[k], common.c);
-          chunk.at[2][i] = mean[k];
-          chunk.at[3][i] = square[k];
           if (attrs.amsgrad)
-            chunk.at[4][i] = second = Largest::join (chunk.at[4][i], second);
-          chunk.at[0][i] = adam_f (p[k] * common.shrink, mean[k], second, common.c);
+            most[k] = second = Largest::join (most[k], second);
+          p[k] = adam_f (p[k] * common.shrink, mean[k], second, common.c);
         }
+      put_four (chunk.at[2] + i, mean, left, aligned);
+      put_four (chunk.at[3] + i, square, left, aligned);
+      if (attrs.amsgrad)
+        put_four (chunk.at[4] + i, most, left, aligned);
+      put_four (chunk.at[0] + i, p, left, aligned);
     }
 }
 
