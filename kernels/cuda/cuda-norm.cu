@@ -363,11 +363,15 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   Norm *self = NULL;
   LoomStatus status = norm_new (device, spec, 1, affine ? 5 : 4, affine ? 3 : 1, "own layer_norm_grad",
                                 layer_norm_grad_run, &self, message);
-  int64_t chunks;
+  int64_t chunks, most;
 
   if (status != LOOM_STATUS_OK)
     return status;
+  /* Enough blocks to fill a large GPU, and no more: what they leave one block a column joins. */
+  most = self->columns > 0 ? 1024 / blocks_for (self->columns, COLUMNS) : 1;
   chunks = self->rows / 64;
+  if (chunks > most)
+    chunks = most;
   if (chunks > 128)
     chunks = 128;
   self->chunks = chunks > 1 ? (int)chunks : 1;
