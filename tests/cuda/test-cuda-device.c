@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "kernels/backend.h"
+#include "kernels/comm.h"
 
 static struct
 {
   const LoomBackend *backend;
   LoomDevice *device;
+  LoomDeviceCommEntry comm; /* NULL: built without NCCL */
 } candidate;
 
 #define OK(call) g_assert_true (message_ok ((call), &message))
@@ -247,6 +249,76 @@ lesson_test (gconstpointer algorithm)
   g_assert_cmpint (b->kernel_new (candidate.device, &spec, &kernel, &message), ==, LOOM_STATUS_UNSUPPORTED);
 }
 
+#define PLACES 1000
+
+/* What one rank alone exchanges by NCCL is what it had, by calls that go at once and by a recorded graph that holds
+ * them, which must read anew at each replay. */
+static void
+nccl_alone_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const gint64 counts[] = { PLACES }, bytes[] = { PLACES * (gint64)sizeof (float) };
+  LoomComm *ranks[1] = { NULL }, *comm = NULL;
+  LoomMessage message = { "" };
+  LoomStream *stream = NULL;
+  void *from = NULL, *to[4] = { NULL }, *graph = NULL;
+  float values[PLACES], got[PLACES];
+  LoomStatus status;
+
+  if (candidate.comm == NULL)
+    {
+      g_test_skip ("the module was built without NCCL");
+      return;
+    }
+  OK (loom_comm_threads_new (1, ranks, &message));
+  OK (b->stream_new (candidate.device, &stream, &message));
+  status = candidate.comm (candidate.device, stream, ranks[0], &comm, &message);
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    g_test_skip (message.text);
+  else
+    OK (status);
+  if (status == LOOM_STATUS_OK)
+    {
+      OK (b->alloc (candidate.device, sizeof values, &from, &message));
+      for (int k = 0; k < 4; k++)
+        OK (b->alloc (candidate.device, sizeof values, &to[k], &message));
+      for (int round = 0; round < 4; round++)
+        {
+          for (int i = 0; i < PLACES; i++)
+            values[i] = (float)(round * PLACES + i) / 7;
+          OK (b->copy (candidate.device, NULL, from, values, sizeof values, LOOM_COPY_HOST_TO_DEVICE, &message));
+          OK (b->copy (candidate.device, NULL, to[3], values, sizeof values, LOOM_COPY_HOST_TO_DEVICE, &message));
+          /* The first round goes at once, the second is recorded, and replayed from then on. */
+          if (round == 1)
+            OK (b->capture_begin (candidate.device, stream, &message));
+          if (round < 2)
+            {
+              OK (comm->all_reduce (comm, from, to[0], PLACES, LOOM_F32, LOOM_REDUCE_SUM, &message));
+              OK (comm->reduce_scatter (comm, from, to[1], counts, LOOM_F32, LOOM_REDUCE_SUM, &message));
+              OK (comm->all_gather (comm, from, to[2], bytes, &message));
+              OK (comm->broadcast (comm, to[3], bytes[0], 0, &message));
+            }
+          if (round == 1)
+            OK (b->capture_end (candidate.device, stream, &graph, &message));
+          if (round > 0)
+            OK (b->graph_launch (candidate.device, graph, stream, &message));
+          OK (b->stream_sync (candidate.device, stream, &message));
+          for (int k = 0; k < 4; k++)
+            {
+              OK (b->copy (candidate.device, NULL, got, to[k], sizeof got, LOOM_COPY_DEVICE_TO_HOST, &message));
+              g_assert_cmpmem (got, sizeof got, values, sizeof values);
+            }
+        }
+      b->graph_free (candidate.device, graph);
+      comm->free (comm);
+      b->free (candidate.device, from);
+      for (int k = 0; k < 4; k++)
+        b->free (candidate.device, to[k]);
+    }
+  b->stream_free (candidate.device, stream);
+  ranks[0]->free (ranks[0]);
+}
+
 static void
 refused_test (void)
 {
@@ -282,6 +354,8 @@ main (int argc, char **argv)
     g_error ("%s", g_module_error ());
   g_assert_true (g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry));
   candidate.backend = ((LoomBackendEntry)entry) ();
+  if (g_module_symbol (module, LOOM_DEVICE_COMM_ENTRY, &entry))
+    candidate.comm = (LoomDeviceCommEntry)entry;
   if (candidate.backend->device_count (&message) == 0)
     {
       g_test_add_data_func ("/cuda/on-device", message.text, no_device_test);
@@ -294,6 +368,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/on-device/gate", gate_test);
   g_test_add_data_func ("/cuda/on-device/lesson/naive", "own-naive", lesson_test);
   g_test_add_data_func ("/cuda/on-device/lesson/tiled", "own-tiled", lesson_test);
+  g_test_add_func ("/cuda/on-device/nccl-alone", nccl_alone_test);
   g_test_add_func ("/cuda/on-device/refused", refused_test);
   result = g_test_run ();
   candidate.backend->device_close (candidate.device);
