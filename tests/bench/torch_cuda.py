@@ -5,6 +5,7 @@ forward, loss, backward, optimiser. They run as PyTorch runs well: fused optimis
 Images lie in plain order in f32 and channels last where tensor cores read them (TF32, bf16).
 """
 
+import gc
 import time
 
 import torch
@@ -96,6 +97,7 @@ class TorchCuda:
 
 def cuda_tensor_peak(model, work, x, y, precision, tf32):
     """Bytes of tensors on the card that eager training holds at its peak."""
+    gc.collect()  # what an earlier runner leaves behind would be freed meanwhile
     before = torch.cuda.memory_allocated()
     runner = TorchCuda(model, work, x, y, precision=precision, tf32=tf32)
     runner.losses(1)
