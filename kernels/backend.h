@@ -150,10 +150,19 @@ loom_desc_bytes (const LoomTensorDesc *d)
  * stores convert, a store to bool writes != 0. All outputs have the shape
  * that the inputs broadcast to. In NHWC calls every input of rank 4 whose count
  * equals the output's is NHWC; the others are plain and broadcast (a bias
- * [C,1,1] or [1,C,1,1], a scalar). */
+ * [C,1,1] or [1,C,1,1], a scalar).
+ *
+ * Operands and results may be larger than the shape that is computed, and read and written in parts: a part is what
+ * lies along one axis from `start` on, `length` long. So the gates of a recurrent cell, which one product makes side by
+ * side, are read where they lie, and their gradients written side by side for the next product. An operand with parts
+ * is read in no other way, and a result with parts written in no other way (its out[] says nothing). Parts of operands
+ * have the registers behind those of the operands, and steps those behind the parts. A result's parts have the computed
+ * shape, do not overlap, and cover it. Calls with parts are plain. Options are named by those back ends alone that
+ * compute them. */
 #define LOOM_EW_MAX_IN    12
-#define LOOM_EW_MAX_OUT   4
+#define LOOM_EW_MAX_OUT   8
 #define LOOM_EW_MAX_STEPS 32
+#define LOOM_EW_MAX_PARTS 16
 
 typedef struct
 {
@@ -165,10 +174,20 @@ typedef struct
 
 typedef struct
 {
+  uint8_t tensor; /* which operand, or which result */
+  uint8_t reg;    /* of results: the register that is written there */
+  int8_t axis;    /* of that tensor */
+  int64_t start, length;
+} LoomElementwisePart;
+
+typedef struct
+{
   LoomDType compute;
   int n_steps;
   LoomElementwiseStep step[LOOM_EW_MAX_STEPS];
   uint8_t out[LOOM_EW_MAX_OUT]; /* register of each output */
+  int n_in_parts, n_out_parts;
+  LoomElementwisePart in_part[LOOM_EW_MAX_PARTS], out_part[LOOM_EW_MAX_PARTS];
 } LoomElementwiseAttrs;
 
 typedef enum

@@ -64,6 +64,116 @@ loom_desc_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
   return true;
 }
 
+/* Product of dim[from] … dim[to-1]. */
+static inline int64_t
+loom_dim_product (const LoomTensorDesc *d, int from, int to)
+{
+  int64_t n = 1;
+
+  for (int i = from; i < to; i++)
+    n *= d->dim[i];
+  return n;
+}
+
+/* The shape that an element-wise call computes: its first result's, or that of this result's parts. */
+static inline LoomTensorDesc
+loom_elementwise_shape (const LoomKernelSpec *spec)
+{
+  const LoomElementwiseAttrs *a = (const LoomElementwiseAttrs *)spec->attrs;
+  LoomTensorDesc y = spec->out[0];
+
+  for (int p = 0; p < a->n_out_parts; p++)
+    if (a->out_part[p].tensor == 0 && a->out_part[p].axis >= 0 && a->out_part[p].axis < y.rank)
+      {
+        y.dim[a->out_part[p].axis] = a->out_part[p].length;
+        break;
+      }
+  return y;
+}
+
+/* Strides of a part of x along the axes of y, to whose shape the part broadcasts, and the offset of its first element.
+ * False when it does not broadcast or is no part of x. */
+static inline bool
+loom_part_strides (const LoomTensorDesc *x, const LoomElementwisePart *part, const LoomTensorDesc *y,
+                   int64_t stride[LOOM_MAX_RANK], int64_t *offset)
+{
+  int64_t own[LOOM_MAX_RANK] = { 0 };
+  int shift = y->rank - x->rank;
+
+  if (shift < 0 || x->layout != LOOM_LAYOUT_PLAIN || part->axis < 0 || part->axis >= x->rank || part->start < 0
+      || part->length < 1 || part->length > x->dim[part->axis] - part->start)
+    return false;
+  loom_desc_strides (x, own);
+  *offset = part->start * own[part->axis];
+  for (int i = 0; i < y->rank; i++)
+    {
+      int64_t n = i < shift ? 1 : i - shift == part->axis ? part->length : x->dim[i - shift];
+
+      if (n != y->dim[i] && n != 1)
+        return false;
+      stride[i] = n == 1 ? 0 : own[i - shift];
+    }
+  return true;
+}
+
+/* Whether operand (or result) i of an element-wise call has parts, of which there are n. */
+static inline bool
+loom_has_parts (const LoomElementwisePart *part, int n, int i)
+{
+  for (int p = 0; p < n; p++)
+    if (part[p].tensor == i)
+      return true;
+  return false;
+}
+
+/* Whether the parts of an element-wise call agree with its operands, results and registers. */
+static inline bool
+loom_elementwise_parts_fit (const LoomKernelSpec *spec)
+{
+  const LoomElementwiseAttrs *a = (const LoomElementwiseAttrs *)spec->attrs;
+  const LoomTensorDesc y = loom_elementwise_shape (spec);
+  int64_t stride[LOOM_MAX_RANK], offset;
+
+  if (a->n_in_parts < 0 || a->n_in_parts > LOOM_EW_MAX_PARTS || a->n_out_parts < 0
+      || a->n_out_parts > LOOM_EW_MAX_PARTS)
+    return false;
+  if (a->n_in_parts + a->n_out_parts == 0)
+    return true;
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if ((i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in])->layout != LOOM_LAYOUT_PLAIN)
+      return false;
+  for (int p = 0; p < a->n_in_parts; p++)
+    if (a->in_part[p].tensor >= spec->n_in
+        || !loom_part_strides (&spec->in[a->in_part[p].tensor], &a->in_part[p], &y, stride, &offset))
+      return false;
+  for (int p = 0; p < a->n_out_parts; p++)
+    {
+      const LoomElementwisePart *part = &a->out_part[p];
+
+      if (part->tensor >= spec->n_out || spec->out[part->tensor].rank != y.rank
+          || part->reg >= spec->n_in + a->n_in_parts + a->n_steps
+          || !loom_part_strides (&spec->out[part->tensor], part, &y, stride, &offset)
+          || part->length != y.dim[part->axis] || loom_has_parts (a->in_part, a->n_in_parts, part->reg))
+        return false;
+    }
+  for (int o = 0; o < spec->n_out; o++)
+    {
+      int64_t covered = 0;
+
+      for (int p = 0; p < a->n_out_parts; p++)
+        if (a->out_part[p].tensor == o)
+          covered += loom_dim_product (&y, 0, y.rank);
+      if (covered != 0 ? covered != loom_dim_product (&spec->out[o], 0, spec->out[o].rank)
+                       : loom_has_parts (a->in_part, a->n_in_parts, a->out[o]))
+        return false;
+    }
+  for (int s = 0; s < a->n_steps; s++)
+    for (int k = 0; k < loom_scalar_arity (a->step[s].op); k++)
+      if (loom_has_parts (a->in_part, a->n_in_parts, a->step[s].arg[k]))
+        return false;
+  return true;
+}
+
 /* Steps index to the next place of dim, row major; false after the last. */
 static inline bool
 loom_index_next (int rank, const int64_t *dim, int64_t *index)
@@ -103,17 +213,6 @@ loom_place_text (char text[LOOM_PLACE_TEXT], int rank, const int64_t *dim, int64
     n += snprintf (text + n, LOOM_PLACE_TEXT - (size_t)n, "%s%lld%s", i == 0 ? " at [" : ", ", (long long)index[i],
                    i == rank - 1 ? "]" : "");
   return text;
-}
-
-/* Product of dim[from] … dim[to-1]. */
-static inline int64_t
-loom_dim_product (const LoomTensorDesc *d, int from, int to)
-{
-  int64_t n = 1;
-
-  for (int i = from; i < to; i++)
-    n *= d->dim[i];
-  return n;
 }
 
 /* The status that solve and cholesky return for matrix q of a batch. */

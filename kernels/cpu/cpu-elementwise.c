@@ -483,7 +483,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   double bytes = 0, cost = 0;
 
   if (spec->n_in > LOOM_EW_MAX_IN || spec->n_out < 1 || spec->n_out > LOOM_EW_MAX_OUT || a->n_steps > LOOM_EW_MAX_STEPS
-      || (!f32 && a->compute != LOOM_I64))
+      || (!f32 && a->compute != LOOM_I64) || a->n_in_parts + a->n_out_parts > 0)
     return LOOM_STATUS_UNSUPPORTED;
   for (int s = 0; s < a->n_steps; s++)
     if (!f32 && loops_i64[a->step[s].op] == NULL)

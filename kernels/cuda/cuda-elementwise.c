@@ -206,17 +206,25 @@ elementwise_free (LoomKernel *base)
   free (base);
 }
 
-/* The input is walked exactly as the output is. */
+/* The input is read whole, and walked exactly as what is computed is. */
 static bool
 same_walk (const CudaElementwisePlan *plan, int input)
 {
-  int64_t stride = 1;
-
-  for (int d = plan->rank - 1; d >= 0; d--)
+  for (int k = 0; k < plan->n_loads; k++)
     {
-      if (plan->stride[input][d] != stride)
+      const CudaWalk *walk = &plan->load[k];
+      int64_t stride = 1;
+
+      if (walk->tensor != input)
+        continue;
+      if (walk->reg != input)
         return false;
-      stride *= plan->dim[d];
+      for (int d = plan->rank - 1; d >= 0; d--)
+        {
+          if (walk->stride[d] != stride)
+            return false;
+          stride *= plan->dim[d];
+        }
     }
   return true;
 }
@@ -278,7 +286,8 @@ cuda_elementwise_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel
   for (int o = 0; o < plan.n_out; o++)
     for (int i = 0; i < plan.n_in; i++)
       if (loom_dtype_size (plan.in_dtype[i]) == loom_dtype_size (plan.out_dtype[o])
-          && loom_desc_count (&spec->in[i]) == plan.count && same_walk (&plan, i))
+          && loom_desc_count (&spec->in[i]) == plan.count && loom_desc_count (&spec->out[o]) == plan.count
+          && same_walk (&plan, i))
         self->base.inplace[o] |= 1u << i;
   if (!name_kernel (self, &plan))
     status = cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel's name");

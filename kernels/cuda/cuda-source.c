@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/cuda-source.h"
 #include "kernels/cuda/integer-text.h"
+#include "kernels/shape.h"
 
 #define FORMULA(E, name, arity, expression) [LOOM_SCALAR_##E] = #expression,
 static const char *const formulas[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (FORMULA) };
@@ -167,10 +168,17 @@ broadcast_strides (const LoomTensorDesc *in, const LoomTensorDesc *out, const in
   return true;
 }
 
-/* Drops axes of one element and merges neighbours that every operand walks alike. */
+static CudaWalk *
+walk_at (CudaElementwisePlan *plan, int w)
+{
+  return w < plan->n_loads ? &plan->load[w] : &plan->store[w - plan->n_loads];
+}
+
+/* Drops axes of one element and merges neighbours that every operand and result walks alike. */
 static void
 collapse (CudaElementwisePlan *plan)
 {
+  const int n = plan->n_loads + plan->n_stores;
   int rank = 0;
 
   for (int i = 0; i < plan->rank; i++)
@@ -179,43 +187,107 @@ collapse (CudaElementwisePlan *plan)
 
       if (plan->dim[i] == 1)
         continue;
-      for (int k = 0; k < plan->n_in && merge; k++)
-        merge = plan->stride[k][rank - 1] == plan->stride[k][i] * plan->dim[i];
+      for (int w = 0; w < n && merge; w++)
+        merge = walk_at (plan, w)->stride[rank - 1] == walk_at (plan, w)->stride[i] * plan->dim[i];
       if (merge)
-        {
-          plan->dim[rank - 1] *= plan->dim[i];
-          for (int k = 0; k < plan->n_in; k++)
-            plan->stride[k][rank - 1] = plan->stride[k][i];
-          continue;
-        }
-      plan->dim[rank] = plan->dim[i];
-      for (int k = 0; k < plan->n_in; k++)
-        plan->stride[k][rank] = plan->stride[k][i];
-      rank++;
+        plan->dim[rank - 1] *= plan->dim[i];
+      else
+        plan->dim[rank++] = plan->dim[i];
+      for (int w = 0; w < n; w++)
+        walk_at (plan, w)->stride[rank - 1] = walk_at (plan, w)->stride[i];
     }
   plan->rank = rank;
 }
 
-/* true if four neighbours of the output are, in every input, four neighbours that begin
- * at a multiple of four, or one element. */
+/* true if four neighbours of what is computed are, in every walk, four neighbours that begin at a multiple of four, or
+ * one element. */
 static bool
-four_at_once (const CudaElementwisePlan *plan)
+four_at_once (CudaElementwisePlan *plan)
 {
   int last = plan->rank - 1;
 
   if (plan->flat)
     return true;
-  if (plan->dim[last] % 4 != 0)
+  if (last < 0 || plan->dim[last] % 4 != 0)
     return false;
-  for (int k = 0; k < plan->n_in; k++)
+  for (int w = 0; w < plan->n_loads + plan->n_stores; w++)
     {
-      if (plan->stride[k][last] != 0 && plan->stride[k][last] != 1)
+      const CudaWalk *walk = walk_at (plan, w);
+
+      if (walk->stride[last] != 0 && walk->stride[last] != 1)
         return false;
-      for (int i = 0; i < last && plan->stride[k][last] == 1; i++)
-        if (plan->stride[k][i] % 4 != 0)
+      if (walk->stride[last] == 1 && walk->offset % 4 != 0)
+        return false;
+      for (int i = 0; i < last && walk->stride[last] == 1; i++)
+        if (walk->stride[i] % 4 != 0)
           return false;
     }
   return true;
+}
+
+/* A result that is written whole lies as what is computed does. */
+static void
+walk_whole (const CudaElementwisePlan *plan, CudaWalk *walk)
+{
+  int64_t stride = 1;
+
+  for (int i = plan->rank - 1; i >= 0; i--)
+    {
+      walk->stride[i] = stride;
+      stride *= plan->dim[i];
+    }
+}
+
+static bool
+walk_operands (const LoomKernelSpec *spec, const LoomTensorDesc *shape, const int *order, CudaElementwisePlan *plan)
+{
+  const LoomElementwiseAttrs *program = spec->attrs;
+
+  for (int k = 0; k < spec->n_in; k++)
+    if (!loom_has_parts (program->in_part, program->n_in_parts, k))
+      {
+        CudaWalk *walk = &plan->load[plan->n_loads++];
+
+        walk->tensor = walk->reg = k;
+        if (!broadcast_strides (&spec->in[k], shape, order, walk->stride))
+          return false;
+      }
+  for (int p = 0; p < program->n_in_parts; p++)
+    {
+      const LoomElementwisePart *part = &program->in_part[p];
+      CudaWalk *walk = &plan->load[plan->n_loads++];
+
+      walk->tensor = part->tensor;
+      walk->reg = spec->n_in + p;
+      if (!loom_part_strides (&spec->in[part->tensor], part, shape, walk->stride, &walk->offset))
+        return false;
+    }
+  return true;
+}
+
+static void
+walk_results (const LoomKernelSpec *spec, const LoomTensorDesc *shape, CudaElementwisePlan *plan)
+{
+  const LoomElementwiseAttrs *program = spec->attrs;
+
+  for (int k = 0; k < spec->n_out; k++)
+    if (!loom_has_parts (program->out_part, program->n_out_parts, k))
+      {
+        CudaWalk *walk = &plan->store[plan->n_stores++];
+
+        walk->tensor = k;
+        walk->reg = program->out[k];
+        walk_whole (plan, walk);
+      }
+  for (int p = 0; p < program->n_out_parts; p++)
+    {
+      const LoomElementwisePart *part = &program->out_part[p];
+      CudaWalk *walk = &plan->store[plan->n_stores++];
+
+      walk->tensor = part->tensor;
+      walk->reg = part->reg;
+      loom_part_strides (&spec->out[part->tensor], part, shape, walk->stride, &walk->offset);
+    }
 }
 
 LoomStatus
@@ -224,7 +296,7 @@ cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, Lo
   static const int plain_order[LOOM_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
   static const int nhwc_order[LOOM_MAX_RANK] = { 0, 2, 3, 1 };
   const LoomElementwiseAttrs *program = spec->attrs;
-  const LoomTensorDesc *out = &spec->out[0];
+  const LoomTensorDesc shape = loom_elementwise_shape (spec), *out = &shape;
   const int *order = out->layout == LOOM_LAYOUT_NHWC && out->rank == 4 ? nhwc_order : plain_order;
 
   if (spec->n_in > LOOM_EW_MAX_IN || spec->n_out < 1 || spec->n_out > LOOM_EW_MAX_OUT || program->n_steps < 0
@@ -232,6 +304,9 @@ cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, Lo
     return refuse (message, LOOM_STATUS_INVALID, "an element-wise call has too many operands or steps");
   if (program->compute != LOOM_F32 && program->compute != LOOM_F64 && program->compute != LOOM_I64)
     return refuse (message, LOOM_STATUS_INVALID, "an element-wise call computes in f32, f64 or i64 only");
+
+  if (!loom_elementwise_parts_fit (spec))
+    return LOOM_STATUS_UNSUPPORTED;
 
   memset (plan, 0, sizeof *plan);
   plan->program = *program;
@@ -246,9 +321,11 @@ cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, Lo
       plan->out_dtype[k] = spec->out[k].dtype;
       if (spec->out[k].layout != out->layout)
         return LOOM_STATUS_UNSUPPORTED;
+      if (loom_has_parts (program->out_part, program->n_out_parts, k))
+        continue;
       if (loom_desc_count (&spec->out[k]) != plan->count)
         return refuse (message, LOOM_STATUS_INVALID, "the results of an element-wise call differ in shape");
-      if (program->out[k] >= spec->n_in + program->n_steps)
+      if (program->out[k] >= spec->n_in + program->n_in_parts + program->n_steps)
         return refuse (message, LOOM_STATUS_INVALID, "an element-wise call returns a register that nothing sets");
     }
   for (int s = 0; s < program->n_steps && program->compute == LOOM_I64; s++)
@@ -256,19 +333,24 @@ cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, Lo
       return LOOM_STATUS_UNSUPPORTED;
   for (int s = 0; s < program->n_steps; s++)
     for (int k = 0; k < loom_scalar_arity (program->step[s].op); k++)
-      if (program->step[s].arg[k] >= spec->n_in + s)
+      if (program->step[s].arg[k] >= spec->n_in + program->n_in_parts + s)
         return refuse (message, LOOM_STATUS_INVALID, "an element-wise step reads a register that is set later");
   for (int k = 0; k < spec->n_in; k++)
+    plan->in_dtype[k] = spec->in[k].dtype;
+  for (int k = 0; k < spec->n_in + spec->n_out; k++)
     {
-      plan->in_dtype[k] = spec->in[k].dtype;
-      if (!broadcast_strides (&spec->in[k], out, order, plan->stride[k]))
-        return refuse (message, LOOM_STATUS_INVALID, "the operands of an element-wise call do not broadcast");
+      int64_t n = loom_desc_count (k < spec->n_in ? &spec->in[k] : &spec->out[k - spec->n_in]);
+
+      plan->largest = n > plan->largest ? n : plan->largest;
     }
+  if (!walk_operands (spec, out, order, plan))
+    return refuse (message, LOOM_STATUS_INVALID, "the operands of an element-wise call do not broadcast");
+  walk_results (spec, out, plan);
 
   collapse (plan);
-  plan->flat = plan->rank <= 1;
-  for (int k = 0; k < plan->n_in && plan->rank == 1; k++)
-    plan->flat = plan->flat && plan->stride[k][0] <= 1;
+  plan->flat = plan->rank <= 1 && program->n_in_parts + program->n_out_parts == 0;
+  for (int k = 0; k < plan->n_loads && plan->rank == 1; k++)
+    plan->flat = plan->flat && plan->load[k].stride[0] <= 1;
   plan->vector = four_at_once (plan) ? 4 : 1;
   return LOOM_STATUS_OK;
 }
@@ -328,18 +410,19 @@ static void
 add_program (Text *text, const CudaElementwisePlan *plan)
 {
   const LoomElementwiseAttrs *program = &plan->program;
+  const int first = plan->n_in + program->n_in_parts;
 
   add (text, "__device__ __forceinline__ void program (");
-  for (int k = 0; k < plan->n_in; k++)
-    add (text, "T r%d, ", k);
-  for (int k = 0; k < plan->n_out; k++)
+  for (int k = 0; k < plan->n_loads; k++)
+    add (text, "T r%d, ", plan->load[k].reg);
+  for (int k = 0; k < plan->n_stores; k++)
     add (text, "%sT &o%d", k != 0 ? ", " : "", k);
   add (text, ")\n{\n");
   for (int s = 0; s < program->n_steps; s++)
     {
       const LoomElementwiseStep *step = &program->step[s];
 
-      add (text, "  T r%d;\n  {", plan->n_in + s);
+      add (text, "  T r%d;\n  {", first + s);
       for (int k = 0; k < loom_scalar_arity (step->op); k++)
         add (text, " const T %c = r%d;", 'a' + k, step->arg[k]);
       if (step->op == LOOM_SCALAR_CONST)
@@ -348,14 +431,44 @@ add_program (Text *text, const CudaElementwisePlan *plan)
           add_constant (text, program->compute, step->imm);
           add (text, ";");
         }
-      add (text, " r%d = %s; }\n", plan->n_in + s, formulas[step->op]);
+      add (text, " r%d = %s; }\n", first + s, formulas[step->op]);
       if (step->round == LOOM_F16 || step->round == LOOM_BF16)
         add (text, "  { loom_%s rounded; store (rounded, r%d); r%d = load (rounded); }\n",
-             loom_dtype_name (step->round), plan->n_in + s, plan->n_in + s);
+             loom_dtype_name (step->round), first + s, first + s);
     }
-  for (int k = 0; k < plan->n_out; k++)
-    add (text, "  o%d = r%d;\n", k, program->out[k]);
+  for (int k = 0; k < plan->n_stores; k++)
+    add (text, "  o%d = r%d;\n", k, plan->store[k].reg);
   add (text, "}\n");
+}
+
+/* Whether a load is of neighbours: of one element it is done once for all that a thread handles. */
+static bool
+goes_on (const CudaElementwisePlan *plan, const CudaWalk *walk)
+{
+  return plan->rank > 0 && walk->stride[plan->rank - 1] != 0;
+}
+
+/* A result that is written whole is walked by the thread's own number. */
+static bool
+is_whole (const CudaElementwisePlan *plan, const CudaWalk *store)
+{
+  return !loom_has_parts (plan->program.out_part, plan->program.n_out_parts, store->tensor);
+}
+
+/* "a3", or "b3", the place of a thread's first element in load, or store, 3. */
+static void
+add_place (Text *text, const CudaElementwisePlan *plan, const CudaWalk *walk, char name, int number)
+{
+  if (plan->flat)
+    {
+      add (text, "  const Index %c%d = %s;\n", name, number, goes_on (plan, walk) ? "i" : "0");
+      return;
+    }
+  add (text, "  const Index %c%d = %" PRId64, name, number, walk->offset);
+  for (int d = 0; d < plan->rank; d++)
+    if (walk->stride[d] != 0)
+      add (text, " + c%d * %" PRId64, d, walk->stride[d]);
+  add (text, ";\n");
 }
 
 /* Calls the program for element k of the thread; loaded four by four or one by one. */
@@ -365,32 +478,73 @@ add_call (Text *text, const CudaElementwisePlan *plan, bool four)
   int last = plan->rank - 1;
 
   add (text, "      {\n        T");
-  for (int k = 0; k < plan->n_out; k++)
+  for (int k = 0; k < plan->n_stores; k++)
     add (text, "%s o%d", k != 0 ? "," : "", k);
   add (text, ";\n        program (");
-  for (int k = 0; k < plan->n_in; k++)
+  for (int k = 0; k < plan->n_loads; k++)
     {
-      int64_t stride = plan->rank > 0 ? plan->stride[k][last] : 0;
+      const CudaWalk *walk = &plan->load[k];
 
-      if (four && stride != 0)
+      if (four && goes_on (plan, walk))
         add (text, "load (v%d.v[k]), ", k);
       else if (four)
         add (text, "s%d, ", k);
       else
-        add (text, "load (p%d[a%d + k * %" PRId64 "]), ", k, k, stride);
+        add (text, "load (p%d[a%d + k * %" PRId64 "]), ", walk->tensor, k, plan->rank > 0 ? walk->stride[last] : 0);
     }
-  for (int k = 0; k < plan->n_out; k++)
+  for (int k = 0; k < plan->n_stores; k++)
     add (text, "%so%d", k != 0 ? ", " : "", k);
   add (text, ");\n");
-  for (int k = 0; k < plan->n_out; k++)
-    add (text, four ? "        store (w%d.v[k], o%d);\n" : "        store (q%d[i + k], o%d);\n", k, k);
+  for (int k = 0; k < plan->n_stores; k++)
+    {
+      const CudaWalk *walk = &plan->store[k];
+
+      if (four)
+        add (text, "        store (w%d.v[k], o%d);\n", k, k);
+      else if (is_whole (plan, walk))
+        add (text, "        store (q%d[i + k], o%d);\n", walk->tensor, k);
+      else
+        add (text, "        store (q%d[b%d + k * %" PRId64 "], o%d);\n", walk->tensor, k,
+             plan->rank > 0 ? walk->stride[last] : 0, k);
+    }
   add (text, "      }\n");
+}
+
+static void
+add_four (Text *text, const CudaElementwisePlan *plan)
+{
+  add (text, "  if (aligned && i + 4 <= n)\n    {\n");
+  for (int k = 0; k < plan->n_loads; k++)
+    {
+      const CudaWalk *walk = &plan->load[k];
+      const char *type = type_names[plan->in_dtype[walk->tensor]];
+
+      if (goes_on (plan, walk))
+        add (text, "      const Four<%s> v%d = *(const Four<%s> *) (p%d + a%d);\n", type, k, type, walk->tensor, k);
+      else
+        add (text, "      const T s%d = load (p%d[a%d]);\n", k, walk->tensor, k);
+    }
+  for (int k = 0; k < plan->n_stores; k++)
+    add (text, "      Four<%s> w%d;\n", type_names[plan->out_dtype[plan->store[k].tensor]], k);
+  add (text, "#pragma unroll\n      for (int k = 0; k < 4; k++)\n");
+  add_call (text, plan, true);
+  for (int k = 0; k < plan->n_stores; k++)
+    {
+      const CudaWalk *walk = &plan->store[k];
+      const char *type = type_names[plan->out_dtype[walk->tensor]];
+
+      if (is_whole (plan, walk))
+        add (text, "      *(Four<%s> *) (q%d + i) = w%d;\n", type, walk->tensor, k);
+      else
+        add (text, "      *(Four<%s> *) (q%d + b%d) = w%d;\n", type, walk->tensor, k, k);
+    }
+  add (text, "      return;\n    }\n");
 }
 
 static void
 add_kernel (Text *text, const CudaElementwisePlan *plan)
 {
-  bool narrow = !plan->flat && plan->count < INT64_C (0x7fffffff) - CUDA_ELEMENTWISE_THREADS * 4;
+  bool narrow = !plan->flat && plan->largest < INT64_C (0x7fffffff) - CUDA_ELEMENTWISE_THREADS * 4;
 
   add (text, "extern \"C\" __global__ void __launch_bounds__ (%d)\n" CUDA_ELEMENTWISE_ENTRY " (",
        CUDA_ELEMENTWISE_THREADS);
@@ -409,36 +563,13 @@ add_kernel (Text *text, const CudaElementwisePlan *plan)
         add (text, "  const Index c%d = rest %% %" PRId64 "; rest /= %" PRId64 ";\n", d, plan->dim[d], plan->dim[d]);
       add (text, "  const Index c0 = rest;\n");
     }
-  for (int k = 0; k < plan->n_in; k++)
-    {
-      if (plan->flat)
-        {
-          add (text, "  const Index a%d = %s;\n", k, plan->rank > 0 && plan->stride[k][0] != 0 ? "i" : "0");
-          continue;
-        }
-      add (text, "  const Index a%d = 0", k);
-      for (int d = 0; d < plan->rank; d++)
-        if (plan->stride[k][d] != 0)
-          add (text, " + c%d * %" PRId64, d, plan->stride[k][d]);
-      add (text, ";\n");
-    }
+  for (int k = 0; k < plan->n_loads; k++)
+    add_place (text, plan, &plan->load[k], 'a', k);
+  for (int k = 0; k < plan->n_stores; k++)
+    if (!is_whole (plan, &plan->store[k]))
+      add_place (text, plan, &plan->store[k], 'b', k);
   if (plan->vector == 4)
-    {
-      add (text, "  if (aligned && i + 4 <= n)\n    {\n");
-      for (int k = 0; k < plan->n_in; k++)
-        if (plan->rank > 0 && plan->stride[k][plan->rank - 1] != 0)
-          add (text, "      const Four<%s> v%d = *(const Four<%s> *) (p%d + a%d);\n", type_names[plan->in_dtype[k]], k,
-               type_names[plan->in_dtype[k]], k, k);
-        else
-          add (text, "      const T s%d = load (p%d[a%d]);\n", k, k, k);
-      for (int k = 0; k < plan->n_out; k++)
-        add (text, "      Four<%s> w%d;\n", type_names[plan->out_dtype[k]], k);
-      add (text, "#pragma unroll\n      for (int k = 0; k < 4; k++)\n");
-      add_call (text, plan, true);
-      for (int k = 0; k < plan->n_out; k++)
-        add (text, "      *(Four<%s> *) (q%d + i) = w%d;\n", type_names[plan->out_dtype[k]], k, k);
-      add (text, "      return;\n    }\n");
-    }
+    add_four (text, plan);
   add (text, "  for (int k = 0; k < %d && i + k < n; k++)\n", plan->vector);
   add_call (text, plan, false);
   add (text, "}\n");

@@ -10,6 +10,16 @@
 #define CUDA_ELEMENTWISE_THREADS 256
 #define CUDA_ELEMENTWISE_ENTRY   "loom_elementwise"
 
+/* How an operand or a result, or a part of it, is walked: its first element, and a stride for each of the plan's axes.
+ */
+typedef struct
+{
+  int tensor; /* which operand, or which result */
+  int reg;    /* where it is loaded to, or stored from */
+  int64_t offset;
+  int64_t stride[LOOM_MAX_RANK];
+} CudaWalk;
+
 /* An element-wise call reduced to what matters for its code: axes in the order of the
  * output's bytes, those of one element dropped, neighbours merged wherever every
  * operand allows it. A stride of 0 is a broadcast. */
@@ -20,8 +30,9 @@ typedef struct
   LoomDType in_dtype[LOOM_EW_MAX_IN], out_dtype[LOOM_EW_MAX_OUT];
   int rank;
   int64_t dim[LOOM_MAX_RANK];
-  int64_t stride[LOOM_EW_MAX_IN][LOOM_MAX_RANK];
-  int64_t count;
+  int n_loads, n_stores;
+  CudaWalk load[LOOM_EW_MAX_IN + LOOM_EW_MAX_PARTS], store[LOOM_EW_MAX_OUT + LOOM_EW_MAX_PARTS];
+  int64_t count, largest; /* elements that are computed; elements of the largest tensor */
   bool flat;  /* every operand is one run of elements or a single one; the source is then
                  the same for every count */
   int vector; /* elements a thread handles: 4, or 1 where operands do not lie side by side */

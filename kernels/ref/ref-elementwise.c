@@ -152,11 +152,14 @@ choose (const LoomKernelSpec *spec)
 {
   const LoomElementwiseAttrs *a = spec->attrs;
   int64_t stride[LOOM_MAX_RANK];
+  LoomTensorDesc y;
 
-  if (spec->n_in > LOOM_EW_MAX_IN || spec->n_out < 1 || spec->n_out > LOOM_EW_MAX_OUT || a->n_steps > LOOM_EW_MAX_STEPS)
+  if (spec->n_in > LOOM_EW_MAX_IN || spec->n_out < 1 || spec->n_out > LOOM_EW_MAX_OUT || a->n_steps > LOOM_EW_MAX_STEPS
+      || !loom_elementwise_parts_fit (spec))
     return NULL;
+  y = loom_elementwise_shape (spec);
   for (int i = 0; i < spec->n_in; i++)
-    if (!loom_broadcast_strides (&spec->in[i], &spec->out[0], stride))
+    if (!loom_has_parts (a->in_part, a->n_in_parts, i) && !loom_broadcast_strides (&spec->in[i], &y, stride))
       return NULL;
   if (a->compute == LOOM_I64)
     {
