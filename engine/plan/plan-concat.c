@@ -62,9 +62,11 @@ collect (Work *w, WorkInstr *sum, GArray *parts)
       guint v = work_in (sum, k);
       WorkInstr *producer = work_value (w, v)->producer;
 
-      if (producer == NULL || producer->device_name != sum->device_name || work_only_reader (w, v, FALSE) != sum)
+      if (producer == NULL || producer->device_name != sum->device_name)
         continue;
-      if (is_sum (w, producer))
+      /* A part may belong to several sums, each of which then reads it in its own concatenation: the gates of a GRU
+       * have one gradient in the input's product and another in the state's, of which two parts are the same. */
+      if (is_sum (w, producer) && work_only_reader (w, v, FALSE) == sum)
         collect (w, producer, parts);
       else if (work_is (producer, "pad") && axis_of (w, producer) >= 0)
         {
@@ -110,13 +112,16 @@ are_whole (Work *w, GArray *parts, int axis)
   return end == work_value (w, g_array_index (parts, Part, 0).value)->desc.dim[axis];
 }
 
-/* A sum without this operand is its other one. */
+/* A sum without this operand is its other one, which, where it is a part, is read by the sum's reader from here on. */
 static void
-leave_out (Work *w, guint v)
+leave_out (Work *w, GArray *parts, const Part *part)
 {
-  WorkInstr *sum = work_only_reader (w, v, FALSE);
-  guint other = work_in (sum, work_in (sum, 0) == v ? 1 : 0), out = work_out (sum, 0);
+  WorkInstr *sum = part->reader;
+  guint other = work_in (sum, work_in (sum, 0) == part->value ? 1 : 0), out = work_out (sum, 0);
 
+  for (guint i = 0; i < parts->len; i++)
+    if (g_array_index (parts, Part, i).value == other)
+      g_array_index (parts, Part, i).reader = work_only_reader (w, out, FALSE);
   work_erase (w, sum);
   work_replace (w, out, other);
 }
@@ -156,7 +161,7 @@ join (Work *w, GArray *parts, int axis)
   work_set_in (w, last->reader, work_in (last->reader, 0) == last->value ? 0 : 1, result);
   for (guint i = 0; i < parts->len; i++)
     if (g_array_index (parts, Part, i).value != last->value)
-      leave_out (w, g_array_index (parts, Part, i).value);
+      leave_out (w, parts, &g_array_index (parts, Part, i));
 }
 
 /* A sum whose reader is a sum is met with that one. */
