@@ -91,7 +91,7 @@ check_steps (const WorkInstr *instr, char **why)
 {
   g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
 
-  if (instr->steps->len > LOOM_EW_MAX_STEPS || instr->in->len > LOOM_EW_MAX_IN || instr->out->len > LOOM_EW_MAX_OUT)
+  if (!work_steps_fit (instr->steps) || instr->in->len > LOOM_EW_MAX_IN || instr->out->len > LOOM_EW_MAX_OUT)
     FAIL ("%s is larger than a kernel may be", instr->label->str);
   for (guint k = 0; k < instr->in->len; k++)
     g_hash_table_add (known, GUINT_TO_POINTER (work_in (instr, k)));

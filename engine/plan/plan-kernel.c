@@ -129,27 +129,68 @@ is_free_cast (Work *w, const WorkInstr *instr, guint s)
   const WorkStep *step = work_step (instr, s);
   const LoomTensorDesc *from = &work_value (w, step->arg[0])->desc, *to = &work_value (w, step->result)->desc;
 
-  return step->op == LOOM_SCALAR_ID && instr->steps->len > 1 && loom_dtype_is_float (to->dtype)
-         && from->dtype != to->dtype && instr->compute == LOOM_F32 && rounding (w, instr, s) == LOOM_F64
-         && (s > 0 || !is_result (instr, step->result));
+  return step->kind == WORK_STEP_SCALAR && step->op == LOOM_SCALAR_ID && instr->steps->len > 1
+         && loom_dtype_is_float (to->dtype) && from->dtype != to->dtype && instr->compute == LOOM_F32
+         && rounding (w, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
 }
 
-/* The steps over registers: the operands first, then each step's result. */
+/* A part of operand or result i, by its step. */
+static LoomElementwisePart
+part_of (const WorkStep *step, guint i)
+{
+  return (LoomElementwisePart){
+    .tensor = (uint8_t)i, .axis = (int8_t)step->axis, .start = step->start, .length = step->length
+  };
+}
+
+static guint
+find (guint v, guint n, const guint *values)
+{
+  guint i = 0;
+
+  while (i < n && values[i] != v)
+    i++;
+  g_assert (i < n);
+  return i;
+}
+
+/* The steps over registers: the operands first, then their parts, then each step's result. */
 static void
 fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
                   LoomElementwiseAttrs *attrs)
 {
   g_autoptr (GHashTable) reg = g_hash_table_new (NULL, NULL);
+  guint first;
 
-  g_assert (n_out <= LOOM_EW_MAX_OUT && instr->steps->len <= LOOM_EW_MAX_STEPS);
+  g_assert (n_out <= LOOM_EW_MAX_OUT && work_steps_fit (instr->steps));
   attrs->compute = instr->compute;
   for (guint i = 0; i < n_in; i++)
     g_hash_table_insert (reg, GUINT_TO_POINTER (in[i]), GUINT_TO_POINTER (i));
   for (guint s = 0; s < instr->steps->len; s++)
     {
       const WorkStep *step = work_step (instr, s);
+
+      if (step->kind != WORK_STEP_TAKE)
+        continue;
+      g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (n_in + (guint)attrs->n_in_parts));
+      attrs->in_part[attrs->n_in_parts++] = part_of (step, find (step->arg[0], n_in, in));
+    }
+  first = n_in + (guint)attrs->n_in_parts;
+  for (guint s = 0; s < instr->steps->len; s++)
+    {
+      const WorkStep *step = work_step (instr, s);
       LoomElementwiseStep *to = &attrs->step[attrs->n_steps];
 
+      if (step->kind == WORK_STEP_TAKE)
+        continue;
+      if (step->kind == WORK_STEP_PUT)
+        {
+          LoomElementwisePart part = part_of (step, find (step->result, n_out, out));
+
+          part.reg = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[0])));
+          attrs->out_part[attrs->n_out_parts++] = part;
+          continue;
+        }
       if (is_free_cast (w, instr, s))
         {
           g_hash_table_insert (reg, GUINT_TO_POINTER (step->result),
@@ -161,7 +202,7 @@ fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, 
       to->round = rounding (w, instr, s);
       for (int k = 0; k < loom_scalar_arity (step->op); k++)
         to->arg[k] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
-      g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (n_in + (guint)attrs->n_steps++));
+      g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (first + (guint)attrs->n_steps++));
     }
   for (guint o = 0; o < n_out; o++)
     attrs->out[o] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (out[o])));

@@ -8,7 +8,8 @@
 /* Reasons for the order: common subexpressions and constant folding come before fusion, since only a value with one
  * reader can be merged. Views come behind constant folding, which follows them to their operands. Epilogue fusion comes
  * before element-wise fusion, because a bias costs nothing in a product, and an element-wise kernel would take it away.
- * Rematerialisation repeats kernels as fusion has left them. */
+ * Rematerialisation repeats kernels as fusion has left them; bundles have several results, of which it would know one.
+ */
 const WorkPass work_passes[] = {
   { "dead code", "Instructions that no output and no state needs are erased.", work_remove_dead, 0 },
   { "common subexpressions", "Equal instructions become one.", work_share_common, WORK_IS_FUSION },
@@ -45,6 +46,8 @@ const WorkPass work_passes[] = {
   { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_IS_FUSION },
   { "rematerialisation", "Cheap values are computed a second time for the backward pass instead of being kept.",
     work_rematerialise, WORK_IS_FUSION },
+  { "bundles", "Small element-wise work that stands together becomes one kernel with several results.", work_bundle,
+    WORK_IS_FUSION },
   { "placement", "Each instruction gets its device; copies go where a value crosses from one to another.", work_place,
     0, WORK_HAS_VIEWS, WORK_HAS_DEVICES },
   { "layouts", "Algorithms and layouts, chosen for the whole graph by their costs; reorders between them.",

@@ -47,12 +47,22 @@ typedef struct
   int storage;
 } WorkValue;
 
+typedef enum
+{
+  WORK_STEP_SCALAR,
+  WORK_STEP_TAKE, /* the result is a part of operand arg[0] (plan-bundle.c) */
+  WORK_STEP_PUT   /* arg[0] is a part of the result */
+} WorkStepKind;
+
 typedef struct
 {
-  LoomScalarOp op;
+  LoomScalarOp op; /* of parts LOOM_SCALAR_ID, so that who goes through arguments needs to know of no kind */
   guint arg[3];
   double imm;
   guint result;
+  WorkStepKind kind;
+  int axis; /* of parts: of the operand or the result, and what they are along it */
+  gint64 start, length;
 } WorkStep;
 
 struct _WorkInstr
@@ -220,6 +230,8 @@ gboolean work_is_ready (Work *w, guint v, const WorkInstr *instr);
 gboolean work_is (const WorkInstr *instr, const char *primitive);
 /* TRUE if it is this one scalar operation. */
 gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
+/* TRUE if a kernel may have so many steps and parts. */
+gboolean work_steps_fit (const GArray *steps);
 /* How an error calls an instruction that belongs to no node; NULL where it belongs to one. (transfer full) */
 char *work_purpose (Work *w, const WorkInstr *instr);
 /* The primitive of its kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
@@ -301,6 +313,7 @@ void work_join_casts (Work *w);
 void work_join_bias_gradients (Work *w);
 void work_fuse_chains (Work *w);
 void work_rematerialise (Work *w);
+void work_bundle (Work *w);
 
 /* plan-place.c: devices and the copies between them. Where something cannot be done, here and in the two passes behind
  * it, the fault is noted and the rest goes on, so that all faults are found at once. */

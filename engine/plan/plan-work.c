@@ -374,6 +374,17 @@ work_is_step (const WorkInstr *instr, LoomScalarOp op)
   return !instr->dead && instr->steps != NULL && instr->steps->len == 1 && work_step (instr, 0)->op == op;
 }
 
+gboolean
+work_steps_fit (const GArray *steps)
+{
+  guint n[WORK_STEP_PUT + 1] = { 0 };
+
+  for (guint s = 0; s < steps->len; s++)
+    n[g_array_index (steps, WorkStep, s).kind]++;
+  return n[WORK_STEP_SCALAR] <= LOOM_EW_MAX_STEPS && n[WORK_STEP_TAKE] <= LOOM_EW_MAX_PARTS
+         && n[WORK_STEP_PUT] <= LOOM_EW_MAX_PARTS;
+}
+
 const char *
 work_kernel (const WorkInstr *instr)
 {

@@ -1,0 +1,563 @@
+/* Bundles: small element-wise work that stands together becomes one kernel with several results.
+ *
+ * On a device that is given its work call by call, a kernel takes some microseconds however little it does, and a step
+ * of a recurrent cell is a product and a dozen element-wise calls on a few thousand numbers. Chains (plan-chain.c) join
+ * what only one other instruction reads. Here neighbours of one shape are joined that need not read each other, and
+ * whose results others may read as well: the gates of a cell, its states, and what its gradient wants to be kept. The
+ * slices that cut a product's result into gates are not copied but read where they lie, and the gradients of gates
+ * written where their concatenation has them. What was done to the whole in front of the slices is done to the parts.
+ *
+ * A value that has been cut or concatenated in such a kernel is a step among its steps: WORK_STEP_TAKE has a part of an
+ * operand, WORK_STEP_PUT is a part of a result. Each number is computed by the operations that it was computed by
+ * before. Large tensors are left alone: their time is that of their bytes, and they would be alive for longer. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+/* Elements from which on a pass over memory takes longer than a launch. */
+#define LARGEST (1 << 18)
+
+/* How many instructions away a neighbour may stand. */
+#define REACH 64
+
+/* An instruction as it would be. */
+typedef struct
+{
+  GArray *steps;    /* WorkStep */
+  GArray *in, *out; /* guint */
+} Draft;
+
+static void
+draft_init (Draft *d)
+{
+  d->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
+  d->in = g_array_new (FALSE, FALSE, sizeof (guint));
+  d->out = g_array_new (FALSE, FALSE, sizeof (guint));
+}
+
+static void
+draft_clear (Draft *d)
+{
+  g_clear_pointer (&d->steps, g_array_unref);
+  g_clear_pointer (&d->in, g_array_unref);
+  g_clear_pointer (&d->out, g_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Draft, draft_clear)
+
+static gboolean
+has_value (const GArray *values, guint v)
+{
+  for (guint i = 0; i < values->len; i++)
+    if (g_array_index (values, guint, i) == v)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_once (GArray *values, guint v)
+{
+  if (!has_value (values, v))
+    g_array_append_val (values, v);
+}
+
+static gboolean
+has_step_for (const GArray *steps, guint v)
+{
+  for (guint s = 0; s < steps->len; s++)
+    if (g_array_index (steps, WorkStep, s).result == v)
+      return TRUE;
+  return FALSE;
+}
+
+/* The limits of a kernel hold, and the device has it. */
+static gboolean
+is_possible (Work *w, const WorkInstr *instr, const Draft *d)
+{
+  WorkInstr joined = *instr;
+
+  joined.steps = d->steps;
+  return work_steps_fit (d->steps) && d->in->len <= LOOM_EW_MAX_IN && d->out->len <= LOOM_EW_MAX_OUT
+         && work_has_kernel (w, &joined, d->in->len, (const guint *)(const void *)d->in->data, d->out->len,
+                             (const guint *)(const void *)d->out->data);
+}
+
+/* The instruction becomes what was drafted. Who made one of its results until now has been erased. */
+static void
+become (Work *w, WorkInstr *instr, Draft *d)
+{
+  guint n = instr->in->len;
+
+  g_array_unref (instr->steps);
+  instr->steps = g_steal_pointer (&d->steps);
+  for (guint i = 0; i < d->in->len; i++)
+    work_add_in (w, instr, g_array_index (d->in, guint, i));
+  for (; n > 0; n--)
+    work_drop_in (w, instr, n - 1);
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_value (w, work_out (instr, o))->producer == instr)
+      work_value (w, work_out (instr, o))->producer = NULL;
+  g_array_set_size (instr->out, 0);
+  for (guint o = 0; o < d->out->len; o++)
+    work_add_out (w, instr, g_array_index (d->out, guint, o));
+}
+
+/* ---- neighbours --------------------------------------------------------------- */
+
+static const LoomTensorDesc *
+desc_of (Work *w, guint v)
+{
+  return &work_value (w, v)->desc;
+}
+
+/* TRUE if nothing has been written over v when `at` runs. */
+static gboolean
+is_intact (Work *w, GHashTable *updaters, guint v, const WorkInstr *at)
+{
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, v)));
+
+  return updater == NULL || !work_is_before (updater, at);
+}
+
+/* TRUE if v is cut from a larger value along one axis, and that can be read where `at` stands: the step that reads it.
+ */
+static gboolean
+is_cut (Work *w, GHashTable *updaters, guint v, const WorkInstr *at, WorkStep *take)
+{
+  const WorkInstr *slice = work_value (w, v)->producer;
+  const LoomTensorDesc *whole, *part = desc_of (w, v);
+  const LoomSliceAttrs *a;
+  int axis = -1;
+
+  if (slice == NULL || !work_is (slice, "slice") || slice->device_name != at->device_name)
+    return FALSE;
+  a = &((const LoomSliceTo *)slice->attrs)->kernel;
+  whole = desc_of (w, work_in (slice, 0));
+  if (whole->rank != part->rank || !work_is_ready (w, work_in (slice, 0), at)
+      || !is_intact (w, updaters, work_in (slice, 0), at))
+    return FALSE;
+  for (int i = 0; i < part->rank; i++)
+    {
+      if (part->dim[i] != 1 && a->step[i] != 1)
+        return FALSE;
+      if (part->dim[i] == whole->dim[i])
+        continue;
+      if (axis >= 0)
+        return FALSE;
+      axis = i;
+    }
+  if (axis < 0)
+    return FALSE;
+  *take = (WorkStep){ .op = LOOM_SCALAR_ID,
+                      .kind = WORK_STEP_TAKE,
+                      .arg = { work_in (slice, 0) },
+                      .result = v,
+                      .axis = axis,
+                      .start = a->start[axis],
+                      .length = part->dim[axis] };
+  return TRUE;
+}
+
+static gboolean
+is_same_part_of_step (const WorkInstr *a, const WorkInstr *b)
+{
+  return a->device_name == b->device_name && a->region == b->region && a->pass == b->pass && a->chunk == b->chunk
+         && a->recomputation == b->recomputation;
+}
+
+/* The shape that an element-wise instruction computes. */
+static const LoomTensorDesc *
+shape_of (Work *w, const WorkInstr *instr)
+{
+  const WorkStep *step = work_step (instr, instr->steps->len - 1);
+
+  return desc_of (w, step->kind == WORK_STEP_PUT ? step->arg[0] : step->result);
+}
+
+/* A concatenation of values of this shape, some of which `made` makes. */
+static gboolean
+is_concat_of (Work *w, const WorkInstr *instr, const WorkInstr *made)
+{
+  const LoomTensorDesc *shape = shape_of (w, made);
+  gboolean of_it = FALSE;
+
+  if (!work_is (instr, "concat"))
+    return FALSE;
+  for (guint k = 0; k < instr->in->len; k++)
+    {
+      const LoomTensorDesc *part = desc_of (w, work_in (instr, k));
+
+      if (!work_same_dims (part, shape) || part->dtype != desc_of (w, work_out (instr, 0))->dtype
+          || !loom_dtype_is_float (part->dtype) || loom_dtype_size (part->dtype) > loom_dtype_size (made->compute))
+        return FALSE;
+      of_it |= work_value (w, work_in (instr, k))->producer == made;
+    }
+  return of_it;
+}
+
+static gboolean
+is_neighbour (Work *w, const WorkInstr *instr, const WorkInstr *other)
+{
+  if (!is_same_part_of_step (instr, other))
+    return FALSE;
+  if (other->steps != NULL)
+    return other->compute == instr->compute && work_same_dims (shape_of (w, other), shape_of (w, instr));
+  return loom_dtype_is_float (instr->compute) && is_concat_of (w, other, instr);
+}
+
+/* ---- places ------------------------------------------------------------------- */
+
+/* TRUE if all that `other` reads is there where instr stands, apart from what that makes. */
+static gboolean
+may_come_up (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkInstr *other)
+{
+  WorkStep take;
+
+  for (guint k = 0; k < other->in->len; k++)
+    {
+      guint v = work_in (other, k);
+
+      if (work_value (w, v)->producer != instr && !work_is_ready (w, v, instr)
+          && !is_cut (w, updaters, v, instr, &take))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* TRUE if nobody in front of `other` reads v. */
+static gboolean
+is_unread_before (Work *w, guint v, const WorkInstr *other)
+{
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL ? work_is_before (use->instr, other) : !is_unread_before (w, use->at, other))
+      return FALSE;
+  return TRUE;
+}
+
+/* TRUE if instr may stand where `other` does. */
+static gboolean
+may_go_down (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkInstr *other)
+{
+  for (guint k = 0; k < instr->in->len; k++)
+    if (!is_intact (w, updaters, work_in (instr, k), other))
+      return FALSE;
+  for (guint o = 0; o < instr->out->len; o++)
+    if (!is_unread_before (w, work_out (instr, o), other))
+      return FALSE;
+  return TRUE;
+}
+
+/* An operand is a view of what the instruction makes: it has no register that would be that. */
+static gboolean
+reads_view_of (Work *w, const WorkInstr *other, const WorkInstr *instr)
+{
+  for (guint k = 0; k < other->in->len; k++)
+    if (work_value (w, work_in (other, k))->alias != 0
+        && work_value (w, work_root (w, work_in (other, k)))->producer == instr)
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- joining ------------------------------------------------------------------ */
+
+/* The operands of `from`, which is to be computed where `at` stands, and its steps. */
+static void
+draft_add (Work *w, GHashTable *updaters, Draft *d, const WorkInstr *from, const WorkInstr *at)
+{
+  gint64 start = 0;
+
+  for (guint k = 0; k < from->in->len; k++)
+    {
+      guint v = work_in (from, k);
+      WorkStep take;
+
+      if (has_step_for (d->steps, v))
+        continue;
+      if (is_cut (w, updaters, v, at, &take))
+        {
+          g_array_append_val (d->steps, take);
+          v = take.arg[0];
+        }
+      add_once (d->in, v);
+    }
+  if (from->steps != NULL)
+    g_array_append_vals (d->steps, from->steps->data, from->steps->len);
+  for (guint k = 0; from->steps == NULL && k < from->in->len; k++)
+    {
+      int axis = ((const LoomConcatAttrs *)from->attrs)->axis;
+      WorkStep put = { .op = LOOM_SCALAR_ID,
+                       .kind = WORK_STEP_PUT,
+                       .arg = { work_in (from, k) },
+                       .result = work_out (from, 0),
+                       .axis = axis,
+                       .start = start,
+                       .length = desc_of (w, work_in (from, k))->dim[axis] };
+
+      g_array_append_val (d->steps, put);
+      start += put.length;
+    }
+}
+
+/* TRUE if somebody else reads v. */
+static gboolean
+is_used_besides (Work *w, guint v, const WorkInstr *other)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return TRUE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL ? use->instr != other : work_is_used (w, use->at))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+erase_unread_slice (Work *w, guint v)
+{
+  WorkInstr *slice = work_value (w, v)->producer;
+
+  if (slice != NULL && work_is (slice, "slice") && !work_is_used (w, v))
+    work_erase (w, slice);
+}
+
+/* The steps of one behind those of the other; a name in brackets for several. */
+static void
+join_labels (GString *label, const char *other)
+{
+  if (g_str_has_prefix (label->str, "fused("))
+    {
+      g_string_erase (label, 0, (gssize)strlen ("fused("));
+      g_string_truncate (label, label->len - 1);
+    }
+  g_string_prepend (label, "fused(");
+  g_string_append_c (label, ',');
+  if (g_str_has_prefix (other, "fused("))
+    g_string_append (label, other + strlen ("fused("));
+  else
+    g_string_append_printf (label, "%s)", other);
+}
+
+/* Reads the instruction's slices where they lie, and takes up `other`, unless that is NULL. FALSE, and nothing is
+ * changed, where that cannot be. */
+static gboolean
+join (Work *w, GHashTable *updaters, WorkInstr *instr, WorkInstr *other)
+{
+  gboolean up = other == NULL || may_come_up (w, updaters, instr, other);
+  const WorkInstr *at = up ? instr : other;
+  g_auto (Draft) d = { 0 };
+  g_autofree guint *read = NULL;
+  guint n = 0;
+
+  if (!up && !may_go_down (w, updaters, instr, other))
+    return FALSE;
+  draft_init (&d);
+  draft_add (w, updaters, &d, instr, at);
+  for (guint o = 0; o < instr->out->len; o++)
+    if (other == NULL || is_used_besides (w, work_out (instr, o), other))
+      add_once (d.out, work_out (instr, o));
+  if (other != NULL)
+    {
+      draft_add (w, updaters, &d, other, at);
+      for (guint o = 0; o < other->out->len; o++)
+        add_once (d.out, work_out (other, o));
+    }
+  if (!is_possible (w, instr, &d))
+    return FALSE;
+
+  read = g_new (guint, instr->in->len + (other != NULL ? other->in->len : 0) + 1);
+  for (guint k = 0; k < instr->in->len; k++)
+    read[n++] = work_in (instr, k);
+  for (guint k = 0; other != NULL && k < other->in->len; k++)
+    read[n++] = work_in (other, k);
+  if (!up)
+    work_move (w, instr, other);
+  if (other != NULL)
+    {
+      join_labels (instr->label, other->label->str);
+      work_erase (w, other);
+    }
+  become (w, instr, &d);
+  while (n > 0)
+    erase_unread_slice (w, read[--n]);
+  return TRUE;
+}
+
+/* Others read v as well, which the instruction takes for itself: it writes v for them, and the slice is not needed. */
+static void
+write_taken (Work *w, WorkInstr *instr, guint v)
+{
+  WorkInstr *slice = work_value (w, v)->producer;
+  g_auto (Draft) d = { 0 };
+
+  if (slice == NULL || !work_is (slice, "slice") || !is_same_part_of_step (slice, instr)
+      || !is_unread_before (w, v, instr))
+    return;
+  draft_init (&d);
+  g_array_append_vals (d.steps, instr->steps->data, instr->steps->len);
+  for (guint k = 0; k < instr->in->len; k++)
+    add_once (d.in, work_in (instr, k));
+  g_array_append_vals (d.out, instr->out->data, instr->out->len);
+  g_array_append_val (d.out, v);
+  if (!is_possible (w, instr, &d))
+    return;
+  work_erase (w, slice);
+  become (w, instr, &d);
+}
+
+static void
+write_all_taken (Work *w, WorkInstr *instr)
+{
+  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint s = 0; s < instr->steps->len; s++)
+    if (work_step (instr, s)->kind == WORK_STEP_TAKE)
+      add_once (taken, work_step (instr, s)->result);
+  for (guint i = 0; i < taken->len; i++)
+    write_taken (w, instr, g_array_index (taken, guint, i));
+}
+
+/* ---- what was done to the whole ------------------------------------------------- */
+
+/* The part of a value of its maker's that corresponds to a part of the maker's result; the value itself where it has
+ * one element along that axis for all of them. */
+static guint
+part_of_operand (Work *w, Draft *d, guint v, const LoomTensorDesc *whole, const WorkStep *take)
+{
+  LoomTensorDesc desc = *desc_of (w, v);
+  int axis = take->axis - (whole->rank - desc.rank);
+  WorkStep step = *take;
+
+  add_once (d->in, v);
+  if (axis < 0 || desc.dim[axis] == 1)
+    return v;
+  desc.dim[axis] = take->length;
+  step.arg[0] = v;
+  step.axis = axis;
+  step.result = work_new_value (w, &desc, work_value (w, v));
+  g_array_append_val (d->steps, step);
+  return step.result;
+}
+
+/* What `maker` does, for the part alone that `take` takes of its result. */
+static void
+draft_part (Work *w, Draft *d, const WorkInstr *maker, const WorkStep *take)
+{
+  g_autoptr (GHashTable) now = g_hash_table_new (NULL, NULL);
+  guint whole = work_out (maker, 0);
+
+  for (guint k = 0; k < maker->in->len; k++)
+    {
+      guint v = work_in (maker, k);
+
+      g_hash_table_insert (now, GUINT_TO_POINTER (v),
+                           GUINT_TO_POINTER (part_of_operand (w, d, v, desc_of (w, whole), take)));
+    }
+  for (guint s = 0; s < maker->steps->len; s++)
+    {
+      WorkStep step = *work_step (maker, s);
+      LoomTensorDesc desc = *desc_of (w, step.result);
+
+      for (int a = 0; a < loom_scalar_arity (step.op); a++)
+        step.arg[a] = GPOINTER_TO_UINT (g_hash_table_lookup (now, GUINT_TO_POINTER (step.arg[a])));
+      /* A constant among the steps may have a shape of its own. */
+      if (desc.rank == desc_of (w, whole)->rank && desc.dim[take->axis] == desc_of (w, whole)->dim[take->axis])
+        desc.dim[take->axis] = take->length;
+      step.result = step.result == whole ? take->result : work_new_value (w, &desc, work_value (w, step.result));
+      g_hash_table_insert (now, GUINT_TO_POINTER (work_step (maker, s)->result), GUINT_TO_POINTER (step.result));
+      g_array_append_val (d->steps, step);
+    }
+}
+
+static gboolean
+is_taken (const WorkInstr *instr, guint v)
+{
+  for (guint s = 0; s < instr->steps->len; s++)
+    if (work_step (instr, s)->kind == WORK_STEP_TAKE && work_step (instr, s)->arg[0] == v)
+      return TRUE;
+  return FALSE;
+}
+
+/* Computes operand v, of which the instruction alone reads parts, in these. */
+static gboolean
+take_up_maker (Work *w, GHashTable *updaters, WorkInstr *instr, guint v)
+{
+  WorkInstr *maker = work_value (w, v)->producer;
+  g_auto (Draft) d = { 0 };
+
+  if (maker == NULL || maker->steps == NULL || maker->out->len != 1 || maker->compute != instr->compute
+      || !is_same_part_of_step (maker, instr) || work_only_reader (w, v, FALSE) != instr || !is_taken (instr, v))
+    return FALSE;
+  for (guint s = 0; s < maker->steps->len; s++)
+    if (work_step (maker, s)->kind != WORK_STEP_SCALAR)
+      return FALSE;
+  for (guint k = 0; k < maker->in->len; k++)
+    if (!is_intact (w, updaters, work_in (maker, k), instr))
+      return FALSE;
+  draft_init (&d);
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) != v)
+      add_once (d.in, work_in (instr, k));
+  for (guint s = 0; s < instr->steps->len; s++)
+    {
+      const WorkStep *step = work_step (instr, s);
+
+      if (step->kind == WORK_STEP_TAKE && step->arg[0] == v)
+        draft_part (w, &d, maker, step);
+      else
+        g_array_append_val (d.steps, *step);
+    }
+  g_array_append_vals (d.out, instr->out->data, instr->out->len);
+  if (!is_possible (w, instr, &d))
+    return FALSE;
+  {
+    g_autofree char *own = g_strdup (instr->label->str);
+
+    g_string_assign (instr->label, maker->label->str);
+    join_labels (instr->label, own);
+  }
+  become (w, instr, &d);
+  work_erase (w, maker);
+  return TRUE;
+}
+
+/* ---- the pass ----------------------------------------------------------------- */
+
+static void
+take_up_makers (Work *w, GHashTable *updaters, WorkInstr *instr)
+{
+  for (guint k = 0; k < instr->in->len;)
+    k = take_up_maker (w, updaters, instr, work_in (instr, k)) ? 0 : k + 1;
+}
+
+static gboolean
+is_bundled_on (Work *w, const WorkInstr *instr)
+{
+  const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
+  const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
+
+  return device != NULL && !device->info.host_memory;
+}
+
+void
+work_bundle (Work *w)
+{
+  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      WorkInstr *next;
+      guint reach = 0;
+
+      if (instr->steps == NULL || loom_desc_count (shape_of (w, instr)) > LARGEST || !is_bundled_on (w, instr))
+        continue;
+      join (w, updaters, instr, NULL);
+      for (WorkInstr *other = work_next (instr); other != NULL && reach < REACH; other = next, reach++)
+        {
+          next = work_next (other);
+          if (is_neighbour (w, instr, other) && !reads_view_of (w, other, instr) && join (w, updaters, instr, other))
+            reach = 0;
+        }
+      write_all_taken (w, instr);
+      take_up_makers (w, updaters, instr);
+    }
+}
