@@ -1,6 +1,77 @@
 /* The samples of element-wise programs and of reductions. */
 #include "tests/kernels/kernel-harness.h"
 
+#include <string.h>
+
+/* Such a shape with another length along one axis, from axis `first` on. */
+static LoomTensorDesc
+with_length (const char *dims, int first, int axis, gint64 length)
+{
+  LoomTensorDesc d = desc (F, dims);
+
+  d.dim[axis] = length;
+  d.rank -= first;
+  memmove (d.dim, d.dim + first, (gsize)d.rank * sizeof *d.dim);
+  return d;
+}
+
+/* Parts of operands, of full rank and of less, and one that repeats along its axis; and results that are written in
+ * parts beside whole ones, or no whole one. */
+static void
+part_samples (GPtrArray *all)
+{
+  static const struct
+  {
+    const char *dims;
+    int axis;
+  } shape[] = { { "33,8", 1 }, { "5,7", 1 }, { "4,3,2,5", 1 }, { "4,3,8,12", 2 },
+                { "4,12", 0 }, { "3", 0 },   { "1,1", 1 },     { "30,40,300", 2 } };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
+    for (int whole = 0; whole < 2; whole++)
+      {
+        const char *dims = shape[v].dims;
+        const int axis = shape[v].axis;
+        const gint64 n = desc (F, dims).dim[axis];
+        Sample *s
+            = sample_add (all, "elementwise", TIGHT, "parts of %s along %d%s", dims, axis, whole ? " and all" : "");
+        LoomElementwiseAttrs *a = &s->attrs.elementwise;
+
+        s->joined = TRUE;
+        sample_in (s, with_length (dims, 0, axis, 3 * n), FILL_NORMAL, 0);
+        sample_in (s, with_length (dims, axis, axis, 2 * n + 1), FILL_NORMAL, 0);
+        sample_in (s, desc (F, dims), FILL_NORMAL, 0);
+        sample_in (s, with_length (dims, 0, axis, 1), FILL_NORMAL, 0);
+        sample_in (s, with_length (dims, 0, axis, 5), FILL_NORMAL, 0);
+        sample_out (s, with_length (dims, 0, axis, 4 * n));
+        sample_out (s, whole ? desc (F, dims) : with_length (dims, 0, axis, 2 * n));
+        a->compute = F;
+        a->n_in_parts = 5;
+        a->in_part[0] = (LoomElementwisePart){ .tensor = 0, .axis = (int8_t)axis, .start = 0, .length = n };
+        a->in_part[1] = (LoomElementwisePart){ .tensor = 0, .axis = (int8_t)axis, .start = 2 * n, .length = n };
+        a->in_part[2] = (LoomElementwisePart){ .tensor = 0, .axis = (int8_t)axis, .start = n, .length = n };
+        a->in_part[3] = (LoomElementwisePart){ .tensor = 1, .axis = 0, .start = n + 1, .length = n };
+        a->in_part[4] = (LoomElementwisePart){ .tensor = 4, .axis = (int8_t)axis, .start = 3, .length = 1 };
+        a->n_steps = 6;
+        a->step[0] = (LoomElementwiseStep){ LOOM_SCALAR_ADD, { 5, 8 } };
+        a->step[1] = (LoomElementwiseStep){ LOOM_SCALAR_SIGMOID, { 10 } };
+        a->step[2] = (LoomElementwiseStep){ LOOM_SCALAR_TANH, { 6 } };
+        a->step[3] = (LoomElementwiseStep){ LOOM_SCALAR_FMA, { 11, 12, 2 } };
+        a->step[4] = (LoomElementwiseStep){ LOOM_SCALAR_MUL, { 7, 3 } };
+        a->step[5] = (LoomElementwiseStep){ LOOM_SCALAR_ADD, { 14, 9 } };
+        a->n_out_parts = 4;
+        a->out_part[0] = (LoomElementwisePart){ .reg = 13, .axis = (int8_t)axis, .start = 0, .length = n };
+        a->out_part[1] = (LoomElementwisePart){ .reg = 15, .axis = (int8_t)axis, .start = 3 * n, .length = n };
+        a->out_part[2] = (LoomElementwisePart){ .reg = 12, .axis = (int8_t)axis, .start = n, .length = n };
+        a->out_part[3] = (LoomElementwisePart){ .reg = 6, .axis = (int8_t)axis, .start = 2 * n, .length = n };
+        a->out[1] = 11;
+        for (int k = 0; !whole && k < 2; k++)
+          a->out_part[a->n_out_parts++] = (LoomElementwisePart){
+            .tensor = 1, .reg = k == 0 ? 11 : 2, .axis = (int8_t)axis, .start = k * n, .length = n
+          };
+      }
+}
+
 static void
 elementwise_samples (GPtrArray *all)
 {
@@ -50,6 +121,7 @@ elementwise_samples (GPtrArray *all)
           s->attrs.elementwise.step[0] = (LoomElementwiseStep){ (LoomScalarOp)op, { 0, 1, 2 }, 1.25 };
           s->attrs.elementwise.out[0] = (uint8_t)arity;
         }
+  part_samples (all);
   /* A chain with two results, one of them bool, and an operand of another type. */
   for (int big = 0; big < 2; big++)
     {

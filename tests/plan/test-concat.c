@@ -19,7 +19,7 @@ typedef struct
 {
   const char *name;
   Part part[4]; /* ends with n = 0 */
-  gboolean other, transposed, twice;
+  gboolean other, transposed, twice, shared;
   guint concats, pads;
 } Case;
 
@@ -28,7 +28,8 @@ static const Case cases[] = {
   { "any-order", { { 3, 1 }, { 4, 2 }, { 0, 3 } }, .concats = 1 },
   { "rows", { { 0, 1 }, { 1, 2 } }, .transposed = TRUE, .concats = 1 },
   { "among-others", { { 2, 4 }, { 0, 2 } }, .other = TRUE, .concats = 1 },
-  { "read-twice", { { 0, 2 }, { 2, 4 } }, .twice = TRUE, .pads = 2 },
+  { "read-twice", { { 0, 2 }, { 2, 4 } }, .twice = TRUE, .concats = 1, .pads = 2 },
+  { "two-sums", { { 0, 2 }, { 2, 2 }, { 4, 2 } }, .shared = TRUE, .concats = 2 },
   { "gap", { { 0, 2 }, { 3, 3 } }, .pads = 2 },
   { "overlap", { { 0, 4 }, { 3, 3 } }, .pads = 2 },
 };
@@ -37,32 +38,40 @@ static LoomProgram *
 program_of (const Case *c)
 {
   LoomProgram *p = loom_program_new ();
-  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ ROWS, WHOLE }), sum = 0;
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ ROWS, WHOLE }), sum = 0, second = 0;
   int axis = c->transposed ? 0 : 1;
   gint64 whole[] = { ROWS, WHOLE };
 
   for (guint i = 0; c->part[i].n > 0; i++)
     {
       gint64 start[LOOM_MAX_RANK] = { 0 }, n[LOOM_MAX_RANK] = { ROWS, WHOLE };
-      LoomValue part;
+      LoomValue part, cut;
 
       start[axis] = c->part[i].first;
       n[axis] = c->part[i].n;
       part = loom_slice (p, x, start, NULL, n);
       part = loom_binary (p, LOOM_SCALAR_MUL, part, loom_const (p, LOOM_F32, i + 2));
-      part = loom_pad (p, part, start, NULL, whole, 0);
+      cut = part;
+      part = loom_pad (p, cut, start, NULL, whole, 0);
       if (c->twice)
         {
           g_autofree char *name = g_strdup_printf ("part%u", i);
 
           loom_program_output (p, name, part);
         }
+      if (c->shared)
+        {
+          /* Of another sum all parts but one are the same. */
+          LoomValue own = i == 1 ? loom_pad (p, loom_unary (p, LOOM_SCALAR_NEG, cut), start, NULL, whole, 0) : part;
+
+          second = second == 0 ? own : loom_binary (p, LOOM_SCALAR_ADD, second, own);
+        }
       sum = sum == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
       if (c->other && i == 0)
         sum = loom_binary (p, LOOM_SCALAR_ADD, x, sum);
     }
   loom_program_output (p, "y", sum);
-  loom_program_output (p, "z", loom_unary (p, LOOM_SCALAR_EXP, sum));
+  loom_program_output (p, "z", loom_unary (p, LOOM_SCALAR_EXP, c->shared ? second : sum));
   return p;
 }
 
