@@ -5,7 +5,11 @@
  * of operands and results are read and written where they lie: which addresses of the body's kernels move from run to
  * run is found out once, when the kernel is made, so that a run sets these, calls kernels, and does nothing else.
  * Copied are operands of kernels that bind addresses, values that are two results at once, and, on a device with memory
- * of its own, rows whose size is no multiple of 64 bytes, which its libraries count on. */
+ * of its own, rows whose size is no multiple of 64 bytes, which its libraries count on.
+ *
+ * A stacked result may be a carried value as a run finds it, which the gradients of recurrent cells read. Its rows are
+ * those that the carried value takes one run later: either the runs write them there (PLACE_AHEAD), or, where these
+ * rows lie in another stacked result already, all but the first are copied at once when the loop is over. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -17,7 +21,8 @@ typedef enum
   PLACE_WHOLE,     /* an operand of the loop as it is */
   PLACE_ROW,       /* this run's row of an operand or result */
   PLACE_ALTERNATE, /* of a carried value: the result, and a second place, by turns */
-  PLACE_FOLLOW     /* of a carried value: the row of a stacked result, which has the same bytes */
+  PLACE_FOLLOW,    /* of a carried value: the row of a stacked result, which has the same bytes */
+  PLACE_AHEAD      /* of a carried value: the next run's row of a stacked result, which is the value as that finds it */
 } PlaceKind;
 
 /* Where an input or an output of the body lies. */
@@ -28,6 +33,8 @@ typedef struct
   guint value;         /* of the body's plan; G_MAXUINT: an input that nothing reads */
   guint buffer;        /* of the loop: operands first, then results */
   guint follows;       /* output whose rows they are */
+  gboolean is_later;   /* of a stacked result: only the first run copies its row */
+  guint shifted; /* of such a one: the output whose rows it has one run later, and gets at the end; else G_MAXUINT */
   gsize scratch;       /* offset of the second place, or of the copy */
   gboolean is_copied;  /* inputs: each run copies them to `scratch`, where kernels read them */
   gboolean is_written; /* outputs: kernels write here; else it is copied from `source` when the run is over */
@@ -163,6 +170,33 @@ choose_written (Body *b)
     }
 }
 
+/* Finds the stacked results that are a carried value as a run finds it. */
+static void
+place_later (Body *b)
+{
+  for (guint o = b->attrs.n_carried; o < b->n_out; o++)
+    {
+      Place *p = &b->out[o], *carried;
+
+      p->shifted = G_MAXUINT;
+      if (p->is_written || p->source < 0 || !is_carried (b, (guint)p->source) || !may_lie_in_rows (b, p->bytes))
+        continue;
+      carried = &b->out[p->source];
+      if (carried->bytes != p->bytes)
+        continue;
+      if (carried->kind == PLACE_FOLLOW && b->out[carried->follows].is_written)
+        p->shifted = carried->follows;
+      else if (carried->kind == PLACE_ALTERNATE && carried->is_written)
+        {
+          carried->kind = PLACE_AHEAD;
+          carried->follows = o;
+        }
+      else
+        continue;
+      p->is_later = TRUE;
+    }
+}
+
 /* All others are copied; a carried value that is a stacked one has that row's place. */
 static void
 place_outputs (Body *b, gsize *scratch)
@@ -173,17 +207,31 @@ place_outputs (Body *b, gsize *scratch)
       Place *p = &b->out[o];
 
       p->source = p->is_written ? G_MAXINT : find_source (b, o);
-      if (!is_carried (b, o))
+      if (!is_carried (b, o) || p->source >= 0 || is_carried (b, (guint)~p->source))
         continue;
-      if (p->source < 0 && !is_carried (b, (guint)~p->source))
-        {
-          p->kind = PLACE_FOLLOW;
-          p->follows = (guint)~p->source;
-          continue;
-        }
-      p->scratch = *scratch;
-      *scratch += aligned (p->bytes);
+      p->kind = PLACE_FOLLOW;
+      p->follows = (guint)~p->source;
     }
+  place_later (b);
+  for (guint o = 0; o < b->attrs.n_carried; o++)
+    if (b->out[o].kind == PLACE_ALTERNATE)
+      {
+        b->out[o].scratch = *scratch;
+        *scratch += aligned (b->out[o].bytes);
+      }
+}
+
+/* How many copies each run but the first makes. */
+static guint
+count_copies (const Body *b)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < b->n_in; i++)
+    n += b->in[i].is_copied;
+  for (guint o = 0; o < b->n_out; o++)
+    n += !b->out[o].is_written && b->out[o].kind != PLACE_FOLLOW && !b->out[o].is_later;
+  return n;
 }
 
 /* ---- addresses -------------------------------------------------------------------- */
@@ -311,6 +359,8 @@ carried_address (const Body *b, void *const *buffers, guint k, gint64 i)
 
   if (p->kind == PLACE_FOLLOW)
     return row_address (b, buffers, &b->out[p->follows], i);
+  if (p->kind == PLACE_AHEAD && i + 1 < b->attrs.length)
+    return row_address (b, buffers, &b->out[p->follows], i + 1);
   return (b->attrs.length - 1 - i) % 2 == 0 ? buffers[p->buffer] : b->scratch + p->scratch;
 }
 
@@ -340,7 +390,7 @@ move_places (Body *b, LoomStream *stream, void *const *buffers, gint64 i, LoomMe
 }
 
 static LoomStatus
-copy_results (Body *b, LoomStream *stream, LoomMessage *message)
+copy_results (Body *b, LoomStream *stream, gint64 i, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -349,13 +399,34 @@ copy_results (Body *b, LoomStream *stream, LoomMessage *message)
       const Place *p = &b->out[o];
       const void *from;
 
-      if (p->is_written || p->kind == PLACE_FOLLOW)
+      if (p->is_written || p->kind == PLACE_FOLLOW || (p->is_later && i > 0))
         continue;
       if (p->source == G_MAXINT)
         from = fixed_address (b, p->value);
       else
         from = p->source >= 0 ? b->in[p->source].at : b->out[~p->source].at;
       status = copy (b, stream, p->at, from, p->bytes, message);
+    }
+  return status;
+}
+
+/* The rows of a stacked result that those of another one are a run later. */
+static LoomStatus
+copy_shifted (const Body *b, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint o = b->attrs.n_carried; o < b->n_out && status == LOOM_STATUS_OK; o++)
+    {
+      const Place *p = &b->out[o];
+      char *to = buffers[p->buffer];
+      const char *from;
+
+      if (!p->is_later || p->shifted == G_MAXUINT)
+        continue;
+      from = buffers[b->out[p->shifted].buffer];
+      status = copy (b, stream, b->attrs.reverse ? to : to + p->bytes, b->attrs.reverse ? from + p->bytes : from,
+                     (gsize)(b->attrs.length - 1) * p->bytes, message);
     }
   return status;
 }
@@ -391,8 +462,10 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
       if (status == LOOM_STATUS_OK)
         status = run_rows (b, stream, b->n_setup, b->n_rows, message);
       if (status == LOOM_STATUS_OK)
-        status = copy_results (b, stream, message);
+        status = copy_results (b, stream, i, message);
     }
+  if (status == LOOM_STATUS_OK)
+    status = copy_shifted (b, stream, buffers, message);
   for (guint k = 0; k < b->attrs.n_carried && status == LOOM_STATUS_OK; k++)
     if (b->out[k].kind == PLACE_FOLLOW)
       status = copy (b, stream, buffers[b->out[k].buffer], b->out[k].at, b->out[k].bytes, message);
@@ -460,6 +533,7 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   LoomPlan *plan = work_plan_body (devices, device, options, scan->body, error);
   LoomPlanMemory memory;
   gsize scratch = 0;
+  guint copies;
   Body *b;
 
   if (plan == NULL)
@@ -485,7 +559,14 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   place_inputs (b, &scratch);
   place_outputs (b, &scratch);
   make_rows (b);
+  copies = count_copies (b);
   b->name = g_strdup_printf ("loop, %" G_GINT64_FORMAT " times %u kernels", scan->length, b->n_rows - b->n_setup);
+  if (copies > 0)
+    {
+      g_autofree char *kernels = b->name;
+
+      b->name = g_strdup_printf ("%s and %u %s", kernels, copies, copies == 1 ? "copy" : "copies");
+    }
   b->base = (LoomKernel){ .run = run, .free = body_free, .scratch_bytes = scratch, .name = b->name };
   return &b->base;
 }

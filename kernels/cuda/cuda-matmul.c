@@ -78,16 +78,19 @@ cuda_matmul_close (LoomDevice *device)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* The epilogue has the address of the bias, or of the sum, in the description of the product, which cuBLASLt reads when
+ * it is called. It is set where it has changed, so that no address needs to stay: a loop's operands move from run to
+ * run. */
 static LoomStatus
-matmul_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
+point_to_bias (Matmul *self, void *const *buffers, LoomMessage *message)
 {
-  Matmul *self = (Matmul *)base;
   const void *bias = self->epilogue_sum    ? buffers[3]
                      : self->round != NULL ? (char *)buffers[4] + self->rounded
                                            : buffers[2];
 
-  if ((!self->epilogue_bias && !self->epilogue_sum) || self->empty_sum)
+  if ((!self->epilogue_bias && !self->epilogue_sum) || bias == self->bias)
     return LOOM_STATUS_OK;
+  self->bias = bias;
   return blas_check (
       cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
       "telling cuBLASLt where the bias is", message);
@@ -152,7 +155,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   if (self->empty_sum)
     status
         = cuda_check (cudaMemsetAsync (buffers[out], 0, self->y_bytes, handle), "clearing an empty product", message);
-  else
+  else if ((status = point_to_bias (self, buffers, message)) == LOOM_STATUS_OK)
     status = multiply (self, handle, buffers[out], buffers[0], buffers[1], (void *)workspace, message);
   /* Behind the product on the same stream, so both may have the same scratch. */
   if (status == LOOM_STATUS_OK && self->sum != NULL)
@@ -513,7 +516,7 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
   if (self == NULL)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
   *self = (Matmul){
-    .base = { .run = matmul_run, .bind = matmul_bind, .free = matmul_free },
+    .base = { .run = matmul_run, .free = matmul_free },
     .device = device,
     .precision = precision,
     .compute = precision->dtype == LOOM_F32 && spec->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute,

@@ -34,6 +34,7 @@ typedef struct
   cublasLtMatmulAlgo_t algorithm;
   size_t workspace;
   bool has_bias, epilogue_bias;
+  const void *bias;           /* where the epilogue has been told that it is, or what it sums goes */
   bool empty_sum;             /* k is 0 */
   cudaDataType_t to;          /* the result's */
   size_t element, to_element; /* bytes of an operand's element and of a result's */

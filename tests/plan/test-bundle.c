@@ -209,14 +209,15 @@ test_cell (gconstpointer data)
 }
 
 static LoomProgram *
-loop_of (const Cell *cell, gint64 width, gint64 length)
+loop_of (const Cell *cell, gint64 width, gint64 length, gboolean reverse)
 {
   g_autoptr (LoomProgram) body = loom_program_new ();
   LoomProgram *p = loom_program_new ();
   gint64 all = cell->n_gates * width, wide[] = { length, ROWS, all }, state_dims[] = { ROWS, width };
   gint64 matrix[] = { width, all };
-  LoomScanAttrs attrs
-      = { .body = body, .length = length, .n_carried = cell->n_states, .n_sequences = 1, .n_stacked = 1 };
+  LoomScanAttrs attrs = {
+    .body = body, .length = length, .n_carried = cell->n_states, .n_sequences = 1, .n_stacked = 1, .reverse = reverse
+  };
   LoomValue state[2], in[5], out[3], xs, u, b;
   guint n = 0;
 
@@ -243,7 +244,7 @@ loop_of (const Cell *cell, gint64 width, gint64 length)
   return p;
 }
 
-/* Kernels of the plan's loops, in their order; returns how many loops there are. */
+/* Kernels of the plan's loops, in their order; returns how many loops there are. Nothing is copied in each run. */
 static guint
 count_in_loops (const LoomPlan *plan, guint *n)
 {
@@ -256,16 +257,16 @@ count_in_loops (const LoomPlan *plan, guint *n)
       if (!g_str_equal (instr->primitive, "scan"))
         continue;
       g_assert_cmpuint (loops, <, 2);
+      g_assert_true (g_str_has_suffix (instr->kernel->name, " kernels"));
       n[loops++] = count_kernels (instr->body[0]);
     }
   return loops;
 }
 
 static void
-test_loop (gconstpointer data)
+test_loop_of (const Cell *cell, gint64 length, gboolean reverse)
 {
-  const Cell *cell = data;
-  g_autoptr (LoomProgram) p = loop_of (cell, 8, 4);
+  g_autoptr (LoomProgram) p = loop_of (cell, 16, length, reverse); /* rows of a multiple of 64 bytes lie in results */
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (LoomPlan) plan = plan_of (p, devices, &(LoomPlanOptions){ .device = DEVICE });
   guint n[2];
@@ -274,6 +275,14 @@ test_loop (gconstpointer data)
   g_assert_cmpuint (n[0], ==, cell->forward);
   g_assert_cmpuint (n[1], ==, cell->backward);
   compare (p);
+}
+
+static void
+test_loop (gconstpointer data)
+{
+  test_loop_of (data, 5, FALSE);
+  test_loop_of (data, 4, TRUE);
+  test_loop_of (data, 1, FALSE);
 }
 
 /* ---- what is left alone -------------------------------------------------------- */
