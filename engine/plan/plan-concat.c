@@ -4,7 +4,11 @@
  * gradient as a sum of padded parts: each part is written with zeros around it, and these are read again and added.
  * Where the parts lie side by side and leave no gap, that is their concatenation, which reads and writes each number
  * once. The bits are the same, but for the sign of a zero and, where other
- * summands stand between the parts, the order in which these are added. */
+ * summands stand between the parts, the order in which these are added.
+ *
+ * A sum of 16-bit floats is computed in f32 and rounded each time. Nothing is lost by that where zeros are added, so
+ * parts alone are joined there, too, and so they are with one other summand: it meets one part at each place, whatever
+ * the order. With more of them another order would round other sums, and 16 bits show that. */
 #include "engine/plan/plan-private.h"
 
 typedef struct
@@ -16,6 +20,12 @@ typedef struct
 } Part;
 
 static gboolean
+is_narrow (LoomDType dtype)
+{
+  return dtype == LOOM_BF16 || dtype == LOOM_F16;
+}
+
+static gboolean
 is_sum (Work *w, const WorkInstr *instr)
 {
   const LoomTensorDesc *out;
@@ -23,7 +33,7 @@ is_sum (Work *w, const WorkInstr *instr)
   if (instr == NULL || !work_is_step (instr, LOOM_SCALAR_ADD))
     return FALSE;
   out = &work_value (w, work_out (instr, 0))->desc;
-  return instr->in->len == 2 && instr->compute == out->dtype
+  return instr->in->len == 2 && (instr->compute == out->dtype || (instr->compute == LOOM_F32 && is_narrow (out->dtype)))
          && work_same_dims (&work_value (w, work_in (instr, 0))->desc, out)
          && work_same_dims (&work_value (w, work_in (instr, 1))->desc, out)
          && work_value (w, work_in (instr, 0))->desc.dtype == out->dtype
@@ -53,9 +63,9 @@ axis_of (Work *w, const WorkInstr *pad)
   return axis;
 }
 
-/* Collects the padded parts of a sum of sums, in the order in which they are added. */
+/* Collects the padded parts of a sum of sums, in the order in which they are added, and counts the other summands. */
 static void
-collect (Work *w, WorkInstr *sum, GArray *parts)
+collect (Work *w, WorkInstr *sum, GArray *parts, guint *n_others)
 {
   for (guint k = 0; k < 2; k++)
     {
@@ -63,17 +73,19 @@ collect (Work *w, WorkInstr *sum, GArray *parts)
       WorkInstr *producer = work_value (w, v)->producer;
 
       if (producer == NULL || producer->device_name != sum->device_name)
-        continue;
+        ++*n_others;
       /* A part may belong to several sums, each of which then reads it in its own concatenation: the gates of a GRU
        * have one gradient in the input's product and another in the state's, of which two parts are the same. */
-      if (is_sum (w, producer) && work_only_reader (w, v, FALSE) == sum)
-        collect (w, producer, parts);
+      else if (is_sum (w, producer) && work_only_reader (w, v, FALSE) == sum)
+        collect (w, producer, parts, n_others);
       else if (work_is (producer, "pad") && axis_of (w, producer) >= 0)
         {
           Part part = { .value = v, .pad = producer, .reader = sum };
 
           g_array_append_val (parts, part);
         }
+      else
+        ++*n_others;
     }
 }
 
@@ -180,11 +192,13 @@ work_join_parts (Work *w)
 
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     {
+      guint n_others = 0;
+
       if (!is_sum (w, instr) || !is_outermost (w, instr))
         continue;
       g_array_set_size (parts, 0);
-      collect (w, instr, parts);
-      if (parts->len >= 2)
+      collect (w, instr, parts, &n_others);
+      if (parts->len >= 2 && (n_others <= 1 || !is_narrow (work_value (w, work_out (instr, 0))->desc.dtype)))
         {
           int axis = axis_of (w, g_array_index (parts, Part, 0).pad);
 

@@ -19,7 +19,9 @@ typedef struct
 {
   const char *name;
   Part part[4]; /* ends with n = 0 */
-  gboolean other, transposed, twice, shared;
+  guint others; /* summands that are no parts */
+  gboolean transposed, twice, shared;
+  LoomDType dtype; /* in which it is added; 0: f32 */
   guint concats, pads;
 } Case;
 
@@ -27,9 +29,14 @@ static const Case cases[] = {
   { "side-by-side", { { 0, 2 }, { 2, 2 }, { 4, 2 } }, .concats = 1 },
   { "any-order", { { 3, 1 }, { 4, 2 }, { 0, 3 } }, .concats = 1 },
   { "rows", { { 0, 1 }, { 1, 2 } }, .transposed = TRUE, .concats = 1 },
-  { "among-others", { { 2, 4 }, { 0, 2 } }, .other = TRUE, .concats = 1 },
+  { "and-another", { { 2, 4 }, { 0, 2 } }, .others = 1, .concats = 1 },
   { "read-twice", { { 0, 2 }, { 2, 4 } }, .twice = TRUE, .concats = 1, .pads = 2 },
   { "two-sums", { { 0, 2 }, { 2, 2 }, { 4, 2 } }, .shared = TRUE, .concats = 2 },
+  { "bf16", { { 0, 2 }, { 2, 2 }, { 4, 2 } }, .dtype = LOOM_BF16, .concats = 1 },
+  { "f16", { { 3, 1 }, { 4, 2 }, { 0, 3 } }, .dtype = LOOM_F16, .concats = 1 },
+  { "bf16-and-another", { { 2, 4 }, { 0, 2 } }, .others = 1, .dtype = LOOM_BF16, .concats = 1 },
+  { "bf16-among-others", { { 2, 4 }, { 0, 2 } }, .others = 2, .dtype = LOOM_BF16, .pads = 2 },
+  { "bf16-gap", { { 0, 2 }, { 3, 3 } }, .dtype = LOOM_BF16, .pads = 2 },
   { "gap", { { 0, 2 }, { 3, 3 } }, .pads = 2 },
   { "overlap", { { 0, 4 }, { 3, 3 } }, .pads = 2 },
 };
@@ -38,10 +45,12 @@ static LoomProgram *
 program_of (const Case *c)
 {
   LoomProgram *p = loom_program_new ();
+  const LoomDType dtype = c->dtype != 0 ? c->dtype : LOOM_F32;
   LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ ROWS, WHOLE }), sum = 0, second = 0;
   int axis = c->transposed ? 0 : 1;
   gint64 whole[] = { ROWS, WHOLE };
 
+  x = loom_cast (p, x, dtype);
   for (guint i = 0; c->part[i].n > 0; i++)
     {
       gint64 start[LOOM_MAX_RANK] = { 0 }, n[LOOM_MAX_RANK] = { ROWS, WHOLE };
@@ -50,14 +59,14 @@ program_of (const Case *c)
       start[axis] = c->part[i].first;
       n[axis] = c->part[i].n;
       part = loom_slice (p, x, start, NULL, n);
-      part = loom_binary (p, LOOM_SCALAR_MUL, part, loom_const (p, LOOM_F32, i + 2));
+      part = loom_cast (p, loom_binary (p, LOOM_SCALAR_MUL, part, loom_const (p, LOOM_F32, i + 2)), dtype);
       cut = part;
       part = loom_pad (p, cut, start, NULL, whole, 0);
       if (c->twice)
         {
           g_autofree char *name = g_strdup_printf ("part%u", i);
 
-          loom_program_output (p, name, part);
+          loom_program_output (p, name, loom_cast (p, part, LOOM_F32));
         }
       if (c->shared)
         {
@@ -67,9 +76,10 @@ program_of (const Case *c)
           second = second == 0 ? own : loom_binary (p, LOOM_SCALAR_ADD, second, own);
         }
       sum = sum == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
-      if (c->other && i == 0)
-        sum = loom_binary (p, LOOM_SCALAR_ADD, x, sum);
+      for (guint k = 0; k < c->others && i == 0; k++)
+        sum = loom_binary (p, LOOM_SCALAR_ADD, k == 0 ? x : loom_unary (p, LOOM_SCALAR_COS, x), sum);
     }
+  sum = loom_cast (p, sum, LOOM_F32);
   loom_program_output (p, "y", sum);
   loom_program_output (p, "z", loom_unary (p, LOOM_SCALAR_EXP, c->shared ? second : sum));
   return p;
