@@ -123,7 +123,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  expand             x → y (NumPy broadcast)   none
  *  slice              x → y                     LoomSliceAttrs
  *  pad                x → y                     LoomPadAttrs
- *  concat             in… → y                   LoomConcatAttrs
+ *  concat             in… → y                   LoomConcatAttrs; joined with what is in front of it: move.h
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
  *  random             seed, step, [place] → y   LoomRandomAttrs

@@ -41,6 +41,7 @@
   X (slice)                                                                                                            \
   X (pad)                                                                                                              \
   X (concat)                                                                                                           \
+  X (move)                                                                                                             \
   X (fill)                                                                                                             \
   X (iota)                                                                                                             \
   X (random)                                                                                                           \

@@ -1,5 +1,6 @@
 /* Primitives that move elements without computing: their gradients are one another. */
 #include "engine/program/partition-private.h"
+#include "kernels/move.h"
 
 #include <string.h>
 
@@ -457,6 +458,83 @@ static const LoomPrim concat = { .name = "concat",
                                  .describe = describe_concat,
                                  .equal = equal_concat };
 
+/* ---- move ------------------------------------------------------------- */
+
+static gboolean
+infer_move (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomMoveAttrs *a = attrs;
+  gint64 moved = 0;
+
+  if (a->n < 1 || a->n > LOOM_MOVE_MAX_PARTS || !loom_prim_arity (n_in, (guint)a->n, why))
+    return a->n >= 1 && a->n <= LOOM_MOVE_MAX_PARTS ? FALSE : loom_prim_refuse (why, "has %d parts", a->n);
+  out[0] = loom_desc_make (in[0].dtype, a->rank, a->dim);
+  for (guint i = 0; i < n_in; i++)
+    {
+      const LoomMovePart *part = &a->part[i];
+
+      if (in[i].dtype != in[0].dtype)
+        return loom_prim_refuse (why, "operands of two types");
+      if (!loom_move_fits (part, part->from_start, part->from, loom_desc_count (&in[i]))
+          || !loom_move_fits (part, part->to_start, part->to, loom_desc_count (&out[0])))
+        return loom_prim_refuse (why, "part %u reaches outside", i);
+      moved += loom_move_count (part);
+    }
+  if (moved != loom_desc_count (&out[0]))
+    return loom_prim_refuse (why, "its parts do not make up the result");
+  *n_out = 1;
+  return TRUE;
+}
+
+/* Of each part its shape, and where and in what strides it is read and written. */
+static char *
+describe_move (const void *attrs)
+{
+  const LoomMoveAttrs *a = attrs;
+  GString *s = g_string_new (NULL);
+
+  for (int i = 0; i < a->n; i++)
+    {
+      const LoomMovePart *part = &a->part[i];
+      g_autofree char *dims = loom_ints_to_string (part->rank, part->dim);
+      g_autofree char *from = loom_ints_to_string (part->rank, part->from);
+      g_autofree char *to = loom_ints_to_string (part->rank, part->to);
+
+      g_string_append_printf (s, "%s%s from=%" G_GINT64_FORMAT "+%s to=%" G_GINT64_FORMAT "+%s", i > 0 ? "; " : "",
+                              dims, part->from_start, from, part->to_start, to);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static gboolean
+equal_move (const void *a, const void *b)
+{
+  const LoomMoveAttrs *x = a, *y = b;
+
+  if (x->n != y->n || x->rank != y->rank || !loom_same_ints (x->rank, x->dim, y->dim))
+    return FALSE;
+  for (int i = 0; i < x->n; i++)
+    {
+      const LoomMovePart *p = &x->part[i], *q = &y->part[i];
+
+      if (p->rank != q->rank || p->from_start != q->from_start || p->to_start != q->to_start
+          || !loom_same_ints (p->rank, p->dim, q->dim) || !loom_same_ints (p->rank, p->from, q->from)
+          || !loom_same_ints (p->rank, p->to, q->to))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static const LoomPrim move = { .name = "move",
+                               .doc = "Slices, permutes and concatenations that follow on one another, in one pass.",
+                               .tier = LOOM_TIER_CORE,
+                               .attrs_size = sizeof (LoomMoveAttrs),
+                               .max_out = 1,
+                               .infer = infer_move,
+                               .describe = describe_move,
+                               .flags = LOOM_PRIM_ONE_PASS,
+                               .equal = equal_move };
+
 /* ---- copy ------------------------------------------------------------- */
 
 static gboolean
@@ -504,4 +582,5 @@ static const LoomPrim copy = { .name = "copy",
                                .view = LOOM_VIEW_WHERE_EQUAL,
                                .equal = equal_copy };
 
-const LoomPrim *const loom_prims_shape[] = { &reshape, &detach, &expand, &permute, &slice, &pad, &concat, &copy, NULL };
+const LoomPrim *const loom_prims_shape[]
+    = { &reshape, &detach, &expand, &permute, &slice, &pad, &concat, &move, &copy, NULL };

@@ -1,4 +1,4 @@
-/* Data movement: permute, expand, slice, pad, concat, copy (also reorder and cast),
+/* Data movement: permute, expand, slice, pad, concat, move, copy (also reorder and cast),
  * fill, iota.
  *
  * All that only moves elements is one strided copy, planned once: axes that lie
@@ -6,6 +6,7 @@
  * the two sides disagree about the innermost axis, square tiles keep both in cache.
  * Types do not matter to it, only the size of an element. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/move.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +373,30 @@ CREATE (concat)
   return LOOM_STATUS_OK;
 }
 
+CREATE (move)
+{
+  const LoomMoveAttrs *a = spec->attrs;
+  Move *self;
+
+  if (!movable (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = move_new (device, spec, attrs_size, work_move, kernel, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < a->n; i++)
+    {
+      const LoomMovePart *part = &a->part[i];
+      LoomTensorDesc shape = { .rank = part->rank };
+
+      for (int d = 0; d < part->rank; d++)
+        shape.dim[d] = part->dim[d];
+      self->copy[i].x_start = part->from_start;
+      self->copy[i].y_start = part->to_start;
+      plan_copy (&self->copy[i], &shape, part->from, part->to, loom_dtype_size (spec->out[0].dtype));
+    }
+  return LOOM_STATUS_OK;
+}
+
 CREATE (fill)
 {
   const LoomFillAttrs *a = spec->attrs;
@@ -467,5 +492,6 @@ const CpuPrimitive ISA (cpu_expand) = { "expand", 0, create_expand };
 const CpuPrimitive ISA (cpu_slice) = { "slice", sizeof (LoomSliceAttrs), create_slice };
 const CpuPrimitive ISA (cpu_pad) = { "pad", sizeof (LoomPadAttrs), create_pad };
 const CpuPrimitive ISA (cpu_concat) = { "concat", sizeof (LoomConcatAttrs), create_concat };
+const CpuPrimitive ISA (cpu_move) = { "move", sizeof (LoomMoveAttrs), create_move };
 const CpuPrimitive ISA (cpu_fill) = { "fill", sizeof (LoomFillAttrs), create_fill };
 const CpuPrimitive ISA (cpu_iota) = { "iota", sizeof (LoomIotaAttrs), create_iota };

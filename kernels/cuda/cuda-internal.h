@@ -228,6 +228,7 @@ extern "C"
   LoomStatus cuda_slice_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_pad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_concat_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_move_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_fill_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_iota_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_require_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);

@@ -1,4 +1,4 @@
-/* Primitives that only move elements: copy, permute, expand, slice, pad, concat.
+/* Primitives that only move elements: copy, permute, expand, slice, pad, concat, move.
  *
  * All are one walk over the axes of the smaller side, with one set of strides for reading and one for writing. The walk
  * knows only the size of what it moves at a time, an element or, where neighbours stay neighbours, up to 16 bytes of them,
@@ -7,6 +7,7 @@
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/move.h"
 
 /* Axes from the slowest to the fastest, in pieces of `bytes`. */
 typedef struct
@@ -476,6 +477,37 @@ cuda_concat_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
           walk->to[i] = to[i];
         }
       place += spec->in[k].dim[attrs->axis];
+      finish_walk (walk, self->element);
+    }
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_move_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomMoveAttrs *attrs = (const LoomMoveAttrs *)spec->attrs;
+  Move *self;
+
+  if (!same_dtypes (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = move_new (device, spec, attrs->n, "own move", message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int k = 0; k < attrs->n; k++)
+    {
+      const LoomMovePart *part = &attrs->part[k];
+      Walk *walk = &self->part[k].walk;
+
+      walk->rank = part->rank;
+      walk->from_base = part->from_start;
+      walk->to_base = part->to_start;
+      for (int i = 0; i < part->rank; i++)
+        {
+          walk->dim[i] = part->dim[i];
+          walk->from[i] = part->from[i];
+          walk->to[i] = part->to[i];
+        }
       finish_walk (walk, self->element);
     }
   *kernel = &self->base;

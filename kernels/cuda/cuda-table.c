@@ -53,6 +53,7 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "slice", .make = cuda_slice_new },
   { .name = "pad", .make = cuda_pad_new },
   { .name = "concat", .make = cuda_concat_new, .takes = cuda_all_plain },
+  { .name = "move", .make = cuda_move_new, .takes = cuda_all_plain },
   { .name = "fill", .make = cuda_fill_new },
   { .name = "iota", .make = cuda_iota_new },
   { .name = "random", .make = cuda_random_new },

@@ -1,7 +1,8 @@
 /* Primitives that move or write elements without arithmetic: copy, permute, expand,
- * slice, pad, concat, fill, iota.
+ * slice, pad, concat, move, fill, iota.
  *
  * They work on bytes of any element type; only copy, fill and iota convert. */
+#include "kernels/move.h"
 #include "kernels/ref/ref.h"
 
 #include <string.h>
@@ -124,6 +125,25 @@ concat (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* Each part, of its own shape, from its operand to its places in y. */
+static LoomStatus
+move (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomMoveAttrs *a = k->attrs;
+
+  for (int i = 0; i < a->n; i++)
+    {
+      const LoomMovePart *part = &a->part[i];
+      int64_t index[LOOM_MAX_RANK] = { 0 }, count = loom_move_count (part);
+
+      for (int64_t e = 0; e < count; e++, loom_index_next (part->rank, part->dim, index))
+        move_element (b[a->n], part->to_start + loom_index_offset (part->rank, index, part->to), b[i],
+                      part->from_start + loom_index_offset (part->rank, index, part->from),
+                      loom_dtype_size (k->out[0].dtype));
+    }
+  return LOOM_STATUS_OK;
+}
+
 /* y [count]. */
 static LoomStatus
 fill (const RefKernel *k, void *const *b, LoomMessage *message)
@@ -173,5 +193,6 @@ MOVE_PRIMITIVE (expand, expand, 0, same_type (spec));
 MOVE_PRIMITIVE (slice, slice, sizeof (LoomSliceAttrs), same_type (spec));
 MOVE_PRIMITIVE (pad, pad, sizeof (LoomPadAttrs), same_type (spec));
 MOVE_PRIMITIVE (concat, concat, sizeof (LoomConcatAttrs), same_type (spec));
+MOVE_PRIMITIVE (move, move, sizeof (LoomMoveAttrs), same_type (spec));
 MOVE_PRIMITIVE (fill, fill, sizeof (LoomFillAttrs), true);
 MOVE_PRIMITIVE (iota, iota, sizeof (LoomIotaAttrs), true);

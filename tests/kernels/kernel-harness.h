@@ -10,6 +10,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/convert.h"
+#include "kernels/move.h"
 #include "kernels/shape.h"
 
 #define SAMPLE_MAX_IN  32
@@ -55,6 +56,7 @@ typedef union
   LoomSliceAttrs slice;
   LoomPadAttrs pad;
   LoomConcatAttrs concat;
+  LoomMoveAttrs move;
   LoomFillAttrs fill;
   LoomIotaAttrs iota;
   LoomRandomAttrs random;

@@ -1,6 +1,60 @@
 /* The samples of what moves, converts and makes elements. */
 #include "tests/kernels/kernel-harness.h"
 
+/* Calls that a planner makes of several: a part of a tensor whose axes change places, also backwards, and permuted
+ * tensors that lie side by side, with sizes that leave remainders where several elements are moved at a time. */
+static void
+joined_moves (GPtrArray *all, LoomDType type)
+{
+  Sample *s;
+
+  for (int width = 7; width <= 8; width++)
+    {
+      g_autofree char *x = g_strdup_printf ("2,9,%d", 3 * 5 * width), *y = g_strdup_printf ("2,5,9,%d", width);
+
+      for (int k = 0; k < 3; k++)
+        {
+          s = sample_add (all, "move", 0, "head %d of %d %s", k, width, loom_dtype_name (type));
+          sample_in (s, desc (type, x), FILL_CLASS, 100);
+          sample_out (s, desc (type, y));
+          s->attrs.move = (LoomMoveAttrs){
+            .n = 1,
+            .part = { { .rank = 4,
+                        .dim = { 2, 5, 9, width },
+                        .from_start = k * 5 * width,
+                        .from = { 9 * 15 * width, width, 15 * width, 1 },
+                        .to = { 5 * 9 * width, 9 * width, width, 1 } } },
+            .rank = 4,
+            .dim = { 2, 5, 9, width },
+          };
+        }
+      s = sample_add (all, "move", 0, "heads of %d %s", width, loom_dtype_name (type));
+      for (int k = 0; k < 3; k++)
+        sample_in (s, desc (type, y), FILL_CLASS, 100);
+      sample_out (s, desc (type, x));
+      s->attrs.move = (LoomMoveAttrs){ .n = 3, .rank = 3, .dim = { 2, 9, 15 * width } };
+      for (int k = 0; k < 3; k++)
+        s->attrs.move.part[k] = (LoomMovePart){ .rank = 4,
+                                                .dim = { 2, 9, 5, width },
+                                                .from = { 5 * 9 * width, width, 9 * width, 1 },
+                                                .to_start = k * 5 * width,
+                                                .to = { 9 * 15 * width, 15 * width, width, 1 } };
+    }
+  s = sample_add (all, "move", 0, "backwards %s", loom_dtype_name (type));
+  sample_in (s, desc (type, "40,70"), FILL_CLASS, 100);
+  sample_out (s, desc (type, "35,40"));
+  s->attrs.move = (LoomMoveAttrs){
+    .n = 1,
+    .part = { { .rank = 2, .dim = { 35, 40 }, .from_start = 39 * 70 + 69, .from = { -2, -70 }, .to = { 40, 1 } } },
+    .rank = 2,
+    .dim = { 35, 40 },
+  };
+  s = sample_add (all, "move", 0, "scalar %s", loom_dtype_name (type));
+  sample_in (s, desc (type, "5"), FILL_CLASS, 100);
+  sample_out (s, desc (type, ""));
+  s->attrs.move = (LoomMoveAttrs){ .n = 1, .part = { { .from_start = 3 } } };
+}
+
 static void
 move_samples (GPtrArray *all)
 {
@@ -96,6 +150,7 @@ move_samples (GPtrArray *all)
           s->attrs.concat.axis = axis;
           s->nhwc = TRUE;
         }
+      joined_moves (all, types[t]);
       s = sample_add (all, "fill", 0, "%s", loom_dtype_name (types[t]));
       sample_out (s, desc (types[t], "3,50"));
       s->attrs.fill.value = 3;

@@ -6,7 +6,7 @@
 #include "engine/run/loom-exec.h"
 
 /* A residual block with its gradients: a product and convolutions with biases and ReLUs, a batch norm with one, chains,
- * transposed operands, and values large enough to be made again. */
+ * transposed operands, a part whose axes change places, and values large enough to be made again. */
 static LoomProgram *
 block (LoomDType type)
 {
@@ -29,7 +29,8 @@ block (LoomDType type)
   wrt[4] = PARAMETER ("m", 2, matrix, &init);
   wrt[5] = PARAMETER ("c", 1, five, &init);
 #undef PARAMETER
-  y = loom_cast (p, x, type);
+  y = loom_slice (p, x, (gint64[]){ 0, 3, 0, 0 }, (gint64[]){ 1, -1, 1, 1 }, image);
+  y = loom_cast (p, loom_binary (p, LOOM_SCALAR_ADD, x, loom_permute (p, y, (int[]){ 0, 1, 3, 2 })), type);
   y = loom_emit (p, loom_prim ("conv2d"), &conv, 3, (LoomValue[]){ y, loom_cast (p, wrt[0], type), 0 }, NULL);
   y = loom_binary (p, LOOM_SCALAR_ADD, y, loom_reshape (p, loom_cast (p, wrt[1], type), 3, (gint64[]){ 4, 1, 1 }));
   y = loom_unary (p, LOOM_SCALAR_RELU, y);
@@ -81,7 +82,8 @@ test_nothing_joined (gconstpointer type)
 {
   LoomDType dtype = (LoomDType)GPOINTER_TO_INT (type);
   /* Two conversions that come to one are one call, and no join. */
-  const char *const joined[] = { "+relu", "+add", "batch_norm_apply", dtype == LOOM_F32 ? "fused(" : "fused(mul" };
+  const char *const joined[]
+      = { "+relu", "+add", "batch_norm_apply", "slice+permute", dtype == LOOM_F32 ? "fused(" : "fused(mul" };
   g_autoptr (LoomProgram) p = block (dtype);
   g_autofree char *lean = NULL, *ref = NULL;
   g_autoptr (GPtrArray) a = run (p, "ref", &ref), b = run (p, "cuda:0", &lean);

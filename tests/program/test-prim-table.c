@@ -2,6 +2,7 @@
  * place a result takes. */
 #include "engine/core/loom-tensor.h"
 #include "engine/program/loom-prim.h"
+#include "kernels/move.h"
 
 /* The members of a primitive that passes read must agree with each other. */
 static void
@@ -135,6 +136,8 @@ test_equality (void)
   DIFFERS ("pad", LoomPadTo, to.rank, 1);
   DIFFERS ("pad", LoomPadTo, kernel.value, -0.0);
   DIFFERS ("concat", LoomConcatAttrs, axis, 1);
+  DIFFERS ("move", LoomMoveAttrs, n, 1);
+  DIFFERS ("move", LoomMoveAttrs, rank, 1);
   DIFFERS ("copy", LoomCopyTo, dtype, LOOM_I64);
   DIFFERS ("fill", LoomFillTo, kernel.value, -0.0);
   DIFFERS ("fill", LoomFillTo, dtype, LOOM_I64);

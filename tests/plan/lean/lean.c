@@ -33,7 +33,7 @@ has (const LoomKernelSpec *spec)
     }
   if (strncmp (spec->primitive, "conv2d_weight_grad", 18) == 0)
     return spec->out[0].dtype == first;
-  if (strcmp (spec->primitive, "batch_norm_apply") == 0)
+  if (strcmp (spec->primitive, "batch_norm_apply") == 0 || strcmp (spec->primitive, "move") == 0)
     return false;
   if (strncmp (spec->primitive, "batch_norm", 10) == 0)
     {

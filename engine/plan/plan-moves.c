@@ -1,0 +1,287 @@
+/* Moves that follow on one another become one: what is cut out of a tensor and has its axes put in another order is
+ * read from where it lies in the whole, and what is concatenated is read from where it lay before its axes changed
+ * places.
+ *
+ * So queries, keys and values of one product are three copies and not six, and the gradients of the three are put
+ * together by one copy of each. Between two moves there may be views, which give the same bytes other axes. Nothing is
+ * joined where another one reads what lies in between, which would have to be made all the same. */
+#include "engine/plan/plan-private.h"
+#include "kernels/move.h"
+
+/* Elements as they are read: in an order of their own, at strides, from an operand. */
+typedef struct
+{
+  guint from;
+  int rank;
+  gint64 dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK], start;
+} Reading;
+
+static void
+plain_strides (const LoomTensorDesc *desc, gint64 stride[LOOM_MAX_RANK])
+{
+  gint64 n = 1;
+
+  for (int i = desc->rank - 1; i >= 0; i--)
+    {
+      stride[i] = n;
+      n *= desc->dim[i];
+    }
+}
+
+/* The strides of the same elements in the same order under another shape. FALSE where one of its axes runs over several
+ * old ones that no single stride leads along. */
+static gboolean
+restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride)
+{
+  gint64 n = 1, to_n = 1; /* of old and new axes that one stride leads along, from the last one on */
+  int to = to_rank - 1;
+
+  for (int i = rank - 1, last = i; i >= 0; i--)
+    {
+      if (n == 1)
+        last = i;
+      n *= dim[i];
+      if (i > 0 && (dim[i - 1] == 1 || stride[i - 1] == n * stride[last]))
+        continue;
+      for (; to >= 0 && (to_n < n || to_dim[to] == 1); to--)
+        {
+          to_stride[to] = to_n * stride[last];
+          to_n *= to_dim[to];
+        }
+      if (to_n != n)
+        return FALSE;
+      n = to_n = 1;
+    }
+  return to < 0;
+}
+
+/* How a single move reads its operand, whose elements lie at these strides from `start` on. */
+static void
+read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 start, Reading *reading)
+{
+  const LoomTensorDesc *y = &work_value (w, work_out (instr, 0))->desc;
+
+  reading->rank = y->rank;
+  reading->start = start;
+  for (int i = 0; i < y->rank; i++)
+    {
+      reading->dim[i] = y->dim[i];
+      if (work_is (instr, "permute"))
+        reading->stride[i] = stride[((const LoomPermuteAttrs *)instr->attrs)->perm[i]];
+      else
+        {
+          const LoomSliceAttrs *a = &((const LoomSliceTo *)instr->attrs)->kernel;
+
+          reading->start += a->start[i] * stride[i];
+          reading->stride[i] = a->step[i] * stride[i];
+        }
+    }
+}
+
+/* How what an instruction makes is read; FALSE where it does not only move elements of one operand. */
+static gboolean
+reading_of (Work *w, const WorkInstr *instr, Reading *reading)
+{
+  gint64 stride[LOOM_MAX_RANK] = { 0 };
+
+  if (work_is (instr, "move") && instr->in->len == 1)
+    {
+      const LoomMovePart *part = &((const LoomMoveAttrs *)instr->attrs)->part[0];
+
+      *reading = (Reading){ .rank = part->rank, .start = part->from_start };
+      for (int i = 0; i < part->rank; i++)
+        {
+          reading->dim[i] = part->dim[i];
+          reading->stride[i] = part->from[i];
+        }
+    }
+  else if (work_is (instr, "permute") || work_is (instr, "slice"))
+    {
+      plain_strides (&work_value (w, work_in (instr, 0))->desc, stride);
+      read_through (w, instr, stride, 0, reading);
+    }
+  else
+    return FALSE;
+  reading->from = work_in (instr, 0);
+  return TRUE;
+}
+
+/* The move that made operand k, where nothing else reads what it made, be it by a view, and where both are done
+ * together: neither is computed again without the other, and both belong to one micro-batch and to one chunk of a head.
+ */
+static WorkInstr *
+find_front (Work *w, const WorkInstr *instr, guint k, Reading *reading)
+{
+  guint v = work_root (w, work_in (instr, k));
+  WorkInstr *front = work_value (w, v)->producer;
+
+  if (front == NULL || front->device_name != instr->device_name || work_value (w, v)->device_name != instr->device_name
+      || front->region != instr->region || front->recomputation != instr->recomputation || front->pass != instr->pass
+      || front->chunk != instr->chunk || work_only_reader (w, v, TRUE) != instr || !reading_of (w, front, reading)
+      || work_value (w, reading->from)->device_name != instr->device_name
+      || loom_desc_count (&work_value (w, v)->desc) == 0)
+    return NULL;
+  return front;
+}
+
+/* From what is read to where it is written. */
+static LoomMovePart
+part_of (const Reading *reading, gint64 to_start, const gint64 *to)
+{
+  LoomMovePart part = { .rank = reading->rank, .from_start = reading->start, .to_start = to_start };
+
+  for (int i = 0; i < reading->rank; i++)
+    {
+      part.dim[i] = reading->dim[i];
+      part.from[i] = reading->stride[i];
+      part.to[i] = to[i];
+    }
+  return part;
+}
+
+/* Where the parts of a concatenation come from. */
+typedef struct
+{
+  WorkInstr *front; /* whose work is done here; NULL: the operand is read as it is */
+  guint from;
+  LoomMovePart part;
+} Source;
+
+/* Puts one move in front of `before` and in the place of an instruction and of those whose work it does as well.
+ * Nothing is changed where the device has no such kernel. */
+static void
+join (Work *w, WorkInstr *instr, WorkInstr *before, const Source *source, guint n)
+{
+  const guint result = work_out (instr, 0);
+  const LoomTensorDesc *y = &work_value (w, result)->desc;
+  LoomMoveAttrs attrs = { .n = (int)n, .rank = y->rank };
+  guint in[LOOM_MOVE_MAX_PARTS];
+  WorkInstr *move;
+
+  for (int i = 0; i < y->rank; i++)
+    attrs.dim[i] = y->dim[i];
+  for (guint k = 0; k < n; k++)
+    {
+      attrs.part[k] = source[k].part;
+      in[k] = source[k].from;
+    }
+  move = work_insert (w, before, loom_prim ("move"), &attrs);
+  move->region = instr->region;
+  move->origin = instr->origin;
+  move->device_name = instr->device_name;
+  move->recomputation = instr->recomputation;
+  move->pass = instr->pass;
+  move->chunk = instr->chunk;
+  if (!work_has_kernel (w, move, n, in, 1, &result))
+    {
+      work_erase (w, move);
+      return;
+    }
+  for (guint k = 0; k < n; k++)
+    {
+      work_add_in (w, move, in[k]);
+      if (source[k].front != NULL)
+        g_string_append_printf (move->label, "%s+", source[k].front->label->str);
+    }
+  g_string_append (move->label, instr->label->str);
+  work_erase (w, instr);
+  work_add_out (w, move, result);
+  for (guint k = 0; k < n; k++)
+    if (source[k].front != NULL)
+      work_erase (w, source[k].front);
+}
+
+/* A permute or a slice behind another move takes that one's place, so that nothing is kept longer than it was. */
+static void
+join_one (Work *w, WorkInstr *instr)
+{
+  const LoomTensorDesc *x = &work_value (w, work_in (instr, 0))->desc;
+  gint64 stride[LOOM_MAX_RANK] = { 0 }, to[LOOM_MAX_RANK] = { 0 };
+  Reading front, joined;
+  Source source = { .front = find_front (w, instr, 0, &front) };
+
+  if (source.front == NULL || !restride (front.rank, front.dim, front.stride, x->rank, x->dim, stride))
+    return;
+  read_through (w, instr, stride, front.start, &joined);
+  plain_strides (&work_value (w, work_out (instr, 0))->desc, to);
+  source.from = front.from;
+  source.part = part_of (&joined, 0, to);
+  join (w, instr, source.front, &source, 1);
+}
+
+/* TRUE if what the operand was moved from is as large, and still there where the concatenation runs: it is kept until
+ * then in the place of what was made of it. */
+static gboolean
+may_wait (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, guint from)
+{
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, from)));
+
+  return (updater == NULL || !work_is_before (updater, concat))
+         && loom_desc_count (&work_value (w, from)->desc)
+                == loom_desc_count (&work_value (w, work_in (concat, k))->desc);
+}
+
+/* Part k of a concatenation, which is written at these strides from to_start on. */
+static Source
+source_of (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, gint64 to_start, const gint64 *to)
+{
+  const LoomTensorDesc *x = &work_value (w, work_in (concat, k))->desc;
+  Reading plain = { .from = work_in (concat, k), .rank = x->rank }, front;
+  gint64 stride[LOOM_MAX_RANK] = { 0 };
+  Source source = { .front = find_front (w, concat, k, &front) };
+
+  for (int i = 0; i < x->rank; i++)
+    plain.dim[i] = x->dim[i];
+  if (source.front != NULL && may_wait (w, updaters, concat, k, front.from))
+    {
+      source.from = front.from;
+      if (restride (x->rank, x->dim, to, front.rank, front.dim, stride))
+        {
+          source.part = part_of (&front, to_start, stride);
+          return source;
+        }
+      plain.start = front.start;
+      if (restride (front.rank, front.dim, front.stride, x->rank, x->dim, plain.stride))
+        {
+          source.part = part_of (&plain, to_start, to);
+          return source;
+        }
+      plain.start = 0;
+    }
+  plain_strides (x, plain.stride);
+  return (Source){ .from = plain.from, .part = part_of (&plain, to_start, to) };
+}
+
+static void
+join_parts (Work *w, GHashTable *updaters, WorkInstr *concat)
+{
+  const int axis = ((const LoomConcatAttrs *)concat->attrs)->axis;
+  const guint n = concat->in->len;
+  Source source[LOOM_MOVE_MAX_PARTS];
+  gint64 to[LOOM_MAX_RANK] = { 0 }, place = 0;
+  guint n_fronts = 0;
+
+  if (n > LOOM_MOVE_MAX_PARTS)
+    return;
+  plain_strides (&work_value (w, work_out (concat, 0))->desc, to);
+  for (guint k = 0; k < n; k++)
+    {
+      source[k] = source_of (w, updaters, concat, k, place * to[axis], to);
+      n_fronts += source[k].front != NULL;
+      place += work_value (w, work_in (concat, k))->desc.dim[axis];
+    }
+  if (n_fronts > 0)
+    join (w, concat, concat, source, n);
+}
+
+void
+work_join_moves (Work *w)
+{
+  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "permute") || work_is (instr, "slice"))
+      join_one (w, instr);
+    else if (work_is (instr, "concat"))
+      join_parts (w, updaters, instr);
+}

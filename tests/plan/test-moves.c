@@ -1,0 +1,246 @@
+/* Moves that follow on one another: which become one, and that every element still comes from where it came from. */
+#include <string.h>
+
+#include "engine/run/loom-exec.h"
+#include "tests/plan/check-passes.h"
+
+#define DIMS(...) ((gint64[]){ __VA_ARGS__ })
+#define AXES(...) ((int[]){ __VA_ARGS__ })
+
+/* What is between a product and attention: three parts of it, as [samples, heads, places, width] each. */
+static void
+heads (LoomProgram *p, LoomValue x)
+{
+  static const char *const name[] = { "q", "k", "v" };
+
+  for (int i = 0; i < 3; i++)
+    {
+      LoomValue part = loom_slice (p, x, DIMS (0, 0, 16 * i), NULL, DIMS (2, 6, 16));
+
+      part = loom_permute (p, loom_reshape (p, part, 4, DIMS (2, 6, 4, 4)), AXES (0, 2, 1, 3));
+      loom_program_output (p, name[i], part);
+    }
+}
+
+/* What is between its gradient and the product's. */
+static void
+gradients (LoomProgram *p, LoomValue x)
+{
+  const gint64 whole[] = { 2, 6, 48 };
+  LoomValue sum = 0;
+
+  for (int i = 0; i < 3; i++)
+    {
+      LoomValue part = loom_binary (p, LOOM_SCALAR_MUL, x, loom_const (p, LOOM_F32, i + 2));
+
+      part = loom_reshape (p, loom_permute (p, part, AXES (0, 2, 1, 3)), 3, DIMS (2, 6, 16));
+      part = loom_pad (p, part, DIMS (0, 0, 16 * i), NULL, whole, 0);
+      sum = sum == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
+    }
+  loom_program_output (p, "dx", sum);
+}
+
+static void
+concat_with (LoomProgram *p, LoomValue x, LoomValue part, int axis)
+{
+  loom_program_output (p, "y", loom_concat (p, 3, (LoomValue[]){ x, part, x }, axis));
+}
+
+static void
+one_part (LoomProgram *p, LoomValue x)
+{
+  concat_with (p, x, loom_permute (p, x, AXES (0, 2, 1)), 1);
+}
+
+static void
+image (LoomProgram *p, LoomValue x)
+{
+  concat_with (p, x, loom_permute (p, x, AXES (0, 1, 3, 2)), 1);
+}
+
+/* What the part was made of has one axis, and the part's rows are written apart from one another. */
+static void
+merged_part (LoomProgram *p, LoomValue x)
+{
+  LoomValue part = loom_slice (p, x, DIMS (23), DIMS (-1), DIMS (24));
+
+  concat_with (p, loom_reshape (p, x, 2, DIMS (6, 4)), loom_reshape (p, part, 2, DIMS (6, 4)), 1);
+}
+
+static void
+cut_part (LoomProgram *p, LoomValue x)
+{
+  concat_with (p, x, loom_slice (p, x, DIMS (0, 0, 4), NULL, DIMS (3, 4, 4)), 2);
+}
+
+static void
+slice_of_permute (LoomProgram *p, LoomValue x)
+{
+  LoomValue y = loom_permute (p, x, AXES (1, 0));
+
+  loom_program_output (p, "y", loom_slice (p, y, DIMS (19, 1), DIMS (-3, 2), DIMS (6, 4)));
+}
+
+static void
+chain (LoomProgram *p, LoomValue x)
+{
+  LoomValue y = loom_slice (p, x, DIMS (0, 9), NULL, DIMS (6, 30));
+
+  y = loom_permute (p, y, AXES (1, 0));
+  y = loom_slice (p, y, DIMS (1, 5), DIMS (2, -1), DIMS (15, 6));
+  y = loom_permute (p, loom_reshape (p, y, 3, DIMS (5, 3, 6)), AXES (2, 0, 1));
+  loom_program_output (p, "y", y);
+}
+
+/* An axis of the view runs over two along which no stride leads. */
+static void
+apart (LoomProgram *p, LoomValue x)
+{
+  LoomValue y = loom_reshape (p, loom_permute (p, x, AXES (1, 0, 2)), 2, DIMS (20, 6));
+
+  loom_program_output (p, "y", loom_permute (p, y, AXES (1, 0)));
+}
+
+/* The strides of axes of one element, which change places with others here, are those of no other axis. */
+static void
+ones (LoomProgram *p, LoomValue x)
+{
+  LoomValue last = loom_permute (p, x, AXES (1, 2, 0));
+  LoomValue middle = loom_permute (p, loom_reshape (p, x, 3, DIMS (7, 12, 1)), AXES (0, 2, 1));
+  LoomValue cut = loom_slice (p, x, DIMS (0, 0, 4), NULL, DIMS (1, 7, 8));
+
+  loom_program_output (p, "y", loom_slice (p, loom_reshape (p, last, 1, DIMS (84)), DIMS (83), DIMS (-1), DIMS (84)));
+  loom_program_output (p, "z", loom_slice (p, loom_reshape (p, middle, 1, DIMS (84)), DIMS (1), DIMS (2), DIMS (42)));
+  cut = loom_permute (p, loom_reshape (p, cut, 5, DIMS (7, 1, 4, 1, 2)), AXES (4, 3, 2, 1, 0));
+  cut = loom_permute (p, loom_reshape (p, cut, 4, DIMS (1, 2, 4, 7)), AXES (3, 0, 1, 2));
+  loom_program_output (p, "w", cut);
+}
+
+static void
+read_twice (LoomProgram *p, LoomValue x)
+{
+  LoomValue y = loom_slice (p, x, DIMS (2, 0), NULL, DIMS (4, 9));
+
+  loom_program_output (p, "y", y);
+  loom_program_output (p, "z", loom_permute (p, y, AXES (1, 0)));
+}
+
+/* Only a view of it is read twice. */
+static void
+view_read_twice (LoomProgram *p, LoomValue x)
+{
+  LoomValue y = loom_slice (p, x, DIMS (2, 0), NULL, DIMS (4, 9)), view = loom_reshape (p, y, 3, DIMS (4, 3, 3));
+
+  loom_program_output (p, "y", loom_permute (p, y, AXES (1, 0)));
+  loom_program_output (p, "z", loom_unary (p, LOOM_SCALAR_EXP, view));
+}
+
+static void
+nothing (LoomProgram *p, LoomValue x)
+{
+  LoomValue y = loom_slice (p, x, DIMS (5, 0), NULL, DIMS (0, 6));
+
+  loom_program_output (p, "y", loom_permute (p, y, AXES (1, 0)));
+}
+
+/* moves, others: calls that are joined, and slices, permutes, concatenations and pads that are left. */
+static const struct Case
+{
+  const char *name;
+  void (*build) (LoomProgram *p, LoomValue x);
+  int rank;
+  gint64 dim[4];
+  guint moves, others;
+} cases[] = {
+  { "heads", heads, 3, { 2, 6, 48 }, 3, 0 },
+  { "gradients", gradients, 4, { 2, 4, 6, 4 }, 1, 0 },
+  { "one-part", one_part, 3, { 4, 6, 6 }, 1, 0 },
+  { "merged-part", merged_part, 1, { 24 }, 1, 0 },
+  { "slice-of-permute", slice_of_permute, 2, { 9, 20 }, 1, 0 },
+  { "chain", chain, 2, { 6, 40 }, 1, 0 },
+  { "ones", ones, 3, { 1, 7, 12 }, 3, 0 },
+  { "image", image, 4, { 2, 3, 6, 6 }, 1, 0 },
+  { "cut-part", cut_part, 3, { 3, 4, 8 }, 0, 2 },
+  { "apart", apart, 3, { 4, 5, 6 }, 0, 2 },
+  { "read-twice", read_twice, 2, { 8, 9 }, 0, 2 },
+  { "view-read-twice", view_read_twice, 2, { 8, 9 }, 0, 2 },
+  { "nothing", nothing, 2, { 5, 6 }, 0, 2 },
+};
+
+static guint
+count (const LoomPlan *plan, const char *const *primitive)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    n += g_strv_contains (primitive, loom_plan_instr (plan, i)->primitive);
+  return n;
+}
+
+static GPtrArray *
+run (LoomDevices *devices, LoomProgram *p, LoomPlan *plan /* transfer full */, const char *device, const float *x)
+{
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
+  g_autoptr (LoomExec) exec = loom_exec_new (plan, state, &error);
+
+  g_assert_no_error (error);
+  loom_exec_feed (exec, 0, x);
+  g_assert_true (loom_exec_step (exec, &error));
+  for (guint o = 0; o < loom_program_n_outputs (p); o++)
+    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
+  g_assert_no_error (error);
+  return results;
+}
+
+static void
+test_case (gconstpointer data)
+{
+  static const char *const devices_of[] = { "cpu", "ref" };
+  static const char *const moves[] = { "move", NULL }, *const others[] = { "slice", "permute", "concat", "pad", NULL };
+  const struct Case *c = data;
+  g_autoptr (LoomDevices) devices = loom_devices_new (2);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autofree float *x = NULL;
+  gint64 n = 1;
+
+  for (int i = 0; i < c->rank; i++)
+    n *= c->dim[i];
+  x = g_new (float, n);
+  for (gint64 i = 0; i < n; i++)
+    x[i] = (float)i + 1;
+  c->build (p, loom_program_input (p, "x", LOOM_F32, c->rank, c->dim));
+  for (guint d = 0; d < G_N_ELEMENTS (devices_of); d++)
+    {
+      LoomPlanOptions joined = { .device = devices_of[d] },
+                      apart_options = { .device = devices_of[d], .no_fusion = TRUE };
+      g_autofree char *wrong = check_passes (p, devices, &joined);
+      LoomPlan *plan = loom_plan_new (p, devices, &joined, NULL), *plain = NULL;
+      g_autoptr (GPtrArray) a = NULL, b = NULL;
+
+      g_assert_cmpstr (wrong, ==, NULL);
+      g_assert_cmpuint (count (plan, moves), ==, c->moves);
+      g_assert_cmpuint (count (plan, others), ==, c->others);
+      plain = loom_plan_new (p, devices, &apart_options, NULL);
+      g_assert_cmpuint (count (plain, moves), ==, 0);
+      a = run (devices, p, plan, devices_of[d], x);
+      b = run (devices, p, plain, devices_of[d], x);
+      for (guint o = 0; o < a->len; o++)
+        for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
+          g_assert_cmpfloat (loom_tensor_get (a->pdata[o], i), ==, loom_tensor_get (b->pdata[o], i));
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/moves/%s", cases[i].name);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  return g_test_run ();
+}
