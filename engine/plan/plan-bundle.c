@@ -530,12 +530,25 @@ take_up_makers (Work *w, GHashTable *updaters, WorkInstr *instr)
 }
 
 static gboolean
-is_bundled_on (Work *w, const WorkInstr *instr)
+reads_slice (Work *w, GHashTable *updaters, const WorkInstr *instr)
 {
+  WorkStep take;
+
+  for (guint k = 0; k < instr->in->len; k++)
+    if (is_cut (w, updaters, work_in (instr, k), instr, &take))
+      return TRUE;
+  return FALSE;
+}
+
+/* Images and filters, which have rank 4, are left to plan-layout.c: results of one call would have one layout. */
+static gboolean
+is_bundled (Work *w, const WorkInstr *instr)
+{
+  const LoomTensorDesc *shape = shape_of (w, instr);
   const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
   const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
 
-  return device != NULL && !device->info.host_memory;
+  return shape->rank != 4 && loom_desc_count (shape) <= LARGEST && device != NULL && !device->info.host_memory;
 }
 
 void
@@ -548,9 +561,10 @@ work_bundle (Work *w)
       WorkInstr *next;
       guint reach = 0;
 
-      if (instr->steps == NULL || loom_desc_count (shape_of (w, instr)) > LARGEST || !is_bundled_on (w, instr))
+      if (instr->steps == NULL || !is_bundled (w, instr))
         continue;
-      join (w, updaters, instr, NULL);
+      if (reads_slice (w, updaters, instr))
+        join (w, updaters, instr, NULL);
       for (WorkInstr *other = work_next (instr); other != NULL && reach < REACH; other = next, reach++)
         {
           next = work_next (other);

@@ -97,6 +97,17 @@ narrow (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const 
   return LOOM_STATUS_OK;
 }
 
+/* Element by element: a part of a result may lie where another element's part of an operand is. */
+static bool
+may_lie_in_place (const RefPrimitive *primitive, const LoomKernelSpec *spec, int i, int o)
+{
+  const LoomElementwiseAttrs *a = spec->attrs;
+
+  return spec->in[i].dtype == spec->out[o].dtype && loom_desc_same_shape (&spec->in[i], &spec->out[o])
+         && (primitive != &ref_elementwise
+             || (!loom_has_parts (a->in_part, a->n_in_parts, i) && !loom_has_parts (a->out_part, a->n_out_parts, o)));
+}
+
 static LoomStatus
 ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -150,7 +161,7 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
     k->attrs = memcpy (k->out + spec->n_out, spec->attrs, primitive->attrs_size);
   for (int o = 0; o < primitive->n_inplace && o < spec->n_out && o < LOOM_EW_MAX_OUT; o++)
     for (int i = 0; i < spec->n_in && i < 32; i++)
-      if (spec->in[i].dtype == spec->out[o].dtype && loom_desc_same_shape (&spec->in[i], &spec->out[o]))
+      if (may_lie_in_place (primitive, spec, i, o))
         k->base.inplace[o] |= 1u << i;
   k->base.run = kernel_run;
   k->base.free = kernel_free;

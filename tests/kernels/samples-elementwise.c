@@ -38,7 +38,7 @@ part_samples (GPtrArray *all)
         LoomElementwiseAttrs *a = &s->attrs.elementwise;
 
         s->joined = TRUE;
-        sample_in (s, with_length (dims, 0, axis, 3 * n), FILL_NORMAL, 0);
+        sample_in (s, with_length (dims, 0, axis, 4 * n), FILL_NORMAL, 0); /* a result's shape */
         sample_in (s, with_length (dims, axis, axis, 2 * n + 1), FILL_NORMAL, 0);
         sample_in (s, desc (F, dims), FILL_NORMAL, 0);
         sample_in (s, with_length (dims, 0, axis, 1), FILL_NORMAL, 0);
