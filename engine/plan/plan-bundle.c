@@ -246,18 +246,30 @@ may_go_down (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkIn
   return TRUE;
 }
 
-/* An operand is a view of what the instruction makes: it has no register that would be that. */
+/* An operand would be a view, or a part, of what one of the two makes: it has no register that would be that. */
 static gboolean
-reads_view_of (Work *w, const WorkInstr *other, const WorkInstr *instr)
+reads_own_result (Work *w, const Draft *d, const WorkInstr *instr, const WorkInstr *other)
 {
-  for (guint k = 0; k < other->in->len; k++)
-    if (work_value (w, work_in (other, k))->alias != 0
-        && work_value (w, work_root (w, work_in (other, k)))->producer == instr)
-      return TRUE;
+  for (guint i = 0; i < d->in->len; i++)
+    {
+      const WorkInstr *producer = work_value (w, work_root (w, g_array_index (d->in, guint, i)))->producer;
+
+      if (producer != NULL && (producer == instr || producer == other))
+        return TRUE;
+    }
   return FALSE;
 }
 
 /* ---- joining ------------------------------------------------------------------ */
+
+static gboolean
+is_taken (const WorkInstr *instr, guint v)
+{
+  for (guint s = 0; s < instr->steps->len; s++)
+    if (work_step (instr, s)->kind == WORK_STEP_TAKE && work_step (instr, s)->arg[0] == v)
+      return TRUE;
+  return FALSE;
+}
 
 /* The operands of `from`, which is to be computed where `at` stands, and its steps. */
 static void
@@ -272,7 +284,8 @@ draft_add (Work *w, GHashTable *updaters, Draft *d, const WorkInstr *from, const
 
       if (has_step_for (d->steps, v))
         continue;
-      if (is_cut (w, updaters, v, at, &take))
+      /* What has been cut and is cut again is an operand that is read in parts. */
+      if ((from->steps == NULL || !is_taken (from, v)) && is_cut (w, updaters, v, at, &take))
         {
           g_array_append_val (d->steps, take);
           v = take.arg[0];
@@ -361,7 +374,7 @@ join (Work *w, GHashTable *updaters, WorkInstr *instr, WorkInstr *other)
       for (guint o = 0; o < other->out->len; o++)
         add_once (d.out, work_out (other, o));
     }
-  if (!is_possible (w, instr, &d))
+  if (reads_own_result (w, &d, instr, other) || !is_possible (w, instr, &d))
     return FALSE;
 
   read = g_new (guint, instr->in->len + (other != NULL ? other->in->len : 0) + 1);
@@ -398,7 +411,7 @@ write_taken (Work *w, WorkInstr *instr, guint v)
     add_once (d.in, work_in (instr, k));
   g_array_append_vals (d.out, instr->out->data, instr->out->len);
   g_array_append_val (d.out, v);
-  if (!is_possible (w, instr, &d))
+  if (has_value (d.in, v) || !is_possible (w, instr, &d))
     return;
   work_erase (w, slice);
   become (w, instr, &d);
@@ -466,15 +479,6 @@ draft_part (Work *w, Draft *d, const WorkInstr *maker, const WorkStep *take)
       g_hash_table_insert (now, GUINT_TO_POINTER (work_step (maker, s)->result), GUINT_TO_POINTER (step.result));
       g_array_append_val (d->steps, step);
     }
-}
-
-static gboolean
-is_taken (const WorkInstr *instr, guint v)
-{
-  for (guint s = 0; s < instr->steps->len; s++)
-    if (work_step (instr, s)->kind == WORK_STEP_TAKE && work_step (instr, s)->arg[0] == v)
-      return TRUE;
-  return FALSE;
 }
 
 /* Computes operand v, of which the instruction alone reads parts, in these. */
@@ -568,7 +572,7 @@ work_bundle (Work *w)
       for (WorkInstr *other = work_next (instr); other != NULL && reach < REACH; other = next, reach++)
         {
           next = work_next (other);
-          if (is_neighbour (w, instr, other) && !reads_view_of (w, other, instr) && join (w, updaters, instr, other))
+          if (is_neighbour (w, instr, other) && join (w, updaters, instr, other))
             reach = 0;
         }
       write_all_taken (w, instr);

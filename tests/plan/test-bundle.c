@@ -362,6 +362,26 @@ test_slices (void)
   g_assert_cmpuint (compare (p), ==, 6);
 }
 
+/* Slices of slices, and of a concatenation that a bundle has written. */
+static void
+test_nested (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  gint64 dims[] = { 4, 16 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, dims), half, a, b, y;
+
+  half = loom_slice (p, x, (gint64[]){ 0, 8 }, NULL, (gint64[]){ 4, 8 });
+  a = gate (p, half, 0, 4);
+  b = gate (p, half, 1, 4);
+  loom_program_output (p, "first", MUL (SIGMOID (a), TANH (b)));
+  loom_program_output (p, "half", loom_unary (p, LOOM_SCALAR_SIN, half));
+  loom_program_output (p, "b", b);
+  y = loom_concat (p, 2, (LoomValue[]){ TANH (a), SIGMOID (b) }, 1);
+  loom_program_output (p, "y", y);
+  loom_program_output (p, "again", MUL (gate (p, y, 0, 4), ADD (gate (p, y, 1, 4), b)));
+  compare (p);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -378,5 +398,6 @@ main (int argc, char *argv[])
   g_test_add_data_func ("/bundle/between/second-reads", NULL, test_between);
   g_test_add_data_func ("/bundle/between/product-reads", (gpointer)1, test_between);
   g_test_add_func ("/bundle/slices", test_slices);
+  g_test_add_func ("/bundle/nested", test_nested);
   return g_test_run ();
 }
