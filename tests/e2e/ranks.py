@@ -8,7 +8,7 @@ import sys
 import time
 
 import studio
-from lessons import ranks, restart
+from lessons import ranks
 from studio import Failed, Report, Studio
 
 SHOTS = os.environ.get("GRADLOOM_RANKS_SHOTS")
@@ -64,6 +64,7 @@ def hangs(t, s, pid):
     os.kill(pid, signal.SIGSTOP)
     g = s.wait("said", lambda g: g.has("a rank may hang"), 40)
     t.ok(not g.has("items/s") and not g.has(" left"), "a rank hangs: %s" % words(g, "a rank may hang")[0])
+    s.wait("the bar begins a sentence", lambda g: g.has("No step for "), 5)
     s.press("Pause")
     s.wait("Pause says that it waits", lambda g: g.has("Pause waits for the step to end"), 5)
     s.key("ctrl+shift+period")
@@ -146,8 +147,10 @@ def body(t):
         s.wait("graph", lambda g: g.cards, 5)
         s.press("Step")
         ranks(2)(s)
-        restart(s)
+        s.wait("the other number is said", lambda g: g.has("an earlier version · 1 change"), 3)
+        s.press("Restart")
         s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 5, 15)
+        t.ok(not s.look().has("earlier version"), "another number of ranks is a change, and Restart begins with it")
         losses(t, s)
         pids = memory(t, s)
         hangs(t, s, pids[1])

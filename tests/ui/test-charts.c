@@ -184,6 +184,50 @@ test_plot_axis (void)
   g_assert_cmpfloat (y1, <, 2); /* what is not shown takes no room upward either */
 }
 
+/* How many pixels of these rows a plot has drawn on that has this mark, or none. */
+static guint
+drawn_pixels (StudioPlot *p, const char *mark, int from, int to)
+{
+  PangoContext *context = studio_export_context_new ();
+  StudioPlotStyle style = { .scale = 1 };
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, 500, 200);
+  cairo_t *cr = cairo_create (surface);
+  guint drawn = 0;
+  studio_plot_add_mark (p, 30, mark);
+  studio_plot_draw (p, cr, context, &style, 500, 200, -1);
+  g_ptr_array_set_size (p->marks, 0);
+  cairo_surface_flush (surface);
+  for (int y = from; y < to; y++)
+    {
+      const guint32 *row
+          = (const void *)(cairo_image_surface_get_data (surface) + y * cairo_image_surface_get_stride (surface));
+      for (int x = 0; x < 500; x++)
+        drawn += row[x] != 0;
+    }
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+  g_object_unref (context);
+  return drawn;
+}
+
+/* The words of a mark stand at the top, or at the bottom where a curve goes through them at the top. */
+static void
+test_plot_mark (void)
+{
+  for (int high = 0; high < 2; high++)
+    {
+      g_autoptr (StudioPlot) p = studio_plot_new ("accuracy");
+      g_autoptr (StudioSeries) s = studio_series_new ();
+      for (int i = 1; i <= 100; i++)
+        studio_series_append (s, i, (i < 20) == high ? 0 : 1);
+      studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
+      gboolean top = drawn_pixels (p, "continued", 27, 39) != drawn_pixels (p, "", 27, 39);
+      gboolean bottom = drawn_pixels (p, "continued", 167, 179) != drawn_pixels (p, "", 167, 179);
+      g_assert_cmpint (top, ==, !high);
+      g_assert_cmpint (bottom, ==, high);
+    }
+}
+
 static void
 test_plot_words (void)
 {
@@ -301,6 +345,7 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/plot-spike", test_plot_spike);
   g_test_add_func ("/charts/plot/columns", test_plot_columns);
   g_test_add_func ("/charts/plot/axis", test_plot_axis);
+  g_test_add_func ("/charts/plot/mark", test_plot_mark);
   g_test_add_func ("/charts/plot/words", test_plot_words);
   g_test_add_func ("/charts/export", test_export);
   g_test_add_func ("/charts/colormap", test_colormap);

@@ -12,6 +12,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/run/studio-timeline.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/document/studio-search.h"
 #include "ui/window/studio-start-page.h"
@@ -458,7 +459,63 @@ test_bars (void)
   g_assert_false (gtk_widget_has_css_class (notice, "bad"));
   g_assert_false (is_shown (bars, "slower_button"));
   g_assert_true (is_shown (bars, "continue_button"));
+  /* Another number of ranks is a change only to a run that trains, and none that a comparison of graphs shows. */
+  studio_run_set_ranks (run, 2);
+  g_assert_false (is_shown (bars, "end_version"));
+  studio_run_take_state (run, "running", NULL);
+  GtkLabel *version = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "version_label"));
+  g_assert_cmpstr (gtk_label_get_label (version), ==, "Training an earlier version · 1 change");
+  g_assert_true (is_shown (bars, "end_version"));
+  g_assert_false (is_shown (bars, "version_show"));
+  studio_run_set_ranks (run, 1);
+  g_assert_false (is_shown (bars, "end_version"));
   g_object_unref (bars);
+}
+
+static void
+told_cb (StudioTimeline *timeline, const char *text, char **said)
+{
+  g_free (*said);
+  *said = g_strdup (text);
+}
+
+/* A step of one rank that computes from its beginning to its end. */
+static void
+set_step (StudioTimeline *timeline, const char *node, gint64 end)
+{
+  g_autoptr (GArray) spans = g_array_new (FALSE, TRUE, sizeof (LoomTraceSpan));
+  LoomTraceSpan span = { .end = end, .kind = LOOM_TRACE_COMPUTE };
+  loom_trace_add (spans, &span, "cpu", "matmul", node);
+  studio_timeline_set_spans (timeline, spans);
+}
+
+/* A pointer that rests tells of each new step what lies under it there. */
+static void
+test_timeline (void)
+{
+  GtkWidget *window = gtk_window_new ();
+  StudioTimeline *timeline = studio_timeline_new ();
+  g_autofree char *said = NULL;
+  set_step (timeline, "fc", 2000000);
+  gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (timeline));
+  gtk_window_set_default_size (GTK_WINDOW (window), 600, 100);
+  gtk_window_present (GTK_WINDOW (window));
+  while (gtk_widget_get_width (GTK_WIDGET (timeline)) == 0)
+    g_main_context_iteration (NULL, TRUE);
+  g_signal_connect (timeline, "told", G_CALLBACK (told_cb), &said);
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (timeline));
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
+      if (GTK_IS_EVENT_CONTROLLER_MOTION (controller))
+        g_signal_emit_by_name (controller, "motion", gtk_widget_get_width (GTK_WIDGET (timeline)) - 20.0, 35.0);
+    }
+  g_assert_cmpstr (said, ==, "fc · matmul · 2.00 ms · rank 0, computes");
+  set_step (timeline, "fc", 4000000);
+  g_assert_cmpstr (said, ==, "fc · matmul · 4.00 ms · rank 0, computes");
+  set_step (timeline, "loss", 3000000);
+  g_assert_cmpstr (said, ==, "loss · matmul · 3.00 ms · rank 0, computes");
+  gtk_window_destroy (GTK_WINDOW (window));
 }
 
 static int
@@ -575,6 +632,11 @@ open_bad_files (StudioWindow *window)
   open_bad_file (window, bad,
                  "Line 4: <node>, which begins in line 3, is not closed before </graph>: write </node> first, or end "
                  "it with />.");
+  /* Two sentences, of which the system's own has no full stop. */
+  g_autoptr (GFile) folder = g_file_new_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", NULL);
+  g_autoptr (GError) error = NULL;
+  g_assert_false (studio_page_open_file (studio_window_get_page (window), folder, &error));
+  g_assert_true (g_str_has_suffix (error->message, ". It is a folder: choose a graph in it with Open."));
 }
 
 static gboolean
@@ -669,6 +731,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/large-text", test_large_text);
   g_test_add_func ("/window/bars", test_bars);
+  g_test_add_func ("/window/timeline", test_timeline);
   g_test_add_func ("/window/text-grows", test_text_grows);
   g_test_add_func ("/window/icons", test_icons);
   g_test_add_func ("/window/window", test_window);

@@ -319,10 +319,49 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
     }
 }
 
+/* Where a line passes between two points; FALSE where it does not. */
+static gboolean
+line_at (const StudioSeries *s, double x, double *y)
+{
+  gsize i = studio_series_lower_bound (s, x);
+  double x0, y0, x1, y1;
+  if (i == 0 || i >= studio_series_length (s))
+    return FALSE;
+  studio_series_get (s, i - 1, &x0, &y0);
+  studio_series_get (s, i, &x1, &y1);
+  *y = y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+  return isfinite (*y);
+}
+
+/* Whether a line of the plot passes through this place. */
+static gboolean
+meets_curve (const StudioPlot *p, const Frame *f, double left, double right, double top, double bottom)
+{
+  double per_pixel = (f->x1 - f->x0) / (f->right - f->left);
+  double x0 = f->x0 + (left - f->left) * per_pixel, x1 = f->x0 + (right - f->left) * per_pixel;
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioSeries *s = ((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->series;
+      gsize from = studio_series_lower_bound (s, x0), to = studio_series_lower_bound (s, x1);
+      double low = INFINITY, high = -INFINITY, y;
+      if (to > from)
+        studio_series_range (s, from, to, &low, &high, NULL);
+      for (int end = 0; end < 2; end++)
+        if (line_at (s, end == 0 ? x0 : x1, &y))
+          {
+            low = MIN (low, y);
+            high = MAX (high, y);
+          }
+      if (low <= high && to_y (f, high) <= bottom && to_y (f, low) >= top)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static void
 draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f)
 {
-  double taken = -1;
+  double taken = -1, half = 7 * style->scale;
   int row = 0;
   for (guint i = 0; i < p->marks->len; i++)
     {
@@ -341,8 +380,12 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       double from = left ? x - 5 - w : x + 5;
       row = from < taken ? row + 1 : 0;
       taken = MAX (taken, from + w + 5);
+      /* At the bottom where a curve would pass through them at the top, and none does there. */
+      double down = half + 2 * half * row, high = f->top + down, low = f->bottom - down;
+      gboolean at_bottom = meets_curve (p, f, from, from + w, high - half, high + half)
+                           && !meets_curve (p, f, from, from + w, low - half, low + half);
       set_ink (cr, style, 0.85);
-      draw_text (cr, context, style->scale, FALSE, m->label, from, f->top + (7 + 14 * row) * style->scale, 0);
+      draw_text (cr, context, style->scale, FALSE, m->label, from, at_bottom ? low : high, 0);
     }
 }
 

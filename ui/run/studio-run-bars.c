@@ -15,7 +15,7 @@ struct _StudioRunBars
   StudioDocument *document;
   StudioRun *run;
 
-  GtkWidget *version_bar, *version_label;
+  GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
   gboolean late; /* the bar of the end says that no step comes */
@@ -131,6 +131,16 @@ state_cb (StudioRun *run, StudioRunBars *self)
   studio_run_bars_update_version (self);
 }
 
+/* What stands in the middle of a line elsewhere begins one here. (transfer full) */
+static char *
+begin_sentence (const char *words)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  g_string_append_unichar (s, g_unichar_totitle (g_utf8_get_char (words)));
+  g_string_append (s, g_utf8_next_char (words));
+  return g_strdup (s->str);
+}
+
 /* The strip of the panel has no room for the sentence, at whose end stands what helps. */
 static void
 numbers_cb (StudioRun *run, StudioRunBars *self)
@@ -138,9 +148,9 @@ numbers_cb (StudioRun *run, StudioRunBars *self)
   gboolean late = studio_run_is_late (run);
   if (late)
     {
-      g_autofree char *delay = studio_run_dup_delay (run);
+      g_autofree char *delay = studio_run_dup_delay (run), *sentence = begin_sentence (delay);
       g_clear_handle_id (&self->hide, g_source_remove);
-      gtk_label_set_label (GTK_LABEL (self->end_label), delay);
+      gtk_label_set_label (GTK_LABEL (self->end_label), sentence);
       gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), "dialog-warning-symbolic");
       gtk_widget_add_css_class (self->end_notice, "bad");
       gtk_widget_set_visible (self->slower_button, FALSE);
@@ -166,8 +176,11 @@ studio_run_bars_set_narrow (StudioRunBars *self, gboolean narrow)
 void
 studio_run_bars_update_version (StudioRunBars *self)
 {
-  guint changes = studio_document_run_changes (self->document);
+  guint edits = studio_document_run_changes (self->document);
   gboolean live = studio_run_is_live (self->run);
+  /* A run that has ended goes on, or begins again, with the number that is set now. */
+  gboolean ranks = live && studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
+  guint changes = edits + (ranks ? 1 : 0);
   gboolean show = changes > 0 && studio_run_get_state (self->run) != STUDIO_RUN_IDLE;
   gboolean ended = gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar));
   if (show)
@@ -178,11 +191,13 @@ studio_run_bars_update_version (StudioRunBars *self)
           live ? _ ("Training an earlier version · %s") : _ ("Trained an earlier version · %s"), since);
       gtk_label_set_label (GTK_LABEL (self->version_label), text);
       gtk_label_set_label (GTK_LABEL (self->end_version), text);
+      /* The number of ranks is in no graph, so there is nothing to compare where it alone is another. */
+      gtk_widget_set_visible (self->version_show, edits > 0);
     }
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->version_bar), show && !ended);
   gtk_widget_set_visible (self->end_version, show);
   gtk_widget_set_visible (self->restart_button, show);
-  gtk_widget_set_visible (self->show_button, show);
+  gtk_widget_set_visible (self->show_button, show && edits > 0);
 }
 
 /* ---- object ----------------------------------------------------------------------------- */
@@ -215,6 +230,7 @@ studio_run_bars_class_init (StudioRunBarsClass *klass)
   CHILD (version_bar);
   CHILD (version_notice);
   CHILD (version_label);
+  CHILD (version_show);
   CHILD (end_bar);
   CHILD (end_notice);
   CHILD (end_icon);
@@ -243,6 +259,7 @@ studio_run_bars_new (StudioDocument *document, StudioRun *run)
   self->run = g_object_ref (run);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
+  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (studio_run_bars_update_version), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_bars_update_version), self);
   state_cb (run, self);
   return self;

@@ -13,7 +13,8 @@ G_DECLARE_FINAL_TYPE (StudioRunBars, studio_run_bars, STUDIO, RUN_BARS, GtkWidge
 
 /* Its buttons activate win.continue, win.continue-slower, win.restart and win.compare-run. */
 StudioRunBars *studio_run_bars_new (StudioDocument *document, StudioRun *run);
-/* "Training an earlier version · 3 changes" as often as the document may have changed. */
+/* "Training an earlier version · 3 changes" as often as the document may have changed; another number of ranks than
+ * that of a run that trains is a change, too. */
 void studio_run_bars_update_version (StudioRunBars *self);
 /* Puts buttons below the words, where both have no room in one line. */
 void studio_run_bars_set_narrow (StudioRunBars *self, gboolean narrow);

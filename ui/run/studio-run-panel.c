@@ -1,8 +1,8 @@
 /* The run panel.
  *
  * It looks at the model when that says so, four times a second while numbers arrive, and at once when the state
- * changes. Learning rate goes to the running worker; epochs and device belong to the graph, so changing them makes the
- * run "an earlier version", which the bar above offers to restart (studio-run-bars). */
+ * changes. Learning rate goes to the running worker; epochs and device belong to the graph, and ranks to the next run,
+ * so changing them makes the run "an earlier version", which the bar above offers to restart (studio-run-bars). */
 #include "ui/run/studio-run-panel.h"
 
 #include <adwaita.h>

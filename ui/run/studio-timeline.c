@@ -33,10 +33,11 @@ struct _StudioTimeline
 {
   GtkWidget parent_instance;
   GArray *spans, *lanes;
-  double length;        /* nanoseconds */
-  double from, shown;   /* shares of the length: where the left edge is, and how much is seen */
-  double pointer, held; /* x of the pointer; from when a drag began */
-  int chosen;           /* a span; -1: none */
+  double length;                /* nanoseconds */
+  double from, shown;           /* shares of the length: where the left edge is, and how much is seen */
+  double pointer, height, held; /* x and y of the pointer; from when a drag began */
+  gboolean points;              /* it is over the lanes, and no key has chosen a span since it moved */
+  int chosen;                   /* a span; -1: none */
 };
 
 G_DEFINE_FINAL_TYPE (StudioTimeline, studio_timeline, GTK_TYPE_WIDGET)
@@ -152,6 +153,14 @@ tell (StudioTimeline *self, int i)
   g_autofree char *text = i >= 0 ? timeline_describe (span_at (self, (guint)i)) : NULL;
 
   g_signal_emit (self, signals[TOLD], 0, text);
+}
+
+/* Where spans move and the pointer does not, and no event tells of it. */
+static void
+tell_again (StudioTimeline *self)
+{
+  if (self->spans != NULL)
+    tell (self, self->points ? find (self, self->pointer, self->height) : self->chosen);
 }
 
 char *
@@ -285,7 +294,7 @@ draw_axis (StudioTimeline *self, cairo_t *cr, gboolean dark, double left, double
 {
   double seen = self->length * self->shown, least = seen * TICK * scale_of (self) / MAX (width - left, 1);
   double step = pow (10, floor (log10 (least)));
-  double bottom = y_of (self, self->lanes->len);
+  double bottom = y_of (self, self->lanes->len), taken = left;
 
   step *= step >= least ? 1 : 2 * step >= least ? 2 : 5 * step >= least ? 5 : 10;
   for (double at = ceil (self->from * self->length / step) * step; at <= (self->from + self->shown) * self->length;
@@ -293,14 +302,21 @@ draw_axis (StudioTimeline *self, cairo_t *cr, gboolean dark, double left, double
     {
       double x = floor (x_of (self, left, at)) + 0.5;
       g_autofree char *text = at > 0 ? timeline_duration (at) : g_strdup ("0");
+      g_autoptr (PangoLayout) layout = layout_of (self, text, FALSE);
+      int w;
 
+      pango_layout_get_pixel_size (layout, &w, NULL);
+      /* What would be cut at the right edge stands before its line, or nowhere: half a number is another one. */
+      double from = x + 3 + w <= width ? x + 3 : x - 3 - w;
       set_ink (cr, dark, 0.15);
       cairo_set_line_width (cr, 1);
       cairo_move_to (cr, x, AXIS * scale_of (self));
       cairo_line_to (cr, x, bottom);
       cairo_stroke (cr);
       set_ink (cr, dark, 0.8);
-      draw_text (self, cr, text, FALSE, x + 3, AXIS * scale_of (self) / 2);
+      if (from >= taken)
+        draw_layout (cr, layout, from, AXIS * scale_of (self) / 2, -1);
+      taken = MAX (taken, from + w + GAP * scale_of (self) / 2);
     }
 }
 
@@ -370,15 +386,16 @@ static void
 motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioTimeline *self)
 {
   self->pointer = x;
-  if (self->spans != NULL)
-    tell (self, find (self, x, y));
+  self->height = y;
+  self->points = TRUE;
+  tell_again (self);
 }
 
 static void
 leave_cb (GtkEventControllerMotion *motion, StudioTimeline *self)
 {
-  if (self->spans != NULL)
-    tell (self, self->chosen);
+  self->points = FALSE;
+  tell_again (self);
 }
 
 static double
@@ -401,6 +418,7 @@ scroll_cb (GtkEventControllerScroll *scroll, double dx, double dy, StudioTimelin
     }
   else
     zoom (self, pow (1.2, dy), share_of (self, self->pointer));
+  tell_again (self);
   return TRUE;
 }
 
@@ -437,6 +455,7 @@ choose (StudioTimeline *self, int i)
   if (begin < self->from || end > self->from + self->shown)
     self->from = (begin + end) / 2 - self->shown / 2;
   limit (self);
+  self->points = FALSE;
   tell (self, self->chosen);
 }
 
@@ -482,11 +501,13 @@ key_cb (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType mods
     case GDK_KEY_minus:
     case GDK_KEY_KP_Subtract:
       zoom (self, key == GDK_KEY_plus || key == GDK_KEY_KP_Add ? 0.7 : 1 / 0.7, 0.5);
+      tell_again (self);
       return TRUE;
     case GDK_KEY_Home:
       self->from = 0;
       self->shown = 1;
       limit (self);
+      tell_again (self);
       return TRUE;
     default:
       return FALSE;
@@ -527,20 +548,41 @@ make_lanes (StudioTimeline *self)
     }
 }
 
+/* The span of another step that is the same work as this one; where a step does it several times, the one that stands
+ * nearest to its place. -1: none is. */
+static int
+find_same (GArray *spans, const LoomTraceSpan *span, int place)
+{
+  int found = -1;
+
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *other = &g_array_index (spans, LoomTraceSpan, i);
+
+      if (other->rank == span->rank && other->kind == span->kind && g_str_equal (other->lane, span->lane)
+          && g_str_equal (other->label, span->label) && g_str_equal (other->node, span->node)
+          && (found < 0 || abs ((int)i - place) < abs (found - place)))
+        found = (int)i;
+    }
+  return found;
+}
+
 void
 studio_timeline_set_spans (StudioTimeline *self, GArray *spans)
 {
   g_autofree char *summary = NULL;
 
+  if (self->chosen >= 0)
+    self->chosen = find_same (spans, span_at (self, (guint)self->chosen), self->chosen);
   g_clear_pointer (&self->spans, g_array_unref);
   self->spans = g_array_ref (spans);
   make_lanes (self);
-  if (self->chosen >= (int)spans->len)
-    self->chosen = -1;
   summary = studio_timeline_summary (self);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Timeline"),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, summary != NULL ? summary : "", -1);
   gtk_widget_queue_resize (GTK_WIDGET (self));
+  /* What is said was measured in the step before. */
+  tell_again (self);
 }
 
 static void

@@ -43,6 +43,20 @@ remedy_for (const char *path)
   return NULL;
 }
 
+/* Errors of the system end without a full stop, which another sentence behind them needs. (transfer full) */
+static char *
+join_sentences (const char *first, const char *second)
+{
+  g_autofree char *text = g_strdup (first);
+  const char *stop;
+
+  g_strchomp (text);
+  if (second == NULL)
+    return g_steal_pointer (&text);
+  stop = g_str_has_suffix (text, ".") || g_str_has_suffix (text, "!") || g_str_has_suffix (text, "?") ? "" : ".";
+  return g_strdup_printf ("%s%s %s", text, stop, second);
+}
+
 /* The reader's error begins with the path, which the heading has. */
 static void
 explain (GError *error, const char *path)
@@ -53,8 +67,8 @@ explain (GError *error, const char *path)
     why += strlen (prefix);
   else if (g_str_has_prefix (why, quoted))
     why += strlen (quoted);
-  char *sentence = g_strdup_printf ("%c%s%s%s", g_ascii_toupper (why[0]), why + (why[0] != 0),
-                                    remedy != NULL ? " " : "", remedy != NULL ? remedy : "");
+  char *sentence = join_sentences (why, remedy);
+  sentence[0] = g_ascii_toupper (sentence[0]);
   g_free (error->message);
   error->message = sentence;
 }
