@@ -451,6 +451,6 @@ const Command command_simulate = {
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"
-    "      --tensor 2 --pipeline 4 --microbatches 16 --schedule 1f1b --trace lanes.json",
+    "      --tensor 2 --pipeline 4 --batch-size 16 --microbatches 16 --schedule 1f1b --trace lanes.json",
   .run = run_simulate,
 };
