@@ -306,7 +306,8 @@ run_train (const Command *command, int argc, char **argv)
     }
   if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)
     return 0; /* command_finish() knows better */
-  return end == LOOM_TRAINER_INTERRUPTED ? 128 + interrupted_by : status;
+  /* A signal that reached another rank alone is not known here. */
+  return end == LOOM_TRAINER_INTERRUPTED ? 128 + (interrupted_by != 0 ? interrupted_by : SIGTERM) : status;
 }
 
 const Command command_train = {

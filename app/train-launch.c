@@ -73,23 +73,24 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
-/* What is left of a run that ended at once, and how to go on with it. folder: the run's, or NULL; elsewhere: it may be
- * on another machine. (transfer full) */
+/* What is left of a run of so many ranks that ended at once, and how to go on with it. folder: the run's, or NULL; with
+ * hosts it may be on another machine. (transfer full) */
 static char *
-say_remedy (const char *folder, gboolean elsewhere)
+say_remedy (const char *folder, const char *hosts, int ranks)
 {
+  g_autofree char *with = hosts != NULL ? g_strdup_printf ("--hosts %s", hosts) : g_strdup_printf ("--ranks %d", ranks);
   g_autofree char *begun = folder != NULL ? g_build_filename (folder, "run.json", NULL) : NULL;
 
   if (folder == NULL)
     return g_strdup ("Nothing was kept, because no --out was given.");
-  if (elsewhere || has_checkpoint (folder))
+  if (hosts != NULL || has_checkpoint (folder))
     return g_strdup_printf ("What was trained since the newest checkpoint is lost. "
-                            "Continue with: gradloom train --resume %s",
-                            folder);
+                            "Continue with: gradloom train --resume %s %s",
+                            folder, with);
   if (g_file_test (begun, G_FILE_TEST_EXISTS))
     return g_strdup_printf ("There is no checkpoint yet, so all that was trained is lost. "
-                            "Begin again with: gradloom train --resume %s",
-                            folder);
+                            "Begin again with: gradloom train --resume %s %s",
+                            folder, with);
   return g_strdup ("Nothing was kept yet: begin again with the same command.");
 }
 
@@ -128,13 +129,12 @@ can_say (void)
 /* What ended all ranks, and how to go on. Ranks that have waited for another have said the first already. */
 static void
 say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options, const LoomDistEnd *end,
-          int min_ranks, int left)
+          int min_ranks, int ranks)
 {
   g_autofree char *what = loom_dist_say_lost (end), *few = NULL;
-  g_autofree char *remedy
-      = say_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts != NULL);
+  g_autofree char *remedy = say_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts, ranks);
 
-  if (min_ranks > 0 && left < min_ranks)
+  if (min_ranks > 0 && ranks - 1 < min_ranks)
     few = g_strdup_printf (" Fewer than %d ranks would be left (%s).", min_ranks,
                            launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>");
   if ((end->said && end->has_remedy && few == NULL) || !can_say ())
@@ -162,9 +162,9 @@ say_slow_cb (int number, const char *stopped, gpointer data)
 }
 
 static void
-say_asked (const Command *command, const TrainLaunch *launch, const char *folder, const LoomDistEnd *end)
+say_asked (const Command *command, const TrainLaunch *launch, const char *folder, int ranks, const LoomDistEnd *end)
 {
-  g_autofree char *remedy = say_remedy (folder, launch->hosts != NULL);
+  g_autofree char *remedy = say_remedy (folder, launch->hosts, ranks);
 
   if (end->asked_by == 0 || !can_say ())
     return;
@@ -197,13 +197,19 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
 
       if (error != NULL)
         return command_fail (command, g_steal_pointer (&error));
-      say_asked (command, launch, folder, &end);
+      say_asked (command, launch, folder, ranks, &end);
+      if (end.unstarted)
+        {
+          command_warn (command, "No rank could be started on %s, as mpirun says above. Nothing was trained.",
+                        launch->hosts != NULL ? launch->hosts : "this machine");
+          return status;
+        }
       if (!end.lost)
         return status;
       g_autofree char *what = loom_dist_say_lost (&end);
       if (min_ranks == 0 || ranks - 1 < min_ranks || !has_checkpoint (folder))
         {
-          say_lost (command, launch, options, &end, min_ranks, ranks - 1);
+          say_lost (command, launch, options, &end, min_ranks, ranks);
           return status;
         }
       ranks--;
@@ -310,9 +316,6 @@ follow (const Command *command, const Started *run)
 
   if (run->local_size == run->size || (run->local_size > 0 && run->local_rank > 0))
     return 0;
-  if (run->master == NULL)
-    return command_usage (command,
-                          "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
   /* A queue warns every process; the first one sees to it. A handler, since what is started would inherit a mask. */
   signal (SIGUSR1, let_pass);
   int status = loom_join_wait (run->master, join_port (run), run->rank, MAX (1, run->local_size), PATIENCE, &error);
@@ -333,7 +336,7 @@ join_others (const Started *run, GError **error)
 /* What other launchers have started; FALSE: none has, or this process is to start the ranks: *ranks, and *join where
  * they are on several machines. */
 static gboolean
-started_otherwise (const Command *command, int *ranks, LoomJoin **join, int *status)
+started_otherwise (const Command *command, const TrainLaunch *launch, int *ranks, LoomJoin **join, int *status)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Started) run = { 0 };
@@ -344,11 +347,26 @@ started_otherwise (const Command *command, int *ranks, LoomJoin **join, int *sta
       if (!read_torchrun (&run))
         return FALSE;
     }
+  if (run.rank >= run.size)
+    {
+      *status = command_usage (command, "This is process %d of %d, as RANK and WORLD_SIZE say, which count from 0.",
+                               run.rank, run.size);
+      return TRUE;
+    }
+  if (run.local_size != run.size && run.master == NULL)
+    {
+      *status = command_usage (command,
+                               "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
+      return TRUE;
+    }
   if (run.rank > 0)
     {
       *status = follow (command, &run);
       return TRUE;
     }
+  if (run.local_size != run.size && !launch->json)
+    fprintf (stderr, "gradloom %s: waiting up to %d seconds for the processes of the other machines, at port %d\n",
+             command->name, PATIENCE, join_port (&run));
   *join = join_others (&run, &error);
   if (error != NULL)
     {
@@ -406,10 +424,17 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
       return TRUE;
     }
   if (loom_dist_is_rank ())
-    return FALSE;
+    {
+      if (launch->min_ranks > 0 && g_getenv (LOOM_DIST_LAUNCHED) == NULL
+          && from_environment ("OMPI_COMM_WORLD_RANK") <= 0)
+        command_warn (command,
+                      "--min-ranks is for ranks that --ranks or --hosts starts: mpirun itself ends all of them "
+                      "when one is lost.");
+      return FALSE;
+    }
   if (!allows (command, launch, ranks, status))
     return TRUE;
-  if (started_otherwise (command, &ranks, &join, status))
+  if (started_otherwise (command, launch, &ranks, &join, status))
     return TRUE;
   if (ranks == 0)
     ranks = listed;

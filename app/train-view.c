@@ -358,7 +358,11 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
   if (!isnan (view->epoch_loss))
     printf (", train loss %s", readable (view->epoch_loss, number));
   if (folder != NULL)
-    printf ("; go on with: gradloom train --resume %s", folder);
+    {
+      g_autofree char *words = loom_trainer_resume_words (trainer);
+
+      printf ("; go on with: %s", words);
+    }
   printf ("\n");
 }
 

@@ -250,7 +250,14 @@ read_status (int status, LoomDistEnd *end)
   end->lost = !WIFEXITED (status) || WEXITSTATUS (status) >= 128;
   end->said = WIFEXITED (status) && WEXITSTATUS (status) == LOOM_DIST_HUNG;
   end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
+  end->exit_status = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
   return end->lost ? 3 : WEXITSTATUS (status);
+}
+
+static gboolean
+ended_as_asked (int status)
+{
+  return status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGUSR1;
 }
 
 char *
@@ -477,7 +484,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   LoomLaunchLog *log;
   int status, errors;
 
-  *end = (LoomDistEnd){ .rank = -1, .number = -1 };
+  *end = (LoomDistEnd){ .rank = -1, .number = -1, .exit_status = -1 };
   sigemptyset (&watched);
   sigaddset (&watched, SIGCHLD);
   sigaddset (&watched, SIGINT);
@@ -497,6 +504,13 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
     }
   log = loom_launch_log_new (errors);
   status = wait_for (&w, &watched, end);
-  loom_launch_log_finish (log, &watched, &end->rank, &end->number, &end->has_remedy);
+  loom_launch_log_finish (log, &watched, &end->rank, &end->number, &end->has_remedy, &end->unstarted);
+  /* Ranks that a signal reached by themselves have written a checkpoint and said so, and end as a process does that
+   * takes it; of one that it killed the launcher would have said the rank. */
+  if (end->lost && end->rank < 0 && ended_as_asked (end->exit_status))
+    {
+      end->lost = FALSE;
+      return end->exit_status;
+    }
   return status;
 }

@@ -78,6 +78,7 @@ take_block (LoomLaunchFilter *filter, gsize n, GString *out)
   g_auto (GStrv) line = NULL;
 
   filter->in_block = FALSE;
+  filter->unstarted = filter->unstarted || strstr (block, "unable to reliably start one or more daemons") != NULL;
   if (!says_the_end (block))
     {
       pass (filter, n, out);
@@ -271,7 +272,8 @@ loom_launch_log_new (int from)
 }
 
 void
-loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy)
+loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy,
+                        gboolean *unstarted)
 {
   const struct timespec moment = { .tv_nsec = 2000000 };
   gboolean hurry = FALSE;
@@ -287,13 +289,14 @@ loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, 
     {
       /* The thread still writes; the process ends soon, and the log with it. */
       *rank = *number = -1;
-      *has_remedy = FALSE;
+      *has_remedy = *unstarted = FALSE;
       return;
     }
   g_thread_join (log->thread);
   *rank = log->filter.rank;
   *number = log->filter.number;
   *has_remedy = log->has_remedy;
+  *unstarted = log->filter.unstarted;
   loom_launch_filter_clear (&log->filter);
   close (log->from);
   close (log->stop[0]);

@@ -15,6 +15,7 @@ typedef struct
   GString *held;     /* a block, or the beginning of one */
   gboolean in_block; /* its first line is whole */
   int rank, number;  /* the first rank that was lost, and by which signal; -1: none is known */
+  gboolean unstarted; /* mpirun could not start its helpers on all hosts, and so no rank */
 } LoomLaunchFilter;
 
 void loom_launch_filter_init (LoomLaunchFilter *filter);
@@ -30,8 +31,9 @@ typedef struct _LoomLaunchLog LoomLaunchLog;
  * a terminal that is halted, holds up neither signals nor the wait for the launcher. */
 LoomLaunchLog *loom_launch_log_new (int from);
 /* The launcher has ended: passes on the rest and frees the log. A signal of `watched` ends the wait for a standard
- * error that takes nothing. *rank and *number are as in LoomLaunchFilter; *has_remedy: a rank has said how to continue.
- */
-void loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy);
+ * error that takes nothing. *rank and *number are as in LoomLaunchFilter; *has_remedy: a rank has said how to continue;
+ * *unstarted as in LoomLaunchFilter. */
+void loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, int *number, gboolean *has_remedy,
+                             gboolean *unstarted);
 
 G_END_DECLS

@@ -297,6 +297,8 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->keeps = options->out != NULL || options->resume != NULL;
   if (!trainer_open_mesh (t, !options->no_epochs, error))
     return NULL;
+  if (options->resume != NULL && !options->no_epochs)
+    trainer_note_ranks (t, t->ranks);
   if (t->comm != NULL && t->spec->parallel.server)
     {
       t->server = trainer_server_new (t, error);

@@ -246,8 +246,12 @@ gboolean loom_trainer_is_over (const LoomTrainer *trainer);
 gboolean loom_trainer_has_traced (const LoomTrainer *trainer);
 /* NULL where it began from no file, or is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
+/* The command that goes on with a run that has a folder, by as many ranks where all are on this machine.
+ * (transfer full) */
+char *loom_trainer_resume_words (const LoomTrainer *trainer);
+
 /* What ranks of one run have alike, with the words for it. */
-#define LOOM_TRAINER_N_PARTS 7
+#define LOOM_TRAINER_N_PARTS 11
 extern const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS];
 /* Hashes of these parts. trainer may be NULL: zeros. */
 void loom_trainer_fingerprint (const LoomTrainer *trainer, guint64 part[LOOM_TRAINER_N_PARTS]);

@@ -267,8 +267,8 @@ trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
   if (found != NULL)
     {
       g_autofree char *before = g_strndup (local->message, found - local->message);
-      g_set_error (error, local->domain, local->code, "%sfree some space and continue with: gradloom train --resume %s",
-                   before, t->folder);
+      g_autofree char *words = loom_trainer_resume_words (t);
+      g_set_error (error, local->domain, local->code, "%sfree some space and continue with: %s", before, words);
     }
   else
     g_propagate_error (error, g_steal_pointer (&local));

@@ -435,9 +435,12 @@ end_run (LoomTrainer *t, TrainerAction action, GError **error)
       return LOOM_TRAINER_STOPPED;
     }
   if (t->folder != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
-                 "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s",
-                 t->place.step, t->folder);
+    {
+      g_autofree char *words = loom_trainer_resume_words (t);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
+                   "Interrupted after step %" G_GINT64_FORMAT ". Continue with: %s", t->place.step, words);
+    }
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
                  "Interrupted after step %" G_GINT64_FORMAT ". Nothing was kept, because no --out was given.",
@@ -566,10 +569,11 @@ add_resume_hint (LoomTrainer *t, GError *failure)
       = names_step (failure->message)
             ? g_strdup ("")
             : g_strdup_printf ("After %" G_GINT64_FORMAT " step%s: ", t->place.step, t->place.step == 1 ? "" : "s");
-  g_autofree char *go_on = t->folder != NULL && strstr (failure->message, "--resume") == NULL
-                               ? g_strdup_printf ("%s %s with: gradloom train --resume %s",
-                                                  g_str_has_suffix (failure->message, ".") ? "" : ".", how, t->folder)
-                               : NULL;
+  g_autofree char *words = t->folder != NULL ? loom_trainer_resume_words (t) : NULL;
+  g_autofree char *go_on
+      = words != NULL && strstr (failure->message, "--resume") == NULL
+            ? g_strdup_printf ("%s %s with: %s", g_str_has_suffix (failure->message, ".") ? "" : ".", how, words)
+            : NULL;
   char *message;
 
   if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO))

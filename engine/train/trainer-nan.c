@@ -174,7 +174,9 @@ resume_hint (LoomTrainer *t)
                               ? g_strdup_printf ("Continue from step %" G_GINT64_FORMAT, t->clock.saved_step)
                               : g_strdup ("No step is saved yet; begin again");
 
-  return g_strdup_printf (" %s with: gradloom train --resume %s --lr %s", from, t->folder,
+  g_autofree char *words = loom_trainer_resume_words (t);
+
+  return g_strdup_printf (" %s with: %s --lr %s", from, words,
                           g_ascii_formatd (lr, sizeof lr, "%.4g", t->place.base_lr / 10));
 }
 

@@ -657,6 +657,8 @@ gboolean trainer_ok (LoomStatus status, const LoomMessage *message, GError **err
 /* How the ranks lie, after the spec was read; DIST where they cannot lie as <parallel> says. begins: a run, which is
  * told what <parallel> wants where there is one rank alone. */
 gboolean trainer_open_mesh (LoomTrainer *t, gboolean begins, GError **error);
+/* Says that a run which had `before` ranks goes on with one. */
+void trainer_note_ranks (LoomTrainer *t, int before);
 /* A call of all ranks, which agree on what they are about to do, before the first step. */
 gboolean trainer_join_mesh (LoomTrainer *t, GError **error);
 /* For plans; NULL: there is one rank. */

@@ -57,6 +57,22 @@ trainer_try_stages (LoomTrainer *t, GError **error)
   return TRUE;
 }
 
+char *
+loom_trainer_resume_words (const LoomTrainer *t)
+{
+  /* Which hosts they were on is known to whoever started them. */
+  if (t->comm == NULL || t->comm->size == 1 || t->comm->local_size != t->comm->size)
+    return g_strdup_printf ("gradloom train --resume %s", t->folder);
+  return g_strdup_printf ("gradloom train --resume %s --ranks %d", t->folder, t->comm->size);
+}
+
+void
+trainer_note_ranks (LoomTrainer *t, int before)
+{
+  if (t->comm == NULL && before > 1 && loom_parallel_least (&t->spec->parallel) < 2)
+    trainer_note (t, "This run had %d ranks, and goes on with one. Start as many with --ranks %d.", before, before);
+}
+
 /* What <parallel> says of ranks, where there is one alone. */
 static void
 note_parallel (LoomTrainer *t)
@@ -308,7 +324,17 @@ hash_stages (const LoomTrainer *t, guint64 hash)
 }
 
 const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS] = {
-  "graph", "version of Gradloom", "device", "batch size", "number of samples", "step to begin at", "cut into stages",
+  "graph",
+  "version of Gradloom",
+  "device",
+  "batch size",
+  "number of samples",
+  "step to begin at",
+  "number of steps",
+  "--trace",
+  "--out",
+  "--timeout",
+  "cut into stages",
 };
 
 void
@@ -323,7 +349,18 @@ loom_trainer_fingerprint (const LoomTrainer *t, guint64 part[LOOM_TRAINER_N_PART
                          loom_dataset_count (t->dataset, LOOM_SPLIT_TEST));
   g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, t->spec->batch_size);
   g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, t->place.step);
-  const char *const what[] = { text, LOOM_VERSION, t->device, batch, samples, step };
+  g_autofree char *last = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, t->max_steps, t->spec->epochs);
+  g_autofree char *patience = g_strdup_printf ("%g", t->comm != NULL ? t->comm->timeout : 0);
+  const char *const what[] = { text,
+                               LOOM_VERSION,
+                               t->device,
+                               batch,
+                               samples,
+                               step,
+                               last,
+                               t->trace.path != NULL && !t->trace.is_optional ? "given" : "",
+                               t->keeps ? "given" : "",
+                               patience };
 
   for (guint i = 0; i < G_N_ELEMENTS (what); i++)
     part[i] = loom_hash_text (LOOM_HASH_EMPTY, what[i]);

@@ -120,8 +120,32 @@ test_lost (void)
   kill (find_rank (), SIGKILL);
   g_assert_cmpint (wait_for (pid), ==, 3);
   g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
-  if (strstr (said, says) == NULL || strstr (said, "--resume lost\n") == NULL || strstr (said, "mpirun") != NULL
-      || strstr (said, "--------") != NULL)
+  if (strstr (said, says) == NULL || strstr (said, "--resume lost --ranks 2\n") == NULL
+      || strstr (said, "mpirun") != NULL || strstr (said, "--------") != NULL)
+    g_error ("%s", said);
+}
+
+/* A signal that reaches a rank by itself ends all of them with a checkpoint: one sentence, and no rank is called lost.
+ */
+static void
+test_told (void)
+{
+  static const char says[] = "gradloom train: Interrupted after step ", how[] = "--resume told --ranks 2\n";
+  g_autofree char *said = NULL;
+  int status;
+  GPid pid;
+
+  if (!cli_has_mpi ())
+    return;
+  pid = start ("told");
+  wait_until_it_trains ("told");
+  g_assert_cmpint (find_rank (), >, 0);
+  kill (find_rank (), SIGUSR1);
+  /* Rank 0 ends as by SIGTERM, since which signal it was is known to the other alone. */
+  status = wait_for (pid);
+  g_assert_true (status == 128 + SIGUSR1 || status == 128 + SIGTERM);
+  g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
+  if (strstr (said, says) == NULL || strstr (said, how) == NULL || strstr (said, "lost") != NULL)
     g_error ("%s", said);
 }
 
@@ -399,6 +423,7 @@ main (int argc, char *argv[])
   cli_enter ();
   g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
+  g_test_add_func ("/cli/ranks/told", test_told);
   g_test_add_func ("/cli/ranks/many", test_many);
   g_test_add_func ("/cli/ranks/early", test_early);
   g_test_add_func ("/cli/ranks/hung", test_hung);

@@ -383,8 +383,12 @@ test_launchers (void)
   g_autoptr (GSocketListener) listener = g_socket_listener_new ();
   g_autofree char *port = g_strdup_printf ("%u", g_socket_listener_add_any_inet_port (listener, NULL, NULL));
   g_setenv ("GRADLOOM_PORT", port, TRUE);
+  g_setenv ("MASTER_ADDR", "10.0.0.1", TRUE);
   with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 3, "Nothing can listen at port");
+  g_unsetenv ("MASTER_ADDR");
   g_unsetenv ("GRADLOOM_PORT");
+  with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 2, "says where the first is");
+  with_environment (torchrun, (const char *[]){ "4", "4", "2" }, 2, "count from 0");
   with_environment (torchrun, (const char *[]){ "2", "4", "2" }, 2, "says where the first is");
   g_setenv ("MASTER_ADDR", "127.0.0.1", TRUE);
   with_environment (plain, (const char *[]){ "1", "2" }, 0, NULL);

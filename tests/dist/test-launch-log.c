@@ -69,11 +69,30 @@ test_taken (void)
   loom_launch_filter_clear (&filter);
 }
 
+/* mpirun's sentence of a host that cannot be reached passes, and is understood. */
+static void
+test_unstarted (void)
+{
+  const char *said = RULE "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n" RULE;
+  g_autoptr (GString) out = g_string_new (NULL);
+  LoomLaunchFilter filter;
+
+  loom_launch_filter_init (&filter);
+  loom_launch_filter_take (&filter, LOST, strlen (LOST), out);
+  g_assert_false (filter.unstarted);
+  g_string_truncate (out, 0);
+  loom_launch_filter_take (&filter, said, strlen (said), out);
+  g_assert_cmpstr (out->str, ==, said);
+  g_assert_true (filter.unstarted);
+  loom_launch_filter_clear (&filter);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dist/launch-log/passes", test_passes);
   g_test_add_func ("/dist/launch-log/taken", test_taken);
+  g_test_add_func ("/dist/launch-log/unstarted", test_unstarted);
   return g_test_run ();
 }
