@@ -125,9 +125,10 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   const LoomPlanInstr *instr = span->instr;
   g_autofree char *purpose = instr->origin == NULL ? loom_plan_purpose (plan, instr) : NULL;
   LoomTraceSpan to = { .rank = t->comm != NULL ? t->comm->rank : 0,
-                       .kind = is_wait (instr)               ? LOOM_TRACE_WAIT
-                               : loom_plan_exchanges (instr) ? LOOM_TRACE_EXCHANGE
-                                                             : LOOM_TRACE_COMPUTE,
+                       /* A copy between devices, which has no kernel, computes nothing either. */
+                       .kind = is_wait (instr)                                        ? LOOM_TRACE_WAIT
+                               : loom_plan_exchanges (instr) || instr->kernel == NULL ? LOOM_TRACE_EXCHANGE
+                                                                                      : LOOM_TRACE_COMPUTE,
                        .pass = (gint32)instr->pass,
                        .along = instr->along,
                        .begin = span->begin,
@@ -142,7 +143,7 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
   else
     label = label_of (t, instr);
   loom_trace_add (t->trace.lanes, &to,
-                  to.kind == LOOM_TRACE_EXCHANGE ? "exchange" : loom_plan_device (plan, instr->device)->name, label,
+                  loom_plan_exchanges (instr) ? "exchange" : loom_plan_device (plan, instr->device)->name, label,
                   instr->origin != NULL ? instr->origin : purpose);
 }
 
@@ -238,6 +239,13 @@ is_between_two (const LoomTraceSpan *span)
          && (g_str_has_prefix (span->label, "send ") || g_str_has_prefix (span->label, "receive "));
 }
 
+/* What goes from device to device of one rank. */
+static gboolean
+is_copy (const LoomTraceSpan *span)
+{
+  return span->kind == LOOM_TRACE_EXCHANGE && g_str_has_prefix (span->label, "copy ");
+}
+
 /* Exchanges of the ranks of a line are called alike: by its axis, its first rank, and their number. (transfer full) */
 static char *
 name_of (const LoomMesh *mesh, const LoomTraceSpan *span, guint k)
@@ -263,7 +271,7 @@ foreach_exchange (GArray *spans, const LoomMesh *mesh,
       if (span->rank != rank)
         memset (k, 0, sizeof k);
       rank = span->rank;
-      if (span->kind == LOOM_TRACE_EXCHANGE && !is_between_two (span))
+      if (span->kind == LOOM_TRACE_EXCHANGE && !is_between_two (span) && !is_copy (span))
         func (spans, i, name_of (mesh, span, k[span->along]++), last);
     }
 }

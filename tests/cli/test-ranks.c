@@ -398,6 +398,31 @@ test_launchers (void)
   with_environment (srun, (const char *[]){ "1", "2" }, 2, "says where the first is");
 }
 
+/* What one rank copies between its devices is exchanged, not computed. */
+static void
+test_trace_copies (void)
+{
+  g_autofree char *path = cli_example ("lessons/several-devices.xml"), *title = NULL;
+  g_autoptr (GArray) spans = NULL;
+  guint copies = 0;
+
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  cli_expect (0, NULL, "train", path, "--steps", "7", "--trace", "copies.json");
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+  spans = loom_trace_read ("copies.json", &title, NULL);
+  g_assert_nonnull (spans);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+
+      if (strstr (span->label, "→") == NULL)
+        continue;
+      g_assert_cmpint (span->kind, ==, LOOM_TRACE_EXCHANGE);
+      copies++;
+    }
+  g_assert_cmpuint (copies, >, 1);
+}
+
 /* Lanes of two ranks: both compute and exchange, no span ends before it begins, and those of a lane follow one another.
  */
 static void
@@ -452,6 +477,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/wrong", test_wrong);
   g_test_add_func ("/cli/ranks/collectives", test_collectives);
   g_test_add_func ("/cli/ranks/trace", test_trace);
+  g_test_add_func ("/cli/ranks/trace-copies", test_trace_copies);
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
   g_test_add_func ("/cli/ranks/processors", test_processors);
   status = g_test_run ();
