@@ -67,20 +67,14 @@ loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word, int
       parallel = loom_element_find (train, LOOM_TAG_PARALLEL);
     }
   const gboolean keeps = !cuts && !splits && keeps_mesh (parallel, word, ranks);
-  const gint64 tensor = MAX (number_of (parallel, "tensor"), 1);
-  /* Parts of weights stay where there are replicas of them that divide the batch. */
-  const gboolean unsplits = !keeps && (ranks % tensor != 0 || ranks < 2 * tensor);
   const struct
   {
     const char *name, *value;
     gboolean counts;
   } attribute[] = {
-    { "strategy", cuts || splits ? NULL : word, TRUE },
-    { "data", NULL, !keeps },
-    { "pipeline", cuts ? number : NULL, !keeps },
-    { "schedule", word, has_kind },
-    { "tensor", splits ? number : NULL, cuts || splits || unsplits },
-    { "staleness", NULL, !g_str_equal (word, "server") },
+    { "strategy", cuts || splits ? NULL : word, TRUE },   { "data", NULL, !keeps },
+    { "pipeline", cuts ? number : NULL, !keeps },         { "schedule", word, has_kind },
+    { "tensor", splits ? number : NULL, cuts || splits }, { "staleness", NULL, !g_str_equal (word, "server") },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (attribute); i++)

@@ -377,9 +377,6 @@ test_strategies (void)
     { "data='2' pipeline='2' strategy='zero1'", "data", 4, "data=\"2\" pipeline=\"2\" strategy=\"data\"" },
     /* There are no replicas, or other ranks than those go on with a run. */
     { "pipeline='2'", "zero1", 2, "strategy=\"zero1\"" },
-    { "tensor='2'", "data", 2, "strategy=\"data\"" },
-    { "tensor='2'", "zero1", 3, "strategy=\"zero1\"" },
-    { "tensor='2'", "zero2", 4, "tensor=\"2\" strategy=\"zero2\"" },
     { "data='2' pipeline='2'", "data", 3, "strategy=\"data\"" },
     { "data='2'", "pipeline", 2, "pipeline=\"2\"" },
     { "strategy='server' staleness='8'", "zero1", 2, "strategy=\"zero1\"" },
