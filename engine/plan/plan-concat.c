@@ -152,12 +152,7 @@ join (Work *w, GArray *parts, int axis)
   for (guint i = 1; i < parts->len; i++)
     if (!work_is_before (g_array_index (parts, Part, i).reader, last->reader))
       last = &g_array_index (parts, Part, i);
-  concat = work_insert (w, last->reader, loom_prim ("concat"), &attrs);
-  concat->region = last->pad->region;
-  concat->origin = last->pad->origin;
-  concat->device_name = last->pad->device_name;
-  concat->recomputation = last->pad->recomputation;
-  g_string_assign (concat->label, "concat");
+  concat = work_insert_like (w, last->reader, last->pad, loom_prim ("concat"), &attrs, "concat");
   result = work_new_value (w, &work_value (w, last->value)->desc, work_value (w, last->value));
   for (guint i = 0; i < parts->len; i++)
     {

@@ -230,21 +230,13 @@ is_early (Head *h, guint v, const WorkInstr *first)
   return TRUE;
 }
 
-static int
-compare_order (const void *a, const void *b)
-{
-  const WorkInstr *x = *(WorkInstr *const *)a, *y = *(WorkInstr *const *)b;
-
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
 /* Whether all of it can be cut, and computed where it begins. */
 static gboolean
 can_cut (Head *h)
 {
   const WorkInstr *first;
 
-  g_ptr_array_sort (h->instrs, compare_order);
+  work_sort (h->instrs);
   first = h->instrs->pdata[0];
   for (guint i = 0; i < h->instrs->len; i++)
     {
@@ -321,14 +313,10 @@ typedef struct
 static WorkInstr *
 insert_for (Cut *c, const WorkInstr *like, const LoomPrim *prim, const void *attrs, const char *label)
 {
-  WorkInstr *instr = work_insert (c->h->w, c->before, prim, attrs);
+  WorkInstr *instr = work_insert_like (c->h->w, c->before, like, prim, attrs, label);
 
   instr->region = LOOM_REGION_FORWARD;
-  instr->origin = like->origin;
-  instr->device_name = like->device_name;
-  instr->pass = like->pass;
   instr->chunk = c->chunk;
-  g_string_assign (instr->label, label);
   return instr;
 }
 

@@ -7,6 +7,7 @@
  * joined where another one reads what lies in between, which would have to be made all the same. */
 #include "engine/plan/plan-private.h"
 #include "kernels/move.h"
+#include "kernels/shape.h"
 
 /* Elements as they are read: in an order of their own, at strides, from an operand. */
 typedef struct
@@ -15,18 +16,6 @@ typedef struct
   int rank;
   gint64 dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK], start;
 } Reading;
-
-static void
-plain_strides (const LoomTensorDesc *desc, gint64 stride[LOOM_MAX_RANK])
-{
-  gint64 n = 1;
-
-  for (int i = desc->rank - 1; i >= 0; i--)
-    {
-      stride[i] = n;
-      n *= desc->dim[i];
-    }
-}
 
 /* The strides of the same elements in the same order under another shape. FALSE where one of its axes runs over several
  * old ones that no single stride leads along. */
@@ -97,7 +86,7 @@ reading_of (Work *w, const WorkInstr *instr, Reading *reading)
     }
   else if (work_is (instr, "permute") || work_is (instr, "slice"))
     {
-      plain_strides (&work_value (w, work_in (instr, 0))->desc, stride);
+      loom_desc_strides (&work_value (w, work_in (instr, 0))->desc, stride);
       read_through (w, instr, stride, 0, reading);
     }
   else
@@ -165,13 +154,7 @@ join (Work *w, WorkInstr *instr, WorkInstr *before, const Source *source, guint 
       attrs.part[k] = source[k].part;
       in[k] = source[k].from;
     }
-  move = work_insert (w, before, loom_prim ("move"), &attrs);
-  move->region = instr->region;
-  move->origin = instr->origin;
-  move->device_name = instr->device_name;
-  move->recomputation = instr->recomputation;
-  move->pass = instr->pass;
-  move->chunk = instr->chunk;
+  move = work_insert_like (w, before, instr, loom_prim ("move"), &attrs, "");
   if (!work_has_kernel (w, move, n, in, 1, &result))
     {
       work_erase (w, move);
@@ -203,7 +186,7 @@ join_one (Work *w, WorkInstr *instr)
   if (source.front == NULL || !restride (front.rank, front.dim, front.stride, x->rank, x->dim, stride))
     return;
   read_through (w, instr, stride, front.start, &joined);
-  plain_strides (&work_value (w, work_out (instr, 0))->desc, to);
+  loom_desc_strides (&work_value (w, work_out (instr, 0))->desc, to);
   source.from = front.from;
   source.part = part_of (&joined, 0, to);
   join (w, instr, source.front, &source, 1);
@@ -248,7 +231,7 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, gint
         }
       plain.start = 0;
     }
-  plain_strides (x, plain.stride);
+  loom_desc_strides (x, plain.stride);
   return (Source){ .from = plain.from, .part = part_of (&plain, to_start, to) };
 }
 
@@ -263,7 +246,7 @@ join_parts (Work *w, GHashTable *updaters, WorkInstr *concat)
 
   if (n > LOOM_MOVE_MAX_PARTS)
     return;
-  plain_strides (&work_value (w, work_out (concat, 0))->desc, to);
+  loom_desc_strides (&work_value (w, work_out (concat, 0))->desc, to);
   for (guint k = 0; k < n; k++)
     {
       source[k] = source_of (w, updaters, concat, k, place * to[axis], to);

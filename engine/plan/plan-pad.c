@@ -202,19 +202,6 @@ device_takes (Pad *p, WorkInstr *loss)
 
 /* ---- doing it --------------------------------------------------------------------------------- */
 
-static WorkInstr *
-insert_like (Pad *p, WorkInstr *before, const WorkInstr *like, const char *name, const void *attrs)
-{
-  WorkInstr *instr = work_insert (p->w, before, loom_prim (name), attrs);
-
-  instr->region = like->region;
-  instr->origin = like->origin;
-  instr->device_name = like->device_name;
-  instr->pass = like->pass;
-  g_string_assign (instr->label, name);
-  return instr;
-}
-
 /* Operand k, whose axis has a place for each class, with zeros behind them. */
 static void
 widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
@@ -237,7 +224,8 @@ widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
         }
       wider = work_new_value (p->w, &desc, work_value (p->w, v));
       /* In front of all of them where it is there by then, so that chunks of the head find it. */
-      pad = insert_like (p, work_is_ready (p->w, v, first) ? first : instr, instr, "pad", &to);
+      pad = work_insert_like (p->w, work_is_ready (p->w, v, first) ? first : instr, instr, loom_prim ("pad"), &to,
+                              "pad");
       work_add_in (p->w, pad, v);
       work_add_out (p->w, pad, wider);
       g_hash_table_insert (p->wider, key, GUINT_TO_POINTER (wider));
@@ -262,7 +250,7 @@ widen_result (Pad *p, WorkInstr *instr, int axis)
     }
   desc.dim[axis] = p->padded;
   wider = work_new_value (p->w, &desc, work_value (p->w, v));
-  slice = insert_like (p, instr->next, instr, "slice", &to);
+  slice = work_insert_like (p->w, work_next (instr), instr, loom_prim ("slice"), &to, "slice");
   work_set_out (p->w, instr, 0, wider);
   work_add_in (p->w, slice, wider);
   work_add_out (p->w, slice, v);
@@ -314,14 +302,6 @@ lengthen (Pad *p, guint v)
       lengthen (p, use->at);
 }
 
-static int
-compare_order (const void *a, const void *b)
-{
-  const WorkInstr *x = *(WorkInstr *const *)a, *y = *(WorkInstr *const *)b;
-
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
 static void
 pad_scores (Work *w, WorkInstr *loss)
 {
@@ -345,7 +325,7 @@ pad_scores (Work *w, WorkInstr *loss)
   for (guint i = 0; i < instrs->len; i++)
     if (!takes (&p, instrs->pdata[i]))
       return;
-  g_ptr_array_sort (instrs, compare_order);
+  work_sort (instrs);
   for (guint i = 0; i < instrs->len; i++)
     widen_instr (&p, instrs->pdata[i]);
   g_hash_table_iter_init (&each, scores);

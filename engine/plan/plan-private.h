@@ -202,6 +202,9 @@ guint work_readers (Work *w, guint v, guint max, WorkInstr **reader);
 
 /* A new instruction in front of another one (NULL: at the end), without operands and results. attrs are copied. */
 WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs);
+/* Likewise, for the same part of the step as `like`: its node, device, region, recomputation, micro-batch and chunk. */
+WorkInstr *work_insert_like (Work *w, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
+                             const char *label);
 void work_move (Work *w, WorkInstr *instr, WorkInstr *before);
 /* Takes its operands from it and leaves its results without a producer. */
 void work_erase (Work *w, WorkInstr *instr);
@@ -221,6 +224,7 @@ void work_set_out (Work *w, WorkInstr *instr, guint o, guint v);
 WorkInstr *work_first (const Work *w);
 WorkInstr *work_next (const WorkInstr *instr);
 gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
+void work_sort (GPtrArray *instrs /* WorkInstr */);
 
 /* TRUE if v, or what it is a view of, is there when the instruction runs. Who takes up what stands behind it makes the
  * result earlier than it was, and may read nothing that is made later. */

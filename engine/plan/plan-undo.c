@@ -140,18 +140,6 @@ is_loggable (Work *w, const Update *u, GHashTable *once)
   return is_undone_in_time (w, u->gate);
 }
 
-static WorkInstr *
-insert_like (Work *w, const WorkInstr *like, WorkInstr *before, const char *primitive, const void *attrs)
-{
-  WorkInstr *instr = work_insert (w, before, loom_prim (primitive), attrs);
-
-  instr->region = like->region;
-  instr->origin = like->origin;
-  instr->device_name = like->device_name;
-  g_string_assign (instr->label, primitive);
-  return instr;
-}
-
 /* Gives the new instructions these operands and results, where the device has kernels for both. */
 static gboolean
 have_kernels (Work *w, const Update *u, const WorkInstr *logged, const WorkInstr *undo, const guint *in,
@@ -170,9 +158,11 @@ log_step (Work *w, const Update *u)
   const LoomSgdAttrs *sgd = u->step->attrs;
   g_autofree guint *in = g_new (guint, 2 * n + 3), *made = g_new (guint, 2 * n + 2), *read = g_new (guint, 2 * n + 1);
   g_autofree guint *out = g_memdup2 (u->step->out->data, n * sizeof (guint));
-  WorkInstr *logged = insert_like (w, u->step, u->stats, "sgd_step_logged",
-                                   &(LoomSgdLoggedAttrs){ .n = (int)n, .maximize = sgd->maximize });
-  WorkInstr *undo = insert_like (w, u->step, u->gate, "undo_step", &(LoomUndoAttrs){ (int)n });
+  WorkInstr *logged
+      = work_insert_like (w, u->stats, u->step, loom_prim ("sgd_step_logged"),
+                          &(LoomSgdLoggedAttrs){ .n = (int)n, .maximize = sgd->maximize }, "sgd_step_logged");
+  WorkInstr *undo
+      = work_insert_like (w, u->gate, u->step, loom_prim ("undo_step"), &(LoomUndoAttrs){ (int)n }, "undo_step");
 
   for (guint i = 0; i < n; i++)
     {

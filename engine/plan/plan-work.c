@@ -255,6 +255,22 @@ work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs
   return instr;
 }
 
+WorkInstr *
+work_insert_like (Work *w, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
+                  const char *label)
+{
+  WorkInstr *instr = work_insert (w, before, prim, attrs);
+
+  instr->region = like->region;
+  instr->origin = like->origin;
+  instr->device_name = like->device_name;
+  instr->recomputation = like->recomputation;
+  instr->pass = like->pass;
+  instr->chunk = like->chunk;
+  g_string_assign (instr->label, label);
+  return instr;
+}
+
 void
 work_move (Work *w, WorkInstr *instr, WorkInstr *before)
 {
@@ -352,6 +368,20 @@ gboolean
 work_is_before (const WorkInstr *a, const WorkInstr *b)
 {
   return a->order < b->order;
+}
+
+static int
+compare_order (const void *a, const void *b)
+{
+  const WorkInstr *x = *(WorkInstr *const *)a, *y = *(WorkInstr *const *)b;
+
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void
+work_sort (GPtrArray *instrs)
+{
+  g_ptr_array_sort (instrs, compare_order);
 }
 
 gboolean

@@ -68,7 +68,7 @@ static const Rule rules[] = {
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/plan",
     { "engine/core/", "engine/program/", "kernels/backend.h", "kernels/comm.h", "kernels/move.h", "kernels/norm.h",
-      "kernels/options.h", "kernels/product.h", "kernels/tools.h" },
+      "kernels/options.h", "kernels/product.h", "kernels/shape.h", "kernels/tools.h" },
     { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/run",
