@@ -200,9 +200,9 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
       say_asked (command, launch, folder, ranks, &end);
       if (end.unstarted)
         {
-          command_warn (command, "No rank could be started on %s, as mpirun says above. Nothing was trained.",
-                        launch->hosts != NULL ? launch->hosts : "this machine");
-          return status;
+          fprintf (stderr, "gradloom %s: No rank could be started on %s, as mpirun says above. Nothing was trained.\n",
+                   command->name, launch->hosts != NULL ? launch->hosts : "this machine");
+          return 3;
         }
       if (!end.lost)
         return status;

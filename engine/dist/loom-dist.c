@@ -243,21 +243,19 @@ has_lost_hosts (GPid launcher, const char *self, int *without)
   return *without > UNHEARD;
 }
 
-/* What the launcher's status says: a rank that was killed is a lost rank; one that ends by itself has said why. */
+/* What the launcher's status says, once its log has told of a rank that a signal ended: a rank that was killed is a
+ * lost rank; one that ends by itself has said why, as one has that takes a signal, writes a checkpoint and ends with
+ * the status of that. */
 static int
 read_status (int status, LoomDistEnd *end)
 {
-  end->lost = !WIFEXITED (status) || WEXITSTATUS (status) >= 128;
-  end->said = WIFEXITED (status) && WEXITSTATUS (status) == LOOM_DIST_HUNG;
-  end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
-  end->exit_status = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
-  return end->lost ? 3 : WEXITSTATUS (status);
-}
+  const int code = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
+  const gboolean asked = code == 128 + SIGINT || code == 128 + SIGTERM || code == 128 + SIGUSR1;
 
-static gboolean
-ended_as_asked (int status)
-{
-  return status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGUSR1;
+  end->lost = code < 0 || (code >= 128 && !(asked && end->rank < 0));
+  end->said = code == LOOM_DIST_HUNG;
+  end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
+  return end->lost ? 3 : code;
 }
 
 char *
@@ -388,7 +386,7 @@ ask (Waiting *w, int number, LoomDistEnd *end)
     }
 }
 
-/* Waits for the launcher. Asked to end once more, it ends the ranks. */
+/* Waits for the launcher and returns its status. Asked to end once more, it ends the ranks. */
 static int
 wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
 {
@@ -405,7 +403,7 @@ wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
         ask (w, number, end);
       say_slow (w, end->asked_by);
     }
-  return end->asked_by != 0 ? 128 + end->asked_by : read_status (status, end);
+  return status;
 }
 
 int
@@ -484,7 +482,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   LoomLaunchLog *log;
   int status, errors;
 
-  *end = (LoomDistEnd){ .rank = -1, .number = -1, .exit_status = -1 };
+  *end = (LoomDistEnd){ .rank = -1, .number = -1 };
   sigemptyset (&watched);
   sigaddset (&watched, SIGCHLD);
   sigaddset (&watched, SIGINT);
@@ -505,12 +503,5 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   log = loom_launch_log_new (errors);
   status = wait_for (&w, &watched, end);
   loom_launch_log_finish (log, &watched, &end->rank, &end->number, &end->has_remedy, &end->unstarted);
-  /* Ranks that a signal reached by themselves have written a checkpoint and said so, and end as a process does that
-   * takes it; of one that it killed the launcher would have said the rank. */
-  if (end->lost && end->rank < 0 && ended_as_asked (end->exit_status))
-    {
-      end->lost = FALSE;
-      return end->exit_status;
-    }
-  return status;
+  return end->asked_by != 0 ? 128 + end->asked_by : read_status (status, end);
 }

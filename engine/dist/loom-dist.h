@@ -61,7 +61,6 @@ typedef struct
   gboolean has_remedy; /* … and how to continue */
   int rank, number;    /* which one was killed by which signal; -1: not known */
   int launcher_died;   /* the signal that ended the launcher itself; 0: none */
-  int exit_status;     /* the launcher's; -1: it did not exit */
   gboolean unstarted;  /* it could not start the ranks, on hosts that cannot be reached, for instance */
 } LoomDistEnd;
 
