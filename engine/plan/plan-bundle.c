@@ -64,7 +64,7 @@ static gboolean
 has_step_for (const GArray *steps, guint v)
 {
   for (guint s = 0; s < steps->len; s++)
-    if (g_array_index (steps, WorkStep, s).result == v)
+    if (g_array_index (steps, WorkStep, s).result == v && g_array_index (steps, WorkStep, s).kind != WORK_STEP_PUT)
       return TRUE;
   return FALSE;
 }
@@ -118,6 +118,13 @@ is_intact (Work *w, GHashTable *updaters, guint v, const WorkInstr *at)
   return updater == NULL || !work_is_before (updater, at);
 }
 
+static gboolean
+is_same_part_of_step (const WorkInstr *a, const WorkInstr *b)
+{
+  return a->device_name == b->device_name && a->region == b->region && a->pass == b->pass && a->chunk == b->chunk
+         && a->recomputation == b->recomputation;
+}
+
 /* TRUE if v is cut from a larger value along one axis, and that can be read where `at` stands: the step that reads it.
  */
 static gboolean
@@ -128,7 +135,8 @@ is_cut (Work *w, GHashTable *updaters, guint v, const WorkInstr *at, WorkStep *t
   const LoomSliceAttrs *a;
   int axis = -1;
 
-  if (slice == NULL || !work_is (slice, "slice") || slice->device_name != at->device_name)
+  /* Within one part of the step, so that the whole is not kept for the part's sake. */
+  if (slice == NULL || !work_is (slice, "slice") || !is_same_part_of_step (slice, at))
     return FALSE;
   a = &((const LoomSliceTo *)slice->attrs)->kernel;
   whole = desc_of (w, work_in (slice, 0));
@@ -155,13 +163,6 @@ is_cut (Work *w, GHashTable *updaters, guint v, const WorkInstr *at, WorkStep *t
                       .start = a->start[axis],
                       .length = part->dim[axis] };
   return TRUE;
-}
-
-static gboolean
-is_same_part_of_step (const WorkInstr *a, const WorkInstr *b)
-{
-  return a->device_name == b->device_name && a->region == b->region && a->pass == b->pass && a->chunk == b->chunk
-         && a->recomputation == b->recomputation;
 }
 
 /* The shape that an element-wise instruction computes. */
@@ -395,6 +396,14 @@ join (Work *w, GHashTable *updaters, WorkInstr *instr, WorkInstr *other)
   return TRUE;
 }
 
+static gboolean
+holds (LoomDType compute, LoomDType dtype)
+{
+  return loom_dtype_is_float (compute)
+             ? loom_dtype_is_float (dtype) && loom_dtype_size (dtype) <= loom_dtype_size (compute)
+             : dtype == compute;
+}
+
 /* Others read v as well, which the instruction takes for itself: it writes v for them, and the slice is not needed. */
 static void
 write_taken (Work *w, WorkInstr *instr, guint v)
@@ -402,8 +411,9 @@ write_taken (Work *w, WorkInstr *instr, guint v)
   WorkInstr *slice = work_value (w, v)->producer;
   g_auto (Draft) d = { 0 };
 
+  /* It goes through a register, which holds no more than the type that is computed in. */
   if (slice == NULL || !work_is (slice, "slice") || !is_same_part_of_step (slice, instr)
-      || !is_unread_before (w, v, instr))
+      || !is_unread_before (w, v, instr) || !holds (instr->compute, desc_of (w, v)->dtype))
     return;
   draft_init (&d);
   g_array_append_vals (d.steps, instr->steps->data, instr->steps->len);

@@ -7,7 +7,7 @@
  * So scores get as many columns more as they need for a multiple of eight: the weight is copied with rows of zeros
  * behind its own, losses and the class of the largest score leave the columns out (LoomCrossEntropyAttrs.classes), the
  * scores' gradient is 0 there, and what is summed over rows, the gradients of weight and bias, is cut to its length.
- * All of that is exact, for a column's score, 0 or what is added to it, meets zeros alone.
+ * All of that is exact for finite rows, as a column's score, 0 or what is made of it, meets zeros alone.
  *
  * It is done where all that reads the scores, or what is made of them, is one of these, and element-wise work cannot
  * make infinities of zeros. */
@@ -116,12 +116,12 @@ takes_product (Pad *p, const WorkInstr *instr)
   const LoomMatmulAttrs *a = instr->attrs;
   const gboolean first = is_scores (p, work_in (instr, 0)), second = is_scores (p, work_in (instr, 1));
 
-  if (a->has_bias || a->act != LOOM_SCALAR_ID || instr->out->len != 1 || !is_matrix (p, work_in (instr, 0))
+  if (a->act != LOOM_SCALAR_ID || instr->out->len != 1 || !is_matrix (p, work_in (instr, 0))
       || !is_matrix (p, work_in (instr, 1)) || !is_matrix (p, work_out (instr, 0)))
     return FALSE;
   if (is_scores (p, work_out (instr, 0)))
     return !first && !second;
-  return first != second && (first || !a->trans_b);
+  return !a->has_bias && first != second && (first || !a->trans_b);
 }
 
 static gboolean
@@ -133,7 +133,8 @@ takes (Pad *p, WorkInstr *instr)
     return takes_elementwise (p, instr);
   if (work_is (instr, "matmul"))
     return takes_product (p, instr);
-  if (!is_scores (p, work_in (instr, 0)) || !is_full (p, work_in (instr, 0)))
+  /* What another rank sends has no operands. */
+  if (instr->in->len == 0 || !is_scores (p, work_in (instr, 0)) || !is_full (p, work_in (instr, 0)))
     return FALSE;
   if (work_is (instr, "reduce"))
     {
@@ -181,23 +182,41 @@ add_scores (Pad *p, guint v)
   return add_readers (p, v);
 }
 
-/* Whether the device has what the longer rows need. */
+/* Where it says how many of a row's numbers are classes; NULL: nowhere. */
+static gint64 *
+classes_of (const WorkInstr *instr)
+{
+  if (work_is (instr, "cross_entropy") || work_is (instr, "cross_entropy_grad"))
+    return &((LoomCrossEntropyAttrs *)instr->attrs)->classes;
+  return work_is (instr, "argreduce") ? &((LoomArgReduceAttrs *)instr->attrs)->classes : NULL;
+}
+
+/* Whether its device leaves columns out. */
 static gboolean
-device_takes (Pad *p, WorkInstr *loss)
+leaves_out (Pad *p, WorkInstr *instr)
+{
+  gint64 *classes = classes_of (instr);
+  g_autofree guint *in = g_new (guint, instr->in->len + 1);
+  gboolean has;
+
+  if (classes == NULL)
+    return TRUE;
+  for (guint k = 0; k < instr->in->len; k++)
+    in[k] = work_in (instr, k);
+  *classes = p->classes - 1;
+  has = work_has_kernel (p->w, instr, instr->in->len, in, instr->out->len,
+                         (const guint *)(const void *)instr->out->data);
+  *classes = 0;
+  return has;
+}
+
+static gboolean
+is_on_gpu (const Pad *p)
 {
   const char *name = p->device_name != NULL ? p->device_name : p->w->options.device;
   const LoomPlanDevice *device = loom_devices_get (p->w->devices, name, NULL);
-  LoomCrossEntropyAttrs *a = loss->attrs;
-  const guint in[] = { work_in (loss, 0), work_in (loss, 1) };
-  const gint64 before = a->classes;
-  gboolean has;
 
-  if (device == NULL || device->info.host_memory)
-    return FALSE;
-  a->classes = p->classes - 1;
-  has = work_has_kernel (p->w, loss, 2, in, loss->out->len, (const guint *)(const void *)loss->out->data);
-  a->classes = before;
-  return has;
+  return device != NULL && !device->info.host_memory;
 }
 
 /* ---- doing it --------------------------------------------------------------------------------- */
@@ -233,25 +252,55 @@ widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
   work_set_in (p->w, instr, k, wider);
 }
 
-/* The result, whose axis has a place for each class, is made with more of them, and cut behind that. */
+/* The conversion that alone reads a product's result, which then writes that type itself (plan-cast.c); NULL: none. */
+static WorkInstr *
+find_cast (Pad *p, const WorkInstr *instr)
+{
+  const guint v = work_out (instr, 0);
+  WorkInstr *reader = work_only_reader (p->w, v, TRUE);
+
+  return reader != NULL && work_is_step (reader, LOOM_SCALAR_ID) && work_in (reader, 0) == v
+                 && reader->device_name == instr->device_name
+                 && work_same_dims (&work_value (p->w, work_out (reader, 0))->desc, &work_value (p->w, v)->desc)
+             ? reader
+             : NULL;
+}
+
+/* A value like v with more places along the axis. */
+static guint
+wider_value (Pad *p, guint v, int axis)
+{
+  LoomTensorDesc desc = work_value (p->w, v)->desc;
+
+  desc.dim[axis] = p->padded;
+  return work_new_value (p->w, &desc, work_value (p->w, v));
+}
+
+/* The result, whose axis has a place for each class, is made with more of them, and cut behind that, and behind a
+ * conversion of it. */
 static void
 widen_result (Pad *p, WorkInstr *instr, int axis)
 {
-  const guint v = work_out (instr, 0);
-  LoomTensorDesc desc = work_value (p->w, v)->desc;
+  WorkInstr *cast = find_cast (p, instr), *last = cast != NULL ? cast : instr, *slice;
+  const guint v = work_out (last, 0);
+  const LoomTensorDesc desc = work_value (p->w, v)->desc;
   LoomSliceTo to = { .to = { .rank = desc.rank } };
-  WorkInstr *slice;
-  guint wider;
+  guint wider = wider_value (p, work_out (instr, 0), axis);
 
   for (int i = 0; i < desc.rank; i++)
     {
       to.kernel.step[i] = 1;
       to.to.dim[i] = desc.dim[i];
     }
-  desc.dim[axis] = p->padded;
-  wider = work_new_value (p->w, &desc, work_value (p->w, v));
-  slice = work_insert_like (p->w, work_next (instr), instr, loom_prim ("slice"), &to, "slice");
   work_set_out (p->w, instr, 0, wider);
+  if (cast != NULL)
+    {
+      work_set_in (p->w, cast, 0, wider);
+      wider = wider_value (p, v, axis);
+      work_step (cast, 0)->result = wider;
+      work_set_out (p->w, cast, 0, wider);
+    }
+  slice = work_insert_like (p->w, work_next (last), last, loom_prim ("slice"), &to, "slice");
   work_add_in (p->w, slice, wider);
   work_add_out (p->w, slice, v);
 }
@@ -262,7 +311,11 @@ widen_product (Pad *p, WorkInstr *instr)
   const LoomMatmulAttrs *a = instr->attrs;
 
   if (is_scores (p, work_out (instr, 0)))
-    widen_operand (p, instr, 1, a->trans_b ? 0 : 1);
+    {
+      widen_operand (p, instr, 1, a->trans_b ? 0 : 1);
+      if (a->has_bias)
+        widen_operand (p, instr, 2, work_value (p->w, work_in (instr, 2))->desc.rank - 1);
+    }
   else if (is_scores (p, work_in (instr, 1)))
     widen_result (p, instr, 1);
   else if (a->trans_a)
@@ -284,10 +337,8 @@ widen_instr (Pad *p, WorkInstr *instr)
     widen_product (p, instr);
   else if (work_is (instr, "reduce"))
     widen_result (p, instr, work_value (p->w, work_out (instr, 0))->desc.rank - 1);
-  else if (work_is (instr, "argreduce"))
-    ((LoomArgReduceAttrs *)instr->attrs)->classes = p->classes;
   else
-    ((LoomCrossEntropyAttrs *)instr->attrs)->classes = p->classes;
+    *classes_of (instr) = p->classes;
 }
 
 /* The scores and all their views, whose rows become longer. */
@@ -315,15 +366,15 @@ pad_scores (Work *w, WorkInstr *loss)
   gpointer root;
 
   if (d->rank != 2 || d->dtype == LOOM_F64 || p.padded == p.classes || p.classes < LEAST_CLASSES
-      || p.rows * p.classes < LEAST_SCORES || ((const LoomCrossEntropyAttrs *)loss->attrs)->classes != 0
-      || !device_takes (&p, loss) || !add_scores (&p, work_in (loss, 0)))
+      || p.rows * p.classes < LEAST_SCORES || *classes_of (loss) != 0 || !is_on_gpu (&p)
+      || !add_scores (&p, work_in (loss, 0)))
     return;
   for (guint i = 0; i < instrs->len; i++)
     if (!takes (&p, instrs->pdata[i]))
       return;
   /* A product may have been met before what it reads was known to be scores. */
   for (guint i = 0; i < instrs->len; i++)
-    if (!takes (&p, instrs->pdata[i]))
+    if (!takes (&p, instrs->pdata[i]) || !leaves_out (&p, instrs->pdata[i]))
       return;
   work_sort (instrs);
   for (guint i = 0; i < instrs->len; i++)

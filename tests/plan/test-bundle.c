@@ -382,6 +382,24 @@ test_nested (void)
   compare (p);
 }
 
+/* A slice of integers that a bundle reads as floats is left to whoever wants the integers: 2²⁴ + 1 is no float. */
+static void
+test_integers (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  gint64 dims[] = { 4, 8 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, dims), whole, cut, f;
+
+  whole = loom_cast (p, MUL (x, loom_const (p, LOOM_F32, 9)), LOOM_I64);
+  whole = ADD (whole, loom_const (p, LOOM_I64, 16777217));
+  loom_program_output (p, "whole", loom_reduce (p, LOOM_REDUCE_SUM, whole, 1u << 1, FALSE));
+  cut = gate (p, whole, 1, 4);
+  f = loom_cast (p, cut, LOOM_F32);
+  loom_program_output (p, "y", MUL (SIGMOID (f), TANH (MUL (f, gate (p, x, 0, 4)))));
+  loom_program_output (p, "cut", cut);
+  compare (p);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -399,5 +417,6 @@ main (int argc, char *argv[])
   g_test_add_data_func ("/bundle/between/product-reads", (gpointer)1, test_between);
   g_test_add_func ("/bundle/slices", test_slices);
   g_test_add_func ("/bundle/nested", test_nested);
+  g_test_add_func ("/bundle/integers", test_integers);
   return g_test_run ();
 }

@@ -27,6 +27,8 @@ typedef struct
   gboolean swapped; /* the weight is [D, size.classes] */
   gboolean forward; /* no gradient is wanted */
   gboolean output;  /* the scores are wanted */
+  gboolean within;  /* the bias is the product's own, as a linear layer has it */
+  gboolean numbered; /* they come from an instruction without operands, and lead to no weight */
   gboolean capped;  /* they go through a tanh */
   gboolean rooted;  /* they go through a square root, of which zeros make infinite slopes */
   gboolean squared; /* the scores' gradient has a factor that follows from the loss */
@@ -39,6 +41,8 @@ static const Case cases[] = {
   { "narrow", .narrow = TRUE, .bias = TRUE },
   { "forward", .forward = TRUE, .bias = TRUE },
   { "capped", .narrow = TRUE, .bias = TRUE, .capped = TRUE },
+  { "within", .bias = TRUE, .within = TRUE },
+  { "numbered", .numbered = TRUE, .forward = TRUE, .whole = TRUE },
   { "rooted", .rooted = TRUE },
   { "output", .output = TRUE, .whole = TRUE },
   { "squared", .squared = TRUE, .whole = TRUE },
@@ -59,8 +63,22 @@ program_of (const Case *c, LoomDType real)
   g_autoptr (GError) error = NULL;
 
   loom_program_set_float (p, real);
-  scores = loom_matmul (p, loom_cast (p, x, type), loom_cast (p, weight, type), FALSE, !c->swapped);
-  if (c->bias)
+  if (c->numbered)
+    {
+      const LoomIotaTo iota = { .kernel = { .axis = 1, .start = 0, .step = 1 },
+                                .dtype = LOOM_I64,
+                                .to = { 2, { size.rows, size.classes } } };
+
+      scores = loom_cast (p, loom_emit (p, loom_prim ("iota"), &iota, 0, NULL, NULL), real);
+      scores = loom_binary (p, LOOM_SCALAR_MUL, scores, loom_mean_all (p, x));
+    }
+  else if (c->within)
+    scores = loom_emit (p, loom_prim ("matmul"),
+                        &(LoomMatmulAttrs){ .trans_b = true, .has_bias = true, .act = LOOM_SCALAR_ID }, 3,
+                        (LoomValue[]){ x, weight, bias }, NULL);
+  else
+    scores = loom_matmul (p, loom_cast (p, x, type), loom_cast (p, weight, type), FALSE, !c->swapped);
+  if (c->bias && !c->within)
     scores = loom_binary (p, LOOM_SCALAR_ADD, scores, loom_cast (p, bias, type));
   if (c->capped)
     scores = loom_unary (p, LOOM_SCALAR_TANH, loom_binary (p, LOOM_SCALAR_DIV, scores, loom_const (p, type, 2)));
@@ -170,7 +188,7 @@ check (const Case *c, LoomDevices *devices, const char *device, LoomDType real)
   g_autoptr (LoomProgram) p = program_of (c, real);
   LoomPlanOptions cut = { .device = device }, whole = { .device = device, .no_fusion = TRUE };
   g_autofree char *wrong = check_passes (p, devices, &cut);
-  const gint64 length = c->output || c->rooted ? size.classes : size.padded;
+  const gint64 length = c->output || c->rooted || c->numbered ? size.classes : size.padded;
   const gint64 chunk = size.rows / size.chunks * length * (gint64)loom_dtype_size (real);
   gsize span;
   g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &cut, NULL);
@@ -210,6 +228,35 @@ test_case (gconstpointer data)
     check (c, devices, "ref", LOOM_F64);
 }
 
+/* A weight's gradient of 16-bit operands is made in f32 where that is wanted, also where it is cut to its length. */
+static void
+test_precise (void)
+{
+  static const Case c = { "precise", .narrow = TRUE };
+  const char *named = g_getenv ("GRADLOOM_TEST_DEVICE");
+  g_autoptr (LoomDevices) devices = loom_devices_new (2);
+  guint n = 0;
+
+  if (named == NULL)
+    return; /* processors keep rows as long as there are classes */
+  size = by_gpu;
+  size.rows = 2048; /* of one chunk */
+  g_autoptr (LoomProgram) p = program_of (&c, LOOM_F32);
+  g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = named }, NULL);
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+      const LoomTensorDesc *y = &loom_plan_value (plan, instr->value[instr->n_in])->desc;
+
+      if (g_str_equal (instr->primitive, "matmul") && y->rank == 2 && y->dim[0] == size.padded)
+        {
+          g_assert_cmpint (y->dtype, ==, LOOM_F32);
+          n++;
+        }
+    }
+  g_assert_cmpuint (n, ==, 1);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -220,5 +267,6 @@ main (int argc, char *argv[])
 
       g_test_add_data_func (path, &cases[i], test_case);
     }
+  g_test_add_func ("/head/precise", test_precise);
   return g_test_run ();
 }
