@@ -35,34 +35,21 @@ typedef enum
 
 typedef struct
 {
-  Work *w;
-  const char *device_name;
-  gint64 rows, classes, size; /* size: bytes of a score, as the loss reads it */
-  GHashTable *scores;         /* the roots of what is rows × classes */
-  GPtrArray *instrs;          /* those that make or read them */
-  GHashTable *members;        /* the same as a set */
-  GPtrArray *earlier;         /* what is moved in front of them, in order */
+  WorkScores s;
+  gint64 size;        /* bytes of a score, as the loss reads it */
+  GPtrArray *earlier; /* what is moved in front of the instructions, in order */
 } Head;
 
 static gboolean
 is_scores (const Head *h, guint v)
 {
-  return v != 0 && g_hash_table_contains (h->scores, GUINT_TO_POINTER (work_root (h->w, v)));
-}
-
-/* One row after the other, whichever axes the rows have. */
-static gboolean
-is_rows_by (const Head *h, guint v, gint64 n)
-{
-  const LoomTensorDesc *d = &work_value (h->w, v)->desc;
-
-  return d->rank > 0 && d->dim[d->rank - 1] == n && loom_desc_count (d) == h->rows * n;
+  return work_scores_has (&h->s, v);
 }
 
 static gboolean
 is_matrix (const Head *h, guint v, gint64 m, gint64 n)
 {
-  const LoomTensorDesc *d = &work_value (h->w, v)->desc;
+  const LoomTensorDesc *d = &work_value (h->s.w, v)->desc;
 
   return d->rank == 2 && (m == 0 || d->dim[0] == m) && (n == 0 || d->dim[1] == n);
 }
@@ -84,19 +71,19 @@ part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
     }
   if (instr->steps != NULL)
     {
-      const LoomTensorDesc *d = &work_value (h->w, v)->desc;
+      const LoomTensorDesc *d = &work_value (h->s.w, v)->desc;
 
-      return loom_desc_count (d) == 1 || (loom_desc_count (d) == h->classes && d->dim[d->rank - 1] == h->classes);
+      return loom_desc_count (d) == 1 || (loom_desc_count (d) == h->s.classes && d->dim[d->rank - 1] == h->s.classes);
     }
   if (product != NULL)
     {
       /* x of x·w and of xᵀ·g, and x of gᵀ·x, but not w of g·w. */
       if (k == 0 || (k == 1 && product->trans_a))
         *part = PART_ROWS;
-      return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->rows : 0, 0);
+      return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->s.rows : 0, 0);
     }
   *part = PART_ROWS;
-  return loom_desc_count (&work_value (h->w, v)->desc) == h->rows && work_value (h->w, v)->desc.rank == 1;
+  return loom_desc_count (&work_value (h->s.w, v)->desc) == h->s.rows && work_value (h->s.w, v)->desc.rank == 1;
 }
 
 /* The same of its results. */
@@ -115,13 +102,14 @@ part_out (const Head *h, const WorkInstr *instr, guint o, Part *part)
       return TRUE;
     }
   if (product != NULL && is_scores (h, work_in (instr, 0)) && !product->trans_a)
-    return is_matrix (h, v, h->rows, 0);
+    return is_matrix (h, v, h->s.rows, 0);
   if (product != NULL || work_is (instr, "reduce"))
     {
       *part = PART_SUM;
       return TRUE;
     }
-  return loom_desc_count (&work_value (h->w, v)->desc) == h->rows && work_value (h->w, v)->desc.dim[0] == h->rows;
+  return loom_desc_count (&work_value (h->s.w, v)->desc) == h->s.rows
+         && work_value (h->s.w, v)->desc.dim[0] == h->s.rows;
 }
 
 /* The kinds of instructions that can be cut, all of whose scores are rows × classes as they are read. */
@@ -130,7 +118,7 @@ is_kind (const Head *h, const WorkInstr *instr)
 {
   const gboolean first = instr->in->len > 0 && is_scores (h, work_in (instr, 0));
 
-  if (instr->recomputation != 0 || instr->device_name != h->device_name)
+  if (instr->recomputation != 0 || instr->device_name != h->s.device_name)
     return FALSE;
   if (instr->steps != NULL)
     return instr->out->len == 1 && is_scores (h, work_out (instr, 0));
@@ -140,13 +128,13 @@ is_kind (const Head *h, const WorkInstr *instr)
       const gboolean second = is_scores (h, work_in (instr, 1));
 
       if (is_scores (h, work_out (instr, 0)))
-        return !first && !second && !a->trans_a && is_matrix (h, work_out (instr, 0), h->rows, h->classes);
+        return !first && !second && !a->trans_a && is_matrix (h, work_out (instr, 0), h->s.rows, h->s.classes);
       if (a->has_bias || a->act != LOOM_SCALAR_ID || first == second)
         return FALSE;
-      return is_matrix (h, work_in (instr, first ? 0 : 1), h->rows, h->classes)
+      return is_matrix (h, work_in (instr, first ? 0 : 1), h->s.rows, h->s.classes)
              && (first || (a->trans_a && !a->trans_b)) && (!first || !a->trans_a || !a->trans_b);
     }
-  if (!first || !is_matrix (h, work_in (instr, 0), h->rows, h->classes))
+  if (!first || !is_matrix (h, work_in (instr, 0), h->s.rows, h->s.classes))
     return FALSE;
   if (work_is (instr, "reduce"))
     {
@@ -159,66 +147,15 @@ is_kind (const Head *h, const WorkInstr *instr)
   return work_is (instr, "cross_entropy") || work_is (instr, "cross_entropy_grad");
 }
 
-static gboolean add_scores (Head *h, guint v);
-
-/* Takes up an instruction that makes or reads scores, and the scores that it makes. */
-static gboolean
-add_instr (Head *h, WorkInstr *instr)
-{
-  if (!g_hash_table_add (h->members, instr))
-    return TRUE;
-  g_ptr_array_add (h->instrs, instr);
-  if (instr->steps != NULL)
-    for (guint k = 0; k < instr->in->len; k++)
-      if (is_rows_by (h, work_in (instr, k), h->classes) && !add_scores (h, work_in (instr, k)))
-        return FALSE;
-  if ((instr->steps != NULL || work_is (instr, "cross_entropy_grad")) && instr->out->len == 1)
-    return is_rows_by (h, work_out (instr, 0), h->classes) && add_scores (h, work_out (instr, 0));
-  return TRUE;
-}
-
-/* Everybody who reads v or a view of it. */
-static gboolean
-add_readers (Head *h, guint v)
-{
-  const WorkValue *value = work_value (h->w, v);
-
-  if (value->is_output || value->commit >= 0)
-    return FALSE;
-  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
-    if (use->instr != NULL)
-      {
-        if (!is_rows_by (h, v, h->classes) || !add_instr (h, use->instr))
-          return FALSE;
-      }
-    else if (!add_readers (h, use->at))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
-add_scores (Head *h, guint v)
-{
-  const WorkValue *value;
-
-  v = work_root (h->w, v);
-  value = work_value (h->w, v);
-  if (!g_hash_table_add (h->scores, GUINT_TO_POINTER (v)))
-    return TRUE;
-  return value->producer != NULL && value->slot < 0 && value->input < 0 && !value->is_uniform
-         && value->device_name == h->device_name && is_rows_by (h, v, h->classes) && add_instr (h, value->producer)
-         && add_readers (h, v);
-}
-
 /* What makes v stands in front of the head, or can be moved there. */
 static gboolean
 is_early (Head *h, guint v, const WorkInstr *first)
 {
-  WorkInstr *producer = work_value (h->w, work_root (h->w, v))->producer;
+  WorkInstr *producer = work_value (h->s.w, work_root (h->s.w, v))->producer;
 
-  if (v == 0 || work_is_ready (h->w, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
+  if (v == 0 || work_is_ready (h->s.w, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
     return TRUE;
-  if (g_hash_table_contains (h->members, producer)
+  if (g_hash_table_contains (h->s.members, producer)
       || (producer->steps == NULL && !work_is (producer, "reduce") && !work_is (producer, "expand")
           && !work_is (producer, "fill") && !work_is (producer, "copy") && !work_is (producer, "permute")
           && !work_is (producer, "pad")))
@@ -236,11 +173,10 @@ can_cut (Head *h)
 {
   const WorkInstr *first;
 
-  work_sort (h->instrs);
-  first = h->instrs->pdata[0];
-  for (guint i = 0; i < h->instrs->len; i++)
+  first = h->s.instrs->pdata[0];
+  for (guint i = 0; i < h->s.instrs->len; i++)
     {
-      const WorkInstr *instr = h->instrs->pdata[i];
+      const WorkInstr *instr = h->s.instrs->pdata[i];
       Part part;
 
       if (!is_kind (h, instr))
@@ -251,12 +187,12 @@ can_cut (Head *h)
       for (guint k = 0; k < instr->in->len; k++)
         {
           const guint v = work_in (instr, k);
-          const WorkInstr *producer = v != 0 ? work_value (h->w, work_root (h->w, v))->producer : NULL;
+          const WorkInstr *producer = v != 0 ? work_value (h->s.w, work_root (h->s.w, v))->producer : NULL;
 
           if (!part_in (h, instr, k, &part))
             return FALSE;
           /* What a chunk's instruction hands to another of the chunk is scores, or the ln Σ exp of its rows. */
-          if (part != PART_SCORES && g_hash_table_contains (h->members, (gpointer)producer))
+          if (part != PART_SCORES && g_hash_table_contains (h->s.members, (gpointer)producer))
             {
               if (part != PART_ROWS || !work_is (producer, "cross_entropy"))
                 return FALSE;
@@ -271,8 +207,8 @@ can_cut (Head *h)
 static gint64
 least_rows (const Head *h)
 {
-  const char *name = h->device_name != NULL ? h->device_name : h->w->options.device;
-  const LoomPlanDevice *device = loom_devices_get (h->w->devices, name, NULL);
+  const char *name = h->s.device_name != NULL ? h->s.device_name : h->s.w->options.device;
+  const LoomPlanDevice *device = loom_devices_get (h->s.w->devices, name, NULL);
 
   return device != NULL && device->info.host_memory ? LEAST_ROWS : LEAST_ROWS_GPU;
 }
@@ -281,20 +217,20 @@ least_rows (const Head *h)
 static gint64
 count_chunks (const Head *h)
 {
-  const gint64 row = h->classes * h->size;
-  const gint64 least = MAX (least_rows (h), CHUNK_BYTES / MAX (row, 1)), n = h->rows / least;
+  const gint64 row = h->s.classes * h->size;
+  const gint64 least = MAX (least_rows (h), CHUNK_BYTES / MAX (row, 1)), n = h->s.rows / least;
   gint64 more = 0;
 
-  for (guint i = 0; i < h->instrs->len && n > 1; i++)
+  for (guint i = 0; i < h->s.instrs->len && n > 1; i++)
     {
-      const WorkInstr *instr = h->instrs->pdata[i];
+      const WorkInstr *instr = h->s.instrs->pdata[i];
       Part part;
 
       for (guint o = 0; o < instr->out->len; o++)
         if (part_out (h, instr, o, &part) && part == PART_SUM)
-          more += (gint64)loom_desc_bytes (&work_value (h->w, work_out (instr, o))->desc);
+          more += (gint64)loom_desc_bytes (&work_value (h->s.w, work_out (instr, o))->desc);
     }
-  return n > 1 && more < row * (h->rows - h->rows / n) / 2 ? n : 1;
+  return n > 1 && more < row * (h->s.rows - h->s.rows / n) / 2 ? n : 1;
 }
 
 /* ---- cutting ---------------------------------------------------------------------------- */
@@ -313,7 +249,7 @@ typedef struct
 static WorkInstr *
 insert_for (Cut *c, const WorkInstr *like, const LoomPrim *prim, const void *attrs, const char *label)
 {
-  WorkInstr *instr = work_insert_like (c->h->w, c->before, like, prim, attrs, label);
+  WorkInstr *instr = work_insert_like (c->h->s.w, c->before, like, prim, attrs, label);
 
   instr->region = LOOM_REGION_FORWARD;
   instr->chunk = c->chunk;
@@ -326,36 +262,36 @@ insert_step (Cut *c, const WorkInstr *like, LoomScalarOp op, LoomDType dtype, gu
 {
   const char *name = op == LOOM_SCALAR_ID ? "copy" : "add";
   WorkInstr *instr = insert_for (c, like, loom_prim (name), NULL, op == LOOM_SCALAR_ID ? "cast" : name);
-  LoomTensorDesc desc = work_value (c->h->w, a)->desc;
-  const WorkValue value = *work_value (c->h->w, a);
+  LoomTensorDesc desc = work_value (c->h->s.w, a)->desc;
+  const WorkValue value = *work_value (c->h->s.w, a);
   WorkStep step = { .op = op, .arg = { a, b } };
 
   desc.dtype = dtype;
-  step.result = work_new_value (c->h->w, &desc, &value);
-  instr->compute = loom_program_get_float (c->h->w->program);
+  step.result = work_new_value (c->h->s.w, &desc, &value);
+  instr->compute = loom_program_get_float (c->h->s.w->program);
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
-  work_add_in (c->h->w, instr, a);
+  work_add_in (c->h->s.w, instr, a);
   if (b != 0)
-    work_add_in (c->h->w, instr, b);
-  work_add_out (c->h->w, instr, step.result);
+    work_add_in (c->h->s.w, instr, b);
+  work_add_out (c->h->s.w, instr, step.result);
   return step.result;
 }
 
 static guint
 value_of (Cut *c, guint v, int rank, gint64 first, gint64 second)
 {
-  const WorkValue like = *work_value (c->h->w, v);
+  const WorkValue like = *work_value (c->h->s.w, v);
   const LoomTensorDesc desc = { .dtype = like.desc.dtype, .rank = rank, .dim = { first, second } };
 
-  return work_new_value (c->h->w, &desc, &like);
+  return work_new_value (c->h->s.w, &desc, &like);
 }
 
 /* The chunk's rows of a value that is there whole. */
 static guint
 slice_of (Cut *c, const WorkInstr *like, guint v)
 {
-  const LoomTensorDesc whole = work_value (c->h->w, v)->desc;
+  const LoomTensorDesc whole = work_value (c->h->s.w, v)->desc;
   LoomSliceTo to = { .to = { .rank = whole.rank } };
   WorkInstr *slice;
   guint part;
@@ -368,8 +304,8 @@ slice_of (Cut *c, const WorkInstr *like, guint v)
     }
   part = value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
   slice = insert_for (c, like, loom_prim ("slice"), &to, "slice");
-  work_add_in (c->h->w, slice, v);
-  work_add_out (c->h->w, slice, part);
+  work_add_in (c->h->s.w, slice, v);
+  work_add_out (c->h->s.w, slice, part);
   return part;
 }
 
@@ -377,9 +313,9 @@ slice_of (Cut *c, const WorkInstr *like, guint v)
 static gpointer
 key_of (const Cut *c, guint v)
 {
-  const guint root = work_root (c->h->w, v);
+  const guint root = work_root (c->h->s.w, v);
 
-  return GUINT_TO_POINTER (g_hash_table_contains (c->h->members, work_value (c->h->w, root)->producer) ? root : v);
+  return GUINT_TO_POINTER (g_hash_table_contains (c->h->s.members, work_value (c->h->s.w, root)->producer) ? root : v);
 }
 
 static guint
@@ -406,7 +342,7 @@ static void
 add_up (Cut *c, const WorkInstr *instr, guint v, guint part)
 {
   GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
-  const LoomDType dtype = work_value (c->h->w, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
+  const LoomDType dtype = work_value (c->h->s.w, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
 
   if (dtype != sum)
     part = insert_step (c, instr, LOOM_SCALAR_ID, sum, part, 0);
@@ -422,20 +358,20 @@ static guint
 result_of (Cut *c, const WorkInstr *instr, guint o, Part part)
 {
   const guint v = work_out (instr, o);
-  const LoomTensorDesc whole = work_value (c->h->w, v)->desc;
+  const LoomTensorDesc whole = work_value (c->h->s.w, v)->desc;
 
   if (part == PART_SCORES)
-    return value_of (c, v, 2, c->n, c->h->classes);
+    return value_of (c, v, 2, c->n, c->h->s.classes);
   if (part == PART_ROWS)
     return value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
-  return work_new_value (c->h->w, &whole, work_value (c->h->w, v));
+  return work_new_value (c->h->s.w, &whole, work_value (c->h->s.w, v));
 }
 
 /* The instruction once more, for the chunk. */
 static void
 cut_instr (Cut *c, const WorkInstr *instr)
 {
-  Work *w = c->h->w;
+  Work *w = c->h->s.w;
   g_autofree guint *in = g_new (guint, instr->in->len);
   WorkInstr *copy;
 
@@ -479,7 +415,7 @@ cut_instr (Cut *c, const WorkInstr *instr)
 static void
 join_result (Cut *c, WorkInstr *instr, guint o)
 {
-  Work *w = c->h->w;
+  Work *w = c->h->s.w;
   const guint v = work_out (instr, o);
   const GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
   WorkInstr *made;
@@ -512,18 +448,18 @@ static void
 cut (Head *h, gint64 chunks)
 {
   g_autoptr (GHashTable) results = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
-  Cut c = { .h = h, .before = h->instrs->pdata[0], .results = results };
+  Cut c = { .h = h, .before = h->s.instrs->pdata[0], .results = results };
 
   for (guint i = 0; i < h->earlier->len; i++)
     {
       WorkInstr *instr = h->earlier->pdata[i];
 
       instr->region = LOOM_REGION_FORWARD;
-      work_move (h->w, instr, c.before);
+      work_move (h->s.w, instr, c.before);
     }
-  for (guint i = 0; i < h->instrs->len; i++)
+  for (guint i = 0; i < h->s.instrs->len; i++)
     {
-      const WorkInstr *instr = h->instrs->pdata[i];
+      const WorkInstr *instr = h->s.instrs->pdata[i];
 
       for (guint o = 0; o < instr->out->len; o++)
         g_hash_table_insert (results, GUINT_TO_POINTER (work_out (instr, o)),
@@ -535,39 +471,37 @@ cut (Head *h, gint64 chunks)
 
       c.here = here;
       c.chunk = (guint)i + 1;
-      c.from = h->rows * i / chunks;
-      c.n = h->rows * (i + 1) / chunks - c.from;
-      for (guint k = 0; k < h->instrs->len; k++)
-        cut_instr (&c, h->instrs->pdata[k]);
+      c.from = h->s.rows * i / chunks;
+      c.n = h->s.rows * (i + 1) / chunks - c.from;
+      for (guint k = 0; k < h->s.instrs->len; k++)
+        cut_instr (&c, h->s.instrs->pdata[k]);
     }
-  for (guint i = 0; i < h->instrs->len; i++)
+  for (guint i = 0; i < h->s.instrs->len; i++)
     {
-      WorkInstr *instr = h->instrs->pdata[i];
+      WorkInstr *instr = h->s.instrs->pdata[i];
 
       for (guint o = 0; o < instr->out->len; o++)
         join_result (&c, instr, o);
     }
-  for (guint i = 0; i < h->instrs->len; i++)
-    work_erase (h->w, h->instrs->pdata[i]);
+  for (guint i = 0; i < h->s.instrs->len; i++)
+    work_erase (h->s.w, h->s.instrs->pdata[i]);
 }
 
 static void
 cut_head (Work *w, WorkInstr *loss)
 {
-  g_autoptr (GHashTable) scores = g_hash_table_new (NULL, NULL), members = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) instrs = g_ptr_array_new (), earlier = g_ptr_array_new ();
+  g_autoptr (GPtrArray) earlier = g_ptr_array_new ();
   const LoomTensorDesc *d = &work_value (w, work_in (loss, 0))->desc;
-  Head h = { w,      loss->device_name, d->dim[0], d->dim[1], (gint64)loom_dtype_size (d->dtype), scores,
-             instrs, members,           earlier };
-  gint64 chunks;
+  Head h = { .size = (gint64)loom_dtype_size (d->dtype), .earlier = earlier };
+  gint64 chunks = 1;
 
-  if (d->rank != 2 || (gint64)loom_desc_bytes (d) < 2 * CHUNK_BYTES || d->dim[0] < 2 * LEAST_ROWS)
-    return;
-  if (!add_scores (&h, work_in (loss, 0)) || !can_cut (&h))
-    return;
-  chunks = count_chunks (&h);
+  work_scores_init (&h.s, w, loss);
+  if ((gint64)loom_desc_bytes (d) >= 2 * CHUNK_BYTES && d->dim[0] >= 2 * LEAST_ROWS && work_scores_find (&h.s, loss)
+      && can_cut (&h))
+    chunks = count_chunks (&h);
   if (chunks > 1)
     cut (&h, chunks);
+  work_scores_clear (&h.s);
 }
 
 void

@@ -251,6 +251,27 @@ void work_sweep (Work *w);
 Work *work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
 void work_free (Work *w);
 
+/* ---- plan-scores.c: what has to do with the scores of a loss -------------- */
+
+typedef struct
+{
+  Work *w;
+  const char *device_name;
+  gint64 rows, classes; /* classes is 0 where a loss has other scores than rows × classes */
+  GHashTable *roots;    /* of what is rows × classes */
+  GHashTable *members;  /* WorkInstr: those that make or read them */
+  GPtrArray *instrs;    /* the same, in program order */
+} WorkScores;
+
+void work_scores_init (WorkScores *s, Work *w, const WorkInstr *loss);
+void work_scores_clear (WorkScores *s);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkScores, work_scores_clear)
+/* FALSE where somebody else wants the scores: the caller, a slot, another device. */
+gboolean work_scores_find (WorkScores *s, const WorkInstr *loss);
+gboolean work_scores_has (const WorkScores *s, guint v);
+/* TRUE if v is n numbers for each row, one row after the other, whichever axes the rows have. */
+gboolean work_scores_is_rows_by (const WorkScores *s, guint v, gint64 n);
+
 /* ---- plan-passes.c: the table ------------------------------------------- */
 
 typedef enum

@@ -1,0 +1,100 @@
+/* The scores of a head, a row of them for each place and a number for each class: what makes them, what is made of them
+ * element by element, and all that reads any of these. For passes that change how they lie (plan-pad.c) or when they
+ * are there (plan-head.c), which say of each such instruction whether they know it. */
+#include "engine/plan/plan-private.h"
+
+gboolean
+work_scores_has (const WorkScores *s, guint v)
+{
+  return v != 0 && g_hash_table_contains (s->roots, GUINT_TO_POINTER (work_root (s->w, v)));
+}
+
+gboolean
+work_scores_is_rows_by (const WorkScores *s, guint v, gint64 n)
+{
+  const LoomTensorDesc *d = &work_value (s->w, v)->desc;
+
+  return d->rank > 0 && d->dim[d->rank - 1] == n && loom_desc_count (d) == s->rows * n;
+}
+
+static gboolean add_scores (WorkScores *s, guint v);
+
+/* Takes up an instruction that makes or reads scores, and the scores that it makes. */
+static gboolean
+add_instr (WorkScores *s, WorkInstr *instr)
+{
+  if (!g_hash_table_add (s->members, instr))
+    return TRUE;
+  g_ptr_array_add (s->instrs, instr);
+  if (instr->steps != NULL)
+    for (guint k = 0; k < instr->in->len; k++)
+      if (work_scores_is_rows_by (s, work_in (instr, k), s->classes) && !add_scores (s, work_in (instr, k)))
+        return FALSE;
+  if ((instr->steps != NULL || work_is (instr, "cross_entropy_grad")) && instr->out->len == 1)
+    return work_scores_is_rows_by (s, work_out (instr, 0), s->classes) && add_scores (s, work_out (instr, 0));
+  return TRUE;
+}
+
+/* Everybody who reads v or a view of it. */
+static gboolean
+add_readers (WorkScores *s, guint v)
+{
+  const WorkValue *value = work_value (s->w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return FALSE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL)
+      {
+        if (!work_scores_is_rows_by (s, v, s->classes) || !add_instr (s, use->instr))
+          return FALSE;
+      }
+    else if (!add_readers (s, use->at))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+add_scores (WorkScores *s, guint v)
+{
+  const WorkValue *value;
+
+  v = work_root (s->w, v);
+  value = work_value (s->w, v);
+  if (!g_hash_table_add (s->roots, GUINT_TO_POINTER (v)))
+    return TRUE;
+  return value->producer != NULL && value->slot < 0 && value->input < 0 && !value->is_uniform
+         && value->device_name == s->device_name && work_scores_is_rows_by (s, v, s->classes)
+         && add_instr (s, value->producer) && add_readers (s, v);
+}
+
+void
+work_scores_init (WorkScores *s, Work *w, const WorkInstr *loss)
+{
+  const LoomTensorDesc *d = &work_value (w, work_in (loss, 0))->desc;
+
+  *s = (WorkScores){ .w = w,
+                     .device_name = loss->device_name,
+                     .rows = d->dim[0],
+                     .classes = d->rank == 2 ? d->dim[1] : 0,
+                     .roots = g_hash_table_new (NULL, NULL),
+                     .members = g_hash_table_new (NULL, NULL),
+                     .instrs = g_ptr_array_new () };
+}
+
+void
+work_scores_clear (WorkScores *s)
+{
+  g_hash_table_unref (s->roots);
+  g_hash_table_unref (s->members);
+  g_ptr_array_unref (s->instrs);
+}
+
+gboolean
+work_scores_find (WorkScores *s, const WorkInstr *loss)
+{
+  if (s->classes == 0 || !add_scores (s, work_in (loss, 0)))
+    return FALSE;
+  work_sort (s->instrs);
+  return TRUE;
+}
