@@ -29,7 +29,8 @@
   emulated::shuffle (mask, value, emulated::lane () ^ (offset), offset, __LINE__)
 #define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
 
-/* As the device library has them: exact at multiples of one half. */
+/* As the device library has them: exact at multiples of one half. Newer C libraries bring such functions along. */
+#if !__GLIBC_PREREQ(2, 41)
 static inline double
 sinpi (double x)
 {
@@ -45,6 +46,7 @@ cospi (double x)
 
   return y == 0.5 || y == 1.5 ? 0 : cos (M_PI * y);
 }
+#endif
 
 /* One thread of one kernel runs at a time. */
 static inline int
