@@ -173,7 +173,8 @@ sample_check (Report *report, const Machine *ref, const Machine *machine, const 
   inputs_free (s, inputs);
 }
 
-/* Data that has no result: the last element of an operand becomes a number that is no index, or all of it becomes 0. */
+/* Data that has no result: the last element of an operand, or half of them, become a number that is no index, or all of
+ * it becomes 0. */
 static const struct
 {
   const char *primitive;
@@ -197,7 +198,8 @@ check_refusal (Report *report, const Machine *machine, const Sample *s, LoomDTyp
   gint64 n = loom_desc_count (&s->in[operand]);
   Result result;
 
-  for (gint64 i = all ? 0 : n - 1; i < n; i++)
+  /* One index below 0, the last, and as many that are too large as are good. */
+  for (gint64 i = all ? 0 : bad < 0 ? n - 1 : n / 2; i < n; i++)
     inputs[operand][i] = bad;
   result = sample_run (machine, s, inputs, real, LOOM_LAYOUT_PLAIN, -1);
   report->runs++;

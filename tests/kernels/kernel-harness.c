@@ -111,7 +111,8 @@ sample_inputs (const Sample *sample)
           switch (rule->kind)
             {
             case FILL_SPECIAL:
-              inputs[t][i] = u < 0.05   ? NAN
+              inputs[t][i] = u < 0.02   ? -NAN
+                             : u < 0.05 ? NAN
                              : u < 0.10 ? INFINITY
                              : u < 0.15 ? -INFINITY
                              : u < 0.3  ? 0

@@ -21,7 +21,7 @@ typedef enum
   FILL_NORMAL,   /* about N(0, 1) */
   FILL_POSITIVE, /* 0.1 … 2.1 */
   FILL_UNIT,     /* 0 … 1 */
-  FILL_SPECIAL,  /* NaN, infinities and zeros among normal numbers */
+  FILL_SPECIAL,  /* NaN of both signs, infinities and zeros among normal numbers */
   FILL_CLASS,    /* integers below limit */
   FILL_INDICES,  /* winners of a max pooling of random numbers */
   FILL_DEFINITE, /* matrices that are symmetric and positive definite */

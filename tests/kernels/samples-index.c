@@ -67,6 +67,7 @@ static const struct
   { "1", 0 },     { "0", 0 },       { "7", 0 },       { "4,6", 1 },     { "4,6", 0 },      { "3,5,4", 1 },
   { "0,3", 1 },   { "3,0", 1 },     { "3,0", 0 },     { "49", 0 },      { "1000", 0 },     { "33,65", 1 },
   { "65,33", 0 }, { "2,70,19", 1 }, { "300,200", 1 }, { "200,300", 0 }, { "5,48,1,3", 1 }, { "1,5,100,2", 2 },
+  { "3584", 0 },  { "3585", 0 },    { "15000", 0 },   { "2,7300", 1 },  { "4000,3", 0 },
 };
 
 static void
@@ -76,14 +77,18 @@ row_samples (GPtrArray *all, LoomDType real)
     for (int way = 0; way < 4; way++)
       {
         LoomTensorDesc x = desc (real, rows[v].x), indices = x;
-        Fill fill = real == LOOM_F32 ? (way & 1 ? FILL_SPECIAL : FILL_NORMAL) : FILL_CLASS;
+        double limit = real == LOOM_BOOL ? 2 : real == LOOM_I64 ? 1e15 : 100000;
+        Fill fill = real == LOOM_BOOL               ? FILL_CLASS
+                    : real == LOOM_F32 && (way & 1) ? FILL_SPECIAL
+                    : real == LOOM_F32 || (way & 1) ? FILL_NORMAL
+                                                    : FILL_CLASS;
         Sample *s;
 
-        /* Few different numbers: equals keep their order. */
+        /* Few different numbers, of both signs, where way is odd: equals keep their order. */
         indices.dtype = LOOM_I64;
         s = sample_add (all, "sort", 0, "%s %s axis %d%s", loom_dtype_name (real), rows[v].x, rows[v].axis,
                         way & 2 ? " descending" : "");
-        sample_in (s, x, fill, real == LOOM_BOOL ? 2 : way & 1 ? 9 : 100000);
+        sample_in (s, x, fill, limit);
         sample_out (s, x);
         sample_out (s, indices);
         s->attrs.sort = (LoomSortAttrs){ rows[v].axis, (way & 2) != 0 };

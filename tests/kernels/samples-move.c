@@ -55,6 +55,34 @@ joined_moves (GPtrArray *all, LoomDType type)
   s->attrs.move = (LoomMoveAttrs){ .n = 1, .part = { { .from_start = 3 } } };
 }
 
+/* Sums of rows by index: few indices and more, one row that all name, rows named by much of a list, in widths that are
+ * read by pieces of 16 bytes or not. */
+static void
+sum_samples (GPtrArray *all)
+{
+  static const struct
+  {
+    const char *index, *g, *table;
+    int named; /* rows that may be */
+  } sum[] = {
+    { "1", "1,8", "3,8", 3 },           { "64", "64,12", "9,12", 9 },      { "65", "65,12", "9,12", 9 },
+    { "500", "500", "40", 40 },         { "1000", "1000,7", "20,7", 1 },   { "4,250", "4,250,16", "20,16", 20 },
+    { "33,3", "33,3,2,4", "5,2,4", 1 }, { "9000", "9000,24", "11,24", 3 }, { "9000", "9000,3", "4000,3", 4000 },
+  };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (sum); v++)
+    for (int narrow = 0; narrow < 2; narrow++)
+      {
+        LoomTensorDesc index = desc (narrow ? LOOM_I32 : LOOM_I64, sum[v].index);
+        Sample *s = sample_add (all, "scatter_add_rows", 1e-4, "%s of %s by %s, %d rows named", sum[v].table, sum[v].g,
+                                loom_dtype_name (index.dtype), sum[v].named);
+
+        sample_in (s, index, FILL_CLASS, sum[v].named);
+        sample_in (s, desc (F, sum[v].g), FILL_NORMAL, 0);
+        sample_out (s, desc (F, sum[v].table));
+      }
+}
+
 static void
 move_samples (GPtrArray *all)
 {
@@ -206,7 +234,8 @@ move_samples (GPtrArray *all)
         sample_in (s, desc (F, y[v]), FILL_NORMAL, 0);
         sample_out (s, desc (F, table[v]));
       }
-  /* Rows that nothing names, and blocks with several rows. */
+  sum_samples (all);
+  /* Rows that nothing names. */
   s = sample_add (all, "scatter_add_rows", 1e-4, "many rows");
   sample_in (s, desc (LOOM_I64, "300"), FILL_CLASS, 1500);
   sample_in (s, desc (F, "300,300"), FILL_NORMAL, 0);
