@@ -1,9 +1,7 @@
-/* gather, scatter, sort and cumsum along an axis.
+/* gather, scatter and cumsum along an axis.
  *
- * All are deterministic without atomics. A scatter and a running sum give each lane (all places that differ along the
- * axis alone) to one thread, which goes through it in order. A sort counts, for every element, how many must come before
- * it: n² comparisons a row, independent of each other and read from the cache. That needs no scratch and is stable; for
- * rows of more than some ten thousand elements a merge sort would be faster. */
+ * All are deterministic without atomics: a scatter and a running sum give each lane (all places that differ along the
+ * axis alone) to one thread, which goes through it in order. */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
@@ -24,7 +22,7 @@ typedef struct
   long long bytes; /* of the base of a scatter */
   LoomDType dtype;
   size_t element;
-  bool narrow, descending, exclusive, reverse;
+  bool narrow, exclusive, reverse;
   LoomScatterMode mode;
 } Place;
 
@@ -101,40 +99,6 @@ __launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *in
       else
         y[start + to * p.step] = combine<MODE, T> (y[start + to * p.step], src[e]);
     }
-}
-
-/* NaN is larger than all else. */
-template <typename T>
-__device__ static bool
-is_less (T a, T b)
-{
-  return a < b || (a == a && b != b);
-}
-
-/* x, y and where are (outer, n, inner), sorted along n; a thread an element of x. */
-template <typename T>
-__global__ void
-__launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *indices, const T *x, Places p, bool descending)
-{
-  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
-
-  if (at >= p.outer * p.n * p.inner)
-    return;
-  long long above = at;
-  take_index (&above, p.by_inner);
-  const long long me = take_index (&above, p.by_n), start = at - me * p.inner;
-  const T mine = x[at];
-  long long place = 0;
-  for (long long i = 0; i < p.n; i++)
-    {
-      const T other = x[start + i * p.inner];
-      const bool before = descending ? is_less (mine, other) : is_less (other, mine);
-      const bool after = descending ? is_less (other, mine) : is_less (mine, other);
-
-      place += before || (!after && i < me);
-    }
-  y[start + place * p.inner] = mine;
-  indices[start + place * p.inner] = me;
 }
 
 /* x and y are (outer, n, inner), summed along n in the type S; a thread a lane (outer, inner). */
@@ -252,36 +216,6 @@ scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   return cuda_launched ("scatter", message);
 }
 
-template <typename T>
-static void
-launch_sort (const Place *self, cudaStream_t stream, void *const *b)
-{
-  const unsigned int blocks = blocks_for (self->places.outer * self->places.n * self->places.inner, CUDA_THREADS);
-
-  sort_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)b[1], (long long *)b[2], (const T *)b[0], self->places,
-                                                       self->descending);
-}
-
-static LoomStatus
-sort_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
-{
-  Place *self = (Place *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
-
-  if (self->places.outer * self->places.n * self->places.inner == 0)
-    return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  if (self->dtype == LOOM_F32)
-    launch_sort<float> (self, handle, buffers);
-  else if (self->dtype == LOOM_I64)
-    launch_sort<long long> (self, handle, buffers);
-  else if (self->dtype == LOOM_I32)
-    launch_sort<int> (self, handle, buffers);
-  else
-    launch_sort<unsigned char> (self, handle, buffers);
-  return cuda_launched ("sort", message);
-}
-
 template <typename T, typename S>
 static void
 launch_cumsum (const Place *self, cudaStream_t stream, void *const *b)
@@ -379,23 +313,6 @@ cuda_scatter_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **k
   self->narrow = spec->in[1].dtype == LOOM_I32;
   self->mode = attrs->mode;
   self->base.inplace[0] = 1;
-  *kernel = &self->base;
-  return LOOM_STATUS_OK;
-}
-
-LoomStatus
-cuda_sort_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const LoomSortAttrs *attrs = (const LoomSortAttrs *)spec->attrs;
-  Place *self;
-
-  if (!cuda_all_plain (spec) || spec->in[0].dtype != spec->out[0].dtype || spec->out[1].dtype != LOOM_I64
-      || (loom_dtype_is_float (spec->in[0].dtype) && spec->in[0].dtype != LOOM_F32))
-    return LOOM_STATUS_UNSUPPORTED;
-  self = place_new (device, &spec->in[0], &spec->in[0], attrs->axis, "own sort", sort_run, message);
-  if (self == NULL)
-    return LOOM_STATUS_OUT_OF_MEMORY;
-  self->descending = attrs->descending;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }
