@@ -55,8 +55,8 @@ joined_moves (GPtrArray *all, LoomDType type)
   s->attrs.move = (LoomMoveAttrs){ .n = 1, .part = { { .from_start = 3 } } };
 }
 
-/* Sums of rows by index: few indices and more, one row that all name, rows named by much of a list, in widths that are
- * read by pieces of 16 bytes or not. */
+/* Sums of rows by index: few indices, many, and few for a large table, one row that all name, rows named by much of a
+ * list, in widths that are read by pieces of 16 bytes or not. */
 static void
 sum_samples (GPtrArray *all)
 {
@@ -65,9 +65,15 @@ sum_samples (GPtrArray *all)
     const char *index, *g, *table;
     int named; /* rows that may be */
   } sum[] = {
-    { "1", "1,8", "3,8", 3 },           { "64", "64,12", "9,12", 9 },      { "65", "65,12", "9,12", 9 },
-    { "500", "500", "40", 40 },         { "1000", "1000,7", "20,7", 1 },   { "4,250", "4,250,16", "20,16", 20 },
-    { "33,3", "33,3,2,4", "5,2,4", 1 }, { "9000", "9000,24", "11,24", 3 }, { "9000", "9000,3", "4000,3", 4000 },
+    { "1", "1,8", "3,8", 3 },
+    { "512", "512,12", "9,12", 9 },
+    { "513", "513,12", "9,12", 9 },
+    { "700", "700", "40", 40 },
+    { "1000", "1000,7", "20,7", 1 },
+    { "4,250", "4,250,16", "20,16", 20 },
+    { "500", "500,2,4", "90000,2,4", 90000 },
+    { "9000", "9000,24", "11,24", 3 },
+    { "9000", "9000,3", "4000,3", 4000 },
   };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (sum); v++)
