@@ -179,6 +179,7 @@ struct Piece
   size_t bytes;
   bool host;
   uint64_t id;
+  int gpu; /* of what is not the host's: whose it is */
 };
 const Piece *piece_of (const void *pointer);
 
@@ -202,7 +203,12 @@ struct Work
   std::function<void ()> run;
   std::vector<const void *> uses; /* addresses that must be the same memory when a graph runs it again */
   bool meets = false;             /* it waits for another rank's, which may be a thread of this process */
+  bool is_checked = false;        /* its addresses were looked at, or may be of several GPUs */
+  int gpu = -1;                   /* whose stream it was put on */
 };
+
+/* The GPU whose work runs. */
+int running_gpu (void);
 
 /* Does work that lies on a stream, or records it; an error where the stream takes none. */
 cudaError_t enqueue (cudaStream_t stream, Work work);
@@ -225,13 +231,16 @@ cudaError_t waited (void);
 /* The answer of a real GPU's library to this question, where it refused it; else 0. */
 int refusal (const char *question);
 
+/* Ends the program where a kernel of the stream's GPU is given an address of the host, or of another GPU. */
+void check_address (const char *name, cudaStream_t stream, const void *argument);
+
 template <typename P>
 void
-check_pointer (const char *name, P argument)
+check_pointer (const char *name, cudaStream_t stream, P argument)
 {
   if constexpr (std::is_pointer_v<P>)
-    if (argument != nullptr && !device_sees ((const void *)argument))
-      found ("%s was given the host's pointer %p", name, (const void *)argument);
+    if (argument != nullptr)
+      check_address (name, stream, (const void *)argument);
 }
 
 template <typename K, typename... P>
@@ -246,7 +255,7 @@ launch (const char *name, const Shape &shape, K kernel, P... arguments)
       set_error (error);
       return;
     }
-  (check_pointer (name, arguments), ...);
+  (check_pointer (name, shape.stream, arguments), ...);
   error = submit (shape, { name, [] (const void *call) { std::apply ([] (K run, P... p) { run (p...); }, *(const Call *)call); },
                            std::make_shared<Call> (kernel, arguments...), sizeof (Call) });
   if (error != cudaSuccess)

@@ -1,7 +1,8 @@
 /* Work on streams, and its capture as a graph.
  *
- * A capture keeps copied arguments, in the order in which work came, on whichever of its streams. Before a graph runs
- * again, every address that it holds must still be the same memory: a buffer that moved is told by the name of the
+ * A capture keeps copied arguments, and for each piece of work what it waits for: what is in front of it on its stream,
+ * and what events order there. A graph runs in any order that this allows, drawn with streams at random; else in the
+ * order in which work came. Before it runs again, every address that it holds must still be the same memory: a buffer that moved is told by the name of the
  * work that would use it. What capture forbids gets the error that CUDA documents for it. */
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
@@ -31,7 +32,7 @@ std::set<std::shared_ptr<Capture>> captures; /* of all threads */
 Recorded
 recorded (Work work)
 {
-  Recorded to = { std::move (work), {} };
+  Recorded to = { std::move (work), {}, {} };
 
   for (const void *at : to.work.uses)
     {
@@ -54,6 +55,74 @@ check_addresses (const Recorded &one)
         found ("a graph runs %s with the address %p of its capture, and that memory has been given back", one.work.name,
                address.at);
     }
+}
+}
+
+int current_gpu (void);
+
+namespace
+{
+/* Ends the program where a library or a copy on one GPU is given another one's memory. */
+void
+check_owner (const Work &work)
+{
+  for (const void *at : work.uses)
+    {
+      const Piece *piece = work.is_checked ? NULL : piece_of (at);
+
+      if (piece != NULL && !piece->host && piece->gpu != work.gpu)
+        found ("%s on GPU %d was given the memory %p of GPU %d", work.name, work.gpu, at, piece->gpu);
+    }
+}
+
+/* Work of a capture behind what lies on its stream. */
+void
+record (Capture *capture, cudaStream_t stream, Work work)
+{
+  Recorded one = recorded (std::move (work));
+
+  one.behind = stream->tips;
+  stream->tips = { capture->work.size () };
+  stream->changes++;
+  capture->work.push_back (std::move (one));
+  if (stream != capture->origin)
+    capture->unjoined.insert (stream);
+}
+
+/* The work of a graph in an order in which it may run. What waits for other ranks keeps its order: on one stream they
+ * would wait for each other. */
+std::vector<size_t>
+order_of (const std::vector<Recorded> &work)
+{
+  std::vector<size_t> order, left;
+  std::set<size_t> done;
+  bool in_turn = !at_random ();
+
+  for (size_t i = 0; i < work.size (); i++)
+    left.push_back (i);
+  while (!left.empty ())
+    {
+      std::vector<size_t> ready; /* places in `left` */
+      bool meets = false;
+
+      for (size_t k = 0; k < left.size () && (!in_turn || ready.empty ()) && ready.size () < 8; k++)
+        {
+          const Recorded &one = work[left[k]];
+          bool may_run = !(one.work.meets && meets);
+
+          meets |= one.work.meets;
+          for (size_t other : one.behind)
+            may_run = may_run && done.count (other) > 0;
+          if (may_run)
+            ready.push_back (k);
+        }
+      const size_t k = ready[in_turn ? 0 : draw_below (ready.size ())];
+
+      order.push_back (left[k]);
+      done.insert (left[k]);
+      left.erase (left.begin () + (ptrdiff_t)k);
+    }
+  return order;
 }
 }
 
@@ -84,15 +153,16 @@ forbidden_by_any (void)
 cudaError_t
 enqueue (cudaStream_t stream, Work work)
 {
+  if (work.gpu < 0)
+    work.gpu = stream != nullptr ? stream->gpu : current_gpu ();
+  check_owner (work);
   if (stream != nullptr && stream->capture != nullptr)
     {
       Capture *capture = stream->capture.get ();
 
       if (capture->broken)
         return cudaErrorStreamCaptureInvalidated;
-      capture->work.push_back (recorded (std::move (work)));
-      if (stream != capture->origin)
-        capture->unjoined.insert (stream);
+      record (capture, stream, std::move (work));
       return cudaSuccess;
     }
   /* The legacy stream waits for streams that block; one that is being captured cannot be waited for. */
@@ -114,13 +184,21 @@ cudaEventRecord (cudaEvent_t event, cudaStream_t stream)
 {
   if (cudaError_t error = emulated::standing ())
     return answer (error);
+  if (event->gpu != (stream != nullptr ? stream->gpu : emulated::current_gpu ()))
+    return answer (cudaErrorInvalidResourceHandle);
   event->capture = stream != nullptr ? stream->capture : nullptr;
   event->stream = stream;
+  if (event->capture != nullptr)
+    {
+      event->tips = stream->tips;
+      event->changes = stream->changes;
+    }
   if (event->capture == nullptr)
     emulated::put_record (stream, event);
   return cudaSuccess;
 }
 
+/* The event may be of another GPU. */
 cudaError_t
 cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned int)
 {
@@ -132,6 +210,9 @@ cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned int)
     from = nullptr;
   if (from == nullptr)
     {
+      /* Nobody may wait outside for what was recorded in a capture. */
+      if (to == nullptr && event->capture != nullptr)
+        return answer (cudaErrorCapturedEvent);
       if (to == nullptr)
         {
           emulated::put_wait (stream, event);
@@ -147,13 +228,19 @@ cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned int)
       to->broken = from->broken = true;
       return answer (cudaErrorStreamCaptureMerge);
     }
+  if (to == nullptr)
+    stream->tips.clear ();
   stream->capture = from;
+  stream->tips.insert (event->tips.begin (), event->tips.end ());
+  if (event->stream == stream)
+    return cudaSuccess;
+  stream->changes++;
   if (stream != from->origin)
     {
       from->others.insert (stream);
       from->unjoined.insert (stream);
     }
-  if (event->stream != from->origin && event->stream != stream)
+  if (from->unjoined.count (event->stream) > 0 && event->changes == event->stream->changes)
     from->unjoined.erase (event->stream);
   return cudaSuccess;
 }
@@ -177,6 +264,7 @@ cudaStreamBeginCapture (cudaStream_t stream, enum cudaStreamCaptureMode mode)
       emulated::lacks ("capturing two graphs at once by one thread");
       return answer (cudaErrorNotSupported);
     }
+  stream->tips.clear ();
   stream->capture = std::make_shared<Capture> ();
   stream->capture->origin = stream;
   stream->capture->thread = std::this_thread::get_id ();
@@ -247,8 +335,10 @@ cudaGraphLaunch (cudaGraphExec_t executable, cudaStream_t stream)
 {
   if (cudaError_t error = emulated::standing ())
     return answer (error);
-  for (const Recorded &one : executable->work)
+  for (size_t i : emulated::order_of (executable->work))
     {
+      const Recorded &one = executable->work[i];
+
       emulated::check_addresses (one);
       if (cudaError_t error = emulated::enqueue (stream, one.work))
         return answer (error);

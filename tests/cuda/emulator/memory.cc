@@ -23,16 +23,19 @@
 
 namespace emulated
 {
+int current_gpu (void);
+
 emulated::Turn device;
 
 namespace
 {
 std::map<uintptr_t, Piece> memory;
 std::vector<Piece> kept; /* given back, oldest first */
-size_t in_use, kept_bytes; /* in_use: of the GPU's own memory */
+size_t kept_bytes;
+std::map<int, size_t> in_use; /* of each GPU's own memory */
 int opened;
 
-/* How much there is: GRADLOOM_EMULATOR_MEMORY=64M, in MiB. */
+/* How much each has: GRADLOOM_EMULATOR_MEMORY=64M, in MiB. */
 size_t
 total_memory (void)
 {
@@ -105,15 +108,15 @@ take (void **to, size_t bytes, bool host)
   char *at = nullptr;
 
   std::lock_guard<emulated::Turn> hold (device);
-  if (fails ("alloc") || (!host && bytes > total_memory () - in_use)
+  if (fails ("alloc") || (!host && bytes > total_memory () - in_use[current_gpu ()])
       || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
     return cudaErrorMemoryAllocation;
   memset (at, POISON, bytes);
   memset (at + bytes, GUARD, GUARD_BYTES);
-  memory[(uintptr_t)at] = { (uintptr_t)at, bytes, host, ++taken };
+  memory[(uintptr_t)at] = { (uintptr_t)at, bytes, host, ++taken, current_gpu () };
   if (opened == 0)
     close_to_host (memory[(uintptr_t)at], true);
-  in_use += host ? 0 : bytes;
+  in_use[current_gpu ()] += host ? 0 : bytes;
   *to = at;
   return cudaSuccess;
 }
@@ -135,7 +138,7 @@ give_back (void *pointer)
   for (size_t i = 0; i < GUARD_BYTES; i++)
     if (((unsigned char *)pointer)[piece.bytes + i] != GUARD)
       found ("something wrote %zu bytes behind the end of memory of %zu bytes", i + 1, piece.bytes);
-  in_use -= piece.host ? 0 : piece.bytes;
+  in_use[piece.gpu] -= piece.host ? 0 : piece.bytes;
 #if defined(__SANITIZE_ADDRESS__)
   free (pointer);
 #else
@@ -159,7 +162,7 @@ memory_info (size_t *bytes_free, size_t *bytes_total)
   std::lock_guard<emulated::Turn> hold (device);
 
   *bytes_total = total_memory ();
-  *bytes_free = total_memory () - in_use;
+  *bytes_free = total_memory () - in_use[current_gpu ()];
 }
 
 const Piece *

@@ -46,6 +46,7 @@ namespace
 {
 std::vector<cudaStream_t> streams; /* that are open; with the device held */
 bool is_eager;                     /* work is done as it comes, or some of it; else only what is waited for */
+thread_local int running = -1;     /* the GPU whose work runs */
 
 /* xorshift64 (Marsaglia 2003). */
 uint64_t
@@ -72,8 +73,11 @@ run (const Pending &next)
       if (!faulted ())
         {
           Opened opened;
+          const int before = running;
 
+          running = next.work.gpu;
           next.work.run ();
+          running = before;
         }
       break;
     case Pending::RECORD:
@@ -156,6 +160,20 @@ is_settled (int gpu)
       return false;
   return true;
 }
+}
+
+int
+running_gpu (void)
+{
+  return running;
+}
+
+uint64_t
+draw_below (uint64_t n)
+{
+  std::lock_guard<emulated::Turn> hold (device);
+
+  return draw () % n;
 }
 
 void

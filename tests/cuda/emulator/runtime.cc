@@ -2,6 +2,7 @@
  *
  * Work is done when it is enqueued or later (queue.cc), or recorded where its stream is being captured (graph.cc). */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
@@ -50,12 +51,31 @@ check (const char *name, const Shape &shape)
 
   if (error != cudaSuccess)
     return error;
+  if (shape.stream != nullptr && shape.stream->gpu != current)
+    return cudaErrorInvalidResourceHandle;
   if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0 || g.x > 0x7fffffffu || g.y > 65535
       || g.z > 65535 || b.x > 1024 || b.y > 1024 || b.z > 64 || (uint64_t)b.x * b.y * b.z > MAX_THREADS)
     return cudaErrorInvalidConfiguration;
   if (shape.bytes > dynamic_limit (name))
     return cudaErrorInvalidValue;
   return fails ("launch") ? cudaErrorLaunchOutOfResources : cudaSuccess;
+}
+
+static int
+gpu_of (cudaStream_t stream)
+{
+  return stream != nullptr ? stream->gpu : current;
+}
+
+void
+check_address (const char *name, cudaStream_t stream, const void *argument)
+{
+  const Piece *piece = piece_of (argument);
+
+  if (piece == NULL)
+    found ("%s was given the host's pointer %p", name, argument);
+  if (!piece->host && piece->gpu != gpu_of (stream))
+    found ("%s on GPU %d was given the memory %p of GPU %d", name, gpu_of (stream), argument, piece->gpu);
 }
 
 cudaError_t
@@ -72,14 +92,17 @@ submit (const Shape &shape, const Kernel &kernel)
       memcpy (&value, bytes + i, sizeof value);
       uses.push_back (value);
     }
-  return enqueue (shape.stream, { kernel.name,
-                                  [shape, kernel] {
-                                    if (fails ("sticky"))
-                                      fault ();
-                                    else
-                                      run_blocks (kernel, shape);
-                                  },
-                                  uses });
+  Work work = { kernel.name,
+                [shape, kernel] {
+                  if (fails ("sticky"))
+                    fault ();
+                  else
+                    run_blocks (kernel, shape);
+                },
+                uses };
+
+  work.is_checked = true; /* as far as arguments are addresses: others may look like one */
+  return enqueue (shape.stream, std::move (work));
 }
 }
 
@@ -222,6 +245,12 @@ cudaGetErrorString (cudaError_t error)
       return "dependency created on uncaptured work in another stream";
     case cudaErrorStreamCaptureImplicit:
       return "operation would make the legacy stream depend on a capturing blocking stream";
+    case cudaErrorPeerAccessAlreadyEnabled:
+      return "peer access is already enabled";
+    case cudaErrorPeerAccessUnsupported:
+      return "peer access is not supported between these two devices";
+    case cudaErrorCapturedEvent:
+      return "operation not permitted on an event last recorded in a capturing stream";
     case cudaErrorStreamCaptureWrongThread:
       return "attempt to terminate a thread-local capture sequence from another thread";
     default:
@@ -313,6 +342,56 @@ cudaMemsetAsync (void *to, int value, size_t bytes, cudaStream_t stream)
   return answer (enqueue (stream, { "cudaMemsetAsync", [=] { memset (to, value, bytes); }, { to } }));
 }
 
+/* ---- between GPUs -------------------------------------------------------------------------------- */
+
+/* GRADLOOM_EMULATOR_PEERS=none makes GPUs that do not reach into each other's memory. */
+cudaError_t
+cudaDeviceCanAccessPeer (int *reaches, int gpu, int other)
+{
+  const char *text = getenv ("GRADLOOM_EMULATOR_PEERS");
+
+  STANDS ();
+  if (!emulated::sees (gpu) || !emulated::sees (other))
+    return answer (cudaErrorInvalidDevice);
+  if (text != NULL && strcmp (text, "none") != 0 && strcmp (text, "all") != 0)
+    emulated::found ("GRADLOOM_EMULATOR_PEERS is “%s”; it takes all or none", text);
+  *reaches = gpu != other && (text == NULL || strcmp (text, "all") == 0);
+  return cudaSuccess;
+}
+
+cudaError_t
+cudaDeviceEnablePeerAccess (int other, unsigned int flags)
+{
+  static std::set<std::pair<int, int> > enabled;
+  int reaches = 0;
+
+  NOT_WHILE_CAPTURING ();
+  if (other == emulated::current || flags != 0)
+    return answer (other == emulated::current ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  if (cudaError_t error = cudaDeviceCanAccessPeer (&reaches, emulated::current, other))
+    return error;
+  if (!reaches)
+    return answer (cudaErrorPeerAccessUnsupported);
+  std::lock_guard<emulated::Turn> hold (emulated::device);
+  return answer (enabled.insert ({ emulated::current, other }).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
+}
+
+/* With or without access between them. */
+cudaError_t
+cudaMemcpyPeerAsync (void *to, int to_gpu, const void *from, int from_gpu, size_t bytes, cudaStream_t stream)
+{
+  STANDS ();
+  if (!emulated::sees (to_gpu) || !emulated::sees (from_gpu))
+    return answer (cudaErrorInvalidDevice);
+  if (!emulated::device_sees (to, bytes) || !emulated::device_sees (from, bytes)
+      || emulated::piece_of (to)->gpu != to_gpu || emulated::piece_of (from)->gpu != from_gpu)
+    return answer (cudaErrorInvalidValue);
+  emulated::Work work = { "cudaMemcpyPeerAsync", [=] { memmove (to, from, bytes); }, { to, from } };
+
+  work.is_checked = true;
+  return answer (enqueue (stream, std::move (work)));
+}
+
 /* ---- streams and events ------------------------------------------------------------------------ */
 
 cudaError_t
@@ -382,8 +461,8 @@ cudaError_t
 cudaEventCreateWithFlags (cudaEvent_t *event, unsigned int flags)
 {
   STANDS ();
-  *event
-      = new CUevent_st{ nullptr, nullptr, (flags & cudaEventDisableTiming) == 0, std::make_shared<emulated::Marks> () };
+  *event = new CUevent_st{ nullptr, nullptr, (flags & cudaEventDisableTiming) == 0, std::make_shared<emulated::Marks> (),
+                           emulated::current };
   return cudaSuccess;
 }
 

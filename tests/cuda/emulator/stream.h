@@ -27,6 +27,7 @@ struct Recorded
 {
   Work work;
   std::vector<Address> uses;
+  std::set<size_t> behind; /* what it waits for, by numbers in the capture */
 };
 
 /* A capture in progress, shared by the streams that are part of it. */
@@ -36,7 +37,7 @@ struct Capture
   cudaStream_t origin;
   std::thread::id thread;
   std::set<cudaStream_t> others;   /* that an event brought into it */
-  std::set<cudaStream_t> unjoined; /* of these, with work that no event has brought back */
+  std::set<cudaStream_t> unjoined; /* of these, with work, or waits, that no event has brought back */
   std::atomic<bool> broken, over;  /* something forbidden was done, perhaps by another thread; it has ended */
 };
 
@@ -86,6 +87,9 @@ bool is_reached (cudaEvent_t event);
 void stream_opened (cudaStream_t stream);
 void stream_closed (cudaStream_t stream);
 
+/* Draws a number below n, as the order of streams is drawn. */
+uint64_t draw_below (uint64_t n);
+
 /* Whether a copy between the GPU and this memory goes on while its caller does: of page-locked memory alone. */
 bool copies_later (const void *host);
 
@@ -100,6 +104,8 @@ struct CUstream_st
   std::shared_ptr<emulated::Capture> capture;
   std::deque<emulated::Pending> pending;
   bool is_busy; /* with what is pending no more */
+  std::set<size_t> tips = {}; /* of the capture: what the next work waits for */
+  uint64_t changes = 0;       /* how often something was put on it that has to be joined */
 };
 
 struct CUevent_st
@@ -108,6 +114,9 @@ struct CUevent_st
   cudaStream_t stream;
   bool timed;
   std::shared_ptr<emulated::Marks> marks;
+  int gpu;                    /* that was the thread's when it was made */
+  std::set<size_t> tips = {}; /* of the stream, when it was recorded, and how often it had changed */
+  uint64_t changes = 0;
 };
 
 #endif

@@ -684,6 +684,7 @@ main (int argc, char **argv)
   g_test_add_func ("/emulator/streams/random", random_streams_test);
   g_test_add_func ("/emulator/streams/circle", circle_test);
   g_test_add_func ("/emulator/streams/elapsed", elapsed_test);
+  add_peer_tests ();
   g_test_add_func ("/emulator/faults/alloc", alloc_test);
   g_test_add_func ("/emulator/faults/launch", launch_test);
   g_test_add_func ("/emulator/faults/sticky", sticky_test);

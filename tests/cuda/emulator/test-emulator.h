@@ -19,5 +19,6 @@ void test_found (void (*body) (void), const char *sentence);
 
 void add_library_tests (void);
 void add_touch_tests (void);
+void add_peer_tests (void);
 
 #endif

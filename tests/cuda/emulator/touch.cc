@@ -95,6 +95,9 @@ touch_slowly (uintptr_t at, unsigned bytes, bool write, const void *code)
   if (piece == NULL)
     found ("%s: %s %s %u bytes at %p, which is no memory of the card, at %s", running.name, who ().c_str (),
            write ? "writes" : "reads", bytes, (void *)at, line_of (code).c_str ());
+  if (!piece->host && piece->gpu != running_gpu ())
+    found ("%s: %s on GPU %d %s %u bytes at %p, which is memory of GPU %d, at %s", running.name, who ().c_str (),
+           running_gpu (), write ? "writes" : "reads", bytes, (void *)at, piece->gpu, line_of (code).c_str ());
   last = { piece->at, piece->at + piece->bytes };
   if (!within (at, bytes, last))
     found ("%s: %s %s %u bytes that begin at byte %zu of memory of %zu bytes, at %s", running.name, who ().c_str (),
