@@ -24,7 +24,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 6
+#define LOOM_BACKEND_ABI 7
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -667,6 +667,21 @@ typedef struct
   /* Asynchronous on a stream where there is one. */
   LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,
                       LoomCopyKind kind, LoomMessage *message);
+
+  /* Optional, all three or none: what devices of the back end do for each other on their streams, so that the host
+   * waits for nothing in between. Then event_wait() takes an event of another device, too. can_send: whether send()
+   * brings bytes from one device to another one. It opens the shortest way that there is between the two, so it is
+   * asked while a plan is made, and not while a step is recorded. */
+  bool (*can_send) (LoomDevice *device, LoomDevice *to);
+  /* Asynchronous on a stream of the device where `from` lies; `to` lies on the other one, and events alone order the
+   * copy with what works on those bytes there. */
+  LoomStatus (*send) (LoomDevice *device, LoomStream *stream, LoomDevice *to_device, void *to, const void *from,
+                      size_t bytes, LoomMessage *message);
+  /* From here on a raised flag of the other device's stream closes the gates of this stream, too, where events order
+   * what raised it in front of them. That stream must not be freed before this one runs its last gate. Waits for this
+   * stream. Before fault_clear() both streams must be idle. */
+  LoomStatus (*fault_join) (LoomDevice *device, LoomStream *stream, LoomDevice *other, LoomStream *of,
+                            LoomMessage *message);
 
   /* The ways in which this device computes spec, whose layouts are plain; at most max (LOOM_MAX_OPTIONS is always
    * enough), and how many there are. 0: there is no kernel, and the message may say why. Where costs are equal the

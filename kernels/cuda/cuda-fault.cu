@@ -24,10 +24,14 @@ __global__ void
 gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise raise)
 {
   const bool good = *finite != 0;
+  bool heard = false;
 
-  if (!good && *tolerated == 0)
+  /* What another device wrote there lies behind an event. It comes before what follows from it here. */
+  for (int i = 0; i < raise.flag->n_others; i++)
+    heard = heard || ((const volatile CudaReport *)raise.flag->others[i])->kind != CUDA_FAULT_NONE;
+  if (!good && *tolerated == 0 && !heard)
     raise_fault (raise, CUDA_FAULT_NOT_FINITE, 0, 0);
-  const bool clear = raise.flag->raised == 0;
+  const bool clear = !heard && raise.flag->raised == 0;
   *sound = clear;
   *go = clear && good;
 }

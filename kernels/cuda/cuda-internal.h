@@ -38,13 +38,18 @@ extern "C"
     const struct CudaRequirement *of; /* on the host: what does not hold at element `value` */
   } CudaReport;
 
+#define CUDA_MOST_OTHERS 15
+
   /* A stream's flag, in device memory, where the update's gate reads it. Several threads may find something at once;
-   * one of them, any, raises it and reports. */
+   * one of them, any, raises it and reports. `others` are reports of streams of other devices, which close the gate as
+   * well: the device reads them where they are, in page-locked memory. */
   typedef struct
   {
     int raised;
     long long step;
     CudaReport *report;
+    int n_others;
+    const CudaReport *others[CUDA_MOST_OTHERS];
   } CudaFlag;
 
   /* The argument of a kernel that may raise the flag. The device hands `of` on to the report and never reads what
@@ -74,6 +79,8 @@ extern "C"
     cudaStream_t handle;
     CudaFlag *flag;              /* on the device */
     volatile CudaReport *report; /* on the host */
+    const volatile CudaReport *others[CUDA_MOST_OTHERS]; /* those of the flag, as the host has them */
+    int n_others;
     void *cudnn;                 /* cudnnHandle_t that works on this stream, made by its first call of cuDNN */
     void *solver;                /* handles of cuSOLVER and cuBLAS (cuda-solver.c), likewise */
   };
@@ -83,7 +90,8 @@ extern "C"
     int index;
     int architecture; /* 90 for compute capability 9.0 */
     char uuid[16];
-    int processors; /* streaming multiprocessors */
+    int processors;   /* streaming multiprocessors */
+    uint64_t reaches; /* bit i: the way to device i was opened, or is known to be none; with the lock held */
     char name[256];
     LoomStream *stream;   /* where NULL streams lead */
     pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */
@@ -304,6 +312,11 @@ extern "C"
   /* n 16-bit floats from and to f32, behind what lies on the stream (kernels/widen.h). */
   LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
   LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
+  /* LoomBackend.can_send, send and fault_join (cuda-peer.c). */
+  bool cuda_can_send (LoomDevice *, LoomDevice *to);
+  LoomStatus cuda_send (LoomDevice *, LoomStream *, LoomDevice *to_device, void *to, const void *from, size_t bytes,
+                        LoomMessage *);
+  LoomStatus cuda_fault_join (LoomDevice *, LoomStream *, LoomDevice *other, LoomStream *of, LoomMessage *);
   /* Enqueues on the stream that what follows belongs to this step. */
   LoomStatus cuda_step_begin (LoomStream *stream, int64_t step, LoomMessage *message);
 

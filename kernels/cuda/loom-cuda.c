@@ -85,14 +85,16 @@ stream_free (LoomDevice *device, LoomStream *stream)
   free (stream);
 }
 
-/* The flag of faults lies where kernels read it fast; what they report, where the host reads it without asking. */
+/* The flag of faults lies where kernels read it fast; what they report, where the host reads it without asking, and
+ * gates of other devices do (fault_join()). */
 static LoomStatus
 make_flag (LoomStream *self, LoomMessage *message)
 {
   CudaFlag flag = { 0 };
   void *report = NULL;
-  LoomStatus status = cuda_check (cudaHostAlloc (&report, sizeof (CudaReport), cudaHostAllocMapped),
-                                  "taking page-locked memory for what steps report", message);
+  LoomStatus status
+      = cuda_check (cudaHostAlloc (&report, sizeof (CudaReport), cudaHostAllocMapped | cudaHostAllocPortable),
+                    "taking page-locked memory for what steps report", message);
 
   if (status != LOOM_STATUS_OK)
     return status;
@@ -541,6 +543,9 @@ static const LoomBackend backend = {
   .fault_get = fault_get,
   .fault_clear = fault_clear,
   .copy = device_copy,
+  .can_send = cuda_can_send,
+  .send = cuda_send,
+  .fault_join = cuda_fault_join,
   .options = cuda_options,
   .kernel_new = cuda_kernel_new,
   .capture_begin = capture_begin,

@@ -1,0 +1,70 @@
+/* What several GPUs of one process do for each other on their streams: copies between them, and gates that hear of
+ * faults on another one.
+ *
+ * Neither has the host wait. Copies are the runtime's between devices, which need no access from one to the other's
+ * memory and are part of a recorded graph as kernels are. A gate reads the reports of the other streams where the
+ * host reads them, so that clearing a fault clears it for all. */
+#include "kernels/cuda/cuda-internal.h"
+
+/* The runtime brings bytes between any two of its devices. Where one of them may reach into the other's memory they go
+ * the short way, once that was allowed; otherwise the driver takes them through the host, on the stream as well. */
+bool
+cuda_can_send (LoomDevice *device, LoomDevice *to)
+{
+  const uint64_t bit = to->index < 64 ? (uint64_t)1 << to->index : 0;
+  int reaches = 0;
+
+  pthread_mutex_lock (&device->lock);
+  cuda_use (device);
+  /* Allowed already, by another library say, is as good; without access the copy is a longer one. */
+  if (device->index != to->index && (device->reaches & bit) == 0
+      && cudaDeviceCanAccessPeer (&reaches, device->index, to->index) == cudaSuccess && reaches)
+    cudaDeviceEnablePeerAccess (to->index, 0);
+  cudaGetLastError ();
+  device->reaches |= bit;
+  pthread_mutex_unlock (&device->lock);
+  return true;
+}
+
+LoomStatus
+cuda_send (LoomDevice *device, LoomStream *stream, LoomDevice *to_device, void *to, const void *from, size_t bytes,
+           LoomMessage *message)
+{
+  if (bytes == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (device);
+  return cuda_check (
+      cudaMemcpyPeerAsync (to, to_device->index, from, device->index, bytes, cuda_stream (device, stream)),
+      "copying from one CUDA device to another", message);
+}
+
+LoomStatus
+cuda_fault_join (LoomDevice *device, LoomStream *stream, LoomDevice *other, LoomStream *of, LoomMessage *message)
+{
+  LoomStream *self = stream != NULL ? stream : device->stream;
+  CudaReport *report = (CudaReport *)(of != NULL ? of : other->stream)->report;
+  void *there = NULL;
+  int n = self->n_others;
+  LoomStatus status;
+
+  for (int i = 0; i < n; i++)
+    if (self->others[i] == report)
+      return LOOM_STATUS_OK;
+  if (n == CUDA_MOST_OTHERS)
+    return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "a step has at most %d CUDA devices", CUDA_MOST_OTHERS + 1);
+  cuda_use (device);
+  status = cuda_check (cudaHostGetDevicePointer (&there, report, 0), "mapping what steps report", message);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (
+        cudaMemcpyAsync (&self->flag->others[n], &there, sizeof there, cudaMemcpyHostToDevice, self->handle),
+        "joining flags of faults", message);
+  n++;
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaMemcpyAsync (&self->flag->n_others, &n, sizeof n, cudaMemcpyHostToDevice, self->handle),
+                         "joining flags of faults", message);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaStreamSynchronize (self->handle), "joining flags of faults", message);
+  if (status == LOOM_STATUS_OK)
+    self->others[self->n_others++] = report;
+  return status;
+}
