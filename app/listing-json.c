@@ -232,7 +232,8 @@ print_lane (const char *part, const char *device, const char *lane, const char *
   command_event_print (b);
 }
 
-/* What lies beside a device's instructions (loom-plan.h); the exchange lane shows in "until" of its instructions. */
+/* What lies beside a device's instructions (loom-plan.h); exchange and send lanes show in "until" of their
+ * instructions. */
 static void
 print_lanes (const LoomPlan *plan, guint device, const char *part)
 {

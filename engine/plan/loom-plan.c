@@ -41,6 +41,7 @@ clear_instr (LoomPlanInstr *instr)
     instr->kernel->free (instr->kernel);
   g_free (instr->label);
   g_free (instr->body);
+  g_free (instr->sent);
   g_free ((guint *)instr->value);
 }
 
@@ -341,6 +342,7 @@ finalise (LoomPlan *plan, Work *w)
   for (guint i = 0; i < w->schedule->len; i++)
     finalise_instr (plan, w, g_ptr_array_index (w->schedule, i));
   work_tell_waits (w, plan);
+  work_tell_sends (w, plan);
   finalise_values (plan, w);
   finalise_slots (plan, w);
   finalise_memory (plan, w);

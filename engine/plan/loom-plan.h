@@ -171,7 +171,10 @@ typedef struct
   const char *primitive;
   gboolean is_gate; /* LOOM_PRIM_GATE */
   LoomMeshAxis along; /* of what ranks exchange */
-  guint until;      /* the instruction that waits for it, where it lies on the exchange lane; else G_MAXUINT */
+  guint until;        /* the first that waits for it, where it lies on an exchange or a send lane; else G_MAXUINT */
+  gboolean is_send; /* it lies on the send lane of the device that its operand has */
+  guint n_sent;     /* copies of such lanes that it waits for, by their places in the listing */
+  guint *sent;
   char *label;      /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;
@@ -199,6 +202,7 @@ typedef struct
  *   compute   the instructions, in their order
  *   upload    what is fed, from page-locked memory into a staging area, while the step before is computed
  *   exchange  what ranks exchange beside the computation (plan-lane.c)
+ *   send      copies to other devices of the same back end, where it makes them by itself (plan-send.c)
  * Between lanes only events order. Two values share bytes in the arena only where lanes and events order all that reads
  * or writes the one before all that touches the other (plan-order.c). A step begins with copies from the staging area
  * to the inputs' places in the arena; they wait for the upload, and the next upload waits for them. It may come at any

@@ -299,7 +299,7 @@ loom_plan_exchange_times (const LoomPlanInstr *instr, LoomPlanExchange *times)
 {
   const Collective *c = (const Collective *)instr->kernel;
 
-  if (instr->until == G_MAXUINT || c->goes_by_host)
+  if (instr->until == G_MAXUINT || instr->is_send || c->goes_by_host)
     return FALSE;
   *times = c->device != NULL ? (LoomPlanExchange){ .ready = c->first->ready, .over = c->last->over }
                              : (LoomPlanExchange){ .begin = c->job.begin, .end = c->job.end };

@@ -4,8 +4,10 @@
  * another lane, and with it behind all that this one was ordered behind. So one number a lane says what an operation is
  * behind: how many of that lane's operations are over when it begins (the vector clocks of Fidge and Mattern, 1988).
  *
- * An operation reads and writes memory of its lane's device alone. A copy between devices is two: it reads on the one
- * device's lane, and behind that writes on the other's. */
+ * An operation reads and writes memory of its lane's device alone. A copy between devices is two. Where the host makes
+ * it, it reads on the one device's lane, and behind that writes on the other's. Where the devices make it, it is one
+ * operation of its source's send lane, and in front of it one of the destination's computing lane: an event there says
+ * that the place is free. */
 #include "engine/plan/plan-private.h"
 
 /* An operation of a device in the order of the schedule. */
@@ -23,6 +25,7 @@ struct _WorkOrder
   GArray *before;        /* guint by operation and lane: what it is behind */
   guint *newest;         /* operation by lane; NONE */
   guint *reads, *writes; /* operation by position in the schedule */
+  guint *over;           /* likewise, the one with which all of it is over */
   GArray **moments;      /* Moment, by device */
 };
 
@@ -92,19 +95,27 @@ static void
 add_instr (Work *w, WorkOrder *order, const WorkInstr *instr, guint at, GHashTable *position)
 {
   const int from = is_copy (instr) ? work_value (w, work_root (w, work_in (instr, 0)))->device : instr->device;
+  const guint place = work_is_send (instr) ? add (order, lane_number (instr->device, WORK_COMPUTE), (int)at) : NONE;
   guint op = add (order, lane_number (from, instr->stream), (int)at);
 
   wait_for (order, op, work_begins_at (from));
+  if (place != NONE)
+    {
+      wait_for (order, op, order->newest[lane_number (from, WORK_COMPUTE)]);
+      wait_for (order, op, place);
+    }
   for (guint k = 0; instr->after != NULL && k < instr->after->len; k++)
     {
       gpointer i = g_hash_table_lookup (position, g_ptr_array_index (instr->after, k));
 
-      wait_for (order, op, order->writes[GPOINTER_TO_UINT (i)]);
+      wait_for (order, op, order->over[GPOINTER_TO_UINT (i)]);
     }
-  order->reads[at] = order->writes[at] = op;
-  if (!is_copy (instr))
+  order->reads[at] = order->writes[at] = order->over[at] = op;
+  if (place != NONE)
+    order->writes[at] = place;
+  if (!is_copy (instr) || place != NONE)
     return;
-  order->writes[at] = add (order, lane_number (instr->device, instr->stream), (int)at);
+  order->writes[at] = order->over[at] = add (order, lane_number (instr->device, instr->stream), (int)at);
   wait_for (order, order->writes[at], op);
 }
 
@@ -141,6 +152,7 @@ work_order_new (Work *w)
   order->newest = g_new (guint, order->n_lanes + 1);
   order->reads = g_new (guint, w->schedule->len + 1);
   order->writes = g_new (guint, w->schedule->len + 1);
+  order->over = g_new (guint, w->schedule->len + 1);
   order->moments = g_new0 (GArray *, n_devices + 1);
   for (guint l = 0; l < order->n_lanes; l++)
     order->newest[l] = NONE;
@@ -155,7 +167,7 @@ work_order_new (Work *w)
 
       g_hash_table_insert (position, (gpointer)instr, GUINT_TO_POINTER (i));
       /* What runs before the first step is part of the beginning. */
-      order->reads[i] = order->writes[i] = work_begins_at (instr->device);
+      order->reads[i] = order->writes[i] = order->over[i] = work_begins_at (instr->device);
       if (!instr->setup)
         add_instr (w, order, instr, i, position);
     }
@@ -174,6 +186,7 @@ work_order_free (WorkOrder *order, const Work *w)
   g_free (order->newest);
   g_free (order->reads);
   g_free (order->writes);
+  g_free (order->over);
   g_free (order->moments);
   g_free (order);
 }

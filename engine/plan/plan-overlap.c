@@ -233,7 +233,7 @@ work_tell_waits (Work *w, LoomPlan *plan)
         const WorkInstr *other = g_ptr_array_index (at (w, i)->after, k);
         guint position;
 
-        if (other->stream != WORK_COMPUTE && g_ptr_array_find (w->schedule, other, &position))
+        if (other->stream != WORK_COMPUTE && !work_is_send (other) && g_ptr_array_find (w->schedule, other, &position))
           g_array_index (plan->instrs, LoomPlanInstr, position).until = i;
       }
 }

@@ -60,6 +60,8 @@ const WorkPass work_passes[] = {
     WORK_HAS_LAYOUTS, WORK_HAS_SCHEDULE },
   { "overlap", "What ranks exchange goes on beside what they compute, and is waited for where it is read.",
     work_overlap_exchanges, WORK_IS_FUSION, WORK_HAS_KERNELS | WORK_HAS_SCHEDULE },
+  { "copies", "What one device brings another goes beside what both compute, and is waited for where it is read.",
+    work_send_copies, 0, WORK_HAS_KERNELS | WORK_HAS_SCHEDULE },
   { "memory", "Each value gets its place in the arena.", work_assign_memory, 0, WORK_HAS_KERNELS | WORK_HAS_SCHEDULE,
     WORK_HAS_MEMORY },
   { NULL },

@@ -135,12 +135,28 @@ add_name (GString *names, const char *name)
   g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", name);
 }
 
+static void
+append_sends (GString *s, const LoomPlan *plan, guint device)
+{
+  for (guint i = 0; i < plan->instrs->len; i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      if (!instr->is_send || loom_plan_value (plan, instr->value[0])->location.device != device)
+        continue;
+      g_string_append_printf (s, "%s%u to %s", s->len > 0 ? "; " : "", i, loom_plan_device (plan, instr->device)->name);
+      if (instr->until != G_MAXUINT)
+        g_string_append_printf (s, " until %u", instr->until);
+    }
+}
+
 /* What lies beside a device's instructions on lanes of its own, and where events order it with them. */
 static void
 append_lanes (GString *s, const LoomPlan *plan, guint device)
 {
   LoomPlanArea staging = loom_plan_staging (plan, device), results = loom_plan_results (plan, device);
-  g_autoptr (GString) up = g_string_new (NULL), down = g_string_new (NULL), exchange = g_string_new (NULL);
+  g_autoptr (GString) up = g_string_new (NULL), down = g_string_new (NULL), exchange = g_string_new (NULL),
+                      send = g_string_new (NULL);
 
   for (guint i = 0; i < loom_plan_n_uploads (plan); i++)
     if (loom_plan_upload (plan, i)->device == device)
@@ -150,10 +166,12 @@ append_lanes (GString *s, const LoomPlan *plan, guint device)
         && loom_plan_value (plan, loom_plan_output_value (plan, o))->location.device == device)
       add_name (down, loom_program_get_output (plan->program, o)->name);
   for (guint i = 0; i < plan->instrs->len; i++)
-    if (loom_plan_instr (plan, i)->device == device && loom_plan_instr (plan, i)->until != G_MAXUINT)
+    if (loom_plan_instr (plan, i)->device == device && loom_plan_instr (plan, i)->until != G_MAXUINT
+        && !loom_plan_instr (plan, i)->is_send)
       g_string_append_printf (exchange, "%s%u until %u", exchange->len > 0 ? "; " : "", i,
                               loom_plan_instr (plan, i)->until);
-  if (up->len + down->len + exchange->len == 0)
+  append_sends (send, plan, device);
+  if (up->len + down->len + exchange->len + send->len == 0)
     return;
   g_string_append_printf (s, "\nlanes of %s, beside its instructions:\n", loom_plan_device (plan, device)->name);
   if (up->len > 0)
@@ -165,6 +183,8 @@ append_lanes (GString *s, const LoomPlan *plan, guint device)
     }
   if (exchange->len > 0)
     g_string_append_printf (s, "  exchange  %s\n", exchange->str);
+  if (send->len > 0)
+    g_string_append_printf (s, "  send      %s\n", send->str);
   if (down->len > 0)
     {
       g_string_append (s, "  results   ");

@@ -95,9 +95,17 @@ struct _WorkInstr
 enum
 {
   WORK_COMPUTE,
+  WORK_SEND,     /* copies to other devices of the back end, beside it */
   WORK_EXCHANGE, /* what ranks exchange beside it: from here on one for each line of a mesh, as links have them */
   WORK_N_STREAMS = WORK_EXCHANGE + LOOM_MESH_AXES
 };
+
+/* A copy from one device to another that both make on their streams, without the host. */
+static inline gboolean
+work_is_send (const WorkInstr *instr)
+{
+  return instr->prim == NULL && instr->stream == WORK_SEND;
+}
 
 /* When memory of a device is in use, in the order of what happens on its lanes (plan-order.c): for each stream, how
  * many of its operations are over before anything touches it, and the number of the last one that does, from 1; 0:
@@ -356,6 +364,11 @@ WorkInstr *work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, c
 /* plan-overlap.c: what ranks exchange, beside what they compute. */
 void work_overlap_exchanges (Work *w);
 
+/* plan-send.c: copies that devices make by themselves, beside what they compute. */
+void work_send_copies (Work *w);
+/* The executor learns which these are, and who waits for them. */
+void work_tell_sends (Work *w, LoomPlan *plan);
+
 /* plan-layout.c: algorithms and layouts, chosen together for the whole graph, and the reorders between them. */
 void work_choose_layouts (Work *w);
 
@@ -407,8 +420,8 @@ void work_tell_waits (Work *w, LoomPlan *plan);
 /* plan-order.c: what happens before what, by the lanes of the schedule and the events between them. */
 WorkOrder *work_order_new (Work *w);
 void work_order_free (WorkOrder *order, const Work *w);
-/* The operations that the instruction of a position is: the one that reads its operands, and the one that writes its
- * results. They differ where it is a copy between devices. */
+/* The operations that the instruction of a position is: the one that reads its operands, and the one from which on its
+ * results' places are its own. They differ where it is a copy between devices. */
 guint work_reads_at (const WorkOrder *order, guint position);
 guint work_writes_at (const WorkOrder *order, guint position);
 /* The operation with which a device's part of a step begins: what it is fed lies in the arena then. */

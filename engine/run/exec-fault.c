@@ -35,7 +35,28 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   return FALSE;
 }
 
-/* Reads the fault flag of a device's stream. Where it is raised, the stream is synchronised, so that the flag can be
+/* All devices are idle before the first flag is cleared: the flag of one may close the gate of another. Both may have
+ * found something in one step. */
+static LoomStatus
+clear_faults (LoomExec *exec)
+{
+  const guint n = loom_plan_n_devices (exec->plan);
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint d = 0; d < n; d++)
+    if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
+      return status;
+  for (guint d = 0; d < n && status == LOOM_STATUS_OK; d++)
+    {
+      const LoomArena *arena = exec->devices[d].arena;
+
+      if (arena->stream != NULL)
+        status = arena->device->backend->fault_clear (arena->device->device, arena->stream, &exec->message);
+    }
+  return status;
+}
+
+/* Reads the fault flag of a device's stream. Where it is raised, the devices are synchronised, so that the flag can be
  * cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The fault may be of
  * another executor's step. TRUE: none was raised by a step before this one. */
 gboolean
@@ -59,8 +80,7 @@ loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **
     }
   words = exec->message;
   exec->message.text[0] = '\0';
-  if (loom_arena_sync (arena, &exec->message, &status))
-    status = device->backend->fault_clear (device->device, arena->stream, &exec->message);
+  status = clear_faults (exec);
   if (status != LOOM_STATUS_OK)
     return loom_exec_status_error (exec, NULL, status, error);
   exec->fault_step = fault.step;

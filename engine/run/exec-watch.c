@@ -143,7 +143,7 @@ loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GE
 static gboolean
 wait_for (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
-  LoomArena *arena = exec->devices[row->instr->device].arena;
+  LoomArena *arena = exec->devices[row->send != NULL ? row->send->from : row->instr->device].arena;
 
   return !loom_arena_sync (arena, &exec->message, status) || loom_exec_poll_fault (exec, arena, G_MAXINT64, error);
 }

@@ -41,6 +41,8 @@ arena_free (LoomArena *arena)
     b->stream_free (device, arena->stream);
   if (arena->uploads != NULL)
     b->stream_free (device, arena->uploads);
+  if (arena->sends != NULL)
+    b->stream_free (device, arena->sends);
   if (arena->memory != NULL)
     b->free (device, arena->memory);
   if (arena->numbers != NULL)
@@ -76,10 +78,22 @@ loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status)
   LoomMessage ignored;
 
   *status = LOOM_STATUS_OK;
+  if (message == NULL)
+    message = &ignored;
   if (arena->stream != NULL)
-    *status = arena->device->backend->stream_sync (arena->device->device, arena->stream,
-                                                   message != NULL ? message : &ignored);
+    *status = arena->device->backend->stream_sync (arena->device->device, arena->stream, message);
+  /* A step that did not come to its end has not waited for them. */
+  if (arena->sends != NULL && *status == LOOM_STATUS_OK)
+    *status = arena->device->backend->stream_sync (arena->device->device, arena->sends, message);
   return *status == LOOM_STATUS_OK;
+}
+
+LoomStatus
+loom_arena_sends (LoomArena *arena, LoomMessage *message)
+{
+  if (arena->sends != NULL)
+    return LOOM_STATUS_OK;
+  return arena->device->backend->stream_new (arena->device->device, &arena->sends, message);
 }
 
 /* What is set between two steps lies in the half of the next one's number. That half was read before the step two

@@ -6,8 +6,6 @@
  * graphs) the second step after that is recorded and later ones replay it. */
 #include "engine/run/run-private.h"
 
-#include "engine/core/loom-env.h"
-
 #include <string.h>
 
 /* NULL for an absent value. */
@@ -138,7 +136,8 @@ make_rows (LoomExec *exec)
       row->instr = instr;
       exec->exchanges |= loom_plan_exchanges (instr);
       row->kernel = instr->kernel;
-      row->run = instr->kernel != NULL && !(several && instr->is_gate) ? instr->kernel->run : NULL;
+      row->run
+          = instr->kernel != NULL && !(several && instr->is_gate) && instr->n_sent == 0 ? instr->kernel->run : NULL;
       row->stream = exec->devices[instr->device].arena->stream;
       row->buffers = exec->all_buffers + at;
       at += n + 1;
@@ -190,15 +189,12 @@ static gboolean
 bind (LoomExec *exec, GError **error)
 {
   LoomPlanDevice *first = loom_plan_device (exec->plan, 0);
-  const char *graphs = loom_env ("GRADLOOM_CUDA_GRAPHS");
 
   if (exec->graph != NULL)
     first->backend->graph_free (first->device, exec->graph);
   exec->graph = NULL;
   exec->n_steps = 0;
-  exec->may_capture = g_strcmp0 (graphs, "0") != 0 && loom_plan_n_devices (exec->plan) == 1 && !first->info.host_memory
-                      && first->backend->capture_begin != NULL && exec->devices[0].arena->stream != NULL
-                      && !exec->is_blocking;
+  exec->may_capture = loom_exec_may_capture (exec);
   for (guint i = 0; i < exec->n_rows; i++)
     {
       LoomExecRow *row = &exec->rows[i];
@@ -288,17 +284,27 @@ run_transfer (LoomExec *exec, const LoomExecRow *row)
   return status;
 }
 
-/* A row that is no call alone: a copy, or a gate, which knows the faults of its own stream and so has to wait here for
- * those of the other devices. */
+/* A row that is no call alone: a copy, what waits for copies, or a gate, which knows the faults of its own stream and
+ * has to be behind those of the other devices; where it does not hear of them by itself the host waits. */
 static gboolean
 run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
-  if (row->kernel == NULL)
-    *status = run_transfer (exec, row);
-  else if (loom_exec_sync (exec, error))
-    *status = row->kernel->run (row->kernel, row->stream, row->buffers, &exec->message);
-  else
+  const gboolean is_gate = row->instr->is_gate && loom_plan_n_devices (exec->plan) > 1;
+  const gboolean hears_all = exec->devices[row->instr->device].hears_all;
+
+  if (is_gate && !hears_all && !loom_exec_sync (exec, error))
     return FALSE;
+  *status = loom_exec_await_sent (exec, row);
+  if (*status == LOOM_STATUS_OK && is_gate && hears_all)
+    *status = loom_exec_gather (exec, row->instr->device);
+  if (*status != LOOM_STATUS_OK)
+    return TRUE;
+  if (row->send != NULL)
+    *status = loom_exec_send (exec, row);
+  else if (row->kernel == NULL)
+    *status = run_transfer (exec, row);
+  else
+    *status = row->kernel->run (row->kernel, row->stream, row->buffers, &exec->message);
   return TRUE;
 }
 
@@ -341,7 +347,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
   make_commits (exec);
   make_outputs (exec);
   for (guint i = 0; i < exec->n_rows; i++)
-    if (exec->rows[i].kernel == NULL)
+    if (exec->rows[i].kernel == NULL && !exec->rows[i].instr->is_send)
       largest = MAX (largest, loom_desc_bytes (&loom_plan_value (plan, exec->rows[i].instr->value[0])->desc));
   if (largest > 0)
     exec->bounce = g_malloc (largest);
@@ -352,6 +358,8 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
       if (!loom_exec_transit_new (exec, d, error))
         return NULL;
     }
+  if (!loom_exec_sends_new (exec, error))
+    return NULL;
   loom_exec_watch_init (exec);
   /* Faults that the set-up rows find in constant data are reported here, as on devices that report at once. */
   if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
@@ -393,8 +401,10 @@ loom_exec_free (LoomExec *exec)
   if (exec == NULL)
     return;
   loom_plan_settle (exec->plan);
+  loom_exec_sends_settle (exec);
   for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
     free_device (exec, d);
+  loom_exec_sends_free (exec);
   loom_exec_watch_clear (exec);
   for (guint i = 0; i < exec->n_feeds; i++)
     g_ptr_array_unref (exec->feeds[i].patch);
@@ -460,9 +470,14 @@ loom_exec_find_output (const LoomExec *exec, const char *name)
   return -1;
 }
 
+/* What the state takes that lies elsewhere, behind all copies of the step. */
 static gboolean
 run_commits (LoomExec *exec, GError **error)
 {
+  LoomStatus sent = loom_exec_end_sends (exec);
+
+  if (sent != LOOM_STATUS_OK)
+    return loom_exec_status_error (exec, NULL, sent, error);
   for (guint i = 0; i < exec->commits->len; i++)
     {
       const LoomExecCommit *c = &g_array_index (exec->commits, LoomExecCommit, i);
@@ -482,8 +497,8 @@ run_commits (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* Records one step as a graph. After a refusal no further capture is tried, since launching kernel by kernel gives the
- * same numbers, only slower. */
+/* Records one step as a graph, which the streams of all devices are part of. After a refusal no further capture is
+ * tried, since launching kernel by kernel gives the same numbers, only slower. */
 static gboolean
 capture (LoomExec *exec)
 {
@@ -499,11 +514,14 @@ capture (LoomExec *exec)
     return FALSE;
   if (device->backend->capture_begin (device->device, stream, &ignored) != LOOM_STATUS_OK)
     return FALSE;
-  ok = run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, NULL) && run_commits (exec, NULL);
+  ok = loom_exec_scatter (exec, 0) == LOOM_STATUS_OK
+       && run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, NULL) && run_commits (exec, NULL)
+       && loom_exec_gather (exec, 0) == LOOM_STATUS_OK;
   if (device->backend->capture_end (device->device, stream, &graph, &ignored) != LOOM_STATUS_OK || !ok)
     {
       if (graph != NULL)
         device->backend->graph_free (device->device, graph);
+      exec->message.text[0] = '\0';
       return FALSE;
     }
   exec->graph = graph;
@@ -519,7 +537,12 @@ launch (LoomExec *exec, GError **error)
   if (exec->spans != NULL || (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec))))
     return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
            && loom_exec_watch_step (exec, error);
-  status = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
+  status = loom_exec_gather (exec, 0);
+  if (status == LOOM_STATUS_OK)
+    status
+        = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
+  if (status == LOOM_STATUS_OK)
+    status = loom_exec_scatter (exec, 0);
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 
@@ -533,7 +556,10 @@ step (LoomExec *exec, GError **error)
   exec->fault_step = 0;
   if (!rebind_moved (exec, error) || !loom_exec_begin (exec, error) || !loom_exec_take_feeds (exec, error)
       || !launch (exec, error))
-    return FALSE;
+    {
+      loom_exec_sends_settle (exec);
+      return FALSE;
+    }
   exec->n_steps++;
   return !exec->is_asynchronous || (loom_exec_fetch_results (exec, error) && loom_exec_end (exec, error));
 }

@@ -16,6 +16,7 @@ typedef struct
   LoomPlanDevice *device;
   LoomStream *stream;        /* NULL on a device that has done its work when a call returns */
   LoomStream *uploads;       /* for what goes up beside a step; NULL as stream is */
+  LoomStream *sends;         /* for what goes to other devices; NULL where nothing has gone yet */
   LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
   gint64 step;               /* of any executor; counted from 1 */
   gint64 ended;              /* the newest whose end was enqueued and that has waited for the one before it */
@@ -37,6 +38,8 @@ gboolean loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GEr
 /* Allocates the memory where a failed loom_arena_reserve() has left none. */
 gboolean loom_arena_reacquire (LoomArena *arena, GError **error);
 gboolean loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status);
+/* Makes the stream for what goes to other devices where there is none yet. */
+LoomStatus loom_arena_sends (LoomArena *arena, LoomMessage *message);
 /* Copies 8 bytes at most to memory of the device, behind the steps that were begun and before the next, and mostly
  * waits for nothing. `from` may change when it returns. */
 LoomStatus loom_arena_put (LoomArena *arena, void *to, const void *from, gsize bytes, LoomMessage *message);
@@ -88,14 +91,23 @@ LoomEager *loom_eager_new_inside (LoomEager *around, guint index, LoomProgram *b
 
 /* ---- the executor ------------------------------------------------------ */
 
+/* A copy that two devices make without the host. */
+typedef struct
+{
+  guint from, to; /* devices of the plan */
+  gsize bytes;
+  LoomEvent *over; /* behind it, of the device from which it goes */
+} LoomExecSend;
+
 typedef struct
 {
   LoomKernel *kernel;
-  /* NULL: a copy between devices, or the gate of an update in a plan for several devices. */
+  /* NULL: a copy between devices, who waits for one, or the gate of an update in a plan for several devices. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   LoomStream *stream;
   void **buffers;
   const LoomPlanInstr *instr;
+  LoomExecSend *send; /* owned; NULL: it is no such copy */
 } LoomExecRow;
 
 typedef struct
@@ -140,9 +152,11 @@ typedef struct
 /* One device of the plan. */
 typedef struct
 {
-  LoomArena *arena; /* the state's */
-  guint moves;      /* of the arena when its addresses were bound */
-  void *once;       /* what setup instructions made, and the staging area */
+  LoomArena *arena;   /* the state's */
+  guint moves;        /* of the arena when its addresses were bound */
+  void *once;         /* what setup instructions made, and the staging area */
+  LoomEvent *mark;    /* where its stream has come to, of a plan for several devices */
+  gboolean hears_all; /* its gates close for faults of every device */
   LoomExecTransit transit;
 } LoomExecDevice;
 
@@ -158,7 +172,8 @@ struct _LoomExec
   guint n_feeds;
   GArray *commits;         /* LoomExecCommit */
   LoomExecOutput *outputs; /* of the program */
-  void *bounce;            /* host memory for copies between two devices that have none */
+  void *bounce;            /* host memory for copies between two devices that have none, nor a way of their own */
+  GArray *last_sends;      /* LoomExecSend: of each pair of devices the last of a step */
   void *graph;             /* a captured step */
   guint n_steps;           /* since addresses were bound */
   gint64 fault_step;       /* of the fault that the last call was told of; 0: of none */
@@ -185,6 +200,24 @@ gboolean loom_exec_fetch_results (LoomExec *exec, GError **error);
 /* Where a result of the last step lies in host memory, which that step has reached; NULL where it is none that comes
  * down. */
 const void *loom_exec_result_at (const LoomExec *exec, const LoomPlanValue *value);
+
+/* exec-send.c. Streams and events of copies that devices make by themselves. */
+gboolean loom_exec_sends_new (LoomExec *exec, GError **error);
+void loom_exec_sends_free (LoomExec *exec);
+/* Waits for all of several devices: one alone may have been told to go on by another, whose flag is cleared or whose
+ * memory is given back next. */
+void loom_exec_sends_settle (LoomExec *exec);
+/* TRUE if a step can become one graph, which all of its devices take part in. */
+gboolean loom_exec_may_capture (const LoomExec *exec);
+/* The row's stream waits for the copies that the row reads, or that read what it updates. */
+LoomStatus loom_exec_await_sent (LoomExec *exec, const LoomExecRow *row);
+LoomStatus loom_exec_send (LoomExec *exec, const LoomExecRow *row);
+/* The device's stream waits for those of all others, and theirs for its own; nothing where it is the only one. */
+LoomStatus loom_exec_gather (LoomExec *exec, guint device);
+LoomStatus loom_exec_scatter (LoomExec *exec, guint device);
+/* The streams of devices wait for all copies of the step, so that whoever waits for one of them waits for its copies.
+ */
+LoomStatus loom_exec_end_sends (LoomExec *exec);
 
 /* exec-watch.c: in front of and behind a row that is looked at, and what the device took for the rows of a step. */
 void loom_exec_watch_init (LoomExec *exec);

@@ -1,6 +1,7 @@
 /* Faults of a step: a row or class that does not exist, a gradient that is not finite. On every back end the state is
  * afterwards what it was before the step, to the bit, the error names the node and the number, and the next step is as
- * if nothing had been. GRADLOOM_TEST_DEVICE names one device; without it they are ref and cpu. */
+ * if nothing had been. GRADLOOM_TEST_DEVICE names one device; without it they are ref and cpu. Where there is a second
+ * GPU, part of the program stands on it: one finds the fault, and the gate of the other closes. */
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,8 @@ static const struct
   [NOT_FINITE] = { "finite", "The check of loss and gradients (update_gate on ", LOOM_NOT_FINITE_TEXT, LOOM_ERROR_NAN },
 };
 
+static const char *table_on, *loss_on; /* devices; NULL: the plan's own */
+
 static LoomValue
 weight (LoomProgram *p, const char *name, int rank, const gint64 *dims, GArray *slots)
 {
@@ -60,7 +63,7 @@ program_new (void)
 
   x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ BATCH, WIDTH });
   in[1] = loom_program_input (p, "rows", LOOM_I64, 1, &batch);
-  loom_program_set_origin (p, "table", NULL);
+  loom_program_set_origin (p, "table", table_on);
   in[0] = weight (p, "table.weight", 2, (gint64[]){ ROWS, WIDTH }, slots);
   h = loom_binary (p, LOOM_SCALAR_ADD, loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL), x);
   loom_program_set_origin (p, "mean", NULL);
@@ -68,10 +71,10 @@ program_new (void)
   seen = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, h, 1u << 0, FALSE), 1, &width);
   seen = loom_binary (p, LOOM_SCALAR_ADD, loom_program_read (p, mean), seen);
   loom_program_commit (p, mean, loom_binary (p, LOOM_SCALAR_MUL, seen, loom_const (p, LOOM_F32, 0.5)));
-  loom_program_set_origin (p, "fc", NULL);
+  loom_program_set_origin (p, "fc", loss_on);
   h = loom_matmul (p, h, weight (p, "fc.weight", 2, (gint64[]){ 5, WIDTH }, slots), FALSE, TRUE);
   h = loom_binary (p, LOOM_SCALAR_ADD, h, weight (p, "fc.bias", 1, (gint64[]){ 5 }, slots));
-  loom_program_set_origin (p, "loss", NULL);
+  loom_program_set_origin (p, "loss", loss_on);
   in[0] = h;
   in[1] = loom_program_input (p, "y", LOOM_I64, 1, &batch);
   loom_emit (p, loom_prim ("cross_entropy"), &attrs, 2, in, out);
@@ -225,6 +228,17 @@ test_state (gconstpointer device)
     }
 }
 
+static void
+test_two (gconstpointer device)
+{
+  table_on = "cuda:1";
+  test_state (device);
+  table_on = NULL;
+  loss_on = "cuda:1";
+  test_state (device);
+  loss_on = NULL;
+}
+
 /* ---- a device that works while its caller goes on ------------------------ */
 
 /* The emulated card has done everything when a call returns. Here it tells of a step only once the next has begun or
@@ -319,5 +333,7 @@ main (int argc, char **argv)
       if (asked[0] != NULL)
         g_test_add_data_func (late, *device, test_late);
     }
+  if (g_strcmp0 (asked[0], "cuda:0") == 0 && loom_devices_get (devices, "cuda:1", NULL) != NULL)
+    g_test_add_data_func ("/fault/two", asked[0], test_two);
   return g_test_run ();
 }

@@ -1,6 +1,7 @@
 /* Random programs on random lanes: what the planner takes to happen before what is what follows from lanes and events,
  * pair by pair; values share bytes only where one is over before the other begins; and instructions that run in any
- * order that lanes and events allow give the bits of the schedule's order, over memory that is poisoned.
+ * order that lanes and events allow give the bits of the schedule's order, over memory that is poisoned. Every second
+ * program stands on two devices, whose copies are made as devices make them that need no host for it.
  *
  * GRADLOOM_GRAPH_SEEDS="400" asks for so many programs. */
 #include <string.h>
@@ -9,8 +10,9 @@
 #include "tests/exec/graph-case.h"
 #include "tests/exec/test-device.h"
 
-#define DEFAULT_SEEDS 16
+#define DEFAULT_SEEDS 24
 #define ORDERS        3 /* besides the schedule's */
+#define DEVICES       2
 #define BEGINNING     (-1)
 #define END           G_MAXINT
 
@@ -31,12 +33,31 @@ at (const Lanes *l, guint i)
   return g_ptr_array_index (l->w->schedule, i);
 }
 
+static gboolean
+is_copy (const WorkInstr *instr)
+{
+  return instr->prim == NULL;
+}
+
+/* On whose lane it is: a copy on its source's. */
+static int
+lane_device (const Lanes *l, const WorkInstr *instr)
+{
+  return is_copy (instr) ? work_value (l->w, work_root (l->w, work_in (instr, 0)))->device : instr->device;
+}
+
+static gboolean
+on_one_lane (const Lanes *l, guint i, guint j)
+{
+  return at (l, i)->stream == at (l, j)->stream && lane_device (l, at (l, i)) == lane_device (l, at (l, j));
+}
+
 /* ---- lanes and events ------------------------------------------------------- */
 
 static void
 wait_for (const Lanes *l, guint i, guint other)
 {
-  if (at (l, other)->stream != at (l, i)->stream && !at (l, other)->setup)
+  if (!on_one_lane (l, i, other) && !at (l, other)->setup)
     work_wait_for (at (l, i), at (l, other));
 }
 
@@ -60,7 +81,9 @@ scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
     return;
   l->n = w->schedule->len;
   for (guint i = 0; i < l->n; i++)
-    if (!at (l, i)->setup)
+    if (is_copy (at (l, i)))
+      at (l, i)->stream = WORK_SEND;
+    else if (!at (l, i)->setup)
       at (l, i)->stream = g_rand_int_range (l->rand, 0, WORK_N_STREAMS);
   for (guint i = 0; i < l->n; i++)
     for (guint k = 0; k < at (l, i)->in->len; k++)
@@ -78,6 +101,16 @@ scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
         }
 }
 
+/* A copy is behind what both devices compute in front of it. */
+static gboolean
+is_copied_behind (const Lanes *l, guint i, guint j)
+{
+  const WorkInstr *copy = at (l, i), *other = at (l, j);
+
+  return is_copy (copy) && !is_copy (other) && other->stream == WORK_COMPUTE
+         && (other->device == copy->device || other->device == lane_device (l, copy));
+}
+
 /* By following every lane and every event. */
 static void
 find_behind (Lanes *l)
@@ -86,7 +119,7 @@ find_behind (Lanes *l)
   for (guint i = 0; i < l->n; i++)
     for (guint j = i; j-- > 0;)
       {
-        gboolean direct = at (l, j)->setup || at (l, j)->stream == at (l, i)->stream
+        gboolean direct = at (l, j)->setup || on_one_lane (l, i, j) || is_copied_behind (l, i, j)
                           || (at (l, i)->after != NULL && g_ptr_array_find (at (l, i)->after, at (l, j), NULL));
 
         if (!direct)
@@ -106,9 +139,10 @@ check_order (Lanes *l)
         WorkSpan span = { { 0 }, { 0 } };
         gboolean is_over;
 
-        if (at (l, i)->setup || at (l, j)->setup || i == j)
+        /* Memory is one device's: what touches it there, and what is behind that there. */
+        if (at (l, i)->setup || at (l, j)->setup || i == j || lane_device (l, at (l, i)) != lane_device (l, at (l, j)))
           continue;
-        work_span_touch (&span, l->w->order, work_writes_at (l->w->order, j));
+        work_span_touch (&span, l->w->order, work_reads_at (l->w->order, j));
         is_over = work_span_is_over (&span, l->w->order, work_reads_at (l->w->order, i), FALSE);
         if (is_over != l->behind[i * l->n + j])
           case_complain (l->c, "instruction %u is %s %u, which the planner does not know", i,
@@ -122,6 +156,7 @@ check_order (Lanes *l)
 typedef struct
 {
   guint value; /* root; 0: scratch */
+  int device;
   gsize offset, bytes;
   GArray *touches; /* int: instructions, BEGINNING, END */
 } Piece;
@@ -150,7 +185,7 @@ find_pieces (const Lanes *l)
       const WorkValue *value = work_value (w, v);
       const WorkStorage *s
           = value->storage >= 0 ? &g_array_index (w->storages, WorkStorage, (guint)value->storage) : NULL;
-      Piece piece = { .value = v, .touches = g_array_new (FALSE, FALSE, sizeof (int)) };
+      Piece piece = { .value = v, .device = value->device, .touches = g_array_new (FALSE, FALSE, sizeof (int)) };
       gboolean stays = FALSE;
 
       if (value->alias != 0 || s == NULL || !work_in_arena (w, s))
@@ -178,9 +213,9 @@ find_pieces (const Lanes *l)
       g_array_append_val (pieces, piece);
     }
   for (guint i = 0; i < l->n; i++)
-    if (at (l, i)->kernel->scratch_bytes > 0 && !at (l, i)->setup)
+    if (at (l, i)->kernel != NULL && at (l, i)->kernel->scratch_bytes > 0 && !at (l, i)->setup)
       {
-        Piece piece = { 0, at (l, i)->scratch_offset, at (l, i)->kernel->scratch_bytes,
+        Piece piece = { 0, at (l, i)->device, at (l, i)->scratch_offset, at (l, i)->kernel->scratch_bytes,
                         g_array_new (FALSE, FALSE, sizeof (int)) };
 
         touch (&piece, (int)i);
@@ -193,7 +228,7 @@ find_pieces (const Lanes *l)
 static gboolean
 works_in_place (const Lanes *l, const WorkInstr *instr, guint a, guint b)
 {
-  for (guint o = 0; o < instr->out->len; o++)
+  for (guint o = 0; o < instr->out->len && instr->kernel != NULL; o++)
     for (guint k = 0; k < instr->in->len && work_out (instr, o) == b && b != 0; k++)
       if (work_in (instr, k) != 0 && work_root (l->w, work_in (instr, k)) == a
           && (updates_operand (instr, k)
@@ -233,7 +268,8 @@ check_memory (Lanes *l, guint *n_shared)
         const WorkStorage *a = &g_array_index (storages, WorkStorage, i),
                           *b = &g_array_index (storages, WorkStorage, j);
 
-        if ((a->last < b->first || b->last < a->first) && !work_span_in_turn (&a->span, &b->span))
+        if (a->device == b->device && (a->last < b->first || b->last < a->first)
+            && !work_span_in_turn (&a->span, &b->span))
           case_complain (l->c, "storages %u and %u are apart in the schedule, but not in the order of lanes", i, j);
       }
 
@@ -242,7 +278,7 @@ check_memory (Lanes *l, guint *n_shared)
       {
         const Piece *a = &g_array_index (pieces, Piece, i), *b = &g_array_index (pieces, Piece, j);
 
-        if (a->offset >= b->offset + b->bytes || b->offset >= a->offset + a->bytes)
+        if (a->device != b->device || a->offset >= b->offset + b->bytes || b->offset >= a->offset + a->bytes)
           continue;
         *n_shared += 1;
         if (!precedes (l, a, b) && !precedes (l, b, a))
@@ -284,7 +320,7 @@ typedef struct
   Lanes *l;
   LoomState *state;
   GPtrArray *inputs; /* LoomTensor */
-  char *arena, *once;
+  char *arena[DEVICES], *once[DEVICES];
 } Memory;
 
 static void *
@@ -301,7 +337,7 @@ address_of (const Memory *m, guint v)
         m->state, (guint)loom_state_find (m->state, loom_program_get_slot (w->program, (guint)s->slot)->name));
   if (s->input >= 0 && !work_in_arena (w, s))
     return ((LoomTensor *)m->inputs->pdata[s->input])->data;
-  return (s->once ? m->once : m->arena) + s->offset;
+  return (s->once ? m->once : m->arena)[s->device] + s->offset;
 }
 
 static LoomStatus
@@ -317,7 +353,12 @@ run_instr (const Memory *m, guint i)
     g_ptr_array_add (buffers, address_of (m, work_in (instr, k)));
   for (guint o = 0; o < instr->out->len; o++)
     g_ptr_array_add (buffers, address_of (m, work_out (instr, o)));
-  g_ptr_array_add (buffers, kernel->scratch_bytes > 0 ? m->arena + instr->scratch_offset : NULL);
+  if (kernel == NULL)
+    {
+      memcpy (buffers->pdata[1], buffers->pdata[0], loom_desc_bytes (&work_value (m->l->w, work_out (instr, 0))->desc));
+      return LOOM_STATUS_OK;
+    }
+  g_ptr_array_add (buffers, kernel->scratch_bytes > 0 ? m->arena[instr->device] + instr->scratch_offset : NULL);
   if (kernel->bind != NULL)
     status = kernel->bind (kernel, buffers->pdata, &message);
   return status != LOOM_STATUS_OK ? status : kernel->run (kernel, NULL, buffers->pdata, &message);
@@ -357,17 +398,20 @@ run (Lanes *l, gboolean at_random)
   g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   g_autofree gboolean *done = g_new0 (gboolean, l->n + 1);
   g_autoptr (GByteArray) all = g_byte_array_new ();
-  const gsize arena = work_arena (w, 0);
-  gsize once = 0;
+  gsize once[DEVICES] = { 0 };
   Memory m = { .l = l, .state = state, .inputs = inputs };
   LoomStatus status = LOOM_STATUS_OK;
 
   g_assert_true (loom_state_adopt (state, w->program, NULL));
   for (guint i = 0; i < w->storages->len; i++)
-    once += g_array_index (w->storages, WorkStorage, i).once ? g_array_index (w->storages, WorkStorage, i).bytes : 0;
-  m.arena = g_aligned_alloc (1, arena + 64, 64);
-  m.once = g_aligned_alloc (1, once + 64, 64);
-  memset (m.arena, 0xff, arena);
+    if (g_array_index (w->storages, WorkStorage, i).once)
+      once[g_array_index (w->storages, WorkStorage, i).device] += g_array_index (w->storages, WorkStorage, i).bytes;
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    {
+      m.arena[d] = g_aligned_alloc (1, work_arena (w, d) + 64, 64);
+      m.once[d] = g_aligned_alloc (1, once[d] + 64, 64);
+      memset (m.arena[d], 0xff, work_arena (w, d));
+    }
   for (guint i = 0; i < n_inputs; i++)
     {
       const LoomProgramInput *input = loom_program_get_input (w->program, i);
@@ -411,8 +455,11 @@ run (Lanes *l, gboolean at_random)
       g_autoptr (LoomTensor) t = loom_state_get (state, name, NULL);
       g_byte_array_append (all, t->data, (guint)t->bytes);
     }
-  g_aligned_free (m.arena);
-  g_aligned_free (m.once);
+  for (guint d = 0; d < DEVICES; d++)
+    {
+      g_aligned_free (m.arena[d]);
+      g_aligned_free (m.once[d]);
+    }
   return status == LOOM_STATUS_OK ? g_byte_array_free_to_bytes (g_steal_pointer (&all)) : NULL;
 }
 
@@ -448,6 +495,21 @@ add_counters (LoomProgram *p)
     }
 }
 
+/* Gives each node one of two devices, in modules too; a loop's body has the one of the loop. */
+static void
+place_nodes (LoomGraph *graph, LoomElement *scope, GRand *rand)
+{
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_scope_find_node (e, "h1") == NULL)
+        place_nodes (graph, e, rand);
+      else if (loom_element_tag (e) == LOOM_TAG_NODE)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (e, "device", g_rand_boolean (rand) ? "cpu" : "cpu:1")));
+    }
+}
+
 static gboolean
 run_seed (guint32 seed, guint *n_shared, guint *n_ran)
 {
@@ -461,6 +523,8 @@ run_seed (guint32 seed, guint *n_shared, guint *n_ran)
   Lanes l = { .c = &c, .rand = g_rand_new_with_seed (seed) };
 
   case_read (&c, text);
+  if (seed % 2 == 1 && c.wrong->len == 0)
+    place_nodes (c.graph, loom_graph_root (c.graph), l.rand);
   if (case_bind_sizes (&c) && c.wrong->len == 0)
     p = case_program (&c, LOOM_F32, FALSE);
   if (p != NULL)
@@ -500,6 +564,7 @@ main (int argc, char *argv[])
 {
   int status;
 
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
   g_test_init (&argc, &argv, NULL);
   devices = loom_devices_new (1);
   g_test_add_func ("/run/order", test_order);

@@ -1,0 +1,146 @@
+/* Copies between devices that bring each other bytes on their own streams (LoomBackend.send): each goes beside what
+ * both devices compute.
+ *
+ * Such a copy lies on its source's send lane. It begins behind what made the value, and behind what the destination
+ * computes in front of it, which is what used its place there; only who reads the copy waits for it. So it stands as
+ * early in the schedule as its value is there. The source goes on meanwhile and keeps the bytes until events say that
+ * they were read: what comes back from the other device says so, and at the latest the end of the step.
+ *
+ * All other copies are made by the host, in turns with both devices. */
+#include "engine/plan/plan-private.h"
+
+static WorkInstr *
+at (const Work *w, guint i)
+{
+  return g_ptr_array_index (w->schedule, i);
+}
+
+static guint
+source (Work *w, const WorkInstr *copy)
+{
+  return work_root (w, work_in (copy, 0));
+}
+
+static gboolean
+goes_by_itself (Work *w, const WorkInstr *instr)
+{
+  const LoomPlanDevice *from, *to;
+
+  if (instr->prim != NULL)
+    return FALSE;
+  from = work_device (w, work_value (w, source (w, instr))->device);
+  to = work_device (w, instr->device);
+  return from->backend == to->backend && from->backend->can_send != NULL
+         && from->backend->can_send (from->device, to->device);
+}
+
+/* Behind what makes its value. What ranks exchange is there only where it is waited for, which is behind that. */
+static void
+begin_early (Work *w, guint position)
+{
+  WorkInstr *copy = at (w, position);
+  const WorkInstr *producer = work_value (w, source (w, copy))->producer;
+  guint to = 0;
+
+  if (producer != NULL && (producer->prim == NULL || (producer->prim->flags & LOOM_PRIM_COLLECTIVE) != 0))
+    return;
+  while (to < position && at (w, to)->setup)
+    to++;
+  for (guint i = position; producer != NULL && i-- > to;)
+    if (at (w, i) == producer)
+      to = i + 1;
+  g_ptr_array_remove_index (w->schedule, position);
+  g_ptr_array_insert (w->schedule, (int)to, copy);
+}
+
+static void
+wait_once (WorkInstr *instr, WorkInstr *copy)
+{
+  if (instr->after == NULL || !g_ptr_array_find (instr->after, copy, NULL))
+    work_wait_for (instr, copy);
+}
+
+/* TRUE if a result takes the place of operand k. */
+static gboolean
+updates (const WorkInstr *instr, guint k)
+{
+  for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
+      return TRUE;
+  return FALSE;
+}
+
+/* Who reads copies waits for them, but for those behind it on a lane that has waited. Who updates a value where it lies
+ * waits for the copies of it. */
+static void
+wait_for_copies (Work *w, WorkInstr *instr, GHashTable *made, GHashTable *taken)
+{
+  for (guint k = 0; k < instr->in->len; k++)
+    {
+      const guint root = work_in (instr, k) != 0 ? work_root (w, work_in (instr, k)) : 0;
+      WorkInstr *copy = root != 0 ? g_hash_table_lookup (made, GUINT_TO_POINTER (root)) : NULL;
+      GPtrArray *of = root != 0 && updates (instr, k) ? g_hash_table_lookup (taken, GUINT_TO_POINTER (root)) : NULL;
+
+      for (guint i = 0; of != NULL && i < of->len; i++)
+        wait_once (instr, of->pdata[i]);
+      if (copy == NULL)
+        continue;
+      wait_once (instr, copy);
+      if (instr->prim != NULL && instr->stream == WORK_COMPUTE)
+        g_hash_table_remove (made, GUINT_TO_POINTER (root));
+    }
+}
+
+void
+work_send_copies (Work *w)
+{
+  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, those that nobody has waited for yet */
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+
+  for (guint i = 0; i < w->schedule->len; i++)
+    if (goes_by_itself (w, at (w, i)))
+      {
+        at (w, i)->stream = WORK_SEND;
+        begin_early (w, i);
+      }
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = at (w, i);
+      GPtrArray *of;
+
+      wait_for_copies (w, instr, made, taken);
+      if (!work_is_send (instr))
+        continue;
+      g_hash_table_insert (made, GUINT_TO_POINTER (work_root (w, work_out (instr, 0))), instr);
+      of = g_hash_table_lookup (taken, GUINT_TO_POINTER (source (w, instr)));
+      if (of == NULL)
+        {
+          of = g_ptr_array_new ();
+          g_hash_table_insert (taken, GUINT_TO_POINTER (source (w, instr)), of);
+        }
+      g_ptr_array_add (of, instr);
+    }
+}
+
+void
+work_tell_sends (Work *w, LoomPlan *plan)
+{
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      LoomPlanInstr *instr = &g_array_index (plan->instrs, LoomPlanInstr, i);
+
+      instr->is_send = work_is_send (at (w, i));
+      for (guint k = 0; at (w, i)->after != NULL && k < at (w, i)->after->len; k++)
+        {
+          const WorkInstr *copy = g_ptr_array_index (at (w, i)->after, k);
+          guint position;
+
+          if (!work_is_send (copy) || !g_ptr_array_find (w->schedule, copy, &position))
+            continue;
+          LoomPlanInstr *send = &g_array_index (plan->instrs, LoomPlanInstr, position);
+          send->until = MIN (send->until, i);
+          instr->sent = g_renew (guint, instr->sent, instr->n_sent + 1);
+          instr->sent[instr->n_sent++] = position;
+        }
+    }
+}

@@ -1,0 +1,253 @@
+/* Several devices that bring each other bytes on their streams: the copies of a step, who waits for them, and how the
+ * streams of all devices are brought together, at a gate, at the end of a step and around a recorded one.
+ *
+ * The host enqueues all of it and waits for nothing. A copy lies on its source's send stream, behind an event of what
+ * made the value and one of the destination's stream, which says that the place is free; who reads it waits for the
+ * copy's own event (engine/plan/plan-send.c). An event that is waited for as soon as it is recorded may be recorded
+ * again: one a device is enough. */
+#include "engine/core/loom-env.h"
+#include "engine/run/run-private.h"
+
+static LoomStatus
+record (LoomExec *exec, LoomEvent *event, guint device, LoomStream *stream)
+{
+  const LoomPlanDevice *of = loom_plan_device (exec->plan, device);
+
+  return of->backend->event_record (of->device, event, stream, &exec->message);
+}
+
+static LoomStatus
+await (LoomExec *exec, guint device, LoomStream *stream, LoomEvent *event)
+{
+  const LoomPlanDevice *of = loom_plan_device (exec->plan, device);
+
+  return of->backend->event_wait (of->device, stream, event, &exec->message);
+}
+
+/* The stream waits for what the device computes up to here. */
+static LoomStatus
+await_device (LoomExec *exec, guint device, LoomStream *stream, guint other)
+{
+  LoomExecDevice *of = &exec->devices[other];
+  LoomStatus status = record (exec, of->mark, other, of->arena->stream);
+
+  return status == LOOM_STATUS_OK ? await (exec, device, stream, of->mark) : status;
+}
+
+/* ---- made once --------------------------------------------------------------- */
+
+static gboolean
+make_mark (LoomExec *exec, guint d, GError **error)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (exec->devices[d].arena->stream != NULL)
+    status = device->backend->event_new (device->device, &exec->devices[d].mark, &exec->message);
+  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
+}
+
+/* Gates of the device hear of the faults of all others: those of a host device end the step at once, and those of
+ * another back end have to be waited for. */
+static gboolean
+join_faults (LoomExec *exec, guint d, GError **error)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+  LoomArena *arena = exec->devices[d].arena;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  exec->devices[d].hears_all = arena->stream != NULL && device->backend->fault_join != NULL;
+  for (guint k = 0; k < loom_plan_n_devices (exec->plan) && exec->devices[d].hears_all; k++)
+    {
+      const LoomPlanDevice *other = loom_plan_device (exec->plan, k);
+
+      if (k == d || exec->devices[k].arena->stream == NULL)
+        continue;
+      if (other->backend == device->backend)
+        status = device->backend->fault_join (device->device, arena->stream, other->device,
+                                              exec->devices[k].arena->stream, &exec->message);
+      exec->devices[d].hears_all = other->backend == device->backend && status == LOOM_STATUS_OK;
+    }
+  return status == LOOM_STATUS_OK || status == LOOM_STATUS_UNSUPPORTED
+         || loom_exec_status_error (exec, NULL, status, error);
+}
+
+/* The last copy to be there of each pair of devices is the last that both wait for at the end of a step. */
+static void
+note_send (LoomExec *exec, const LoomExecSend *send)
+{
+  for (guint i = 0; i < exec->last_sends->len; i++)
+    {
+      LoomExecSend *last = &g_array_index (exec->last_sends, LoomExecSend, i);
+
+      if (last->from == send->from && last->to == send->to)
+        {
+          *last = *send;
+          return;
+        }
+    }
+  g_array_append_val (exec->last_sends, *send);
+}
+
+static gboolean
+make_send (LoomExec *exec, guint row, GError **error)
+{
+  const LoomPlanInstr *instr = exec->rows[row].instr;
+  const LoomPlanValue *value = loom_plan_value (exec->plan, instr->value[0]);
+  LoomExecSend *send = g_new0 (LoomExecSend, 1);
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, value->location.device);
+  LoomStatus status;
+
+  exec->rows[row].send = send;
+  send->from = value->location.device;
+  send->to = instr->device;
+  send->bytes = loom_desc_bytes (&value->desc);
+  status = loom_arena_sends (exec->devices[send->from].arena, &exec->message);
+  if (status == LOOM_STATUS_OK)
+    status = device->backend->event_new (device->device, &send->over, &exec->message);
+  if (status != LOOM_STATUS_OK)
+    return loom_exec_status_error (exec, instr, status, error);
+  note_send (exec, send);
+  return TRUE;
+}
+
+gboolean
+loom_exec_sends_new (LoomExec *exec, GError **error)
+{
+  const guint n = loom_plan_n_devices (exec->plan);
+
+  exec->last_sends = g_array_new (FALSE, FALSE, sizeof (LoomExecSend));
+  for (guint d = 0; d < n && n > 1; d++)
+    if (!make_mark (exec, d, error) || !join_faults (exec, d, error))
+      return FALSE;
+  for (guint i = 0; i < exec->n_rows; i++)
+    if (exec->rows[i].instr->is_send && !make_send (exec, i, error))
+      return FALSE;
+  return TRUE;
+}
+
+void
+loom_exec_sends_free (LoomExec *exec)
+{
+  for (guint i = 0; i < exec->n_rows; i++)
+    {
+      LoomExecSend *send = exec->rows[i].send;
+
+      if (send != NULL && send->over != NULL)
+        {
+          const LoomPlanDevice *device = loom_plan_device (exec->plan, send->from);
+
+          device->backend->event_free (device->device, send->over);
+        }
+      g_free (send);
+    }
+  for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
+    if (exec->devices[d].mark != NULL)
+      {
+        const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+
+        device->backend->event_free (device->device, exec->devices[d].mark);
+      }
+  g_clear_pointer (&exec->last_sends, g_array_unref);
+}
+
+/* A device may be lost; then nothing runs there any more. */
+void
+loom_exec_sends_settle (LoomExec *exec)
+{
+  LoomStatus status;
+
+  for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
+    if (exec->devices[d].mark != NULL)
+      loom_arena_sync (exec->devices[d].arena, NULL, &status);
+}
+
+gboolean
+loom_exec_may_capture (const LoomExec *exec)
+{
+  const LoomBackend *b = loom_plan_device (exec->plan, 0)->backend;
+  const guint n = loom_plan_n_devices (exec->plan);
+
+  if (g_strcmp0 (loom_env ("GRADLOOM_CUDA_GRAPHS"), "0") == 0 || b->capture_begin == NULL || exec->is_blocking)
+    return FALSE;
+  for (guint d = 0; d < n; d++)
+    if (exec->devices[d].arena->stream == NULL || loom_plan_device (exec->plan, d)->info.host_memory
+        || loom_plan_device (exec->plan, d)->backend != b || (n > 1 && !exec->devices[d].hears_all))
+      return FALSE;
+  for (guint i = 0; i < exec->n_rows; i++)
+    if (exec->rows[i].kernel == NULL && exec->rows[i].send == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* ---- within a step ------------------------------------------------------------- */
+
+LoomStatus
+loom_exec_await_sent (LoomExec *exec, const LoomExecRow *row)
+{
+  const LoomPlanInstr *instr = row->instr;
+  LoomStatus status = LOOM_STATUS_OK;
+  guint device = instr->device;
+  LoomStream *stream;
+
+  if (row->kernel == NULL)
+    device = loom_plan_value (exec->plan, instr->value[0])->location.device;
+  stream = row->send != NULL ? exec->devices[device].arena->sends : exec->devices[device].arena->stream;
+  for (guint i = 0; i < instr->n_sent && status == LOOM_STATUS_OK; i++)
+    status = await (exec, device, stream, exec->rows[instr->sent[i]].send->over);
+  return status;
+}
+
+LoomStatus
+loom_exec_send (LoomExec *exec, const LoomExecRow *row)
+{
+  const LoomExecSend *send = row->send;
+  const LoomPlanDevice *from = loom_plan_device (exec->plan, send->from);
+  LoomStream *stream = exec->devices[send->from].arena->sends;
+  LoomStatus status = await_device (exec, send->from, stream, send->from);
+
+  if (status == LOOM_STATUS_OK)
+    status = await_device (exec, send->from, stream, send->to);
+  if (status == LOOM_STATUS_OK)
+    status = from->backend->send (from->device, stream, loom_plan_device (exec->plan, send->to)->device,
+                                  row->buffers[1], row->buffers[0], send->bytes, &exec->message);
+  return status == LOOM_STATUS_OK ? record (exec, send->over, send->from, stream) : status;
+}
+
+LoomStatus
+loom_exec_gather (LoomExec *exec, guint device)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan) && status == LOOM_STATUS_OK; d++)
+    if (d != device && exec->devices[d].arena->stream != NULL)
+      status = await_device (exec, device, exec->devices[device].arena->stream, d);
+  return status;
+}
+
+LoomStatus
+loom_exec_scatter (LoomExec *exec, guint device)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan) && status == LOOM_STATUS_OK; d++)
+    if (d != device && exec->devices[d].arena->stream != NULL)
+      status = await_device (exec, d, exec->devices[d].arena->stream, device);
+  return status;
+}
+
+LoomStatus
+loom_exec_end_sends (LoomExec *exec)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint i = 0; i < exec->last_sends->len && status == LOOM_STATUS_OK; i++)
+    {
+      const LoomExecSend *send = &g_array_index (exec->last_sends, LoomExecSend, i);
+
+      status = await (exec, send->from, exec->devices[send->from].arena->stream, send->over);
+      if (status == LOOM_STATUS_OK)
+        status = await (exec, send->to, exec->devices[send->to].arena->stream, send->over);
+    }
+  return status;
+}

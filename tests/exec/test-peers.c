@@ -1,0 +1,198 @@
+/* Random graphs whose nodes stand on two GPUs: a step that is launched, one that was recorded as one graph of both
+ * GPUs, and the graph on one GPU alone have the same bits, forward, backward and after updates, and no memory that
+ * another GPU still reads or writes is used again. Streams run at random (GRADLOOM_EMULATOR_STREAMS), so that only
+ * events order copies with what is computed. A fault on either GPU leaves the state of both as it was.
+ *
+ * GRADLOOM_GRAPH_SEEDS="40" asks for so many programs. */
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "tests/exec/graph-case.h"
+#include "tests/exec/test-device.h"
+
+#define STEPS         4
+#define DEFAULT_SEEDS 12
+
+static const char *const names[] = { "cuda:0", "cuda:1" };
+static LoomDevices *devices;
+static LoomPlanDevice *gpu[2];
+
+/* ---- what a step does -------------------------------------------------------------------------- */
+
+static const LoomBackend *real;
+static LoomBackend counting;
+static guint n_sends, n_replays, n_waits;
+static gboolean in_step;
+
+static LoomStatus
+counting_send (LoomDevice *device, LoomStream *stream, LoomDevice *to_device, void *to, const void *from, size_t bytes,
+               LoomMessage *message)
+{
+  n_sends++;
+  return real->send (device, stream, to_device, to, from, bytes, message);
+}
+
+static LoomStatus
+counting_launch (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message)
+{
+  n_replays++;
+  return real->graph_launch (device, graph, stream, message);
+}
+
+static LoomStatus
+counting_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
+{
+  n_waits += in_step;
+  return real->stream_sync (device, stream, message);
+}
+
+/* ---- random graphs ------------------------------------------------------------------------------- */
+
+/* Gives three of four nodes a GPU, in modules too; a loop's body has the one of the loop. */
+static void
+place_nodes (LoomGraph *graph, LoomElement *scope, GRand *rand)
+{
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_scope_find_node (e, "h1") == NULL)
+        place_nodes (graph, e, rand);
+      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_rand_double (rand) < 0.75)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (e, "device", names[g_rand_int_range (rand, 0, 2)])));
+    }
+}
+
+/* Every output of every step, and the state behind the last; NULL, and a complaint, where it does not run. */
+static GPtrArray *
+run (Case *c, LoomProgram *p, const LoomPlanOptions *options, gboolean recorded)
+{
+  g_autoptr (LoomState) state = loom_state_new (devices, names[0], c->seed);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomExec) exec = NULL;
+  g_autoptr (GPtrArray) batch = case_tensors (c, p);
+  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  LoomPlan *plan = loom_plan_new (p, devices, options, &error);
+  const gboolean waits = plan != NULL && loom_plan_waits (plan);
+  const guint replays = n_replays;
+
+  g_setenv ("GRADLOOM_CUDA_GRAPHS", recorded ? "1" : "0", TRUE);
+  exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
+  n_waits = 0;
+  for (guint step = 0; exec != NULL && step < STEPS && error == NULL; step++)
+    {
+      for (guint i = 0; i < batch->len; i++)
+        loom_exec_feed (exec, i, ((LoomTensor *)batch->pdata[i])->data);
+      in_step = TRUE;
+      loom_exec_step (exec, &error);
+      in_step = FALSE;
+      for (guint o = 0; error == NULL && o < loom_program_n_outputs (p); o++)
+        {
+          LoomTensor *t = loom_exec_output (exec, o, &error);
+
+          if (t != NULL)
+            g_ptr_array_add (results, t);
+        }
+    }
+  if (error != NULL)
+    {
+      case_complain (c, "%s: %s", recorded ? "recorded" : "launched", error->message);
+      return NULL;
+    }
+  if (!waits && n_waits > 0)
+    case_complain (c, "%s: the host waits %u times within steps", recorded ? "recorded" : "launched", n_waits);
+  if (!waits && recorded && n_replays == replays)
+    case_complain (c, "it is not recorded");
+  return case_collect_state (state, p, g_steal_pointer (&results));
+}
+
+/* but_for_norm: the squares of gradients are summed GPU by GPU, so the norm's last bits differ. */
+static void
+compare (Case *c, const LoomProgram *p, const char *what, GPtrArray *a, GPtrArray *b, gboolean but_for_norm)
+{
+  const guint n = loom_program_n_outputs (p);
+
+  for (guint i = 0; a != NULL && b != NULL && i < a->len; i++)
+    {
+      const char *name = i < n * STEPS ? loom_program_get_output (p, i % n)->name : "state";
+
+      if (but_for_norm && g_str_equal (name, "grad_norm"))
+        continue;
+      if (i >= b->len || !loom_tensor_equal_bits (a->pdata[i], b->pdata[i]))
+        case_complain (c, "%s: %s has other bits in step %u", what, name, i / n);
+    }
+}
+
+static gboolean
+run_seed (guint32 seed, guint *n)
+{
+  g_autoptr (RandomGraph) source = random_graph_new (seed, 8 + seed % 9);
+  g_autofree char *text = random_graph_text (source);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed ^ 4711);
+  const LoomPlanOptions fused = { .device = names[0] },
+                        alone = { .device = names[0], .no_fusion = TRUE, .no_layout = TRUE };
+  Case c = {
+    .seed = seed, .source = source, .training = TRUE, .update = TRUE, .devices = devices, .wrong = g_string_new (NULL)
+  };
+  g_autoptr (LoomProgram) one = NULL;
+  g_autoptr (LoomProgram) two = NULL;
+
+  case_read (&c, text);
+  if (case_bind_sizes (&c) && c.wrong->len == 0)
+    {
+      one = case_program (&c, LOOM_F32, FALSE);
+      place_nodes (c.graph, loom_graph_root (c.graph), rand);
+      two = case_program (&c, LOOM_F32, FALSE);
+    }
+  if (one != NULL && two != NULL)
+    {
+      g_autoptr (GPtrArray) launched = run (&c, two, &fused, FALSE);
+      g_autoptr (GPtrArray) recorded = run (&c, two, &fused, TRUE);
+      g_autoptr (GPtrArray) on_one = run (&c, one, &alone, FALSE);
+      g_autoptr (GPtrArray) on_two = run (&c, two, &alone, TRUE);
+
+      compare (&c, two, "launched and recorded", launched, recorded, FALSE);
+      compare (&c, two, "on one GPU and on two", on_one, on_two, TRUE);
+      *n += launched != NULL;
+    }
+  return case_end (&c, "peers", seed, TRUE);
+}
+
+static void
+test_random (void)
+{
+  const char *asked = g_getenv ("GRADLOOM_GRAPH_SEEDS");
+  guint seeds = asked != NULL ? (guint)g_ascii_strtoull (asked, NULL, 10) : DEFAULT_SEEDS, wrong = 0, n = 0;
+
+  n_sends = 0;
+  for (guint seed = 0; seed < seeds; seed++)
+    wrong += !run_seed (seed, &n);
+  g_test_message ("%u programs ran, with %u copies from GPU to GPU", n, n_sends);
+  g_assert_cmpuint (wrong, ==, 0);
+  g_assert_cmpuint (n, >, seeds / 2);
+  g_assert_cmpuint (n_sends, >, n);
+}
+
+int
+main (int argc, char *argv[])
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  devices = loom_devices_new (1);
+  if (!test_device_is_there (devices, names[1]))
+    return 77;
+  for (guint i = 0; i < G_N_ELEMENTS (gpu); i++)
+    gpu[i] = loom_devices_get (devices, names[i], NULL);
+  real = gpu[0]->backend;
+  counting = *real;
+  counting.send = counting_send;
+  counting.graph_launch = counting_launch;
+  counting.stream_sync = counting_sync;
+  gpu[0]->backend = gpu[1]->backend = &counting;
+  g_test_add_func ("/run/peers/random", test_random);
+  status = g_test_run ();
+  gpu[0]->backend = gpu[1]->backend = real;
+  loom_devices_unref (devices);
+  return status;
+}
