@@ -16,11 +16,13 @@ typedef struct
   double eps;
 } Norm;
 
-/* Of NHWC, by each thread. */
+/* Elements that a thread takes at a time: of NHWC as many channels. */
 static int
-channels_at_once (const Norm *self)
+elements_at_once (const Norm *self)
 {
-  return !self->nhwc || self->batch.channels % 32 != 0 ? 1 : self->batch.channels % 64 != 0 ? 2 : 4;
+  if (!self->nhwc)
+    return self->batch.space % 4 == 0 ? 4 : 1;
+  return self->batch.channels % 32 != 0 ? 1 : self->batch.channels % 64 != 0 ? 2 : 4;
 }
 
 static dim3
@@ -28,7 +30,7 @@ grid_of (const Norm *self)
 {
   const Batch &b = self->batch;
 
-  return dim3 (self->nhwc ? blocks_for (b.channels, COLUMNS * channels_at_once (self)) : b.channels, b.chunks);
+  return dim3 (self->nhwc ? blocks_for (b.channels, COLUMNS * elements_at_once (self)) : b.channels, b.chunks);
 }
 
 template <bool NHWC, int V>
@@ -44,11 +46,13 @@ static void
 with_image (const Norm *self, F f)
 {
   with_float (self->dtype, [&] (auto element) {
-    if (!self->nhwc)
+    if (!self->nhwc && elements_at_once (self) == 1)
       f (element, Shape<false, 1> ());
-    else if (channels_at_once (self) == 1)
+    else if (!self->nhwc)
+      f (element, Shape<false, 4> ());
+    else if (elements_at_once (self) == 1)
       f (element, Shape<true, 1> ());
-    else if (channels_at_once (self) == 2)
+    else if (elements_at_once (self) == 2)
       f (element, Shape<true, 2> ());
     else
       f (element, Shape<true, 4> ());
@@ -165,7 +169,7 @@ static int
 chunks_of (const Norm *self)
 {
   const Batch &b = self->batch;
-  const long long blocks = self->nhwc ? blocks_for (b.channels, COLUMNS * channels_at_once (self)) : b.channels;
+  const long long blocks = self->nhwc ? blocks_for (b.channels, COLUMNS * elements_at_once (self)) : b.channels;
   const long long most = self->nhwc ? 512 : 1024;
   long long chunks = blocks > 0 && blocks < most ? most / blocks : 1;
 

@@ -3,7 +3,8 @@
  *
  * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel joins the chunks in
  * their order, and a third writes, a chunk a block. The cut depends on the shape alone, so the bits do not depend on
- * the run or the GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel; 16-bit images
+ * the run or the GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel, four elements at a
+ * time where a plane has a multiple of them; 16-bit images
  * are read and written as they are, statistics and parameters stay f32. */
 #ifndef LOOM_CUDA_BATCH_NORM_CUH
 #define LOOM_CUDA_BATCH_NORM_CUH
@@ -79,26 +80,29 @@ or_zero (const float *bias, unsigned int c)
 
 /* ---- who walks where -------------------------------------------------------------------- */
 
-/* A block's share. Plain: channel blockIdx.x, all threads side by side along it, V is 1. NHWC: COLUMNS·V channels,
- * LANES threads for each V of them. Chunk blockIdx.y of both. */
+/* A block's share. Plain: channel blockIdx.x, all threads side by side along it, each with V elements at a time. NHWC:
+ * COLUMNS·V channels, LANES threads for each V of them. Chunk blockIdx.y of both. */
 template <bool NHWC, int V> struct Walk
 {
+  static constexpr int CHANNELS = NHWC ? V : 1; /* of a thread; its element v is of channel v % CHANNELS */
   unsigned int channel, at, end, step;
   bool inside;
 
   __device__
   Walk (const Batch &b)
   {
-    const unsigned int begin = (unsigned int)divide ((unsigned long long)b.elements * blockIdx.y, b.by_chunks);
+    const unsigned int many = NHWC ? 1 : V; /* elements of a channel at a time, of which it has a multiple */
+    const unsigned long long all = b.elements / many;
+    const unsigned int begin = (unsigned int)divide (all * blockIdx.y, b.by_chunks);
 
-    end = (unsigned int)divide ((unsigned long long)b.elements * (blockIdx.y + 1), b.by_chunks);
+    end = (unsigned int)divide (all * (blockIdx.y + 1), b.by_chunks) * many;
     channel = NHWC ? (blockIdx.x * COLUMNS + threadIdx.x % COLUMNS) * V : blockIdx.x;
-    at = begin + (NHWC ? threadIdx.x / COLUMNS : threadIdx.x);
-    step = NHWC ? LANES : CUDA_THREADS;
+    at = (begin + (NHWC ? threadIdx.x / COLUMNS : threadIdx.x)) * many;
+    step = (NHWC ? LANES : CUDA_THREADS) * many;
     inside = channel < b.channels;
   }
 
-  /* Where element i of the channel lies, and behind it those of the next V - 1. */
+  /* Where element i of the channel lies, and behind it the V - 1 that are taken with it. */
   __device__ size_t
   place (const Batch &b, unsigned int i) const
   {
@@ -142,18 +146,18 @@ join_channel (Pair mine[V])
  * they stand behind the chunks, which are too many there for each block to read. */
 template <bool NHWC, int V>
 __device__ static void
-take_sums (Pair sums[V], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
+take_sums (Pair sums[], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
 {
   if (NHWC)
     {
-      for (int v = 0; v < V && walk.inside; v++)
+      for (int v = 0; v < walk.CHANNELS && walk.inside; v++)
         sums[v] = parts[(size_t)b.chunks * b.channels + walk.channel + v];
       return;
     }
   sums[0] = { 0, 0 };
   for (int k = threadIdx.x; k < b.chunks; k += CUDA_THREADS)
     sums[0] = Both::join (sums[0], parts[(size_t)k * b.channels + walk.channel]);
-  join_channel<NHWC, V> (sums);
+  join_channel<NHWC, 1> (sums);
 }
 
 /* One thread of each channel. */
@@ -166,12 +170,12 @@ is_first (void)
 
 template <bool NHWC, int V>
 __device__ static void
-put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[V])
+put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[])
 {
-  join_channel<NHWC, V> (mine);
+  join_channel<NHWC, Walk<NHWC, V>::CHANNELS> (mine);
   if (!walk.inside || !is_first<NHWC> ())
     return;
-  for (int v = 0; v < V; v++)
+  for (int v = 0; v < walk.CHANNELS; v++)
     parts[(size_t)blockIdx.y * b.channels + walk.channel + v] = mine[v];
 }
 
@@ -244,7 +248,7 @@ __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_parts_kernel (Pair *parts, const T *__restrict__ x, Batch b)
 {
   const Walk<NHWC, V> walk (b);
-  Pair mine[V] = {};
+  Pair mine[walk.CHANNELS] = {};
 
   if (walk.inside)
 #pragma unroll 4
@@ -255,8 +259,8 @@ __launch_bounds__ (CUDA_THREADS) batch_norm_parts_kernel (Pair *parts, const T *
         load_pack<V> (part, x + walk.place (b, i));
         for (int v = 0; v < V; v++)
           {
-            mine[v].a += part[v];
-            mine[v].b += (double)part[v] * part[v];
+            mine[v % walk.CHANNELS].a += part[v];
+            mine[v % walk.CHANNELS].b += (double)part[v] * part[v];
           }
       }
   put_part<NHWC, V> (parts, b, walk, mine);
@@ -264,7 +268,7 @@ __launch_bounds__ (CUDA_THREADS) batch_norm_parts_kernel (Pair *parts, const T *
 
 template <bool RESIDUAL, typename T, bool NHWC, int V>
 __device__ static void
-normalise_part (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &walk, const Scales<V> &s, bool relu)
+normalise_part (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &walk, const Scales<Walk<NHWC, V>::CHANNELS> &s, bool relu)
 {
 #pragma unroll 4
   for (unsigned int i = walk.at; i < walk.end; i += walk.step)
@@ -277,7 +281,8 @@ normalise_part (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V
         load_pack<V> (added, r + at);
       for (int v = 0; v < V; v++)
         {
-          float normal = (part[v] - s.centre[v]) * s.scale[v] * s.weight[v] + s.bias[v];
+          const int c = v % walk.CHANNELS;
+          float normal = (part[v] - s.centre[c]) * s.scale[c] * s.weight[c] + s.bias[c];
 
           if (RESIDUAL)
             normal = rounded<T> (normal) + added[v];
@@ -290,7 +295,7 @@ normalise_part (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V
 /* r: what is added in front of the ReLU, or NULL. y may lie at x or at r. */
 template <typename T, bool NHWC, int V>
 __device__ static void
-normalise (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &walk, const Scales<V> &s, bool relu)
+normalise (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &walk, const Scales<Walk<NHWC, V>::CHANNELS> &s, bool relu)
 {
   if (r != NULL)
     normalise_part<true> (y, x, r, b, walk, s, relu);
@@ -307,18 +312,18 @@ __launch_bounds__ (CUDA_THREADS)
                        const float *bias, const T *r, Batch b, double eps, bool relu)
 {
   const Walk<NHWC, V> walk (b);
-  Pair sums[V];
-  float spread[V];
+  Pair sums[walk.CHANNELS];
+  float spread[walk.CHANNELS];
 
   take_sums<NHWC, V> (sums, parts, b, walk);
   if (!walk.inside)
     return;
-  const Scales<V> s (sums, b.elements, weight, bias, walk.channel, eps, spread);
+  const Scales<walk.CHANNELS> s (sums, b.elements, weight, bias, walk.channel, eps, spread);
   if (blockIdx.y == 0 && is_first<NHWC> ())
-    for (int v = 0; v < V; v++)
+    for (int c = 0; c < walk.CHANNELS; c++)
       {
-        mean[walk.channel + v] = s.centre[v];
-        var[walk.channel + v] = spread[v];
+        mean[walk.channel + c] = s.centre[c];
+        var[walk.channel + c] = spread[c];
       }
   normalise (y, x, r, b, walk, s, relu);
 }
@@ -332,11 +337,11 @@ __launch_bounds__ (CUDA_THREADS)
                                   bool relu)
 {
   const Walk<NHWC, V> walk (b);
-  Pair mine[V] = {};
+  Pair mine[walk.CHANNELS] = {};
 
   if (walk.inside)
     {
-      const Scales<V> s (mean, var, weight, bias, walk.channel, eps);
+      const Scales<walk.CHANNELS> s (mean, var, weight, bias, walk.channel, eps);
 
 #pragma unroll 4
       for (unsigned int i = walk.at; i < walk.end; i += walk.step)
@@ -348,11 +353,12 @@ __launch_bounds__ (CUDA_THREADS)
           load_pack<V> (of_g, g + at);
           for (int v = 0; v < V; v++)
             {
-              const float normal = (of_x[v] - s.centre[v]) * s.scale[v];
-              const float from = gate (of_g[v], normal * s.weight[v] + s.bias[v], relu);
+              const int c = v % walk.CHANNELS;
+              const float normal = (of_x[v] - s.centre[c]) * s.scale[c];
+              const float from = gate (of_g[v], normal * s.weight[c] + s.bias[c], relu);
 
-              mine[v].a += from;
-              mine[v].b += (double)from * normal;
+              mine[c].a += from;
+              mine[c].b += (double)from * normal;
             }
         }
     }
@@ -368,11 +374,11 @@ __launch_bounds__ (CUDA_THREADS)
                                       const float *mean, const float *var, Batch b, double eps)
 {
   const Walk<NHWC, V> walk (b);
-  Pair mine[V] = {};
+  Pair mine[walk.CHANNELS] = {};
 
   if (walk.inside)
     {
-      const Scales<V> s (mean, var, NULL, NULL, walk.channel, eps);
+      const Scales<walk.CHANNELS> s (mean, var, NULL, NULL, walk.channel, eps);
 
 #pragma unroll 4
       for (unsigned int i = walk.at; i < walk.end; i += walk.step)
@@ -387,11 +393,12 @@ __launch_bounds__ (CUDA_THREADS)
           load_pack<V> (of_y, y + at);
           for (int v = 0; v < V; v++)
             {
-              const float normal = (of_x[v] - s.centre[v]) * s.scale[v];
+              const int c = v % walk.CHANNELS;
+              const float normal = (of_x[v] - s.centre[c]) * s.scale[c];
 
               of_g[v] = gate (h != NULL ? rounded<T> (of_g[v] + of_h[v]) : of_g[v], of_y[v], true);
-              mine[v].a += of_g[v];
-              mine[v].b += (double)of_g[v] * normal;
+              mine[c].a += of_g[v];
+              mine[c].b += (double)of_g[v] * normal;
             }
           store_pack<V> (dr + at, of_g);
         }
@@ -409,22 +416,22 @@ __launch_bounds__ (CUDA_THREADS)
                             double eps, bool relu)
 {
   const Walk<NHWC, V> walk (b);
-  Pair sums[V];
-  float share[V], product[V];
+  Pair sums[walk.CHANNELS];
+  float share[walk.CHANNELS], product[walk.CHANNELS];
 
   take_sums<NHWC, V> (sums, parts, b, walk);
   if (!walk.inside)
     return;
-  const Scales<V> s (mean, var, weight, bias, walk.channel, eps);
-  for (int v = 0; v < V; v++)
+  const Scales<walk.CHANNELS> s (mean, var, weight, bias, walk.channel, eps);
+  for (int c = 0; c < walk.CHANNELS; c++)
     {
       if (blockIdx.y == 0 && is_first<NHWC> () && dweight != NULL)
         {
-          dweight[walk.channel + v] = (float)sums[v].b;
-          dbias[walk.channel + v] = (float)sums[v].a;
+          dweight[walk.channel + c] = (float)sums[c].b;
+          dbias[walk.channel + c] = (float)sums[c].a;
         }
-      share[v] = (float)(sums[v].a / b.elements);
-      product[v] = (float)(sums[v].b / b.elements);
+      share[c] = (float)(sums[c].a / b.elements);
+      product[c] = (float)(sums[c].b / b.elements);
     }
 #pragma unroll 4
   for (unsigned int i = walk.at; i < walk.end; i += walk.step)
@@ -436,10 +443,11 @@ __launch_bounds__ (CUDA_THREADS)
       load_pack<V> (of_g, g + at);
       for (int v = 0; v < V; v++)
         {
-          const float normal = (of_x[v] - s.centre[v]) * s.scale[v];
-          const float from = gate (of_g[v], normal * s.weight[v] + s.bias[v], relu);
+          const int c = v % walk.CHANNELS;
+          const float normal = (of_x[v] - s.centre[c]) * s.scale[c];
+          const float from = gate (of_g[v], normal * s.weight[c] + s.bias[c], relu);
 
-          of_g[v] = s.weight[v] * s.scale[v] * (from - share[v] - normal * product[v]);
+          of_g[v] = s.weight[c] * s.scale[c] * (from - share[c] - normal * product[c]);
         }
       store_pack<V> (dx + at, of_g);
     }
@@ -455,7 +463,7 @@ __launch_bounds__ (CUDA_THREADS)
   const Walk<NHWC, V> walk (b);
 
   if (walk.inside)
-    normalise (y, x, r, b, walk, Scales<V> (mean, var, weight, bias, walk.channel, eps), relu);
+    normalise (y, x, r, b, walk, Scales<walk.CHANNELS> (mean, var, weight, bias, walk.channel, eps), relu);
 }
 
 #endif

@@ -2,8 +2,7 @@
  *
  * Logits are seen as (outer, C, inner). Where classes lie side by side, a row of C is read once, 16 bytes at a time, by
  * a warp when C is at most 1,024 and by a block otherwise, with the largest element and the sum of exponentials kept
- * together (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018): 4 bytes an element where two
- * passes move 8. The gradient moves 8, which is the least, and has no division for each element. Else a thread has a
+ * together (cuda-rows.cuh): 4 bytes an element where two passes move 8. The gradient moves 8, which is the least, and has no division for each element. Else a thread has a
  * place of (outer, inner) and walks over its classes, so that neighbours read side by side.
  *
  * A row may be longer than there are classes (LoomCrossEntropyAttrs.classes): in kernels `length` is how long it is, and
@@ -11,13 +10,10 @@
  * conversion behind it, which would read and write it once more. */
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
-#include <math.h>
-
 #include "kernels/cuda/cuda-divide.cuh"
-#include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/cuda/cuda-rows.cuh"
 
-#define WARP_LIMIT 1024
-#define CHUNK      4096 /* elements of a row's gradient that one block works out */
+#define CHUNK 4096 /* elements of a row's gradient that one block works out */
 
 typedef struct
 {
@@ -28,37 +24,6 @@ typedef struct
   LoomDType to; /* the gradient's */
   long long ignore_index;
 } Entropy;
-
-/* The largest of some logits and Σ exp of what lies below it. */
-struct Share
-{
-  float most, sum;
-
-  template <int N>
-  __device__ inline void
-  take (const float x[N])
-  {
-    float top = most;
-
-    for (int i = 0; i < N; i++)
-      top = Largest::join (top, x[i]);
-    /* Nothing can be taken off -∞. */
-    const float base = top == -INFINITY ? 0.0f : top;
-    sum *= expf (most - base);
-    for (int i = 0; i < N; i++)
-      sum += expf (x[i] - base);
-    most = top;
-  }
-};
-
-/* A row's elements in front of the first multiple of 16 bytes; all of them where addresses are none. */
-__device__ static inline long long
-head_of (long long row, long long length, long long dim, bool aligned)
-{
-  const long long head = (4 - row * length % 4) % 4;
-
-  return aligned && head < dim ? head : dim;
-}
 
 /* Says of one row, whose logits are `apart` from one another, what its target makes of it. A row of -∞ alone has no
  * softmax, as PyTorch has it. */
@@ -80,37 +45,21 @@ conclude (float *loss, float *lse, const float *x, Share all, long long wanted, 
     *loss = log_sum - (x[wanted * apart] - all.most);
 }
 
-/* x is (rows, length); THREADS threads, a warp or a whole block, share a row. Only whole groups leave early, so the joins
- * find all their threads. */
+/* x is (rows, length); THREADS threads, a warp or a whole block, share a row. */
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
     rows_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
-                 long long length, bool aligned, long long ignore_index, CudaRaise raise)
+                 long long length, long long ignore_index, CudaRaise raise)
 {
-  const long long row = (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
-  const int first = threadIdx.x % THREADS;
-  Share share = { -INFINITY, 0 };
+  const long long row = row_of<THREADS> ();
 
   if (row >= rows)
     return;
   const float *from = x + row * length;
-  const long long head = head_of (row, length, dim, aligned), packs = (dim - head) / 4;
-  for (long long i = first; i < head; i += THREADS)
-    share.take<1> (from + i);
-  for (long long i = first; i < packs; i += THREADS)
-    {
-      float four[4];
-
-      load_pack<4> (four, from + head + 4 * i);
-      share.take<4> (four);
-    }
-  for (long long i = head + 4 * packs + first; i < dim; i += THREADS)
-    share.take<1> (from + i);
-  const float most = block_join<Largest, THREADS> (share.most), base = most == -INFINITY ? 0.0f : most;
-  const float sum = block_join<Sum, THREADS> (share.sum * expf (share.most - base));
-  if (first == 0)
-    conclude (loss + row, lse + row, from, { most, sum }, target[row], dim, 1, ignore_index, raise);
+  const Share share = share_of_row<THREADS, PACK<float>> (from, row * length, dim, 1);
+  if (first_of<THREADS> () == 0)
+    conclude (loss + row, lse + row, from, share, target[row], dim, 1, ignore_index, raise);
 }
 
 /* x is (outer, length, inner), inner above 1; a thread a place of (outer, inner), counted by `row`. */
@@ -159,39 +108,30 @@ template <int THREADS, typename To>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
     rows_grad_kernel (To *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
-                      long long dim, long long length, unsigned int pieces, long long piece, bool aligned,
-                      long long ignore_index, CudaRaise raise)
+                      long long dim, long long length, unsigned int pieces, long long piece, long long ignore_index,
+                      CudaRaise raise)
 {
-  const unsigned int group = blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
-  const long long row = group / pieces, begin = (long long)(group % pieces) * piece;
-  const int first = threadIdx.x % THREADS;
+  const unsigned int group = (unsigned int)row_of<THREADS> (), part = group % pieces;
+  const long long row = group / pieces, low = part * piece;
+  const int first = first_of<THREADS> ();
 
   if (row >= rows)
     return;
   const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
   const float *from = x + row * length;
   To *to = dx + row * length;
-  /* Pieces are cut where packs end, so that only the first has the head and the last the rest. */
-  const long long head = head_of (row, length, dim, aligned), end = (dim - head) / 4 * 4 + head;
-  const long long low = head + begin, high = low + piece < end ? low + piece : end;
-  if (slope.faulty && begin == 0 && first == 0)
+  if (slope.faulty && part == 0 && first == 0)
     raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
-  for (long long i = first; begin == 0 && i < head; i += THREADS)
-    store (to + i, slope_at (slope, from[i], i));
-  for (long long i = low + 4 * first; i < high; i += 4 * THREADS)
-    {
-      float four[4];
+  walk_row<THREADS, PACK<To>> (row * length + low, dim - low < piece ? dim - low : piece, 1, [&] (auto many, long long i) {
+    constexpr int N = decltype (many)::value;
+    float at[N];
 
-      load_pack<4> (four, from + i);
-      for (int k = 0; k < 4; k++)
-        four[k] = slope_at (slope, four[k], i + k);
-      store_pack<4> (to + i, four);
-    }
-  if (group % pieces != pieces - 1)
-    return;
-  for (long long i = end + first; i < dim; i += THREADS)
-    store (to + i, slope_at (slope, from[i], i));
-  for (long long i = dim + first; i < length; i += THREADS)
+    load_pack<N> (at, from + low + i);
+    for (int k = 0; k < N; k++)
+      at[k] = slope_at (slope, at[k], low + i + k);
+    store_pack<N> (to + low + i, at);
+  });
+  for (long long i = dim + first; part == pieces - 1 && i < length; i += THREADS)
     store (to + i, 0.0f);
 }
 
@@ -229,7 +169,6 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   const float *x = (const float *)buffers[0];
   const long long *target = (const long long *)buffers[1];
   float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
-  const bool aligned = (uintptr_t)x % 16 == 0;
 
   if (self->rows == 0)
     return LOOM_STATUS_OK;
@@ -239,10 +178,10 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
         loss, lse, x, target, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->length, aligned, self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, self->length, self->ignore_index, raise);
   else
     rows_kernel<CUDA_THREADS><<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->length, aligned, self->ignore_index, raise);
+        loss, lse, x, target, self->rows, self->dim, self->length, self->ignore_index, raise);
   return cuda_launched ("cross_entropy", message);
 }
 
@@ -253,7 +192,6 @@ launch_grad (const Entropy *self, cudaStream_t stream, void *const *buffers, Cud
   const float *x = (const float *)buffers[0], *lse = (const float *)buffers[2], *g = (const float *)buffers[3];
   const long long *target = (const long long *)buffers[1];
   To *dx = (To *)buffers[4];
-  const bool aligned = (uintptr_t)x % 16 == 0 && (uintptr_t)dx % (4 * sizeof (To)) == 0;
   const unsigned int pieces = blocks_for (self->dim, CHUNK);
 
   if (self->inner > 1)
@@ -261,10 +199,10 @@ launch_grad (const Entropy *self, cudaStream_t stream, void *const *buffers, Cud
         dx, x, target, lse, g, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_grad_kernel<32, To><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
-        dx, x, target, lse, g, self->rows, self->dim, self->length, 1, WARP_LIMIT, aligned, self->ignore_index, raise);
+        dx, x, target, lse, g, self->rows, self->dim, self->length, 1, WARP_LIMIT, self->ignore_index, raise);
   else
     rows_grad_kernel<CUDA_THREADS, To><<<(unsigned int)self->rows * pieces, CUDA_THREADS, 0, stream>>> (
-        dx, x, target, lse, g, self->rows, self->dim, self->length, pieces, CHUNK, aligned, self->ignore_index, raise);
+        dx, x, target, lse, g, self->rows, self->dim, self->length, pieces, CHUNK, self->ignore_index, raise);
 }
 
 static LoomStatus

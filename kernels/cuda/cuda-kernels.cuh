@@ -104,19 +104,102 @@ store (Bf16 *to, float x)
   to->bits = loom_bf16_from_float (x);
 }
 
-/* V neighbouring elements as f32, in one access where V is more than 1; the address is a multiple of V elements. */
-template <typename T, int V>
-struct alignas (sizeof (T) * V) Pack
+/* Elements of 16 bytes. */
+template <typename T>
+constexpr int PACK = 16 / sizeof (T);
+
+/* The types by which 16, 8, 4 and 2 bytes are moved. */
+template <int BYTES>
+struct WordOf
 {
-  T at[V];
+  typedef uint4 Type;
 };
 
+template <>
+struct WordOf<8>
+{
+  typedef uint2 Type;
+};
+
+template <>
+struct WordOf<4>
+{
+  typedef unsigned int Type;
+};
+
+template <>
+struct WordOf<2>
+{
+  typedef unsigned short Type;
+};
+
+/* nvcc takes some stores of vectors apart, behind branches and in loops that it has rearranged, so it gets no choice. */
+template <typename Word>
+__device__ static inline void
+store_word (Word *to, Word word)
+{
+  *to = word;
+}
+
+#ifdef __CUDA_ARCH__
+template <>
+__device__ inline void
+store_word (uint4 *to, uint4 word)
+{
+  asm volatile ("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                :
+                : "l"(__cvta_generic_to_global (to)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+                : "memory");
+}
+
+template <>
+__device__ inline void
+store_word (uint2 *to, uint2 word)
+{
+  asm volatile ("st.global.v2.u32 [%0], {%1, %2};" : : "l"(__cvta_generic_to_global (to)), "r"(word.x), "r"(word.y) : "memory");
+}
+#endif
+
+/* V neighbouring elements, which are moved in one access of up to 16 bytes or in several of 16; the address is a multiple
+ * of V elements or of 16 bytes. */
+template <typename T, int V>
+struct Pack
+{
+  typedef typename WordOf<(sizeof (T) * V < 16 ? sizeof (T) * V : 16)>::Type Word;
+  alignas (Word) T at[V];
+
+  __device__ inline void
+  read (const T *from)
+  {
+    for (int i = 0; i < (int)(sizeof (Pack) / sizeof (Word)); i++)
+      {
+        const Word word = ((const Word *)from)[i];
+
+        memcpy ((Word *)this + i, &word, sizeof word);
+      }
+  }
+
+  __device__ inline void
+  write (T *to) const
+  {
+    for (int i = 0; i < (int)(sizeof (Pack) / sizeof (Word)); i++)
+      {
+        Word word;
+
+        memcpy (&word, (const Word *)this + i, sizeof word);
+        store_word ((Word *)to + i, word);
+      }
+  }
+};
+
+/* The same as f32. */
 template <int V, typename T>
 __device__ static inline void
 load_pack (float to[V], const T *from)
 {
-  const Pack<T, V> pack = *(const Pack<T, V> *)from;
+  Pack<T, V> pack;
 
+  pack.read (from);
   for (int i = 0; i < V; i++)
     to[i] = load (pack.at[i]);
 }
@@ -129,7 +212,7 @@ store_pack (T *to, const float from[V])
 
   for (int i = 0; i < V; i++)
     store (&pack.at[i], from[i]);
-  *(Pack<T, V> *)to = pack;
+  pack.write (to);
 }
 
 /* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024);

@@ -8,14 +8,13 @@
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
 #include <limits.h>
-#include <math.h>
-#include <type_traits>
 
 #include "kernels/cuda/cuda-divide.cuh"
-#include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/cuda/cuda-rows.cuh"
 
 #define COLUMNS 32
 #define LANES   8
+#define WIDE    4096 /* columns of a row up to which a warp takes it */
 
 typedef struct
 {
@@ -32,12 +31,6 @@ typedef struct
 /* ---- kernels ---------------------------------------------------------------------------------- */
 
 /* A row has THREADS threads, a warp or the whole block; each takes V neighbouring elements at a time. */
-template <int THREADS>
-__device__ static long long
-row_of (void)
-{
-  return (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
-}
 
 /* x and y are (rows, columns), mean and rstd (rows), weight and bias (columns) or NULL. */
 template <typename X, typename Y, int THREADS, int V>
@@ -47,7 +40,7 @@ __launch_bounds__ (CUDA_THREADS)
                        int columns, double eps)
 {
   const long long at = row_of<THREADS> ();
-  const int lane = threadIdx.x % THREADS;
+  const int lane = first_of<THREADS> ();
   float sum = 0, squares = 0, part[V], w[V], b[V];
 
   if (at >= rows)
@@ -96,7 +89,7 @@ __launch_bounds__ (CUDA_THREADS)
                             long long rows, int columns)
 {
   const long long at = row_of<THREADS> ();
-  const int lane = threadIdx.x % THREADS;
+  const int lane = first_of<THREADS> ();
   float sum = 0, product = 0, of_g[V], of_x[V], w[V];
 
   if (at >= rows)
@@ -135,53 +128,67 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* Joins what the LANES threads of a column have; those of lane 0 get it. */
+/* Joins what the LANES threads of V columns have; those of lane 0 get it. */
+template <int V>
 __device__ static void
-join_lanes (double *weight, double *bias)
+join_lanes (double weight[V], double bias[V])
 {
-  __shared__ double shares[2][LANES][COLUMNS];
+  __shared__ double shares[2 * V][LANES][COLUMNS];
   const int place = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
 
-  shares[0][lane][place] = *weight;
-  shares[1][lane][place] = *bias;
+  for (int v = 0; v < V; v++)
+    {
+      shares[2 * v][lane][place] = weight[v];
+      shares[2 * v + 1][lane][place] = bias[v];
+    }
   __syncthreads ();
   for (int i = 1; i < LANES && lane == 0; i++)
-    {
-      *weight += shares[0][i][place];
-      *bias += shares[1][i][place];
-    }
+    for (int v = 0; v < V; v++)
+      {
+        weight[v] += shares[2 * v][i][place];
+        bias[v] += shares[2 * v + 1][i][place];
+      }
 }
 
 /* parts is (chunks, 2, columns): Σ g·x̂ and Σ g over a chunk of the rows; g and x are (rows, columns), mean and rstd
- * (rows). A block takes COLUMNS columns of one chunk; LANES threads share each column. */
-template <typename T>
+ * (rows). A block takes COLUMNS·V columns of one chunk; LANES threads share each V of them. */
+template <typename T, int V>
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
     layer_norm_parts_kernel (double *parts, const T *__restrict__ g, const T *__restrict__ x,
                              const float *__restrict__ mean, const float *__restrict__ rstd, long long rows,
                              int columns, LongDivisor chunks)
 {
-  const int column = blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
+  const int column = (blockIdx.x * COLUMNS + threadIdx.x % COLUMNS) * V;
   const long long begin = (long long)divide ((unsigned long long)rows * blockIdx.y, chunks);
   const long long end = (long long)divide ((unsigned long long)rows * (blockIdx.y + 1), chunks);
-  double weight = 0, bias = 0;
+  double weight[V] = { 0 }, bias[V] = { 0 };
 
 #pragma unroll 4
   for (long long r = begin + threadIdx.x / COLUMNS; r < end && column < columns; r += LANES)
     {
-      const double gradient = load (g[r * columns + column]);
+      const float centre = mean[r], scale = rstd[r];
+      float of_g[V], of_x[V];
 
-      weight += gradient * ((load (x[r * columns + column]) - mean[r]) * rstd[r]);
-      bias += gradient;
+      load_pack<V> (of_g, g + r * columns + column);
+      load_pack<V> (of_x, x + r * columns + column);
+      for (int v = 0; v < V; v++)
+        {
+          weight[v] += (double)of_g[v] * ((of_x[v] - centre) * scale);
+          bias[v] += of_g[v];
+        }
     }
-  join_lanes (&weight, &bias);
+  join_lanes<V> (weight, bias);
   if (threadIdx.x >= COLUMNS || column >= columns)
     return;
-  parts[blockIdx.y * 2LL * columns + column] = weight;
-  parts[(blockIdx.y * 2LL + 1) * columns + column] = bias;
+  for (int v = 0; v < V; v++)
+    {
+      parts[blockIdx.y * 2LL * columns + column + v] = weight[v];
+      parts[(blockIdx.y * 2LL + 1) * columns + column + v] = bias[v];
+    }
 }
 
-/* dweight and dbias (columns) from parts (chunks, 2, columns); threads as above. */
+/* dweight and dbias (columns) from parts (chunks, 2, columns); threads as above, V being 1. */
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
     layer_norm_join_kernel (float *dweight, float *dbias, const double *__restrict__ parts, int columns, int chunks)
@@ -195,7 +202,7 @@ __launch_bounds__ (COLUMNS *LANES)
       weight += parts[2LL * k * columns + column];
       bias += parts[(2LL * k + 1) * columns + column];
     }
-  join_lanes (&weight, &bias);
+  join_lanes<1> (&weight, &bias);
   if (threadIdx.x >= COLUMNS || column >= columns)
     return;
   dweight[column] = (float)weight;
@@ -204,21 +211,32 @@ __launch_bounds__ (COLUMNS *LANES)
 
 /* ---- host ---------------------------------------------------------------------------------- */
 
-/* Calls f with the threads of a row and the elements that each takes at a time. */
-template <typename F>
+/* Calls f with the threads of a row and the elements that each takes at a time: MOST, or four, where a row has a multiple
+ * of them. */
+template <int MOST, typename F>
 static void
 with_row (const Norm *self, F f)
 {
-  const bool narrow = self->columns <= 4096, packs = self->columns % 4 == 0;
+  using Single = std::integral_constant<int, 1>;
+  using Most = std::integral_constant<int, MOST>;
+  using Warp = std::integral_constant<int, 32>;
+  using Block = std::integral_constant<int, CUDA_THREADS>;
 
-  if (narrow && packs)
-    f (std::integral_constant<int, 32> (), std::integral_constant<int, 4> ());
-  else if (narrow)
-    f (std::integral_constant<int, 32> (), std::integral_constant<int, 1> ());
-  else if (packs)
-    f (std::integral_constant<int, CUDA_THREADS> (), std::integral_constant<int, 4> ());
+  if (self->columns % MOST == 0)
+    self->columns <= WIDE ? f (Warp (), Most ()) : f (Block (), Most ());
+  else if constexpr (MOST > 4)
+    with_row<MOST / 2> (self, f);
   else
-    f (std::integral_constant<int, CUDA_THREADS> (), std::integral_constant<int, 1> ());
+    self->columns <= WIDE ? f (Warp (), Single ()) : f (Block (), Single ());
+}
+
+/* Columns that a thread sums for the parameters' gradients. */
+static int
+columns_at_once (const Norm *self)
+{
+  const int many = self->from == LOOM_F32 ? PACK<float> : PACK<Bf16>;
+
+  return self->columns % many == 0 && self->columns >= COLUMNS * many ? many : 1;
 }
 
 template <typename X, typename Y>
@@ -228,7 +246,7 @@ launch_layer_norm (const Norm *self, cudaStream_t stream, void *const *buffers)
   const int out = self->affine ? 3 : 1;
   const float *weight = self->affine ? (const float *)buffers[1] : NULL, *bias = self->affine ? (const float *)buffers[2] : NULL;
 
-  with_row (self, [&] (auto threads, auto pack) {
+  with_row<(PACK<X> > PACK<Y> ? PACK<X> : PACK<Y>)> (self, [&] (auto threads, auto pack) {
     constexpr int THREADS = decltype (threads)::value;
 
     layer_norm_kernel<X, Y, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (
@@ -261,6 +279,7 @@ template <typename T>
 static void
 launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buffers)
 {
+  constexpr int MANY = PACK<T>;
   const int out = self->affine ? 5 : 4;
   const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
   const float *mean = (const float *)buffers[2], *rstd = (const float *)buffers[3];
@@ -270,14 +289,19 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
     {
       double *parts = (double *)buffers[out + 3];
 
-      layer_norm_parts_kernel<T>
-          <<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0, stream>>> (
-              parts, g, x, mean, rstd, self->rows, (int)self->columns, self->by_chunks);
+      const dim3 grid (blocks_for (self->columns, COLUMNS * columns_at_once (self)), self->chunks);
+
+      if (columns_at_once (self) == 1)
+        layer_norm_parts_kernel<T, 1><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows, (int)self->columns,
+                                                                             self->by_chunks);
+      else
+        layer_norm_parts_kernel<T, MANY><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows,
+                                                                                (int)self->columns, self->by_chunks);
       layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (
           (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (int)self->columns, self->chunks);
     }
   if (self->rows != 0)
-    with_row (self, [&] (auto threads, auto pack) {
+    with_row<PACK<T>> (self, [&] (auto threads, auto pack) {
       constexpr int THREADS = decltype (threads)::value;
 
       layer_norm_grad_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (
@@ -368,7 +392,7 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   if (status != LOOM_STATUS_OK)
     return status;
   /* Enough blocks to fill a large GPU, and no more: what they leave one block a column joins. */
-  most = self->columns > 0 ? 1024 / blocks_for (self->columns, COLUMNS) : 1;
+  most = self->columns > 0 ? 1024 / blocks_for (self->columns, COLUMNS * columns_at_once (self)) : 1;
   chunks = self->rows / 64;
   if (chunks > most)
     chunks = most;

@@ -4,14 +4,16 @@
  * accumulated in f64, because memory limits these kernels, not arithmetic. When few results read much, the walk is cut
  * into chunks that separate blocks take, and a second kernel joins the chunks in order: the cut depends on the shape
  * alone, so the bits do not depend on the run. 16-bit floats are read as they are where their sum is
- * wanted in f32. */
+ * wanted in f32.
+ *
+ * Where what is neighbouring in memory is read side by side in whole words of 16 bytes, a thread reads such a word (V
+ * elements); whether it is follows from the shape. */
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
 #include <limits.h>
-#include <math.h>
 
 #include "kernels/cuda/cuda-divide.cuh"
-#include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/cuda/cuda-rows.cuh"
 
 typedef struct
 {
@@ -39,6 +41,7 @@ typedef struct
   Shape shape;
   bool columns; /* neighbouring results read neighbouring elements */
   bool warps;   /* results that read so little that a warp is enough for each */
+  bool packs;   /* MANY<T> elements at a time */
 } Reduce;
 
 #define SERIAL_READS 16
@@ -91,59 +94,96 @@ take (Bf16 x)
   return load (x);
 }
 
-__device__ static long long
-chunk_begin (const Shape &shape, int chunk)
+/* How many are read at a time: f64 and i64, which are rare, one by one. */
+template <typename T>
+constexpr int MANY = sizeof (T) < 8 ? PACK<T> : 1;
+
+/* V neighbours, as they are summed. */
+template <typename A, int V, typename T>
+__device__ static void
+take_pack (A to[V], const T *from)
 {
-  return (long long)divide ((unsigned long long)shape.reads * chunk, shape.by_chunks);
+  Pack<T, V> pack;
+
+  pack.read (from);
+  for (int v = 0; v < V; v++)
+    to[v] = take<A> (pack.at[v]);
+}
+
+/* Where a chunk of n pieces begins. */
+__device__ static long long
+chunk_begin (const Shape &shape, long long n, int chunk)
+{
+  return (long long)divide ((unsigned long long)n * chunk, shape.by_chunks);
 }
 
 /* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (chunks, outputs). THREADS, a warp or the whole block,
- * share a result and chunk. */
-template <typename Op, typename T, typename A, typename O, int THREADS>
+ * share a result and chunk; each takes V reads at a time, and what is left of the reads is the last chunk's. */
+template <typename Op, typename T, typename A, typename O, int THREADS, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
 {
-  const long long result = (long long)blockIdx.x * (CUDA_THREADS / THREADS) + threadIdx.x / THREADS;
-  const long long end = chunk_begin (shape, blockIdx.y + 1);
+  const long long result = row_of<THREADS> (), packs = shape.reads / V, end = chunk_begin (shape, packs, blockIdx.y + 1);
   A value = neutral;
 
   if (result >= shape.outputs)
     return;
   const long long base = place (shape.kept, result);
 #pragma unroll 4
-  for (long long r = chunk_begin (shape, blockIdx.y) + threadIdx.x % THREADS; r < end; r += THREADS)
-    value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
+  for (long long r = chunk_begin (shape, packs, blockIdx.y) + first_of<THREADS> (); r < end; r += THREADS)
+    {
+      A part[V];
+
+      take_pack<A, V> (part, x + base + place (shape.reduced, r * V));
+      for (int v = 0; v < V; v++)
+        value = Op::join (value, part[v]);
+    }
+  if (V > 1 && blockIdx.y == shape.chunks - 1)
+    for (long long r = packs * V + first_of<THREADS> (); r < shape.reads; r += THREADS)
+      value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
   value = block_join<Op, THREADS> (value);
-  if (threadIdx.x % THREADS == 0)
+  if (first_of<THREADS> () == 0)
     out[blockIdx.y * shape.outputs + result] = (O)value;
 }
 
-/* x and out as above. A block takes COLUMNS neighbouring results of one chunk; LANES threads share each walk. */
-template <typename Op, typename T, typename A, typename O>
+/* x and out as above. A block takes COLUMNS·V neighbouring results of one chunk; LANES threads share each walk. */
+template <typename Op, typename T, typename A, typename O, int V>
 __global__ void
 __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
 {
-  __shared__ A shares[LANES][COLUMNS];
-  const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
-  const long long result = (long long)blockIdx.x * COLUMNS + column;
-  const long long end = chunk_begin (shape, blockIdx.y + 1);
-  A value = neutral;
+  __shared__ A shares[LANES][COLUMNS * V];
+  const int column = threadIdx.x % COLUMNS * V, lane = threadIdx.x / COLUMNS;
+  const long long result = (long long)blockIdx.x * COLUMNS * V + column;
+  const long long end = chunk_begin (shape, shape.reads, blockIdx.y + 1);
+  A value[V];
 
+  for (int v = 0; v < V; v++)
+    value[v] = neutral;
   if (result < shape.outputs)
     {
       const long long base = place (shape.kept, result);
 
 #pragma unroll 4
-      for (long long r = chunk_begin (shape, blockIdx.y) + lane; r < end; r += LANES)
-        value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
+      for (long long r = chunk_begin (shape, shape.reads, blockIdx.y) + lane; r < end; r += LANES)
+        {
+          A part[V];
+
+          take_pack<A, V> (part, x + base + place (shape.reduced, r));
+          for (int v = 0; v < V; v++)
+            value[v] = Op::join (value[v], part[v]);
+        }
     }
-  shares[lane][column] = value;
+  for (int v = 0; v < V; v++)
+    shares[lane][column + v] = value[v];
   __syncthreads ();
   if (lane != 0 || result >= shape.outputs)
     return;
-  for (int i = 1; i < LANES; i++)
-    value = Op::join (value, shares[i][column]);
-  out[blockIdx.y * shape.outputs + result] = (O)value;
+  for (int v = 0; v < V; v++)
+    {
+      for (int i = 1; i < LANES; i++)
+        value[v] = Op::join (value[v], shares[i][column + v]);
+      out[blockIdx.y * shape.outputs + result + v] = (O)value[v];
+    }
 }
 
 /* x as above, y (outputs); a thread a result, for those that read at most SERIAL_READS elements. */
@@ -185,17 +225,40 @@ __launch_bounds__ (COLUMNS *LANES) join_kernel (O *y, const A *__restrict__ chun
   y[i] = (O)value;
 }
 
-template <typename Op, typename T, typename A, typename O>
+/* One pass, into chunks or into the result. */
+template <typename Op, typename T, typename A, typename O, int V>
 static void
-launch_rows (const Reduce *self, cudaStream_t stream, O *out, const T *x, A neutral)
+launch_pass (const Reduce *self, cudaStream_t stream, O *out, const T *x, A neutral)
 {
   const Shape &shape = self->shape;
-  const dim3 grid (blocks_for (shape.outputs, self->warps ? CUDA_THREADS / 32 : 1), shape.chunks);
+  const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS * V)
+                                 : blocks_for (shape.outputs, self->warps ? CUDA_THREADS / 32 : 1),
+                   shape.chunks);
 
-  if (self->warps)
-    rows_kernel<Op, T, A, O, 32><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
+  if (self->columns)
+    columns_kernel<Op, T, A, O, V><<<grid, COLUMNS * LANES, 0, stream>>> (out, x, shape, neutral);
+  else if (self->warps)
+    rows_kernel<Op, T, A, O, 32, V><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
   else
-    rows_kernel<Op, T, A, O, CUDA_THREADS><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
+    rows_kernel<Op, T, A, O, CUDA_THREADS, V><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
+}
+
+template <typename Op, typename T, typename A, typename O, int V>
+static void
+launch_passes (const Reduce *self, cudaStream_t stream, void *const *buffers, A neutral)
+{
+  const Shape &shape = self->shape;
+  const T *x = (const T *)buffers[0];
+  A *chunks = (A *)buffers[2];
+
+  if (shape.chunks == 1)
+    {
+      launch_pass<Op, T, A, O, V> (self, stream, (O *)buffers[1], x, neutral);
+      return;
+    }
+  launch_pass<Op, T, A, A, V> (self, stream, chunks, x, neutral);
+  join_kernel<Op, A, O><<<blocks_for (shape.outputs, COLUMNS), COLUMNS * LANES, 0, stream>>> (
+      (O *)buffers[1], chunks, shape.outputs, shape.chunks, neutral);
 }
 
 template <typename Op, typename T, typename A, typename O>
@@ -203,27 +266,14 @@ static void
 launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A neutral)
 {
   const Shape &shape = self->shape;
-  const T *x = (const T *)buffers[0];
-  const dim3 grid (blocks_for (shape.outputs, COLUMNS), shape.chunks);
 
   if (shape.reads <= SERIAL_READS)
     serial_kernel<Op, T, A, O><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-        (O *)buffers[1], x, shape, neutral);
-  else if (shape.chunks > 1)
-    {
-      A *chunks = (A *)buffers[2];
-
-      if (self->columns)
-        columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream>>> (chunks, x, shape, neutral);
-      else
-        launch_rows<Op> (self, stream, chunks, x, neutral);
-      join_kernel<Op, A, O><<<blocks_for (shape.outputs, COLUMNS), COLUMNS * LANES, 0, stream>>> (
-          (O *)buffers[1], chunks, shape.outputs, shape.chunks, neutral);
-    }
-  else if (self->columns)
-    columns_kernel<Op, T, A, O><<<grid, COLUMNS * LANES, 0, stream>>> ((O *)buffers[1], x, shape, neutral);
+        (O *)buffers[1], (const T *)buffers[0], shape, neutral);
+  else if (self->packs)
+    launch_passes<Op, T, A, O, MANY<T>> (self, stream, buffers, neutral);
   else
-    launch_rows<Op> (self, stream, (O *)buffers[1], x, neutral);
+    launch_passes<Op, T, A, O, 1> (self, stream, buffers, neutral);
 }
 
 template <typename T, typename A>
@@ -293,6 +343,25 @@ set_divisors (Axes *axes, long long count)
       axes->long_by[d] = long_divisor_of ((unsigned long long)axes->dim[d]);
 }
 
+/* true if V neighbours along the last axis of `along` lie side by side, at a multiple of V elements, wherever the other
+ * axes are. A walk over one axis alone may end with fewer. */
+static bool
+has_packs (const Axes *along, const Axes *across, int v)
+{
+  const int last = along->rank - 1;
+
+  if (v == 1 || last < 0 || along->stride[last] != 1
+      || (along->dim[last] % v != 0 && (last > 0 || across->rank > 0)))
+    return false;
+  for (int d = 0; d < last; d++)
+    if (along->stride[d] % v != 0)
+      return false;
+  for (int d = 0; d < across->rank; d++)
+    if (across->stride[d] % v != 0)
+      return false;
+  return true;
+}
+
 static bool
 takes_types (LoomReduceOp op, LoomDType from, LoomDType to)
 {
@@ -308,6 +377,7 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   const LoomTensorDesc *x = &spec->in[0];
   static const int nhwc[4] = { 0, 2, 3, 1 };
   int64_t strides[LOOM_MAX_RANK], blocks, wanted, least;
+  int many;
   Reduce *self;
 
   if (!takes_types (attrs->op, x->dtype, spec->out[0].dtype))
@@ -337,11 +407,16 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   set_divisors (&self->shape.reduced, self->shape.reads);
   self->columns
       = self->shape.kept.rank > 0 && self->shape.kept.stride[self->shape.kept.rank - 1] == 1 && self->shape.outputs > 1;
-  /* About eight blocks for each processor of a large GPU, each thread with at least four elements; constants, not this GPU's
+  many = x->dtype == LOOM_F32 ? MANY<float> : loom_dtype_size (x->dtype) == 2 ? MANY<Bf16> : 1;
+  self->packs = self->columns ? self->shape.outputs >= COLUMNS * many && has_packs (&self->shape.kept, &self->shape.reduced, many)
+                              : has_packs (&self->shape.reduced, &self->shape.kept, many);
+  if (!self->packs)
+    many = 1;
+  /* About eight blocks for each processor of a large GPU, each thread with at least four reads; constants, not this GPU's
    * size, so that every GPU gives the same bits. */
   self->warps = self->shape.reads <= WARP_READS;
-  blocks = self->columns ? (self->shape.outputs + COLUMNS - 1) / COLUMNS : self->shape.outputs;
-  least = 4 * (self->columns ? LANES : CUDA_THREADS);
+  blocks = self->columns ? (self->shape.outputs + COLUMNS * many - 1) / (COLUMNS * many) : self->shape.outputs;
+  least = 4 * (self->columns ? LANES : CUDA_THREADS * many);
   wanted = blocks > 0 && blocks < 1024 ? 1024 / blocks : 1;
   if (wanted > self->shape.reads / least)
     wanted = self->shape.reads / least;
@@ -394,35 +469,38 @@ before (T a, long long i, T b, long long j, bool largest)
   return largest ? a > b : a < b;
 }
 
-/* x is (outer, length, inner), of whose axis dim elements count, y (outer, inner); a warp a result. */
-template <typename T>
+/* x is (outer, length, inner), of whose axis dim elements count, y (outer, inner); a warp a result, compared as A. V is 1
+ * where inner is not. */
+template <typename T, typename A, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
     argreduce_kernel (long long *y, const T *x, long long outputs, long long dim, long long length,
                       LongDivisor by_inner, bool largest)
 {
-  const long long result = (long long)blockIdx.x * (CUDA_THREADS / 32) + threadIdx.x / 32;
+  const long long result = row_of<32> ();
   long long best_at = -1;
-  T best = 0;
+  A best = 0;
 
   if (result >= outputs)
     return;
   long long outer = result;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
-  const T *row = x + outer * length * inner + place;
-  for (long long i = threadIdx.x % 32; i < dim; i += 32)
-    {
-      const T value = row[i * inner];
+  const long long begin = outer * length * inner + place;
+  walk_row<32, V> (begin, dim, 1, [&] (auto many, long long i) {
+    constexpr int N = decltype (many)::value;
+    A part[N];
 
-      if (before (value, i, best, best_at, largest))
+    take_pack<A, N> (part, x + begin + i * inner);
+    for (int k = 0; k < N; k++)
+      if (before (part[k], i + k, best, best_at, largest))
         {
-          best = value;
-          best_at = i;
+          best = part[k];
+          best_at = i + k;
         }
-    }
+  });
   for (int offset = 16; offset > 0; offset /= 2)
     {
-      const T other = __shfl_xor_sync (0xffffffffu, best, offset);
+      const A other = __shfl_xor_sync (0xffffffffu, best, offset);
       const long long other_at = __shfl_xor_sync (0xffffffffu, best_at, offset);
 
       if (before (other, other_at, best, best_at, largest))
@@ -435,15 +513,22 @@ __launch_bounds__ (CUDA_THREADS)
     y[result] = best_at;
 }
 
-template <typename T>
+template <typename T, typename A>
 static void
 launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffers)
 {
+  constexpr int V = MANY<T>;
   const long long outputs = self->outer * self->inner;
+  const unsigned int blocks = blocks_for (outputs, CUDA_THREADS / 32);
+  long long *y = (long long *)buffers[1];
+  const T *x = (const T *)buffers[0];
 
-  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
-      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->length,
-      self->by_inner, self->largest);
+  if (self->inner == 1)
+    argreduce_kernel<T, A, V><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
+                                                                    self->by_inner, self->largest);
+  else
+    argreduce_kernel<T, A, 1><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
+                                                                    self->by_inner, self->largest);
 }
 
 static LoomStatus
@@ -455,12 +540,12 @@ argreduce_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomM
   if (self->outer * self->inner == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->dtype == LOOM_F32)
-    launch_argreduce<float> (self, handle, buffers);
-  else if (self->dtype == LOOM_F64)
-    launch_argreduce<double> (self, handle, buffers);
+  if (self->dtype == LOOM_F64)
+    launch_argreduce<double, double> (self, handle, buffers);
+  else if (self->dtype == LOOM_I64)
+    launch_argreduce<long long, long long> (self, handle, buffers);
   else
-    launch_argreduce<long long> (self, handle, buffers);
+    with_float (self->dtype, [&] (auto element) { launch_argreduce<decltype (element), float> (self, handle, buffers); });
   return cuda_launched ("argreduce", message);
 }
 
@@ -472,7 +557,7 @@ cuda_argreduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel *
   ArgReduce *self;
 
   if (!cuda_all_plain (spec) || spec->out[0].dtype != LOOM_I64
-      || (x->dtype != LOOM_F32 && x->dtype != LOOM_F64 && x->dtype != LOOM_I64))
+      || (!loom_dtype_is_float (x->dtype) && x->dtype != LOOM_I64))
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<ArgReduce> (device, "own argreduce", argreduce_run, message);
   if (self == NULL)

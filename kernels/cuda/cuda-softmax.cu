@@ -1,16 +1,13 @@
 /* Softmax, log-softmax and their gradients.
  *
  * All see their tensors as (outer, C, inner) and give one row, C elements at a stride
- * of `inner`, to a warp when C is at most 1,024 and to a block otherwise. The largest
- * element is subtracted before any exponential, which would overflow otherwise. */
+ * of `inner`, to a warp when C is at most 1,024 and to a block otherwise (cuda-rows.cuh). Where inner is 1 they move 16
+ * bytes at a time. A row is read twice, for its largest element and its sum together, and to write; the second time it lies
+ * in a cache. Rows of 16-bit floats are read and written as they are, and computed with in f32. */
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
-#include <math.h>
-
 #include "kernels/cuda/cuda-divide.cuh"
-#include "kernels/cuda/cuda-kernels.cuh"
-
-#define WARP_LIMIT 1024
+#include "kernels/cuda/cuda-rows.cuh"
 
 typedef struct
 {
@@ -18,72 +15,46 @@ typedef struct
   LoomDevice *device;
   long long rows, dim;
   LongDivisor by_inner;
+  LoomDType dtype;
   bool log;
 } Rows;
 
-/* THREADS threads, 32 or a whole block, share a row. Only whole groups leave early, so
- * the joins below always find all their threads. */
-template <int THREADS>
-__device__ static long long
-row_of ()
-{
-  return THREADS == 32 ? (long long)blockIdx.x * (CUDA_THREADS / 32) + threadIdx.x / 32 : blockIdx.x;
-}
-
-template <int THREADS>
-__device__ static int
-first_of ()
-{
-  return threadIdx.x % THREADS;
-}
-
-/* log Σ exp (x - largest) over the dim elements of a row, `inner` apart. */
-template <int THREADS>
-__device__ static float
-row_log_sum (const float *x, long long dim, long long inner, float *largest)
-{
-  float most = -INFINITY, sum = 0;
-
-  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
-    most = Largest::join (most, x[i * inner]);
-  most = block_join<Largest, THREADS> (most);
-  /* A row of -inf alone has no softmax; subtracting 0 leaves NaN in the end, as PyTorch does. */
-  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
-    sum += expf (x[i * inner] - most);
-  sum = block_join<Sum, THREADS> (sum);
-  *largest = most;
-  return logf (sum);
-}
-
-/* x and y are (outer, C, inner), rows = outer·inner rows of dim = C elements. */
-template <int THREADS>
+/* x and y are (outer, C, inner), rows = outer·inner rows of dim = C elements. A row of -∞ alone has no softmax: -∞ less -∞
+ * leaves NaN, as PyTorch does. */
+template <typename T, int THREADS, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    softmax_kernel (float *y, const float *x, long long rows, long long dim, LongDivisor by_inner, bool log)
+    softmax_kernel (T *y, const T *x, long long rows, long long dim, LongDivisor by_inner, bool log)
 {
   const long long row = row_of<THREADS> ();
-  float most, log_sum;
 
   if (row >= rows)
     return;
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
   const long long base = outer * dim * inner + place;
-  log_sum = row_log_sum<THREADS> (x + base, dim, inner, &most);
-  const float scale = expf (-log_sum);
-  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
-    {
-      const float shifted = x[base + i * inner] - most;
+  const Share share = share_of_row<THREADS, V> (x + base, base, dim, inner);
+  const float log_sum = logf (share.sum), scale = 1 / share.sum;
+  walk_row<THREADS, V> (base, dim, inner, [&] (auto many, long long i) {
+    constexpr int N = decltype (many)::value;
+    float part[N];
 
-      y[base + i * inner] = log ? shifted - log_sum : expf (shifted) * scale;
-    }
+    load_pack<N> (part, x + base + i);
+    for (int k = 0; k < N; k++)
+      {
+        const float shifted = part[k] - share.most;
+
+        part[k] = log ? shifted - log_sum : expf (shifted) * scale;
+      }
+    store_pack<N> (y + base + i, part);
+  });
 }
 
 /* g, y and dx are (outer, C, inner). softmax: dx = (g - Σ g·y)·y; log-softmax: dx = g - exp(y)·Σ g. */
-template <int THREADS>
+template <typename T, int THREADS, int V>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g, const float *y, long long rows,
-                                                      long long dim, LongDivisor by_inner, bool log)
+__launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (T *dx, const T *g, const T *y, long long rows, long long dim,
+                                                      LongDivisor by_inner, bool log)
 {
   const long long row = row_of<THREADS> ();
   float sum = 0;
@@ -93,23 +64,51 @@ __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g,
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
   const long long base = outer * dim * inner + place;
-  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
-    sum += log ? g[base + i * inner] : g[base + i * inner] * y[base + i * inner];
-  sum = block_join<Sum, THREADS> (sum);
-  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
-    {
-      const long long at = base + i * inner;
+  walk_row<THREADS, V> (base, dim, inner, [&] (auto many, long long i) {
+    constexpr int N = decltype (many)::value;
+    float of_g[N], of_y[N];
 
-      dx[at] = log ? g[at] - expf (y[at]) * sum : (g[at] - sum) * y[at];
-    }
+    load_pack<N> (of_g, g + base + i);
+    if (!log)
+      load_pack<N> (of_y, y + base + i);
+    for (int k = 0; k < N; k++)
+      sum += log ? of_g[k] : of_g[k] * of_y[k];
+  });
+  sum = block_join<Sum, THREADS> (sum);
+  walk_row<THREADS, V> (base, dim, inner, [&] (auto many, long long i) {
+    constexpr int N = decltype (many)::value;
+    float of_g[N], of_y[N];
+
+    load_pack<N> (of_g, g + base + i);
+    load_pack<N> (of_y, y + base + i);
+    for (int k = 0; k < N; k++)
+      of_g[k] = log ? of_g[k] - expf (of_y[k]) * sum : (of_g[k] - sum) * of_y[k];
+    store_pack<N> (dx + base + i, of_g);
+  });
 }
 
 /* ---- host --------------------------------------------------------------------------- */
 
-static unsigned int
-row_blocks (const Rows *self)
+/* Calls f with an element, the threads of a row and the elements that each takes at a time. */
+template <typename F>
+static void
+with_row (const Rows *self, F f)
 {
-  return self->dim <= WARP_LIMIT ? blocks_for (self->rows, CUDA_THREADS / 32) : (unsigned int)self->rows;
+  with_float (self->dtype, [&] (auto element) {
+    using Warp = std::integral_constant<int, 32>;
+    using Block = std::integral_constant<int, CUDA_THREADS>;
+    using Packs = std::integral_constant<int, PACK<decltype (element)>>;
+    using Single = std::integral_constant<int, 1>;
+
+    if (self->dim <= WARP_LIMIT && self->by_inner.by == 1)
+      f (element, Warp (), Packs ());
+    else if (self->dim <= WARP_LIMIT)
+      f (element, Warp (), Single ());
+    else if (self->by_inner.by == 1)
+      f (element, Block (), Packs ());
+    else
+      f (element, Block (), Single ());
+  });
 }
 
 static LoomStatus
@@ -117,18 +116,17 @@ softmax_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
 {
   Rows *self = (Rows *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
-  const float *x = (const float *)buffers[0];
-  float *y = (float *)buffers[1];
 
   if (self->rows == 0 || self->dim == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->dim <= WARP_LIMIT)
-    softmax_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->by_inner, self->log);
-  else
-    softmax_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->by_inner, self->log);
+  with_row (self, [&] (auto element, auto threads, auto pack) {
+    using T = decltype (element);
+    constexpr int THREADS = decltype (threads)::value;
+
+    softmax_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, handle>>> (
+        (T *)buffers[1], (const T *)buffers[0], self->rows, self->dim, self->by_inner, self->log);
+  });
   return cuda_launched ("softmax", message);
 }
 
@@ -137,18 +135,17 @@ softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Lo
 {
   Rows *self = (Rows *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
-  const float *g = (const float *)buffers[0], *y = (const float *)buffers[1];
-  float *dx = (float *)buffers[2];
 
   if (self->rows == 0 || self->dim == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->dim <= WARP_LIMIT)
-    softmax_grad_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
-  else
-    softmax_grad_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->by_inner, self->log);
+  with_row (self, [&] (auto element, auto threads, auto pack) {
+    using T = decltype (element);
+    constexpr int THREADS = decltype (threads)::value;
+
+    softmax_grad_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, handle>>> (
+        (T *)buffers[2], (const T *)buffers[0], (const T *)buffers[1], self->rows, self->dim, self->by_inner, self->log);
+  });
   return cuda_launched ("softmax_grad", message);
 }
 
@@ -161,13 +158,15 @@ rows_new (LoomDevice *device, const LoomKernelSpec *spec, int axis, const char *
   const LoomTensorDesc *x = &spec->in[0];
   Rows *self;
 
-  if (!cuda_all_plain (spec) || x->dtype != LOOM_F32 || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+  if (!cuda_all_plain (spec) || (x->dtype != LOOM_F32 && x->dtype != LOOM_BF16 && x->dtype != LOOM_F16)
+      || !all_of_dtype (spec->in, spec->n_in, x->dtype) || !all_of_dtype (spec->out, spec->n_out, x->dtype))
     return LOOM_STATUS_UNSUPPORTED;
   if (axis < 0 || axis >= x->rank)
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s names an axis that its operand lacks", spec->primitive);
   self = kernel_struct<Rows> (device, name, run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dtype = x->dtype;
   self->dim = x->dim[axis];
   self->by_inner = long_divisor_of ((unsigned long long)cuda_extent (x, axis + 1, x->rank));
   self->rows = cuda_extent (x, 0, axis) * cuda_extent (x, axis + 1, x->rank);
@@ -207,7 +206,7 @@ cuda_softmax_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **k
 LoomStatus
 cuda_softmax_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  if (spec->n_in != 2 || spec->in[1].dtype != LOOM_F32)
+  if (spec->n_in != 2)
     return LOOM_STATUS_UNSUPPORTED;
   return any_softmax_new (device, spec, "own softmax_grad", softmax_grad_run, 3, kernel, message);
 }

@@ -90,6 +90,36 @@ set_common (Common_f *common, const Call &call)
   *common = common_of_f (&rates);
 }
 
+/* The states of the four elements from i on, from and to the lists behind p and g; list by list in memory, element by
+ * element here. */
+template <typename F>
+__device__ static inline void
+take_states (float state[4][LOOM_STEP_MAX_STATES], const Chunk &chunk, int i, int left, bool aligned)
+{
+#pragma unroll
+  for (int s = 0; s < F::STATES; s++)
+    {
+      float four[4];
+
+      take_four (four, chunk.at[2 + s] + i, left, aligned);
+      for (int k = 0; k < 4; k++)
+        state[k][s] = four[k];
+    }
+}
+
+template <typename F>
+__device__ static inline void
+put_states (const float state[4][LOOM_STEP_MAX_STATES], const Chunk &chunk, int i, int left, bool aligned)
+{
+#pragma unroll
+  for (int s = 0; s < F::STATES; s++)
+    {
+      const float four[4] = { state[0][s], state[1][s], state[2][s], state[3][s] };
+
+      put_four (chunk.at[2 + s] + i, four, left, aligned);
+    }
+}
+
 /* A block a chunk; its lists are p, g and the formula's states, each (chunk.count). */
 template <typename F>
 __global__ void
@@ -107,16 +137,21 @@ __launch_bounds__ (CUDA_THREADS) step_kernel (Call call)
         common.c[0] *= call.ratio[chunk.tensor];
     }
   __syncthreads ();
-  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, 2 + F::STATES);
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
     {
-      const float p = chunk.at[0][i], g = chunk.at[1][i] * common.scale;
-      float state[LOOM_STEP_MAX_STATES] = { 0 };
+      const int left = count - i;
+      float p[4], g[4], state[4][LOOM_STEP_MAX_STATES] = { { 0 } };
 
-      for (int s = 0; s < F::STATES; s++)
-        state[s] = chunk.at[2 + s][i];
-      chunk.at[0][i] = F::step (p * common.shrink, g + common.decay * p, state, common.c);
-      for (int s = 0; s < F::STATES; s++)
-        chunk.at[2 + s][i] = state[s];
+      take_four (p, chunk.at[0] + i, left, aligned);
+      take_four (g, chunk.at[1] + i, left, aligned);
+      take_states<F> (state, chunk, i, left, aligned);
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        p[k] = F::step (p[k] * common.shrink, g[k] * common.scale + common.decay * p[k], state[k], common.c);
+      put_four (chunk.at[0] + i, p, left, aligned);
+      put_states<F> (state, chunk, i, left, aligned);
     }
 }
 
@@ -134,19 +169,26 @@ __launch_bounds__ (CUDA_THREADS) measure_kernel (Call call)
   if (threadIdx.x == 0)
     set_common<F> (&common, call);
   __syncthreads ();
-  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, 2 + F::STATES);
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
     {
-      const float p = chunk.at[0][i];
-      float state[LOOM_STEP_MAX_STATES] = { 0 };
+      const int left = count - i;
+      float p[4], g[4], state[4][LOOM_STEP_MAX_STATES] = { { 0 } };
 
-      for (int s = 0; s < F::STATES; s++)
-        state[s] = chunk.at[2 + s][i];
-      const double u = T::measure (p, chunk.at[1][i] * common.scale, state, common.c);
+      take_four (p, chunk.at[0] + i, left, aligned);
+      take_four (g, chunk.at[1] + i, left, aligned);
+      take_states<F> (state, chunk, i, left, aligned);
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        {
+          const double u = T::measure (p[k], g[k] * common.scale, state[k], common.c);
 
-      weights += (double)p * p;
-      squares += u * u;
-      for (int s = 0; s < F::STATES; s++)
-        chunk.at[2 + s][i] = state[s];
+          /* Behind the last element all lists have 0, of which a formula need not make 0. */
+          weights += (double)p[k] * p[k];
+          squares += k < left ? u * u : 0.0;
+        }
+      put_states<F> (state, chunk, i, left, aligned);
     }
   weights = block_join<Sum, CUDA_THREADS> (weights);
   squares = block_join<Sum, CUDA_THREADS> (squares);

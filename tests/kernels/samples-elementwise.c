@@ -200,8 +200,8 @@ elementwise_samples (GPtrArray *all)
 static void
 reduce_samples (GPtrArray *all)
 {
-  static const char *const shape[]
-      = { "1", "7", "100000", "33,70", "70,33", "4,5,6,7", "0,4", "2,1,3", "500,300", "9001,5", "" };
+  static const char *const shape[] = { "1",     "7",       "100000", "33,70",  "70,33",     "4,5,6,7", "0,4",
+                                       "2,1,3", "500,300", "9001,5", "40,264", "2,136,2,4", "" };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
     {

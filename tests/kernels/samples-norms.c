@@ -89,7 +89,7 @@ static void
 softmax_samples (GPtrArray *all)
 {
   static const char *const shape[]
-      = { "5", "16,3", "32,10", "7,33,5", "3,4,70", "2,5,9,8", "0,4", "300,257", "6,1", "3,1500" };
+      = { "5", "16,3", "32,10", "7,33,5", "3,4,70", "2,5,9,8", "0,4", "300,257", "6,1", "3,1500", "4,1029" };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
     {
@@ -170,7 +170,8 @@ norm_samples (GPtrArray *all)
 {
   static const char *const batch[]
       = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2", "300,6", "5,33,40,16", "70,2,8,9" };
-  static const char *const layer[] = { "5", "4,3", "3,5,70", "2,3,4,5", "300,129", "3,4200", "2,4101", "131,64" };
+  static const char *const layer[]
+      = { "5", "4,3", "3,5,70", "2,3,4,5", "300,129", "3,4200", "2,4101", "131,64", "150,264" };
 
   for (int affine = 0; affine < 2; affine++)
     {
