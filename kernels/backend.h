@@ -490,7 +490,8 @@ typedef struct
  *   sgd_step_logged: p…, g…, then scalars lr, weight_decay, grad_scale
  *                    → p'… at p, old p… at g, then sumsq and finite as grad_stats has them of g…
  *   undo_step:       p'…, old p…, then the float scalar finite → p''… at p'
- * undo_step puts the old weights back where finite is 0, and else leaves them alone. */
+ * undo_step puts the old weights back where finite is 0 or the flag of its stream is raised (below), which is where
+ * update_gate lets no step through, and else leaves them alone. */
 typedef struct
 {
   int n;
@@ -579,7 +580,8 @@ struct LoomCosts
 struct LoomKernel
 {
   /* Buffers are in…, out…, scratch (NULL when scratch_bytes is 0). An empty
-   * tensor may have a NULL buffer. */
+   * tensor may have a NULL buffer. On a device with memory of its own each is
+   * at a multiple of 64 bytes. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   /* Optional: called once, and again if an address changes, before run(). Nothing of the kernel runs meanwhile. */
   LoomStatus (*bind) (LoomKernel *self, void *const *buffers, LoomMessage *message);

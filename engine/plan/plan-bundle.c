@@ -559,10 +559,8 @@ static gboolean
 is_bundled (Work *w, const WorkInstr *instr)
 {
   const LoomTensorDesc *shape = shape_of (w, instr);
-  const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
-  const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
 
-  return shape->rank != 4 && loom_desc_count (shape) <= LARGEST && device != NULL && !device->info.host_memory;
+  return shape->rank != 4 && loom_desc_count (shape) <= LARGEST && work_is_on_gpu (w, instr->device_name);
 }
 
 void

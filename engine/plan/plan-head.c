@@ -207,10 +207,7 @@ can_cut (Head *h)
 static gint64
 least_rows (const Head *h)
 {
-  const char *name = h->s.device_name != NULL ? h->s.device_name : h->s.w->options.device;
-  const LoomPlanDevice *device = loom_devices_get (h->s.w->devices, name, NULL);
-
-  return device != NULL && device->info.host_memory ? LEAST_ROWS : LEAST_ROWS_GPU;
+  return work_is_on_gpu (h->s.w, h->s.device_name) ? LEAST_ROWS_GPU : LEAST_ROWS;
 }
 
 /* How many chunks; 1 where cutting saves too little: a chunk's share of a weight's gradient takes room, too. */

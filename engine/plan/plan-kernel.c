@@ -337,6 +337,15 @@ work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint 
   return small;
 }
 
+gboolean
+work_is_on_gpu (Work *w, const char *device_name)
+{
+  const LoomPlanDevice *device
+      = loom_devices_get (w->devices, device_name != NULL ? device_name : w->options.device, NULL);
+
+  return device != NULL && !device->info.host_memory;
+}
+
 /* ---- kernels ---------------------------------------------------------------- */
 
 LoomStatus

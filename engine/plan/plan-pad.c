@@ -164,15 +164,6 @@ leaves_out (Pad *p, WorkInstr *instr)
   return has;
 }
 
-static gboolean
-is_on_gpu (const Pad *p)
-{
-  const char *name = p->s.device_name != NULL ? p->s.device_name : p->s.w->options.device;
-  const LoomPlanDevice *device = loom_devices_get (p->s.w->devices, name, NULL);
-
-  return device != NULL && !device->info.host_memory;
-}
-
 /* ---- doing it --------------------------------------------------------------------------------- */
 
 /* Operand k, whose axis has a place for each class, with zeros behind them. */
@@ -320,7 +311,7 @@ pad_scores (Work *w, WorkInstr *loss)
   Pad p = { scores, (scores.classes + UNIT - 1) / UNIT * UNIT, wider };
   if (work_value (w, work_in (loss, 0))->desc.dtype == LOOM_F64 || p.padded == scores.classes
       || scores.classes < LEAST_CLASSES || scores.rows * scores.classes < LEAST_SCORES || *classes_of (loss) != 0
-      || !is_on_gpu (&p) || !work_scores_find (&scores, loss))
+      || !work_is_on_gpu (w, p.s.device_name) || !work_scores_find (&scores, loss))
     return;
   for (guint i = 0; i < scores.instrs->len; i++)
     if (!takes (&p, scores.instrs->pdata[i]) || !leaves_out (&p, scores.instrs->pdata[i]))

@@ -411,6 +411,8 @@ gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const gui
  * nothing over a conversion of its own. */
 gboolean work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
                                 const guint *out, gsize limit);
+/* TRUE if this device has memory of its own, as a GPU has, and its work launched; NULL is the plan's. */
+gboolean work_is_on_gpu (Work *w, const char *device_name);
 
 /* plan-overlap.c: an event has an instruction wait for one in front of it. */
 void work_wait_for (WorkInstr *instr, WorkInstr *other);

@@ -5,6 +5,11 @@
  * writes at once, and keeps each old weight where the gradient was. undo_step puts them back in front of the gate,
  * which raises the fault. The log costs no memory, since the gradients are alive until then in either case.
  *
+ * It pays where a cache keeps a strip of the gradient between the sum and the write. A GPU moves as many bytes either
+ * way, 16 for each weight (4 for the statistics, and 12 for the step; 8 read and 8 written with a log), fewer without a
+ * log where its cache holds the gradients until the step, and the undoing is one launch more; so a GPU's steps are
+ * left.
+ *
  * Steps with states are left alone: there are more old values than gradients to take their place. So is a step whose
  * scale follows from the gradients' norm (clipping), and any where something in between might end the step. */
 #include "engine/plan/plan-private.h"
@@ -125,8 +130,9 @@ is_loggable (Work *w, const Update *u, GHashTable *once)
 {
   g_autoptr (GHashTable) taken = g_hash_table_new (NULL, NULL);
 
-  if (u->stats->in->len != u->n || g_strcmp0 (u->stats->device_name, u->step->device_name) != 0
-      || !work_is_ready (w, scalar_of (u, LR), u->stats) || !work_is_ready (w, scalar_of (u, WEIGHT_DECAY), u->stats)
+  if (work_is_on_gpu (w, u->step->device_name) || u->stats->in->len != u->n
+      || g_strcmp0 (u->stats->device_name, u->step->device_name) != 0 || !work_is_ready (w, scalar_of (u, LR), u->stats)
+      || !work_is_ready (w, scalar_of (u, WEIGHT_DECAY), u->stats)
       || !work_is_ready (w, scalar_of (u, GRAD_SCALE), u->stats))
     return FALSE;
   for (guint i = 0; i < u->n; i++)

@@ -244,6 +244,8 @@ extern "C"
   LoomStatus cuda_grad_stats_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_update_gate_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_sgd_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_sgd_step_logged_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_undo_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_adam_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_rmsprop_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_adagrad_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);

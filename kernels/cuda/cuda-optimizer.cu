@@ -1,4 +1,5 @@
-/* Gradient statistics and the steps of SGD and Adam; cuda-steps.cu has the other optimisers'.
+/* Gradient statistics and the steps of SGD and Adam, SGD's also with an undo log; cuda-steps.cu has the other
+ * optimisers'.
  *
  * A step updates all parameters in one launch, block i takes chunk i (cuda-multi.cuh). Rates and the step number are read
  * from device memory, so that a recorded graph stays valid when they change. */
@@ -8,7 +9,32 @@
 
 #define JOINERS 512
 
-/* parts is (chunks, 2): a chunk's sum of squares, and 1 where all of its elements are finite, else 0. A block a chunk. */
+__device__ static inline void
+add_squares (const float g[4], double *sum, double *finite)
+{
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    {
+      *sum += (double)g[k] * g[k];
+      if (!isfinite (g[k]))
+        *finite = 0;
+    }
+}
+
+/* What the threads of a block have, into its place of parts (chunks, 2): the sum, and 1 where all is finite, else 0. */
+__device__ static inline void
+put_part (double *parts, double sum, double finite)
+{
+  sum = block_join<Sum, CUDA_THREADS> (sum);
+  finite = block_join<Smallest, CUDA_THREADS> (finite);
+  if (threadIdx.x == 0)
+    {
+      parts[blockIdx.x * 2] = sum;
+      parts[blockIdx.x * 2 + 1] = finite;
+    }
+}
+
+/* parts is (chunks, 2), as put_part() has it. A block a chunk. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunks)
 {
@@ -23,21 +49,9 @@ __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunk
       float g[4];
 
       take_four (g, chunk.at[0] + i, count - i, aligned);
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        {
-          sum += (double)g[k] * g[k];
-          if (!isfinite (g[k]))
-            finite = 0;
-        }
+      add_squares (g, &sum, &finite);
     }
-  sum = block_join<Sum, CUDA_THREADS> (sum);
-  finite = block_join<Smallest, CUDA_THREADS> (finite);
-  if (threadIdx.x == 0)
-    {
-      parts[blockIdx.x * 2] = sum;
-      parts[blockIdx.x * 2 + 1] = finite;
-    }
+  put_part (parts, sum, finite);
 }
 
 /* parts is (n, 2), sumsq and finite are scalars; one block, whose threads add in a fixed order. */
@@ -171,9 +185,10 @@ __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalar
 #pragma unroll
       for (int k = 0; k < 4; k++)
         {
-          const float d = g[k] * common.scale + common.decay * p[k];
-
-          p[k] = attrs.momentum ? sgd_momentum_f (p[k], d, &buffer[k], common.c) : p[k] - common.c[0] * d;
+          if (attrs.momentum)
+            p[k] = sgd_momentum_f (p[k], g[k] * common.scale + common.decay * p[k], &buffer[k], common.c);
+          else
+            p[k] = sgd_f (p[k], g[k], common.scale, common.decay, common.c[0]);
         }
       put_four (chunk.at[0] + i, p, left, aligned);
       if (attrs.momentum)
@@ -292,6 +307,122 @@ cuda_adam_step_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel *
   if (status != LOOM_STATUS_OK)
     return status;
   self->adam = *attrs;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+/* ---- sgd with an undo log ----------------------------------------------------------------------- */
+
+/* A block a chunk, whose lists are p and g, each (chunk.count); leaves the new p in p's place, the old one in g's, and the
+ * squares of g in parts (chunks, 2), as stats_kernel() does. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    logged_kernel (double *parts, const Chunk *chunks, const float *lr, const float *decay, const float *grad_scale, bool maximize)
+{
+  const Chunk chunk = chunks[blockIdx.x];
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, 2);
+  const float rate = *lr, shrink = *decay, scale = maximize ? -*grad_scale : *grad_scale;
+  double sum = 0, finite = 1;
+
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
+    {
+      const int left = count - i;
+      float p[4], g[4], next[4];
+
+      take_four (p, chunk.at[0] + i, left, aligned);
+      take_four (g, chunk.at[1] + i, left, aligned);
+      add_squares (g, &sum, &finite);
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        next[k] = sgd_f (p[k], g[k], scale, shrink, rate);
+      put_four (chunk.at[0] + i, next, left, aligned);
+      put_four (chunk.at[1] + i, p, left, aligned);
+    }
+  put_part (parts, sum, finite);
+}
+
+/* A block a chunk, whose lists are p and what it was, each (chunk.count). A raised flag closes the gate behind it, for a
+ * step that was queued before anybody has read of the fault as well, so such a step is undone, too. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) undo_kernel (const Chunk *chunks, const float *finite, CudaRaise raise)
+{
+  if (*finite != 0 && raise.flag->raised == 0)
+    return;
+  const Chunk chunk = chunks[blockIdx.x];
+  const int count = (int)chunk.count;
+  const bool aligned = chunk_is_aligned (chunk, 2);
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * CUDA_THREADS)
+    {
+      float p[4];
+
+      take_four (p, chunk.at[1] + i, count - i, aligned);
+      put_four (chunk.at[0] + i, p, count - i, aligned);
+    }
+}
+
+static LoomStatus
+logged_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Multi *self = (Multi *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  void *const *scalar = buffers + 2 * self->n, *const *stats = buffers + self->n_in + 2 * self->n;
+  double *parts = (double *)stats[2];
+
+  cuda_use (self->device);
+  if (self->n_chunks > 0)
+    logged_kernel<<<self->n_chunks, CUDA_THREADS, 0, handle>>> (parts, self->chunks, (const float *)scalar[0], (const float *)scalar[1],
+                                                                (const float *)scalar[2], self->sgd.maximize);
+  stats_join_kernel<<<1, JOINERS, 0, handle>>> ((float *)stats[0], (float *)stats[1], parts, self->n_chunks);
+  return cuda_launched ("sgd_step_logged", message);
+}
+
+static LoomStatus
+undo_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Multi *self = (Multi *)base;
+
+  if (self->n_chunks == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  undo_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
+      self->chunks, (const float *)buffers[2 * self->n], cuda_raise (self->device, stream, base, NULL));
+  return cuda_launched ("undo_step", message);
+}
+
+/* Neighbours are not joined here, as little as in grad_stats. */
+LoomStatus
+cuda_sgd_step_logged_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomSgdLoggedAttrs *attrs = (const LoomSgdLoggedAttrs *)spec->attrs;
+  Multi *self = NULL;
+  LoomStatus status;
+
+  if (spec->n_in != 2 * attrs->n + 3 || spec->n_out != 2 * attrs->n + 2 || !all_of_dtype (spec->in, spec->n_in, LOOM_F32)
+      || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  status = multi_new (device, spec, attrs->n, 2, "own multi-tensor sgd, logged", logged_run, &self, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->sgd.maximize = attrs->maximize;
+  self->base.scratch_bytes = (size_t)(self->n_chunks != 0 ? self->n_chunks : 1) * 2 * sizeof (double);
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_undo_step_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomUndoAttrs *attrs = (const LoomUndoAttrs *)spec->attrs;
+  Multi *self = NULL;
+  LoomStatus status;
+
+  if (spec->n_in != 2 * attrs->n + 1 || !all_of_dtype (spec->in, spec->n_in, LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  status = multi_new (device, spec, attrs->n, 2, "own multi-tensor undo", undo_run, &self, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->join_neighbours = true;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

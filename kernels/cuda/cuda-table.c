@@ -73,6 +73,8 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "grad_stats", .make = cuda_grad_stats_new, .takes = cuda_all_plain },
   { .name = "update_gate", .make = cuda_update_gate_new, .takes = cuda_all_plain },
   { .name = "sgd_step", .make = cuda_sgd_step_new, .takes = cuda_all_plain },
+  { .name = "sgd_step_logged", .make = cuda_sgd_step_logged_new, .takes = cuda_all_plain },
+  { .name = "undo_step", .make = cuda_undo_step_new, .takes = cuda_all_plain },
   { .name = "adam_step", .make = cuda_adam_step_new, .takes = cuda_all_plain },
   { .name = "rmsprop_step", .make = cuda_rmsprop_step_new, .takes = cuda_all_plain },
   { .name = "adagrad_step", .make = cuda_adagrad_step_new, .takes = cuda_all_plain },

@@ -193,6 +193,79 @@ gate_test (void)
   kernel->free (kernel);
 }
 
+/* A step of a logged SGD over two weights, whose gradients are g and 3, up to the gate; nobody reads of a fault. */
+static void
+logged_step (LoomKernel *const kernel[3], void *const buffers[12], float g)
+{
+  const LoomBackend *b = candidate.backend;
+  const float grad[2][1] = { { g }, { 3 } }, zero = 0;
+  void *const logged[] = { buffers[0], buffers[1], buffers[2], buffers[3], buffers[4], buffers[5], buffers[6],
+                           buffers[0], buffers[1], buffers[2], buffers[3], buffers[7], buffers[8], buffers[9] };
+  void *const undo[] = { buffers[0], buffers[1], buffers[2], buffers[3], buffers[8], buffers[0], buffers[1], NULL };
+  void *const gated[] = { buffers[8], buffers[5], buffers[10], buffers[11], NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 2; i++)
+    OK (b->copy (candidate.device, NULL, buffers[2 + i], grad[i], sizeof grad[i], LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[5], &zero, sizeof zero, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel[0]->bind (kernel[0], logged, &message));
+  OK (kernel[1]->bind (kernel[1], undo, &message));
+  OK (kernel[0]->run (kernel[0], NULL, logged, &message));
+  OK (kernel[1]->run (kernel[1], NULL, undo, &message));
+  OK (kernel[2]->run (kernel[2], NULL, gated, &message));
+}
+
+static void
+assert_weights (void *const buffers[2], float first, float second)
+{
+  LoomMessage message = { "" };
+  float got[2];
+
+  for (int i = 0; i < 2; i++)
+    OK (candidate.backend->copy (candidate.device, NULL, &got[i], buffers[i], sizeof got[i], LOOM_COPY_DEVICE_TO_HOST,
+                                 &message));
+  g_assert_cmpfloat (got[0], ==, first);
+  g_assert_cmpfloat (got[1], ==, second);
+}
+
+/* A step whose gradients are not finite is undone, and so is the one that was queued behind it before anybody read of
+ * the fault, though its own gradients are finite. */
+static void
+undo_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc one = { .dtype = LOOM_F32, .rank = 1, .dim = { 1 } }, scalar = { .dtype = LOOM_F32 };
+  const LoomTensorDesc in[] = { one, one, one, one, scalar, scalar, scalar },
+                       out[] = { one, one, one, one, scalar, scalar }, two[] = { scalar, scalar };
+  const LoomSgdLoggedAttrs logged = { .n = 2 };
+  const LoomUndoAttrs undo = { .n = 2 };
+  const float start[2] = { 10, 20 }, rate = 0.5, whole = 1;
+  LoomKernel *const kernel[]
+      = { small_kernel ("sgd_step_logged", &logged, 7, in, 6, out), small_kernel ("undo_step", &undo, 5, in, 2, out),
+          small_kernel ("update_gate", NULL, 2, two, 2, two) };
+  void *buffers[12] = { NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 12; i++)
+    OK (b->alloc (candidate.device, MAX (64, kernel[0]->scratch_bytes), &buffers[i], &message));
+  for (int i = 0; i < 2; i++)
+    OK (b->copy (candidate.device, NULL, buffers[i], &start[i], sizeof start[i], LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[4], &rate, sizeof rate, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[6], &whole, sizeof whole, LOOM_COPY_HOST_TO_DEVICE, &message));
+  logged_step (kernel, buffers, 4);
+  assert_weights (buffers, 8, 18.5);
+  logged_step (kernel, buffers, INFINITY);
+  logged_step (kernel, buffers, 4);
+  assert_weights (buffers, 8, 18.5);
+  g_assert_cmpint (take_fault (message.text).status, ==, LOOM_STATUS_NOT_FINITE);
+  logged_step (kernel, buffers, 4);
+  assert_weights (buffers, 6, 17);
+  for (int i = 0; i < 12; i++)
+    b->free (candidate.device, buffers[i]);
+  for (int i = 0; i < 3; i++)
+    kernel[i]->free (kernel[i]);
+}
+
 /* The products of a first lecture, of sizes that tiles do not divide, against the sum as it is written. */
 static void
 lesson_test (gconstpointer algorithm)
@@ -366,6 +439,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/on-device/graph", graph_test);
   g_test_add_func ("/cuda/on-device/label", label_test);
   g_test_add_func ("/cuda/on-device/gate", gate_test);
+  g_test_add_func ("/cuda/on-device/undo", undo_test);
   g_test_add_data_func ("/cuda/on-device/lesson/naive", "own-naive", lesson_test);
   g_test_add_data_func ("/cuda/on-device/lesson/tiled", "own-tiled", lesson_test);
   g_test_add_func ("/cuda/on-device/nccl-alone", nccl_alone_test);

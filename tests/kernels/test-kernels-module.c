@@ -6,11 +6,14 @@
  * K/N: every N-th of the primitive's samples, from the K-th on. --list names the primitives, those with many samples in
  * parts, so that all of them can run side by side.
  *
+ * Each primitive has to take at least one of its samples in every type, and all of primitives.h have to have samples.
+ *
  * quick: f32 alone, and each call once. Else every call is run again, and in place, and has to give the same bits.
  *
  * It prints TAP, a line for each primitive and behind it every failure. Each primitive has a process of its own, and
  * one that ends early (a fault on the device, a stop of the emulator) is begun again behind the sample at which it
  * ended, so that no failure hides another. */
+#include "kernels/primitives.h"
 #include "tests/kernels/kernel-harness.h"
 
 #include <stdio.h>
@@ -64,11 +67,13 @@ may_be_cudnn (const Sample *s)
 
 /* ---- one primitive, in a process of its own ------------------------------------------ */
 
-/* Prints "@N" before sample N, then each failure as "! …", and at the end one line of numbers. */
+static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
+
+/* Prints "@N" before sample N, then each failure as "! …", "+T" for a call in types[T] that was taken, and at the end
+ * one line of numbers. */
 static int
 run_primitive (const char *path, const char *primitive, guint from, gboolean quick)
 {
-  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
   Machine ref = machine_open (loom_backend_ref (), 1), machine = machine_open (module_backend (path), 0);
   g_autoptr (GPtrArray) samples = samples_new ();
   g_autoptr (Report) report = report_new ();
@@ -84,7 +89,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
       fflush (stdout);
       for (guint t = 0; t < (quick ? 1 : G_N_ELEMENTS (types)); t++)
         {
-          guint before = report->failures->len;
+          guint before = report->failures->len, runs = report->runs, declined = report->declined->len;
 
           sample_check (report, &ref, &machine, s, types[t], !quick);
           if (t > 0 && may_be_cudnn (s))
@@ -93,6 +98,8 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
               sample_check (report, &ref, &machine, s, types[t], FALSE);
               machine.algorithm = NULL;
             }
+          if (report->runs - runs > report->declined->len - declined)
+            printf ("+%u\n", t);
           sample_check_refusals (report, &machine, s, types[t]);
           for (; before < report->failures->len; before++)
             printf ("! %s\n", (const char *)g_ptr_array_index (report->failures, before));
@@ -111,6 +118,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
 typedef struct
 {
   guint runs, failures, declined;
+  guint taken; /* types in which a call was, a bit each */
 } Sum;
 
 /* Prints what a child said and adds it up. Returns the sample at which it was. */
@@ -145,6 +153,9 @@ read_child (const char *words, const char *primitive, GString *report, Sum *sum,
             sum->failures++;
             g_string_append_printf (report, "# not supported: %s\n", lines[i] + 2);
           }
+        break;
+      case '+':
+        sum->taken |= 1u << strtoul (lines[i] + 1, NULL, 10);
         break;
       case '=':
         sum->runs += (guint)strtoul (lines[i] + 1, NULL, 10);
@@ -192,16 +203,25 @@ check_primitive (const char *program, const char *path, const char *primitive, i
       indent (report, complaints);
       ended = name == NULL;
     }
+  for (guint t = 0; t < (quick ? 1 : G_N_ELEMENTS (types)); t++)
+    if (!(sum.taken >> t & 1))
+      {
+        sum.failures++;
+        g_string_append_printf (report, "# no kernel for %s of %s\n", primitive, loom_dtype_name (types[t]));
+      }
   printf ("%s %d - %s: %u runs, %u failures%s\n%s", sum.failures == 0 ? "ok" : "not ok", number, primitive, sum.runs,
           sum.failures, sum.declined > 0 ? ", not taken in channels-last layout or as one call" : "", report->str);
   fflush (stdout);
   return sum.failures == 0;
 }
 
-/* Every primitive that has samples, in the order of its first one. */
+/* Every primitive, in the order of its first sample; those without one come last. */
 static GPtrArray *
 name_primitives (const GPtrArray *samples)
 {
+#define NAME(name) #name,
+  static const char *const all[] = { LOOM_PRIMITIVES (NAME) };
+#undef NAME
   GPtrArray *primitives = g_ptr_array_new ();
 
   for (guint i = 0; i < samples->len; i++)
@@ -211,6 +231,9 @@ name_primitives (const GPtrArray *samples)
       if (!g_ptr_array_find_with_equal_func (primitives, s->primitive, g_str_equal, NULL))
         g_ptr_array_add (primitives, (gpointer)s->primitive);
     }
+  for (gsize i = 0; i < G_N_ELEMENTS (all); i++)
+    if (!g_ptr_array_find_with_equal_func (primitives, all[i], g_str_equal, NULL))
+      g_ptr_array_add (primitives, (gpointer)all[i]);
   return primitives;
 }
 
@@ -234,7 +257,7 @@ list_parts (const GPtrArray *samples)
   for (guint i = 0; i < primitives->len; i++)
     {
       const char *primitive = g_ptr_array_index (primitives, i);
-      guint parts = (count_part (samples, primitive) + PART - 1) / PART;
+      guint parts = MAX ((count_part (samples, primitive) + PART - 1) / PART, 1);
 
       for (guint k = 0; k < parts; k++)
         if (parts == 1)
