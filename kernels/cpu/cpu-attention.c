@@ -6,8 +6,7 @@
  * keys' gradient. The sums have one order for any number of threads: a thread does whole blocks of queries forward, and
  * backward whole heads of keys. */
 #include "kernels/cpu/cpu-math.h"
-#include "kernels/cpu/cpu-panels.h"
-#include "kernels/cpu/cpu-philox.h"
+#include "kernels/cpu/cpu-panel-rows.h"
 
 #include <string.h>
 
@@ -16,6 +15,8 @@
 #define PANELS  (128 / PANEL)     /* of keys in a block */
 #define KEYS    (PANELS * PANEL)  /* in a block */
 #define FLOPS   20.0              /* in a nanosecond, of one thread: to see whether threads pay */
+
+#include "kernels/cpu/cpu-attention-drop.h"
 
 typedef struct
 {
@@ -27,9 +28,7 @@ typedef struct
   int64_t mask_stride[3];        /* of sample, head and query; 0 where one mask serves all */
   bool causal, has_mask, mask_is_bool;
   float scale;
-  float left;     /* what the shares that dropout leaves are times; 1: it drops none */
-  uint32_t below; /* 24 bits of a number below this drop a share */
-  uint64_t stream;
+  Dropout dropout; /* without the numbers' seed, step and place */
   double ns;
 } Attention;
 
@@ -41,8 +40,7 @@ typedef struct
   float *y, *lse;                                /* [N,H,T,D], [N,H,T] */
   float *dq, *dk, *dv;                           /* as q, key and v */
   float *scratch;                                /* [chunks][room] */
-  uint64_t seed, step;
-  const int64_t *place; /* [N,H]; NULL: nothing is dropped */
+  Dropout dropout;
 } Call;
 
 /* A block of queries. */
@@ -51,70 +49,20 @@ typedef struct
   int64_t sample, head, first, rows;
 } Block;
 
+static int64_t
+rounded (int64_t floats)
+{
+  return (floats + 15) & ~(int64_t)15;
+}
+
 /* Takes the next `floats` floats of a scratch. */
 static float *
 take (float **scratch, int64_t floats)
 {
   float *at = *scratch;
 
-  *scratch += (floats + 15) & ~(int64_t)15;
+  *scratch += rounded (floats);
   return at;
-}
-
-/* ---- panels ----------------------------------------------------------------- */
-
-/* from [rows, columns] times `scale` to panels of its columns, `stride` floats apart: to [columns /
- * PANEL][rows][PANEL]. */
-static void
-put_columns (float *to, int64_t stride, const float *from, int64_t rows, int64_t columns, float scale)
-{
-  for (int64_t at = 0; at < columns; at += PANEL, to += stride)
-    for (int64_t r = 0; r < rows; r++)
-      {
-        const float *row = from + r * columns + at;
-        int64_t n = columns - at;
-        V right = { 0 };
-
-        if (n > LANES)
-          right = load (row + LANES, n - LANES) * scale;
-        store (to + r * PANEL, load (row, n) * scale, PANEL);
-        store (to + r * PANEL + LANES, right, PANEL);
-      }
-}
-
-/* from [rows, columns] turned: to [rows / PANEL][columns][PANEL], the last panel filled up with zeros. */
-static void
-put_rows (float *to, const float *from, int64_t rows, int64_t columns)
-{
-  for (int64_t at = 0; at < rows; at += PANEL, to += columns * PANEL)
-    {
-      int64_t n = rows - at < PANEL ? rows - at : PANEL;
-
-      for (int64_t c = 0; c < columns; c++)
-        {
-          for (int64_t r = 0; r < n; r++)
-            to[c * PANEL + r] = from[(at + r) * columns + c];
-          for (int64_t r = n; r < PANEL; r++)
-            to[c * PANEL + r] = 0;
-        }
-    }
-}
-
-/* The first `columns` columns of panels [columns / PANEL][…][PANEL], `stride` floats apart, times a factor for each
- * row: to [rows, columns]. */
-static void
-take_columns (float *to, const float *from, int64_t stride, int64_t rows, int64_t columns, const float *factor)
-{
-  for (int64_t at = 0; at < columns; at += PANEL, from += stride)
-    for (int64_t r = 0; r < rows; r++)
-      {
-        float *row = to + r * columns + at;
-        int64_t n = columns - at;
-
-        store (row, *(const V *)(from + r * PANEL) * factor[r], n);
-        if (n > LANES)
-          store (row + LANES, *(const V *)(from + r * PANEL + LANES) * factor[r], n - LANES);
-      }
 }
 
 /* ---- scores ----------------------------------------------------------------- */
@@ -175,43 +123,41 @@ block_scores (const Call *call, const Block *block, const float *queries, const 
 
 /* ---- dropout ---------------------------------------------------------------- */
 
-/* What shares are times, 0 or `left`, for a block's queries and n keys from `from` on: kept [PANELS][QUERIES][PANEL].
- */
+/* b: seed, step and place, where there is dropout. */
 static void
-find_kept (const Call *call, const Block *block, int64_t from, int64_t n, float *kept)
+take_numbers (const Attention *self, void *const *b, Call *call)
 {
-  const Attention *self = call->self;
-  const int64_t row = call->place[block->sample * self->heads + block->head] * self->queries + block->first;
-
-  for (int64_t r = 0; r < block->rows; r++)
-    {
-      const int64_t number = (row + r) * self->keys + from, begin = number & ~(int64_t)3;
-      const int64_t before = self->causal ? block->first + r - from + 1 : n; /* keys behind it have no share */
-      const int64_t wanted = before < n ? (before > 0 ? before : 0) : n;
-      float line[KEYS + 4 + 4 * CPU_PHILOX_LANES];
-
-      for (int64_t at = begin; at < number + wanted; at += 4 * CPU_PHILOX_LANES)
-        {
-          uint32_t word[4][CPU_PHILOX_LANES];
-
-          cpu_philox (call->seed, self->stream, call->step, (uint64_t)at / 4, word);
-          for (int l = 0; l < CPU_PHILOX_LANES; l++)
-            for (int i = 0; i < 4; i++)
-              line[at - begin + 4 * l + i] = word[i][l] >> 8 < self->below ? 0 : self->left;
-        }
-      for (int64_t at = 0; at < n; at += PANEL)
-        for (int64_t l = 0; l < PANEL; l++)
-          kept[at / PANEL * TILE + r * PANEL + l] = at + l < wanted ? line[number - begin + at + l] : 0;
-    }
+  call->dropout = self->dropout;
+  if (self->dropout.left == 1)
+    return;
+  call->dropout.seed = (uint64_t) * (const int64_t *)b[0];
+  call->dropout.step = (uint64_t) * (const int64_t *)b[1];
+  call->dropout.place = b[2];
 }
 
-/* x and kept [PANELS][QUERIES][PANEL], of n keys. */
-static void
-keep (float *x, const float *kept, int64_t rows, int64_t n)
+/* Room for a block's numbers, in floats of scratch. */
+static int64_t
+word_room (const Attention *self)
 {
-  for (int64_t at = 0; at < n; at += PANEL, x += TILE, kept += TILE)
-    for (int64_t i = 0; i < rows * PANEL; i++)
-      x[i] *= kept[i];
+  return self->dropout.left == 1 ? 0 : rounded (WORDS);
+}
+
+static uint32_t *
+take_words (const Attention *self, float **scratch)
+{
+  return word_room (self) == 0 ? NULL : memset (take (scratch, WORDS), 0, WORDS * sizeof (uint32_t));
+}
+
+/* Draws the numbers of a block's queries and n keys from `from` on. */
+static void
+draw_block (const Call *call, const Block *block, int64_t from, int64_t n, Drawn *drawn)
+{
+  const Attention *self = call->self;
+  const int64_t head = block->sample * self->heads + block->head;
+
+  if (drawn->word != NULL)
+    draw (&call->dropout, (call->dropout.place[head] * self->queries + block->first) * self->keys + from, self->keys,
+          block->rows, n, self->causal, block->first - from + 1, drawn);
 }
 
 /* ---- forward ---------------------------------------------------------------- */
@@ -263,7 +209,7 @@ running_softmax (const Attention *self, int64_t rows, int64_t n, float *s, float
 
 static void
 attend (const Call *call, const Block *block, const float *keys, const float *values, float *queries, float *s,
-        float *sums, float *kept)
+        float *sums, Drawn *drawn)
 {
   const Attention *self = call->self;
   int64_t first = (block->sample * self->heads + block->head) * self->queries + block->first;
@@ -279,12 +225,9 @@ attend (const Call *call, const Block *block, const float *keys, const float *va
       int64_t n = limit - from < KEYS ? limit - from : KEYS;
 
       block_scores (call, block, queries, keys, from, n, s);
+      draw_block (call, block, from, n, drawn);
       running_softmax (self, block->rows, n, s, top, total, sums);
-      if (call->place != NULL)
-        {
-          find_kept (call, block, from, n, kept);
-          keep (s, kept, block->rows, n);
-        }
+      drop (&self->dropout, drawn, block->rows, n, s);
       for (int64_t p = 0; p < self->depth_panels; p++)
         product_all (block->rows, s, PANEL, 1, TILE, values + (p * self->keys + from) * PANEL, n, sums + p * TILE,
                      true);
@@ -312,7 +255,7 @@ forward_part (void *context, int64_t from, int64_t to)
       float *values = take (&scratch, self->keys * self->depth_panels * PANEL);
       float *queries = take (&scratch, self->width_panels * TILE), *s = take (&scratch, PANELS * TILE);
       float *sums = take (&scratch, self->depth_panels * TILE);
-      float *kept = call->place != NULL ? take (&scratch, PANELS * TILE) : NULL;
+      Drawn drawn = { .word = take_words (self, &scratch) };
       int64_t share = self->heads / self->groups, packed = -1;
 
       for (int64_t item = self->items * part / self->chunks; item < self->items * (part + 1) / self->chunks; item++)
@@ -328,20 +271,9 @@ forward_part (void *context, int64_t from, int64_t to)
                            self->depth, 1);
               packed = group;
             }
-          attend (call, &block, keys, values, queries, s, sums, kept);
+          attend (call, &block, keys, values, queries, s, sums, &drawn);
         }
     }
-}
-
-/* b: seed, step and place, where there is dropout. */
-static void
-take_numbers (const Attention *self, void *const *b, Call *call)
-{
-  if (self->left == 1)
-    return;
-  call->seed = (uint64_t) * (const int64_t *)b[0];
-  call->step = (uint64_t) * (const int64_t *)b[1];
-  call->place = b[2];
 }
 
 static LoomStatus
@@ -367,7 +299,8 @@ typedef struct
   float *keys, *keys_across, *values; /* [S / PANEL][E][PANEL], [E / PANEL][S][PANEL], [S / PANEL][D][PANEL] */
   float *dk, *dv;                     /* [S / PANEL][E or D / PANEL][PANEL][PANEL] */
   float *queries, *gradients, *dq;    /* [E / PANEL][QUERIES][PANEL], likewise of D, and of E */
-  float *shares, *ds, *kept;          /* [PANELS][QUERIES][PANEL] */
+  float *shares, *ds;                 /* [PANELS][QUERIES][PANEL] */
+  Drawn drawn;
 } Work;
 
 /* Shares e^(s - lse) in place of scores, and ds = shares·(ds - delta) in place of the products of gradients and values.
@@ -408,14 +341,10 @@ attend_back (const Call *call, const Block *block, Work *w)
       for (int64_t at = 0; at < n; at += PANEL)
         product_all (rows, w->gradients, PANEL, 1, TILE, w->values + (from + at) * self->depth, self->depth,
                      w->ds + at / PANEL * TILE, false);
-      if (call->place != NULL)
-        {
-          find_kept (call, block, from, n, w->kept);
-          keep (w->ds, w->kept, rows, n);
-        }
+      draw_block (call, block, from, n, &w->drawn);
+      drop (&self->dropout, &w->drawn, rows, n, w->ds);
       share_gradient (rows, n, call->lse_in + first, call->delta + first, w->shares, w->ds);
-      if (call->place != NULL)
-        keep (w->shares, w->kept, rows, n);
+      drop (&self->dropout, &w->drawn, rows, n, w->shares);
       for (int64_t p = 0; p < self->width_panels; p++)
         product_all (rows, w->ds, PANEL, 1, TILE, w->keys_across + (p * self->keys + from) * PANEL, n, w->dq + p * TILE,
                      true);
@@ -472,7 +401,7 @@ backward_part (void *context, int64_t from, int64_t to)
                  .dq = take (&scratch, self->width_panels * TILE),
                  .shares = take (&scratch, PANELS * TILE),
                  .ds = take (&scratch, PANELS * TILE),
-                 .kept = call->place != NULL ? take (&scratch, PANELS * TILE) : NULL };
+                 .drawn.word = take_words (self, &scratch) };
 
       for (int64_t item = self->items * part / self->chunks; item < self->items * (part + 1) / self->chunks; item++)
         {
@@ -516,19 +445,6 @@ backward_run (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- kernels ---------------------------------------------------------------- */
 
-static int64_t
-rounded (int64_t floats)
-{
-  return (floats + 15) & ~(int64_t)15;
-}
-
-/* Panels of a block's scores, with those of what is kept of them. */
-static int64_t
-kept_panels (const Attention *self, int64_t panels)
-{
-  return self->left != 1 ? panels + PANELS : panels;
-}
-
 /* in: q, k, v; mask is NULL where there is none. */
 static LoomStatus
 attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const LoomTensorDesc *in,
@@ -556,9 +472,9 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
   self->causal = a->causal;
   self->scale = (float)a->scale;
   self->has_mask = a->has_mask;
-  self->left = (float)(1 / (1 - a->dropout));
-  self->below = loom_philox_below ((float)a->dropout);
-  self->stream = a->stream;
+  self->dropout = (Dropout){ .left = (float)(1 / (1 - a->dropout)),
+                             .below = (int32_t)loom_philox_below ((float)a->dropout),
+                             .stream = a->stream };
   if (a->has_mask)
     {
       int64_t stride = self->keys;
@@ -571,7 +487,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
         }
     }
   self->ns = (double)(self->n * self->heads * self->queries) * (double)self->keys
-             * (double)(self->width + self->depth + (a->dropout > 0 ? 32 : 16)) * 2 / FLOPS;
+             * (double)(self->width + self->depth + (a->dropout > 0 ? 24 : 16)) * 2 / FLOPS;
   *out = self;
   return LOOM_STATUS_OK;
 }
@@ -598,7 +514,7 @@ forward_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, 
     return status;
   divide (self, self->n * self->heads * self->blocks,
           rounded (self->key_panels * PANEL * self->width) + rounded (self->keys * self->depth_panels * PANEL)
-              + (self->width_panels + self->depth_panels + kept_panels (self, PANELS)) * rounded (TILE));
+              + (self->width_panels + self->depth_panels + PANELS) * rounded (TILE) + word_room (self));
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }
@@ -621,7 +537,7 @@ backward_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
           rounded (rows * self->width) + rounded (self->width_panels * self->keys * PANEL)
               + rounded (rows * self->depth) + rounded (rows * self->width_panels * PANEL)
               + rounded (rows * self->depth_panels * PANEL)
-              + (2 * self->width_panels + self->depth_panels + kept_panels (self, 2 * PANELS)) * rounded (TILE));
+              + (2 * self->width_panels + self->depth_panels + 2 * PANELS) * rounded (TILE) + word_room (self));
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }

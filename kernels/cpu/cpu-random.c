@@ -23,34 +23,38 @@ typedef struct
   void *y;              /* [count] */
 } Call;
 
-#define LANES CPU_PHILOX_LANES
+#define NUMBERS CPU_PHILOX_NUMBERS
 
-/* Four numbers a block: y [4·LANES]. */
-static void
-lanes_random (const Call *call, int64_t from, float *y)
+/* The words of blocks `from` and those behind it: word [NUMBERS]. */
+static inline void
+next_words (const Call *call, int64_t from, uint32_t *word)
 {
-  uint32_t word[4][LANES];
-  float value[4][LANES];
+  uint64_t block[CPU_PHILOX_BLOCKS];
 
-  cpu_philox (call->seed, call->self->stream, call->step, (uint64_t)from, word);
-  if (call->self->kind == LOOM_RANDOM_NORMAL)
-    for (int i = 0; i < 4; i += 2)
-      for (int l = 0; l < LANES; l++)
-        loom_draw_normals (word[i][l], word[i + 1][l], &value[i][l], &value[i + 1][l]);
-  else if (call->self->kind == LOOM_RANDOM_EXPONENTIAL)
-    for (int i = 0; i < 4; i++)
-      for (int l = 0; l < LANES; l++)
-        value[i][l] = loom_draw_exponential (word[i][l]);
-  else
-    for (int i = 0; i < 4; i++)
-      for (int l = 0; l < LANES; l++)
-        value[i][l] = loom_philox_uniform (word[i][l]);
-  for (int l = 0; l < LANES; l++)
-    for (int i = 0; i < 4; i++)
-      y[4 * l + i] = value[i][l];
+  for (int l = 0; l < CPU_PHILOX_BLOCKS; l++)
+    block[l] = (uint64_t)(from + l);
+  cpu_philox (call->seed, call->self->stream, call->step, block, word);
 }
 
-/* y [count] in pieces of 4·LANES, the last of which may be shorter. */
+/* Of the same blocks: y [NUMBERS]. */
+static void
+next_floats (const Call *call, int64_t from, float *y)
+{
+  uint32_t word[NUMBERS];
+
+  next_words (call, from, word);
+  if (call->self->kind == LOOM_RANDOM_NORMAL)
+    for (int i = 0; i < NUMBERS; i += 2)
+      loom_draw_normals (word[i], word[i + 1], &y[i], &y[i + 1]);
+  else if (call->self->kind == LOOM_RANDOM_EXPONENTIAL)
+    for (int i = 0; i < NUMBERS; i++)
+      y[i] = loom_draw_exponential (word[i]);
+  else
+    for (int i = 0; i < NUMBERS; i++)
+      y[i] = loom_philox_uniform (word[i]);
+}
+
+/* y [count] in pieces of NUMBERS, the last of which may be shorter. */
 static void
 part_random (void *context, int64_t from, int64_t to)
 {
@@ -59,31 +63,30 @@ part_random (void *context, int64_t from, int64_t to)
 
   for (int64_t piece = from; piece < to; piece++)
     {
-      const int64_t first = piece * 4 * LANES, left = call->self->count - first;
-      float last[4 * LANES];
+      const int64_t first = piece * NUMBERS, left = call->self->count - first;
+      float last[NUMBERS];
 
-      lanes_random (call, piece * LANES, left >= 4 * LANES ? y + first : last);
-      if (left < 4 * LANES)
+      next_floats (call, piece * CPU_PHILOX_BLOCKS, left >= NUMBERS ? y + first : last);
+      if (left < NUMBERS)
         memcpy (y + first, last, (size_t)left * sizeof (float));
     }
 }
 
-/* Two numbers a block: y [count] in blocks of 2. */
+/* Two words a number: y [count] in pieces of NUMBERS / 2. */
 static void
 part_ints (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
-  const Random *self = call->self;
   int64_t *y = call->y;
 
-  for (int64_t block = from; block < to; block++)
+  for (int64_t piece = from; piece < to; piece++)
     {
-      uint32_t word[4];
+      const int64_t first = piece * (NUMBERS / 2), left = call->self->count - first;
+      uint32_t word[NUMBERS];
 
-      loom_philox (call->seed, self->stream, call->step, (uint64_t)block, word);
-      y[2 * block] = loom_philox_int (word[0], word[1]);
-      if (2 * block + 1 < self->count)
-        y[2 * block + 1] = loom_philox_int (word[2], word[3]);
+      next_words (call, piece * CPU_PHILOX_BLOCKS, word);
+      for (int i = 0; i < NUMBERS / 2 && i < left; i++)
+        y[first + i] = loom_philox_int (word[2 * i], word[2 * i + 1]);
     }
 }
 
@@ -124,9 +127,9 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   if (self->row > 0)
     cpu_share (k, self->ns * 4, self->count, part_placed, &call);
   else if (self->integers)
-    cpu_share (k, self->ns, (self->count + 1) / 2, part_ints, &call);
+    cpu_share (k, self->ns, (self->count + NUMBERS / 2 - 1) / (NUMBERS / 2), part_ints, &call);
   else
-    cpu_share (k, self->ns, (self->count + 4 * LANES - 1) / (4 * LANES), part_random, &call);
+    cpu_share (k, self->ns, (self->count + NUMBERS - 1) / NUMBERS, part_random, &call);
   return LOOM_STATUS_OK;
 }
 

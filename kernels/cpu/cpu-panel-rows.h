@@ -1,0 +1,61 @@
+/* Rows of a tensor to panels (cpu-panels.h) and back. */
+#ifndef LOOM_CPU_PANEL_ROWS_H
+#define LOOM_CPU_PANEL_ROWS_H
+
+#include "kernels/cpu/cpu-panels.h"
+
+/* from [rows, columns] times `scale` to panels of its columns, `stride` floats apart: to [columns /
+ * PANEL][rows][PANEL]. */
+static inline void
+put_columns (float *to, int64_t stride, const float *from, int64_t rows, int64_t columns, float scale)
+{
+  for (int64_t at = 0; at < columns; at += PANEL, to += stride)
+    for (int64_t r = 0; r < rows; r++)
+      {
+        const float *row = from + r * columns + at;
+        int64_t n = columns - at;
+        V right = { 0 };
+
+        if (n > LANES)
+          right = load (row + LANES, n - LANES) * scale;
+        store (to + r * PANEL, load (row, n) * scale, PANEL);
+        store (to + r * PANEL + LANES, right, PANEL);
+      }
+}
+
+/* from [rows, columns] turned: to [rows / PANEL][columns][PANEL], the last panel filled up with zeros. */
+static inline void
+put_rows (float *to, const float *from, int64_t rows, int64_t columns)
+{
+  for (int64_t at = 0; at < rows; at += PANEL, to += columns * PANEL)
+    {
+      int64_t n = rows - at < PANEL ? rows - at : PANEL;
+
+      for (int64_t c = 0; c < columns; c++)
+        {
+          for (int64_t r = 0; r < n; r++)
+            to[c * PANEL + r] = from[(at + r) * columns + c];
+          for (int64_t r = n; r < PANEL; r++)
+            to[c * PANEL + r] = 0;
+        }
+    }
+}
+
+/* The first `columns` columns of panels [columns / PANEL][…][PANEL], `stride` floats apart, times a factor for each
+ * row: to [rows, columns]. */
+static inline void
+take_columns (float *to, const float *from, int64_t stride, int64_t rows, int64_t columns, const float *factor)
+{
+  for (int64_t at = 0; at < columns; at += PANEL, from += stride)
+    for (int64_t r = 0; r < rows; r++)
+      {
+        float *row = to + r * columns + at;
+        int64_t n = columns - at;
+
+        store (row, *(const V *)(from + r * PANEL) * factor[r], n);
+        if (n > LANES)
+          store (row + LANES, *(const V *)(from + r * PANEL + LANES) * factor[r], n - LANES);
+      }
+}
+
+#endif
