@@ -10,11 +10,12 @@
 
 #include <string.h>
 
-#define QUERIES 48                /* of a block; a multiple of ROWS */
-#define TILE    (QUERIES * PANEL) /* floats of a block's panel */
-#define PANELS  (128 / PANEL)     /* of keys in a block */
-#define KEYS    (PANELS * PANEL)  /* in a block */
-#define FLOPS   20.0              /* in a nanosecond, of one thread: to see whether threads pay */
+#define QUERIES  48                /* of a block; a multiple of ROWS and TOGETHER */
+#define TILE     (QUERIES * PANEL) /* floats of a block's panel */
+#define PANELS   (128 / PANEL)     /* of keys in a block */
+#define KEYS     (PANELS * PANEL)  /* in a block */
+#define TOGETHER 8                 /* sums that are made side by side */
+#define FLOPS    20.0              /* in a nanosecond, of one thread: to see whether threads pay */
 
 #include "kernels/cpu/cpu-attention-drop.h"
 
@@ -114,9 +115,10 @@ block_scores (const Call *call, const Block *block, const float *queries, const 
                     row[i] += mask[i];
                 }
             }
-          kept = kept < in ? (kept > 0 ? kept : 0) : in;
-          for (int64_t i = kept; i < PANEL; i++)
-            row[i] = -INFINITY;
+          kept = kept < in ? kept : in;
+          if (kept < PANEL)
+            for (int32_t i = 0; i < PANEL; i++)
+              row[i] = i < (int32_t)kept ? row[i] : -INFINITY;
         }
     }
 }
@@ -162,29 +164,50 @@ draw_block (const Call *call, const Block *block, int64_t from, int64_t n, Drawn
 
 /* ---- forward ---------------------------------------------------------------- */
 
+/* The larger one. A NaN may be lost here: its own exponential makes the sum one. */
+INLINE float
+larger (float a, float b)
+{
+  return a > b ? a : b;
+}
+
+/* The largest of n scores of a query, s [PANELS][QUERIES][PANEL]: by halves, since it is the same in any order. */
+INLINE float
+largest (const float *s, int64_t n)
+{
+  float lane[PANEL];
+
+  memcpy (lane, s, sizeof lane);
+  for (int64_t at = PANEL; at < n; at += PANEL)
+    for (int l = 0; l < PANEL; l++)
+      lane[l] = larger (lane[l], s[at / PANEL * TILE + l]);
+#pragma GCC unroll 8
+  for (int half = PANEL / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; l++)
+      lane[l] = larger (lane[l], lane[l + half]);
+  return lane[0];
+}
+
 /* Scores s [PANELS][QUERIES][PANEL] of n keys become e^(s - top), top being the largest so far; what was summed before,
  * total [rows] and sums [D / PANEL][QUERIES][PANEL], follows. */
 static void
 running_softmax (const Attention *self, int64_t rows, int64_t n, float *s, float *top, float *total, float *sums)
 {
+  float lane[QUERIES][PANEL] = { 0 }, base[QUERIES], fade[QUERIES];
+
+  for (int64_t r = 0; r < rows; r++)
+    base[r] = larger (top[r], largest (s + r * PANEL, n));
+#pragma GCC ivdep
   for (int64_t r = 0; r < rows; r++)
     {
-      float lane[PANEL], most = top[r], base, fade, sum = 0;
+      float before = top[r];
 
-      for (int l = 0; l < PANEL; l++)
-        lane[l] = s[r * PANEL + l];
-      for (int64_t at = PANEL; at < n; at += PANEL)
-        for (int l = 0; l < PANEL; l++)
-          {
-            float v = s[at / PANEL * TILE + r * PANEL + l];
-
-            lane[l] = ((v > lane[l]) | (v != v)) ? v : lane[l];
-          }
-      for (int l = 0; l < PANEL; l++)
-        most = ((lane[l] > most) | (lane[l] != lane[l])) ? lane[l] : most;
-      base = most == -INFINITY ? 0 : most;
-      fade = cpu_exp (top[r] - base);
-      memset (lane, 0, sizeof lane);
+      top[r] = base[r];
+      base[r] = base[r] == -INFINITY ? 0 : base[r];
+      fade[r] = cpu_exp (before - base[r]);
+    }
+  for (int64_t r = 0; r < rows; r++)
+    {
       for (int64_t at = 0; at < n; at += PANEL)
         {
           float *row = s + at / PANEL * TILE + r * PANEL;
@@ -192,18 +215,25 @@ running_softmax (const Attention *self, int64_t rows, int64_t n, float *s, float
 #pragma GCC ivdep
           for (int l = 0; l < PANEL; l++)
             {
-              row[l] = cpu_exp (row[l] - base);
-              lane[l] += row[l];
+              row[l] = cpu_exp (row[l] - base[r]);
+              lane[r][l] += row[l];
             }
         }
-      for (int l = 0; l < PANEL; l++)
-        sum += lane[l];
-      total[r] = total[r] * fade + sum;
-      if (fade != 1)
+      if (fade[r] != 1)
         for (int64_t p = 0; p < self->depth_panels; p++)
           for (int l = 0; l < PANEL; l++)
-            sums[p * TILE + r * PANEL + l] *= fade;
-      top[r] = most;
+            sums[p * TILE + r * PANEL + l] *= fade[r];
+    }
+  /* A query's sum has one order, so those of several go side by side. */
+  for (int64_t r = 0; r < rows; r += TOGETHER)
+    {
+      float sum[TOGETHER] = { 0 };
+
+      for (int l = 0; l < PANEL; l++)
+        for (int i = 0; i < TOGETHER; i++)
+          sum[i] += lane[r + i][l];
+      for (int64_t i = 0; i < TOGETHER && r + i < rows; i++)
+        total[r + i] = total[r + i] * fade[r + i] + sum[i];
     }
 }
 
