@@ -220,6 +220,35 @@ bench_random (const char *dims)
     }
 }
 
+/* Causal attention of q, keys and values of the same dims, and its gradient. */
+static void
+bench_attention (const char *dims, double dropout)
+{
+  const LoomTensorDesc absent = { .dtype = LOOM_N_DTYPES, .rank = 1 }, one = desc (LOOM_I64, "");
+  LoomTensorDesc q = desc (LOOM_F32, dims), rows = q, heads = desc (LOOM_I64, dims);
+  Sample s = { .primitive = "attention", .n_in = 3, .n_out = 2 };
+  char label[80];
+
+  rows.rank = 3;
+  heads.rank = 2;
+  s.attrs.attention = (LoomAttentionAttrs){ .scale = 0.1, .causal = TRUE, .dropout = dropout, .stream = 1 };
+  s.out[0] = s.in[0] = s.in[1] = s.in[2] = q;
+  s.out[1] = rows;
+  s.in[3] = absent;
+  s.in[4] = s.in[5] = one;
+  s.in[6] = heads;
+  s.n_in = dropout > 0 ? 7 : 3;
+  g_snprintf (label, sizeof label, "%s dropout %g", dims, dropout);
+  bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
+  s = (Sample){ .primitive = "attention_grad",
+                .attrs = s.attrs,
+                .n_in = dropout > 0 ? 11 : 6,
+                .n_out = 3,
+                .in = { q, q, q, q, rows, rows, absent, absent, one, one, heads },
+                .out = { q, q, q } };
+  bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
+}
+
 /* Adam over the tensors named, not adjacent in memory. */
 static void
 bench_adam (const char *label, const char *const *dims)
@@ -301,6 +330,10 @@ main (int argc, char **argv)
   bench_elementwise ("1000,1000", LOOM_SCALAR_ATAN2, "1000,1000");
   bench_elementwise ("1000,1000", LOOM_SCALAR_ADD, "1000");
   bench_random ("1000,1000");
+  bench_attention ("32,4,64,16", 0);
+  bench_attention ("32,4,64,16", 0.1);
+  bench_attention ("4,6,256,64", 0);
+  bench_attention ("4,6,256,64", 0.1);
   bench_reduce ("1000,1000", "1,1", 3);
   bench_reduce ("1000,1000", "1,1000", 1);
   bench_reduce ("1000,1000", "1000,1", 2);
