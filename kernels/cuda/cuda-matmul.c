@@ -8,7 +8,7 @@
  * on the product, in place. The workspace comes from the plan's arena, so two streams
  * never share one, and reductions in place are excluded: their order is not fixed.
  *
- * Products that sum an operand stand in cuda-matmul-sum.c.
+ * Products that sum an operand stand in cuda-matmul-sum.c, batches in cuda-matmul-batch.c.
  *
  * Products of 16-bit operands may have a result in f32. Their bias may be f32 where cuBLASLt wants it in the result's
  * type: it is then rounded to that in front of the product. */
@@ -196,72 +196,6 @@ matmul_free (LoomKernel *base)
   if (self->product != NULL)
     cublasLtMatmulDescDestroy (self->product);
   free (self);
-}
-
-/* ---- shapes ----------------------------------------------------------------------------------- */
-
-/* Batch strides of an operand along the result's batch axes. False when they do not broadcast. */
-static bool
-batch_strides (const LoomTensorDesc *x, const LoomTensorDesc *y, int64_t strides[LOOM_MAX_RANK])
-{
-  int64_t own[LOOM_MAX_RANK];
-  int missing = y->rank - x->rank;
-
-  if (missing < 0)
-    return false;
-  cuda_strides (x, own);
-  for (int i = 0; i < y->rank - 2; i++)
-    {
-      int64_t dim = i < missing ? 1 : x->dim[i - missing];
-
-      if (dim != 1 && dim != y->dim[i])
-        return false;
-      strides[i] = dim == 1 ? 0 : own[i - missing];
-    }
-  return true;
-}
-
-/* Drops batch axes of one element and merges neighbours that all three walk alike. */
-static bool
-set_batches (Matmul *self, const LoomKernelSpec *spec)
-{
-  Batches *to = &self->batches;
-  const LoomTensorDesc *y = &spec->out[0];
-  int64_t a[LOOM_MAX_RANK] = { 0 }, b[LOOM_MAX_RANK] = { 0 }, own[LOOM_MAX_RANK];
-
-  if (!batch_strides (&spec->in[0], y, a) || !batch_strides (&spec->in[1], y, b))
-    return false;
-  cuda_strides (y, own);
-  for (int i = 0; i < y->rank - 2; i++)
-    {
-      int last = to->rank - 1;
-
-      if (y->dim[i] == 1)
-        continue;
-      if (to->rank > 0 && to->a[last] == a[i] * y->dim[i] && to->b[last] == b[i] * y->dim[i]
-          && to->y[last] == own[i] * y->dim[i])
-        to->dim[last] *= y->dim[i];
-      else
-        to->dim[++last] = y->dim[i];
-      to->a[last] = a[i];
-      to->b[last] = b[i];
-      to->y[last] = own[i];
-      to->rank = last + 1;
-    }
-  return true;
-}
-
-/* With one matrix B for a whole batch of untransposed A, the batch is just more rows. */
-static void
-fold_batch (Matmul *self, const LoomMatmulAttrs *attrs)
-{
-  Batches *batches = &self->batches;
-
-  if (batches->rank == 1 && batches->b[0] == 0 && batches->a[0] == self->m * self->k && !attrs->trans_a)
-    {
-      self->m *= batches->dim[0];
-      batches->rank = 0;
-    }
 }
 
 /* ---- descriptors -------------------------------------------------------------------------------- */
@@ -474,7 +408,7 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
 
   if (is_empty (self))
     return LOOM_STATUS_OK;
-  fold_batch (self, spec->attrs);
+  cuda_matmul_fold_batch (self, spec->attrs);
   self->outer = 1;
   for (int d = 0; d < self->batches.rank - 1; d++)
     self->outer *= self->batches.dim[d];
@@ -533,7 +467,7 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
   };
   self->empty_sum = self->k == 0;
   if (a->dim[a->rank - (attrs->trans_a ? 1 : 2)] != self->m || b->dim[b->rank - (attrs->trans_b ? 1 : 2)] != self->k
-      || b->dim[b->rank - (attrs->trans_b ? 2 : 1)] != self->n || !set_batches (self, spec))
+      || b->dim[b->rank - (attrs->trans_b ? 2 : 1)] != self->n || !cuda_matmul_set_batches (self, spec))
     status = cuda_fail (message, LOOM_STATUS_INVALID, "the operands of a matrix product do not fit together");
   else
     status = prepare (self, spec, message);

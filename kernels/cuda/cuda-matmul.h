@@ -51,6 +51,11 @@ typedef struct
   char name[CUDA_BLAS_NAME + 16];
 } Matmul;
 
+/* Drops batch axes of one element and merges neighbours that all three walk alike; false where they do not broadcast.
+ */
+bool cuda_matmul_set_batches (Matmul *self, const LoomKernelSpec *spec);
+/* With one matrix B for a whole batch of untransposed A, the batch is just more rows. */
+void cuda_matmul_fold_batch (Matmul *self, const LoomMatmulAttrs *attrs);
 /* Bytes that a configuration with this workspace wants. */
 size_t cuda_matmul_scratch (Matmul *self, size_t workspace);
 /* Asks cuBLASLt for configurations of the product with this epilogue, the best first; returns how many. */
