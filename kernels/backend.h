@@ -90,7 +90,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  elementwise        in… → out…                LoomElementwiseAttrs
  *  reduce             x → y                     LoomReduceAttrs
  *  argreduce          x → i64                   LoomArgReduceAttrs
- *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum: product.h
+ *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum or a slope: product.h
  *  conv2d             x, w, [bias] → y          LoomConv2dAttrs
  *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
  *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
@@ -220,12 +220,13 @@ typedef struct
 /* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a
  * are […,k,m], with trans_b those of b are […,n,k]. Both operands have rank ≥ 2
  * and batch axes broadcast. act is LOOM_SCALAR_ID when there is none, else a
- * unary scalar operation. */
+ * unary scalar operation; slope is LOOM_SCALAR_ID, which is 0, but in products of a planner's making. */
 typedef struct
 {
   bool trans_a, trans_b;
   bool has_bias;
   LoomScalarOp act;
+  LoomScalarOp slope;
 } LoomMatmulAttrs;
 
 /* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation.

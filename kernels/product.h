@@ -1,6 +1,13 @@
-/* Products that sum an operand on the way, as the gradient of a bias is such a sum beside its weights' gradient: a, b →
- * y, s. s has m elements in any shape, of y's type: Σ over the inner axis of a, which is [m,k], or [k,m] where it is
- * transposed. y is a matrix, and neither a bias nor an activation is behind it. Plain C, all static inline. */
+/* Products that a planner makes of several calls, which a back end may lack. Plain C, all static inline.
+ *
+ * With a sum: they sum an operand on the way, as the gradient of a bias is such a sum beside its weights' gradient: a,
+ * b → y, s. s has m elements in any shape, of y's type: Σ over the inner axis of a, which is [m,k], or [k,m] where it
+ * is transposed. y is a matrix, and neither a bias nor an activation is behind it.
+ *
+ * With a slope: the cotangent of an activation's result becomes that of its argument on the way: a, b, z → y =
+ * (a·b)·f′(z), element by element, where f is the `slope` of LoomMatmulAttrs: relu, whose slope is 1 where z > 0 and
+ * else 0, so that z may be its argument or its result; or gelu_tanh, of which z is the argument. z has y's shape and
+ * type, and neither a bias nor an activation nor a sum is there. */
 #ifndef LOOM_PRODUCT_H
 #define LOOM_PRODUCT_H
 
@@ -12,15 +19,38 @@ loom_product_has_sum (const LoomKernelSpec *spec)
   return spec->n_out == 2;
 }
 
-/* TRUE if a call with a sum is one of those. */
 static inline bool
-loom_product_sum_fits (const LoomKernelSpec *spec)
+loom_product_has_slope (const LoomKernelSpec *spec)
+{
+  return ((const LoomMatmulAttrs *)spec->attrs)->slope != LOOM_SCALAR_ID;
+}
+
+/* TRUE if it has either. */
+static inline bool
+loom_product_is_joined (const LoomKernelSpec *spec)
+{
+  return loom_product_has_sum (spec) || loom_product_has_slope (spec);
+}
+
+/* TRUE if a call with a sum or a slope is as above. */
+static inline bool
+loom_product_joined_fits (const LoomKernelSpec *spec)
 {
   const LoomMatmulAttrs *attrs = (const LoomMatmulAttrs *)spec->attrs;
-  const LoomTensorDesc *y = &spec->out[0], *s = &spec->out[1];
+  const LoomTensorDesc *y = &spec->out[0];
 
-  return y->rank == 2 && spec->in[0].rank == 2 && !attrs->has_bias && attrs->act == LOOM_SCALAR_ID
-         && s->dtype == y->dtype && loom_desc_count (s) == y->dim[0];
+  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID)
+    return false;
+  if (loom_product_has_sum (spec))
+    return !loom_product_has_slope (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[0].rank == 2
+           && spec->out[1].dtype == y->dtype && loom_desc_count (&spec->out[1]) == y->dim[0];
+  if ((attrs->slope != LOOM_SCALAR_RELU && attrs->slope != LOOM_SCALAR_GELU_TANH) || spec->n_in != 3
+      || spec->in[2].dtype != y->dtype || spec->in[2].rank != y->rank)
+    return false;
+  for (int i = 0; i < y->rank; i++)
+    if (spec->in[2].dim[i] != y->dim[i])
+      return false;
+  return true;
 }
 
 #endif

@@ -46,6 +46,8 @@ const WorkPass work_passes[] = {
   { "bias gradients", "The product that makes a weight's gradient sums the cotangent for the bias's.",
     work_join_bias_gradients, WORK_IS_FUSION },
   { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_IS_FUSION },
+  { "slopes", "A product's result is multiplied by an activation's derivative as it is written.", work_join_slopes,
+    WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "rematerialisation", "Cheap values are computed a second time for the backward pass instead of being kept.",
     work_rematerialise, WORK_IS_FUSION },
   { "bundles", "Small element-wise work that stands together becomes one kernel with several results.", work_bundle,

@@ -346,6 +346,7 @@ void work_widen_results (Work *w);
 void work_join_casts (Work *w);
 void work_join_bias_gradients (Work *w);
 void work_fuse_chains (Work *w);
+void work_join_slopes (Work *w);
 void work_rematerialise (Work *w);
 void work_bundle (Work *w);
 

@@ -10,6 +10,10 @@
  *
  * Products that sum an operand stand in cuda-matmul-sum.c, batches in cuda-matmul-batch.c.
  *
+ * With a slope (kernels/product.h) the epilogue reads z by the pointer to its auxiliary matrix: of GELU z itself, of
+ * ReLU a mask of bits, which a kernel in front of the product makes of z. RELU_AUX of the product in front could write
+ * it, but may set the bit where z is 0, and would tie two products to each other.
+ *
  * Products of 16-bit operands may have a result in f32. Their bias may be f32 where cuBLASLt wants it in the result's
  * type: it is then rounded to that in front of the product. */
 #include <stdint.h>
@@ -18,10 +22,12 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda-blas.h"
+#include "kernels/cuda/cuda-mask.h"
 #include "kernels/cuda/cuda-matmul.h"
 #include "kernels/cuda/cuda-tiled.h"
 #include "kernels/product.h"
 
+#define BUFFER_ALIGNMENT    64
 #define WORKSPACE_ALIGNMENT 256
 #define WORKSPACE_LIMIT     ((size_t)8 << 20)
 #define WORKSPACE_LIMIT_90  ((size_t)32 << 20)
@@ -78,22 +84,23 @@ cuda_matmul_close (LoomDevice *device)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* The epilogue has the address of the bias, or of the sum, in the description of the product, which cuBLASLt reads when
- * it is called. It is set where it has changed, so that no address needs to stay: a loop's operands move from run to
- * run. */
+/* The epilogue has the address of the bias, of the sum, or of what a slope reads, in the description of the product,
+ * which cuBLASLt reads when it is called. It is set where it has changed, so that no address needs to stay: a loop's
+ * operands move from run to run. made: what was made in front of the product, else NULL. */
 static LoomStatus
-point_to_bias (Matmul *self, void *const *buffers, LoomMessage *message)
+point_to_bias (Matmul *self, void *const *buffers, void *made, LoomMessage *message)
 {
-  const void *bias = self->epilogue_sum    ? buffers[3]
-                     : self->round != NULL ? (char *)buffers[4] + self->rounded
-                                           : buffers[2];
+  const bool has_slope = self->slope != LOOM_SCALAR_ID;
+  const void *bias = self->epilogue_sum ? buffers[3] : made != NULL ? made : buffers[2];
 
-  if ((!self->epilogue_bias && !self->epilogue_sum) || bias == self->bias)
+  if ((!self->epilogue_bias && !self->epilogue_sum && !has_slope) || bias == self->bias)
     return LOOM_STATUS_OK;
   self->bias = bias;
-  return blas_check (
-      cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
-      "telling cuBLASLt where the bias is", message);
+  return blas_check (cublasLtMatmulDescSetAttribute (self->product,
+                                                     has_slope ? CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER
+                                                               : CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                     &bias, sizeof bias),
+                     "telling cuBLASLt where the bias is", message);
 }
 
 static LoomStatus
@@ -134,28 +141,33 @@ static LoomStatus
 matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Matmul *self = (Matmul *)base;
-  const int out = self->has_bias ? 3 : 2, scratch = out + 1 + self->has_sum;
+  const int out = self->n_in, scratch = out + 1 + self->has_sum;
   cudaStream_t handle = cuda_stream (self->device, stream);
   uintptr_t workspace = 0;
+  void *made = NULL;
   LoomStatus status = LOOM_STATUS_OK;
 
   if (self->y_bytes == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
+  if (self->round != NULL || self->slope == LOOM_SCALAR_RELU)
+    made = (char *)buffers[scratch] + self->made;
   if (self->round != NULL)
     {
-      void *const round[] = { buffers[2], (char *)buffers[scratch] + self->rounded };
+      void *const round[] = { buffers[2], made };
 
       status = self->round->run (self->round, stream, round, message);
-      if (status != LOOM_STATUS_OK)
-        return status;
     }
+  else if (made != NULL)
+    status = cuda_mask (self->device, stream, made, buffers[2], self->slope_type, self->m, self->n, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
   if (self->workspace != 0)
     workspace = ((uintptr_t)buffers[scratch] + WORKSPACE_ALIGNMENT - 1) & ~(uintptr_t)(WORKSPACE_ALIGNMENT - 1);
   if (self->empty_sum)
     status
         = cuda_check (cudaMemsetAsync (buffers[out], 0, self->y_bytes, handle), "clearing an empty product", message);
-  else if ((status = point_to_bias (self, buffers, message)) == LOOM_STATUS_OK)
+  else if ((status = point_to_bias (self, buffers, made, message)) == LOOM_STATUS_OK)
     status = multiply (self, handle, buffers[out], buffers[0], buffers[1], (void *)workspace, message);
   /* Behind the product on the same stream, so both may have the same scratch. */
   if (status == LOOM_STATUS_OK && self->sum != NULL)
@@ -241,6 +253,17 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
                          attrs->trans_a ? self->k : self->m, &self->batches, self->batches.a);
   if (result == CUBLAS_STATUS_SUCCESS)
     result = layout_new (&self->y, self->to, self->n, self->m, &self->batches, self->batches.y);
+  if (result == CUBLAS_STATUS_SUCCESS && self->slope != LOOM_SCALAR_ID)
+    {
+      /* No address is known yet, but the heuristic takes its alignment for that of all. */
+      const int64_t ld = self->slope == LOOM_SCALAR_RELU ? cuda_mask_bits (self->n) : self->n;
+      const void *somewhere = (const void *)(uintptr_t)BUFFER_ALIGNMENT;
+
+      result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld, sizeof ld);
+      if (result == CUBLAS_STATUS_SUCCESS)
+        result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &somewhere,
+                                                 sizeof somewhere);
+    }
   return result;
 }
 
@@ -249,7 +272,7 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
 static uint32_t
 alignment_of (const Matmul *self, const int64_t *stride, size_t element)
 {
-  uint32_t alignment = 64;
+  uint32_t alignment = BUFFER_ALIGNMENT;
 
   for (int d = 0; d < self->batches.rank - 1; d++)
     while ((uint64_t)stride[d] * element % alignment != 0)
@@ -263,13 +286,15 @@ workspace_limit (const Matmul *self)
   return self->device->architecture >= 90 ? WORKSPACE_LIMIT_90 : WORKSPACE_LIMIT;
 }
 
-/* The arena aligns scratch to 64 bytes. A bias that is to be rounded stands behind the workspace. */
+/* The arena aligns scratch to 64 bytes. A bias that is to be rounded, or a mask, stands behind the workspace. */
 size_t
 cuda_matmul_scratch (Matmul *self, size_t workspace)
 {
-  self->rounded = workspace != 0 ? (workspace + 2 * WORKSPACE_ALIGNMENT - 1) & ~(size_t)(WORKSPACE_ALIGNMENT - 1) : 0;
+  self->made = workspace != 0 ? (workspace + 2 * WORKSPACE_ALIGNMENT - 1) & ~(size_t)(WORKSPACE_ALIGNMENT - 1) : 0;
   if (self->rounds)
-    return self->rounded + (size_t)self->n * self->to_element;
+    return self->made + (size_t)self->n * self->to_element;
+  if (self->slope == LOOM_SCALAR_RELU)
+    return self->made + (size_t)(self->m * cuda_mask_bits (self->n) / 8);
   return workspace != 0 ? workspace + WORKSPACE_ALIGNMENT : 0;
 }
 
@@ -326,7 +351,7 @@ cuda_matmul_propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHe
 /* cuBLASLt's GELU is the tanh form. */
 typedef struct
 {
-  LoomScalarOp act;
+  LoomScalarOp act, slope; /* slope: left out where there is none */
   bool has_bias;
   cublasLtEpilogue_t epilogue;
   const char *name;
@@ -339,10 +364,12 @@ static const Epilogue epilogues[] = {
   { .act = LOOM_SCALAR_RELU, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_RELU_BIAS, .name = "+bias+relu" },
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = false, .epilogue = CUBLASLT_EPILOGUE_GELU, .name = "+gelu" },
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_GELU_BIAS, .name = "+bias+gelu" },
+  { .slope = LOOM_SCALAR_RELU, .epilogue = CUBLASLT_EPILOGUE_DRELU, .name = "+drelu" },
+  { .slope = LOOM_SCALAR_GELU_TANH, .epilogue = CUBLASLT_EPILOGUE_DGELU, .name = "+dgelu" },
 };
 
-/* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it; NULL where it does not take the product.
- * found is what it proposes with that epilogue. */
+/* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it, but a slope there or nowhere; NULL where
+ * it does not take the product. found is what it proposes with that epilogue. */
 static const Epilogue *
 find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeuristicResult_t found[PROPOSALS], int *n)
 {
@@ -355,11 +382,11 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
   for (int part = 0; part < 3; part++)
     {
       /* A kernel behind the product would round to the 16-bit type twice. */
-      if (part > 0 && self->to_element < sizeof (float))
+      if (part > 0 && (self->to_element < sizeof (float) || self->slope != LOOM_SCALAR_ID))
         return NULL;
       for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
         if (epilogues[i].act == parts[part].act && epilogues[i].has_bias == parts[part].has_bias
-            && (*n = cuda_matmul_propose (self, epilogues[i].epilogue, found)) > 0)
+            && epilogues[i].slope == self->slope && (*n = cuda_matmul_propose (self, epilogues[i].epilogue, found)) > 0)
           return &epilogues[i];
     }
   return NULL;
@@ -409,6 +436,10 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
   if (is_empty (self))
     return LOOM_STATUS_OK;
   cuda_matmul_fold_batch (self, spec->attrs);
+  /* Rows of an auxiliary matrix are as far apart as AUX_LD says: in steps of 8 elements, or of 128 bits. */
+  if (self->slope != LOOM_SCALAR_ID
+      && (self->batches.rank > 0 || (self->slope == LOOM_SCALAR_GELU_TANH && self->n % 8 != 0)))
+    return LOOM_STATUS_UNSUPPORTED;
   self->outer = 1;
   for (int d = 0; d < self->batches.rank - 1; d++)
     self->outer *= self->batches.dim[d];
@@ -441,10 +472,10 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
 
   if (precision == NULL || to == NULL || !cuda_all_plain (spec) || !takes_types (spec))
     return LOOM_STATUS_UNSUPPORTED;
-  if (loom_product_has_sum (spec)
-      && (!loom_product_sum_fits (spec) || loom_desc_count (y) == 0 || loom_desc_count (a) == 0))
+  if (loom_product_is_joined (spec)
+      && (!loom_product_joined_fits (spec) || loom_desc_count (y) == 0 || loom_desc_count (a) == 0))
     return LOOM_STATUS_UNSUPPORTED;
-  if (a->rank < 2 || b->rank < 2 || y->rank < 2 || spec->n_in != (attrs->has_bias ? 3 : 2))
+  if (a->rank < 2 || b->rank < 2 || y->rank < 2 || spec->n_in != 2 + attrs->has_bias + loom_product_has_slope (spec))
     return cuda_fail (message, LOOM_STATUS_INVALID, "a matrix product needs two operands of rank 2 or more");
   self = calloc (1, sizeof *self);
   if (self == NULL)
@@ -454,7 +485,10 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
     .device = device,
     .precision = precision,
     .compute = precision->dtype == LOOM_F32 && spec->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute,
+    .n_in = spec->n_in,
     .has_bias = attrs->has_bias,
+    .slope = attrs->slope,
+    .slope_type = y->dtype,
     .has_sum = loom_product_has_sum (spec),
     .rounds = attrs->has_bias && spec->in[2].dtype != y->dtype,
     .to = to->data,
@@ -567,8 +601,8 @@ cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   LoomStatus status;
 
   if (cuda_is_lesson (spec->algorithm))
-    return loom_product_has_sum (spec) ? LOOM_STATUS_UNSUPPORTED
-                                       : cuda_lesson_matmul_new (device, spec, kernel, message);
+    return loom_product_is_joined (spec) ? LOOM_STATUS_UNSUPPORTED
+                                         : cuda_lesson_matmul_new (device, spec, kernel, message);
   status = product_new (device, spec, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;

@@ -33,15 +33,18 @@ typedef struct
   cublasLtMatrixLayout_t a, b, y; /* our a is their B */
   cublasLtMatmulAlgo_t algorithm;
   size_t workspace;
+  int n_in;
   bool has_bias, epilogue_bias;
-  const void *bias;           /* where the epilogue has been told that it is, or what it sums goes */
+  LoomScalarOp slope;         /* ID: none */
+  LoomDType slope_type;       /* of what it is read from */
+  const void *bias;           /* where the epilogue has been told that it is, or what it sums goes, or its slope's z */
   bool empty_sum;             /* k is 0 */
   cudaDataType_t to;          /* the result's */
   size_t element, to_element; /* bytes of an operand's element and of a result's */
   size_t y_bytes;
   bool rounds;       /* the bias has another type than the result: */
-  LoomKernel *round; /* brings it into the scratch at `rounded` */
-  size_t rounded;
+  LoomKernel *round; /* brings it into the scratch at `made` */
+  size_t made;       /* a bias that was rounded, or the mask of a ReLU's slope */
   int64_t m, n, k;
   Batches batches;  /* the innermost is one strided batch, the others are walked */
   int64_t outer;    /* how many calls the walk makes */

@@ -9,6 +9,7 @@
 #include "kernels/cuda/cuda-source.h"
 #include "kernels/cuda/cuda-tools.h"
 #include "kernels/options.h"
+#include "kernels/product.h"
 #include "kernels/widen.h"
 
 static const CudaPrimitive *
@@ -67,6 +68,14 @@ algorithm_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomK
   return 1;
 }
 
+/* A primitive without a kernel for bf16 or f16 is computed in f32, but for a product with a slope, which is joined to
+ * spare a pass over memory: widened it would make more of them. */
+static bool
+may_widen (const CudaPrimitive *entry, const LoomKernelSpec *spec)
+{
+  return loom_spec_has_reduced (spec) && (entry->make != cuda_matmul_new || !loom_product_has_slope (spec));
+}
+
 /* The algorithms for the layouts of the call; none where the device failed. */
 static int
 algorithms_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaAlgorithm *algorithms,
@@ -112,7 +121,7 @@ cuda_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *c
 
   if (entry == NULL)
     return 0;
-  if (loom_spec_has_reduced (spec) && (wide = loom_widened_descs (spec)) != NULL)
+  if (may_widen (entry, spec) && (wide = loom_widened_descs (spec)) != NULL)
     {
       inner.in = wide;
       inner.out = wide + spec->n_in;
@@ -168,8 +177,7 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     return LOOM_STATUS_UNSUPPORTED;
   cuda_use (device);
   status = make (device, entry, spec, kernel, message);
-  /* A primitive without a kernel for bf16 or f16 is computed in f32. */
-  if (status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_reduced (spec))
+  if (status == LOOM_STATUS_UNSUPPORTED && may_widen (entry, spec))
     return loom_widened_new (loom_backend_entry (), device, spec, cuda_widen, cuda_narrow, kernel, message);
   return status;
 }

@@ -1,4 +1,6 @@
 /* matmul: three loops, with broadcast batch axes, bias and activation. */
+#include <math.h>
+
 #include "kernels/product.h"
 #include "kernels/ref/ref.h"
 
@@ -14,7 +16,7 @@
 static RefWork
 choose (const LoomKernelSpec *spec)
 {
-  if (loom_product_has_sum (spec) && !loom_product_sum_fits (spec))
+  if (loom_product_is_joined (spec) && !loom_product_joined_fits (spec))
     return NULL;
   return REF_PICK (spec->in[0].dtype, matmul);
 }

@@ -16,6 +16,8 @@ say (char *text, const char *format, ...)
   va_end (args);
 }
 
+#define AUXILIARY 128 /* the bit of the epilogues that have an auxiliary matrix */
+
 /* ---- cuBLASLt -------------------------------------------------------------------------------- */
 
 static void
@@ -63,6 +65,13 @@ question_matmul (char text[QUESTION_BYTES], cublasLtMatmulDesc_t desc, cublasLtM
                                         sizeof workspace, &n);
   snprintf (text, QUESTION_BYTES, "cublaslt matmul compute=%" PRId32 " scale=%" PRId32 " trans=%c%c epilogue=%" PRIu32,
             compute, scale, "NTC"[trans[0] % 3], "NTC"[trans[1] % 3], epilogue);
+  if ((epilogue & AUXILIARY) != 0)
+    {
+      int64_t ld = 0;
+
+      cublasLtMatmulDescGetAttribute (desc, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld, sizeof ld, &n);
+      say (text, " aux=%" PRId64, ld);
+    }
   say_matrix (text, "a", a);
   say_matrix (text, "b", b);
   say_matrix (text, "c", c);

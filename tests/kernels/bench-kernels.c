@@ -106,8 +106,10 @@ bench_linear (const char *label, int m, int n, int k)
       s.in[1] = desc (LOOM_F32, pass == 1 ? x : w);
       s.in[2] = desc (LOOM_F32, b);
       s.out[0] = desc (LOOM_F32, pass == 0 ? y : pass == 1 ? w : x);
-      s.attrs.matmul
-          = (LoomMatmulAttrs){ pass == 1, pass == 0, pass == 0, pass == 0 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+      s.attrs.matmul = (LoomMatmulAttrs){ .trans_a = pass == 1,
+                                          .trans_b = pass == 0,
+                                          .has_bias = pass == 0,
+                                          .act = pass == 0 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
       g_snprintf (name, sizeof name, "%s %s", label, pass == 0 ? "forward" : pass == 1 ? "dW" : "dx");
       bench (&s, name, LOOM_LAYOUT_PLAIN, flops);
     }

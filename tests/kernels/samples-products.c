@@ -23,8 +23,45 @@ summing_samples (GPtrArray *all)
       sample_out (to, s);
       to->joined = TRUE;
       to->wide = wide ? 1 << 2 | 1 << 3 : 0;
-      to->attrs.matmul = (LoomMatmulAttrs){ trans, FALSE, FALSE, LOOM_SCALAR_ID };
+      to->attrs.matmul = (LoomMatmulAttrs){ .trans_a = trans, .act = LOOM_SCALAR_ID };
     }
+}
+
+/* Products times the slope of an activation, over rows of a mask's length and less, and columns by eight and not. */
+static void
+slope_samples (GPtrArray *all)
+{
+  static const struct
+  {
+    const char *batch;
+    int m, n, k;
+  } cases[] = { { "", 1, 1, 1 },    { "", 10, 128, 32 }, { "", 37, 8, 19 }, { "", 130, 33, 70 },
+                { "", 64, 136, 2 }, { "", 3, 264, 40 },  { "", 15, 16, 1 }, { "3,5,", 7, 24, 20 } };
+  static const LoomScalarOp slopes[] = { LOOM_SCALAR_RELU, LOOM_SCALAR_GELU_TANH };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+    for (int flags = 0; flags < 4; flags++)
+      for (int f = 0; f < 2 * (int)G_N_ELEMENTS (slopes); f++)
+        {
+          const gboolean tb = flags & 1, ta = flags >> 1 && cases[v].batch[0] == '\0', wide = f % 2;
+          const LoomScalarOp slope = slopes[f / 2];
+          const int m = cases[v].m, n = cases[v].n, k = cases[v].k;
+          char a[64], b[64], y[64];
+          Sample *s;
+
+          g_snprintf (a, sizeof a, "%s%d,%d", cases[v].batch, ta ? k : m, ta ? m : k);
+          g_snprintf (b, sizeof b, "%d,%d", tb ? n : k, tb ? k : n);
+          g_snprintf (y, sizeof y, "%s%d,%d", cases[v].batch, m, n);
+          s = sample_add (all, "matmul", 2e-5, "%s x %s%s%s, slope of %s%s", a, b, ta ? " Ta" : "", tb ? " Tb" : "",
+                          loom_scalar_name (slope), wide ? ", f32 result" : "");
+          sample_in (s, desc (F, a), FILL_NORMAL, 0);
+          sample_in (s, desc (F, b), FILL_NORMAL, 0);
+          sample_in (s, desc (F, y), FILL_NORMAL, 0);
+          sample_out (s, desc (F, y));
+          s->joined = TRUE;
+          s->wide = wide ? 1 << 2 | 1 << 3 : 0;
+          s->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .slope = slope };
+        }
 }
 
 static void
@@ -82,7 +119,7 @@ matmul_samples (GPtrArray *all)
           sample_in (s, desc (F, b), FILL_NORMAL, 0);
         sample_out (s, desc (F, y));
         s->wide = kind == 2 ? 1 << 2 | 1 << 3 : 1 << 2;
-        s->attrs.matmul = (LoomMatmulAttrs){ FALSE, FALSE, kind != 1, LOOM_SCALAR_ID };
+        s->attrs.matmul = (LoomMatmulAttrs){ .has_bias = kind != 1, .act = LOOM_SCALAR_ID };
       }
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int flags = 0; flags < 8; flags++)
@@ -104,7 +141,7 @@ matmul_samples (GPtrArray *all)
           if (bias)
             sample_in (s, desc (F, b), FILL_NORMAL, 0);
           sample_out (s, desc (F, y));
-          s->attrs.matmul = (LoomMatmulAttrs){ ta, tb, bias, acts[act] };
+          s->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .has_bias = bias, .act = acts[act] };
         }
 }
 
@@ -266,6 +303,7 @@ void
 samples_products (GPtrArray *all)
 {
   matmul_samples (all);
+  slope_samples (all);
   summing_samples (all);
   conv_samples (all);
   pool_samples (all);

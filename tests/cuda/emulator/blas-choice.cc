@@ -20,11 +20,28 @@ blas_version ()
   return text != NULL ? atoi (text) : 0;
 }
 
+namespace
+{
+/* How many products a sum has. */
+int64_t
+sum_of (const Desc &desc, const Layout &a)
+{
+  return desc.trans[0] == CUBLAS_OP_T ? a.rows : a.columns;
+}
+
+/* Of an address that is not read yet, at most 16 bytes. */
+uint16_t
+expected_alignment (const void *at)
+{
+  return (uint16_t)(at == NULL ? 16 : 1u << __builtin_ctzll ((uintptr_t)at | 16));
+}
+}
+
 uint64_t
 product_of (const Desc &desc, const Layout &a, const Layout &y)
 {
   const uint64_t parts[] = { desc.epilogue, (uint64_t)y.rows, (uint64_t)y.columns,
-                             (uint64_t)(desc.trans[0] == CUBLAS_OP_T ? a.rows : a.columns) };
+                             (uint64_t)sum_of (desc, a) };
   uint64_t product = 14695981039346656037u; /* FNV-1a over words */
 
   for (uint64_t part : parts)
@@ -108,7 +125,7 @@ cublasStatus_t
 cublasLtMatmulAlgoInit (cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t, cudaDataType_t,
                         cudaDataType_t, cudaDataType_t, int id, cublasLtMatmulAlgo_t *to)
 {
-  const Choice choice = { { 16, 16, 16, 16 }, 16, 0, id, 1 };
+  const Choice choice = { { 16, 16, 16, 16 }, 16, 16, 0, id, 1 };
 
   if (!known (id))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -162,8 +179,10 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
       lacks ("cublasLtMatmul's epilogue %d", (int)d.epilogue);
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-  /* Epilogues are for f32 sums, and those with a sum for one product. */
-  if (d.epilogue == CUBLASLT_EPILOGUE_BGRADB && of_y.batches != 1)
+  /* Epilogues are for f32 sums, those with a sum for one product, and slopes for sums of two terms and more. */
+  if ((d.epilogue == CUBLASLT_EPILOGUE_BGRADB || reads_aux (d.epilogue)) && of_y.batches != 1)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (reads_aux (d.epilogue) && sum_of (d, *(const Layout *)a) < 2)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && of_y.type == CUDA_R_64F)
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -184,7 +203,8 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
       for (int k = 0; k < 4; k++)
         choice.align[k] = (uint16_t)wanted.align[k];
       /* The documentation: "depend on its value to determine expected pointer alignment". NULL is a multiple of all. */
-      choice.align_bias = d.bias == NULL ? 16 : (uint16_t)(1u << __builtin_ctzll ((uintptr_t)d.bias | 16));
+      choice.align_bias = expected_alignment (d.bias);
+      choice.align_aux = expected_alignment (d.aux);
       choice.product = product_of (d, *(const Layout *)a, of_y);
       memset (&results[*n], 0, sizeof results[*n]);
       memcpy (&results[*n].algo, &choice, sizeof choice);

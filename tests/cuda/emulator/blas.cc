@@ -13,6 +13,7 @@ using emulated::Desc;
 using emulated::Layout;
 using emulated::Preference;
 using emulated::bytes_of;
+using emulated::reads_aux;
 
 namespace emulated
 {
@@ -20,6 +21,12 @@ size_t
 bytes_of (uint32_t type)
 {
   return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+}
+
+bool
+reads_aux (uint32_t e)
+{
+  return e == CUBLASLT_EPILOGUE_DRELU || e == CUBLASLT_EPILOGUE_DGELU;
 }
 }
 
@@ -36,6 +43,26 @@ bool
 sums_b (uint32_t e)
 {
   return e == CUBLASLT_EPILOGUE_BGRADB;
+}
+
+/* The slope of the tanh form of GELU. */
+template <typename A>
+A
+gelu_slope (A x)
+{
+  const A k = (A)0.79788456080286535588, c = (A)0.044715, t = (A)tanh (k * (x + c * x * x * x));
+
+  return (A)0.5 * (1 + t) + (A)0.5 * x * (1 - t) * (1 + t) * k * (1 + 3 * c * x * x);
+}
+
+/* Bytes of the auxiliary matrix: of DRELU a bit for each element, of DGELU elements of D's type. */
+size_t
+aux_bytes (const Desc &desc, const Layout &y)
+{
+  const int64_t elements = (y.columns - 1) * desc.aux_ld + y.rows;
+
+  return desc.epilogue == CUBLASLT_EPILOGUE_DRELU ? (size_t)(y.columns * desc.aux_ld / 8)
+                                                  : (size_t)elements * bytes_of (y.type);
 }
 
 /* Calls f with an element of the type. */
@@ -127,10 +154,30 @@ multiply (const Desc &desc, const Layout &a, const char *at_a, const Layout &b, 
       with_type (y.type, [&] (auto element) {
         const decltype (element) *bias = (const decltype (element) *)desc.bias;
 
+        const decltype (element) *aux = (const decltype (element) *)desc.aux;
+        const unsigned char *mask = (const unsigned char *)desc.aux;
+
         for (int64_t j = 0; j < y.columns; j++)
           for (int64_t i = 0; i < y.rows; i++)
-            ((decltype (element) *)to)[i + j * y.ld] = finished<A> (desc.epilogue, sums[(size_t)(j * y.rows + i)],
-                                                                    add_bias (desc.epilogue) ? (A)bias[i] : 0);
+            {
+              A value = finished<A> (desc.epilogue, sums[(size_t)(j * y.rows + i)],
+                                     add_bias (desc.epilogue) ? (A)bias[i] : 0);
+              const int64_t bit = j * desc.aux_ld + i;
+
+              /* A GPU rounds the product to D's type before such an epilogue reads it. */
+              if (reads_aux (desc.epilogue))
+                {
+                  decltype (element) rounded;
+
+                  rounded = value;
+                  value = (A)rounded;
+                }
+              if (desc.epilogue == CUBLASLT_EPILOGUE_DRELU)
+                value = (mask[bit / 8] >> bit % 8 & 1) != 0 ? value : 0;
+              else if (desc.epilogue == CUBLASLT_EPILOGUE_DGELU)
+                value *= gelu_slope<A> ((A)aux[bit]);
+              ((decltype (element) *)to)[i + j * y.ld] = value;
+            }
       });
     }
 }
@@ -166,13 +213,14 @@ namespace emulated
 bool
 known_epilogue (uint32_t e)
 {
-  return add_bias (e) || sums_b (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU
+  return add_bias (e) || sums_b (e) || reads_aux (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU
          || e == CUBLASLT_EPILOGUE_GELU;
 }
 
 /* true if operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
- * dimension of at least the rows, the same batches everywhere, results that do not lie over each other, and of the
- * compute types those of the table for these data. */
+ * dimension of at least the rows, the same batches everywhere, results that do not lie over each other, of the compute
+ * types those of the table for these data, and columns of an auxiliary matrix that begin at multiples of 8 elements or
+ * 128 bits. */
 bool
 fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y)
 {
@@ -187,6 +235,9 @@ fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const
         || x->batches < 1 || x->stride < 0)
       return false;
   if (c.rows != y.rows || c.columns != y.columns || (y.batches > 1 && y.stride < y.ld * (y.columns - 1) + y.rows))
+    return false;
+  if (reads_aux (desc.epilogue)
+      && (desc.aux_ld < y.rows || desc.aux_ld % (desc.epilogue == CUBLASLT_EPILOGUE_DRELU ? 128 : 8) != 0))
     return false;
   if (desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && y.type != CUDA_R_32F)
     return false;
@@ -213,6 +264,8 @@ const Field desc_fields[] = {
   EMULATED_FIELD (CUBLASLT_MATMUL_DESC_TRANSB, Desc, trans[1]),
   EMULATED_FIELD (CUBLASLT_MATMUL_DESC_EPILOGUE, Desc, epilogue),
   EMULATED_FIELD (CUBLASLT_MATMUL_DESC_BIAS_POINTER, Desc, bias),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, Desc, aux),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, Desc, aux_ld),
 };
 
 const Field preference_fields[] = {
@@ -310,7 +363,7 @@ cublasLtMatrixLayoutGetAttribute (cublasLtMatrixLayout_t layout, cublasLtMatrixL
 cublasStatus_t
 cublasLtMatmulDescCreate (cublasLtMatmulDesc_t *to, cublasComputeType_t compute, cudaDataType_t scale)
 {
-  *to = (cublasLtMatmulDesc_t) new Desc{ compute, scale, { CUBLAS_OP_N, CUBLAS_OP_N }, CUBLASLT_EPILOGUE_DEFAULT, NULL };
+  *to = (cublasLtMatmulDesc_t) new Desc{ compute, scale, { CUBLAS_OP_N, CUBLAS_OP_N }, CUBLASLT_EPILOGUE_DEFAULT, NULL, NULL, 0 };
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -409,6 +462,17 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
         emulated::found ("cublasLtMatmul's algorithm was chosen for a bias at a multiple of %u bytes and given %p",
                          choice.align_bias, d.bias);
     }
+  if (reads_aux (d.epilogue))
+    {
+      if (!emulated::device_sees (d.aux, aux_bytes (d, of_y)))
+        emulated::found ("cublasLtMatmul's auxiliary matrix at %p has not its %zu bytes in one piece of memory", d.aux,
+                         aux_bytes (d, of_y));
+      if ((uintptr_t)d.aux % choice.align_aux != 0)
+        emulated::found ("cublasLtMatmul's algorithm was chosen for an auxiliary matrix at a multiple of %u bytes and "
+                         "given %p", choice.align_aux, d.aux);
+      if (overlap (D, extent (of_y), d.aux, aux_bytes (d, of_y)))
+        emulated::found ("cublasLtMatmul writes its result over its auxiliary matrix");
+    }
   if (bytes < wanted
       || (bytes != 0 && ((uintptr_t)workspace % 256 != 0 || !emulated::device_sees (workspace, bytes))))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -423,7 +487,8 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
           else
             multiply<float> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
         },
-        { A, B, D, add_bias (d.epilogue) || sums_b (d.epilogue) ? d.bias : NULL, bytes != 0 ? workspace : NULL } });
+        { A, B, D, add_bias (d.epilogue) || sums_b (d.epilogue) ? d.bias : NULL,
+          reads_aux (d.epilogue) ? d.aux : NULL, bytes != 0 ? workspace : NULL } });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 }

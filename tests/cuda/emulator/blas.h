@@ -23,7 +23,8 @@ struct Desc
   int32_t compute, scale; /* cublasComputeType_t, cudaDataType_t */
   int32_t trans[2];
   uint32_t epilogue;
-  const void *bias;
+  const void *bias, *aux; /* aux: of a slope's epilogue what its slope is read from */
+  int64_t aux_ld;
 };
 
 struct Preference
@@ -36,8 +37,8 @@ struct Preference
 /* Content of an algorithm's bytes: its configuration, and what the heuristic promised for one product. */
 struct Choice
 {
-  uint16_t align[4], align_bias; /* bytes */
-  uint64_t product;             /* the product that it is for; 0: it was made from an index, for any */
+  uint16_t align[4], align_bias, align_aux; /* bytes */
+  uint64_t product;                         /* the product that it is for; 0: it was made from an index, for any */
   int32_t id, splits;
   uint32_t tile, stages, reduction, swizzle, custom, workspace;
   uint16_t inner, cluster;
@@ -47,6 +48,8 @@ static_assert (sizeof (Choice) <= sizeof (cublasLtMatmulAlgo_t), "a choice fits 
 
 size_t bytes_of (uint32_t type);
 bool known_epilogue (uint32_t epilogue);
+/* Whether it reads an auxiliary matrix: the epilogues of a slope. */
+bool reads_aux (uint32_t epilogue);
 bool fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y);
 
 /* A number that differs between products, never 0. */

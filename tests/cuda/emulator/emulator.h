@@ -27,6 +27,7 @@
 #define __syncwarp()    emulated::warp_barrier (__LINE__)
 #define __shfl_xor_sync(mask, value, offset)                                                                           \
   emulated::shuffle (mask, value, emulated::lane () ^ (offset), offset, __LINE__)
+#define __ballot_sync(mask, predicate) emulated::ballot (mask, predicate, __LINE__)
 #define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
 
 /* As the device library has them: exact at multiples of one half. Newer C libraries bring such functions along. */
@@ -130,6 +131,17 @@ shuffle (unsigned mask, A value, int from, int place, int line)
   bits = exchange (mask, bits, from, place, line);
   memcpy (&value, &bits, sizeof value);
   return value;
+}
+
+/* Bit l is whether the predicate of lane l is not 0. */
+inline unsigned
+ballot (unsigned mask, int predicate, int line)
+{
+  unsigned bits = predicate != 0 ? 1u << lane () : 0;
+
+  for (int offset = 16; offset > 0; offset /= 2)
+    bits |= shuffle (mask, bits, lane () ^ offset, offset, line);
+  return bits;
 }
 
 /* The function of one thread, and its copied arguments. */

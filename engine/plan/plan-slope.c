@@ -1,0 +1,180 @@
+/* The gradient of an activation behind the product that makes the cotangent of its result: dY·Wᵀ, times the
+ * activation's derivative, is one product where a device has it (kernels/product.h). What the derivative reads is kept
+ * for the backward pass in any case, and the cotangent of the result is not written.
+ *
+ * Chains are joined before: GELU's derivative is one instruction then, whose steps are compared with what
+ * engine/program/prim-elementwise.c writes. */
+#include <math.h>
+
+#include "engine/plan/plan-private.h"
+#include "kernels/product.h"
+
+/* The step of the instruction that makes v by this operation, else NULL. */
+static const WorkStep *
+step_of (const WorkInstr *instr, guint v, LoomScalarOp op)
+{
+  for (guint s = 0; s < instr->steps->len; s++)
+    if (work_step (instr, s)->result == v && work_step (instr, s)->kind == WORK_STEP_SCALAR)
+      return work_step (instr, s)->op == op ? work_step (instr, s) : NULL;
+  return NULL;
+}
+
+/* The operand that v is, as it lies or widened; 0 where it is none. */
+static guint
+operand_of (const WorkInstr *instr, guint v)
+{
+  const WorkStep *widened = step_of (instr, v, LOOM_SCALAR_ID);
+
+  v = widened != NULL ? widened->arg[0] : v;
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) == v)
+      return v;
+  return 0;
+}
+
+/* TRUE if v is this number, in the precision of f32. */
+static gboolean
+is_number (const WorkInstr *instr, guint v, double number)
+{
+  const WorkStep *constant = step_of (instr, v, LOOM_SCALAR_CONST);
+
+  return constant != NULL && fabs (constant->imm - number) <= 1e-6 * fabs (number);
+}
+
+/* TRUE if v is a·x + b for the number a and b, of an x that is returned. */
+static gboolean
+is_line (const WorkInstr *instr, guint v, double a, double b, guint *x)
+{
+  const WorkStep *fma = step_of (instr, v, LOOM_SCALAR_FMA);
+
+  *x = fma != NULL ? fma->arg[0] : 0;
+  return fma != NULL && is_number (instr, fma->arg[1], a) && is_number (instr, fma->arg[2], b);
+}
+
+/* TRUE if v is x·f, where the operand x is given and f is returned. */
+static gboolean
+is_times (const WorkInstr *instr, guint v, guint x, guint *f)
+{
+  const WorkStep *mul = step_of (instr, v, LOOM_SCALAR_MUL);
+
+  *f = mul != NULL ? mul->arg[1] : 0;
+  return mul != NULL && operand_of (instr, mul->arg[0]) == x;
+}
+
+/* TRUE if v is the derivative of gelu_tanh at x, as grad_gelu_tanh() writes it. */
+static gboolean
+is_gelu_slope (const WorkInstr *instr, guint v, guint x)
+{
+  const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;
+  const WorkStep *add = step_of (instr, v, LOOM_SCALAR_ADD), *slope, *tanh, *outer, *square;
+  guint t, u, inner, xx, du, same, half;
+
+  if (add == NULL || !is_line (instr, add->arg[1], 0.5, 0.5, &t))
+    return FALSE;
+  slope = step_of (instr, add->arg[0], LOOM_SCALAR_TANH_GRAD);
+  tanh = step_of (instr, t, LOOM_SCALAR_TANH);
+  if (slope == NULL || slope->arg[1] != t || tanh == NULL)
+    return FALSE;
+  u = tanh->arg[0];
+  if (!is_times (instr, u, x, &inner) || !is_line (instr, inner, k * c, k, &xx))
+    return FALSE;
+  square = step_of (instr, xx, LOOM_SCALAR_SQUARE);
+  outer = step_of (instr, slope->arg[0], LOOM_SCALAR_MUL);
+  if (square == NULL || operand_of (instr, square->arg[0]) != x || outer == NULL)
+    return FALSE;
+  du = outer->arg[1];
+  return is_times (instr, outer->arg[0], x, &half) && is_number (instr, half, 0.5)
+         && is_line (instr, du, 3 * k * c, k, &same) && same == xx;
+}
+
+/* The step that makes the instruction's result, but for a conversion to its type. */
+static const WorkStep *
+last_step (const WorkInstr *instr)
+{
+  const WorkStep *last = work_step (instr, instr->steps->len - 1);
+
+  for (guint s = 0; last->op == LOOM_SCALAR_ID && s + 1 < instr->steps->len; s++)
+    if (work_step (instr, s)->result == last->arg[0])
+      return work_step (instr, s);
+  return last;
+}
+
+/* The activation by whose derivative at the operand z the instruction multiplies the operand g, and nothing else; ID
+ * where it does not. */
+static LoomScalarOp
+slope_of (const WorkInstr *instr, guint *g, guint *z)
+{
+  const WorkStep *last = last_step (instr);
+
+  if (instr->in->len != 2 || last->kind != WORK_STEP_SCALAR)
+    return LOOM_SCALAR_ID;
+  *g = operand_of (instr, last->arg[0]);
+  *z = work_in (instr, work_in (instr, 0) == *g ? 1 : 0);
+  if (*g == 0)
+    return LOOM_SCALAR_ID;
+  if (last->op == LOOM_SCALAR_RELU_GRAD && operand_of (instr, last->arg[1]) == *z)
+    return LOOM_SCALAR_RELU;
+  return last->op == LOOM_SCALAR_MUL && is_gelu_slope (instr, last->arg[1], *z) ? LOOM_SCALAR_GELU_TANH
+                                                                                : LOOM_SCALAR_ID;
+}
+
+/* z's bytes with the axes of v. */
+static guint
+seen_as (Work *w, guint z, guint v)
+{
+  guint seen;
+
+  if (work_same_dims (&work_value (w, z)->desc, &work_value (w, v)->desc))
+    return z;
+  seen = work_new_value (w, &(LoomTensorDesc){ 0 }, work_value (w, z));
+  work_value (w, seen)->desc = work_value (w, v)->desc;
+  work_set_alias (w, seen, z);
+  return seen;
+}
+
+static gboolean
+is_alike (Work *w, guint a, guint b)
+{
+  const LoomTensorDesc *x = &work_value (w, a)->desc, *y = &work_value (w, b)->desc;
+
+  return x->dtype == y->dtype && work_same_dims (x, y);
+}
+
+static void
+join_slope (Work *w, WorkInstr *product)
+{
+  LoomMatmulAttrs *attrs = product->attrs;
+  guint y = work_out (product, 0), g, z, dx, in[3] = { work_in (product, 0), work_in (product, 1) };
+  WorkInstr *next = work_only_reader (w, y, TRUE);
+  LoomScalarOp slope;
+
+  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->slope != LOOM_SCALAR_ID || product->out->len != 1
+      || next == NULL || next->steps == NULL || next->out->len != 1 || next->device_name != product->device_name
+      || next->pass != product->pass || next->chunk != product->chunk)
+    return;
+  dx = work_out (next, 0);
+  slope = slope_of (next, &g, &z);
+  if (slope == LOOM_SCALAR_ID || work_root (w, g) != work_root (w, y) || work_root (w, z) == work_root (w, y)
+      || !is_alike (w, g, dx) || !is_alike (w, z, dx) || work_value (w, dx)->desc.dtype != work_value (w, y)->desc.dtype
+      || !work_is_ready (w, z, product))
+    return;
+  in[2] = seen_as (w, z, y);
+  attrs->slope = slope;
+  if (!work_has_kernel (w, product, 3, in, 1, &y))
+    {
+      attrs->slope = LOOM_SCALAR_ID;
+      return;
+    }
+  work_add_in (w, product, in[2]);
+  g_string_append_printf (product->label, "+slope(%s)", loom_scalar_name (slope));
+  work_erase (w, next);
+  work_set_alias (w, dx, y);
+}
+
+void
+work_join_slopes (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "matmul"))
+      join_slope (w, instr);
+}
