@@ -56,7 +56,7 @@ slope_samples (GPtrArray *all)
                           loom_scalar_name (slope), wide ? ", f32 result" : "");
           sample_in (s, desc (F, a), FILL_NORMAL, 0);
           sample_in (s, desc (F, b), FILL_NORMAL, 0);
-          sample_in (s, desc (F, y), FILL_NORMAL, 0);
+          sample_in (s, desc (F, y), slope == LOOM_SCALAR_RELU ? FILL_SPECIAL : FILL_NORMAL, 0);
           sample_out (s, desc (F, y));
           s->joined = TRUE;
           s->wide = wide ? 1 << 2 | 1 << 3 : 0;

@@ -21,6 +21,7 @@ typedef struct
   uint32_t align[4];
   cublasLtEpilogue_t epilogue;
   uint64_t workspace;
+  int64_t aux_ld;
 } Product;
 
 static const Product good = {
@@ -64,6 +65,7 @@ ask (const Product &p, Asked *to)
 
   OK (cublasLtMatmulDescCreate (&to->desc, p.compute, p.scale));
   OK (cublasLtMatmulDescSetAttribute (to->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &p.epilogue, sizeof p.epilogue));
+  OK (cublasLtMatmulDescSetAttribute (to->desc, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &p.aux_ld, sizeof p.aux_ld));
   OK (cublasLtMatmulPreferenceCreate (&preference));
   OK (cublasLtMatmulPreferenceSetAttribute (preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &p.workspace, sizeof p.workspace));
   for (int i = 0; i < 4; i++)
@@ -145,6 +147,25 @@ product_refused_test (void)
         p->epilogue = CUBLASLT_EPILOGUE_RELU;
       },
       CUBLAS_STATUS_NOT_SUPPORTED },
+    { "an auxiliary matrix whose columns begin at no multiple of 8",
+      [] (Product *p) {
+        p->epilogue = CUBLASLT_EPILOGUE_DGELU;
+        p->aux_ld = 4;
+      },
+      CUBLAS_STATUS_INVALID_VALUE },
+    { "a mask whose columns begin at no multiple of 128",
+      [] (Product *p) {
+        p->epilogue = CUBLASLT_EPILOGUE_DRELU;
+        p->aux_ld = 64;
+      },
+      CUBLAS_STATUS_INVALID_VALUE },
+    { "a slope of sums of one product",
+      [] (Product *p) {
+        p->epilogue = CUBLASLT_EPILOGUE_DRELU;
+        p->aux_ld = 128;
+        p->columns[0] = p->rows[1] = 1;
+      },
+      CUBLAS_STATUS_NOT_SUPPORTED },
   };
 
   for (const auto &c : cases)
@@ -164,6 +185,34 @@ product_refused_test (void)
     p.batches[i] = 2;
   p.stride[2] = p.stride[3] = 8;
   OK (ask (p, &asked));
+}
+
+/* A product whose mask lies at this element. */
+static void
+multiply_masked (int at)
+{
+  float *memory = test_memory (64);
+  const void *mask = memory + at;
+  Product p = good;
+  Asked asked;
+
+  p.epilogue = CUBLASLT_EPILOGUE_DRELU;
+  p.aux_ld = 128;
+  OK (ask (p, &asked));
+  OK (cublasLtMatmulDescSetAttribute (asked.desc, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &mask, sizeof mask));
+  multiply (&asked, memory, memory + 16, memory + 32);
+}
+
+static void
+product_short_mask_test (void)
+{
+  test_found ([] { multiply_masked (60); }, "*auxiliary matrix at * has not its 32 bytes*");
+}
+
+static void
+product_misaligned_mask_test (void)
+{
+  test_found ([] { multiply_masked (49); }, "*for an auxiliary matrix at a multiple of 16 bytes and given*");
 }
 
 static void
@@ -310,7 +359,7 @@ product_lacks_test (void)
       Product p = good;
       Asked asked;
 
-      p.epilogue = CUBLASLT_EPILOGUE_DGELU;
+      p.epilogue = CUBLASLT_EPILOGUE_DGELU_BGRAD;
       g_assert_cmpint (ask (p, &asked), ==, CUBLAS_STATUS_NOT_SUPPORTED);
       g_assert_cmpint (
           cublasLtMatmulDescSetAttribute (asked.desc, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &sm, sizeof sm), ==,
@@ -319,7 +368,7 @@ product_lacks_test (void)
     }
   g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
   g_test_trap_assert_passed ();
-  g_test_trap_assert_stderr ("*cublasLtMatmul's epilogue 192 is not supported here*"
+  g_test_trap_assert_stderr ("*cublasLtMatmul's epilogue 208 is not supported here*"
                              "cublasLtMatmulDescSetAttribute with attribute 15 is not supported here*");
 }
 
@@ -526,6 +575,8 @@ add_library_tests (void)
   g_test_add_func ("/emulator/product/right", product_test);
   g_test_add_func ("/emulator/product/refused", product_refused_test);
   g_test_add_func ("/emulator/product/misaligned", product_misaligned_test);
+  g_test_add_func ("/emulator/product/short-mask", product_short_mask_test);
+  g_test_add_func ("/emulator/product/misaligned-mask", product_misaligned_mask_test);
   g_test_add_func ("/emulator/product/behind", product_behind_test);
   g_test_add_func ("/emulator/product/overlap", product_overlap_test);
   g_test_add_func ("/emulator/product/sums", product_sums_test);
