@@ -218,10 +218,11 @@ loom_spec_flops (const LoomKernelSpec *spec)
   return elements;
 }
 
-/* Appends an option where there is room, and of a call that names an algorithm that one alone. */
+/* Appends an option where there is room, and of a call that names an algorithm that one alone. `moved`: bytes that it
+ * reads and writes beside those of the call. */
 static inline void
 loom_option_add (LoomKernelOption *option, int *n, int max, const LoomCosts *costs, const LoomKernelSpec *spec,
-                 const char *algorithm, uint64_t nhwc, double flops, size_t scratch)
+                 const char *algorithm, uint64_t nhwc, double flops, double moved, size_t scratch)
 {
   LoomKernelOption *to = &option[*n];
 
@@ -229,7 +230,7 @@ loom_option_add (LoomKernelOption *option, int *n, int max, const LoomCosts *cos
     return;
   *to = (LoomKernelOption){ .algorithm = algorithm, .nhwc = nhwc, .scratch = scratch };
   if (costs != NULL)
-    to->seconds = costs->seconds (costs, spec, to, flops, loom_spec_bytes (spec));
+    to->seconds = costs->seconds (costs, spec, to, flops, loom_spec_bytes (spec) + moved);
   ++*n;
 }
 

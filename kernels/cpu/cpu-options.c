@@ -72,7 +72,7 @@ add_options (LoomDevice *device, const CpuPrimitive *primitive, const LoomKernel
 
       if (takes (device, primitive, &a, &call, &scratch, message))
         loom_option_add (option, &n, max, costs, spec, a.name, nhwc,
-                         a.flops != NULL ? a.flops (spec) : loom_spec_flops (spec), scratch);
+                         a.flops != NULL ? a.flops (spec) : loom_spec_flops (spec), 0, scratch);
     }
   return n;
 }

@@ -5,6 +5,7 @@
  * activation here: an image whose sides differ is padded before (cuda-conv-padded.c), what cuDNN does not take at all
  * goes to own loops (cuda-conv-direct.cu), and bias with activation follow as one element-wise kernel, so that of
  * 16-bit floats with a bias the result is rounded twice: as a convolution, and with its bias, which is added in f32.
+ * Where cuDNN has an engine that does all of it at once, that is an option, too (cuda-conv-graph.c).
  * For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images in NHWC want the filter so as
  * well: it may come so, which the planner sees to once for all calls; otherwise it is packed into scratch in front of
  * the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient in the images' type, from which
@@ -388,6 +389,15 @@ scratch_of (Conv *self, const Call *call)
   return self->packed + loom_desc_bytes (&packed);
 }
 
+/* Bias and activation behind the convolution read its result and write it again. */
+static double
+tail_bytes (const Call *call)
+{
+  const bool has_tail = call->pass == FORWARD && (call->attrs->has_bias || call->attrs->act != LOOM_SCALAR_ID);
+
+  return has_tail ? 2 * (double)loom_desc_bytes (call->y) : 0;
+}
+
 /* The statuses by which a library declines a call; any other is a failure. */
 static bool
 declines (LoomStatus status)
@@ -415,14 +425,22 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
   Conv *self = NULL;
   LoomKernel *other = NULL;
   LoomStatus status = conv_new (device, &call, &self, message);
+  size_t scratch = 0;
   int products = 0;
 
   *n = 0;
-  if (status != LOOM_STATUS_OK && !declines (status))
-    return status;
-  if (call.pass == WEIGHT_GRADIENT && max > 0 && cuda_gemm_weight_grad_takes (device, spec, &found[0].scratch))
+  if (status == LOOM_STATUS_OK || declines (status))
+    status = cuda_conv_graph_algorithms (device, spec, found, max, n, message);
+  if (status != LOOM_STATUS_OK)
     {
-      found[0].name = "own-gemm";
+      if (self != NULL)
+        conv_free (&self->base);
+      return status;
+    }
+  products = *n;
+  if (call.pass == WEIGHT_GRADIENT && max > 0 && cuda_gemm_weight_grad_takes (device, spec, &scratch))
+    {
+      found[0] = (CudaAlgorithm){ "own-gemm", scratch };
       *n = products = 1;
     }
   for (size_t i = 0; i < sizeof others / sizeof others[0] && *n < max; i++)
@@ -447,7 +465,7 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
       if (status == LOOM_STATUS_OK)
         {
           products += a->largest == 0;
-          found[(*n)++] = (CudaAlgorithm){ a->name, scratch_of (self, &call) };
+          found[(*n)++] = (CudaAlgorithm){ a->name, scratch_of (self, &call), tail_bytes (&call) };
         }
       else if (!declines (status))
         break;
@@ -531,6 +549,8 @@ cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   if (strcmp (spec->algorithm, "own-gemm") == 0)
     return call.pass == WEIGHT_GRADIENT ? cuda_gemm_weight_grad_new (device, spec, kernel, message)
                                         : LOOM_STATUS_UNSUPPORTED;
+  if (strncmp (spec->algorithm, CUDA_CONV_GRAPH ":", strlen (CUDA_CONV_GRAPH ":")) == 0)
+    return cuda_conv_graph_new (device, spec, kernel, message);
   status = conv_new (device, &call, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;

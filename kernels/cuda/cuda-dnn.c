@@ -6,6 +6,9 @@
  * API. */
 #include "kernels/cuda/cuda-dnn.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHOICES 8 /* engines that are looked at */
@@ -155,6 +158,34 @@ cuda_dnn_inner (CudaDnnGraph *g, cudnnDataType_t type, const int64_t dim[4], con
 /* ---- operations -------------------------------------------------------------------------------- */
 
 void
+cuda_dnn_convolve (CudaDnnGraph *g, const int64_t stride[2], const int64_t before[2], const int64_t after[2],
+                   const int64_t dilation[2], CudaDnnTensor x, CudaDnnTensor w, CudaDnnTensor y)
+{
+  cudnnBackendDescriptor_t how = begin (g, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), op;
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+  const int64_t axes = 2;
+  const float one = 1, zero = 0;
+
+  set (g, how, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums);
+  set (g, how, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+  set (g, how, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &axes);
+  set (g, how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, stride);
+  set (g, how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, before);
+  set (g, how, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, after);
+  set (g, how, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilation);
+  end (g, how);
+  op = begin (g, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+  set_one (g, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, how);
+  set_one (g, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
+  set_one (g, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w);
+  set_one (g, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
+  set (g, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &one);
+  set (g, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1, &zero);
+  end_op (g, op);
+}
+
+void
 cuda_dnn_matmul (CudaDnnGraph *g, CudaDnnTensor a, CudaDnnTensor b, CudaDnnTensor c)
 {
   cudnnBackendDescriptor_t how = begin (g, CUDNN_BACKEND_MATMUL_DESCRIPTOR), op;
@@ -240,25 +271,39 @@ cuda_dnn_reshape (CudaDnnGraph *g, CudaDnnTensor x, CudaDnnTensor y)
 
 /* ---- engines ----------------------------------------------------------------------------------- */
 
-/* The engine of a proposed configuration leaves the order of its sums open, or does not say whether it does. */
+/* An engine has one of these notes, or does not say which it has. */
 static bool
-is_nondeterministic (CudaDnnGraph *g, cudnnBackendDescriptor_t proposed)
+has_note (cudnnBackendDescriptor_t engine, unsigned refused)
 {
   cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-  cudnnBackendDescriptor_t engine = begin (g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   int64_t n = 0;
 
-  if (engine == NULL
-      || cudnnBackendGetAttribute (proposed, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &engine)
-             != CUDNN_STATUS_SUCCESS
-      || cudnnBackendGetAttribute (engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                   CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note)
-             != CUDNN_STATUS_SUCCESS)
+  if (cudnnBackendGetAttribute (engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note)
+      != CUDNN_STATUS_SUCCESS)
     return true;
   for (int64_t i = 0; i < n; i++)
-    if (note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)
+    if ((refused >> note[i]) & 1)
       return true;
   return false;
+}
+
+/* A proposed configuration works in at most `room` bytes by an engine without these notes; `engine` has been begun. */
+static bool
+is_wanted (cudnnBackendDescriptor_t proposed, cudnnBackendDescriptor_t engine, size_t room, unsigned refused,
+           size_t *workspace)
+{
+  int64_t n = 0, bytes = 0;
+
+  if (engine == NULL
+      || cudnnBackendGetAttribute (proposed, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n, &bytes)
+             != CUDNN_STATUS_SUCCESS
+      || bytes < 0 || (uint64_t)bytes > room
+      || cudnnBackendGetAttribute (proposed, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &engine)
+             != CUDNN_STATUS_SUCCESS)
+    return false;
+  *workspace = (size_t)bytes;
+  return !has_note (engine, refused);
 }
 
 /* The plan of a configuration; NULL where cuDNN does not make it, which is then its status. */
@@ -273,17 +318,26 @@ plan_of (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t configu
   return g->status == CUDNN_STATUS_SUCCESS ? plan : NULL;
 }
 
+/* All operations as one. */
+static cudnnBackendDescriptor_t
+whole (CudaDnnGraph *g, cudnnHandle_t handle)
+{
+  cudnnBackendDescriptor_t graph = begin (g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+
+  set (g, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  set (g, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->n_ops, g->ops);
+  end (g, graph);
+  return graph;
+}
+
 /* What cuDNN proposes for the graph, the best first. */
 static int64_t
 propose (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t to[CHOICES])
 {
   const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
-  cudnnBackendDescriptor_t graph = begin (g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR), heuristics;
+  cudnnBackendDescriptor_t graph = whole (g, handle), heuristics;
   int64_t n = 0;
 
-  set (g, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
-  set (g, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->n_ops, g->ops);
-  end (g, graph);
   heuristics = begin (g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   set_one (g, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   set (g, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
@@ -303,7 +357,7 @@ cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *works
   cudnnBackendDescriptor_t proposed[CHOICES], made = NULL;
   cudnnHandle_t handle = NULL;
   LoomStatus status;
-  int64_t n = 0, bytes;
+  int64_t n = 0;
   bool found = false;
 
   pthread_mutex_lock (&device->lock);
@@ -314,12 +368,8 @@ cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *works
     status = cuda_dnn_check (g->status, "asking cuDNN for an engine", message);
   for (int64_t i = 0; i < n && !found; i++)
     {
-      int64_t count = 0;
-
-      if (cudnnBackendGetAttribute (proposed[i], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
-                                    &bytes)
-              != CUDNN_STATUS_SUCCESS
-          || bytes < 0 || (uint64_t)bytes > room || is_nondeterministic (g, proposed[i]))
+      if (!is_wanted (proposed[i], begin (g, CUDNN_BACKEND_ENGINE_DESCRIPTOR), room, CUDA_DNN_NOTE (NONDETERMINISTIC),
+                      workspace))
         continue;
       found = plan == NULL || (made = plan_of (g, handle, proposed[i])) != NULL;
       /* What cannot be compiled is no failure while there is another. */
@@ -331,10 +381,134 @@ cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *works
     status = LOOM_STATUS_UNSUPPORTED;
   if (status != LOOM_STATUS_OK)
     return status;
-  *workspace = (size_t)bytes;
   if (plan != NULL)
     *plan = made;
   return LOOM_STATUS_OK;
+}
+
+/* ---- engines by name --------------------------------------------------------------------------- */
+
+/* Writes the name of a configuration; false where it has more knobs than a name has room for. */
+static bool
+name_engine (cudnnBackendDescriptor_t configuration, cudnnBackendDescriptor_t engine, char name[CUDA_DNN_NAME])
+{
+  CudaDnnGraph knobs = { .status = CUDNN_STATUS_SUCCESS };
+  int64_t count = 0, number = 0, n = 0;
+  int used;
+
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; i++)
+    begin (&knobs, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+  if (knobs.status == CUDNN_STATUS_SUCCESS)
+    knobs.status
+        = cudnnBackendGetAttribute (engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &number);
+  if (knobs.status == CUDNN_STATUS_SUCCESS)
+    knobs.status = cudnnBackendGetAttribute (configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                             CUDNN_TYPE_BACKEND_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS, &n, knobs.made);
+  used = snprintf (name, CUDA_DNN_NAME, "eng%" PRId64, number);
+  for (int64_t i = 0; i < n && knobs.status == CUDNN_STATUS_SUCCESS && used < CUDA_DNN_NAME; i++)
+    {
+      cudnnBackendKnobType_t knob = 0;
+      int64_t value = 0;
+
+      knobs.status = cudnnBackendGetAttribute (knobs.made[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1,
+                                               &count, &knob);
+      if (knobs.status == CUDNN_STATUS_SUCCESS)
+        knobs.status = cudnnBackendGetAttribute (knobs.made[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1,
+                                                 &count, &value);
+      used += snprintf (name + used, (size_t)(CUDA_DNN_NAME - used), "k%d-%" PRId64, (int)knob, value);
+    }
+  n = knobs.status;
+  cuda_dnn_graph_clear (&knobs);
+  return n == CUDNN_STATUS_SUCCESS && used < CUDA_DNN_NAME;
+}
+
+LoomStatus
+cuda_dnn_engines (LoomDevice *device, CudaDnnGraph *g, size_t room, unsigned refused, CudaDnnEngine *found, int max,
+                  int *n_found, LoomMessage *message)
+{
+  cudnnBackendDescriptor_t proposed[CHOICES];
+  cudnnHandle_t handle = NULL;
+  LoomStatus status;
+  int64_t n = 0;
+
+  *n_found = 0;
+  pthread_mutex_lock (&device->lock);
+  status = cuda_dnn_ask (device, &handle, message);
+  if (status == LOOM_STATUS_OK)
+    n = propose (g, handle, proposed);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_dnn_check (g->status, "asking cuDNN for an engine", message);
+  for (int64_t i = 0; i < n && *n_found < max; i++)
+    {
+      cudnnBackendDescriptor_t engine = begin (g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+      CudaDnnEngine *to = &found[*n_found];
+
+      if (is_wanted (proposed[i], engine, room, refused, &to->workspace) && name_engine (proposed[i], engine, to->name))
+        ++*n_found;
+    }
+  pthread_mutex_unlock (&device->lock);
+  return status;
+}
+
+/* The engine that a name says, with its knobs as they stand in it; NULL, and a status in the graph, where the name is
+ * none or cuDNN has it not. */
+static cudnnBackendDescriptor_t
+engine_named (CudaDnnGraph *g, cudnnHandle_t handle, const char *name, unsigned refused)
+{
+  cudnnBackendDescriptor_t graph = whole (g, handle), knobs[CUDNN_KNOB_TYPE_COUNTS], engine, configuration;
+  int64_t number = -1, n = 0;
+  char *rest = (char *)name;
+
+  if (strncmp (name, "eng", 3) == 0)
+    number = strtoll (name + 3, &rest, 10);
+  engine = begin (g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  set_one (g, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
+  set (g, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &number);
+  end (g, engine);
+  for (; *rest == 'k' && n < CUDNN_KNOB_TYPE_COUNTS; n++)
+    {
+      const cudnnBackendKnobType_t knob = (cudnnBackendKnobType_t)strtol (rest + 1, &rest, 10);
+      const int64_t value = *rest == '-' ? strtoll (rest + 1, &rest, 10) : 0;
+
+      knobs[n] = begin (g, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+      set (g, knobs[n], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knob);
+      set (g, knobs[n], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &value);
+      end (g, knobs[n]);
+    }
+  if (g->status == CUDNN_STATUS_SUCCESS && (number < 0 || *rest != '\0' || has_note (engine, refused)))
+    g->status = CUDNN_STATUS_NOT_SUPPORTED;
+  configuration = begin (g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  set_one (g, configuration, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  if (n > 0)
+    set (g, configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, knobs);
+  end (g, configuration);
+  return g->status == CUDNN_STATUS_SUCCESS ? configuration : NULL;
+}
+
+LoomStatus
+cuda_dnn_plan (LoomDevice *device, CudaDnnGraph *g, const char *name, unsigned refused, size_t *workspace,
+               cudnnBackendDescriptor_t *plan, LoomMessage *message)
+{
+  cudnnBackendDescriptor_t configuration;
+  cudnnHandle_t handle = NULL;
+  int64_t n = 0, bytes = 0;
+  LoomStatus status;
+
+  pthread_mutex_lock (&device->lock);
+  status = cuda_dnn_ask (device, &handle, message);
+  if (status == LOOM_STATUS_OK)
+    {
+      configuration = engine_named (g, handle, name, refused);
+      *plan = configuration != NULL ? plan_of (g, handle, configuration) : NULL;
+      if (*plan != NULL)
+        g->status = cudnnBackendGetAttribute (*plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n,
+                                              &bytes);
+      status = cuda_dnn_check (g->status, "asking cuDNN for an engine", message);
+    }
+  pthread_mutex_unlock (&device->lock);
+  *workspace = (size_t)bytes;
+  /* An engine of another version may have other knobs, or none of this number. */
+  return status == LOOM_STATUS_INVALID ? LOOM_STATUS_UNSUPPORTED : status;
 }
 
 LoomStatus

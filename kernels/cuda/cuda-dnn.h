@@ -42,6 +42,10 @@ CudaDnnTensor cuda_dnn_scalar (CudaDnnGraph *g, int64_t id);
 /* What one operation leaves to others, and which is nowhere in memory. */
 CudaDnnTensor cuda_dnn_inner (CudaDnnGraph *g, cudnnDataType_t type, const int64_t dim[4], const int64_t stride[4]);
 
+/* y [N,K,P,Q] = x [N,C,H,W] convolved with w [K,C/groups,R,S], summed in f32; all of it along H and W in turn, padded
+ * by zeros before and after. */
+void cuda_dnn_convolve (CudaDnnGraph *g, const int64_t stride[2], const int64_t before[2], const int64_t after[2],
+                        const int64_t dilation[2], CudaDnnTensor x, CudaDnnTensor w, CudaDnnTensor y);
 /* c = a·b of the last two axes; a batch or head of which there is fewer serves several. */
 void cuda_dnn_matmul (CudaDnnGraph *g, CudaDnnTensor a, CudaDnnTensor b, CudaDnnTensor c);
 /* y = mode (x, b), computed in this type; b is NULL where the mode has one operand. */
@@ -56,11 +60,35 @@ void cuda_dnn_reduce (CudaDnnGraph *g, cudnnReduceTensorOp_t op, CudaDnnTensor x
 /* y, the same elements by other axes. */
 void cuda_dnn_reshape (CudaDnnGraph *g, CudaDnnTensor x, CudaDnnTensor y);
 
+/* What engines may have as notes is a set of bits, 1 << CUDNN_NUMERICAL_NOTE_…; one that does not tell its notes is
+ * none that is wanted. */
+#define CUDA_DNN_NOTE(name) (1u << CUDNN_NUMERICAL_NOTE_##name)
+
 /* Asks cuDNN's heuristics for the best engine that computes the whole graph, whose sums have one order as far as cuDNN
  * says, and that works in at most `room` bytes. Returns LOOM_STATUS_UNSUPPORTED where there is none. With `plan` it is
  * made ready to run, which compiles (half a second) and is done once: the plan lives as long as the graph. */
 LoomStatus cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *workspace,
                             cudnnBackendDescriptor_t *plan, LoomMessage *message);
+
+/* An engine with its configuration, by a name that holds for all graphs and versions that have it: its number, and
+ * behind each k the number of a knob and where it stands, "eng41k2-4k13-0". */
+#define CUDA_DNN_NAME 192
+
+typedef struct
+{
+  char name[CUDA_DNN_NAME];
+  size_t workspace; /* bytes */
+} CudaDnnEngine;
+
+/* The engines that cuDNN's heuristics propose for the whole graph, the best first: at most `max` of those that work in
+ * `room` bytes and have none of the notes in `refused`. None is no failure. */
+LoomStatus cuda_dnn_engines (LoomDevice *device, CudaDnnGraph *g, size_t room, unsigned refused, CudaDnnEngine *found,
+                             int max, int *n, LoomMessage *message);
+
+/* Makes the plan of the engine of that name, also where heuristics do not propose it; it lives as long as the graph.
+ * LOOM_STATUS_UNSUPPORTED where cuDNN has no such engine for the graph, or one with a refused note. */
+LoomStatus cuda_dnn_plan (LoomDevice *device, CudaDnnGraph *g, const char *name, unsigned refused, size_t *workspace,
+                          cudnnBackendDescriptor_t *plan, LoomMessage *message);
 
 /* Enqueues a plan; tensor `id[i]` lies at `at[i]`. */
 LoomStatus cuda_dnn_run (LoomDevice *device, LoomStream *stream, cudnnBackendDescriptor_t plan, int n,

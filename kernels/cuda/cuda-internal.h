@@ -99,6 +99,7 @@ extern "C"
     void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first question */
     void *solver;         /* handles of cuSOLVER that answer questions, with the lock held */
     void *attention;      /* cuDNN's plans of it, the newest first, with the lock held */
+    void *convolutions;   /* what cuDNN's graphs have for them, likewise */
     CudaModuleCache *modules;
     CudaComm *comms; /* by which ranks exchange what lies here, the newest first */
   };
@@ -116,6 +117,7 @@ extern "C"
   {
     const char *name; /* lives as long as the back end */
     size_t scratch;   /* as far as it is known before the kernel is made */
+    double moved;     /* bytes that it reads and writes beside those of its operands and results */
   } CudaAlgorithm;
 
   typedef struct
@@ -298,6 +300,12 @@ extern "C"
   LoomStatus
   cuda_conv2d_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* Of the convolution with a bias or an activation as one graph (cuda-conv-graph.c), the best first: names that begin
+   * with the prefix and a colon. */
+#define CUDA_CONV_GRAPH "cudnn-graph"
+  LoomStatus
+  cuda_conv_graph_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
+  LoomStatus cuda_conv_graph_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* Of attention and its gradient: cuDNN's, and the own ones (cuda-attention-dnn.c). */
   LoomStatus
   cuda_attention_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
@@ -331,6 +339,7 @@ extern "C"
 #ifdef LOOM_HAVE_CUDNN
   void cuda_dnn_close (void *handle);
   void cuda_attention_close (LoomDevice *device);
+  void cuda_conv_graph_close (LoomDevice *device);
 #endif
 #ifdef LOOM_HAVE_CUSOLVER
   void cuda_solver_close (void *handles);

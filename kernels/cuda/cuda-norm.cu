@@ -279,7 +279,6 @@ template <typename T>
 static void
 launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buffers)
 {
-  constexpr int MANY = PACK<T>;
   const int out = self->affine ? 5 : 4;
   const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
   const float *mean = (const float *)buffers[2], *rstd = (const float *)buffers[3];
@@ -295,8 +294,8 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
         layer_norm_parts_kernel<T, 1><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows, (int)self->columns,
                                                                              self->by_chunks);
       else
-        layer_norm_parts_kernel<T, MANY><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows,
-                                                                                (int)self->columns, self->by_chunks);
+        layer_norm_parts_kernel<T, PACK<T>><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows,
+                                                                                   (int)self->columns, self->by_chunks);
       layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (
           (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (int)self->columns, self->chunks);
     }

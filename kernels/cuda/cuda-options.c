@@ -105,7 +105,7 @@ add_options (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpe
 
   for (int i = 0; i < n_algorithms; i++)
     loom_option_add (option, &n, max, costs, spec, algorithms[i].name, nhwc, loom_spec_flops (spec),
-                     algorithms[i].scratch);
+                     algorithms[i].moved, algorithms[i].scratch);
   return n;
 }
 

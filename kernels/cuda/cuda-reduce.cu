@@ -517,15 +517,14 @@ template <typename T, typename A>
 static void
 launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffers)
 {
-  constexpr int V = MANY<T>;
   const long long outputs = self->outer * self->inner;
   const unsigned int blocks = blocks_for (outputs, CUDA_THREADS / 32);
   long long *y = (long long *)buffers[1];
   const T *x = (const T *)buffers[0];
 
   if (self->inner == 1)
-    argreduce_kernel<T, A, V><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
-                                                                    self->by_inner, self->largest);
+    argreduce_kernel<T, A, MANY<T>><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
+                                                                          self->by_inner, self->largest);
   else
     argreduce_kernel<T, A, 1><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
                                                                     self->by_inner, self->largest);

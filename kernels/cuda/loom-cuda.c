@@ -230,6 +230,7 @@ device_close (LoomDevice *device)
   cuda_matmul_close (device);
 #ifdef LOOM_HAVE_CUDNN
   cuda_attention_close (device);
+  cuda_conv_graph_close (device);
   cuda_dnn_close (device->cudnn);
 #endif
 #ifdef LOOM_HAVE_CUSOLVER

@@ -180,7 +180,7 @@ ref_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *co
 
   if (ref_kernel_new (device, spec, &kernel, message) != LOOM_STATUS_OK)
     return 0;
-  loom_option_add (option, &n, max, costs, spec, "loops", 0, loom_spec_flops (spec), kernel->scratch_bytes);
+  loom_option_add (option, &n, max, costs, spec, "loops", 0, loom_spec_flops (spec), 0, kernel->scratch_bytes);
   kernel->free (kernel);
   return n;
 }

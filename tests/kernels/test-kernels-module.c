@@ -65,6 +65,37 @@ may_be_cudnn (const Sample *s)
          && s->n_in == (gradient ? 8 : 3) && s->in[q].dim[3] % 8 == 0 && s->in[q + 2].dim[3] % 8 == 0;
 }
 
+/* Convolutions with a bias of images in NHWC, the filter among them, which are run by each graph that the library has.
+ */
+static void
+check_graphs (Report *report, const Machine *ref, Machine *machine, const Sample *s, LoomDType type)
+{
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  LoomTensorDesc desc[SAMPLE_MAX_IN + SAMPLE_MAX_OUT];
+  LoomMessage message = { "" };
+  LoomKernelSpec spec = { s->primitive, &s->attrs, s->n_in, s->n_out, desc, desc + s->n_in, NULL };
+  int n;
+
+  if (!g_str_equal (s->primitive, "conv2d"))
+    return;
+  for (int i = 0; i < s->n_in + s->n_out; i++)
+    {
+      desc[i] = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
+      if (!sample_is_wide (s, i))
+        desc[i].dtype = type;
+    }
+  n = machine->backend->options (machine->device, &spec, NULL, option, LOOM_MAX_OPTIONS, &message);
+  for (int k = 0; k < n; k++)
+    if (g_str_has_prefix (option[k].algorithm, "cudnn-graph:"))
+      {
+        machine->algorithm = option[k].algorithm;
+        machine->nhwc = &option[k].nhwc;
+        sample_check (report, ref, machine, s, type, k == 0);
+        machine->algorithm = NULL;
+        machine->nhwc = NULL;
+      }
+}
+
 /* ---- one primitive, in a process of its own ------------------------------------------ */
 
 static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
@@ -100,6 +131,8 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
             }
           if (report->runs - runs > report->declined->len - declined)
             printf ("+%u\n", t);
+          if (t > 0)
+            check_graphs (report, &ref, &machine, s, types[t]);
           sample_check_refusals (report, &machine, s, types[t]);
           for (; before < report->failures->len; before++)
             printf ("! %s\n", (const char *)g_ptr_array_index (report->failures, before));

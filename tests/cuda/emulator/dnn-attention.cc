@@ -1,4 +1,4 @@
-/* The operation graphs that fake cuDNN computes: attention forward and its gradient, causal or not, as cuDNN's flash
+/* The operation graphs of attention that fake cuDNN has, and how it computes graphs: attention forward and its gradient, causal or not, as cuDNN's flash
  * attention engines take them. On compute capability 9.0 cuDNN 9.19 was asked for each of them without a GPU (its
  * engines, what they work in, the shapes that they refuse): so these do, and a graph that differs in one operation, its
  * order, a type or a stride has no engine here either. */
@@ -260,8 +260,9 @@ up (int64_t n, int64_t to)
 }
 
 std::vector<Engine>
-engines_of (const Graph &graph)
+attention_engines (const Graph &graph)
 {
+  const std::vector<int> unordered = { CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC };
   Roles roles;
 
   for (int form = 0; form < 8; form++)
@@ -282,13 +283,15 @@ engines_of (const Graph &graph)
         return {};
       /* The first is one that has to be left out, and computes nothing. */
       if (!gradient)
-        return { { 0, 0, true }, { 2, 256, false }, { 1, 0, false } };
+        return { { 0, 0, unordered, {}, false }, { 2, 256, {}, {}, false }, { 1, 0, {}, {}, false } };
       return {
-        { 0, 256, true },
+        { 0, 256, unordered, {}, false },
         { 6,
           s.n * s.heads * (up (s.queries, 64) * up (s.keys, 128) + (shared ? up (s.keys, 64) * (s.width + s.depth) : 0))
                   * 2
               + 256,
+          {},
+          {},
           false }
       };
     }
@@ -423,6 +426,8 @@ scalar (const std::string &kind, const float in[3], const int64_t at[4])
     return expf (in[0]);
   if (kind == "log")
     return logf (in[0]);
+  if (kind == "relu")
+    return in[0] > 0 || in[0] != in[0] ? in[0] : 0;
   if (kind == "row" || kind == "column")
     return (float)at[kind == "row" ? 2 : 3];
   if (kind == "ge")
@@ -452,6 +457,8 @@ compute (const Graph &graph, const std::vector<void *> &at)
       to->assign (y.count (), 0);
       if (of.kind == "matmul")
         multiply (*in[0], values[of.in[0]], *in[1], values[of.in[1]], y, to);
+      else if (of.kind == "convolve")
+        convolve (of, *in[0], values[of.in[0]], *in[1], values[of.in[1]], y, to);
       else if (of.kind == "max" || of.kind == "sum")
         reduce (of.kind == "max", *in[0], values[of.in[0]], y, to);
       else if (of.kind == "reshape")

@@ -1,5 +1,5 @@
 /* cuDNN's backend API as kernels/cuda calls it: descriptors with attributes, of which operation graphs, engines and
- * plans are made. Which graphs have engines and what they compute is in dnn-attention.cc; no other has one, and
+ * plans are made. Which graphs have engines is in dnn-attention.cc and dnn-convolution.cc; no other has one, and
  * descriptors of other kinds are answered with "not supported". */
 #include <string.h>
 
@@ -36,6 +36,10 @@ bytes_of (cudnnBackendAttributeType_t type)
     case CUDNN_TYPE_POINTWISE_MODE:
     case CUDNN_TYPE_REDUCTION_OPERATOR_TYPE:
     case CUDNN_TYPE_HEUR_MODE:
+    case CUDNN_TYPE_CONVOLUTION_MODE:
+    case CUDNN_TYPE_KNOB_TYPE:
+    case CUDNN_TYPE_NUMERICAL_NOTE:
+    case CUDNN_TYPE_FLOAT:
       return &four;
     case CUDNN_TYPE_INT64:
     case CUDNN_TYPE_HANDLE:
@@ -89,6 +93,19 @@ place_of (Graph *graph, const Node *of)
   return (int)graph->tensors.size () - 1;
 }
 
+/* A convolution's stride, padding before and after, and dilation, each of H and W. */
+std::vector<int64_t>
+window_of (const Node *how)
+{
+  std::vector<int64_t> all;
+
+  for (int name : { CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+                    CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_ATTR_CONVOLUTION_DILATIONS })
+    for (int64_t one : how->numbers (name))
+      all.push_back (one);
+  return all;
+}
+
 /* The kind of an operation and its descriptors, or "" for one that the fake does not know. */
 std::string
 kind_of (const Node *op)
@@ -98,6 +115,7 @@ kind_of (const Node *op)
     { CUDNN_POINTWISE_SUB, "sub" },   { CUDNN_POINTWISE_DIV, "div" },
     { CUDNN_POINTWISE_EXP, "exp" },   { CUDNN_POINTWISE_LOG, "log" },
     { CUDNN_POINTWISE_CMP_GE, "ge" }, { CUDNN_POINTWISE_BINARY_SELECT, "select" },
+    { CUDNN_POINTWISE_RELU_FWD, "relu" },
   };
   const Node *how;
 
@@ -106,6 +124,16 @@ kind_of (const Node *op)
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
       how = op->link (CUDNN_ATTR_OPERATION_MATMUL_DESC);
       return how != NULL && how->value (CUDNN_ATTR_MATMUL_COMP_TYPE, -1) == CUDNN_DATA_FLOAT ? "matmul" : "";
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+      how = op->link (CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
+      return how != NULL && how->value (CUDNN_ATTR_CONVOLUTION_COMP_TYPE, -1) == CUDNN_DATA_FLOAT
+                     && how->value (CUDNN_ATTR_CONVOLUTION_CONV_MODE, -1) == CUDNN_CROSS_CORRELATION
+                     && how->value<int64_t> (CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 0) == 2
+                     && op->value (CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, 0.0f) == 1
+                     && op->value (CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, 1.0f) == 0
+                     && window_of (how).size () == 8
+                 ? "convolve"
+                 : "";
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
       return "reshape";
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
@@ -145,6 +173,9 @@ read_operation (Graph *graph, const Node *op)
     cudnnBackendDescriptorType_t type;
     int in[3], out; /* attributes; 0 for none */
   } attributes[] = {
+    { CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+      { CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, 0 },
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y },
     { CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
       { CUDNN_ATTR_OPERATION_MATMUL_ADESC, CUDNN_ATTR_OPERATION_MATMUL_BDESC, 0 },
       CUDNN_ATTR_OPERATION_MATMUL_CDESC },
@@ -159,7 +190,10 @@ read_operation (Graph *graph, const Node *op)
         CUDNN_ATTR_OPERATION_POINTWISE_TDESC },
       CUDNN_ATTR_OPERATION_POINTWISE_YDESC },
   };
-  Operation to = { kind_of (op), { -1, -1, -1 }, -1 };
+  Operation to = { kind_of (op), { -1, -1, -1 }, -1, {} };
+
+  if (to.kind == "convolve")
+    to.window = window_of (op->link (CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC));
 
   for (auto &one : attributes)
     if (one.type == op->type)
@@ -189,25 +223,59 @@ read_graph (const Node *of)
 
 /* ---- engines ----------------------------------------------------------------------------------- */
 
-/* A configuration is filled by the heuristic; it links to the graph and keeps its engine as values. */
+std::vector<Engine>
+engines_of (const Node *of)
+{
+  const Graph graph = read_graph (of);
+  const std::vector<Engine> found = emulated::attention_engines (graph);
+
+  return found.empty () ? emulated::convolution_engines (graph) : found;
+}
+
+bool
+has_note (const Node *engine, int note)
+{
+  auto at = engine->values.find (CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+
+  if (at != engine->values.end ())
+    for (size_t i = 0; i < at->second.size (); i += sizeof note)
+      if (memcmp (&at->second[i], &note, sizeof note) == 0)
+        return true;
+  return false;
+}
+
+template <typename T>
+void
+put (Node *to, int name, const std::vector<T> &values)
+{
+  if (!values.empty ())
+    to->values[name].assign ((const char *)values.data (), (const char *)(values.data () + values.size ()));
+}
+
+/* A configuration is filled by the heuristic; it links to its engine, which links to the graph. */
 void
 fill (Node *configuration, const NodeRef &graph, const Engine &engine)
 {
   NodeRef as = std::make_shared<Node> ();
 
   as->type = CUDNN_BACKEND_ENGINE_DESCRIPTOR;
-  as->values[CUDNN_ATTR_ENGINE_GLOBAL_INDEX].assign ((const char *)&engine.number, (const char *)(&engine.number + 1));
-  if (engine.nondeterministic)
-    {
-      const int note = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
-
-      as->values[CUDNN_ATTR_ENGINE_NUMERICAL_NOTE].assign ((const char *)&note, (const char *)(&note + 1));
-    }
+  put<int64_t> (as.get (), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, { engine.number });
+  put (as.get (), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, engine.notes);
   as->links[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = { graph };
   as->finalised = true;
   configuration->links[CUDNN_ATTR_ENGINECFG_ENGINE] = { as };
-  configuration->values[CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE].assign ((const char *)&engine.workspace,
-                                                                     (const char *)(&engine.workspace + 1));
+  configuration->links[CUDNN_ATTR_ENGINECFG_KNOB_CHOICES] = {};
+  for (auto &one : engine.knobs)
+    {
+      NodeRef knob = std::make_shared<Node> ();
+
+      knob->type = CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR;
+      put<int> (knob.get (), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, { one.first });
+      put<int64_t> (knob.get (), CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, { one.second });
+      knob->finalised = true;
+      configuration->links[CUDNN_ATTR_ENGINECFG_KNOB_CHOICES].push_back (knob);
+    }
+  put<int64_t> (configuration, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, { engine.workspace });
   configuration->finalised = true;
 }
 
@@ -215,15 +283,47 @@ cudnnStatus_t
 propose (const Node *heuristics, int64_t room, int64_t *n, void **to)
 {
   const NodeRef graph = heuristics->links.at (CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)[0];
-  const std::vector<Engine> engines = emulated::engines_of (read_graph (graph.get ()));
+  const std::vector<Engine> engines = engines_of (graph.get ());
 
   *n = 0;
   if (emulated::fails ("heuristics"))
     return CUDNN_STATUS_INTERNAL_ERROR;
   for (const Engine &engine : engines)
-    if (*n < room)
+    if (*n < room && !engine.hidden)
       fill (OF (to[(*n)++]).get (), graph, engine);
   return CUDNN_STATUS_SUCCESS;
+}
+
+/* An engine that is asked for by its number, and a configuration of it by its knobs, or NOT_SUPPORTED. */
+cudnnStatus_t
+complete (Node *of)
+{
+  const bool is_engine = of->type == CUDNN_BACKEND_ENGINE_DESCRIPTOR;
+  const Node *engine = is_engine ? of : of->link (CUDNN_ATTR_ENGINECFG_ENGINE);
+  const Node *graph = engine != NULL ? engine->link (CUDNN_ATTR_ENGINE_OPERATION_GRAPH) : NULL;
+
+  if (graph == NULL)
+    return CUDNN_STATUS_BAD_PARAM;
+  for (const Engine &one : engines_of (graph))
+    {
+      std::vector<std::pair<int, int64_t> > knobs;
+
+      if (one.number != engine->value<int64_t> (CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1))
+        continue;
+      if (is_engine)
+        {
+          put (of, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, one.notes);
+          return CUDNN_STATUS_SUCCESS;
+        }
+      for (const NodeRef &knob : of->links[CUDNN_ATTR_ENGINECFG_KNOB_CHOICES])
+        knobs.push_back ({ knob->value<int> (CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, -1),
+                           knob->value<int64_t> (CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, -1) });
+      if (knobs != one.knobs)
+        continue;
+      put<int64_t> (of, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, { one.workspace });
+      return CUDNN_STATUS_SUCCESS;
+    }
+  return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 /* What a descriptor has to have before it is finalised; BAD_PARAM where something lacks. */
@@ -266,8 +366,10 @@ extern "C"
       {
       case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
       case CUDNN_BACKEND_MATMUL_DESCRIPTOR:
+      case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
       case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
       case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
+      case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
       case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
       case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
       case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
@@ -276,6 +378,7 @@ extern "C"
       case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
       case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
       case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
+      case CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR:
       case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
       case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
         break;
@@ -334,7 +437,7 @@ extern "C"
     const Node *of = OF (descriptor).get ();
     auto value = of->values.find (name);
     auto links = of->links.find (name);
-    const size_t *bytes = type == CUDNN_TYPE_NUMERICAL_NOTE ? bytes_of (CUDNN_TYPE_DATA_TYPE) : bytes_of (type);
+    const size_t *bytes = bytes_of (type);
 
     if (!of->finalised || bytes == NULL)
       return CUDNN_STATUS_NOT_INITIALIZED;
@@ -356,10 +459,16 @@ extern "C"
   cudnnBackendFinalize (cudnnBackendDescriptor_t descriptor)
   {
     Node *of = OF (descriptor).get ();
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
 
     REFUSE_UNLESS (is_whole (of));
-    of->finalised = true;
-    return CUDNN_STATUS_SUCCESS;
+    if (of->type == CUDNN_BACKEND_ENGINE_DESCRIPTOR || of->type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
+      status = complete (of);
+    if (of->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+      of->values[CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE]
+          = of->link (CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->values[CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE];
+    of->finalised = status == CUDNN_STATUS_SUCCESS;
+    return status;
   }
 
   cudnnStatus_t
@@ -384,7 +493,7 @@ extern "C"
     std::vector<const void *> uses;
     std::vector<bool> written (graph.tensors.size ());
 
-    if (engine->values.count (CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) != 0)
+    if (has_note (engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC))
       emulated::found ("%s was given engine %lld, whose sums have no order", name,
                        (long long)engine->value<int64_t> (CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1));
     REFUSE_UNLESS (ids.size () == addresses.size ());

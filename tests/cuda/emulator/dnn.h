@@ -69,12 +69,13 @@ struct Tensor
   }
 };
 
-/* An operation: "matmul", "reshape", "max", "sum", "row", "column", "ge", "select" or the name of a scalar function.
- * Its operands and result are places in Graph::tensors; below 0 where there is none. */
+/* An operation: "convolve", "matmul", "reshape", "max", "sum", "row", "column", "ge", "select" or the name of a scalar
+ * function. Its operands and result are places in Graph::tensors; below 0 where there is none. */
 struct Operation
 {
   std::string kind;
   int in[3], out;
+  std::vector<int64_t> window; /* of "convolve": stride, padding before and after, dilation, each of H and W */
 };
 
 struct Graph
@@ -87,12 +88,20 @@ struct Graph
 struct Engine
 {
   int64_t number, workspace;
-  bool nondeterministic;
+  std::vector<int> notes;
+  std::vector<std::pair<int, int64_t> > knobs; /* which, and where it stands */
+  bool hidden;                                 /* heuristics do not propose it */
 };
 
 /* The engines for a graph, the best first; none where it is not one of those that cuDNN's documentation calls fused
  * flash attention, or of a shape that it does not take. */
-std::vector<Engine> engines_of (const Graph &graph);
+std::vector<Engine> attention_engines (const Graph &graph);
+/* Likewise of a convolution with a bias and ReLU. */
+std::vector<Engine> convolution_engines (const Graph &graph);
+
+/* y of an operation "convolve", its images' elements in the order (n,c,h,w). */
+void convolve (const Operation &of, const Tensor &x, const std::vector<float> &image, const Tensor &w,
+               const std::vector<float> &filter, const Tensor &y, std::vector<float> *to);
 
 /* Computes the graph, each operation whole; `at` has the address of each tensor, NULL of virtual ones. */
 void compute (const Graph &graph, const std::vector<void *> &at);
