@@ -275,7 +275,7 @@ layer_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   return cuda_launched ("layer_norm", message);
 }
 
-template <typename T>
+template <typename T, int MANY = PACK<T>>
 static void
 launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buffers)
 {
@@ -294,13 +294,13 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
         layer_norm_parts_kernel<T, 1><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows, (int)self->columns,
                                                                              self->by_chunks);
       else
-        layer_norm_parts_kernel<T, PACK<T>><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows,
-                                                                                   (int)self->columns, self->by_chunks);
+        layer_norm_parts_kernel<T, MANY><<<grid, COLUMNS * LANES, 0, stream>>> (parts, g, x, mean, rstd, self->rows,
+                                                                                (int)self->columns, self->by_chunks);
       layer_norm_join_kernel<<<blocks_for (self->columns, COLUMNS), COLUMNS * LANES, 0, stream>>> (
           (float *)buffers[out + 1], (float *)buffers[out + 2], parts, (int)self->columns, self->chunks);
     }
   if (self->rows != 0)
-    with_row<PACK<T>> (self, [&] (auto threads, auto pack) {
+    with_row<MANY> (self, [&] (auto threads, auto pack) {
       constexpr int THREADS = decltype (threads)::value;
 
       layer_norm_grad_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (

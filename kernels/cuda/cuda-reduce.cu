@@ -513,7 +513,7 @@ __launch_bounds__ (CUDA_THREADS)
     y[result] = best_at;
 }
 
-template <typename T, typename A>
+template <typename T, typename A, int V = MANY<T>>
 static void
 launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffers)
 {
@@ -523,8 +523,8 @@ launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffe
   const T *x = (const T *)buffers[0];
 
   if (self->inner == 1)
-    argreduce_kernel<T, A, MANY<T>><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
-                                                                          self->by_inner, self->largest);
+    argreduce_kernel<T, A, V><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
+                                                                    self->by_inner, self->largest);
   else
     argreduce_kernel<T, A, 1><<<blocks, CUDA_THREADS, 0, stream>>> (y, x, outputs, self->dim, self->length,
                                                                     self->by_inner, self->largest);
