@@ -49,6 +49,9 @@ begin_early (Work *w, guint position)
   for (guint i = position; producer != NULL && i-- > to;)
     if (at (w, i) == producer)
       to = i + 1;
+  /* Copies that began there before this one are wanted before it, and a lane is done in its order. */
+  while (to < position && work_is_send (at (w, to)))
+    to++;
   g_ptr_array_remove_index (w->schedule, position);
   g_ptr_array_insert (w->schedule, (int)to, copy);
 }

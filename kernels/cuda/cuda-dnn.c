@@ -282,7 +282,7 @@ has_note (cudnnBackendDescriptor_t engine, unsigned refused)
                                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, note)
       != CUDNN_STATUS_SUCCESS)
     return true;
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n && i < CUDNN_NUMERICAL_NOTE_TYPE_COUNT; i++)
     if ((refused >> note[i]) & 1)
       return true;
   return false;
@@ -347,7 +347,7 @@ propose (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t to[CHOI
   if (g->status == CUDNN_STATUS_SUCCESS)
     g->status = cudnnBackendGetAttribute (heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                           CHOICES, &n, to);
-  return g->status == CUDNN_STATUS_SUCCESS ? n : 0;
+  return g->status == CUDNN_STATUS_SUCCESS ? n < CHOICES ? n : CHOICES : 0;
 }
 
 LoomStatus

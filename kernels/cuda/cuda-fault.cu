@@ -24,11 +24,9 @@ __global__ void
 gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise raise)
 {
   const bool good = *finite != 0;
-  bool heard = false;
+  const bool heard = hears_fault (raise);
 
-  /* What another device wrote there lies behind an event. It comes before what follows from it here. */
-  for (int i = 0; i < raise.flag->n_others; i++)
-    heard = heard || ((const volatile CudaReport *)raise.flag->others[i])->kind != CUDA_FAULT_NONE;
+  /* A fault of another device comes before what follows from it here. */
   if (!good && *tolerated == 0 && !heard)
     raise_fault (raise, CUDA_FAULT_NOT_FINITE, 0, 0);
   const bool clear = !heard && raise.flag->raised == 0;

@@ -110,7 +110,10 @@ constexpr int PACK = 16 / sizeof (T);
 
 /* The types by which 16, 8, 4 and 2 bytes are moved. */
 template <int BYTES>
-struct WordOf
+struct WordOf;
+
+template <>
+struct WordOf<16>
 {
   typedef uint4 Type;
 };
@@ -254,6 +257,16 @@ raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long lim
   report->of = raise.of;
   __threadfence_system ();
   report->kind = kind;
+}
+
+/* Whether a device that this stream was told to hear of has found a fault. What it wrote lies behind an event. */
+__device__ static inline bool
+hears_fault (CudaRaise raise)
+{
+  for (int i = 0; i < raise.flag->n_others; i++)
+    if (((const volatile CudaReport *)raise.flag->others[i])->kind != CUDA_FAULT_NONE)
+      return true;
+  return false;
 }
 
 /* ---- on the host ---------------------------------------------------------------- */
