@@ -321,6 +321,47 @@ look (CudaComm *c, double seconds, LoomMessage *message)
   return status;
 }
 
+/* The device, then those that it exchanges bytes with; NULL where there is none of this number. */
+static LoomDevice *
+waited_for (LoomDevice *device, int i)
+{
+  return i == 0 ? device : device->peers[i - 1];
+}
+
+#define WAITED_FOR (CUDA_MOST_OTHERS + 2)
+
+bool
+cuda_comm_is_waited_for (LoomDevice *device)
+{
+  for (int i = 0; i < WAITED_FOR; i++)
+    if (waited_for (device, i) != NULL && waited_for (device, i)->comms != NULL)
+      return true;
+  return false;
+}
+
+static LoomStatus
+look_at_all (LoomDevice *device, double seconds, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  pthread_mutex_lock (&device->lock);
+  for (CudaComm *c = device->comms; c != NULL && status == LOOM_STATUS_OK; c = c->next)
+    if (c->handle != NULL)
+      status = look (c, seconds, message);
+  pthread_mutex_unlock (&device->lock);
+  return status;
+}
+
+/* The lines of a mesh have one each. */
+static void
+give_up_all (LoomDevice *device)
+{
+  pthread_mutex_lock (&device->lock);
+  for (CudaComm *c = device->comms; c != NULL; c = c->next)
+    give_up (c);
+  pthread_mutex_unlock (&device->lock);
+}
+
 LoomStatus
 cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message)
 {
@@ -332,14 +373,12 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
     {
       LoomStatus status = LOOM_STATUS_OK;
 
-      pthread_mutex_lock (&device->lock);
-      for (CudaComm *c = device->comms; c != NULL && status == LOOM_STATUS_OK; c = c->next)
-        if (c->handle != NULL)
-          status = look (c, now () - begin, message);
-      /* The lines of a mesh have one each. */
-      for (CudaComm *c = device->comms; c != NULL && status != LOOM_STATUS_OK; c = c->next)
-        give_up (c);
-      pthread_mutex_unlock (&device->lock);
+      for (int i = 0; i < WAITED_FOR && status == LOOM_STATUS_OK; i++)
+        if (waited_for (device, i) != NULL)
+          status = look_at_all (waited_for (device, i), now () - begin, message);
+      for (int i = 0; i < WAITED_FOR && status != LOOM_STATUS_OK; i++)
+        if (waited_for (device, i) != NULL)
+          give_up_all (waited_for (device, i));
       if (status != LOOM_STATUS_OK)
         return status;
       nanosleep (&rest, NULL);

@@ -9,8 +9,12 @@
 LoomStatus
 cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm **comm, LoomMessage *message);
 
-/* Waits until query (of) is no longer cudaErrorNotReady, and looks meanwhile whether the device's communicators still
- * work: a rank that is gone would else be waited for for ever. */
+/* TRUE if the device has communicators, or another one that it exchanges bytes with: its streams may then wait for
+ * other ranks. */
+bool cuda_comm_is_waited_for (LoomDevice *device);
+
+/* Waits until query (of) is no longer cudaErrorNotReady, and looks meanwhile whether these communicators still work: a
+ * rank that is gone would else be waited for for ever. */
 LoomStatus cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message);
 
 #endif

@@ -102,6 +102,8 @@ extern "C"
     void *convolutions;   /* what cuDNN's graphs have for them, likewise */
     CudaModuleCache *modules;
     CudaComm *comms; /* by which ranks exchange what lies here, the newest first */
+    /* Devices that send to this one or that it sends to, by their index: waiting for this one is waiting for them. */
+    struct LoomDevice *peers[CUDA_MOST_OTHERS + 1];
   };
 
   struct LoomEvent
@@ -324,6 +326,8 @@ extern "C"
   LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
   /* LoomBackend.can_send, send and fault_join (cuda-peer.c). */
   bool cuda_can_send (LoomDevice *, LoomDevice *to);
+  /* Before the device is closed; the others stay. */
+  void cuda_forget_peers (LoomDevice *);
   LoomStatus cuda_send (LoomDevice *, LoomStream *, LoomDevice *to_device, void *to, const void *from, size_t bytes,
                         LoomMessage *);
   LoomStatus cuda_fault_join (LoomDevice *, LoomStream *, LoomDevice *other, LoomStream *of, LoomMessage *);

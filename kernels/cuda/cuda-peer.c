@@ -6,6 +6,31 @@
  * host reads them, so that clearing a fault clears it for all. */
 #include "kernels/cuda/cuda-internal.h"
 
+static void
+add_peer (LoomDevice *device, LoomDevice *peer)
+{
+  pthread_mutex_lock (&device->lock);
+  if (peer->index <= CUDA_MOST_OTHERS)
+    device->peers[peer->index] = peer;
+  pthread_mutex_unlock (&device->lock);
+}
+
+void
+cuda_forget_peers (LoomDevice *device)
+{
+  for (int i = 0; i <= CUDA_MOST_OTHERS; i++)
+    {
+      LoomDevice *peer = device->peers[i];
+
+      if (peer == NULL || device->index > CUDA_MOST_OTHERS)
+        continue;
+      pthread_mutex_lock (&peer->lock);
+      if (peer->peers[device->index] == device)
+        peer->peers[device->index] = NULL;
+      pthread_mutex_unlock (&peer->lock);
+    }
+}
+
 /* The runtime brings bytes between any two of its devices. Where one of them may reach into the other's memory they go
  * the short way, once that was allowed; otherwise the driver takes them through the host, on the stream as well. */
 bool
@@ -23,6 +48,8 @@ cuda_can_send (LoomDevice *device, LoomDevice *to)
   cudaGetLastError ();
   device->reaches |= bit;
   pthread_mutex_unlock (&device->lock);
+  add_peer (device, to);
+  add_peer (to, device);
   return true;
 }
 

@@ -156,7 +156,7 @@ stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
   cuda_use (device);
 #ifdef LOOM_HAVE_NCCL
-  if (device->comms != NULL && stream != NULL)
+  if (stream != NULL && cuda_comm_is_waited_for (device))
     return cuda_comm_wait (device, query_stream, stream->handle, message);
 #endif
   return cuda_check (stream != NULL ? cudaStreamSynchronize (stream->handle) : cudaDeviceSynchronize (),
@@ -237,6 +237,7 @@ device_close (LoomDevice *device)
   cuda_solver_close (device->solver);
 #endif
   cuda_modules_close (device);
+  cuda_forget_peers (device);
   stream_free (device, device->stream);
   pthread_mutex_destroy (&device->lock);
   free (device);
@@ -430,7 +431,7 @@ event_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
 {
   cuda_use (device);
 #ifdef LOOM_HAVE_NCCL
-  if (device->comms != NULL)
+  if (cuda_comm_is_waited_for (device))
     return cuda_comm_wait (device, query_event, event->handle, message);
 #endif
   return cuda_check (cudaEventSynchronize (event->handle), "waiting for a CUDA event", message);

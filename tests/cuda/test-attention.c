@@ -1,9 +1,8 @@
 /* Which algorithms attention has on the emulated GPU, whose cuDNN takes what the real one was asked about, and is asked
  * once: test-attention MODULE.so. What they compute is tested by tests/kernels/test-kernels-module. */
-#include <gmodule.h>
 #include <string.h>
 
-#include "kernels/backend.h"
+#include "tests/cuda/module-device.h"
 
 static const LoomBackend *backend;
 static LoomDevice *device;
@@ -135,19 +134,8 @@ algorithms_test (gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  const LoomBackend *(*entry) (void);
-  LoomMessage message = { "" };
-  GModule *module;
-
   g_test_init (&argc, &argv, NULL);
-  module = g_module_open (argv[1], G_MODULE_BIND_LOCAL);
-  if (module == NULL)
-    g_error ("%s", g_module_error ());
-  if (!g_module_symbol (module, LOOM_BACKEND_ENTRY, (gpointer *)&entry))
-    g_error ("%s is no back end", argv[1]);
-  backend = entry ();
-  if (backend->device_open (0, 0, &device, &message) != LOOM_STATUS_OK)
-    g_error ("%s", message.text);
+  backend = module_device (argv[1], &device);
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autofree char *path = g_strdup_printf ("/attention/algorithms/%s", cases[i].name);

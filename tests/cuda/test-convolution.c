@@ -1,10 +1,10 @@
 /* Which graphs a convolution with its bias and activation has on the emulated GPU, whose cuDNN has engines that the
  * real one was asked for, and that one of them is asked for by name: test-convolution MODULE.so. What they compute is
  * tested by tests/kernels/test-kernels-module. */
-#include <gmodule.h>
 #include <string.h>
 
 #include "kernels/options.h"
+#include "tests/cuda/module-device.h"
 
 #define GRAPH "cudnn-graph:"
 
@@ -214,19 +214,8 @@ asked_once_test (void)
 int
 main (int argc, char **argv)
 {
-  const LoomBackend *(*entry) (void);
-  LoomMessage message = { "" };
-  GModule *module;
-
   g_test_init (&argc, &argv, NULL);
-  module = g_module_open (argv[1], G_MODULE_BIND_LOCAL);
-  if (module == NULL)
-    g_error ("%s", g_module_error ());
-  if (!g_module_symbol (module, LOOM_BACKEND_ENTRY, (gpointer *)&entry))
-    g_error ("%s is no back end", argv[1]);
-  backend = entry ();
-  if (backend->device_open (0, 0, &device, &message) != LOOM_STATUS_OK)
-    g_error ("%s", message.text);
+  backend = module_device (argv[1], &device);
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autofree char *path = g_strdup_printf ("/convolution/engines/%s", cases[i].name);

@@ -392,6 +392,82 @@ nccl_alone_test (void)
   ranks[0]->free (ranks[0]);
 }
 
+/* What another rank's thread needs to come to a communicator. */
+typedef struct
+{
+  LoomDevice *device;
+  LoomStream *stream;
+  LoomComm *ranks, *comm;
+  LoomMessage message;
+  LoomStatus status;
+} Other;
+
+static gpointer
+come (gpointer data)
+{
+  Other *o = data;
+
+  o->status = candidate.comm (o->device, o->stream, o->ranks, &o->comm, &o->message);
+  return NULL;
+}
+
+/* A rank that has two GPUs waits for the one, which waits for the other, which waits for a rank that has ended: that is
+ * heard although what is waited for exchanges nothing with ranks itself. */
+static void
+nccl_gone_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  LoomDevice *devices[3] = { candidate.device };
+  LoomStream *streams[3] = { NULL };
+  LoomComm *ranks[2] = { NULL }, *comm = NULL;
+  LoomMessage message = { "" };
+  LoomEvent *event = NULL;
+  void *numbers = NULL;
+  Other other;
+  GThread *thread;
+
+  if (candidate.comm == NULL || b->device_count (&message) < 3)
+    {
+      g_test_skip ("it takes NCCL and three GPUs");
+      return;
+    }
+  for (int i = 0; i < 3; i++)
+    {
+      if (i > 0)
+        OK (b->device_open (i, 0, &devices[i], &message));
+      OK (b->stream_new (devices[i], &streams[i], &message));
+    }
+  OK (loom_comm_threads_new (2, ranks, &message));
+  other = (Other){ .device = devices[2], .stream = streams[2], .ranks = ranks[1] };
+  thread = g_thread_new ("rank 1", come, &other);
+  OK (candidate.comm (devices[1], streams[1], ranks[0], &comm, &message));
+  g_thread_join (thread);
+  g_assert_cmpint (other.status, ==, LOOM_STATUS_OK);
+  OK (b->alloc (devices[1], PLACES * sizeof (float), &numbers, &message));
+  g_assert_true (b->can_send (devices[1], devices[0]));
+  OK (b->event_new (devices[1], &event, &message));
+  OK (comm->all_reduce (comm, numbers, numbers, PLACES, LOOM_F32, LOOM_REDUCE_SUM, &message));
+  OK (b->event_record (devices[1], event, streams[1], &message));
+  OK (b->event_wait (devices[0], streams[0], event, &message));
+  ranks[1]->abort (ranks[1], "rank 1 has no more to say");
+  g_assert_cmpint (b->stream_sync (devices[0], streams[0], &message), !=, LOOM_STATUS_OK);
+  g_assert_nonnull (strstr (message.text, "no more to say"));
+  /* Both communicators are given up, and what waited for them is over. */
+  comm->free (comm);
+  other.comm->free (other.comm);
+  b->stream_sync (devices[1], streams[1], &message);
+  b->event_free (devices[1], event);
+  b->free (devices[1], numbers);
+  for (int i = 2; i >= 0; i--)
+    {
+      b->stream_free (devices[i], streams[i]);
+      if (i > 0)
+        b->device_close (devices[i]);
+    }
+  for (int r = 0; r < 2; r++)
+    ranks[r]->free (ranks[r]);
+}
+
 static void
 refused_test (void)
 {
@@ -443,6 +519,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cuda/on-device/lesson/naive", "own-naive", lesson_test);
   g_test_add_data_func ("/cuda/on-device/lesson/tiled", "own-tiled", lesson_test);
   g_test_add_func ("/cuda/on-device/nccl-alone", nccl_alone_test);
+  g_test_add_func ("/cuda/on-device/nccl-gone", nccl_gone_test);
   g_test_add_func ("/cuda/on-device/refused", refused_test);
   result = g_test_run ();
   candidate.backend->device_close (candidate.device);

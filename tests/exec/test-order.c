@@ -8,6 +8,7 @@
 
 #include "engine/plan/plan-private.h"
 #include "tests/exec/graph-case.h"
+#include "tests/exec/place-nodes.h"
 #include "tests/exec/test-device.h"
 
 #define DEFAULT_SEEDS 24
@@ -495,21 +496,6 @@ add_counters (LoomProgram *p)
     }
 }
 
-/* Gives each node one of two devices, in modules too; a loop's body has the one of the loop. */
-static void
-place_nodes (LoomGraph *graph, LoomElement *scope, GRand *rand)
-{
-  for (guint i = 0; i < loom_element_n_children (scope); i++)
-    {
-      LoomElement *e = loom_element_child (scope, i);
-
-      if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_scope_find_node (e, "h1") == NULL)
-        place_nodes (graph, e, rand);
-      else if (loom_element_tag (e) == LOOM_TAG_NODE)
-        loom_edit_free (loom_graph_apply (graph, loom_edit_set (e, "device", g_rand_boolean (rand) ? "cpu" : "cpu:1")));
-    }
-}
-
 static gboolean
 run_seed (guint32 seed, guint *n_shared, guint *n_ran)
 {
@@ -524,7 +510,7 @@ run_seed (guint32 seed, guint *n_shared, guint *n_ran)
 
   case_read (&c, text);
   if (seed % 2 == 1 && c.wrong->len == 0)
-    place_nodes (c.graph, loom_graph_root (c.graph), l.rand);
+    place_nodes (c.graph, loom_graph_root (c.graph), l.rand, (const char *[]){ "cpu", "cpu:1" }, 2, 1);
   if (case_bind_sizes (&c) && c.wrong->len == 0)
     p = case_program (&c, LOOM_F32, FALSE);
   if (p != NULL)

@@ -8,6 +8,7 @@
 
 #include "engine/core/loom-error.h"
 #include "tests/exec/graph-case.h"
+#include "tests/exec/place-nodes.h"
 #include "tests/exec/test-device.h"
 
 #define STEPS         4
@@ -47,21 +48,6 @@ counting_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 }
 
 /* ---- random graphs ------------------------------------------------------------------------------- */
-
-/* Gives three of four nodes a GPU, in modules too; a loop's body has the one of the loop. */
-static void
-place_nodes (LoomGraph *graph, LoomElement *scope, GRand *rand)
-{
-  for (guint i = 0; i < loom_element_n_children (scope); i++)
-    {
-      LoomElement *e = loom_element_child (scope, i);
-
-      if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_scope_find_node (e, "h1") == NULL)
-        place_nodes (graph, e, rand);
-      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_rand_double (rand) < 0.75)
-        loom_edit_free (loom_graph_apply (graph, loom_edit_set (e, "device", names[g_rand_int_range (rand, 0, 2)])));
-    }
-}
 
 /* Every output of every step, and the state behind the last; NULL, and a complaint, where it does not run. */
 static GPtrArray *
@@ -141,7 +127,7 @@ run_seed (guint32 seed, guint *n)
   if (case_bind_sizes (&c) && c.wrong->len == 0)
     {
       one = case_program (&c, LOOM_F32, FALSE);
-      place_nodes (c.graph, loom_graph_root (c.graph), rand);
+      place_nodes (c.graph, loom_graph_root (c.graph), rand, names, 2, 0.75);
       two = case_program (&c, LOOM_F32, FALSE);
     }
   if (one != NULL && two != NULL)

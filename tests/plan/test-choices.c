@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/plan/plan-choose.h"
-#include "engine/run/loom-exec.h"
+#include "tests/plan/run-once.h"
 
 #define WITHIN 1.05
 
@@ -327,23 +327,13 @@ exhaustive (LoomPlan *plan, GHashTable *costs, GPtrArray *keys)
 }
 
 static GPtrArray *
-outputs_of (LoomProgram *p, LoomDevices *devices, LoomPlan *plan /* taken */)
+outputs_of (LoomDevices *devices, LoomPlan *plan /* taken */)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 1);
-  g_autoptr (LoomExec) exec = loom_exec_new (plan, state, &error);
-  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   float x[2 * 8 * 6 * 6];
 
-  g_assert_no_error (error);
   for (guint i = 0; i < G_N_ELEMENTS (x); i++)
     x[i] = (float)sin (i * 0.37);
-  loom_exec_feed (exec, 0, x);
-  g_assert_true (loom_exec_step (exec, &error));
-  for (guint o = 0; o < loom_program_n_outputs (p); o++)
-    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
-  g_assert_no_error (error);
-  return results;
+  return run_once (devices, plan, "cpu", x);
 }
 
 static void
@@ -401,8 +391,8 @@ test_random_tables (void)
           nhwc += loom_plan_value (plan, instr->value[instr->n_in])->desc.layout == LOOM_LAYOUT_NHWC;
         }
       mixed += nhwc > 0 && nhwc < loom_plan_n_instrs (plan);
-      a = outputs_of (p, devices, g_steal_pointer (&structure));
-      b = outputs_of (p, devices, g_steal_pointer (&plan));
+      a = outputs_of (devices, g_steal_pointer (&structure));
+      b = outputs_of (devices, g_steal_pointer (&plan));
       assert_near (a, b);
     }
   g_test_message ("at most %.4f of the least cost; %u plans mix layouts", worst, mixed);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/run/loom-exec.h"
+#include "tests/plan/run-once.h"
 
 /* A residual block with its gradients: a product and convolutions with biases and ReLUs, a batch norm with one, chains,
  * transposed operands, a part whose axes change places, and values large enough to be made again. */
@@ -57,24 +57,14 @@ run (LoomProgram *p, const char *device, char **listing)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
-  g_autoptr (LoomState) state = loom_state_new (devices, device, 3);
   LoomPlan *plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = device }, &error);
-  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   g_autofree float *x = g_new (float, 4 * 4 * 32 * 32);
-  g_autoptr (LoomExec) exec = NULL;
 
   g_assert_no_error (error);
   *listing = loom_plan_print (plan);
-  exec = loom_exec_new (plan, state, &error);
-  g_assert_no_error (error);
   for (guint i = 0; i < 4 * 4 * 32 * 32; i++)
     x[i] = (float)sin (i * 0.71);
-  loom_exec_feed (exec, 0, x);
-  g_assert_true (loom_exec_step (exec, &error));
-  for (guint o = 0; o < loom_program_n_outputs (p); o++)
-    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
-  g_assert_no_error (error);
-  return results;
+  return run_once (devices, plan, device, x);
 }
 
 static void

@@ -1,8 +1,8 @@
 /* Moves that follow on one another: which become one, and that every element still comes from where it came from. */
 #include <string.h>
 
-#include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
+#include "tests/plan/run-once.h"
 
 #define DIMS(...) ((gint64[]){ __VA_ARGS__ })
 #define AXES(...) ((int[]){ __VA_ARGS__ })
@@ -177,23 +177,6 @@ count (const LoomPlan *plan, const char *const *primitive)
   return n;
 }
 
-static GPtrArray *
-run (LoomDevices *devices, LoomProgram *p, LoomPlan *plan /* transfer full */, const char *device, const float *x)
-{
-  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
-  g_autoptr (LoomExec) exec = loom_exec_new (plan, state, &error);
-
-  g_assert_no_error (error);
-  loom_exec_feed (exec, 0, x);
-  g_assert_true (loom_exec_step (exec, &error));
-  for (guint o = 0; o < loom_program_n_outputs (p); o++)
-    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
-  g_assert_no_error (error);
-  return results;
-}
-
 static void
 test_case (gconstpointer data)
 {
@@ -224,8 +207,8 @@ test_case (gconstpointer data)
       g_assert_cmpuint (count (plan, others), ==, c->others);
       plain = loom_plan_new (p, devices, &apart_options, NULL);
       g_assert_cmpuint (count (plain, moves), ==, 0);
-      a = run (devices, p, plan, devices_of[d], x);
-      b = run (devices, p, plain, devices_of[d], x);
+      a = run_once (devices, plan, devices_of[d], x);
+      b = run_once (devices, plain, devices_of[d], x);
       for (guint o = 0; o < a->len; o++)
         for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
           g_assert_cmpfloat (loom_tensor_get (a->pdata[o], i), ==, loom_tensor_get (b->pdata[o], i));

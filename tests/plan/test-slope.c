@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
+#include "tests/plan/run-once.h"
 
 enum
 {
@@ -67,23 +67,14 @@ run (LoomProgram *p, const char *device, gboolean no_fusion, char **listing)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
-  g_autoptr (LoomState) state = loom_state_new (devices, device, 3);
   LoomPlanOptions options = { .device = device, .no_fusion = no_fusion };
   LoomPlan *plan = loom_plan_new (p, devices, &options, &error);
   g_autofree char *why = check_passes (p, devices, &options);
-  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  g_autoptr (LoomExec) exec = NULL;
 
   g_assert_no_error (error);
   g_assert_cmpstr (why, ==, NULL);
   *listing = loom_plan_print (plan);
-  exec = loom_exec_new (plan, state, &error);
-  g_assert_no_error (error);
-  g_assert_true (loom_exec_step (exec, &error));
-  for (guint o = 0; o < loom_program_n_outputs (p); o++)
-    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
-  g_assert_no_error (error);
-  return results;
+  return run_once (devices, plan, device, NULL);
 }
 
 /* kernel: what the plan for the GPU has in one line, NULL: nothing of a slope. */
