@@ -66,7 +66,7 @@ def body(t):
         s.key("ctrl+Return")
         s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 2, 8)
         s.key("ctrl+shift+y")
-        g = s.wait("taken", lambda g: g.find(node, kind="Label") and row(g, node)[3].endswith("B"), 8)
+        g = s.wait("taken", lambda g: g.find(node, kind="Label") and row(g, node)[0] == node and row(g, node)[3].endswith("B"), 8)
         t.ok(row(g, node)[3] == planned, "what the run has taken stands beside it: %s" % row(g, node))
         s.key("Escape")
         s.key("ctrl+Return")
