@@ -54,6 +54,20 @@ GtkWidget *inspector_add_message (GtkWidget *group, GtkWidget **message_row);
 void inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *message, const char *text, gboolean is_error,
                             const char *doc);
 
+/* The keyboard goes back to the canvas. */
+void inspector_leave (StudioInspector *self);
+
+/* Lets go of the page's rows (-node.c, as what follows). */
+void inspector_clear (StudioInspector *self);
+/* Fills an empty page. */
+void inspector_build_node (StudioInspector *self, const StudioItem *item);
+void inspector_build_annotation (StudioInspector *self, const StudioAnnotation *annotation);
+void inspector_build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *link);
+/* Shows what the graph says of the node now, in the rows that are there. */
+void inspector_refresh_node (StudioInspector *self);
+/* Appends a line of text to the page. css: a class, or NULL. */
+GtkWidget *inspector_add_label (StudioInspector *self, const char *text, const char *css);
+
 /* Several nodes are selected: rows for what they have in common; FALSE where some are no nodes. */
 gboolean inspector_build_several (StudioInspector *self);
 void inspector_refresh_several (StudioInspector *self);

@@ -7,11 +7,8 @@
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
-#include <string.h>
 
-#include "ui/drawing/studio-formula.h"
 #include "ui/inspector/studio-formula-field.h"
-#include "ui/inspector/studio-inspector-params.h"
 
 G_DEFINE_FINAL_TYPE (StudioInspector, studio_inspector, GTK_TYPE_WIDGET)
 
@@ -27,472 +24,19 @@ enum
 };
 static guint signals[N_SIGNALS];
 
+void
+inspector_leave (StudioInspector *self)
+{
+  g_signal_emit (self, signals[LEFT], 0);
+}
+
 static gboolean
 key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioInspector *self)
 {
   if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0)
     return FALSE;
-  g_signal_emit (self, signals[LEFT], 0);
+  inspector_leave (self);
   return TRUE;
-}
-
-/* ---- the parts ---------------------------------------------------------------- */
-
-static GtkWidget *
-add_label (StudioInspector *self, const char *text, const char *css)
-{
-  GtkWidget *label = gtk_label_new (text);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  if (css != NULL)
-    gtk_widget_add_css_class (label, css);
-  gtk_box_append (GTK_BOX (self->box), label);
-  return label;
-}
-
-/* A name may be of any length: what does not fit is in the tooltip. */
-static GtkWidget *
-new_title (const char *text)
-{
-  GtkWidget *label = gtk_label_new (text);
-
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_tooltip_text (label, text);
-  gtk_widget_add_css_class (label, "title-4");
-  return label;
-}
-
-static GtkWidget *
-add_group (StudioInspector *self, const char *title)
-{
-  GtkWidget *group = adw_preferences_group_new ();
-
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), title);
-  gtk_box_append (GTK_BOX (self->box), group);
-  return group;
-}
-
-static void
-add_fact (GtkWidget *group, GPtrArray *rows, const char *title, const char *value, const char *tooltip)
-{
-  GtkWidget *row = adw_action_row_new (), *label = gtk_label_new (value);
-
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
-  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (label), 1);
-  gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_RIGHT);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  gtk_label_set_width_chars (GTK_LABEL (label), MIN (18, (int)g_utf8_strlen (value, -1)));
-  gtk_widget_add_css_class (label, "numeric");
-  gtk_widget_set_can_focus (label, FALSE);
-  inspector_explain (row, tooltip);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
-  g_ptr_array_add (rows, row);
-}
-
-static void
-clear_facts (GtkWidget *group, GPtrArray *rows)
-{
-  for (guint i = 0; i < rows->len; i++)
-    adw_preferences_group_remove (ADW_PREFERENCES_GROUP (group), rows->pdata[i]);
-  g_ptr_array_set_size (rows, 0);
-}
-
-static void
-refresh_facts (StudioInspector *self, const StudioItem *item)
-{
-  g_autofree char *parameters = NULL, *flops = NULL, *bytes = NULL;
-
-  clear_facts (self->output_group, self->output_rows);
-  clear_facts (self->cost_group, self->cost_rows);
-  for (guint p = 0; p < item->n_outputs; p++)
-    {
-      g_autofree char *shape = item->output[p].typed ? loom_shape_to_string (&item->output[p].type.shape) : NULL;
-      g_autofree char *value = shape != NULL
-                                   ? g_strdup_printf ("%s\n%s", shape, loom_dtype_name (item->output[p].type.dtype))
-                                   : g_strdup (_ ("not known yet"));
-
-      add_fact (self->output_group, self->output_rows, item->output[p].name, value, item->output[p].doc);
-    }
-  gtk_widget_set_visible (self->output_group, item->n_outputs > 0);
-  parameters = studio_count_text (item->costs.parameters);
-  flops = studio_count_text (item->costs.flops);
-  bytes = loom_bytes_to_string (item->costs.bytes);
-  add_fact (self->cost_group, self->cost_rows, _ ("Parameters"), parameters, N_ ("Numbers that training changes"));
-  add_fact (self->cost_group, self->cost_rows, _ ("FLOPs"), flops, N_ ("Operations forward, for one sample"));
-  add_fact (self->cost_group, self->cost_rows, _ ("Output memory"), bytes, N_ ("For one sample"));
-}
-
-static void refresh_options (StudioInspector *self);
-
-static void
-refresh (StudioInspector *self)
-{
-  StudioScene *scene;
-  guint i;
-
-  if (self->serial == 0 || self->name == NULL)
-    return;
-  studio_document_get_net (self->document);
-  scene = studio_document_get_scene (self->document);
-  i = studio_scene_find (scene, self->serial);
-  if (i == STUDIO_NO_ITEM)
-    return;
-  self->updating = TRUE;
-  if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->name)), scene->item[i].id) != 0
-      && gtk_widget_get_focus_child (self->name) == NULL)
-    gtk_editable_set_text (GTK_EDITABLE (self->name), scene->item[i].id);
-  if (self->options != NULL)
-    refresh_options (self);
-  for (guint r = 0; r < self->rows->len; r++)
-    inspector_refresh_row (self->rows->pdata[r]);
-  inspector_show_fault (self);
-  refresh_facts (self, &scene->item[i]);
-  self->updating = FALSE;
-}
-
-static gboolean
-rename_node (StudioInspector *self)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree char *id = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->name))));
-
-  if (self->updating || inspector_element (self) == NULL)
-    return FALSE;
-  if (!studio_document_rename (self->document, self->serial, id, &error))
-    {
-      inspector_set_message (self->name_row, self->name, self->name_message, error->message, TRUE, NULL);
-      return FALSE;
-    }
-  inspector_set_message (self->name_row, self->name, self->name_message, NULL, FALSE, NULL);
-  return TRUE;
-}
-
-static void
-name_activate_cb (StudioInspector *self)
-{
-  if (rename_node (self))
-    g_signal_emit (self, signals[LEFT], 0);
-}
-
-static void
-name_left_cb (StudioInspector *self)
-{
-  LoomElement *e;
-  const char *id;
-
-  rename_node (self);
-  /* A text that cannot be a name is replaced by the present one. */
-  e = inspector_element (self);
-  id = e != NULL ? loom_element_get (e, "id") : NULL;
-  if (id != NULL)
-    {
-      gtk_editable_set_text (GTK_EDITABLE (self->name), id);
-      inspector_set_message (self->name_row, self->name, self->name_message, NULL, FALSE, NULL);
-    }
-}
-
-static void
-add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
-{
-  GtkEventController *focus = gtk_event_controller_focus_new ();
-  GtkWidget *message_row;
-
-  self->name_row = adw_action_row_new ();
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), _ ("Name"));
-  self->name = gtk_entry_new ();
-  gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
-  inspector_shape_field (self->name);
-  gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
-  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
-  g_signal_connect_swapped (focus, "leave", G_CALLBACK (name_left_cb), self);
-  gtk_widget_add_controller (self->name, focus);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (self->name_row), self->name);
-  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self->name_row), self->name);
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->name_row);
-  self->name_message = inspector_add_message (group, &message_row);
-}
-
-/* ---- data sets ------------------------------------------------------------------ */
-
-/* Rows for the options of the source that is chosen now; those of the one before go, and the entry for the source, in
- * which one may be typing, stays. */
-static void
-refresh_options (StudioInspector *self)
-{
-  LoomElement *e = inspector_element (self);
-  const LoomOp *op = e != NULL ? loom_op (loom_element_get (e, "op")) : NULL;
-  const char *source = op != NULL ? loom_element_get (e, op->params->name) : NULL;
-  const LoomOpVariant *variant = op != NULL ? loom_op_variant (op, source) : NULL;
-  guint n_common = 0, n = 0;
-
-  if (g_strcmp0 (source, self->source) == 0)
-    return;
-  g_free (self->source);
-  self->source = g_strdup (source);
-  for (guint i = self->rows->len; i-- > 0;)
-    {
-      InspectorRow *row = self->rows->pdata[i];
-
-      if (!row->is_option)
-        continue;
-      adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->row);
-      if (row->message_row != NULL)
-        adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->message_row);
-      g_ptr_array_remove_index (self->rows, i);
-    }
-  /* A variant lists what every node of the operator has first, and that stands above. */
-  while (op != NULL && op->params[n_common].name != NULL)
-    n_common++;
-  for (const LoomParamSpec *spec = variant != NULL ? variant->params + n_common : NULL;
-       spec != NULL && spec->name != NULL; spec++, n++)
-    inspector_add_param (self, self->options, spec)->is_option = TRUE;
-  gtk_widget_set_visible (self->options, n > 0);
-  if (variant == NULL)
-    return;
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self->options), variant->title);
-  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
-}
-
-/* Parameters that are seldom set are folded away where they are not set. */
-static void
-add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
-{
-  const LoomElement *element = inspector_element (self);
-  GtkWidget *advanced = NULL;
-
-  for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
-    /* Text from which the inputs follow is a formula. */
-    if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
-      inspector_add_formula (self, group, spec);
-    else if (!spec->advanced || (element != NULL && loom_element_get (element, spec->name) != NULL))
-      inspector_add_param (self, group, spec);
-    else
-      {
-        if (advanced == NULL)
-          {
-            advanced = adw_expander_row_new ();
-            adw_preferences_row_set_title (ADW_PREFERENCES_ROW (advanced), _ ("More"));
-          }
-        inspector_add_param (self, advanced, spec);
-      }
-  if (advanced != NULL)
-    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), advanced);
-}
-
-/* ---- what every node has ---------------------------------------------------------- */
-
-/* The ways in which ranks can have parts of its weights, NULL-terminated; NULL: there are none. They live as
- * long as the inspector shows the node. */
-static const char *const *
-ways_to_split (StudioInspector *self)
-{
-  LoomNet *net = studio_document_get_net (self->document);
-
-  g_ptr_array_set_size (self->ways, 0);
-  for (guint i = 0; net != NULL && i < loom_net_n_weights (net); i++)
-    {
-      const LoomNetWeight *weight = loom_net_weight (net, i);
-
-      if (weight->splits == NULL || loom_element_serial (loom_net_node (net, weight->node)->element) != self->serial)
-        continue;
-      for (const LoomWeightSplit *s = weight->splits; s->how != NULL; s++)
-        if (!g_ptr_array_find (self->ways, g_intern_string (s->how), NULL))
-          g_ptr_array_add (self->ways, (gpointer)g_intern_string (s->how));
-    }
-  if (self->ways->len == 0)
-    return NULL;
-  g_ptr_array_add (self->ways, NULL);
-  return (const char *const *)self->ways->pdata;
-}
-
-static void
-add_reserved (StudioInspector *self, const LoomOp *op)
-{
-  GtkWidget *group = add_group (self, _ ("Node"));
-
-  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
-    {
-      LoomParamSpec spec = r->spec;
-      const char *const *ways = g_str_equal (spec.name, "split") ? ways_to_split (self) : NULL;
-
-      /* An operator's own parameter of this name comes first: cast has a dtype. */
-      if ((r->shown != LOOM_SHOWN_AT_NODES && ways == NULL) || (op != NULL && loom_op_has_param (op, spec.name)))
-        continue;
-      if (self->devices != NULL && strcmp (spec.name, "device") == 0)
-        spec.choices = (const char *const *)self->devices;
-      if (ways != NULL)
-        spec.choices = ways;
-      inspector_add_param (self, group, &spec);
-    }
-}
-
-/* A module's parameters are its arguments. */
-static void
-add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
-{
-  static const LoomParamType types[LOOM_N_ARGUMENT_TYPES]
-      = { [LOOM_ARGUMENT_ANY] = LOOM_PARAM_STRING,    [LOOM_ARGUMENT_INT] = LOOM_PARAM_INT,
-          [LOOM_ARGUMENT_FLOAT] = LOOM_PARAM_FLOAT,   [LOOM_ARGUMENT_BOOL] = LOOM_PARAM_BOOL,
-          [LOOM_ARGUMENT_STRING] = LOOM_PARAM_STRING, [LOOM_ARGUMENT_MODULE] = LOOM_PARAM_STRING,
-          [LOOM_ARGUMENT_UNKNOWN] = LOOM_PARAM_STRING };
-  LoomElement *m = loom_graph_find_module (studio_document_get_graph (self->document), module);
-
-  for (guint i = 0; m != NULL && i < loom_element_n_children (m); i++)
-    {
-      const LoomElement *arg = loom_element_child (m, i);
-      const char *name = loom_element_tag (arg) == LOOM_TAG_ARG ? loom_element_get (arg, "name") : NULL;
-      const char *def = name != NULL ? loom_element_get (arg, "default") : NULL;
-      LoomParamSpec spec = { 0 };
-
-      if (name == NULL)
-        continue;
-      spec.name = g_intern_string (name);
-      spec.def = def != NULL ? g_intern_string (def) : NULL;
-      spec.type = types[loom_argument_type (arg)];
-      inspector_add_param (self, group, &spec);
-    }
-  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
-    if (r->shown == LOOM_SHOWN_AT_INSTANCES)
-      inspector_add_param (self, group, &r->spec);
-}
-
-static void
-add_documentation (StudioInspector *self, const LoomOp *op)
-{
-  GtkWidget *expander = gtk_expander_new (_ ("Documentation")), *label;
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *button = gtk_button_new_with_label (_ ("Show Example"));
-  g_autofree char *text
-      = g_strdup_printf ("%s%s%s%s%s", op->doc != NULL ? op->doc : "", op->details != NULL ? "\n\n" : "",
-                         op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
-                         op->reference != NULL ? op->reference : "");
-  g_autofree char *markup = studio_formula_markup (text);
-
-  label = gtk_label_new (NULL);
-  gtk_label_set_markup (GTK_LABEL (label), markup);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_box_append (GTK_BOX (box), label);
-  gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "s", op->name);
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.documentation-of");
-  gtk_widget_set_halign (button, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), button);
-  gtk_widget_set_margin_top (box, 6);
-  gtk_expander_set_child (GTK_EXPANDER (expander), box);
-  gtk_box_append (GTK_BOX (self->box), expander);
-}
-
-static void
-clear (StudioInspector *self)
-{
-  GtkWidget *child;
-
-  g_ptr_array_set_size (self->output_rows, 0);
-  g_ptr_array_set_size (self->cost_rows, 0);
-  self->name = NULL;
-  self->fault = NULL;
-  self->preview = NULL;
-  inspector_end_preview (self);
-  g_array_set_size (self->several, 0);
-  self->options = NULL;
-  g_clear_pointer (&self->source, g_free);
-  /* Entries tell of their end; there must be no node that they could still change. */
-  self->updating = TRUE;
-  self->serial = 0;
-  while ((child = gtk_widget_get_first_child (self->box)) != NULL)
-    gtk_box_remove (GTK_BOX (self->box), child);
-  g_ptr_array_set_size (self->rows, 0);
-  self->updating = FALSE;
-}
-
-static void
-build_node (StudioInspector *self, const StudioItem *item)
-{
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *label, *group;
-
-  self->serial = item->serial;
-  gtk_box_append (GTK_BOX (head),
-                  gtk_image_new_from_icon_name (item->op != NULL ? item->op->icon : "view-grid-symbolic"));
-  gtk_box_append (GTK_BOX (head), new_title (studio_item_title (item)));
-  gtk_box_append (GTK_BOX (self->box), head);
-  if (item->op != NULL && item->op->formula != NULL)
-    {
-      g_autofree char *markup = studio_formula_markup (item->op->formula);
-
-      label = add_label (self, "", "studio-formula");
-      gtk_label_set_markup (GTK_LABEL (label), markup);
-      gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-      gtk_widget_set_can_focus (label, FALSE);
-    }
-  group = add_group (self, _ ("Parameters"));
-  add_name (self, group, item);
-  if (item->op != NULL)
-    add_operator_params (self, group, item->op);
-  if (item->is_module)
-    add_module_params (self, group, item->kind);
-  if (item->op != NULL && item->op->variants != NULL)
-    {
-      self->options = add_group (self, _ ("Options"));
-      gtk_widget_set_visible (self->options, FALSE);
-    }
-  self->fault = add_label (self, "", "error");
-  /* Below the fields, so that none moves away under the pointer. */
-  self->preview = add_label (self, "", "numeric");
-  gtk_widget_set_visible (self->preview, FALSE);
-  self->output_group = add_group (self, _ ("Output"));
-  self->cost_group = add_group (self, _ ("Cost"));
-  add_reserved (self, item->op);
-  if (item->op != NULL)
-    add_documentation (self, item->op);
-  refresh (self);
-}
-
-static void
-build_annotation (StudioInspector *self, const StudioAnnotation *annotation)
-{
-  static const LoomParamSpec specs[] = {
-    { .name = "title", .type = LOOM_PARAM_STRING, .def = "" },
-    { .name = "width", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = N_ ("In pixels at 100 %") },
-    { .name = "height", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = N_ ("In pixels at 100 %") },
-    { .name = "color", .type = LOOM_PARAM_STRING, .def = "", .doc = N_ ("A name or #rrggbb") },
-  };
-  GtkWidget *group;
-
-  add_label (self, annotation->is_note ? _ ("Note") : _ ("Frame"), "title-4");
-  if (annotation->is_note)
-    {
-      add_label (self, _ ("Enter edits the text, Ctrl and Enter ends that."), "dim-label");
-      return;
-    }
-  self->serial = annotation->serial;
-  group = add_group (self, "");
-  self->updating = TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    inspector_refresh_row (inspector_add_param (self, group, &specs[i]));
-  self->updating = FALSE;
-}
-
-static void
-build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *link)
-{
-  g_autofree char *from
-      = g_strdup_printf ("%s.%s", scene->item[link->from].id, scene->item[link->from].output[link->output].name);
-  g_autofree char *to
-      = g_strdup_printf ("%s.%s", scene->item[link->to].id, scene->item[link->to].input[link->input].name);
-  GtkWidget *group;
-
-  add_label (self, _ ("Wire"), "title-4");
-  group = add_group (self, "");
-  add_fact (group, self->output_rows, _ ("From"), from, NULL);
-  add_fact (group, self->output_rows, _ ("To"), to, NULL);
-  add_fact (group, self->output_rows, _ ("Type"),
-            link->typed ? loom_dtype_name (link->type.dtype) : _ ("not known yet"), NULL);
-  add_fact (group, self->output_rows, _ ("Shape"), link->label != NULL ? link->label : _ ("not known yet"), NULL);
 }
 
 /* A new page is shown from its beginning, also while the wheel's last turn still runs out: only switching that off ends
@@ -521,7 +65,7 @@ refresh_rows (StudioInspector *self, StudioScene *scene)
     {
       if (g_strcmp0 (self->shown, scene->item[item].kind) != 0)
         return FALSE;
-      refresh (self);
+      inspector_refresh_node (self);
     }
   else if (item != STUDIO_NO_ITEM || studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM)
     {
@@ -562,7 +106,7 @@ build (StudioInspector *self)
   stop_building (self);
   if (frame)
     item = STUDIO_NO_ITEM;
-  clear (self);
+  inspector_clear (self);
   scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
   g_clear_pointer (&self->shown, g_free);
   if (n == 0)
@@ -573,27 +117,27 @@ build (StudioInspector *self)
   if (item != STUDIO_NO_ITEM)
     {
       self->shown = g_strdup (scene->item[item].kind);
-      build_node (self, &scene->item[item]);
+      inspector_build_node (self, &scene->item[item]);
     }
   else if (n == 1)
     {
       guint link = studio_scene_find_link (scene, serial), annotation = studio_scene_find_annotation (scene, serial);
 
       if (frame)
-        build_annotation (self, &(StudioAnnotation){ .serial = serial });
+        inspector_build_annotation (self, &(StudioAnnotation){ .serial = serial });
       else if (annotation != STUDIO_NO_ITEM)
-        build_annotation (self, &scene->annotation[annotation]);
+        inspector_build_annotation (self, &scene->annotation[annotation]);
       else if (link != STUDIO_NO_ITEM)
-        build_link (self, scene, &scene->link[link]);
+        inspector_build_link (self, scene, &scene->link[link]);
     }
   else
     {
       g_autofree char *text = g_strdup_printf (ngettext ("%u selected", "%u selected", n), n);
 
-      add_label (self, text, "title-4");
-      add_label (self, _ ("Alt and an arrow key moves them, Delete removes them."), "dim-label");
+      inspector_add_label (self, text, "title-4");
+      inspector_add_label (self, _ ("Alt and an arrow key moves them, Delete removes them."), "dim-label");
       inspector_build_several (self);
-      self->preview = add_label (self, "", "numeric");
+      self->preview = inspector_add_label (self, "", "numeric");
       gtk_widget_set_visible (self->preview, FALSE);
     }
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "selection");
