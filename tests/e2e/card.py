@@ -1,5 +1,6 @@
 """A graph that trains on a card: the emulated one, which is called so where the device is named."""
 import sys
+import time
 
 import studio
 from studio import Report, Studio
@@ -9,8 +10,17 @@ def body(t):
     with Studio("card") as s:
         s.open("self-attention.xml", studio.lesson("self-attention").replace("<train ", '<train device="cuda:0" '))
         # Where the header has no room for both, the device's name stands alone.
-        s.wait("graph", lambda g: "attention" in g.cards and (g.find("CUDA:0 · emulated") or g.find("CUDA:0")), 2)
+        g = s.wait("graph", lambda g: "attention" in g.cards and (g.find("CUDA:0 · emulated") or g.find("CUDA:0")), 2)
         t.ok(True, "the chip names the device, and says where there is room that it is emulated")
+
+        # Opening the list takes the window's focus, and asks for the card's memory: the answer must not close what is open.
+        s.click(g.find("CUDA:0", exact=False)[0])
+        time.sleep(2)
+        s.key("Home", "Return")
+        s.wait("the processor", lambda g: g.find("CPU", exact=False), 3)
+        s.key("ctrl+z")
+        s.wait("the card again", lambda g: g.find("CUDA:0", exact=False), 3)
+        t.ok(True, "the list of devices stays open, and another can be chosen")
 
         s.key("ctrl+Return")
         g = s.wait("training", lambda g: g.state["run"] == "training" and g.number("map_step") > 3, 5)

@@ -42,8 +42,11 @@ studio_page_install_actions (StudioPage *self)
   install_speed (self);
   for (guint i = 0; i < n; i++)
     {
-      const GActionEntry entry
-          = { .name = commands[i].name, .activate = activate_cb, .parameter_type = commands[i].parameter };
+      /* A list of devices marks the one that is chosen. */
+      const GActionEntry entry = { .name = commands[i].name,
+                                   .activate = activate_cb,
+                                   .parameter_type = commands[i].parameter,
+                                   .state = g_str_equal (commands[i].name, "device") ? "''" : NULL };
       g_action_map_add_action_entries (G_ACTION_MAP (self->actions), &entry, 1, self);
     }
 }

@@ -43,8 +43,9 @@ show_run (StudioWindow *self, StudioRun *run)
 }
 
 static void
-show_device (StudioWindow *self, const char *device)
+show_device (StudioWindow *self, StudioPage *page)
 {
+  const char *device = studio_page_get_device (page);
   g_autofree char *text
       = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup (_ ("Device"));
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
@@ -63,6 +64,8 @@ show_device (StudioWindow *self, const char *device)
   g_autofree char *shorter = g_strv_length (word) > 2 && !g_ascii_isdigit (*word[2])
                                  ? g_strdup_printf ("%s %s %s", word[0], word[1], word[2])
                                  : g_strdup (name);
+  g_action_group_change_action_state (studio_page_get_actions (page), "device",
+                                      g_variant_new_string (device != NULL ? device : ""));
   const gboolean large = studio_text_scale (self->device_chip) >= 1.5;
   gtk_label_set_text (GTK_LABEL (self->device_label), large ? name : text);
   gtk_label_set_text (GTK_LABEL (self->device_short), large ? name : shorter);
@@ -79,7 +82,7 @@ studio_window_update_header (StudioWindow *self)
   gtk_window_set_title (GTK_WINDOW (self), studio_page_get_title (page));
   show_undo (self, studio_page_get_document (page));
   show_run (self, studio_page_get_run (page));
-  show_device (self, studio_page_get_device (page));
+  show_device (self, page);
 }
 
 /* ---- room -------------------------------------------------------------------------------------- */
@@ -177,21 +180,44 @@ fill_recent (StudioWindow *self)
   update_menu (self);
 }
 
+/* Whether the menu's item at the place shows the label already. */
+static gboolean
+has_label (GMenuModel *menu, guint place, const char *label)
+{
+  g_autofree char *shown = NULL;
+  if (place >= (guint)g_menu_model_get_n_items (menu))
+    return FALSE;
+  g_menu_model_get_item_attribute (menu, place, G_MENU_ATTRIBUTE_LABEL, "s", &shown);
+  return g_strcmp0 (shown, label) == 0;
+}
+
+/* The menu stays the same object, and what is as before is not touched: a menu that is exchanged closes under the
+ * pointer, and a card's memory is asked for just when one opens it. */
 static void
 fill_devices (StudioWindow *self)
 {
   StudioDevices *devices = studio_devices_get ();
   const char *const *names = studio_devices_get_names (devices);
-  g_autoptr (GMenu) menu = g_menu_new ();
+  GMenuModel *shown = gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip));
+  g_autoptr (GMenu) menu = shown != NULL ? g_object_ref (G_MENU (shown)) : g_menu_new ();
+  guint n = 0;
   if (names == NULL)
     return;
-  for (guint i = 0; names[i] != NULL; i++)
+  for (; names[n] != NULL; n++)
     {
-      g_autofree char *label = studio_devices_describe (devices, names[i]);
+      g_autofree char *label = studio_devices_describe (devices, names[n]);
+      if (has_label (G_MENU_MODEL (menu), n, label))
+        continue;
       g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
-      g_menu_item_set_action_and_target (item, "win.device", "s", names[i]);
-      g_menu_append_item (menu, item);
+      g_menu_item_set_action_and_target (item, "win.device", "s", names[n]);
+      if (n < (guint)g_menu_model_get_n_items (G_MENU_MODEL (menu)))
+        g_menu_remove (menu, (int)n);
+      g_menu_insert_item (menu, (int)n, item);
     }
+  while ((guint)g_menu_model_get_n_items (G_MENU_MODEL (menu)) > n)
+    g_menu_remove (menu, (int)n);
+  if (shown != NULL)
+    return;
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
   studio_hide_tooltip_behind (self->device_chip);
   update_menu (self);
