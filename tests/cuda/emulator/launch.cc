@@ -69,14 +69,16 @@ pick (int after)
       next = first_at ((int)(roll () % (unsigned)now.threads), 1);
       break;
     case Order::DEPTH:
-      for (int i = 0; i < now.warps && next < 0; i++)
-        {
-          int w = ((after < 0 ? 0 : after / 32) + i) % now.warps;
+      /* The same warp nearly always has another lane. */
+      for (int i = 0, w = after < 0 ? 0 : after / 32; i < now.warps; i++, w = w + 1 < now.warps ? w + 1 : 0)
+        if (now.warp[w].ready != 0)
+          {
+            const int lane = __builtin_ctz (now.warp[w].ready);
 
-          if (now.warp[w].ready != 0)
-            next = w * 32 + __builtin_ctz (now.warp[w].ready);
-        }
-      break;
+            now.warp[w].ready &= now.warp[w].ready - 1;
+            return w * 32 + lane;
+          }
+      return -1;
     }
   if (next >= 0)
     now.warp[next / 32].ready &= ~(1u << next % 32);
