@@ -29,6 +29,13 @@ def body(t):
         g = s.wait("pause", lambda g: g.state["run"] == "paused", 2)
         t.ok(g.number("loss") < 2.1 and not s.complaints(), "the loss is a loss, and nothing was complained about")
 
+    with Studio("card-missing") as s:
+        s.open("self-attention.xml", studio.lesson("self-attention").replace("<train ", '<train device="cuda:3" '))
+        s.wait("graph", lambda g: "attention" in g.cards and g.find("CUDA:3", exact=False), 2)
+        s.key("ctrl+Return")
+        g = s.wait("a sentence", lambda g: g.has("cuda:3") and g.state["run"] != "training", 5)
+        t.ok(g.find("cuda:3"), "a card that is not there is what the run panel says, and not another device")
+
 
 if __name__ == "__main__":
     sys.exit(Report().run(body))

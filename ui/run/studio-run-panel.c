@@ -31,6 +31,7 @@ struct _StudioRunPanel
   StudioChart *loss_chart, *metric_chart;
   StudioMemoryBar *memory;
   char *rate_shown; /* what the field of the learning rate said before somebody began to type */
+  guint n_devices;  /* that this machine has */
   gboolean filling; /* settings are being shown, not changed */
   gboolean folded;  /* the settings are behind a button */
   guint folding;    /* an idle that will see to that */
@@ -254,6 +255,26 @@ show_ranks (StudioRunPanel *self)
   self->filling = filling;
 }
 
+/* The first device serves where the graph names none. One that this machine has not stands last while the graph names
+ * it: what is shown is what the run would take. */
+static void
+show_device (StudioRunPanel *self, const char *device)
+{
+  GListModel *model = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
+  GtkStringList *devices = GTK_STRING_LIST (model);
+  guint n = model != NULL ? g_list_model_get_n_items (model) : 0, i = 0;
+
+  if (n == 0)
+    return;
+  while (device != NULL && i < n && !g_str_equal (gtk_string_list_get_string (devices, i), device))
+    i++;
+  if (i == n)
+    gtk_string_list_append (devices, device);
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (self->device_drop), i);
+  if (n > self->n_devices && i != self->n_devices)
+    gtk_string_list_remove (devices, self->n_devices);
+}
+
 static void
 show_settings (StudioRunPanel *self)
 {
@@ -265,11 +286,7 @@ show_settings (StudioRunPanel *self)
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs != NULL ? g_ascii_strtod (epochs, NULL) : 1);
   show_rate (self, lr != NULL ? lr : "0.001");
   show_ranks (self);
-  /* The first device serves where the graph names none. */
-  GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
-  for (guint i = 0; devices != NULL && i < g_list_model_get_n_items (devices); i++)
-    if (device == NULL ? i == 0 : g_str_equal (gtk_string_list_get_string (GTK_STRING_LIST (devices), i), device))
-      gtk_drop_down_set_selected (GTK_DROP_DOWN (self->device_drop), i);
+  show_device (self, studio_worker_device_name (device));
   self->filling = FALSE;
 }
 
@@ -357,6 +374,7 @@ studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices)
 {
   g_autoptr (GtkStringList) list = gtk_string_list_new (devices);
   self->filling = TRUE;
+  self->n_devices = g_list_model_get_n_items (G_LIST_MODEL (list));
   gtk_drop_down_set_model (GTK_DROP_DOWN (self->device_drop), G_LIST_MODEL (list));
   self->filling = FALSE;
   show_settings (self);

@@ -1,4 +1,4 @@
-/* Into how many devices a worker divides the processor, which a graph says by naming them. */
+/* What a graph says of devices by naming them: which are meant, and into how many a worker divides the processor. */
 #include <string.h>
 
 #include "engine/loom.h"
@@ -26,4 +26,10 @@ studio_worker_cpu_devices (const char *xml)
   g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "", faults, NULL);
 
   return graph != NULL ? most_cpu_devices (loom_graph_root (graph)) : 1;
+}
+
+const char *
+studio_worker_device_name (const char *device)
+{
+  return g_strcmp0 (device, "cuda") == 0 ? "cuda:0" : device;
 }

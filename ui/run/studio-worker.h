@@ -22,6 +22,8 @@ char *studio_worker_find_program (GError **error);
 
 /* Into how many devices the processor is to be divided for a graph, as its nodes name them (cpu:1). */
 int studio_worker_cpu_devices (const char *graph_xml);
+/* The name in the list of devices of what a graph may also call otherwise: "cuda" is "cuda:0", as in PyTorch. */
+const char *studio_worker_device_name (const char *device);
 /* Starts `PROGRAM worker` and waits for its magic line. The processor is so many devices to it (cpu, cpu:1 …), where
  * the environment (GRADLOOM_CPU_DEVICES) does not say how many. With several ranks mpirun starts as many of them, and
  * the first one is spoken with; without it, or without MPI, there is one, whose threads they are. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-worker.h"
 #include "ui/window/studio-commands.h"
 #include "ui/window/studio-devices.h"
 #include "ui/window/studio-files.h"
@@ -45,7 +46,7 @@ show_run (StudioWindow *self, StudioRun *run)
 static void
 show_device (StudioWindow *self, StudioPage *page)
 {
-  const char *device = studio_page_get_device (page);
+  const char *device = studio_worker_device_name (studio_page_get_device (page));
   g_autofree char *text
       = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup (_ ("Device"));
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
