@@ -52,13 +52,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
 /* Ranks on one machine have its processors between them. */
 static void
-share_machine (const Command *command, LoomComm *comm, double timeout, LoomTrainerOptions *options)
+share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *options)
 {
   g_autofree char *warning = options->threads == 0 && comm->rank == 0 ? loom_dist_binding_warning (comm) : NULL;
 
   if (warning != NULL)
     command_warn (command, "%s", warning);
-  comm->timeout = timeout;
   options->comm = comm;
   if (options->threads == 0)
     options->threads = loom_processors_of_rank (comm);
@@ -258,10 +257,13 @@ run_train (const Command *command, int argc, char **argv)
   g_autoptr (RankComm) comm = loom_dist_is_rank () ? loom_dist_join (&error) : NULL;
   if (error != NULL)
     return command_fail (command, g_steal_pointer (&error));
+  gboolean speaks;
+  if (comm != NULL && !loom_dist_greet (comm, launch.timeout, &speaks, &error))
+    return speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
   if (comm != NULL && ranks > 0 && ranks != comm->size)
     return command_usage (command, "--ranks says %d, but there are %d ranks.", ranks, comm->size);
   if (comm != NULL)
-    share_machine (command, comm, launch.timeout, &options);
+    share_machine (command, comm, &options);
   if (resume == NULL)
     graph = command_read_graph (argv[1], &error);
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;

@@ -167,7 +167,7 @@ static int
 run_worker (const Command *command, int argc, char **argv)
 {
   g_autofree char *path = NULL;
-  gboolean passes_on = FALSE;
+  gboolean passes_on = FALSE, speaks;
   const GOptionEntry entries[] = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
                                      "Speak with who listens at this socket, as the first of the ranks that mpirun has "
                                      "started",
@@ -199,6 +199,12 @@ run_worker (const Command *command, int argc, char **argv)
     ranks = loom_dist_join (&error);
   if (error != NULL)
     return command_fail (command, g_steal_pointer (&error));
+  if (ranks != NULL && !loom_dist_greet (ranks, 0, &speaks, &error))
+    {
+      status = speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
+      ranks->free (ranks);
+      return status;
+    }
   if (ranks != NULL && ranks->rank > 0)
     return worker_follow (ranks);
   worker_processes_take (ranks);

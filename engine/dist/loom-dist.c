@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/core/loom-hash.h"
 #include "engine/core/loom-module.h"
 #include "engine/dist/loom-join.h"
 #include "engine/dist/loom-launch-log.h"
@@ -160,6 +161,20 @@ loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, con
       return FALSE;
     }
   return is_same (comm, what, names, n, speaks, error);
+}
+
+gboolean
+loom_dist_greet (LoomComm *comm, double timeout, gboolean *speaks, GError **error)
+{
+  static const char *const names[] = { "version of Gradloom", "protocol of ranks", "--timeout" };
+  const guint64 what[G_N_ELEMENTS (names)]
+      = { loom_hash_name (LOOM_VERSION), LOOM_DIST_PROTOCOL, (guint64)(gint64)(MAX (timeout, 0) * G_USEC_PER_SEC) };
+
+  *speaks = comm->rank == 0;
+  if (!is_same (comm, what, names, G_N_ELEMENTS (names), speaks, error))
+    return FALSE;
+  comm->timeout = timeout;
+  return TRUE;
 }
 
 gboolean

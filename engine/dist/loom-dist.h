@@ -15,6 +15,18 @@ gboolean loom_dist_is_rank (void);
  * no MPI. */
 LoomComm *loom_dist_join (GError **error);
 
+/* What ranks send to one another from their first step on: which calls they make, in which order, of how many bytes
+ * with which meaning, here, in engine/train, engine/plan, engine/run and app/worker. Another number where one of them
+ * changes, since two builds of a version would otherwise wait for each other, or read what was not meant. */
+#define LOOM_DIST_PROTOCOL 1
+
+/* First of all, before this rank reads anything: whether all ranks are the same version, follow the same protocol and
+ * wait equally long for one another, `timeout` seconds, 0: for ever. From then on comm waits so long; the call itself
+ * waits without an end, because a rank that would not wait long knows nothing yet of one that takes its time. This
+ * exchange is that of every version. FALSE with DIST where one differs; *speaks says whether this rank is the one to
+ * say so. */
+gboolean loom_dist_greet (LoomComm *comm, double timeout, gboolean *speaks, GError **error);
+
 #define LOOM_DIST_MOST_PARTS 16
 
 /* Before the first step: whether every rank is ready, and about to do the same. why_not is why this one is not; NULL:

@@ -13,6 +13,7 @@ typedef struct
   const GError *why_not;
   guint64 what[2];
   gboolean ok, speaks;
+  double timeout; /* of its exchanges, at the end */
   GError *error;
 } Rank;
 
@@ -28,7 +29,7 @@ agree (gpointer data)
 }
 
 static void
-meet (Rank rank[RANKS])
+meet (Rank rank[RANKS], GThreadFunc meets)
 {
   LoomComm *comm[RANKS];
   GThread *thread[RANKS];
@@ -38,12 +39,15 @@ meet (Rank rank[RANKS])
   for (int k = 0; k < RANKS; k++)
     {
       rank[k].comm = comm[k];
-      thread[k] = g_thread_new ("rank", agree, &rank[k]);
+      thread[k] = g_thread_new ("rank", meets, &rank[k]);
     }
   for (int k = 0; k < RANKS; k++)
     g_thread_join (thread[k]);
   for (int k = 0; k < RANKS; k++)
-    comm[k]->free (comm[k]);
+    {
+      rank[k].timeout = comm[k]->timeout;
+      comm[k]->free (comm[k]);
+    }
 }
 
 static void
@@ -51,7 +55,7 @@ test_same (void)
 {
   Rank rank[RANKS] = { { .what = { 77, 1 } }, { .what = { 77, 1 } }, { .what = { 77, 1 } } };
 
-  meet (rank);
+  meet (rank, agree);
   for (int k = 0; k < RANKS; k++)
     {
       g_assert_true (rank[k].ok);
@@ -64,7 +68,7 @@ test_other (void)
 {
   Rank rank[RANKS] = { { .what = { 77, 1 } }, { .what = { 77, 1 } }, { .what = { 77, 2 } } };
 
-  meet (rank);
+  meet (rank, agree);
   for (int k = 0; k < RANKS; k++)
     {
       g_assert_false (rank[k].ok);
@@ -80,12 +84,43 @@ test_others (void)
 {
   Rank rank[RANKS] = { { .what = { 77, 1 } }, { .what = { 78, 2 } }, { .what = { 77, 2 } } };
 
-  meet (rank);
+  meet (rank, agree);
   for (int k = 0; k < RANKS; k++)
     {
       g_assert_cmpstr (rank[k].error->message, ==,
                        "Rank 1 would not train the same as rank 0. Different: graph and device. Nor would 1 more.");
       g_clear_error (&rank[k].error);
+    }
+}
+
+static gpointer
+greet (gpointer data)
+{
+  Rank *rank = data;
+
+  rank->ok = loom_dist_greet (rank->comm, (double)rank->what[0], &rank->speaks, &rank->error);
+  return NULL;
+}
+
+/* A rank that would wait for a second meets one that takes longer, and both that and how long the others would wait
+ * are known before it gives up. */
+static void
+test_greet (void)
+{
+  Rank same[RANKS] = { { .what = { 7 } }, { .what = { 7 } }, { .what = { 7 } } };
+  Rank other[RANKS] = { { .what = { 0 } }, { .what = { 1 } }, { .what = { 0 } } };
+
+  meet (same, greet);
+  meet (other, greet);
+  for (int k = 0; k < RANKS; k++)
+    {
+      g_assert_no_error (same[k].error);
+      g_assert_cmpfloat (same[k].timeout, ==, 7);
+      g_assert_false (other[k].ok);
+      g_assert_cmpint (other[k].speaks, ==, k == 0);
+      g_assert_cmpfloat (other[k].timeout, ==, 0);
+      g_assert_cmpstr (other[k].error->message, ==, "Rank 1 would not train the same as rank 0. Different: --timeout.");
+      g_clear_error (&other[k].error);
     }
 }
 
@@ -101,7 +136,7 @@ test_not_ready (void)
   long_one = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_DATA, text->str);
   Rank rank[RANKS] = { { .what = { 77, 1 } }, { .why_not = long_one }, { .why_not = other } };
 
-  meet (rank);
+  meet (rank, agree);
   for (int k = 0; k < RANKS; k++)
     {
       g_assert_false (rank[k].ok);
@@ -121,6 +156,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dist/agree/same", test_same);
   g_test_add_func ("/dist/agree/other", test_other);
   g_test_add_func ("/dist/agree/others", test_others);
+  g_test_add_func ("/dist/agree/greet", test_greet);
   g_test_add_func ("/dist/agree/not-ready", test_not_ready);
   return g_test_run ();
 }
