@@ -481,6 +481,7 @@ const LoomDatasetClass loom_dataset_csv = {
   .describe = describe,
   .open = open_dataset,
   .read = loom_table_read,
+  .digest = loom_table_digest,
   .free = loom_table_free,
   .parse = parse,
 };

@@ -141,6 +141,7 @@ const LoomDatasetClass loom_dataset_fashion_mnist = {
   .describe = describe,
   .open = open_dataset,
   .read = loom_table_read,
+  .digest = loom_table_digest,
   .free = loom_table_free,
   .has_pictures = TRUE,
 };

@@ -4,10 +4,12 @@
  * kept as bytes; else each is decoded when it is read, which the loader's thread does ahead of the steps. Both ways
  * give the same numbers. */
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-hash.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-picture.h"
 
@@ -394,6 +396,30 @@ read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, 
   return good;
 }
 
+#define READ_FILES 256 /* whose content is compared, evenly among all */
+
+static guint64
+digest (const LoomDataset *base, guint64 hash)
+{
+  const Folder *self = (const Folder *)base;
+  const guint each = MAX (1, self->files->len / READ_FILES);
+
+  for (guint i = 0; i < self->files->len; i++)
+    {
+      const char *path = self->files->pdata[i];
+      g_autofree char *name = g_path_get_basename (path), *content = NULL;
+      gsize length;
+      GStatBuf about;
+      const gint64 size = g_stat (path, &about) == 0 ? (gint64)about.st_size : -1;
+
+      hash = loom_hash_bytes (loom_hash_text (hash, name), &size, sizeof size);
+      hash = loom_hash_bytes (hash, &g_array_index (self->classes, guint32, i), sizeof (guint32));
+      if (i % each == 0 && g_file_get_contents (path, &content, &length, NULL))
+        hash = loom_hash_bytes (hash, content, length);
+    }
+  return hash;
+}
+
 static void
 free_folder (LoomDataset *base)
 {
@@ -418,6 +444,7 @@ const LoomDatasetClass loom_dataset_image_folder = {
   .describe = describe,
   .open = open_dataset,
   .read = read_pictures,
+  .digest = digest,
   .free = free_folder,
   .has_pictures = TRUE,
 };

@@ -189,5 +189,6 @@ const LoomDatasetClass loom_dataset_npy = {
   .describe = describe,
   .open = open_dataset,
   .read = loom_table_read,
+  .digest = loom_table_digest,
   .free = loom_table_free,
 };

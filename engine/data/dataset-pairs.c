@@ -395,6 +395,7 @@ const LoomDatasetClass loom_dataset_pairs = {
   .describe = describe,
   .open = open_dataset,
   .read = loom_table_read,
+  .digest = loom_table_digest,
   .free = loom_table_free,
   .parse = loom_sentences_parse,
 };

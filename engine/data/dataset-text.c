@@ -303,6 +303,18 @@ read_windows (const LoomDataset *base, LoomSplit split, const gint64 *indices, g
   return TRUE;
 }
 
+static guint64
+digest (const LoomDataset *base, guint64 hash)
+{
+  const Text *self = (const Text *)base;
+
+  for (int s = 0; s < LOOM_N_SPLITS; s++)
+    if (base->info.n[s] > 0)
+      hash = loom_digest_bytes (hash, self->ids + self->first[s],
+                                (gsize)((base->info.n[s] - 1) * self->stride + self->context + 1) * sizeof *self->ids);
+  return hash;
+}
+
 static void
 free_text (LoomDataset *base)
 {
@@ -363,6 +375,7 @@ const LoomDatasetClass loom_dataset_text = {
   .describe = describe,
   .open = open_dataset,
   .read = read_windows,
+  .digest = digest,
   .free = free_text,
   .parse = parse,
   .restored = restored,

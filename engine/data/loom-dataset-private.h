@@ -16,6 +16,8 @@ struct _LoomDatasetClass
   gboolean (*read) (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                     GError **error);
   void (*free) (LoomDataset *self);
+  /* The hash, continued over what it has read from files. NULL: its options say all. */
+  guint64 (*digest) (const LoomDataset *self, guint64 hash);
   /* Samples from a file that is no part of the data set, as x has them, each added to items; text ends with 0 and may
    * be written. NULL: rows of numbers. */
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
@@ -95,6 +97,10 @@ const guint32 *loom_table_rows (const LoomDataset *self, LoomSplit split, gint64
 gboolean loom_table_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
                           LoomTensor *const out[], GError **error);
 void loom_table_free (LoomDataset *self);
+guint64 loom_table_digest (const LoomDataset *self, guint64 hash);
+
+/* The hash, continued over n bytes: of half a gigabyte or less over all of them. */
+guint64 loom_digest_bytes (guint64 hash, gconstpointer bytes, gsize n);
 
 /* Random numbers of sample i of a split: a pure function of seed, stream and place.
  * stream is a constant of the source. */

@@ -160,6 +160,25 @@ loom_table_read (const LoomDataset *base, LoomSplit split, const gint64 *indices
   return TRUE;
 }
 
+guint64
+loom_table_digest (const LoomDataset *base, guint64 hash)
+{
+  const Table *self = (const Table *)base;
+
+  for (int s = 0; s < LOOM_N_SPLITS; s++)
+    for (guint p = 0; p < base->info.n_ports; p++)
+      {
+        const LoomTensor *data = self->split[s].data[p];
+
+        /* Splits of one file have its tensors in common. */
+        for (int other = 0; other < s; other++)
+          data = data == self->split[other].data[p] ? NULL : data;
+        if (data != NULL)
+          hash = loom_digest_bytes (hash, data->data, data->bytes);
+      }
+  return hash;
+}
+
 void
 loom_table_free (LoomDataset *base)
 {

@@ -251,7 +251,7 @@ const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
 char *loom_trainer_resume_words (const LoomTrainer *trainer);
 
 /* What ranks of one run have alike, with the words for it. */
-#define LOOM_TRAINER_N_PARTS 11
+#define LOOM_TRAINER_N_PARTS 10
 extern const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS];
 /* Hashes of these parts. trainer may be NULL: zeros. */
 void loom_trainer_fingerprint (const LoomTrainer *trainer, guint64 part[LOOM_TRAINER_N_PARTS]);

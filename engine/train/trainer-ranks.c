@@ -324,17 +324,8 @@ hash_stages (const LoomTrainer *t, guint64 hash)
 }
 
 const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS] = {
-  "graph",
-  "version of Gradloom",
-  "device",
-  "batch size",
-  "number of samples",
-  "step to begin at",
-  "number of steps",
-  "--trace",
-  "--out",
-  "--timeout",
-  "cut into stages",
+  "graph",           "device",  "batch size", "number of samples", "content of the data", "step to begin at",
+  "number of steps", "--trace", "--out",      "cut into stages",
 };
 
 void
@@ -347,20 +338,19 @@ loom_trainer_fingerprint (const LoomTrainer *t, guint64 part[LOOM_TRAINER_N_PART
   g_autofree char *samples
       = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN),
                          loom_dataset_count (t->dataset, LOOM_SPLIT_TEST));
+  g_autofree char *data = g_strdup_printf ("%" G_GUINT64_FORMAT, loom_dataset_digest (t->dataset));
   g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, t->spec->batch_size);
   g_autofree char *step = g_strdup_printf ("%" G_GINT64_FORMAT, t->place.step);
   g_autofree char *last = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, t->max_steps, t->spec->epochs);
-  g_autofree char *patience = g_strdup_printf ("%g", t->comm != NULL ? t->comm->timeout : 0);
   const char *const what[] = { text,
-                               LOOM_VERSION,
                                t->device,
                                batch,
                                samples,
+                               data,
                                step,
                                last,
                                t->trace.path != NULL && !t->trace.is_optional ? "given" : "",
-                               t->keeps ? "given" : "",
-                               patience };
+                               t->keeps ? "given" : "" };
 
   for (guint i = 0; i < G_N_ELEMENTS (what); i++)
     part[i] = loom_hash_text (LOOM_HASH_EMPTY, what[i]);

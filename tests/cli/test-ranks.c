@@ -3,10 +3,12 @@
 #include "tests/cli/cli.h"
 
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* The losses of all events, in their order. */
 static GArray *
@@ -355,6 +357,71 @@ test_processors (void)
   g_assert_true (n % 2 != 0 || strstr (all, "mpirun has bound") == NULL);
 }
 
+/* Two ranks with words of their own: what they say, and the status of both. (transfer full) */
+static char *
+run_unlike (const char *const *first, const char *const *second, int *status)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  g_autoptr (GError) error = NULL;
+  char *said = NULL;
+
+  g_ptr_array_add (words, (char *)"mpirun");
+  g_ptr_array_add (words, (char *)"--allow-run-as-root");
+  g_ptr_array_add (words, (char *)"--oversubscribe");
+  for (int k = 0; k < 2; k++)
+    {
+      if (k > 0)
+        g_ptr_array_add (words, (char *)":");
+      g_ptr_array_add (words, (char *)"-np");
+      g_ptr_array_add (words, (char *)"1");
+      g_ptr_array_add (words, program);
+      g_ptr_array_add (words, (char *)"train");
+      for (const char *const *word = k > 0 ? second : first; *word != NULL; word++)
+        g_ptr_array_add (words, (char *)*word);
+    }
+  g_ptr_array_add (words, NULL);
+  g_spawn_sync (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL,
+                &said, status, &error);
+  g_assert_no_error (error);
+  *status = WEXITSTATUS (*status);
+  return said;
+}
+
+/* What only one rank was told, or has, is named before a step is made; a time-out of one alone before it runs out. */
+static void
+test_unlike (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  int status;
+
+  if (!cli_has_mpi ())
+    return;
+  g_autofree char *patience
+      = run_unlike ((const char *[]){ path, "--timeout", "0.01", NULL }, (const char *[]){ path, NULL }, &status);
+
+  g_assert_cmpint (status, ==, 3);
+  g_assert_nonnull (strstr (patience, "Rank 1 would not train the same as rank 0. Different: --timeout."));
+
+  static const char graph[]
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"csv\" "
+        "path=\"d.csv\" target=\"y\" target_type=\"float\"/><node id=\"fit\" op=\"linear\" out_features=\"1\"/>"
+        "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"data.x\" to=\"fit\"/><wire from=\"fit\" to=\"loss.input\"/>"
+        "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"2\" "
+        "epochs=\"1\"/></graph>";
+  g_mkdir ("one", 0700);
+  g_mkdir ("two", 0700);
+  g_assert_true (g_file_set_contents ("one/d.csv", "x,y\n1,2\n2,4\n3,6\n4,8\n5,10\n6,12\n", -1, NULL));
+  g_assert_true (g_file_set_contents ("two/d.csv", "x,y\n1,2\n2,4\n3,6\n4,8\n5,11\n6,12\n", -1, NULL));
+  g_assert_true (g_file_set_contents ("one/g.xml", graph, -1, NULL));
+  g_assert_true (g_file_set_contents ("two/g.xml", graph, -1, NULL));
+  g_autofree char *data
+      = run_unlike ((const char *[]){ "one/g.xml", NULL }, (const char *[]){ "two/g.xml", NULL }, &status);
+  g_assert_cmpint (status, ==, 3);
+  if (strstr (data, "Rank 1 would not train the same as rank 0. Different: content of the data.") == NULL)
+    g_error ("%s", data);
+}
+
 static void
 with_environment (const char *const *names, const char *const *values, int status, const char *says)
 {
@@ -479,6 +546,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/trace", test_trace);
   g_test_add_func ("/cli/ranks/trace-copies", test_trace_copies);
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
+  g_test_add_func ("/cli/ranks/unlike", test_unlike);
   g_test_add_func ("/cli/ranks/processors", test_processors);
   status = g_test_run ();
   cli_leave ();

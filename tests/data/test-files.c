@@ -608,6 +608,47 @@ test_describe_twice (Fixture *f, gconstpointer data)
 
 #define ADD(name, function) g_test_add (name, Fixture, NULL, set_up, function, tear_down)
 
+/* Of files that begin and end alike, and have as many samples, the digest tells which are the same. */
+static void
+test_digest (Fixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *source, *strv[7], *file;
+    const char *content[3]; /* the first two are the same */
+  } cases[] = {
+    { "csv",
+      { "path", "a.csv", "target", "kind", NULL },
+      "a.csv",
+      { "a,kind\n1,x\n2,y\n3,x\n", "a,kind\n1,x\n2,y\n3,x\n", "a,kind\n1,x\n-2,y\n3,x\n" } },
+    { "csv",
+      { "path", "a.csv", "target", "kind", NULL },
+      "a.csv",
+      { "a,kind\n1,x\n2,y\n3,x\n", "a,kind\n1,x\n2,y\n3,x", "a,kind\n1,x\n2,z\n3,x\n" } },
+    { "text",
+      { "path", "a.txt", "context", "2", "val_fraction", "0", NULL },
+      "a.txt",
+      { "abcabcabc", "abcabcabc", "abccbaabc" } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      guint64 digest[3];
+
+      for (guint k = 0; k < 3; k++)
+        {
+          g_autoptr (LoomDataset) dataset = NULL;
+
+          write_file (f, cases[i].file, cases[i].content[k], -1);
+          dataset = open_source (f, cases[i].source, cases[i].strv);
+          g_assert_no_error (f->error);
+          digest[k] = loom_dataset_digest (dataset);
+        }
+      g_assert_cmpuint (digest[0], ==, digest[1]);
+      g_assert_cmpuint (digest[0], !=, digest[2]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -616,6 +657,7 @@ main (int argc, char **argv)
   ADD ("/files/idx-bad", test_idx_bad);
   ADD ("/files/csv", test_csv);
   ADD ("/files/csv-splits", test_csv_splits);
+  ADD ("/files/digest", test_digest);
   ADD ("/files/csv-bad", test_csv_bad);
   ADD ("/files/describe-twice", test_describe_twice);
   ADD ("/files/npy", test_npy);

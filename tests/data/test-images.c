@@ -246,6 +246,11 @@ test_folder (void)
   a = read_split (kept, LOOM_SPLIT_TRAIN);
   b = read_split (read, LOOM_SPLIT_TRAIN);
   g_autoptr (GPtrArray) again = read_split (kept, LOOM_SPLIT_TRAIN);
+  const guint64 digest = loom_dataset_digest (kept);
+  g_assert_cmpuint (digest, ==, loom_dataset_digest (read));
+  write_flat ("test/pear/z.bmp", 2, 2, 1, 2, 4);
+  g_assert_cmpuint (digest, !=, loom_dataset_digest (read));
+  write_flat ("test/pear/z.bmp", 2, 2, 1, 2, 3);
   g_assert_true (loom_tensor_equal_bits (a->pdata[0], again->pdata[0]));
   g_assert_true (loom_tensor_equal_bits (a->pdata[0], b->pdata[0]));
   g_assert_true (loom_tensor_equal_bits (a->pdata[1], b->pdata[1]));
