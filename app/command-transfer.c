@@ -162,7 +162,7 @@ print_json (const char *path, const TransferOptions *o, gint64 samples, Way way,
     loom_json_null (json, "samples");
   loom_json_string (json, "trained", ways[way]);
   loom_json_int (json, "steps", o->steps);
-  loom_json_number (json, "loss", figure->loss);
+  loom_json_exact (json, "loss", figure->loss);
   if (figure->name != NULL)
     {
       loom_json_string (json, "metric", figure->name);

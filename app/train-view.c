@@ -144,7 +144,7 @@ print_json_step (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s
 
   loom_json_int (json, "step", s->step);
   loom_json_int (json, "epoch", s->epoch);
-  loom_json_number (json, "loss", s->loss);
+  loom_json_exact (json, "loss", s->loss);
   loom_json_fixed (json, "time", (double)(now - view->start) / G_USEC_PER_SEC, 6);
   loom_json_number (json, "items_per_second", s->items_per_second > 0 ? s->items_per_second : NAN);
   command_event_print (json);
@@ -207,7 +207,7 @@ early_stop_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer dat
       loom_json_int (json, "step", loom_trainer_steps (trainer));
       loom_json_int (json, "epoch", watch->best_epoch + watch->epochs_since_best);
       loom_json_string (json, "monitor", monitor);
-      loom_json_number (json, "best", watch->best);
+      loom_json_exact (json, "best", watch->best);
       loom_json_int (json, "best_epoch", watch->best_epoch);
       command_event_print (json);
     }
@@ -279,7 +279,7 @@ print_json_eval (const TrainView *view, const LoomTrainerEval *e, gint64 now)
     loom_json_int (json, "step", step);
   else
     loom_json_null (json, "step");
-  loom_json_number (json, "loss", e->loss);
+  loom_json_exact (json, "loss", e->loss);
   loom_json_begin_object (json, "metrics");
   for (guint i = 0; i < e->n_metrics; i++)
     loom_trainer_eval_add_json (e, i, json);

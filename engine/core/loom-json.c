@@ -142,6 +142,24 @@ loom_json_number (LoomJson *self, const char *name, double value)
 }
 
 void
+loom_json_exact (LoomJson *self, const char *name, double value)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  int digits = 9;
+
+  if (isfinite (value) && (double)(float)value != value)
+    for (; digits < 17; digits = MAX (digits + 1, 15))
+      {
+        char format[8];
+
+        g_snprintf (format, sizeof format, "%%.%dg", digits);
+        if (g_ascii_strtod (g_ascii_formatd (text, sizeof text, format, value), NULL) == value)
+          break;
+      }
+  append_number (self, name, value, 'g', digits);
+}
+
+void
 loom_json_number_digits (LoomJson *self, const char *name, double value, int digits)
 {
   append_number (self, name, value, 'g', digits);

@@ -97,7 +97,7 @@ trainer_events_flush (LoomTrainer *t, GError **error)
       g_autoptr (LoomJson) json = trainer_event_new ("step");
       loom_json_int (json, "step", point->step);
       loom_json_int (json, "epoch", point->epoch);
-      loom_json_number (json, "loss", point->loss);
+      loom_json_exact (json, "loss", point->loss);
       loom_json_number (json, "lr", point->lr);
       loom_json_end_object (json);
       g_string_append (text, loom_json_text (json));
@@ -130,7 +130,7 @@ trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error
   loom_json_string (json, "split", eval->split);
   loom_json_int (json, "step", eval->step);
   loom_json_int (json, "epoch", eval->epoch);
-  loom_json_number (json, "loss", eval->loss);
+  loom_json_exact (json, "loss", eval->loss);
   loom_json_begin_object (json, "metrics");
   for (guint i = 0; i < eval->n_metrics; i++)
     loom_trainer_eval_add_json (eval, i, json);

@@ -103,10 +103,10 @@ add_losses (const LoomTrainer *t, const double *from, GString *text)
 
   loom_json_begin_object (line, NULL);
   loom_json_int (line, "step", (gint64)from[0]);
-  loom_json_number (line, "loss", from[1]);
+  loom_json_exact (line, "loss", from[1]);
   loom_json_begin_array (line, "ranks");
   for (int k = 0; k < t->comm->size; k++)
-    loom_json_number (line, NULL, from[2 + k]);
+    loom_json_exact (line, NULL, from[2 + k]);
   loom_json_end_array (line);
   loom_json_end_object (line);
   g_string_append (text, loom_json_text (line));

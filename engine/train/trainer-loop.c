@@ -359,7 +359,7 @@ tell_early_stop (LoomTrainer *t, GError **error)
   loom_json_int (json, "step", t->place.step);
   loom_json_int (json, "epoch", t->place.epoch + 1);
   loom_json_string (json, "monitor", t->spec->monitor < 0 ? "loss" : t->metric_name[t->spec->monitor]);
-  loom_json_number (json, "best", t->place.watch.best);
+  loom_json_exact (json, "best", t->place.watch.best);
   loom_json_int (json, "best_epoch", t->place.watch.best_epoch);
   return trainer_event_write (t, json, error);
 }
@@ -405,7 +405,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
   LoomJson *json = trainer_event_new ("epoch");
   loom_json_int (json, "epoch", t->place.epoch + 1);
   loom_json_int (json, "step", t->place.step);
-  loom_json_number (json, "loss", t->place.loss_sum / t->place.sample_sum);
+  loom_json_exact (json, "loss", t->place.loss_sum / t->place.sample_sum);
   if (!trainer_event_write (t, json, error))
     return FALSE;
   t->place.watch = watch;

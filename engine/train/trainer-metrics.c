@@ -120,7 +120,7 @@ loom_trainer_eval_add_json (const LoomTrainerEval *eval, guint i, LoomJson *json
 
   if (matrix->n == 0)
     {
-      loom_json_number (json, eval->metric_name[i], eval->metric[i]);
+      loom_json_exact (json, eval->metric_name[i], eval->metric[i]);
       return;
     }
   loom_json_begin_array (json, eval->metric_name[i]);
@@ -128,7 +128,7 @@ loom_trainer_eval_add_json (const LoomTrainerEval *eval, guint i, LoomJson *json
     {
       loom_json_begin_array (json, NULL);
       for (guint column = 0; column < matrix->n; column++)
-        loom_json_number (json, NULL, matrix->value[row * matrix->n + column]);
+        loom_json_exact (json, NULL, matrix->value[row * matrix->n + column]);
       loom_json_end_array (json);
     }
   loom_json_end_array (json);

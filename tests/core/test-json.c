@@ -47,6 +47,32 @@ test_strings (void)
   g_assert_cmpstr (loom_json_text (json), ==, "-9223372036854775808");
 }
 
+/* Of f64 every digit, of f32 nine, and no more than it takes. */
+static void
+test_exact (void)
+{
+  static const struct
+  {
+    double value;
+    const char *text;
+  } cases[] = { { 0.1f, "0.100000001" },
+                { 0.7, "0.7" },
+                { 1.0 / 3, "0.3333333333333333" },
+                { 0.1 + 0.2, "0.30000000000000004" },
+                { 2.0000000001, "2.0000000001" },
+                { 1e300, "1e+300" },
+                { -0.0, "-0" },
+                { NAN, "null" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomJson) json = loom_json_new ();
+
+      loom_json_exact (json, NULL, cases[i].value);
+      g_assert_cmpstr (loom_json_text (json), ==, cases[i].text);
+    }
+}
+
 static void
 test_numbers (void)
 {
@@ -81,5 +107,6 @@ main (int argc, char **argv)
   g_test_add_func ("/json/nesting", test_nesting);
   g_test_add_func ("/json/strings", test_strings);
   g_test_add_func ("/json/numbers", test_numbers);
+  g_test_add_func ("/json/exact", test_exact);
   return g_test_run ();
 }
