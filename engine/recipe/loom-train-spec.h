@@ -139,7 +139,8 @@ void loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word
  * and no loss, which is no fault: there is nothing to train yet. */
 LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults);
 void loom_train_spec_free (LoomTrainSpec *spec);
-/* How so many ranks lie along the axes of a mesh. DIST where they cannot, or have no equal parts of a weight. */
+/* How so many ranks lie along the axes of a mesh. USAGE where they are too few or too many for what the graph says,
+ * SHAPE where they have no equal parts of a weight. */
 gboolean loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error);
 /* The first group that a weight's path matches, counted from 1; 0 where none does. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);

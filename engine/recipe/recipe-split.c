@@ -195,7 +195,7 @@ refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tenso
     if (factor[i].n > 1)
       g_string_append_printf (factors, "%s%" G_GINT64_FORMAT " %s", factors->len > 0 ? " × " : "", factor[i].n,
                               factor[i].what);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                "<parallel> wants %s%" G_GINT64_FORMAT
                " ranks (%s), but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
                ", or change what it says.",
@@ -216,7 +216,7 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
       size[LOOM_MESH_PIPELINE] = size[LOOM_MESH_TENSOR] = 1;
       if (data == 0 || data + 1 == ranks)
         return TRUE;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "<parallel> divides a batch among %" G_GINT64_FORMAT
                    " ranks and has one more that serves, but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
                    ", or leave data=\"…\" out.",
@@ -230,7 +230,7 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
   if (data * stages * tensor != ranks)
     refuse_ranks (parallel, ranks, data, tensor, error);
   else if ((why = cannot_split (spec, tensor)) != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "%s", why);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s", why);
   else
     {
       size[LOOM_MESH_DATA] = (int)data;

@@ -32,7 +32,7 @@ read_streams (LoomTrainer *t, GError **error)
 
   if (t->comm != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "A layer has stateful=\"true\", which several ranks cannot train together. Train it with one rank.");
       return FALSE;
     }
