@@ -14,7 +14,7 @@
 
 typedef struct
 {
-  char *address;
+  char *name;      /* as mpirun hears of it */
   int rank, ranks; /* of the first of its processes, and how many are taken */
   GSocketConnection *connection;
   GDataInputStream *in;
@@ -29,7 +29,7 @@ struct _LoomJoin
   GMutex lock;
   GCond come;
   GPtrArray *host; /* Host, without this machine */
-  char *own;       /* this machine's address, as others reach it */
+  char *own;       /* this machine's, likewise */
   char *token, *hosts;
   int ranks, n_ranks; /* that are wanted, and there */
 };
@@ -99,11 +99,24 @@ read_text (GDataInputStream *in, int n, GError **error)
              : NULL;
 }
 
-/* Without the port. (transfer full) */
+/* The name under which mpirun hears of a machine: its address without the port. What it does not know it asks the
+ * agent for, so that one of IPv6 may have other signs where mpirun takes a colon for the end of the name.
+ * (transfer full) */
 static char *
-address_of (GSocketAddress *address)
+name_of (GSocketAddress *address)
 {
-  return g_inet_address_to_string (g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address)));
+  char *name = g_inet_address_to_string (g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address)));
+
+  return g_strdelimit (name, ":", '-');
+}
+
+/* The same of this machine, which mpirun has to know for its own: of an address of IPv6 it would not. (transfer full)
+ */
+static char *
+own_name (GSocketAddress *address)
+{
+  return g_socket_address_get_family (address) == G_SOCKET_FAMILY_IPV6 ? g_strdup (g_get_host_name ())
+                                                                       : name_of (address);
 }
 
 /* ---- the first process ------------------------------------------------------------- */
@@ -116,7 +129,7 @@ host_free (gpointer data)
   g_clear_object (&host->in);
   g_clear_object (&host->connection);
   g_mutex_clear (&host->lock);
-  g_free (host->address);
+  g_free (host->name);
   g_free (host);
 }
 
@@ -136,7 +149,7 @@ welcome_host (LoomJoin *join, GSocketConnection *connection, GDataInputStream *i
   if (here == NULL || there == NULL || rank < 1 || ranks < 1)
     return;
   Host *host = g_new0 (Host, 1);
-  host->address = address_of (there);
+  host->name = name_of (there);
   host->rank = rank;
   host->ranks = ranks;
   host->connection = g_object_ref (connection);
@@ -145,10 +158,10 @@ welcome_host (LoomJoin *join, GSocketConnection *connection, GDataInputStream *i
   g_socket_set_timeout (g_socket_connection_get_socket (connection), 0);
   g_socket_set_keepalive (g_socket_connection_get_socket (connection), TRUE);
   g_mutex_lock (&join->lock);
-  if (join->own == NULL || !g_str_equal (host->address, join->own))
+  if (join->own == NULL || !g_str_equal (host->name, join->own))
     {
       g_free (join->own);
-      join->own = address_of (here);
+      join->own = own_name (here);
     }
   g_ptr_array_add (join->host, host);
   join->n_ranks += ranks;
@@ -157,13 +170,13 @@ welcome_host (LoomJoin *join, GSocketConnection *connection, GDataInputStream *i
 }
 
 static Host *
-find_host (LoomJoin *join, const char *address)
+find_host (LoomJoin *join, const char *name)
 {
   Host *found = NULL;
 
   g_mutex_lock (&join->lock);
   for (guint i = 0; i < join->host->len && found == NULL; i++)
-    if (g_str_equal (((Host *)join->host->pdata[i])->address, address))
+    if (g_str_equal (((Host *)join->host->pdata[i])->name, name))
       found = join->host->pdata[i];
   g_mutex_unlock (&join->lock);
   return found;
@@ -171,9 +184,9 @@ find_host (LoomJoin *join, const char *address)
 
 /* What the agent wants started there: its status, 255 where nobody can be asked. */
 static int
-relay (LoomJoin *join, const char *address, const char *command)
+relay (LoomJoin *join, const char *name, const char *command)
 {
-  Host *host = find_host (join, address);
+  Host *host = find_host (join, name);
   int status = 255;
 
   if (host == NULL)
@@ -249,7 +262,7 @@ list_hosts (LoomJoin *join, int own)
     {
       const Host *host = join->host->pdata[i];
 
-      g_string_append_printf (text, ",%s:%d", host->address, host->ranks);
+      g_string_append_printf (text, ",%s:%d", host->name, host->ranks);
     }
   join->hosts = g_strdup (text->str);
 }
@@ -283,8 +296,6 @@ wait_for_all (LoomJoin *join, double seconds, GError **error)
 LoomJoin *
 loom_join_open (guint16 port, int ranks, int own, double seconds, const char *program, GError **error)
 {
-  g_autoptr (GInetAddress) any = g_inet_address_new_any (G_SOCKET_FAMILY_IPV4);
-  g_autoptr (GSocketAddress) address = g_inet_socket_address_new (any, port);
   g_autofree char *token = g_uuid_string_random ();
   LoomJoin *join = g_new0 (LoomJoin, 1);
 
@@ -297,8 +308,7 @@ loom_join_open (guint16 port, int ranks, int own, double seconds, const char *pr
   g_mutex_init (&join->lock);
   g_cond_init (&join->come);
   g_autoptr (GError) local = NULL;
-  if (!g_socket_listener_add_address (join->listener, address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_TCP, NULL, NULL,
-                                      &local))
+  if (!g_socket_listener_add_inet_port (join->listener, port, NULL, &local))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
                    "Nothing can listen at port %u: %s. Set GRADLOOM_PORT to a free one, on all machines.", port,
@@ -358,7 +368,6 @@ reach (const char *address, guint16 port, double seconds, GError **error)
   g_autoptr (GSocketClient) client = g_socket_client_new ();
   const gint64 end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
 
-  g_socket_client_set_family (client, G_SOCKET_FAMILY_IPV4);
   g_socket_client_set_enable_proxy (client, FALSE);
   for (;;)
     {

@@ -16,12 +16,12 @@ G_BEGIN_DECLS
 
 typedef struct _LoomJoin LoomJoin;
 
-/* Listens at this port of all IPv4 addresses until `ranks` ranks are there: `own` of this machine, and those that
- * others bring. Sets the environment by which mpirun finds its agent: `program` with "worker --pass-on". DIST where the
- * port is taken, and where somebody has not come in so many seconds. */
+/* Listens at this port of all addresses, of IPv4 and IPv6, until `ranks` ranks are there: `own` of this machine, and
+ * those that others bring. Sets the environment by which mpirun finds its agent: `program` with "worker --pass-on".
+ * DIST where the port is taken, and where somebody has not come in so many seconds. */
 LoomJoin *loom_join_open (guint16 port, int ranks, int own, double seconds, const char *program, GError **error);
-/* "10.0.0.1:2,10.0.0.2:2", for mpirun's --host, in the order of their processes' ranks; all have sent the address by
- * which they reached this one, or are this one. */
+/* "10.0.0.1:2,10.0.0.2:2", for mpirun's --host, in the order of their processes' ranks: the addresses from which they
+ * have reached this machine, and by which they did; of IPv6 "fd00--2:2", and this machine's name. */
 const char *loom_join_hosts (const LoomJoin *join);
 /* Lets the others leave, with the run's status. */
 void loom_join_close (LoomJoin *join, int status);

@@ -15,6 +15,7 @@ import tempfile
 import time
 
 A, B = '10.77.0.1', '10.77.0.2'
+A6, B6 = 'fd77::1', 'fd77::2'
 F64 = ['--device', 'ref', '--precision', 'f64']
 GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1" name="rows">
 <node id="data" op="dataset" source="csv" path="rows/rows.csv" target="y"/>
@@ -126,6 +127,16 @@ def test_started(gradloom, graph, b, launcher):
     assert not any(s[0] for s in said[:3]), 'another process than the first one has printed'
 
 
+TORCHRUN6 = lambda rank: dict(TORCHRUN(rank), MASTER_ADDR=A6)
+
+
+def leave_ipv4(b):
+    """From here on the wire has addresses of IPv6 alone."""
+    for on, wire, old, new in [(lambda *words: words, 'wire-a', A, A6), (lambda *words: on_b(b, *words), 'wire-b', B, B6)]:
+        call(*on('ip', 'address', 'del', old + '/24', 'dev', wire))
+        call(*on('ip', '-6', 'address', 'add', new + '/64', 'dev', wire, 'nodad'))
+
+
 def test_lacking(gradloom, folder, b):
     os.mkdir('rows')
     with open('rows/rows.csv', 'w') as file:
@@ -183,6 +194,10 @@ def main():
         test_started(gradloom, graph, b, SRUN)
         test_lacking(gradloom, folder, b)
         test_cut(gradloom, graph, b)
+        if os.path.exists('/proc/net/if_inet6'):
+            call(*on_b(b, 'ip', 'link', 'set', 'wire-b', 'up'))
+            leave_ipv4(b)
+            test_started(gradloom, graph, b, TORCHRUN6)
         b.kill()
 
 
