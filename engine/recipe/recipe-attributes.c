@@ -292,7 +292,9 @@ static const LoomAttribute of_parallel[] = {
         .type = LOOM_PARAM_ENUM,
         .def = "f32",
         .choices = WORDS ("f32", "bf16"),
-        .doc = "The type in which gradients of f32 travel: bf16 halves the bytes, and rounds what each rank sends" } },
+        .doc
+        = "The type in which gradients of f32 travel: bf16 halves the bytes, and rounds what each rank sends; those of "
+          "f64 stay f64" } },
   { .spec = { .name = "sync_batch_norm",
               .type = LOOM_PARAM_BOOL,
               .def = "false",

@@ -111,6 +111,8 @@ trainer_open_mesh (LoomTrainer *t, gboolean begins, GError **error)
   if (!loom_train_spec_mesh (t->spec, t->comm->size, size, error))
     return FALSE;
   t->mesh = loom_mesh_open (t->comm, size);
+  if (begins && t->spec->parallel.reduce_bf16 && t->spec->precision == LOOM_F64)
+    trainer_note (t, "reduce_dtype=\"bf16\" is for gradients of f32; those of this run are f64, and travel so.");
   return TRUE;
 }
 

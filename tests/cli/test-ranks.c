@@ -162,7 +162,7 @@ test_mesh (void)
   compare_weights ("alone/weights.safetensors", "mesh/weights.safetensors");
   g_auto (CliResult) wrong = cli ("train", "split.xml", "--ranks", "3", NULL);
 
-  g_assert_cmpint (wrong.status, !=, 0);
+  g_assert_cmpint (wrong.status, ==, 2);
   g_assert_nonnull (strstr (wrong.err, "--ranks 2"));
 }
 
@@ -170,8 +170,7 @@ test_mesh (void)
 static void
 test_wrong (void)
 {
-  g_autofree char *path = cli_example ("lessons/linear-regression.xml");
-
+  g_autofree char *path = cli_example ("lessons/linear-regression.xml"), *spirals = cli_example ("lessons/spirals.xml");
   if (!cli_has_mpi ())
     return;
   g_auto (CliResult) missing = cli ("train", "nowhere.xml", "--ranks", "2", NULL);
@@ -179,6 +178,13 @@ test_wrong (void)
   g_auto (CliResult) served = cli ("train", path, "--ranks", "3", "--lr", "1000", "--strategy", "server", "--set",
                                    "train.parallel.staleness=1", NULL);
 
+  g_auto (CliResult) wide
+      = cli ("train", spirals, F64, "--steps", "1", "--ranks", "2", "--set", "train.parallel.reduce_dtype=bf16", NULL);
+  const char *warns = strstr (wide.err, "reduce_dtype=\"bf16\" is for gradients of f32");
+
+  g_assert_cmpint (wide.status, ==, 0);
+  g_assert_nonnull (warns);
+  g_assert_null (strstr (warns + 1, "reduce_dtype"));
   g_assert_cmpint (missing.status, ==, 1);
   g_assert_nonnull (strstr (missing.err, "nowhere.xml"));
   g_assert_null (strstr (strstr (missing.err, "nowhere.xml") + 1, "nowhere.xml"));
