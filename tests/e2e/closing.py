@@ -208,6 +208,23 @@ def training(t, s):
     t.ok(ended(s) and wait_dead(pid), "and one answer closes")
 
 
+def hung(t, s):
+    """A worker that never ends its step keeps Studio for some seconds, and then as long as somebody wants to wait."""
+    path = write(s)
+    begin(s, [path])
+    g = train(s)
+    pid = g.state["pid"]
+    os.kill(int(pid), signal.SIGSTOP)
+    close(s, g)
+    answer(s, question(s, "Stop the run and close?"), "Stop and Close")
+    t.ok(not ended(s, 1) and alive(pid), "a worker that hangs is waited for")
+    time.sleep(5)
+    g = question(s, "The run has not ended yet")
+    t.ok(g.find("Wait") and g.find("Force Quit"), "and after some seconds Studio asks how much longer")
+    s.press("Force Quit")
+    t.ok(ended(s) and wait_dead(pid), "Force Quit ends both")
+
+
 def room(t, s):
     """New and Open while a run goes on: beside it, in tabs of their own."""
     path = write(s)
@@ -242,7 +259,7 @@ def room(t, s):
 
 def body(t):
     with Studio("closing") as s:
-        for part in (empty, clean, edited, cancelled_then_killed, several, training, room):
+        for part in (empty, clean, edited, cancelled_then_killed, several, training, hung, room):
             part(t, s)
 
 

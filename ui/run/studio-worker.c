@@ -4,7 +4,7 @@
  * prints 64 KiB of noise first is given up. Standard error is always drained (a full pipe would stop the worker) and
  * its last line kept, since that is where a library says why it died; but what a rank of ours says is kept before that.
  */
-#include "ui/run/studio-worker.h"
+#include "ui/run/studio-worker-private.h"
 
 #include <gio/gunixinputstream.h>
 #include <gio/gunixsocketaddress.h>
@@ -236,13 +236,22 @@ drain_over_cb (gpointer data)
 }
 
 static void
+begin_to_leave (StudioWorker *self)
+{
+  self->asked_to_end = TRUE;
+  if (!self->exited)
+    studio_worker_note_leaving (self);
+}
+
+static void
 exited_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioWorker) self = data;
   g_subprocess_wait_finish (G_SUBPROCESS (source), result, NULL);
+  self->exited = TRUE;
+  studio_worker_note_left (self);
   if (self->process == NULL)
     return;
-  self->exited = TRUE;
   /* Nobody will come any more. */
   stop_listening (self);
   g_clear_handle_id (&self->let_go, g_source_remove);
@@ -542,7 +551,7 @@ studio_worker_finish (StudioWorker *self)
 {
   if (self->asked_to_end || self->process == NULL)
     return;
-  self->asked_to_end = TRUE;
+  begin_to_leave (self);
   if (self->connection != NULL)
     g_dbus_connection_close (self->connection, NULL, NULL, NULL);
   if (!self->exited && self->let_go == 0)
@@ -552,7 +561,7 @@ studio_worker_finish (StudioWorker *self)
 void
 studio_worker_force_exit (StudioWorker *self)
 {
-  self->asked_to_end = TRUE;
+  begin_to_leave (self);
   if (!self->exited)
     end_by_force (self);
 }

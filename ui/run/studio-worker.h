@@ -37,6 +37,12 @@ LoomBusWorker1 *studio_worker_get_proxy (StudioWorker *self);
 void studio_worker_finish (StudioWorker *self);
 /* Ends it and its ranks without waiting for the step. */
 void studio_worker_force_exit (StudioWorker *self);
+/* How many were asked to end, by whichever of the two, and have not. */
+guint studio_worker_n_leaving (void);
+/* Ends all of these without waiting for their steps. */
+void studio_worker_force_leaving (void);
+/* Calls it behind each of them that has ended; NULL: nothing. */
+void studio_worker_set_left_func (void (*left) (void));
 gboolean studio_worker_has_ended (StudioWorker *self);
 const char *studio_worker_get_pid (StudioWorker *self); /* NULL once it ended */
 

@@ -9,6 +9,7 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-commands.h"
+#include "ui/window/studio-leaving.h"
 #include "ui/window/studio-window.h"
 
 struct _StudioApplication
@@ -85,12 +86,20 @@ application_open (GApplication *application, GFile **files, int n_files, const c
 }
 
 static void
+application_window_removed (GtkApplication *application, GtkWindow *window)
+{
+  GTK_APPLICATION_CLASS (studio_application_parent_class)->window_removed (application, window);
+  studio_leaving_begin (application);
+}
+
+static void
 studio_application_class_init (StudioApplicationClass *klass)
 {
   GApplicationClass *application_class = G_APPLICATION_CLASS (klass);
   application_class->startup = application_startup;
   application_class->activate = application_activate;
   application_class->open = application_open;
+  GTK_APPLICATION_CLASS (klass)->window_removed = application_window_removed;
 }
 
 static void

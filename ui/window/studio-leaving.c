@@ -1,0 +1,72 @@
+/* The program stays for its workers, because one that hangs would outlive it: nobody would be there who asks, or who
+ * ends it after its time is over (ui/run/studio-worker.c). */
+#include "ui/window/studio-leaving.h"
+
+#include <glib/gi18n.h>
+
+#include "ui/run/studio-worker.h"
+#include "ui/window/studio-question.h"
+
+#define ASK_SECONDS 5 /* a step and its checkpoint seldom last longer */
+
+static struct
+{
+  GtkApplication *application; /* that stays; NULL: it does not */
+  AdwMessageDialog *question;
+  guint ask;
+} leaving;
+
+static void
+left_cb (void)
+{
+  g_autoptr (GtkApplication) application = NULL;
+  if (leaving.application == NULL || studio_worker_n_leaving () > 0)
+    return;
+  application = g_steal_pointer (&leaving.application);
+  g_clear_handle_id (&leaving.ask, g_source_remove);
+  if (leaving.question != NULL)
+    gtk_window_destroy (GTK_WINDOW (leaving.question));
+  g_application_release (G_APPLICATION (application));
+}
+
+static void
+response_cb (AdwMessageDialog *dialog, const char *response)
+{
+  if (g_str_equal (response, "force"))
+    studio_worker_force_leaving ();
+}
+
+static gboolean
+ask_cb (gpointer data)
+{
+  const guint n = studio_worker_n_leaving ();
+  leaving.ask = 0;
+  AdwMessageDialog *dialog = studio_question_new (
+      NULL, ngettext ("The run has not ended yet", "The runs have not ended yet", n),
+      ngettext ("It finishes its step and writes a checkpoint. A run that hangs does not get there: ended by force, it "
+                "loses what it has trained since its newest checkpoint.",
+                "They finish their steps and write checkpoints. Runs that hang do not get there: ended by force, they "
+                "lose what they have trained since their newest checkpoints.",
+                n));
+  g_set_weak_pointer (&leaving.question, dialog);
+  adw_message_dialog_set_response_label (dialog, "cancel", _ ("_Wait"));
+  adw_message_dialog_add_response (dialog, "force", _ ("_Force Quit"));
+  adw_message_dialog_set_response_appearance (dialog, "force", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_default_response (dialog, "cancel");
+  g_signal_connect (dialog, "response", G_CALLBACK (response_cb), NULL);
+  gtk_window_set_application (GTK_WINDOW (dialog), leaving.application);
+  gtk_window_present (GTK_WINDOW (dialog));
+  return G_SOURCE_REMOVE;
+}
+
+void
+studio_leaving_begin (GtkApplication *application)
+{
+  if (leaving.application != NULL || gtk_application_get_windows (application) != NULL
+      || studio_worker_n_leaving () == 0)
+    return;
+  leaving.application = g_object_ref (application);
+  g_application_hold (G_APPLICATION (application));
+  studio_worker_set_left_func (left_cb);
+  leaving.ask = g_timeout_add_seconds (ASK_SECONDS, ask_cb, NULL);
+}
