@@ -109,6 +109,36 @@ add_plan (SimulateWork *work, const LoomPlan *plan, double samples, const LoomPa
   work->parallel.stages = NULL;
 }
 
+#define SCALAR_BYTES 256 /* and less: what is exchanged is no gradient, which go many in one call */
+
+/* The exchanges of a step of two replicas that wait for one another for the sake of some numbers. */
+static gboolean
+count_scalars (SimulateWork *work, const char *path, const Bench *b, GError **error)
+{
+  const LoomMesh mesh = loom_mesh (0, (int[LOOM_MESH_AXES]){ 2, 1, 1 });
+  const LoomParallel parallel = b->spec->parallel;
+  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
+  g_autoptr (LoomStep) step = graph != NULL ? loom_step_new (graph, b->spec, 2 * b->step->batch, TRUE, error) : NULL;
+  gboolean ok;
+
+  if (step == NULL)
+    return FALSE;
+  b->spec->parallel.pipeline = 0;
+  b->spec->parallel.shards = LOOM_SHARDS_NONE;
+  ok = loom_step_divide (step, b->spec, &mesh, error);
+  b->spec->parallel = parallel;
+  for (guint i = 0; ok && i < loom_program_n_instrs (step->program); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (step->program, i);
+      double bytes = 0;
+
+      for (guint k = 0; k < instr->n_in; k++)
+        bytes += instr->in[k] != 0 ? (double)loom_desc_bytes (&loom_value_info (step->program, instr->in[k])->desc) : 0;
+      work->scalars += (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && bytes <= SCALAR_BYTES;
+    }
+  return ok;
+}
+
 gboolean
 simulate_by_card (const char *path, const BenchOptions *options, const SimulateCard *card, SimulateWork *work,
                   GError **error)
@@ -129,7 +159,7 @@ simulate_by_card (const char *path, const BenchOptions *options, const SimulateC
                                         instr->flops, instr->bytes));
     }
   add_plan (work, b.plan, (double)b.step->batch, &b.spec->parallel);
-  return TRUE;
+  return count_scalars (work, path, &b, error);
 }
 
 /* ---- measured -------------------------------------------------------------------- */
@@ -306,7 +336,7 @@ measure_rank (LoomComm *comm, gpointer data, GError **error)
   if (comm->rank == 0)
     {
       m->call = call;
-      ok = measure (&b, step, m->work, error);
+      ok = measure (&b, step, m->work, error) && count_scalars (m->work, m->path, &b, error);
       g_atomic_int_set (&m->is_over, TRUE);
       return ok;
     }
@@ -335,7 +365,8 @@ simulate_measure (const char *path, const BenchOptions *options, int ranks, Simu
       return ok;
     }
   return bench_prepare (&b, path, options, &ready, error) && time_steps (&b, MIN_STEPS, &step, error)
-         && time_steps (&b, steps_for (step), &step, error) && measure (&b, step, work, error);
+         && time_steps (&b, steps_for (step), &step, error) && measure (&b, step, work, error)
+         && count_scalars (work, path, &b, error);
 }
 
 /* ---- ranks of this machine --------------------------------------------------------- */

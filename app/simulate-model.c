@@ -225,6 +225,11 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
   double bucket = 0;
   const gboolean gathers = m->setup->zero == 3 && m->replicas > 1;
 
+  /* Loss and metrics are of the whole batch, and known before the backward pass begins. */
+  if (is_backward && is_last && s + 1 == m->setup->pipeline && m->replicas > 1 && m->work->scalars > 0)
+    now = exchange (m, s, now,
+                    m->work->scalars * all_reduce_seconds (m->setup, m->replicas, m->setup->tensor, sizeof (float)),
+                    m->work->scalars * sizeof (float), "all_reduce", "loss and metrics");
   for (guint k = stage->first; k < stage->end; k++)
     {
       guint i = is_backward ? stage->end - 1 - (k - stage->first) : k;

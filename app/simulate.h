@@ -17,6 +17,7 @@ typedef struct
   GArray *layers; /* SimulateLayer, in the order of the forward pass */
   double update;  /* seconds, of all parameters */
   double samples; /* a step of one replica */
+  guint scalars;  /* exchanges of single numbers between replicas in a step: of the loss, its count, metrics */
   double memory[LOOM_N_OWNERS];
   LoomParallel parallel; /* as the graph says it; what it points to is none of the work's, and NULL */
 } SimulateWork;
