@@ -35,20 +35,28 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   return FALSE;
 }
 
-/* All devices are idle before the first flag is cleared: the flag of one may close the gate of another. Both may have
- * found something in one step. */
+/* All devices of the run are idle before the first flag is cleared: the flag of one may close the gate of another,
+ * which another executor may have queued. Several may have found something in one step. */
+static LoomStatus
+idle_all (LoomExec *exec)
+{
+  const GPtrArray *arenas = loom_state_shared (exec->state)->arenas;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint i = 0; i < arenas->len && status == LOOM_STATUS_OK; i++)
+    loom_arena_sync (arenas->pdata[i], &exec->message, &status);
+  return status;
+}
+
 static LoomStatus
 clear_faults (LoomExec *exec)
 {
-  const guint n = loom_plan_n_devices (exec->plan);
+  const GPtrArray *arenas = loom_state_shared (exec->state)->arenas;
   LoomStatus status = LOOM_STATUS_OK;
 
-  for (guint d = 0; d < n; d++)
-    if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
-      return status;
-  for (guint d = 0; d < n && status == LOOM_STATUS_OK; d++)
+  for (guint i = 0; i < arenas->len && status == LOOM_STATUS_OK; i++)
     {
-      const LoomArena *arena = exec->devices[d].arena;
+      const LoomArena *arena = arenas->pdata[i];
 
       if (arena->stream != NULL)
         status = arena->device->backend->fault_clear (arena->device->device, arena->stream, &exec->message);
@@ -56,31 +64,56 @@ clear_faults (LoomExec *exec)
   return status;
 }
 
-/* Reads the fault flag of a device's stream. Where it is raised, the devices are synchronised, so that the flag can be
- * cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The fault may be of
+/* The fault of the earliest step before this one that the plan's devices have reported by now, and of several in one
+ * step that of the first device; a status of OK where there is none. Its words are left in exec->message. */
+static LoomDeviceFault
+first_fault (LoomExec *exec, gint64 before)
+{
+  LoomDeviceFault first = { .status = LOOM_STATUS_OK };
+  LoomMessage words = { "" };
+
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      const LoomArena *arena = exec->devices[d].arena;
+      LoomDeviceFault fault;
+
+      if (arena->stream == NULL)
+        continue;
+      arena->device->backend->fault_get (arena->device->device, arena->stream, &fault, &exec->message);
+      if (G_LIKELY (fault.status == LOOM_STATUS_OK) || fault.step >= before
+          || (first.status != LOOM_STATUS_OK && fault.step >= first.step))
+        continue;
+      first = fault;
+      words = exec->message;
+    }
+  exec->message = words;
+  return first;
+}
+
+/* Reads the fault flags of the plan's devices. Where one is raised, all devices are synchronised, so that the flags can
+ * be cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The flags are read once
+ * more then: a device that is ahead may have been heard before the one that found the cause. The fault may be of
  * another executor's step. TRUE: none was raised by a step before this one. */
 gboolean
-loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **error)
+loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error)
 {
-  LoomPlanDevice *device = arena->device;
+  LoomDeviceFault fault = first_fault (exec, before);
   LoomMessage words;
-  LoomDeviceFault fault;
   LoomStatus status;
   const LoomPlanInstr *instr;
   LoomExec *of;
   guint row;
 
-  if (arena->stream == NULL)
+  if (G_LIKELY (fault.status == LOOM_STATUS_OK))
     return TRUE;
-  device->backend->fault_get (device->device, arena->stream, &fault, &exec->message);
-  if (G_LIKELY (fault.status == LOOM_STATUS_OK) || fault.step >= before)
+  status = idle_all (exec);
+  if (status == LOOM_STATUS_OK)
     {
+      fault = first_fault (exec, before);
+      words = exec->message;
       exec->message.text[0] = '\0';
-      return TRUE;
+      status = clear_faults (exec);
     }
-  words = exec->message;
-  exec->message.text[0] = '\0';
-  status = clear_faults (exec);
   if (status != LOOM_STATUS_OK)
     return loom_exec_status_error (exec, NULL, status, error);
   exec->fault_step = fault.step;
@@ -95,6 +128,8 @@ loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **
 gboolean
 loom_exec_begin (LoomExec *exec, GError **error)
 {
+  const gint64 step = ++loom_state_shared (exec->state)->step;
+
   exec->has_results = FALSE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
@@ -106,13 +141,15 @@ loom_exec_begin (LoomExec *exec, GError **error)
       arena->user = exec;
       if (arena->stream == NULL)
         continue;
-      status = device->backend->step_begin (device->device, arena->stream, arena->step, &exec->message);
+      status = device->backend->step_begin (device->device, arena->stream, step, &exec->message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
     }
   return TRUE;
 }
 
+/* All devices have ended the step before when the first flag is read. So where both steps have a fault, that of the
+ * earlier one is heard, whichever device found it. */
 gboolean
 loom_exec_end (LoomExec *exec, GError **error)
 {
@@ -131,18 +168,31 @@ loom_exec_end (LoomExec *exec, GError **error)
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
       arena->ended = arena->step;
-      /* A step that ranks exchange in is heard of when the next one is queued, or waited for, however fast a device is:
-       * so all of them hear of it at the same place, and none waits for another that has stopped before an exchange. */
-      if (!loom_exec_poll_fault (exec, arena, exec->exchanges ? arena->step : G_MAXINT64, error))
-        return FALSE;
     }
-  return TRUE;
+  /* A step that ranks exchange in is heard of when the next one is queued, or waited for, however fast a device is: so
+   * all of them hear of it at the same place, and none waits for another that has stopped before an exchange. */
+  return loom_exec_poll_fault (exec, exec->exchanges ? loom_exec_step_number (exec) : G_MAXINT64, error);
 }
 
 gint64
 loom_exec_step_number (const LoomExec *exec)
 {
-  return exec->devices[0].arena->step;
+  return loom_state_shared (exec->state)->step;
+}
+
+gboolean
+loom_exec_hears (const LoomExec *exec, const LoomExec *before)
+{
+  for (guint d = 0; d < loom_plan_n_devices (before->plan); d++)
+    {
+      gboolean is_there = FALSE;
+
+      for (guint k = 0; k < loom_plan_n_devices (exec->plan); k++)
+        is_there |= exec->devices[k].arena == before->devices[d].arena;
+      if (!is_there)
+        return FALSE;
+    }
+  return TRUE;
 }
 
 gint64
@@ -163,9 +213,9 @@ loom_exec_sync (LoomExec *exec, GError **error)
 
       if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
         return loom_exec_status_error (exec, NULL, status, error);
-      if (!loom_exec_poll_fault (exec, exec->devices[d].arena, G_MAXINT64, error))
-        return FALSE;
     }
+  if (!loom_exec_poll_fault (exec, G_MAXINT64, error))
+    return FALSE;
   exec->is_read = TRUE;
   return TRUE;
 }

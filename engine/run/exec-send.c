@@ -117,9 +117,13 @@ loom_exec_sends_new (LoomExec *exec, GError **error)
   const guint n = loom_plan_n_devices (exec->plan);
 
   exec->last_sends = g_array_new (FALSE, FALSE, sizeof (LoomExecSend));
-  for (guint d = 0; d < n && n > 1; d++)
-    if (!make_mark (exec, d, error) || !join_faults (exec, d, error))
-      return FALSE;
+  exec->all_hear = TRUE;
+  for (guint d = 0; d < n; d++)
+    {
+      if (n > 1 && (!make_mark (exec, d, error) || !join_faults (exec, d, error)))
+        return FALSE;
+      exec->all_hear &= n > 1 ? exec->devices[d].hears_all : exec->devices[d].arena->stream != NULL;
+    }
   for (guint i = 0; i < exec->n_rows; i++)
     if (exec->rows[i].instr->is_send && !make_send (exec, i, error))
       return FALSE;
@@ -166,14 +170,10 @@ gboolean
 loom_exec_may_capture (const LoomExec *exec)
 {
   const LoomBackend *b = loom_plan_device (exec->plan, 0)->backend;
-  const guint n = loom_plan_n_devices (exec->plan);
 
-  if (g_strcmp0 (loom_env ("GRADLOOM_CUDA_GRAPHS"), "0") == 0 || b->capture_begin == NULL || exec->is_blocking)
+  if (g_strcmp0 (loom_env ("GRADLOOM_CUDA_GRAPHS"), "0") == 0 || b->capture_begin == NULL || exec->is_blocking
+      || !exec->all_hear)
     return FALSE;
-  for (guint d = 0; d < n; d++)
-    if (exec->devices[d].arena->stream == NULL || loom_plan_device (exec->plan, d)->info.host_memory
-        || loom_plan_device (exec->plan, d)->backend != b || (n > 1 && !exec->devices[d].hears_all))
-      return FALSE;
   for (guint i = 0; i < exec->n_rows; i++)
     if (exec->rows[i].kernel == NULL && exec->rows[i].send == NULL)
       return FALSE;
@@ -195,6 +195,10 @@ loom_exec_await_sent (LoomExec *exec, const LoomExecRow *row)
   stream = row->send != NULL ? exec->devices[device].arena->sends : exec->devices[device].arena->stream;
   for (guint i = 0; i < instr->n_sent && status == LOOM_STATUS_OK; i++)
     status = await (exec, device, stream, exec->rows[instr->sent[i]].send->over);
+  if (row->send != NULL && status == LOOM_STATUS_OK)
+    status = await_device (exec, device, stream, device);
+  if (row->send != NULL && status == LOOM_STATUS_OK)
+    status = await_device (exec, device, stream, row->send->to);
   return status;
 }
 
@@ -204,13 +208,9 @@ loom_exec_send (LoomExec *exec, const LoomExecRow *row)
   const LoomExecSend *send = row->send;
   const LoomPlanDevice *from = loom_plan_device (exec->plan, send->from);
   LoomStream *stream = exec->devices[send->from].arena->sends;
-  LoomStatus status = await_device (exec, send->from, stream, send->from);
+  LoomStatus status = from->backend->send (from->device, stream, loom_plan_device (exec->plan, send->to)->device,
+                                           row->buffers[1], row->buffers[0], send->bytes, &exec->message);
 
-  if (status == LOOM_STATUS_OK)
-    status = await_device (exec, send->from, stream, send->to);
-  if (status == LOOM_STATUS_OK)
-    status = from->backend->send (from->device, stream, loom_plan_device (exec->plan, send->to)->device,
-                                  row->buffers[1], row->buffers[0], send->bytes, &exec->message);
   return status == LOOM_STATUS_OK ? record (exec, send->over, send->from, stream) : status;
 }
 
@@ -234,6 +234,14 @@ loom_exec_scatter (LoomExec *exec, guint device)
     if (d != device && exec->devices[d].arena->stream != NULL)
       status = await_device (exec, d, exec->devices[d].arena->stream, device);
   return status;
+}
+
+LoomStatus
+loom_exec_meet (LoomExec *exec)
+{
+  LoomStatus status = exec->all_hear ? loom_exec_gather (exec, 0) : LOOM_STATUS_OK;
+
+  return exec->all_hear && status == LOOM_STATUS_OK ? loom_exec_scatter (exec, 0) : status;
 }
 
 LoomStatus

@@ -80,6 +80,34 @@ loom_exec_transit_free (LoomExec *exec, guint d)
   device->backend->free_host (device->device, transit->up);
 }
 
+/* TRUE if the host can go on once a step was enqueued: it neither waits within one for a device, or for the gates of
+ * another back end's, nor reads in place what is fed. A rank that is fed nothing goes on like the others. */
+static gboolean
+is_ahead (const LoomExec *exec)
+{
+  if (!exec->all_hear)
+    return FALSE;
+  for (guint i = 0; i < exec->n_rows; i++)
+    if (exec->rows[i].kernel == NULL && exec->rows[i].send == NULL)
+      return FALSE;
+  for (guint i = 0; i < exec->n_feeds; i++)
+    if (exec->feeds[i].used && exec->feeds[i].bytes > 0 && exec->devices[exec->feeds[i].device].transit.up_bytes == 0)
+      return FALSE;
+  return TRUE;
+}
+
+void
+loom_exec_find_ahead (LoomExec *exec)
+{
+  exec->is_ahead = is_ahead (exec);
+}
+
+gboolean
+loom_exec_can_bring (const LoomExec *exec)
+{
+  return exec->is_ahead;
+}
+
 /* ---- up ------------------------------------------------------------------ */
 
 /* Everything that is fed to a device, as one copy behind the last one that a step has taken. */
@@ -219,7 +247,7 @@ loom_exec_fetch_results (LoomExec *exec, GError **error)
                                       transit->down_bytes, LOOM_COPY_DEVICE_TO_HOST, &exec->message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
-      transit->down_step[transit->down_half] = of->arena->step;
+      transit->down_step[transit->down_half] = loom_exec_step_number (exec);
       transit->read_half = transit->down_half;
     }
   exec->has_results = TRUE;
@@ -229,23 +257,29 @@ loom_exec_fetch_results (LoomExec *exec, GError **error)
 gboolean
 loom_exec_keeps (const LoomExec *exec, guint output)
 {
-  return loom_plan_n_devices (exec->plan) == 1 && exec->devices[0].transit.down_bytes > 0
+  return exec->is_ahead && exec->devices[exec->outputs[output].value->location.device].transit.down_bytes > 0
          && loom_plan_is_result (exec->plan, output);
 }
 
 gboolean
 loom_exec_look_at (LoomExec *exec, gint64 step)
 {
-  LoomExecTransit *transit = &exec->devices[0].transit;
+  gboolean has_any = FALSE;
 
-  for (guint half = 0; half < 2 && transit->down_bytes > 0; half++)
-    if (transit->down_step[half] == step)
-      {
-        transit->read_half = half;
-        exec->has_results = exec->is_read = TRUE;
-        return TRUE;
-      }
-  return FALSE;
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomExecTransit *transit = &exec->devices[d].transit;
+
+      if (transit->down_bytes == 0)
+        continue;
+      if (transit->down_step[0] != step && transit->down_step[1] != step)
+        return FALSE;
+      transit->read_half = transit->down_step[1] == step;
+      has_any = TRUE;
+    }
+  if (has_any)
+    exec->has_results = exec->is_read = TRUE;
+  return has_any;
 }
 
 const void *

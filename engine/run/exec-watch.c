@@ -1,9 +1,10 @@
 /* Instructions of a step that somebody looks at: a trace with their times, a profiler that is told their names, or a
  * search for the one that fails.
  *
- * Times of a single asynchronous device are its own: an event in front of each instruction and one behind the last,
- * read when the step is over. So nobody waits in between, and no time of the host's is in them. What ranks exchange
- * beside the computation has times of its own, from whoever makes the exchange. */
+ * Times of asynchronous devices are their own: an event in front of each instruction and one behind it, on the stream
+ * that it lies on, read when the step is over. So nobody waits in between, and no time of the host's is in them, nor
+ * what an instruction waits for another device. What ranks exchange beside the computation has times of its own, from
+ * whoever makes the exchange. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -65,13 +66,46 @@ loom_exec_is_blocking (const LoomExec *exec)
   return exec->is_blocking;
 }
 
+/* The device and the stream on which a row is enqueued. */
+static guint
+lane_of (const LoomExec *exec, const LoomExecRow *row, LoomStream **stream)
+{
+  const guint device = row->send != NULL ? row->send->from : row->instr->device;
+
+  *stream = row->send != NULL ? exec->devices[device].arena->sends : row->stream;
+  return device;
+}
+
+/* Timers in front of each row, behind each, and behind all of each device. */
+static guint
+timer_before (const LoomExecRow *row, const LoomExec *exec)
+{
+  return 2 * (guint)(row - exec->rows);
+}
+
+static guint
+timer_last (const LoomExec *exec, guint device)
+{
+  return 2 * exec->n_rows + device;
+}
+
+static guint
+device_of_timer (const LoomExec *exec, guint timer)
+{
+  LoomStream *stream;
+
+  return timer < 2 * exec->n_rows ? lane_of (exec, &exec->rows[timer / 2], &stream) : timer - 2 * exec->n_rows;
+}
+
 static void
 free_timers (LoomExec *exec)
 {
-  const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
-
   for (guint i = 0; exec->timers != NULL && i < exec->timers->len; i++)
-    device->backend->event_free (device->device, exec->timers->pdata[i]);
+    {
+      const LoomPlanDevice *device = loom_plan_device (exec->plan, device_of_timer (exec, i));
+
+      device->backend->event_free (device->device, exec->timers->pdata[i]);
+    }
   g_clear_pointer (&exec->timers, g_ptr_array_unref);
 }
 
@@ -82,18 +116,22 @@ loom_exec_watch_clear (LoomExec *exec)
   g_clear_pointer (&exec->range_names, g_ptr_array_unref);
 }
 
-/* Without them, for want of memory say, the device is waited for instead. */
+/* Without them, for want of memory say, or where the host takes part, devices are waited for behind each row. */
 static void
 make_timers (LoomExec *exec)
 {
-  const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
+  const guint n = loom_plan_n_devices (exec->plan);
   LoomMessage ignored;
 
-  if (exec->timers != NULL || !exec->is_asynchronous || loom_plan_n_devices (exec->plan) > 1 || device->tools == NULL)
+  if (exec->timers != NULL || !exec->all_hear)
     return;
+  for (guint d = 0; d < n; d++)
+    if (loom_plan_device (exec->plan, d)->tools == NULL)
+      return;
   exec->timers = g_ptr_array_new ();
-  for (guint i = 0; i <= exec->n_rows; i++)
+  for (guint i = 0; i < 2 * exec->n_rows + n; i++)
     {
+      const LoomPlanDevice *device = loom_plan_device (exec->plan, device_of_timer (exec, i));
       LoomEvent *event = NULL;
 
       if (device->tools->timed_event_new (device->device, &event, &ignored) != LOOM_STATUS_OK)
@@ -115,26 +153,41 @@ loom_exec_trace (LoomExec *exec, GArray *spans)
 }
 
 static LoomStatus
-mark (LoomExec *exec, guint timer)
+mark (LoomExec *exec, guint timer, guint d, LoomStream *stream)
 {
-  const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
 
-  return device->backend->event_record (device->device, exec->timers->pdata[timer], exec->devices[0].arena->stream,
-                                        &exec->message);
+  return device->backend->event_record (device->device, exec->timers->pdata[timer], stream, &exec->message);
+}
+
+/* In front of a row (which: 0) or behind it (1), on its own stream. */
+static LoomStatus
+mark_row (LoomExec *exec, const LoomExecRow *row, guint which)
+{
+  LoomStream *stream;
+  const guint d = lane_of (exec, row, &stream);
+
+  if (exec->spans == NULL || !has_timers (exec))
+    return LOOM_STATUS_OK;
+  return mark (exec, timer_before (row, exec) + which, d, stream);
+}
+
+LoomStatus
+loom_exec_watch_start (LoomExec *exec, const LoomExecRow *row)
+{
+  return mark_row (exec, row, 0);
 }
 
 gboolean
 loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GError **error)
 {
-  const guint at = (guint)(row - exec->rows);
-  LoomStatus status = LOOM_STATUS_OK;
+  /* A row that has to wait for others begins when it has. */
+  const LoomStatus status = row->run != NULL ? mark_row (exec, row, 0) : LOOM_STATUS_OK;
 
-  if (exec->spans != NULL && has_timers (exec))
-    status = mark (exec, at);
   if (status != LOOM_STATUS_OK)
     return loom_exec_status_error (exec, row->instr, status, error);
   if (exec->has_ranges)
-    loom_plan_device (exec->plan, 0)->tools->range_push (exec->range_names->pdata[at]);
+    loom_plan_device (exec->plan, 0)->tools->range_push (exec->range_names->pdata[row - exec->rows]);
   *begin = exec->spans != NULL ? now_ns () : 0;
   return TRUE;
 }
@@ -143,9 +196,10 @@ loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GE
 static gboolean
 wait_for (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
-  LoomArena *arena = exec->devices[row->send != NULL ? row->send->from : row->instr->device].arena;
+  LoomStream *stream;
+  LoomArena *arena = exec->devices[lane_of (exec, row, &stream)].arena;
 
-  return !loom_arena_sync (arena, &exec->message, status) || loom_exec_poll_fault (exec, arena, G_MAXINT64, error);
+  return !loom_arena_sync (arena, &exec->message, status) || loom_exec_poll_fault (exec, G_MAXINT64, error);
 }
 
 gboolean
@@ -155,6 +209,8 @@ loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomS
 
   if (exec->has_ranges)
     loom_plan_device (exec->plan, 0)->tools->range_pop ();
+  if (*status == LOOM_STATUS_OK)
+    *status = mark_row (exec, row, 1);
   if (*status == LOOM_STATUS_OK && exec->is_blocking && !wait_for (exec, row, status, error))
     return FALSE;
   if (exec->spans == NULL || *status != LOOM_STATUS_OK)
@@ -166,19 +222,27 @@ loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomS
   return TRUE;
 }
 
+/* Seconds from a timer, or another event, of the device until it had done all of the step. */
+static LoomStatus
+seconds_left (LoomExec *exec, guint d, LoomEvent *from, double *left)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+
+  return device->tools->event_seconds (device->device, from, exec->timers->pdata[timer_last (exec, d)], left,
+                                       &exec->message);
+}
+
 /* The spans of a step, n of them, of what was exchanged beside the computation. On a device one exchange begins behind
  * the one before it on its stream; seconds lie before `end`, when the last timer was reached. */
 static void
 move_exchanges (LoomExec *exec, guint n, gint64 end)
 {
-  const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
   gint64 over[LOOM_MESH_AXES] = { 0 };
 
   for (guint i = exec->spans->len - n; i < exec->spans->len; i++)
     {
       LoomExecSpan *span = &g_array_index (exec->spans, LoomExecSpan, i);
       LoomPlanExchange times;
-      LoomMessage ignored;
       double since_ready = 0, since_over = 0;
 
       if (!loom_plan_exchange_times (span->instr, &times))
@@ -186,12 +250,8 @@ move_exchanges (LoomExec *exec, guint n, gint64 end)
       if (times.ready != NULL)
         {
           if (!has_timers (exec)
-              || device->tools->event_seconds (device->device, times.ready, exec->timers->pdata[exec->n_rows],
-                                               &since_ready, &ignored)
-                     != LOOM_STATUS_OK
-              || device->tools->event_seconds (device->device, times.over, exec->timers->pdata[exec->n_rows],
-                                               &since_over, &ignored)
-                     != LOOM_STATUS_OK)
+              || seconds_left (exec, span->instr->device, times.ready, &since_ready) != LOOM_STATUS_OK
+              || seconds_left (exec, span->instr->device, times.over, &since_over) != LOOM_STATUS_OK)
             continue;
           times.end = end - (gint64)(since_over * 1e9);
           times.begin = MIN (MAX (end - (gint64)(since_ready * 1e9), over[span->instr->along]), times.end);
@@ -200,13 +260,29 @@ move_exchanges (LoomExec *exec, guint n, gint64 end)
       span->begin = times.begin;
       span->end = times.end;
     }
+  exec->message.text[0] = '\0'; /* exchanges without times of their own keep those of their rows */
 }
 
-/* The last event's place in time is that of its end being seen here; the others lie before it. */
+static LoomStatus
+place_span (LoomExec *exec, LoomExecRow *row, gint64 end, LoomExecSpan *span)
+{
+  LoomStream *stream;
+  const guint d = lane_of (exec, row, &stream), before = timer_before (row, exec);
+  double begin = 0, over = 0;
+  LoomStatus status = seconds_left (exec, d, exec->timers->pdata[before], &begin);
+
+  if (status == LOOM_STATUS_OK)
+    status = seconds_left (exec, d, exec->timers->pdata[before + 1], &over);
+  span->begin = end - (gint64)(begin * 1e9);
+  span->end = end - (gint64)(over * 1e9);
+  return status;
+}
+
+/* Clocks of several devices have no common zero: all wait for each other behind the step, and the place in time of that
+ * is when it is seen here; what they did lies before it. */
 gboolean
 loom_exec_watch_step (LoomExec *exec, GError **error)
 {
-  const LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
   const guint setup = loom_plan_n_setup (exec->plan), n = exec->n_rows - setup;
   LoomStatus status;
   gint64 end;
@@ -218,7 +294,9 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
       move_exchanges (exec, n, 0);
       return TRUE;
     }
-  status = mark (exec, exec->n_rows);
+  status = loom_exec_meet (exec);
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan) && status == LOOM_STATUS_OK; d++)
+    status = mark (exec, timer_last (exec, d), d, exec->devices[d].arena->stream);
   if (status != LOOM_STATUS_OK)
     return loom_exec_status_error (exec, NULL, status, error);
   if (!loom_exec_sync (exec, error))
@@ -227,17 +305,10 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
   for (guint i = 0; i < n; i++)
     {
       LoomExecSpan *span = &g_array_index (exec->spans, LoomExecSpan, exec->spans->len - n + i);
-      double left, own;
 
-      status = device->tools->event_seconds (device->device, exec->timers->pdata[setup + i],
-                                             exec->timers->pdata[exec->n_rows], &left, &exec->message);
-      if (status == LOOM_STATUS_OK)
-        status = device->tools->event_seconds (device->device, exec->timers->pdata[setup + i],
-                                               exec->timers->pdata[setup + i + 1], &own, &exec->message);
+      status = place_span (exec, &exec->rows[setup + i], end, span);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, span->instr, status, error);
-      span->begin = end - (gint64)(left * 1e9);
-      span->end = span->begin + (gint64)(own * 1e9);
     }
   move_exchanges (exec, n, end);
   return TRUE;

@@ -297,6 +297,8 @@ run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError 
   *status = loom_exec_await_sent (exec, row);
   if (*status == LOOM_STATUS_OK && is_gate && hears_all)
     *status = loom_exec_gather (exec, row->instr->device);
+  if (*status == LOOM_STATUS_OK && G_UNLIKELY (exec->is_watched))
+    *status = loom_exec_watch_start (exec, row);
   if (*status != LOOM_STATUS_OK)
     return TRUE;
   if (row->send != NULL)
@@ -360,6 +362,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
     }
   if (!loom_exec_sends_new (exec, error))
     return NULL;
+  loom_exec_find_ahead (exec);
   loom_exec_watch_init (exec);
   /* Faults that the set-up rows find in constant data are reported here, as on devices that report at once. */
   if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
@@ -404,8 +407,8 @@ loom_exec_free (LoomExec *exec)
   loom_exec_sends_settle (exec);
   for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
     free_device (exec, d);
-  loom_exec_sends_free (exec);
   loom_exec_watch_clear (exec);
+  loom_exec_sends_free (exec);
   for (guint i = 0; i < exec->n_feeds; i++)
     g_ptr_array_unref (exec->feeds[i].patch);
   loom_state_remove_sites (exec->state, exec);
@@ -419,12 +422,6 @@ loom_exec_free (LoomExec *exec)
   loom_plan_free (exec->plan);
   loom_state_unref (exec->state);
   g_free (exec);
-}
-
-gboolean
-loom_exec_can_bring (const LoomExec *exec)
-{
-  return loom_plan_n_devices (exec->plan) == 1 && exec->devices[0].transit.up_bytes > 0;
 }
 
 LoomPlan *
@@ -528,6 +525,8 @@ capture (LoomExec *exec)
   return TRUE;
 }
 
+/* No device begins while another one is within the step before: what it finds would close the gates of that step on the
+ * others, when its own has opened. */
 static gboolean
 launch (LoomExec *exec, GError **error)
 {
@@ -535,8 +534,12 @@ launch (LoomExec *exec, GError **error)
   LoomStatus status;
 
   if (exec->spans != NULL || (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec))))
-    return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
-           && loom_exec_watch_step (exec, error);
+    {
+      status = loom_exec_meet (exec);
+      return (status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error))
+             && run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
+             && loom_exec_watch_step (exec, error);
+    }
   status = loom_exec_gather (exec, 0);
   if (status == LOOM_STATUS_OK)
     status

@@ -23,8 +23,8 @@ void loom_exec_feed (LoomExec *exec, guint input, const void *data);
 int loom_exec_find_input (const LoomExec *exec, const char *name);
 /* Brings what was fed last up to devices with memory of their own, for the next step, while a step that was begun
  * before may still be computed. What was fed may change when this returns, unless the plan also has a device that reads
- * it in place: loom_exec_can_bring() says whether there is none, and there is something to gain. Feeding again undoes
- * it. */
+ * it in place: loom_exec_can_bring() says whether there is none, and all devices compute while their caller continues.
+ * Feeding again undoes it. */
 gboolean loom_exec_can_bring (const LoomExec *exec);
 gboolean loom_exec_bring (LoomExec *exec, GError **error);
 
@@ -48,10 +48,10 @@ typedef struct
   gint64 begin, end;
 } LoomExecSpan;
 
-/* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Where one device works
- * while its caller continues, the spans are the device's own, by events in front of and behind each instruction, which
- * is then launched alone: between two spans it may be idle. Where several do, they are waited for behind each
- * instruction. */
+/* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Where all devices
+ * work while their caller continues, the spans are the devices' own, by events in front of and behind each instruction,
+ * which is then launched alone: between two spans a device may be idle. Where one of several does not, devices are
+ * waited for behind each instruction. */
 void loom_exec_trace (LoomExec *exec, GArray *spans);
 
 /* Waits for what was launched, and hears of its faults. */
@@ -69,6 +69,9 @@ gboolean loom_exec_run (LoomExec *exec, GError **error);
 gint64 loom_exec_step_number (const LoomExec *exec);
 /* The number of the step whose fault was the error of the last call here; 0 where it was no step's. */
 gint64 loom_exec_fault_step (const LoomExec *exec);
+/* TRUE if a step of this executor, which begins while one of the other's is still computed, hears of all that fails in
+ * that one: it has every device of the other's. */
+gboolean loom_exec_hears (const LoomExec *exec, const LoomExec *before);
 /* TRUE if an output comes down with each step, so that it can be read when the next one has begun. */
 gboolean loom_exec_keeps (const LoomExec *exec, guint output);
 /* From here on, until another step begins, such outputs are those of the step of this number, which has to be over: of

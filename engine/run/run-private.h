@@ -18,7 +18,7 @@ typedef struct
   LoomStream *uploads;       /* for what goes up beside a step; NULL as stream is */
   LoomStream *sends;         /* for what goes to other devices; NULL where nothing has gone yet */
   LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
-  gint64 step;               /* of any executor; counted from 1 */
+  gint64 step;               /* of any executor on this device; counted from 1 */
   gint64 ended;              /* the newest whose end was enqueued and that has waited for the one before it */
   double *numbers;           /* page-locked, of two halves: what the host sets between steps; NULL: none was set */
   gint64 numbers_step;       /* the step behind which those of the newer half were set */
@@ -50,6 +50,7 @@ typedef struct
   GPtrArray *arenas; /* LoomArena, one a device */
   GArray *sites;     /* whose instruction a number is */
   gint64 n_sites;
+  gint64 step; /* of any executor, whichever devices it has: faults and results of all devices quote it; from 1 on */
 } LoomShared;
 
 void loom_shared_init (LoomShared *shared);
@@ -183,10 +184,12 @@ struct _LoomExec
   gboolean is_blocking;     /* each row is waited for */
   gboolean has_ranges;      /* rows are named for a profiler */
   GPtrArray *range_names;   /* by row */
-  GPtrArray *timers;        /* LoomEvent: in front of each row and behind the last */
+  GPtrArray *timers;        /* LoomEvent: in front of each row, behind each, and behind all of each device */
   gboolean has_results;     /* the small results of the step that is read come down, or are there */
   gboolean is_read;         /* that step was waited for */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
+  gboolean all_hear;        /* each has a stream, and all gates close for faults of every device */
+  gboolean is_ahead;        /* all do, none waits for the host within a step, and all is fed by staging areas */
   gboolean exchanges;       /* with other ranks, in every step */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
@@ -195,6 +198,8 @@ struct _LoomExec
  * brought down behind it. */
 gboolean loom_exec_transit_new (LoomExec *exec, guint device, GError **error);
 void loom_exec_transit_free (LoomExec *exec, guint device);
+/* Behind these and loom_exec_sends_new(): whether the host goes on while steps are computed. */
+void loom_exec_find_ahead (LoomExec *exec);
 gboolean loom_exec_take_feeds (LoomExec *exec, GError **error);
 gboolean loom_exec_fetch_results (LoomExec *exec, GError **error);
 /* Where a result of the last step lies in host memory, which that step has reached; NULL where it is none that comes
@@ -209,12 +214,15 @@ void loom_exec_sends_free (LoomExec *exec);
 void loom_exec_sends_settle (LoomExec *exec);
 /* TRUE if a step can become one graph, which all of its devices take part in. */
 gboolean loom_exec_may_capture (const LoomExec *exec);
-/* The row's stream waits for the copies that the row reads, or that read what it updates. */
+/* The row's stream waits for the copies that the row reads, or that read what it updates; that of a copy also for what
+ * both devices compute in front of it. */
 LoomStatus loom_exec_await_sent (LoomExec *exec, const LoomExecRow *row);
 LoomStatus loom_exec_send (LoomExec *exec, const LoomExecRow *row);
 /* The device's stream waits for those of all others, and theirs for its own; nothing where it is the only one. */
 LoomStatus loom_exec_gather (LoomExec *exec, guint device);
 LoomStatus loom_exec_scatter (LoomExec *exec, guint device);
+/* The streams of all devices wait for each other; nothing where one has none, and the host waits at gates instead. */
+LoomStatus loom_exec_meet (LoomExec *exec);
 /* The streams of devices wait for all copies of the step, so that whoever waits for one of them waits for its copies.
  */
 LoomStatus loom_exec_end_sends (LoomExec *exec);
@@ -223,6 +231,8 @@ LoomStatus loom_exec_end_sends (LoomExec *exec);
 void loom_exec_watch_init (LoomExec *exec);
 void loom_exec_watch_clear (LoomExec *exec);
 gboolean loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GError **error);
+/* The row has waited for what it needs, and is enqueued next. */
+LoomStatus loom_exec_watch_start (LoomExec *exec, const LoomExecRow *row);
 gboolean loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomStatus *status, GError **error);
 gboolean loom_exec_watch_step (LoomExec *exec, GError **error);
 
@@ -230,8 +240,9 @@ gboolean loom_exec_watch_step (LoomExec *exec, GError **error);
  * its faults: the device always has work, and the caller learns of a fault one step late at most. */
 gboolean loom_exec_begin (LoomExec *exec, GError **error);
 gboolean loom_exec_end (LoomExec *exec, GError **error);
-/* A fault of a step before this one that the device has reported by now becomes the error; TRUE: none. */
-gboolean loom_exec_poll_fault (LoomExec *exec, LoomArena *arena, gint64 before, GError **error);
+/* A fault of a step before this one that a device has reported by now becomes the error, that of the earliest step
+ * where there are several; TRUE: none. */
+gboolean loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error);
 
 /* Sets the error that a status of this instruction is (NULL: of the whole step), in the words of exec->message, and
  * empties those; FALSE. */

@@ -156,10 +156,14 @@ fail (LoomTrainer *t, const TrainerUnread *item, GError *failure, GError **error
 static gboolean
 queue (LoomTrainer *t, TrainerUnread *item, GError **error)
 {
-  TrainerUnread before;
+  TrainerUnread before = t->late.unread;
   GError *failure = NULL;
-  const gboolean ok = loom_exec_step (item->exec, &failure);
+  gboolean ok;
 
+  /* An update may have fewer devices than the batches in front of it. */
+  if (before.exec != NULL && !loom_exec_hears (item->exec, before.exec) && !drain (t, error))
+    return FALSE;
+  ok = loom_exec_step (item->exec, &failure);
   item->number = loom_exec_step_number (item->exec);
   if (!ok)
     return fail (t, item, failure, error);

@@ -35,14 +35,17 @@ static const struct
 };
 
 static const char *table_on, *loss_on; /* devices; NULL: the plan's own */
+static gboolean is_frozen;             /* the table is not trained, and its device hears nothing of the gate */
 
 static LoomValue
 weight (LoomProgram *p, const char *name, int rank, const gint64 *dims, GArray *slots)
 {
   LoomInit init = { LOOM_INIT_UNIFORM, -0.4, 0.4, NULL };
-  int slot = loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, TRUE);
+  const gboolean is_trained = rank < 2 || dims[0] != ROWS || !is_frozen;
+  int slot = loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, is_trained);
 
-  g_array_append_val (slots, slot);
+  if (is_trained)
+    g_array_append_val (slots, slot);
   return loom_program_read (p, slot);
 }
 
@@ -62,8 +65,8 @@ program_new (void)
   int mean;
 
   x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ BATCH, WIDTH });
-  in[1] = loom_program_input (p, "rows", LOOM_I64, 1, &batch);
   loom_program_set_origin (p, "table", table_on);
+  in[1] = loom_program_input (p, "rows", LOOM_I64, 1, &batch);
   in[0] = weight (p, "table.weight", 2, (gint64[]){ ROWS, WIDTH }, slots);
   h = loom_binary (p, LOOM_SCALAR_ADD, loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL), x);
   loom_program_set_origin (p, "mean", NULL);
@@ -239,6 +242,183 @@ test_two (gconstpointer device)
   loss_on = NULL;
 }
 
+/* Two steps are begun before the first is waited for, and each may have a fault, found by either GPU: the earlier one
+ * is heard, and neither has written anything, launched or recorded. */
+static void
+two_late (const char *device, Kind first, Kind second, gboolean recorded)
+{
+  g_autoptr (GPtrArray) before = wanted_after (device, 3), end = wanted_after (device, 4), after = NULL, last = NULL;
+  g_autoptr (GError) error = NULL;
+  gint64 number;
+  Run run;
+
+  g_setenv ("GRADLOOM_CUDA_GRAPHS", recorded ? "1" : "0", TRUE);
+  run_open (&run, device);
+  g_assert_true (loom_exec_can_bring (run.exec));
+  for (int step = 0; step < 3; step++)
+    {
+      feed (&run, step, GOOD);
+      g_assert_true (loom_exec_step (run.exec, NULL));
+    }
+  number = loom_exec_step_number (run.exec) + 1;
+  feed (&run, 3, first);
+  if (loom_exec_step (run.exec, &error))
+    {
+      feed (&run, 4, second);
+      g_assert_false (loom_exec_step (run.exec, &error));
+    }
+  assert_fault (error, first);
+  g_assert_cmpint (loom_exec_fault_step (run.exec), ==, number);
+  after = state_slots (run.state);
+  assert_same_slots (after, before);
+  feed (&run, 3, GOOD);
+  g_assert_true (loom_exec_run (run.exec, NULL));
+  last = state_slots (run.state);
+  assert_same_slots (last, end);
+  run_close (&run);
+  g_unsetenv ("GRADLOOM_CUDA_GRAPHS");
+}
+
+/* The second GPU has done all it was given before the first is waited for, unless events hold it back. */
+static const LoomBackend *fair;
+static LoomDevice *fast;
+static LoomStream *fast_stream;
+
+static LoomStatus
+fast_begin (LoomDevice *device, LoomStream *stream, int64_t step, LoomMessage *message)
+{
+  if (device == fast)
+    fast_stream = stream;
+  return fair->step_begin (device, stream, step, message);
+}
+
+static LoomStatus
+fast_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
+{
+  const LoomStatus status = fast_stream != NULL ? fair->stream_sync (fast, fast_stream, message) : LOOM_STATUS_OK;
+
+  return status == LOOM_STATUS_OK ? fair->event_sync (device, event, message) : status;
+}
+
+/* A step that is right stays, whatever the next one finds before the gate of the other GPU has opened. */
+static void
+two_next (const char *device, Kind kind, gboolean recorded)
+{
+  g_autoptr (GPtrArray) before = wanted_after (device, 4), after = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomPlanDevice *second;
+  LoomBackend hasty;
+  Run run;
+
+  g_setenv ("GRADLOOM_CUDA_GRAPHS", recorded ? "1" : "0", TRUE);
+  run_open (&run, device);
+  second = loom_devices_get (run.devices, "cuda:1", NULL);
+  fair = run.device->backend;
+  hasty = *fair;
+  hasty.step_begin = fast_begin;
+  hasty.event_sync = fast_sync;
+  fast = second->device;
+  fast_stream = NULL;
+  run.device->backend = second->backend = &hasty;
+  for (int step = 0; step < 4; step++)
+    {
+      feed (&run, step, GOOD);
+      g_assert_true (loom_exec_step (run.exec, NULL));
+    }
+  feed (&run, 4, kind);
+  g_assert_false (loom_exec_run (run.exec, &error));
+  assert_fault (error, kind);
+  after = state_slots (run.state);
+  assert_same_slots (after, before);
+  run.device->backend = second->backend = fair;
+  run_close (&run);
+  g_unsetenv ("GRADLOOM_CUDA_GRAPHS");
+}
+
+static void
+test_two_late (gconstpointer device)
+{
+  for (int where = 0; where < 2; where++)
+    {
+      table_on = where == 0 ? "cuda:1" : NULL;
+      loss_on = where == 1 ? "cuda:1" : NULL;
+      for (int recorded = 0; recorded < 2; recorded++)
+        for (Kind first = BAD_ROW; first < N_KINDS; first++)
+          {
+            for (Kind second = GOOD; second < N_KINDS; second++)
+              two_late (device, first, second, recorded);
+            two_next (device, first, recorded);
+          }
+    }
+  table_on = "cuda:1";
+  loss_on = NULL;
+  is_frozen = TRUE;
+  for (int recorded = 0; recorded < 2; recorded++)
+    two_next (device, BAD_ROW, recorded);
+  table_on = NULL;
+  is_frozen = FALSE;
+}
+
+/* Another executor, on the first GPU alone, hears of the fault that this one found there, and clears it once the second
+ * GPU's gate has closed for it. */
+static void
+two_other (void)
+{
+  const gint64 n = 4;
+  const float numbers[4] = { 1, 2, 3, 4 };
+  g_autoptr (GPtrArray) before = NULL, end = NULL, after = NULL, last = NULL;
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomExec) alone = NULL;
+  LoomPlan *plan;
+  LoomValue x;
+  Run run;
+
+  table_on = "cuda:0";
+  is_frozen = TRUE;
+  before = wanted_after ("cuda:1", 2);
+  end = wanted_after ("cuda:1", 3);
+  run_open (&run, "cuda:1");
+  x = loom_program_input (p, "x", LOOM_F32, 1, &n);
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, x, x));
+  plan = loom_plan_new (p, run.devices, &(LoomPlanOptions){ .device = "cuda:0" }, &error);
+  g_assert_no_error (error);
+  alone = loom_exec_new (plan, run.state, &error);
+  g_assert_no_error (error);
+  g_assert_false (loom_exec_hears (alone, run.exec));
+  g_assert_true (loom_exec_hears (run.exec, alone));
+  for (int step = 0; step < 2; step++)
+    {
+      feed (&run, step, GOOD);
+      g_assert_true (loom_exec_run (run.exec, NULL));
+    }
+  feed (&run, 2, BAD_ROW);
+  if (loom_exec_step (run.exec, &error))
+    {
+      loom_exec_feed (alone, 0, numbers);
+      g_assert_false (loom_exec_run (alone, &error));
+    }
+  assert_fault (error, BAD_ROW);
+  after = state_slots (run.state);
+  assert_same_slots (after, before);
+  feed (&run, 2, GOOD);
+  g_assert_true (loom_exec_run (run.exec, NULL));
+  last = state_slots (run.state);
+  assert_same_slots (last, end);
+  g_clear_pointer (&alone, loom_exec_free);
+  run_close (&run);
+  table_on = NULL;
+  is_frozen = FALSE;
+}
+
+/* In several orders of what lies on streams. */
+static void
+test_two_other (void)
+{
+  for (int i = 0; i < 8; i++)
+    two_other ();
+}
+
 /* ---- a device that works while its caller goes on ------------------------ */
 
 /* The emulated card has done everything when a call returns. Here it tells of a step only once the next has begun or
@@ -334,6 +514,10 @@ main (int argc, char **argv)
         g_test_add_data_func (late, *device, test_late);
     }
   if (g_strcmp0 (asked[0], "cuda:0") == 0 && loom_devices_get (devices, "cuda:1", NULL) != NULL)
-    g_test_add_data_func ("/fault/two", asked[0], test_two);
+    {
+      g_test_add_data_func ("/fault/two/at-once", asked[0], test_two);
+      g_test_add_data_func ("/fault/two/late", asked[0], test_two_late);
+      g_test_add_func ("/fault/two/other", test_two_other);
+    }
   return g_test_run ();
 }

@@ -1,7 +1,7 @@
 /* Random graphs whose nodes stand on two GPUs: a step that is launched, one that was recorded as one graph of both
- * GPUs, and the graph on one GPU alone have the same bits, forward, backward and after updates, and no memory that
- * another GPU still reads or writes is used again. Streams run at random (GRADLOOM_EMULATOR_STREAMS), so that only
- * events order copies with what is computed. A fault on either GPU leaves the state of both as it was.
+ * GPUs, one that is traced, and the graph on one GPU alone have the same bits, forward, backward and after updates, and
+ * no memory that another GPU still reads or writes is used again. Streams run at random (GRADLOOM_EMULATOR_STREAMS), so
+ * that only events order copies with what is computed. A fault on either GPU leaves the state of both as it was.
  *
  * GRADLOOM_GRAPH_SEEDS="40" asks for so many programs. */
 #include <string.h>
@@ -49,22 +49,57 @@ counting_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 
 /* ---- random graphs ------------------------------------------------------------------------------- */
 
+typedef enum
+{
+  LAUNCHED,
+  RECORDED,
+  TRACED
+} How;
+
+static const char *const how_name[] = { "launched", "recorded", "traced" };
+
+/* What a GPU computes has times of its own, one instruction behind the other; the host has waited once, for the streams
+ * of both. */
+static void
+check_spans (Case *c, LoomPlan *plan, const GArray *spans)
+{
+  gint64 over[2] = { 0 };
+
+  if (spans->len != loom_plan_n_instrs (plan) - loom_plan_n_setup (plan))
+    case_complain (c, "traced: %u spans of %u instructions", spans->len, loom_plan_n_instrs (plan));
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const LoomExecSpan *span = &g_array_index (spans, LoomExecSpan, i);
+
+      if (span->end < span->begin)
+        case_complain (c, "traced: instruction %u ends before it begins", i);
+      if (span->instr->is_send)
+        continue;
+      if (span->begin + 2 < over[span->instr->device]) /* seconds are rounded to nanoseconds */
+        case_complain (c, "traced: instruction %u begins before the one in front of it has ended", i);
+      over[span->instr->device] = span->end;
+    }
+}
+
 /* Every output of every step, and the state behind the last; NULL, and a complaint, where it does not run. */
 static GPtrArray *
-run (Case *c, LoomProgram *p, const LoomPlanOptions *options, gboolean recorded)
+run (Case *c, LoomProgram *p, const LoomPlanOptions *options, How how)
 {
   g_autoptr (LoomState) state = loom_state_new (devices, names[0], c->seed);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomExec) exec = NULL;
   g_autoptr (GPtrArray) batch = case_tensors (c, p);
   g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
   LoomPlan *plan = loom_plan_new (p, devices, options, &error);
   const gboolean waits = plan != NULL && loom_plan_waits (plan);
-  const guint replays = n_replays;
+  const guint replays = n_replays, all_streams = 2 * G_N_ELEMENTS (gpu);
 
-  g_setenv ("GRADLOOM_CUDA_GRAPHS", recorded ? "1" : "0", TRUE);
+  g_setenv ("GRADLOOM_CUDA_GRAPHS", how == LAUNCHED ? "0" : "1", TRUE);
   exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
   n_waits = 0;
+  if (exec != NULL && how == TRACED)
+    loom_exec_trace (exec, spans);
   for (guint step = 0; exec != NULL && step < STEPS && error == NULL; step++)
     {
       for (guint i = 0; i < batch->len; i++)
@@ -72,6 +107,9 @@ run (Case *c, LoomProgram *p, const LoomPlanOptions *options, gboolean recorded)
       in_step = TRUE;
       loom_exec_step (exec, &error);
       in_step = FALSE;
+      if (how == TRACED && error == NULL)
+        check_spans (c, plan, spans);
+      g_array_set_size (spans, 0);
       for (guint o = 0; error == NULL && o < loom_program_n_outputs (p); o++)
         {
           LoomTensor *t = loom_exec_output (exec, o, &error);
@@ -82,12 +120,12 @@ run (Case *c, LoomProgram *p, const LoomPlanOptions *options, gboolean recorded)
     }
   if (error != NULL)
     {
-      case_complain (c, "%s: %s", recorded ? "recorded" : "launched", error->message);
+      case_complain (c, "%s: %s", how_name[how], error->message);
       return NULL;
     }
-  if (!waits && n_waits > 0)
-    case_complain (c, "%s: the host waits %u times within steps", recorded ? "recorded" : "launched", n_waits);
-  if (!waits && recorded && n_replays == replays)
+  if (!waits && n_waits > (how == TRACED ? STEPS * all_streams : 0))
+    case_complain (c, "%s: the host waits %u times within steps", how_name[how], n_waits);
+  if (!waits && how == RECORDED && n_replays == replays)
     case_complain (c, "it is not recorded");
   return case_collect_state (state, p, g_steal_pointer (&results));
 }
@@ -132,12 +170,14 @@ run_seed (guint32 seed, guint *n)
     }
   if (one != NULL && two != NULL)
     {
-      g_autoptr (GPtrArray) launched = run (&c, two, &fused, FALSE);
-      g_autoptr (GPtrArray) recorded = run (&c, two, &fused, TRUE);
-      g_autoptr (GPtrArray) on_one = run (&c, one, &alone, FALSE);
-      g_autoptr (GPtrArray) on_two = run (&c, two, &alone, TRUE);
+      g_autoptr (GPtrArray) launched = run (&c, two, &fused, LAUNCHED);
+      g_autoptr (GPtrArray) recorded = run (&c, two, &fused, RECORDED);
+      g_autoptr (GPtrArray) traced = run (&c, two, &fused, TRACED);
+      g_autoptr (GPtrArray) on_one = run (&c, one, &alone, LAUNCHED);
+      g_autoptr (GPtrArray) on_two = run (&c, two, &alone, RECORDED);
 
       compare (&c, two, "launched and recorded", launched, recorded, FALSE);
+      compare (&c, two, "launched and traced", launched, traced, FALSE);
       compare (&c, two, "on one GPU and on two", on_one, on_two, TRUE);
       *n += launched != NULL;
     }

@@ -5,6 +5,8 @@
  * Steps of several batches are queued a batch at a time, and where a batch commits what a later one may have to take
  * back (a batch norm's statistics) from the step's first to its update.
  *
+ * With two GPUs a step has both, and each may find the fault.
+ *
  * The device under test counts the steps that are begun, and may tell of a fault only once the next step has begun or
  * it was waited for. On a device that has done its work when a call returns, every step is read before the next. */
 #include "engine/train/trainer-private.h"
@@ -21,12 +23,13 @@
 #define NET                                                                                                            \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"%s\" target=\"y\" val_fraction=\"0\" test_fraction=\"0\"/>"  \
-  "<node id=\"hidden\" op=\"linear\" out_features=\"6\"/><node id=\"power\" op=\"exp\"/>"                              \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"6\"%s/><node id=\"power\" op=\"exp\"/>"                            \
   "%s"                                                                                                                 \
   "<node id=\"scores\" op=\"linear\" out_features=\"3\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
   "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/>"                                          \
   "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                \
-  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"2\" accumulate=\"%d\" device=\"%s\">" \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"2\" accumulate=\"%d\" device=\"%s\" " \
+  "%s>"                                                                                                                \
   "<schedule type=\"cosine\"/><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>"
 
 #define NORM                                                                                                           \
@@ -34,6 +37,7 @@
 #define NO_NORM "<wire from=\"power\" to=\"scores\"/>"
 
 static const char *device;
+static const char *other; /* the first layer's device, named on the command line; NULL: the same */
 
 /* What is trained. */
 typedef struct
@@ -41,9 +45,11 @@ typedef struct
   const char *name;
   int parts; /* batches of a step */
   gboolean has_norm;
+  double scale; /* of the loss in f16 at the beginning, which overflows; 0: f32 */
 } Kind;
 
-static const Kind kinds[] = { { "alone", 1, TRUE }, { "parts", 3, FALSE }, { "parts-norm", 3, TRUE } };
+static const Kind kinds[] = { { "alone", 1, TRUE, 0 }, { "parts", 3, FALSE, 0 }, { "parts-norm", 3, TRUE, 0 } };
+static const Kind scaled = { "scaled", 1, TRUE, 0x1p30 }; /* where there are kernels for f16 */
 
 /* ---- the device ----------------------------------------------------------- */
 
@@ -55,7 +61,7 @@ static gboolean hides;
 static LoomStatus
 step_begin (LoomDevice *of, LoomStream *stream, int64_t step, LoomMessage *message)
 {
-  n_begun++;
+  n_begun += step != begun; /* each device is told */
   begun = step;
   return prompt->step_begin (of, stream, step, message);
 }
@@ -79,6 +85,8 @@ static void
 slow_down (LoomTrainer *trainer)
 {
   LoomPlanDevice *of = loom_devices_get (trainer->devices, trainer->device, NULL);
+  LoomPlanDevice *two
+      = other != NULL && of->backend->step_begin != NULL ? loom_devices_get (trainer->devices, other, NULL) : of;
 
   n_begun = begun = waited = 0;
   if (of->backend->step_begin == NULL)
@@ -88,7 +96,7 @@ slow_down (LoomTrainer *trainer)
   slow.step_begin = step_begin;
   slow.stream_sync = stream_sync;
   slow.fault_get = fault_get;
-  of->backend = &slow;
+  of->backend = two->backend = &slow;
 }
 
 /* ---- runs ------------------------------------------------------------------- */
@@ -123,10 +131,18 @@ run_on (Run *run, const Kind *kind, const char *path, const char *name, gboolean
         const LoomTrainerOptions *options)
 {
   static const LoomTrainerObserver observer = { .step = step_cb };
-  g_autofree char *xml = g_strdup_printf (NET, path, kind->has_norm ? NORM : NO_NORM, kind->parts, name);
+  g_autofree char *where
+      = other != NULL && g_str_equal (name, device) ? g_strdup_printf (" device=\"%s\"", other) : g_strdup ("");
+  g_autofree char *xml = g_strdup_printf (NET, path, where, kind->has_norm ? NORM : NO_NORM, kind->parts, name,
+                                          kind->scale > 0 ? "precision=\"f16\"" : "");
 
   run->trainer = train_test_new (options->resume != NULL ? NULL : xml, *options);
+  if (kind->scale > 0)
+    loom_state_set_scalar (loom_trainer_state (run->trainer), "loss_scale", kind->scale);
   slow_down (run->trainer);
+  if (*where != '\0' && options->resume == NULL)
+    g_assert_cmpuint (loom_plan_n_devices (loom_exec_plan (trainer_plan_get (run->trainer, 4, TRUE, NULL)->exec)), ==,
+                      2);
   run->trainer->late.is_wanted = run->trainer->late.is_wanted && late;
   loom_trainer_set_observer (run->trainer, &observer, run);
   return loom_trainer_run (run->trainer, &run->error);
@@ -183,6 +199,17 @@ expected_begun (const Kind *kind, gint64 step)
   return (kind->parts + 1) * step + (in_epoch < last && !kind->has_norm ? 1 : 0);
 }
 
+/* The first steps have overflowed and left all but the scale as it was, the others have not. */
+static void
+assert_scaled (LoomTrainer *trainer, const Kind *kind)
+{
+  g_autoptr (LoomTensor) scale = loom_state_get (loom_trainer_state (trainer), "loss_scale", NULL);
+  const double left = loom_tensor_get (scale, 0);
+
+  g_assert_cmpfloat (left, <=, kind->scale / 4);
+  g_assert_cmpfloat (left, >, ldexp (kind->scale, -STEPS));
+}
+
 static void
 test_queued (gconstpointer data)
 {
@@ -198,7 +225,8 @@ test_queued (gconstpointer data)
   is_late = late.trainer->late.is_wanted;
   g_assert_cmpint (is_late, ==, n_begun > 0);
   g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &options), ==, LOOM_TRAINER_DONE);
-  g_assert_cmpint (run_on (&on_cpu, kind, path, "cpu", TRUE, &options), ==, LOOM_TRAINER_DONE);
+  if (kind->scale == 0)
+    g_assert_cmpint (run_on (&on_cpu, kind, path, "cpu", TRUE, &options), ==, LOOM_TRAINER_DONE);
   g_assert_cmpint (late.told, ==, STEPS / kind->parts);
   for (int i = 0; i < late.told; i++)
     {
@@ -210,9 +238,13 @@ test_queued (gconstpointer data)
       g_assert_cmpfloat (late.loss[i], ==, at_once.loss[i]);
       g_assert_cmpfloat (late.lr[i], ==, at_once.lr[i]);
       g_assert_cmpfloat (late.accuracy[i], ==, at_once.accuracy[i]);
+      if (kind->scale > 0)
+        continue;
       g_assert_cmpfloat_with_epsilon (late.loss[i], on_cpu.loss[i], 1e-4);
       g_assert_cmpfloat (late.lr[i], ==, on_cpu.lr[i]);
     }
+  if (kind->scale > 0)
+    assert_scaled (late.trainer, kind);
   g_assert_cmpfloat (late.lr[1], <, late.lr[0]);
   assert_same_state (late.trainer, at_once.trainer);
   end_run (&late);
@@ -310,6 +342,14 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   device = test_device ("cpu");
+  if (argc > 1)
+    {
+      g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+      other = argv[1];
+      if (!test_device_is_there (devices, other))
+        return 77;
+    }
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
     {
       g_autofree char *queued = g_strconcat ("/late/queued/", kinds[k].name, NULL);
@@ -322,5 +362,7 @@ main (int argc, char *argv[])
       g_test_add_data_func (class, GUINT_TO_POINTER (2 * k), test_fault);
       g_test_add_data_func (interrupt, &kinds[k], test_interrupt);
     }
+  if (g_str_has_prefix (device, "cuda"))
+    g_test_add_data_func ("/late/queued/scaled", &scaled, test_queued);
   return g_test_run ();
 }
