@@ -11,25 +11,14 @@
  *
  * Ranks stay together: what they hear of a step that all of them exchange in, they hear at the same place, when the
  * next is on its way on all of them (loom_exec_end()), so that none is left alone in an exchange. They agree by the
- * host before each step, and read what is queued where one of them asks for something.
- *
- * Optimisers that evaluate the loss themselves read at once, as does who waits for every instruction, to hear which one
- * has failed; and ranks of a parameter server or a pipeline, of which some are fed nothing and would read at another
- * place, and all ranks while they tell what a view asks for. */
+ * host before each step, and read what is queued where one of them asks for something. Where one of them has to read at
+ * once, all do, or it would stop before an exchange that the others are in. */
 #include "engine/train/trainer-private.h"
 
-void
-trainer_late_init (LoomTrainer *t, const TrainerPlan *plan)
-{
-  t->late.is_wanted = t->ahead.is_wanted && t->server == NULL && t->mesh.size[LOOM_MESH_PIPELINE] <= 1
-                      && !loom_exec_is_blocking (plan->exec);
-}
-
-/* What is queued leaves all that is read of it where the next does not write. */
+/* What is queued leaves all that is read of it where the next does not write. plan: NULL is the update. */
 static gboolean
-keeps_all (const LoomTrainer *t, const TrainerUnread *item)
+keeps_all (const LoomTrainer *t, const TrainerPlan *plan)
 {
-  const TrainerPlan *plan = item->plan;
   gboolean all;
 
   if (plan == NULL)
@@ -38,7 +27,46 @@ keeps_all (const LoomTrainer *t, const TrainerUnread *item)
         && (t->update != NULL || loom_exec_keeps (plan->exec, plan->grad_norm));
   for (guint i = 0; i < t->place.metrics->n; i++)
     all = all && loom_exec_keeps (plan->exec, plan->metric[i]);
+  if ((t->look.on & TRAINER_LOOK_LOSSES) != 0 && plan->own >= 0)
+    all = all && loom_exec_keeps (plan->exec, (guint)plan->own);
   return all;
+}
+
+/* Every step is read at once by
+ * - an optimiser that evaluates the loss itself (t->ahead has nothing): it chooses the next point by this one's;
+ * - a device that has done its work when a call returns, or a plan that a host device takes part in (likewise): nothing
+ *   goes on meanwhile;
+ * - ranks of a parameter server: the server needs each gradient before it sends the weights of the next step;
+ * - CUDA_LAUNCH_BLOCKING=1, which means waiting for every instruction, to hear which one has failed;
+ * - ranks of which one has results that the next step writes over, such as a metric that is too large to come down with
+ *   the others: they hear of faults when they read. A single process drains such a step itself.
+ * One step is, where it is traced (trainer_late_takes()): its spans are there when its events are, and a step behind it
+ * would be in them. */
+void
+trainer_late_init (LoomTrainer *t, const TrainerPlan *plan)
+{
+  t->late.is_wanted = t->ahead.is_wanted && t->server == NULL && !loom_exec_is_blocking (plan->exec)
+                      && (t->comm == NULL || (keeps_all (t, plan) && (t->update == NULL || keeps_all (t, NULL))));
+}
+
+gboolean
+trainer_late_agree (LoomTrainer *t, GError **error)
+{
+  gint64 at_once = !t->late.is_wanted, any = at_once;
+  LoomMessage message = { "" };
+
+  if (t->comm != NULL && t->server == NULL
+      && !trainer_ok (t->comm->all_reduce (t->comm, &at_once, &any, 1, LOOM_I64, LOOM_REDUCE_MAX, &message), &message,
+                      error))
+    return FALSE;
+  t->late.is_wanted = any == 0;
+  return TRUE;
+}
+
+gboolean
+trainer_late_takes (LoomTrainer *t)
+{
+  return t->late.is_wanted && !trainer_trace_is_due (t, t->place.step + trainer_late_steps (t) + 1);
 }
 
 /* What the host says to a batch of the step that is so many steps behind the run's place. */
@@ -56,12 +84,16 @@ read_part (LoomTrainer *t, TrainerUnread *item, GError **error)
 {
   const double own = loom_exec_scalar (item->exec, item->plan->loss);
 
+  if (!t->link_told)
+    trainer_tell_link (t, item->plan);
   if (t->rollback != NULL && !t->late.is_saved)
     {
       if (!trainer_rollback_save (t, error))
         return FALSE;
       t->late.is_saved = TRUE;
     }
+  if (t->look.on & TRAINER_LOOK_LOSSES)
+    trainer_look_batch (t, item->plan, item->part, item->share);
   t->late.loss = item->part == 0 && item->share == 1 ? own : (item->part == 0 ? 0 : t->late.loss) + own * item->share;
   if (trainer_metrics_take (t->place.metrics, item->plan, error))
     return TRUE;
@@ -84,7 +116,8 @@ read_item (LoomTrainer *t, TrainerUnread *item, GError **error)
   item->grad_norm = loom_exec_scalar (item->exec, item->plan != NULL ? item->plan->grad_norm : t->update_norm);
   t->late.is_saved = FALSE;
   trainer_count_step (t, item->loss, item->samples);
-  if (!trainer_note_step (t, item->loss, item->lr, &is_due, error))
+  if (!trainer_note_step (t, item->loss, item->lr, &is_due, error)
+      || (t->look.on != 0 && !trainer_look_step (t, item->loss, error)))
     return FALSE;
   /* Of ranks all finish what is queued for it, and where each has a part they write together. */
   if (is_due && t->comm != NULL)
@@ -179,7 +212,7 @@ queue (LoomTrainer *t, TrainerUnread *item, GError **error)
     }
   if (before.exec != NULL)
     tell (t, &before);
-  return keeps_all (t, item) || drain (t, error);
+  return keeps_all (t, item->plan) || drain (t, error);
 }
 
 /* The next batch, as a part of a step with `all` samples. */

@@ -312,8 +312,7 @@ one_step (LoomTrainer *t, GError **error)
 {
   gint64 before;
 
-  /* A step that is recorded waits for its own instructions; ranks that tell of themselves do so behind each step. */
-  if (t->late.is_wanted && t->look.on == 0 && !trainer_trace_is_due (t, t->place.step + trainer_late_steps (t) + 1))
+  if (trainer_late_takes (t))
     return trainer_late_step (t, error);
   if (!trainer_late_finish (t, error))
     return FALSE;
@@ -599,7 +598,8 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   trainer_trace_choose (t, last_step (t));
   trainer_set_state (t, "running");
 
-  LoomTrainerEnd end = trainer_join_mesh (t, &failure) ? run (t, &failure) : LOOM_TRAINER_FAILED;
+  LoomTrainerEnd end
+      = trainer_join_mesh (t, &failure) && trainer_late_agree (t, &failure) ? run (t, &failure) : LOOM_TRAINER_FAILED;
   trainer_late_drop (t);
   if (end == LOOM_TRAINER_FAILED)
     {

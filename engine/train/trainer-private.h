@@ -185,6 +185,10 @@ typedef struct
 
 /* Behind trainer_ahead_init(). */
 void trainer_late_init (LoomTrainer *t, const TrainerPlan *plan);
+/* A run begins: ranks read late together or not at all. */
+gboolean trainer_late_agree (LoomTrainer *t, GError **error);
+/* TRUE if the next step is read late. */
+gboolean trainer_late_takes (LoomTrainer *t);
 /* Queues a step and reads the one before it. */
 gboolean trainer_late_step (LoomTrainer *t, GError **error);
 /* How many steps were queued and not read whole: 0 or 1. */

@@ -86,6 +86,9 @@ test_case (gconstpointer data)
   rank_clear (&alone);
 }
 
+/* The second rank alone reads each step at once, so that all do. */
+static gboolean reads_at_once;
+
 /* Updates throw the weights so far that a later step overflows. */
 static gpointer
 run_until_overflow (gpointer data)
@@ -99,10 +102,13 @@ run_until_overflow (gpointer data)
   rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
   rank->trainer = train_test_new (rank->xml, rank->options);
   g_assert_cmpint (rank->trainer->late.is_wanted, ==, on_card ());
+  if (reads_at_once && rank->options.comm->rank == 1)
+    rank->trainer->late.is_wanted = FALSE;
   loom_trainer_set_observer (rank->trainer, &observer, rank);
   g_assert_cmpint (loom_trainer_run (rank->trainer, &error), ==, LOOM_TRAINER_FAILED);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NAN);
   g_assert_cmpint (loom_trainer_steps (rank->trainer), >, 0);
+  g_assert_cmpint (rank->trainer->late.is_wanted, ==, on_card () && !reads_at_once);
   return NULL;
 }
 
@@ -111,22 +117,89 @@ test_overflow (gconstpointer strategy)
 {
   const LoomTrainerOptions options
       = { .device = "ref", .batch_size = RANK_RUN_BATCH / 2, .steps = RANK_RUN_STEPS, .strategy = strategy };
-  Rank rank[2] = { 0 };
+  Rank rank[2] = { 0 }, at_once[2] = { 0 };
+  static const char *const xml
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
+        "<node id=\"hidden\" op=\"linear\" out_features=\"5\"/><node id=\"power\" op=\"exp\"/>"
+        "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+        "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/>"
+        "<wire from=\"power\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"
+        "<wire from=\"data.y\" to=\"loss.target\"/>"
+        "<train loss=\"loss\" optimizer=\"sgd\" lr=\"1000000\" epochs=\"50\" seed=\"3\"/></graph>";
 
-  run_ranks_by (
-      run_until_overflow, rank, 2,
-      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
-      "<node id=\"hidden\" op=\"linear\" out_features=\"5\"/><node id=\"power\" op=\"exp\"/>"
-      "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
-      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"power\"/>"
-      "<wire from=\"power\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"
-      "<wire from=\"data.y\" to=\"loss.target\"/>"
-      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"1000000\" epochs=\"50\" seed=\"3\"/></graph>",
-      options);
-  g_assert_cmpuint (rank[0].loss->len, ==, rank[1].loss->len);
-  g_assert_cmpint (loom_trainer_steps (rank[0].trainer), ==, loom_trainer_steps (rank[1].trainer));
+  run_ranks_by (run_until_overflow, rank, 2, xml, options);
+  reads_at_once = TRUE;
+  run_ranks_by (run_until_overflow, at_once, 2, xml, options);
+  reads_at_once = FALSE;
   for (int k = 0; k < 2; k++)
-    rank_clear (&rank[k]);
+    {
+      g_assert_cmpint (loom_trainer_steps (rank[k].trainer), ==, loom_trainer_steps (rank[0].trainer));
+      g_assert_cmpint (loom_trainer_steps (rank[k].trainer), ==, loom_trainer_steps (at_once[k].trainer));
+      g_assert_cmpuint (rank[k].loss->len, ==, rank[0].loss->len);
+      g_assert_cmpmem (rank[k].loss->data, rank[k].loss->len * sizeof (double), at_once[k].loss->data,
+                       at_once[k].loss->len * sizeof (double));
+    }
+  for (int k = 0; k < 2; k++)
+    {
+      rank_clear (&rank[k]);
+      rank_clear (&at_once[k]);
+    }
+}
+
+/* Ranks tell their losses of all steps but the first, before which they are asked. */
+static gpointer
+run_told (gpointer data)
+{
+  static const LoomTrainerObserver observer = { .step = note_loss };
+  Rank *rank = data;
+  LoomTrainer *t;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) nothing = NULL;
+
+  rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  rank->name = g_ptr_array_new ();
+  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
+  rank->trainer = t = train_test_new (rank->xml, rank->options);
+  loom_trainer_set_observer (t, &observer, rank);
+  if (reads_at_once && rank->options.comm->rank == 1)
+    t->late.is_wanted = FALSE;
+  if (rank->options.comm->rank == 0)
+    {
+      nothing = trainer_losses_answer (t, NULL);
+      t->look.asked = G_MAXINT64 / 2; /* however long the run takes */
+    }
+  loom_trainer_run (t, &error);
+  g_assert_no_error (error);
+  if (rank->options.comm->rank == 0)
+    g_ptr_array_add (rank->value, trainer_losses_answer (t, NULL));
+  return NULL;
+}
+
+/* They are the same when steps are read late. */
+static void
+test_told (gconstpointer strategy)
+{
+  const LoomTrainerOptions options
+      = { .device = "ref", .batch_size = RANK_RUN_BATCH / 2, .steps = RANK_RUN_STEPS, .strategy = strategy };
+  static const char *const xml = TRAIN_TEST_SPIRALS (
+      "n=\"300\"", "5") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" epochs=\"50\" seed=\"3\"/></graph>";
+  Rank rank[2] = { 0 }, at_once[2] = { 0 };
+  const LoomTensor *text;
+
+  run_ranks_by (run_told, rank, 2, xml, options);
+  reads_at_once = TRUE;
+  run_ranks_by (run_told, at_once, 2, xml, options);
+  reads_at_once = FALSE;
+  text = rank[0].value->pdata[0];
+  g_assert_nonnull (g_strstr_len (text->data, (gssize)text->count, "{\"step\":20,"));
+  g_assert_true (loom_tensor_equal_bits (text, at_once[0].value->pdata[0]));
+  for (int k = 0; k < 2; k++)
+    {
+      g_assert_cmpmem (rank[k].loss->data, rank[k].loss->len * sizeof (double), at_once[k].loss->data,
+                       at_once[k].loss->len * sizeof (double));
+      rank_clear (&rank[k]);
+      rank_clear (&at_once[k]);
+    }
 }
 
 /* What --strategy makes wrong is said of the option as it was typed, not of what it writes. */
@@ -178,6 +251,10 @@ main (int argc, char *argv[])
     }
   g_test_add_data_func ("/strategies/overflow/data", "data", test_overflow);
   g_test_add_data_func ("/strategies/overflow/zero3", "zero3", test_overflow);
+  g_test_add_data_func ("/strategies/told/data", "data", test_told);
+  g_test_add_data_func ("/strategies/told/1f1b", "1f1b", test_told);
+  g_test_add_data_func ("/strategies/overflow/1f1b", "1f1b", test_overflow);
+  g_test_add_data_func ("/strategies/overflow/gpipe", "gpipe", test_overflow);
   g_test_add_func ("/strategies/refused", test_refused);
   return g_test_run ();
 }
