@@ -1,6 +1,7 @@
 /* What the lanes of a step did when: a file in Chrome's trace format, which Perfetto and Studio open.
  *
- * A lane is a device of a rank, or what a rank exchanges. */
+ * A lane is a device of a rank, what a rank exchanges, or what a device copies to others of its rank beside what it
+ * computes. */
 #pragma once
 
 #include <glib.h>

@@ -119,6 +119,19 @@ label_of (const LoomTrainer *t, const LoomPlanInstr *instr)
   return g_strdup_printf ("%.*s%s%d%s", (int)(at - instr->label), instr->label, rank, other, rest);
 }
 
+/* A device's lane, that of exchanges with ranks, or of the copies that one device makes to others beside what it
+ * computes. (transfer full) */
+static char *
+lane_of (const LoomPlan *plan, const LoomPlanInstr *instr)
+{
+  if (loom_plan_exchanges (instr))
+    return g_strdup ("exchange");
+  if (!instr->is_send)
+    return g_strdup (loom_plan_device (plan, instr->device)->name);
+  return g_strdup_printf ("from %s",
+                          loom_plan_device (plan, loom_plan_value (plan, instr->value[0])->location.device)->name);
+}
+
 static void
 add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
 {
@@ -135,16 +148,14 @@ add_instr (LoomTrainer *t, const LoomPlan *plan, const LoomExecSpan *span)
                        .end = span->end,
                        .bytes = bytes_of (plan, instr) };
 
-  g_autofree char *label = NULL;
+  g_autofree char *label = NULL, *lane = lane_of (plan, instr);
 
   /* “F3 matmul”: of the third micro-batch's forward pass. */
   if (instr->pass > 0 && to.kind == LOOM_TRACE_COMPUTE)
     label = g_strdup_printf ("%c%u %s", instr->pass % 2 == 1 ? 'F' : 'B', (instr->pass + 1) / 2, instr->label);
   else
     label = label_of (t, instr);
-  loom_trace_add (t->trace.lanes, &to,
-                  loom_plan_exchanges (instr) ? "exchange" : loom_plan_device (plan, instr->device)->name, label,
-                  instr->origin != NULL ? instr->origin : purpose);
+  loom_trace_add (t->trace.lanes, &to, lane, label, instr->origin != NULL ? instr->origin : purpose);
 }
 
 gboolean

@@ -10,6 +10,7 @@
  * The device under test counts the steps that are begun, and may tell of a fault only once the next step has begun or
  * it was waited for. On a device that has done its work when a call returns, every step is read before the next. */
 #include "engine/train/trainer-private.h"
+#include "engine/train/loom-trace.h"
 #include "tests/exec/test-device.h"
 #include "tests/train/train-test.h"
 
@@ -337,6 +338,43 @@ test_interrupt (gconstpointer data)
   g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
+/* A step that is traced, among others that are read late: each lane does one thing at a time, copies of a GPU to the
+ * other among them, and the numbers are the same. */
+static void
+test_trace (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-late-XXXXXX", NULL);
+  g_autofree char *path = write_data (folder, -1, 0, 0), *lanes = g_build_filename (folder, "lanes.json", NULL);
+  g_autoptr (GHashTable) over = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GArray) spans = NULL;
+  Run plain = { 0 }, traced = { 0 };
+
+  g_assert_cmpint (run_on (&plain, &kinds[0], path, device, TRUE, &(LoomTrainerOptions){ 0 }), ==, LOOM_TRAINER_DONE);
+  g_assert_cmpint (run_on (&traced, &kinds[0], path, device, TRUE, &(LoomTrainerOptions){ .trace = lanes }), ==,
+                   LOOM_TRAINER_DONE);
+  for (int i = 0; i < STEPS; i++)
+    g_assert_cmpfloat (traced.loss[i], ==, plain.loss[i]);
+  assert_same_state (traced.trainer, plain.trainer);
+  spans = loom_trace_read (lanes, NULL, NULL);
+  g_assert_nonnull (spans);
+  loom_trace_sort (spans);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      LoomTraceSpan *span = &g_array_index (spans, LoomTraceSpan, i);
+      const LoomTraceSpan *before = g_hash_table_lookup (over, span->lane);
+
+      /* The file has microseconds, with three digits. */
+      g_assert_true (before == NULL || span->begin + 2 >= before->end);
+      g_hash_table_insert (over, span->lane, span);
+    }
+  g_assert_cmpint (g_hash_table_contains (over, "from cuda:1"), ==, other != NULL);
+  end_run (&plain);
+  end_run (&traced);
+  g_unlink (lanes);
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -362,6 +400,7 @@ main (int argc, char *argv[])
       g_test_add_data_func (class, GUINT_TO_POINTER (2 * k), test_fault);
       g_test_add_data_func (interrupt, &kinds[k], test_interrupt);
     }
+  g_test_add_func ("/late/trace", test_trace);
   if (g_str_has_prefix (device, "cuda"))
     g_test_add_data_func ("/late/queued/scaled", &scaled, test_queued);
   return g_test_run ();
