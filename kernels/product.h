@@ -4,10 +4,10 @@
  * b → y, s. s has m elements in any shape, of y's type: Σ over the inner axis of a, which is [m,k], or [k,m] where it
  * is transposed. y is a matrix, and neither a bias nor an activation is behind it.
  *
- * With a slope: the cotangent of an activation's result becomes that of its argument on the way: a, b, z → y =
- * (a·b)·f′(z), element by element, where f is the `slope` of LoomMatmulAttrs: relu, whose slope is 1 where z > 0 and
- * else 0, so that z may be its argument or its result; or gelu_tanh, of which z is the argument. z has y's shape and
- * type, and neither a bias nor an activation nor a sum is there. */
+ * With a slope: the cotangent of an activation's result becomes that of its argument on the way: a, b, z → y = d (a·b,
+ * z), element by element, where d is the `slope` of LoomMatmulAttrs: relu_grad, of which z may be the activation's
+ * argument or its result, or gelu_tanh_grad, of which it is the argument. z has y's shape and type, and neither a bias
+ * nor an activation nor a sum is there. */
 #ifndef LOOM_PRODUCT_H
 #define LOOM_PRODUCT_H
 
@@ -44,7 +44,7 @@ loom_product_joined_fits (const LoomKernelSpec *spec)
   if (loom_product_has_sum (spec))
     return !loom_product_has_slope (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[0].rank == 2
            && spec->out[1].dtype == y->dtype && loom_desc_count (&spec->out[1]) == y->dim[0];
-  if ((attrs->slope != LOOM_SCALAR_RELU && attrs->slope != LOOM_SCALAR_GELU_TANH) || spec->n_in != 3
+  if ((attrs->slope != LOOM_SCALAR_RELU_GRAD && attrs->slope != LOOM_SCALAR_GELU_TANH_GRAD) || spec->n_in != 3
       || spec->in[2].dtype != y->dtype || spec->in[2].rank != y->rank)
     return false;
   for (int i = 0; i < y->rank; i++)

@@ -19,6 +19,13 @@
             : LOOM_M_RINT (((x)-LOOM_M_FMOD (x, y)) / (y))                                                             \
                   - (LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))
 
+/* The hyperbolic tangent in GELU's approximation, t = tanh (k·(x + 0.044715·x³)) with k = √(2/π) (Hendrycks and Gimpel
+ * 2016), and the derivative of ½·x·(1 + t) by it. ½·x·(1 - t²) comes first, which is 0 for large numbers. */
+#define LOOM_GELU_TANH(x) LOOM_M_TANH ((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))
+#define LOOM_GELU_TANH_SLOPE(x, t)                                                                                     \
+  ((T)0.5 * (x) * ((T)1 - (t) * (t)) * ((T)0.79788456080286535588 * ((T)1 + (T)0.134145 * (x) * (x)))                  \
+   + (T)0.5 * ((T)1 + (t)))
+
 /* clang-format off */
 #define LOOM_SCALAR_OPS(X)                                                                   \
   X (ID,      "id",      1, a)                                                               \
@@ -60,7 +67,7 @@
   X (NOT,     "not",     1, (T) (a == 0))                                                    \
   X (RELU,    "relu",    1, (a > 0 ? a : (a != a ? a : (T) 0)))                              \
   X (GELU,    "gelu",    1, (T) 0.5 * a * ((T) 1 + LOOM_M_ERF (a * (T) 0.70710678118654752440))) \
-  X (GELU_TANH, "gelu_tanh", 1, (T) 0.5 * a * ((T) 1 + LOOM_M_TANH ((T) 0.79788456080286535588 * (a + (T) 0.044715 * a * a * a)))) \
+  X (GELU_TANH, "gelu_tanh", 1, (T) 0.5 * a * ((T) 1 + LOOM_GELU_TANH (a)))                  \
   X (ADD,     "add",     2, a + b)                                                           \
   X (SUB,     "sub",     2, a - b)                                                           \
   X (MUL,     "mul",     2, a * b)                                                           \
@@ -89,6 +96,8 @@
   X (RELU_GRAD,    "relu_grad",    2, (b > 0 ? a : (T) 0))      /* a = g, b = y */           \
   X (SIGMOID_GRAD, "sigmoid_grad", 2, a * b * ((T) 1 - b))                                   \
   X (TANH_GRAD,    "tanh_grad",    2, a * ((T) 1 - b * b))                                   \
+  /* From the argument b. */                                                                 \
+  X (GELU_TANH_GRAD, "gelu_tanh_grad", 2, a * LOOM_GELU_TANH_SLOPE (b, LOOM_GELU_TANH (b)))  \
   X (SELECT,  "select",  3, (a != 0 ? b : c))                                                \
   X (FMA,     "fma",     3, a * b + c)
 /* clang-format on */

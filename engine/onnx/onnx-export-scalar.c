@@ -135,12 +135,18 @@ FORMULA (gelu)
   return two (f, "Mul", two (f, "Mul", A, number (f, 0.5)), two (f, "Add", erf, number (f, 1)));
 }
 
+/* The tanh in GELU's approximation. */
+static OnnxVar *
+tanh_in_gelu (const Formula *f, OnnxVar *x)
+{
+  OnnxVar *cube = two (f, "Mul", two (f, "Mul", x, two (f, "Mul", x, x)), number (f, 0.044715));
+
+  return one (f, "Tanh", two (f, "Mul", two (f, "Add", x, cube), number (f, 0.79788456080286535588)));
+}
+
 FORMULA (gelu_tanh)
 {
-  OnnxVar *cube = two (f, "Mul", two (f, "Mul", A, two (f, "Mul", A, A)), number (f, 0.044715));
-  OnnxVar *tanh_of = one (f, "Tanh", two (f, "Mul", two (f, "Add", A, cube), number (f, 0.79788456080286535588)));
-
-  return two (f, "Mul", two (f, "Mul", A, number (f, 0.5)), two (f, "Add", tanh_of, number (f, 1)));
+  return two (f, "Mul", two (f, "Mul", A, number (f, 0.5)), two (f, "Add", tanh_in_gelu (f, A), number (f, 1)));
 }
 
 /* The remainder of a division: with fmod it has the sign of a. ONNX's Mod of floats is always that. */
@@ -238,6 +244,18 @@ FORMULA (tanh_grad)
   return two (f, "Mul", A, two (f, "Sub", number (f, 1), two (f, "Mul", B, B)));
 }
 
+/* As LOOM_GELU_TANH_SLOPE of kernels/scalar.h. */
+FORMULA (gelu_tanh_grad)
+{
+  OnnxVar *t = tanh_in_gelu (f, B), *half = two (f, "Mul", B, number (f, 0.5));
+  OnnxVar *flat = two (f, "Mul", half, two (f, "Sub", number (f, 1), two (f, "Mul", t, t)));
+  OnnxVar *square = two (f, "Mul", two (f, "Mul", B, B), number (f, 3 * 0.044715));
+  OnnxVar *du = two (f, "Mul", two (f, "Add", square, number (f, 1)), number (f, 0.79788456080286535588));
+  OnnxVar *share = two (f, "Mul", two (f, "Add", t, number (f, 1)), number (f, 0.5));
+
+  return two (f, "Mul", A, two (f, "Add", two (f, "Mul", flat, du), share));
+}
+
 FORMULA (fma_of)
 {
   return two (f, "Add", two (f, "Mul", A, B), C);
@@ -312,6 +330,7 @@ static const struct
   [LOOM_SCALAR_RELU_GRAD] = { NULL, relu_grad },
   [LOOM_SCALAR_SIGMOID_GRAD] = { NULL, sigmoid_grad },
   [LOOM_SCALAR_TANH_GRAD] = { NULL, tanh_grad },
+  [LOOM_SCALAR_GELU_TANH_GRAD] = { NULL, gelu_tanh_grad },
   [LOOM_SCALAR_FMA] = { NULL, fma_of },
 };
 

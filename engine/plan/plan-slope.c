@@ -2,10 +2,8 @@
  * activation's derivative, is one product where a device has it (kernels/product.h). What the derivative reads is kept
  * for the backward pass in any case, and the cotangent of the result is not written.
  *
- * Chains are joined before: GELU's derivative is one instruction then, whose steps are compared with what
- * engine/program/prim-elementwise.c writes. */
-#include <math.h>
-
+ * Chains are joined before: a derivative of 16-bit floats is one instruction then, with the conversions of what it
+ * reads and of its result. */
 #include "engine/plan/plan-private.h"
 #include "kernels/product.h"
 
@@ -32,61 +30,6 @@ operand_of (const WorkInstr *instr, guint v)
   return 0;
 }
 
-/* TRUE if v is this number, in the precision of f32. */
-static gboolean
-is_number (const WorkInstr *instr, guint v, double number)
-{
-  const WorkStep *constant = step_of (instr, v, LOOM_SCALAR_CONST);
-
-  return constant != NULL && fabs (constant->imm - number) <= 1e-6 * fabs (number);
-}
-
-/* TRUE if v is a·x + b for the number a and b, of an x that is returned. */
-static gboolean
-is_line (const WorkInstr *instr, guint v, double a, double b, guint *x)
-{
-  const WorkStep *fma = step_of (instr, v, LOOM_SCALAR_FMA);
-
-  *x = fma != NULL ? fma->arg[0] : 0;
-  return fma != NULL && is_number (instr, fma->arg[1], a) && is_number (instr, fma->arg[2], b);
-}
-
-/* TRUE if v is x·f, where the operand x is given and f is returned. */
-static gboolean
-is_times (const WorkInstr *instr, guint v, guint x, guint *f)
-{
-  const WorkStep *mul = step_of (instr, v, LOOM_SCALAR_MUL);
-
-  *f = mul != NULL ? mul->arg[1] : 0;
-  return mul != NULL && operand_of (instr, mul->arg[0]) == x;
-}
-
-/* TRUE if v is the derivative of gelu_tanh at x, as grad_gelu_tanh() writes it. */
-static gboolean
-is_gelu_slope (const WorkInstr *instr, guint v, guint x)
-{
-  const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;
-  const WorkStep *add = step_of (instr, v, LOOM_SCALAR_ADD), *slope, *tanh, *outer, *square;
-  guint t, u, inner, xx, du, same, half;
-
-  if (add == NULL || !is_line (instr, add->arg[1], 0.5, 0.5, &t))
-    return FALSE;
-  slope = step_of (instr, add->arg[0], LOOM_SCALAR_TANH_GRAD);
-  tanh = step_of (instr, t, LOOM_SCALAR_TANH);
-  if (slope == NULL || slope->arg[1] != t || tanh == NULL)
-    return FALSE;
-  u = tanh->arg[0];
-  if (!is_times (instr, u, x, &inner) || !is_line (instr, inner, k * c, k, &xx))
-    return FALSE;
-  square = step_of (instr, xx, LOOM_SCALAR_SQUARE);
-  outer = step_of (instr, slope->arg[0], LOOM_SCALAR_MUL);
-  if (square == NULL || operand_of (instr, square->arg[0]) != x || outer == NULL)
-    return FALSE;
-  du = outer->arg[1];
-  return is_times (instr, outer->arg[0], x, &half) && is_number (instr, half, 0.5)
-         && is_line (instr, du, 3 * k * c, k, &same) && same == xx;
-}
-
 /* The step that makes the instruction's result, but for a conversion to its type. */
 static const WorkStep *
 last_step (const WorkInstr *instr)
@@ -99,8 +42,8 @@ last_step (const WorkInstr *instr)
   return last;
 }
 
-/* The activation by whose derivative at the operand z the instruction multiplies the operand g, and nothing else; ID
- * where it does not. */
+/* The operation that multiplies the operand g by an activation's derivative at the operand z, where the instruction
+ * does that and nothing else; ID where it does not. */
 static LoomScalarOp
 slope_of (const WorkInstr *instr, guint *g, guint *z)
 {
@@ -110,12 +53,9 @@ slope_of (const WorkInstr *instr, guint *g, guint *z)
     return LOOM_SCALAR_ID;
   *g = operand_of (instr, last->arg[0]);
   *z = work_in (instr, work_in (instr, 0) == *g ? 1 : 0);
-  if (*g == 0)
+  if (*g == 0 || operand_of (instr, last->arg[1]) != *z)
     return LOOM_SCALAR_ID;
-  if (last->op == LOOM_SCALAR_RELU_GRAD && operand_of (instr, last->arg[1]) == *z)
-    return LOOM_SCALAR_RELU;
-  return last->op == LOOM_SCALAR_MUL && is_gelu_slope (instr, last->arg[1], *z) ? LOOM_SCALAR_GELU_TANH
-                                                                                : LOOM_SCALAR_ID;
+  return last->op == LOOM_SCALAR_RELU_GRAD || last->op == LOOM_SCALAR_GELU_TANH_GRAD ? last->op : LOOM_SCALAR_ID;
 }
 
 /* z's bytes with the axes of v. */

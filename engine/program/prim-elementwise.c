@@ -266,17 +266,9 @@ RULE (grad_gelu)
   return TRUE;
 }
 
-/* With u = k(x + c·x³) and t = tanh u: ½(1 + t) + ½·x·(1 - t²)·k(1 + 3c·x²). */
 RULE (grad_gelu_tanh)
 {
-  const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;
-  LoomValue x = X (0), xx = U (SQUARE, x);
-  LoomValue u = B (MUL, x, T (FMA, xx, K (k * c), K (k)));
-  LoomValue t = U (TANH, u);
-  LoomValue du = T (FMA, xx, K (3 * k * c), K (k));
-  LoomValue slope = B (TANH_GRAD, B (MUL, B (MUL, x, K (0.5)), du), t);
-
-  call->in_grad[0] = B (MUL, G, B (ADD, slope, T (FMA, t, K (0.5), K (0.5))));
+  call->in_grad[0] = B (GELU_TANH_GRAD, G, X (0));
   return TRUE;
 }
 
@@ -423,6 +415,27 @@ RULE (grad_tanh_grad)
   return TRUE;
 }
 
+/* With u = k(x + c·x³) and t = tanh u the slope of gelu is ½(1 + t) + ½·x·(1 - t²)·u', and that of the slope (1 -
+ * t²)·(2u'
+ * - k - x·t·u'²), as u'' is 6kc·x. */
+RULE (grad_gelu_tanh_grad)
+{
+  const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;
+
+  if (call->needed[0])
+    call->in_grad[0] = B (GELU_TANH_GRAD, G, X (1));
+  if (call->needed[1])
+    {
+      LoomValue x = X (1), xx = U (SQUARE, x);
+      LoomValue t = U (TANH, B (MUL, x, T (FMA, xx, K (k * c), K (k))));
+      LoomValue du = T (FMA, xx, K (3 * k * c), K (k));
+      LoomValue bend = B (SUB, T (FMA, xx, K (6 * k * c), K (k)), B (MUL, B (MUL, x, t), U (SQUARE, du)));
+
+      call->in_grad[1] = B (MUL, B (MUL, G, X (0)), B (TANH_GRAD, bend, t));
+    }
+  return TRUE;
+}
+
 RULE (grad_select)
 {
   if (call->needed[1])
@@ -531,18 +544,74 @@ FLAT (XOR, xor, FOLLOW, compare, "Whether exactly one of a and b is not 0.")
 PRIM (RELU_GRAD, relu_grad, FOLLOW, float, grad_relu_grad, "a where b > 0, else 0")
 PRIM (SIGMOID_GRAD, sigmoid_grad, FOLLOW, float, grad_sigmoid_grad, "a·b·(1 - b)")
 PRIM (TANH_GRAD, tanh_grad, FOLLOW, float, grad_tanh_grad, "a·(1 - b²)")
+PRIM (GELU_TANH_GRAD, gelu_tanh_grad, FOLLOW, float, grad_gelu_tanh_grad, "a times the slope of gelu_tanh at b")
 PRIM (SELECT, select, ROUNDS_ONCE, select, grad_select, "b where a, else c")
 PRIM (FMA, fma, FOLLOW, same, grad_fma, "a·b + c")
 
-const LoomPrim *const loom_prims_elementwise[]
-    = { &prim_id,        &prim_neg,   &prim_abs,       &prim_sign,         &prim_floor,     &prim_sqrt,
-        &prim_rsqrt,     &prim_recip, &prim_square,    &prim_exp,          &prim_log,       &prim_tanh,
-        &prim_sigmoid,   &prim_erf,   &prim_sin,       &prim_cos,          &prim_relu,      &prim_gelu,
-        &prim_gelu_tanh, &prim_add,   &prim_sub,       &prim_mul,          &prim_div,       &prim_pow,
-        &prim_max,       &prim_min,   &prim_eq,        &prim_ne,           &prim_lt,        &prim_le,
-        &prim_gt,        &prim_ge,    &prim_relu_grad, &prim_sigmoid_grad, &prim_tanh_grad, &prim_select,
-        &prim_fma,       &prim_ceil,  &prim_round,     &prim_trunc,        &prim_exp2,      &prim_expm1,
-        &prim_log2,      &prim_log10, &prim_log1p,     &prim_tan,          &prim_asin,      &prim_acos,
-        &prim_atan,      &prim_sinh,  &prim_cosh,      &prim_asinh,        &prim_acosh,     &prim_atanh,
-        &prim_isnan,     &prim_isinf, &prim_not,       &prim_div_trunc,    &prim_div_floor, &prim_fmod,
-        &prim_mod,       &prim_atan2, &prim_and,       &prim_or,           &prim_xor,       NULL };
+const LoomPrim *const loom_prims_elementwise[] = { &prim_id,
+                                                   &prim_neg,
+                                                   &prim_abs,
+                                                   &prim_sign,
+                                                   &prim_floor,
+                                                   &prim_sqrt,
+                                                   &prim_rsqrt,
+                                                   &prim_recip,
+                                                   &prim_square,
+                                                   &prim_exp,
+                                                   &prim_log,
+                                                   &prim_tanh,
+                                                   &prim_sigmoid,
+                                                   &prim_erf,
+                                                   &prim_sin,
+                                                   &prim_cos,
+                                                   &prim_relu,
+                                                   &prim_gelu,
+                                                   &prim_gelu_tanh,
+                                                   &prim_add,
+                                                   &prim_sub,
+                                                   &prim_mul,
+                                                   &prim_div,
+                                                   &prim_pow,
+                                                   &prim_max,
+                                                   &prim_min,
+                                                   &prim_eq,
+                                                   &prim_ne,
+                                                   &prim_lt,
+                                                   &prim_le,
+                                                   &prim_gt,
+                                                   &prim_ge,
+                                                   &prim_relu_grad,
+                                                   &prim_sigmoid_grad,
+                                                   &prim_tanh_grad,
+                                                   &prim_select,
+                                                   &prim_fma,
+                                                   &prim_ceil,
+                                                   &prim_round,
+                                                   &prim_trunc,
+                                                   &prim_exp2,
+                                                   &prim_expm1,
+                                                   &prim_log2,
+                                                   &prim_log10,
+                                                   &prim_log1p,
+                                                   &prim_tan,
+                                                   &prim_asin,
+                                                   &prim_acos,
+                                                   &prim_atan,
+                                                   &prim_sinh,
+                                                   &prim_cosh,
+                                                   &prim_asinh,
+                                                   &prim_acosh,
+                                                   &prim_atanh,
+                                                   &prim_isnan,
+                                                   &prim_isinf,
+                                                   &prim_not,
+                                                   &prim_div_trunc,
+                                                   &prim_div_floor,
+                                                   &prim_fmod,
+                                                   &prim_mod,
+                                                   &prim_atan2,
+                                                   &prim_and,
+                                                   &prim_or,
+                                                   &prim_xor,
+                                                   &prim_gelu_tanh_grad,
+                                                   NULL };

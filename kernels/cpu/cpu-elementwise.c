@@ -468,6 +468,7 @@ step_ns (LoomScalarOp op)
     case LOOM_SCALAR_POW:
       return 1;
     case LOOM_SCALAR_ATAN2:
+    case LOOM_SCALAR_GELU_TANH_GRAD:
       return 0.5;
     default:
       return op >= LOOM_SCALAR_EXP && op <= LOOM_SCALAR_GELU_TANH && op != LOOM_SCALAR_RELU ? 0.5 : 0.05;

@@ -150,7 +150,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   if (self->y_bytes == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->round != NULL || self->slope == LOOM_SCALAR_RELU)
+  if (self->round != NULL || self->slope == LOOM_SCALAR_RELU_GRAD)
     made = (char *)buffers[scratch] + self->made;
   if (self->round != NULL)
     {
@@ -256,7 +256,7 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
   if (result == CUBLAS_STATUS_SUCCESS && self->slope != LOOM_SCALAR_ID)
     {
       /* No address is known yet, but the heuristic takes its alignment for that of all. */
-      const int64_t ld = self->slope == LOOM_SCALAR_RELU ? cuda_mask_bits (self->n) : self->n;
+      const int64_t ld = self->slope == LOOM_SCALAR_RELU_GRAD ? cuda_mask_bits (self->n) : self->n;
       const void *somewhere = (const void *)(uintptr_t)BUFFER_ALIGNMENT;
 
       result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld, sizeof ld);
@@ -293,7 +293,7 @@ cuda_matmul_scratch (Matmul *self, size_t workspace)
   self->made = workspace != 0 ? (workspace + 2 * WORKSPACE_ALIGNMENT - 1) & ~(size_t)(WORKSPACE_ALIGNMENT - 1) : 0;
   if (self->rounds)
     return self->made + (size_t)self->n * self->to_element;
-  if (self->slope == LOOM_SCALAR_RELU)
+  if (self->slope == LOOM_SCALAR_RELU_GRAD)
     return self->made + (size_t)(self->m * cuda_mask_bits (self->n) / 8);
   return workspace != 0 ? workspace + WORKSPACE_ALIGNMENT : 0;
 }
@@ -364,8 +364,8 @@ static const Epilogue epilogues[] = {
   { .act = LOOM_SCALAR_RELU, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_RELU_BIAS, .name = "+bias+relu" },
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = false, .epilogue = CUBLASLT_EPILOGUE_GELU, .name = "+gelu" },
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_GELU_BIAS, .name = "+bias+gelu" },
-  { .slope = LOOM_SCALAR_RELU, .epilogue = CUBLASLT_EPILOGUE_DRELU, .name = "+drelu" },
-  { .slope = LOOM_SCALAR_GELU_TANH, .epilogue = CUBLASLT_EPILOGUE_DGELU, .name = "+dgelu" },
+  { .slope = LOOM_SCALAR_RELU_GRAD, .epilogue = CUBLASLT_EPILOGUE_DRELU, .name = "+drelu" },
+  { .slope = LOOM_SCALAR_GELU_TANH_GRAD, .epilogue = CUBLASLT_EPILOGUE_DGELU, .name = "+dgelu" },
 };
 
 /* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it, but a slope there or nowhere; NULL where
@@ -438,7 +438,7 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
   cuda_matmul_fold_batch (self, spec->attrs);
   /* Rows of an auxiliary matrix are as far apart as AUX_LD says: in steps of 8 elements, or of 128 bits. */
   if (self->slope != LOOM_SCALAR_ID
-      && (self->batches.rank > 0 || (self->slope == LOOM_SCALAR_GELU_TANH && self->n % 8 != 0)))
+      && (self->batches.rank > 0 || (self->slope == LOOM_SCALAR_GELU_TANH_GRAD && self->n % 8 != 0)))
     return LOOM_STATUS_UNSUPPORTED;
   self->outer = 1;
   for (int d = 0; d < self->batches.rank - 1; d++)

@@ -14,7 +14,10 @@
 #include "kernels/cuda/integer-text.h"
 #include "kernels/shape.h"
 
-#define FORMULA(E, name, arity, expression) [LOOM_SCALAR_##E] = #expression,
+#define TEXT2(x) #x
+#define TEXT(x)  TEXT2 (x)
+
+#define FORMULA(E, name, arity, expression) [LOOM_SCALAR_##E] = TEXT (expression),
 static const char *const formulas[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (FORMULA) };
 #undef FORMULA
 
@@ -51,9 +54,6 @@ static const char *const type_names[LOOM_N_DTYPES] = {
   X (ASINH, asinh)                                                                                                     \
   X (ACOSH, acosh)                                                                                                     \
   X (ATANH, atanh)
-
-#define TEXT2(x) #x
-#define TEXT(x)  TEXT2 (x)
 
 /* Functions for both types; the remainders are those of the type. An integer of a float is that of convert.h. */
 #define FLOATS                                                                                                         \

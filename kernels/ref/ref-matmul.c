@@ -1,6 +1,4 @@
 /* matmul: three loops, with broadcast batch axes, bias and activation. */
-#include <math.h>
-
 #include "kernels/product.h"
 #include "kernels/ref/ref.h"
 

@@ -1,17 +1,6 @@
 /* The loops of matmul for type T: y [batch, m, n] = a [batch, m, depth]·b [batch, depth, n] + bias [n], either of a and
  * b transposed in its last two axes, batches broadcast. */
 
-/* g times the derivative of f at z. */
-static T
-FN (along_slope) (LoomScalarOp f, T g, T z)
-{
-  const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715, x = z, t = tanh (k * (x + c * x * x * x));
-
-  if (f == LOOM_SCALAR_RELU)
-    return z > 0 ? g : 0;
-  return (T)(g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * k * (1 + 3 * c * x * x)));
-}
-
 static LoomStatus
 FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -47,7 +36,8 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
             /* Rounded first: a product with its activation has the bits of the two one after the other. */
             py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, (T)sum, 0, 0, 0);
             if (at->slope != LOOM_SCALAR_ID) /* kernels/product.h */
-              py[(q * m + i) * n + j] = FN (along_slope) (at->slope, (T)sum, ((const T *)b[2])[(q * m + i) * n + j]);
+              py[(q * m + i) * n + j]
+                  = FN (ref_scalar) (at->slope, (T)sum, ((const T *)b[2])[(q * m + i) * n + j], 0, 0);
           }
     }
   if (k->n_out == 2) /* likewise */

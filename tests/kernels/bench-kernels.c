@@ -330,6 +330,7 @@ main (int argc, char **argv)
     bench_elementwise ("1000,1000", (LoomScalarOp)op, "");
   bench_elementwise ("1000,1000", LOOM_SCALAR_POW, "1000,1000");
   bench_elementwise ("1000,1000", LOOM_SCALAR_ATAN2, "1000,1000");
+  bench_elementwise ("1000,1000", LOOM_SCALAR_GELU_TANH_GRAD, "1000,1000");
   bench_elementwise ("1000,1000", LOOM_SCALAR_ADD, "1000");
   bench_random ("1000,1000");
   bench_attention ("32,4,64,16", 0);

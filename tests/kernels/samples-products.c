@@ -37,7 +37,7 @@ slope_samples (GPtrArray *all)
     int m, n, k;
   } cases[] = { { "", 1, 1, 1 },    { "", 10, 128, 32 }, { "", 37, 8, 19 }, { "", 130, 33, 70 },
                 { "", 64, 136, 2 }, { "", 3, 264, 40 },  { "", 15, 16, 1 }, { "3,5,", 7, 24, 20 } };
-  static const LoomScalarOp slopes[] = { LOOM_SCALAR_RELU, LOOM_SCALAR_GELU_TANH };
+  static const LoomScalarOp slopes[] = { LOOM_SCALAR_RELU_GRAD, LOOM_SCALAR_GELU_TANH_GRAD };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int flags = 0; flags < 4; flags++)
@@ -52,11 +52,11 @@ slope_samples (GPtrArray *all)
           g_snprintf (a, sizeof a, "%s%d,%d", cases[v].batch, ta ? k : m, ta ? m : k);
           g_snprintf (b, sizeof b, "%d,%d", tb ? n : k, tb ? k : n);
           g_snprintf (y, sizeof y, "%s%d,%d", cases[v].batch, m, n);
-          s = sample_add (all, "matmul", 2e-5, "%s x %s%s%s, slope of %s%s", a, b, ta ? " Ta" : "", tb ? " Tb" : "",
+          s = sample_add (all, "matmul", 2e-5, "%s x %s%s%s, %s%s", a, b, ta ? " Ta" : "", tb ? " Tb" : "",
                           loom_scalar_name (slope), wide ? ", f32 result" : "");
           sample_in (s, desc (F, a), FILL_NORMAL, 0);
           sample_in (s, desc (F, b), FILL_NORMAL, 0);
-          sample_in (s, desc (F, y), slope == LOOM_SCALAR_RELU ? FILL_SPECIAL : FILL_NORMAL, 0);
+          sample_in (s, desc (F, y), slope == LOOM_SCALAR_RELU_GRAD ? FILL_SPECIAL : FILL_NORMAL, 0);
           sample_out (s, desc (F, y));
           s->joined = TRUE;
           s->wide = wide ? 1 << 2 | 1 << 3 : 0;
