@@ -420,6 +420,9 @@ void work_wait_for (WorkInstr *instr, WorkInstr *other);
 /* What lies beside the others learns who waits for it. */
 void work_tell_waits (Work *w, LoomPlan *plan);
 
+/* plan-figures.c: the memory figures of a finished plan, by device and owner. */
+void work_tell_memory (Work *w, LoomPlan *plan);
+
 /* plan-order.c: what happens before what, by the lanes of the schedule and the events between them. */
 WorkOrder *work_order_new (Work *w);
 void work_order_free (WorkOrder *order, const Work *w);

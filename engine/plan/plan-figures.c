@@ -1,0 +1,210 @@
+/* What a plan takes of each device's memory, by owner: what is alive at the moment when most is, and what that is made
+ * of, which plan-nodes.c sorts by node. */
+#include "engine/plan/plan-private.h"
+
+static const char *const owner_names[LOOM_N_OWNERS] = {
+  [LOOM_OWNER_PARAMETERS] = "parameters",   [LOOM_OWNER_GRADIENTS] = "gradients", [LOOM_OWNER_OPTIMIZER] = "optimizer",
+  [LOOM_OWNER_ACTIVATIONS] = "activations", [LOOM_OWNER_WORKSPACE] = "workspace", [LOOM_OWNER_DATA] = "data",
+};
+
+const char *
+loom_owner_name (LoomOwner owner)
+{
+  g_return_val_if_fail (owner < LOOM_N_OWNERS, "?");
+
+  return owner_names[owner];
+}
+
+LoomOwner
+loom_owner_of_slot (LoomSlotKind kind)
+{
+  switch (kind)
+    {
+    case LOOM_SLOT_OPTIMIZER:
+      return LOOM_OWNER_OPTIMIZER;
+    case LOOM_SLOT_SCALAR:
+      return LOOM_OWNER_WORKSPACE;
+    case LOOM_SLOT_PARAMETER:
+    case LOOM_SLOT_BUFFER:
+    default:
+      return LOOM_OWNER_PARAMETERS;
+    }
+}
+
+/* The moment at which most bytes are alive, by sweeping over starts and ends of live ranges; -1 where nothing is. */
+static int
+find_peak (Work *w, guint device, LoomPlanMemory *memory)
+{
+  guint n = w->schedule->len + 3; /* time -1 stands at 0 */
+  g_autofree gssize *change = g_new0 (gssize, n * LOOM_N_OWNERS);
+  gssize live[LOOM_N_OWNERS] = { 0 };
+  int peak = -1;
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device != (int)device || s->block >= 0 || !work_in_arena (w, s))
+        continue;
+      change[(guint)(s->first + 1) * LOOM_N_OWNERS + s->owner] += (gssize)s->bytes;
+      change[(guint)MIN (s->last + 2, (int)n - 1) * LOOM_N_OWNERS + s->owner] -= (gssize)s->bytes;
+    }
+  for (guint t = 0; t + 1 < n; t++)
+    {
+      gsize sum = 0;
+
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        {
+          live[o] += change[t * LOOM_N_OWNERS + (guint)o];
+          sum += (gsize)live[o];
+        }
+      if (sum <= memory->lower_bound)
+        continue;
+      memory->lower_bound = sum;
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        memory->peak[o] = (gsize)live[o];
+      peak = (int)t;
+    }
+  return peak;
+}
+
+static void
+hold (LoomPlan *plan, const WorkStorage *s, LoomOwner owner)
+{
+  PlanHolding holding = { s->origin, (guint)s->device, owner, s->bytes, s->once };
+
+  g_array_append_val (plan->holdings, holding);
+}
+
+/* Whose the bytes are that are alive then; of a block, its parts'. */
+static void
+hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
+{
+  g_autofree gsize *parts = g_new0 (gsize, w->storages->len + 1);
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->block >= 0)
+        parts[s->block] += s->bytes;
+    }
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      const WorkStorage *whole = s->block >= 0 ? &g_array_index (w->storages, WorkStorage, (guint)s->block) : s;
+      WorkStorage rest = *s;
+
+      if (s->device != (int)device || !work_in_arena (w, s) || whole->first + 1 > peak || whole->last + 2 <= peak)
+        continue;
+      rest.bytes -= MIN (rest.bytes, parts[i]);
+      hold (plan, &rest, whole->owner);
+    }
+}
+
+/* Values of several lanes may share bytes although the listed order has them alive together. What that counts twice is
+ * taken off the holdings from `first` on, off the largest first, and off their owners in `peak`. */
+static void
+count_once (LoomPlan *plan, guint first, LoomPlanMemory *memory)
+{
+  gsize excess = memory->lower_bound - MIN (memory->lower_bound, memory->arena);
+
+  memory->lower_bound -= excess;
+  while (excess > 0)
+    {
+      PlanHolding *most = NULL;
+
+      for (guint i = first; i < plan->holdings->len; i++)
+        {
+          PlanHolding *holding = &g_array_index (plan->holdings, PlanHolding, i);
+
+          most = most == NULL || holding->bytes > most->bytes ? holding : most;
+        }
+      gsize less = most != NULL ? MIN (excess, most->bytes) : 0;
+      if (less == 0)
+        return;
+      most->bytes -= less;
+      memory->peak[most->owner] -= less;
+      excess -= less;
+    }
+}
+
+void
+work_tell_memory (Work *w, LoomPlan *plan)
+{
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    {
+      LoomPlanMemory memory = { 0 };
+
+      memory.arena = work_arena (w, d);
+      for (guint i = 0; i < plan->slot_device->len; i++)
+        if (loom_plan_slot_device (plan, i) == d)
+          {
+            const LoomSlot *slot = loom_program_get_slot (w->program, i);
+
+            memory.state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
+          }
+      const guint first = plan->holdings->len;
+
+      hold_peak (plan, w, d, find_peak (w, d, &memory));
+      count_once (plan, first, &memory);
+      /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
+      for (guint i = 0; i < w->storages->len; i++)
+        {
+          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+          if (s->device == (int)d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input))
+            {
+              memory.peak[LOOM_OWNER_DATA] += s->bytes;
+              hold (plan, s, LOOM_OWNER_DATA);
+            }
+          if (s->device == (int)d && s->once)
+            {
+              memory.once[s->owner] += s->bytes;
+              hold (plan, s, s->owner);
+            }
+        }
+      g_array_append_val (plan->memory, memory);
+    }
+}
+
+void
+loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memory)
+{
+  *memory = g_array_index (plan->memory, LoomPlanMemory, device);
+}
+
+gsize
+loom_plan_slot_bytes (const LoomSlot *slot)
+{
+  gsize bytes = loom_dtype_size (slot->dtype);
+
+  for (int r = 0; r < slot->rank; r++)
+    bytes *= (gsize)slot->dim[r];
+  return (bytes + 63) / 64 * 64; /* each begins at a multiple of 64, see loom_state_memory() */
+}
+
+void
+loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other)
+{
+  gboolean larger = other->arena > memory->arena;
+
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    {
+      memory->once[o] += other->once[o];
+      memory->state[o] = MAX (memory->state[o], other->state[o]);
+      if (larger)
+        memory->peak[o] = other->peak[o];
+    }
+  if (!larger)
+    return;
+  memory->arena = other->arena;
+  memory->lower_bound = other->lower_bound;
+}
+
+void
+loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS])
+{
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    bytes[o] = memory->state[o] + memory->once[o] + memory->peak[o];
+}
