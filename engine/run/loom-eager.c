@@ -2,34 +2,7 @@
  *
  * No fusion, no shared memory, plain layout. Kernels are kept between walks, values are not. What works in place gets a
  * copy of its operand to work on, so that no value ever changes and stepping back only frees values. */
-#include "engine/run/loom-eager.h"
-
-#include "engine/run/run-private.h"
-
-#include <string.h>
-
-typedef struct
-{
-  LoomPlanDevice *device; /* where it lies; NULL: it has not been computed */
-  void *memory;           /* there, unless that is the host's */
-  LoomTensor *tensor;     /* in host memory; of a value that lies elsewhere a copy, made at the first request */
-} Value;
-
-struct _LoomEager
-{
-  LoomProgram *program;
-  LoomState *state;
-  LoomDevices *devices;
-  LoomPlanDevice *device; /* of what names none */
-  LoomPlanDevice **place; /* by instruction */
-  LoomKernel **kernels;   /* likewise */
-  Value *values;          /* by value */
-  GPtrArray *scratch;     /* Scratch, one a device */
-  const void **fed;
-  guint at;
-  gboolean has_begun;
-  LoomMessage message; /* of the call that failed last */
-};
+#include "engine/run/eager-private.h"
 
 typedef struct
 {
@@ -37,229 +10,6 @@ typedef struct
   void *memory;
   gsize bytes;
 } Scratch;
-
-/* ---- addresses ------------------------------------------------------------- */
-
-static LoomStream *
-stream_of (LoomEager *eager, LoomPlanDevice *device)
-{
-  LoomArena *arena = device->info.host_memory ? NULL : loom_state_arena (eager->state, device, NULL);
-
-  return arena != NULL ? arena->stream : NULL;
-}
-
-static LoomPlanDevice *
-device_named (LoomEager *eager, const char *name, GError **error)
-{
-  name = loom_devices_for (eager->devices, name, loom_program_get_float (eager->program));
-  return name != NULL ? loom_devices_get (eager->devices, name, error) : eager->device;
-}
-
-/* How an error calls an instruction. (transfer full) */
-static char *
-place_of (const LoomEager *eager, const LoomInstr *instr)
-{
-  if (instr->origin != NULL)
-    return g_strdup_printf ("Node %s", instr->origin);
-  return loom_program_purpose (eager->program, instr->prim, instr->region, instr->n_out, instr->out);
-}
-
-static gboolean
-failed (LoomEager *eager, const LoomInstr *instr, const LoomPlanDevice *device, LoomStatus status, GError **error)
-{
-  g_autofree char *place = instr != NULL ? place_of (eager, instr) : g_strdup ("A walk");
-  g_autofree char *where
-      = g_strdup_printf ("%s (%s on %s)", place, instr != NULL ? instr->prim->name : "copy", device->name);
-
-  loom_plan_device_error (status, where, eager->message.text, error);
-  eager->message.text[0] = '\0';
-  return FALSE;
-}
-
-static gboolean
-allocate (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error)
-{
-  LoomStatus status;
-
-  if (bytes == 0)
-    return TRUE;
-  if (!loom_plan_device_has_room (device, bytes, "A value", error))
-    return FALSE;
-  status = device->backend->alloc (device->device, bytes, memory, &eager->message);
-  if (status == LOOM_STATUS_OUT_OF_MEMORY)
-    {
-      loom_plan_device_no_room (device, bytes, "A value", eager->message.text, error);
-      return FALSE;
-    }
-  return status == LOOM_STATUS_OK || failed (eager, NULL, device, status, error);
-}
-
-static gboolean
-copy (LoomEager *eager, LoomPlanDevice *device, void *to, const void *from, gsize bytes, LoomCopyKind kind,
-      GError **error)
-{
-  LoomStream *stream = stream_of (eager, device);
-  LoomStatus status;
-
-  if (bytes == 0)
-    return TRUE;
-  if (device->info.host_memory)
-    {
-      memcpy (to, from, bytes);
-      return TRUE;
-    }
-  status = device->backend->copy (device->device, stream, to, from, bytes, kind, &eager->message);
-  if (status == LOOM_STATUS_OK)
-    status = device->backend->stream_sync (device->device, stream, &eager->message);
-  return status == LOOM_STATUS_OK || failed (eager, NULL, device, status, error);
-}
-
-/* ---- values ---------------------------------------------------------------- */
-
-static const LoomTensorDesc *
-desc_of (const LoomEager *eager, LoomValue v)
-{
-  return &loom_value_info (eager->program, v)->desc;
-}
-
-static LoomTensor *
-new_tensor (const LoomTensorDesc *d, GError **error)
-{
-  gint64 dims[LOOM_MAX_RANK];
-
-  for (int r = 0; r < d->rank; r++)
-    dims[r] = d->dim[r];
-  return loom_tensor_new (d->dtype, d->rank, dims, error);
-}
-
-static void
-clear_value (Value *value)
-{
-  if (value->memory != NULL)
-    value->device->backend->free (value->device->device, value->memory);
-  g_clear_pointer (&value->tensor, loom_tensor_unref);
-  *value = (Value){ 0 };
-}
-
-static void
-clear_values (LoomEager *eager)
-{
-  for (guint v = 0; v <= loom_program_n_values (eager->program); v++)
-    clear_value (&eager->values[v]);
-}
-
-/* Room for v on a device. */
-static gboolean
-make_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GError **error)
-{
-  Value *value = &eager->values[v];
-
-  if (device->info.host_memory)
-    value->tensor = new_tensor (desc_of (eager, v), error);
-  if (device->info.host_memory ? value->tensor == NULL
-                               : !allocate (eager, device, loom_desc_bytes (desc_of (eager, v)), &value->memory, error))
-    return FALSE;
-  value->device = device;
-  return TRUE;
-}
-
-static void *
-address_of (const Value *value)
-{
-  return value->device->info.host_memory ? value->tensor->data : value->memory;
-}
-
-/* v in the host's memory; borrowed. */
-static LoomTensor *
-host_value (LoomEager *eager, LoomValue v, GError **error)
-{
-  Value *value = &eager->values[v];
-
-  if (value->tensor != NULL)
-    return value->tensor;
-  value->tensor = new_tensor (desc_of (eager, v), error);
-  if (value->tensor != NULL
-      && !copy (eager, value->device, value->tensor->data, value->memory, value->tensor->bytes,
-                LOOM_COPY_DEVICE_TO_HOST, error))
-    g_clear_pointer (&value->tensor, loom_tensor_unref);
-  return value->tensor;
-}
-
-/* v's bytes into memory of a device. */
-static gboolean
-copy_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, void *to, GError **error)
-{
-  const Value *from = &eager->values[v];
-  gsize bytes = loom_desc_bytes (desc_of (eager, v));
-  LoomTensor *host;
-
-  if (from->device == device)
-    return copy (eager, device, to, address_of (from), bytes, LOOM_COPY_WITHIN, error);
-  host = host_value (eager, v, error);
-  return host != NULL && copy (eager, device, to, host->data, bytes, LOOM_COPY_HOST_TO_DEVICE, error);
-}
-
-/* v where a device can read it; what was copied for that goes to `borrowed`, to be freed behind the instruction. */
-static gboolean
-operand (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GPtrArray *borrowed, void **address, GError **error)
-{
-  Value *value = &eager->values[v];
-  LoomTensor *host;
-  void *memory = NULL;
-
-  if (value->device == device)
-    {
-      *address = address_of (value);
-      return TRUE;
-    }
-  if (device->info.host_memory)
-    {
-      host = host_value (eager, v, error);
-      *address = host != NULL ? host->data : NULL;
-      return host != NULL;
-    }
-  if (!allocate (eager, device, loom_desc_bytes (desc_of (eager, v)), &memory, error))
-    return FALSE;
-  if (memory != NULL)
-    g_ptr_array_add (borrowed, memory);
-  *address = memory;
-  return copy_value (eager, v, device, memory, error);
-}
-
-static LoomTensor *
-source (LoomEager *eager, const LoomValueInfo *info, GError **error)
-{
-  LoomTensor *t;
-
-  if (info->slot >= 0)
-    return loom_state_get (eager->state, loom_program_get_slot (eager->program, (guint)info->slot)->name, error);
-  t = new_tensor (&info->desc, error);
-  if (t == NULL || t->bytes == 0)
-    return t;
-  g_return_val_if_fail (eager->fed[info->input] != NULL, NULL);
-  memcpy (t->data, eager->fed[info->input], t->bytes);
-  return t;
-}
-
-/* Slots and inputs, each where its node wants it. */
-static gboolean
-load_source (LoomEager *eager, LoomValue v, GError **error)
-{
-  const LoomValueInfo *info = loom_value_info (eager->program, v);
-  Value *value = &eager->values[v];
-  LoomPlanDevice *device = device_named (eager, info->device, error);
-
-  if (device == NULL)
-    return FALSE;
-  value->tensor = source (eager, info, error);
-  if (value->tensor == NULL)
-    return FALSE;
-  value->device = device;
-  return device->info.host_memory
-         || (allocate (eager, device, value->tensor->bytes, &value->memory, error)
-             && copy (eager, device, value->memory, value->tensor->data, value->tensor->bytes, LOOM_COPY_HOST_TO_DEVICE,
-                      error));
-}
 
 /* ---- kernels --------------------------------------------------------------- */
 
@@ -275,7 +25,7 @@ make_own (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, GErr
       LoomValue v = k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in];
 
       if (v != 0)
-        desc[k] = *desc_of (eager, v);
+        desc[k] = *eager_desc_of (eager, v);
       else
         desc[k].dtype = LOOM_N_DTYPES;
     }
@@ -304,12 +54,12 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
   for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0)
-      in[k] = *desc_of (eager, instr->in[k]);
+      in[k] = *eager_desc_of (eager, instr->in[k]);
     else
       in[k].dtype = LOOM_N_DTYPES;
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
-      out[k] = *desc_of (eager, instr->out[k]);
+      out[k] = *eager_desc_of (eager, instr->out[k]);
     else
       out[k].dtype = LOOM_N_DTYPES;
   status = loom_plan_kernel_new (device, &spec, &kernel, NULL, &eager->message);
@@ -320,10 +70,10 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
     }
   if (status != LOOM_STATUS_UNSUPPORTED)
     {
-      failed (eager, instr, device, status, error);
+      eager_failed (eager, instr, device, status, error);
       return NULL;
     }
-  place = place_of (eager, instr);
+  place = eager_place_of (eager, instr);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "%s: the device %s cannot compute %s%s%s. Use another device.",
                place, device->name, instr->prim->name, eager->message.text[0] != '\0' ? ": " : "", eager->message.text);
   eager->message.text[0] = '\0';
@@ -354,7 +104,7 @@ scratch_for (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memor
         device->backend->free (device->device, s->memory);
       s->memory = NULL;
       s->bytes = 0;
-      if (!allocate (eager, device, bytes, &s->memory, error))
+      if (!eager_allocate (eager, device, bytes, &s->memory, error))
         return FALSE;
       s->bytes = bytes;
     }
@@ -367,7 +117,7 @@ static LoomStatus
 wait_for (LoomEager *eager, LoomPlanDevice *device)
 {
   const LoomBackend *b = device->backend;
-  LoomStream *stream = stream_of (eager, device);
+  LoomStream *stream = eager_stream_of (eager, device);
   LoomDeviceFault fault;
   LoomMessage ignored;
   LoomStatus status;
@@ -404,15 +154,15 @@ address_call (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, 
     {
       if (instr->out[k] == 0)
         continue;
-      if (!make_value (eager, instr->out[k], device, error))
+      if (!eager_make_value (eager, instr->out[k], device, error))
         return FALSE;
-      buffers[n_in + k] = address_of (&eager->values[instr->out[k]]);
+      buffers[n_in + k] = eager_address_of (&eager->values[instr->out[k]]);
       if (updated_operand (instr, k) != LOOM_UPDATES_NOTHING
-          && !copy_value (eager, instr->in[updated_operand (instr, k)], device, buffers[n_in + k], error))
+          && !eager_copy_value (eager, instr->in[updated_operand (instr, k)], device, buffers[n_in + k], error))
         return FALSE;
     }
   for (guint k = 0; k < n_in; k++)
-    if (instr->in[k] != 0 && !operand (eager, instr->in[k], device, borrowed, &buffers[k], error))
+    if (instr->in[k] != 0 && !eager_operand (eager, instr->in[k], device, borrowed, &buffers[k], error))
       return FALSE;
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0 && updated_operand (instr, k) != LOOM_UPDATES_NOTHING)
@@ -431,8 +181,8 @@ run_instr (LoomEager *eager, guint index, GPtrArray *borrowed, GError **error)
   LoomStatus status;
 
   if (instr->prim->view == LOOM_VIEW_ALWAYS)
-    return make_value (eager, instr->out[0], device, error)
-           && copy_value (eager, instr->in[0], device, address_of (&eager->values[instr->out[0]]), error);
+    return eager_make_value (eager, instr->out[0], device, error)
+           && eager_copy_value (eager, instr->in[0], device, eager_address_of (&eager->values[instr->out[0]]), error);
   if (eager->kernels[index] == NULL)
     eager->kernels[index] = make_kernel (eager, instr, device, error);
   kernel = eager->kernels[index];
@@ -441,10 +191,10 @@ run_instr (LoomEager *eager, guint index, GPtrArray *borrowed, GError **error)
     return FALSE;
   status = kernel->bind != NULL ? kernel->bind (kernel, buffers, &eager->message) : LOOM_STATUS_OK;
   if (status == LOOM_STATUS_OK)
-    status = kernel->run (kernel, stream_of (eager, device), buffers, &eager->message);
+    status = kernel->run (kernel, eager_stream_of (eager, device), buffers, &eager->message);
   if (status == LOOM_STATUS_OK)
     status = wait_for (eager, device);
-  return status == LOOM_STATUS_OK || failed (eager, instr, device, status, error);
+  return status == LOOM_STATUS_OK || eager_failed (eager, instr, device, status, error);
 }
 
 /* ---- the walk -------------------------------------------------------------- */
@@ -463,7 +213,7 @@ loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, co
   eager->devices = loom_devices_ref (devices);
   eager->place = g_new0 (LoomPlanDevice *, n + 1);
   eager->kernels = g_new0 (LoomKernel *, n + 1);
-  eager->values = g_new0 (Value, loom_program_n_values (program) + 1);
+  eager->values = g_new0 (EagerValue, loom_program_n_values (program) + 1);
   eager->fed = g_new0 (const void *, loom_program_n_inputs (program) + 1);
   eager->scratch = g_ptr_array_new_with_free_func (g_free);
   eager->device = loom_devices_get (devices, device, error);
@@ -473,7 +223,7 @@ loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, co
     {
       LoomArena *arena;
 
-      eager->place[i] = device_named (eager, loom_program_instr (program, i)->device, error);
+      eager->place[i] = eager_device_named (eager, loom_program_instr (program, i)->device, error);
       arena = eager->place[i] != NULL ? loom_state_arena (state, eager->place[i], error) : NULL;
       if (arena == NULL)
         return NULL;
@@ -498,7 +248,7 @@ loom_eager_free (LoomEager *eager)
 {
   if (eager == NULL)
     return;
-  clear_values (eager);
+  eager_clear_values (eager);
   for (guint i = 0; i < loom_program_n_instrs (eager->program); i++)
     if (eager->kernels[i] != NULL)
       eager->kernels[i]->free (eager->kernels[i]);
@@ -531,14 +281,14 @@ loom_eager_feed (LoomEager *eager, guint input, const void *data)
 gboolean
 loom_eager_begin (LoomEager *eager, GError **error)
 {
-  clear_values (eager);
+  eager_clear_values (eager);
   eager->at = 0;
   eager->has_begun = FALSE;
   for (LoomValue v = 1; v <= loom_program_n_values (eager->program); v++)
     {
       const LoomValueInfo *info = loom_value_info (eager->program, v);
 
-      if ((info->slot >= 0 || info->input >= 0) && !load_source (eager, v, error))
+      if ((info->slot >= 0 || info->input >= 0) && !eager_load_source (eager, v, error))
         return FALSE;
     }
   eager->has_begun = TRUE;
@@ -558,7 +308,7 @@ forget_results (LoomEager *eager, guint index)
 
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
-      clear_value (&eager->values[instr->out[k]]);
+      eager_clear_value (&eager->values[instr->out[k]]);
 }
 
 gboolean
@@ -609,7 +359,7 @@ loom_eager_value (LoomEager *eager, LoomValue v, GError **error)
                    loom_program_n_instrs (eager->program));
       return NULL;
     }
-  t = host_value (eager, v, error);
+  t = eager_host_value (eager, v, error);
   return t != NULL ? loom_tensor_ref (t) : NULL;
 }
 
@@ -643,7 +393,7 @@ loom_eager_commit (LoomEager *eager, GError **error)
 
       if (slot->commit == 0)
         continue;
-      next = host_value (eager, slot->commit, error);
+      next = eager_host_value (eager, slot->commit, error);
       if (next == NULL || !loom_state_set (eager->state, slot->name, next, error))
         return FALSE;
     }
@@ -660,7 +410,7 @@ show (LoomEager *eager, guint index, LoomEagerVisit visit, gpointer data, gboole
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
       {
-        results[k] = host_value (eager, instr->out[k], error);
+        results[k] = eager_host_value (eager, instr->out[k], error);
         if (results[k] == NULL)
           return FALSE;
       }
