@@ -4,161 +4,7 @@
  * the faults while nobody trains. */
 #include "engine/recipe/recipe-private.h"
 
-#include <math.h>
 #include <string.h>
-
-LoomFault *
-recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute, const char *format,
-                 ...)
-{
-  g_autofree char *message = NULL;
-  va_list args;
-
-  va_start (args, format);
-  message = g_strdup_vprintf (format, args);
-  va_end (args);
-  r->failed = TRUE;
-  return loom_faults_add (r->faults, code, loom_element_line (e), NULL, attribute, "<%s>: %s",
-                          loom_tag_name (loom_element_tag (e)), message);
-}
-
-/* ---- numbers ------------------------------------------------------------ */
-
-/* One style for all numbers of a sentence. */
-static const char *
-number_text (double value, char *buffer)
-{
-  return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, fabs (value) < 1e15 ? "%.15g" : "%.9g", value);
-}
-
-/* advice: what to set where the range is left; NAN: its nearer end. */
-static double
-read_number (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
-             double maximum, gboolean whole, double advice)
-{
-  const char *text = loom_element_get (e, attribute);
-  char *end;
-  double value;
-
-  if (text == NULL)
-    return fallback;
-  value = g_ascii_strtod (text, &end);
-  if (end == text || *end != 0 || text[strspn (text, "0123456789+-.eE")] != 0 || !isfinite (value)
-      || (whole && value != floor (value)))
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”, which is no %s.", attribute, text,
-                     whole ? "integer" : "number");
-  else if (value < minimum || value > maximum)
-    {
-      char least[G_ASCII_DTOSTR_BUF_SIZE], most[G_ASCII_DTOSTR_BUF_SIZE], better[G_ASCII_DTOSTR_BUF_SIZE];
-      LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %s to %s.",
-                                          attribute, text, number_text (minimum, least), number_text (maximum, most));
-
-      number_text (!isnan (advice) ? advice : value < minimum ? minimum : maximum, better);
-      loom_fault_set_fix (fault, attribute, better, isnan (advice) ? "Set it to %s." : "Set it to its default, %s.",
-                          better);
-    }
-  else
-    return value;
-  return fallback;
-}
-
-double
-recipe_number_in (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
-                  double maximum, gboolean whole)
-{
-  return read_number (r, e, attribute, fallback, minimum, maximum, whole, NAN);
-}
-
-static const LoomParamSpec *
-spec_of (const LoomElement *e, const char *attribute)
-{
-  const LoomAttribute *found = loom_attribute (loom_element_tag (e), attribute);
-
-  g_assert (found != NULL);
-
-  return &found->spec;
-}
-
-double
-recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute)
-{
-  const LoomParamSpec *spec = spec_of (e, attribute);
-
-  return recipe_number_in (r, e, attribute, g_ascii_strtod (spec->def, NULL), spec->minimum, spec->maximum,
-                           spec->type == LOOM_PARAM_INT);
-}
-
-double
-recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper)
-{
-  return read_number (r, e, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_integer, hyper->value);
-}
-
-guint
-recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback,
-                  const char *const *choices)
-{
-  const char *text = loom_element_get (e, attribute), *near;
-  g_autofree char *list = NULL;
-  LoomFault *fault;
-
-  if (text == NULL)
-    return fallback;
-  for (guint i = 0; choices[i] != NULL; i++)
-    if (strcmp (choices[i], text) == 0)
-      return i;
-  list = g_strjoinv (", ", (char **)choices);
-  near = loom_nearest (text, choices);
-  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”; it must be one of: %s.", attribute, text,
-                           list);
-  if (near != NULL)
-    loom_fault_set_fix (fault, attribute, near, "Set it to %s.", near);
-  return fallback;
-}
-
-guint
-recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute)
-{
-  const LoomParamSpec *spec = spec_of (e, attribute);
-  guint usual = 0;
-
-  while (strcmp (spec->choices[usual], spec->def) != 0)
-    usual++;
-  return recipe_choice_or (r, e, attribute, usual, spec->choices);
-}
-
-static gboolean
-flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback)
-{
-  const char *text = loom_element_get (e, attribute);
-  gboolean flag = fallback;
-
-  if (text != NULL && !loom_param_parse_bool (text, &flag))
-    {
-      recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”; it must be true or false.", attribute, text);
-      return fallback;
-    }
-  return flag;
-}
-
-gboolean
-recipe_flag (RecipeReading *r, const LoomElement *e, const char *attribute)
-{
-  return flag_or (r, e, attribute, strcmp (spec_of (e, attribute)->def, "true") == 0);
-}
-
-void
-recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what)
-{
-  const char *const *names = loom_attribute (loom_element_tag (e), attribute)->names ();
-  const char *text = loom_element_get (e, attribute), *near = loom_nearest (text, names);
-  g_autofree char *list = g_strjoinv (", ", (char **)names);
-  LoomFault *fault
-      = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "there is no %s “%s”. There are: %s.", what, text, list);
-
-  if (near != NULL)
-    loom_fault_set_fix (fault, attribute, near, "Did you mean “%s”?", near);
-}
 
 static guint64
 read_seed (RecipeReading *r)
@@ -170,53 +16,6 @@ read_seed (RecipeReading *r)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%s”, which is no whole number from 0 on.",
                      text);
   return seed;
-}
-
-GPtrArray *
-recipe_names (LoomTag tag, LoomMetricTakes takes)
-{
-  GPtrArray *names = g_ptr_array_new ();
-
-  for (const LoomAttribute *a = loom_attributes (tag); a->spec.name != NULL; a++)
-    {
-      if ((a->takes & takes) != a->takes)
-        continue;
-      g_ptr_array_add (names, (gpointer)a->spec.name);
-      if (a->alias != NULL)
-        g_ptr_array_add (names, (gpointer)a->alias);
-    }
-  return names;
-}
-
-void
-recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, const LoomOptimizer *optimizer)
-{
-  const char *const *names;
-
-  for (guint k = 0; optimizer != NULL && optimizer->hyper[k].name != NULL; k++)
-    g_ptr_array_add (known, (gpointer)optimizer->hyper[k].name);
-  g_ptr_array_add (known, NULL);
-  names = (const char *const *)known->pdata;
-  for (guint i = 0; i < loom_element_n_attributes (e); i++)
-    {
-      const char *name, *near;
-      LoomFault *fault;
-
-      loom_element_attribute (e, i, &name, NULL);
-      if (strchr (name, ':') != NULL || g_strv_contains (names, name))
-        continue;
-      near = loom_nearest (name, names);
-      /* Too far from the letters to be found by them. */
-      if (near == NULL && g_str_has_prefix (name, "learning") && g_strv_contains (names, "lr"))
-        near = "lr";
-      if (optimizer != NULL)
-        fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.",
-                                 name, optimizer->name);
-      else
-        fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s”.", name);
-      if (near != NULL)
-        loom_fault_suggest_name (fault, e, name, near);
-    }
 }
 
 /* ---- ports ------------------------------------------------------------ */
@@ -396,7 +195,7 @@ static const LoomOptimizer *
 find_optimizer (RecipeReading *r)
 {
   const char *name = loom_element_get (r->element, "optimizer");
-  const LoomOptimizer *found = loom_optimizer (name != NULL ? name : spec_of (r->element, "optimizer")->def);
+  const LoomOptimizer *found = loom_optimizer (name != NULL ? name : recipe_spec_of (r->element, "optimizer")->def);
 
   if (found == NULL)
     recipe_complain_name (r, r->element, "optimizer", "optimiser");
@@ -409,7 +208,7 @@ read_hyper (RecipeReading *r, const LoomHyper *hyper)
   if (hyper->choices != NULL)
     return recipe_choice_or (r, r->element, hyper->name, (guint)hyper->value, hyper->choices);
   if (hyper->is_bool)
-    return flag_or (r, r->element, hyper->name, hyper->value != 0);
+    return recipe_flag_or (r, r->element, hyper->name, hyper->value != 0);
   return recipe_hyper (r, r->element, hyper);
 }
 
@@ -507,7 +306,7 @@ read_children (RecipeReading *r, LoomTrainSpec *spec)
 static LoomDType
 read_precision (RecipeReading *r)
 {
-  const LoomParamSpec *spec = spec_of (r->element, "precision");
+  const LoomParamSpec *spec = recipe_spec_of (r->element, "precision");
   const char *text = loom_element_get (r->element, "precision");
 
   for (int type = 0; text != NULL && g_strv_contains (spec->choices, text) && type < LOOM_N_DTYPES; type++)
@@ -585,7 +384,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size");
   spec->seed = read_seed (&r);
   device = loom_element_get (r.element, "device");
-  spec->device = g_strdup (device != NULL ? device : spec_of (r.element, "device")->def);
+  spec->device = g_strdup (device != NULL ? device : recipe_spec_of (r.element, "device")->def);
   spec->precision = read_precision (&r);
   if (!loom_dtype_runs_on (spec->precision, spec->device))
     loom_fault_set_fix (

@@ -19,8 +19,10 @@ typedef struct
 
 LoomFault *recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute,
                             const char *format, ...) G_GNUC_PRINTF (5, 6);
-/* An attribute of the table loom-attributes.h as a number, a flag or the place of its word: the table's default where
- * it is missing (0 where that is ""), and a fault where it is none or leaves the range. */
+/* What the table loom-attributes.h says of an attribute that it has. */
+const LoomParamSpec *recipe_spec_of (const LoomElement *e, const char *attribute);
+/* An attribute of that table as a number, a flag or the place of its word: the table's default where it is missing (0
+ * where that is ""), and a fault where it is none or leaves the range. */
 double recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute);
 gboolean recipe_flag (RecipeReading *r, const LoomElement *e, const char *attribute);
 guint recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute);
@@ -31,6 +33,7 @@ double recipe_number_in (RecipeReading *r, const LoomElement *e, const char *att
 double recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper);
 guint recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback,
                         const char *const *choices);
+gboolean recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback);
 /* A fault for a name that is none of those which the table has for the attribute. what: "optimiser". */
 void recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what);
 /* The names of the element's table, aliases too, for more to be added; those for which takes lacks the bit are left
