@@ -11,40 +11,13 @@
  * Ranks run freely for a round, at most an epoch long. It ends where rank 0 has something else to do: then each is told
  * the step after which it is over, they leave it with the same weights, and whatever ranks agree on between two steps
  * is agreed on there. */
-#include "engine/train/trainer-private.h"
+#include "engine/train/trainer-server-private.h"
 
-#include <math.h>
 #include <string.h>
-
-#define TAG_PUSH   1
-#define TAG_ANSWER 2
-
-#define WHY_BYTES 400
 
 /* Seconds by which a rank waits longer for its answer than rank 0 does for pushes: only that one knows who has not
  * come. */
 #define PATIENCE 3
-
-/* What a push begins with; numbers of the metrics, gradients and buffers follow. */
-typedef struct
-{
-  gint64 batch;   /* whose gradients these are, counted in the epoch */
-  gint64 version; /* steps that the weights were behind which they are of */
-  double loss;    /* the mean over the rank's samples */
-  double samples;
-  double share; /* of the batch */
-  gint32 wants; /* the round is to end */
-  gint32 code;  /* of an error: the rank does not go on. -1: none */
-  char why[WHY_BYTES];
-} Push;
-
-/* What an answer begins with; weights and buffers follow. */
-typedef struct
-{
-  gint64 version;
-  gint64 end;  /* the batch in front of which the round is over */
-  gint32 stop; /* at once: somebody has failed */
-} Answer;
 
 /* What all ranks know behind a round. */
 typedef struct
@@ -54,39 +27,6 @@ typedef struct
   gint32 code;
   char why[WHY_BYTES];
 } Outcome;
-
-typedef struct
-{
-  gint64 batch;     /* that it computes, or would compute next */
-  gboolean waiting; /* for its answer; else it computes */
-  gboolean over;    /* nothing more comes of it in this round */
-  GByteArray *push; /* the newest one, head and all */
-} Member;
-
-/* A step that not all ranks have pushed for. */
-typedef struct
-{
-  double loss, samples;
-} Unfinished;
-
-struct _TrainerServer
-{
-  LoomTrainer *t;
-  int n;             /* ranks that train */
-  GPtrArray *pushed; /* char*: slots whose values a push has: gradients, then buffers */
-  GPtrArray *pulled; /* char*: slots whose values an answer has: weights, then buffers */
-  guint n_gradients; /* of pushed */
-  gsize push_bytes, answer_bytes, metric_bytes;
-  gint64 version;     /* updates of this run */
-  GByteArray *answer; /* to all, head and values, and the version of these; -1: none */
-  gint64 answered;
-  Member *member;
-  Unfinished *unfinished; /* by batch, modulo staleness + 2 */
-  double *own;            /* of the same steps, what each rank's samples lose */
-  gint64 end;             /* as told */
-  double grad_norm;
-  LoomStaleness staleness;
-};
 
 void
 trainer_server_free (TrainerServer *s)
@@ -142,8 +82,8 @@ loom_trainer_staleness (const LoomTrainer *t)
 
 /* ---- values of slots as bytes ---------------------------------------------------- */
 
-static gboolean
-append_slots (TrainerServer *s, const GPtrArray *names, GByteArray *to, GError **error)
+gboolean
+trainer_server_append (TrainerServer *s, const GPtrArray *names, GByteArray *to, GError **error)
 {
   for (guint i = 0; i < names->len; i++)
     {
@@ -156,8 +96,8 @@ append_slots (TrainerServer *s, const GPtrArray *names, GByteArray *to, GError *
   return TRUE;
 }
 
-static LoomTensor *
-slot_like (TrainerServer *s, const char *name, GError **error)
+LoomTensor *
+trainer_server_slot (TrainerServer *s, const char *name, GError **error)
 {
   LoomTensorDesc desc;
 
@@ -166,12 +106,13 @@ slot_like (TrainerServer *s, const char *name, GError **error)
 }
 
 /* Slots number first to end of names become what stands at `from`. */
-static gboolean
-set_slots (TrainerServer *s, const GPtrArray *names, guint first, guint end, const guint8 *from, GError **error)
+gboolean
+trainer_server_set (TrainerServer *s, const GPtrArray *names, guint first, guint end, const guint8 *from,
+                    GError **error)
 {
   for (guint i = first; i < end; i++)
     {
-      g_autoptr (LoomTensor) value = slot_like (s, names->pdata[i], error);
+      g_autoptr (LoomTensor) value = trainer_server_slot (s, names->pdata[i], error);
 
       if (value == NULL)
         return FALSE;
@@ -304,7 +245,7 @@ push_batch (TrainerServer *s, gint64 version, gboolean *failed, GError **error)
   *failed = push.code >= 0;
   g_byte_array_append (bytes, (const guint8 *)&push, sizeof push);
   g_byte_array_append (bytes, (const guint8 *)metrics, (guint)s->metric_bytes);
-  if (!append_slots (s, s->pushed, bytes, error))
+  if (!trainer_server_append (s, s->pushed, bytes, error))
     return FALSE;
   return trainer_ok (t->comm->send (t->comm, bytes->data, bytes->len, 0, TAG_PUSH, &message), &message, error);
 }
@@ -347,337 +288,10 @@ train (TrainerServer *s, gint64 end, GError **error)
       memcpy (&answer, bytes, sizeof answer);
       if (answer.stop)
         return TRUE;
-      if (!set_slots (s, s->pulled, 0, s->pulled->len, bytes + sizeof answer, error))
+      if (!trainer_server_set (s, s->pulled, 0, s->pulled->len, bytes + sizeof answer, error))
         return FALSE;
       version = answer.version;
       end = answer.end;
-    }
-  return TRUE;
-}
-
-/* ---- the rank that serves ------------------------------------------------------------ */
-
-static const Push *
-head_of (const Member *member)
-{
-  return (const Push *)member->push->data;
-}
-
-static const guint8 *
-values_of (const TrainerServer *s, const Member *member)
-{
-  return member->push->data + sizeof (Push) + s->metric_bytes;
-}
-
-/* Each push, with the number of updates that its gradients know nothing of. */
-static gboolean
-record (TrainerServer *s, int rank, gint64 batch, gint64 staleness, GError **error)
-{
-  LoomTrainer *t = s->t;
-  gint64 step = t->place.step + batch - t->place.batch + 1;
-  LoomJson *json;
-
-  s->staleness.pushes++;
-  s->staleness.sum += staleness;
-  s->staleness.most = MAX (s->staleness.most, staleness);
-  if (t->event_stride > 1 && step % t->event_stride != 0)
-    return TRUE;
-  json = trainer_event_new ("push");
-  loom_json_int (json, "step", step);
-  loom_json_int (json, "rank", rank);
-  loom_json_int (json, "staleness", staleness);
-  return trainer_event_write (t, json, error);
-}
-
-static gboolean
-update (TrainerServer *s, GError **error)
-{
-  LoomTrainer *t = s->t;
-
-  if (!loom_exec_run (t->update, error))
-    return FALSE;
-  s->grad_norm = loom_exec_scalar (t->update, t->update_norm);
-  s->version++;
-  return TRUE;
-}
-
-static void
-add_metrics (TrainerServer *s, const Member *member)
-{
-  TrainerMetrics *metrics = s->t->place.metrics;
-  const double *sums = (const double *)(gconstpointer)(member->push->data + sizeof (Push));
-  const double *weights = sums + trainer_metrics_count (metrics);
-
-  for (guint i = 0; i < metrics->n; i++)
-    {
-      const LoomMetricSpec *spec = s->t->spec->metrics->pdata[i];
-
-      loom_metric_merge (spec->metric, metrics->total + metrics->at[i], &metrics->weight[i], sums + metrics->at[i],
-                         weights[i], metrics->size[i]);
-    }
-}
-
-static Unfinished *
-unfinished (TrainerServer *s, gint64 batch)
-{
-  return &s->unfinished[batch % (s->t->spec->parallel.staleness + 2)];
-}
-
-/* What a push says of its batch beside the gradients. */
-static void
-count_push (TrainerServer *s, const Member *member)
-{
-  const Push *push = head_of (member);
-  Unfinished *of = unfinished (s, push->batch);
-
-  of->loss += push->loss * push->share;
-  s->own[(of - s->unfinished) * s->n + (member - s->member)] = push->loss;
-  of->samples = push->samples;
-  add_metrics (s, member);
-}
-
-/* A step from one push. */
-static gboolean
-take_one (TrainerServer *s, int k, GError **error)
-{
-  const Member *member = &s->member[k];
-  gint64 staleness = s->version - head_of (member)->version;
-
-  count_push (s, member);
-  return set_slots (s, s->pushed, 0, s->pushed->len, values_of (s, member), error) && update (s, error)
-         && record (s, k + 1, head_of (member)->batch, staleness, error);
-}
-
-/* to = the sum of all that stands at `at`, in this order; of what is no float, the first. */
-static void
-add_values (LoomTensor *to, const guint8 *const *at, int n)
-{
-  memcpy (to->data, at[0], to->bytes);
-  for (int k = 1; k < n; k++)
-    for (gint64 i = 0; i < to->count; i++)
-      if (to->dtype == LOOM_F32)
-        ((float *)to->data)[i] += ((const float *)(gconstpointer)at[k])[i];
-      else if (to->dtype == LOOM_F64)
-        ((double *)to->data)[i] += ((const double *)(gconstpointer)at[k])[i];
-}
-
-/* A step from the sum over all; buffers become the mean, as the ranks of other strategies keep it. */
-static gboolean
-take_all (TrainerServer *s, GError **error)
-{
-  g_autofree const guint8 **at = g_new0 (const guint8 *, (gsize)s->n);
-
-  for (int k = 0; k < s->n; k++)
-    at[k] = values_of (s, &s->member[k]);
-  for (guint i = 0; i < s->pushed->len; i++)
-    {
-      g_autoptr (LoomTensor) sum = slot_like (s, s->pushed->pdata[i], error);
-
-      if (sum == NULL)
-        return FALSE;
-      add_values (sum, at, s->n);
-      for (gint64 j = 0; i >= s->n_gradients && loom_dtype_is_float (sum->dtype) && j < sum->count; j++)
-        loom_tensor_set (sum, j, loom_tensor_get (sum, j) / s->n);
-      for (int k = 0; k < s->n; k++)
-        at[k] += sum->bytes;
-      if (!loom_state_set (s->t->state, s->pushed->pdata[i], sum, error))
-        return FALSE;
-    }
-  if (!update (s, error))
-    return FALSE;
-  for (int k = 0; k < s->n; k++)
-    {
-      count_push (s, &s->member[k]);
-      if (!record (s, k + 1, head_of (&s->member[k])->batch, 0, error))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* The batch that the slowest rank is at. */
-static gint64
-slowest (const TrainerServer *s)
-{
-  gint64 batch = G_MAXINT64;
-
-  for (int k = 0; k < s->n; k++)
-    batch = MIN (batch, s->member[k].batch);
-  return batch;
-}
-
-/* Ranks that compute end with what they compute. */
-static void
-end_early (TrainerServer *s)
-{
-  gint64 end = 0;
-
-  for (int k = 0; k < s->n; k++)
-    end = MAX (end, s->member[k].batch + (s->member[k].waiting || s->member[k].over ? 0 : 1));
-  s->end = MIN (s->end, MAX (end, s->t->place.batch + 1));
-}
-
-/* A step that every rank has pushed for. */
-static gboolean
-finish_step (TrainerServer *s, GError **error)
-{
-  LoomTrainer *t = s->t;
-  Unfinished *done = unfinished (s, t->place.batch);
-  double loss = done->loss, samples = done->samples, lr = t->rates.lr;
-  gboolean checkpoint_is_due;
-
-  *done = (Unfinished){ 0 };
-  trainer_count_step (t, loss, samples);
-  if (!trainer_note_step (t, loss, lr, &checkpoint_is_due, error))
-    return FALSE;
-  t->checkpoint_due = t->checkpoint_due || checkpoint_is_due;
-  trainer_look_served (t, loss, &s->own[(done - s->unfinished) * s->n]);
-  trainer_tell_step (t, t->place.step, loss, lr, s->grad_norm);
-  return TRUE;
-}
-
-/* The values that all are answered with until the next update. */
-static gboolean
-pack_answer (TrainerServer *s, GError **error)
-{
-  if (s->answered == s->version)
-    return TRUE;
-  g_byte_array_set_size (s->answer, sizeof (Answer));
-  if (!append_slots (s, s->pulled, s->answer, error))
-    return FALSE;
-  s->answered = s->version;
-  return TRUE;
-}
-
-static gboolean
-answer (TrainerServer *s, int k, gboolean stop, GError **error)
-{
-  Answer head = { .version = s->version, .end = s->end, .stop = stop };
-  LoomMessage message = { "" };
-
-  s->member[k].waiting = FALSE;
-  if (!pack_answer (s, error))
-    return FALSE;
-  memcpy (s->answer->data, &head, sizeof head);
-  return trainer_ok (s->t->comm->send (s->t->comm, s->answer->data, s->answer->len, k + 1, TAG_ANSWER, &message),
-                     &message, error);
-}
-
-/* All who wait and may go on; with `stop` all who wait. */
-static gboolean
-answer_all (TrainerServer *s, gint64 last, gboolean stop, GError **error)
-{
-  for (int k = 0; k < s->n; k++)
-    {
-      Member *member = &s->member[k];
-
-      if (!member->waiting || member->over)
-        continue;
-      member->over = stop || member->batch >= s->end;
-      if (member->batch >= last)
-        {
-          member->over = TRUE; /* it expects no answer */
-          continue;
-        }
-      if ((member->over || member->batch - s->t->spec->parallel.staleness <= slowest (s))
-          && !answer (s, k, stop, error))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
-are_over (const TrainerServer *s)
-{
-  for (int k = 0; k < s->n; k++)
-    if (!s->member[k].over)
-      return FALSE;
-  return TRUE;
-}
-
-/* Of the batch that the server is at. One that ends with it has had its answer already. */
-static gboolean
-have_all_pushed (const TrainerServer *s)
-{
-  return slowest (s) > s->t->place.batch;
-}
-
-/* Of member k, what has come of it. */
-static gboolean
-take (TrainerServer *s, int k, GError **error)
-{
-  LoomTrainer *t = s->t;
-  Member *member = &s->member[k];
-  const Push *push = head_of (member);
-
-  if (push->code >= 0)
-    {
-      member->over = TRUE;
-      g_set_error (error, LOOM_ERROR, push->code, "Rank %d: %s", k + 1, push->why);
-      return FALSE;
-    }
-  if (push->wants)
-    end_early (s);
-  member->batch++;
-  member->waiting = TRUE;
-  trainer_set_rates (t, t->place.step);
-  if (t->spec->parallel.staleness > 0 ? !take_one (s, k, error) : have_all_pushed (s) && !take_all (s, error))
-    return FALSE;
-  while (t->place.batch < slowest (s))
-    if (!finish_step (s, error))
-      return FALSE;
-  return TRUE;
-}
-
-/* The next push, whosever it is. */
-static gboolean
-receive (TrainerServer *s, int *from, GError **error)
-{
-  LoomTrainer *t = s->t;
-  g_autofree bool *come = g_new0 (bool, (gsize)t->comm->size);
-  LoomMessage message = { "" };
-  int rank;
-
-  come[0] = TRUE;
-  for (int k = 0; k < s->n; k++)
-    come[k + 1] = s->member[k].waiting || s->member[k].over;
-  if (!trainer_ok (t->comm->await (t->comm, TAG_PUSH, come, &rank, &message), &message, error))
-    return FALSE;
-  *from = rank - 1;
-  g_byte_array_set_size (s->member[*from].push, (guint)s->push_bytes);
-  return trainer_ok (
-      t->comm->receive (t->comm, s->member[*from].push->data, (gint64)s->push_bytes, rank, TAG_PUSH, &message),
-      &message, error);
-}
-
-/* FALSE where a rank cannot be reached; *failure: what any of them, or this one, has failed of. */
-static gboolean
-serve (TrainerServer *s, gint64 last, GError **failure, GError **error)
-{
-  LoomTrainer *t = s->t;
-
-  s->end = last;
-  s->answered = -1; /* between two rounds weights may have been set */
-  for (int k = 0; k < s->n; k++)
-    s->member[k] = (Member){ .batch = t->place.batch, .push = s->member[k].push };
-  memset (s->unfinished, 0, (gsize)(t->spec->parallel.staleness + 2) * sizeof *s->unfinished);
-  while (!are_over (s))
-    {
-      int k;
-
-      if (!receive (s, &k, error))
-        return FALSE;
-      if (*failure != NULL)
-        {
-          s->member[k].batch++;
-          s->member[k].waiting = TRUE;
-          s->member[k].over = head_of (&s->member[k])->code >= 0;
-        }
-      else
-        take (s, k, failure);
-      if (*failure == NULL && s->end == last && (t->checkpoint_due || g_atomic_int_get (&t->inbox.pending)))
-        end_early (s);
-      if (!answer_all (s, last, *failure != NULL, error))
-        return FALSE;
     }
   return TRUE;
 }
@@ -711,7 +325,7 @@ settle (TrainerServer *s, GError *failure, GError **error)
       g_autoptr (GByteArray) values = g_byte_array_new ();
 
       trainer_metrics_save (t->place.metrics, (double *)(gpointer)bytes);
-      if (!append_slots (s, s->pulled, values, error))
+      if (!trainer_server_append (s, s->pulled, values, error))
         return FALSE;
       memcpy (bytes + s->metric_bytes, values->data, values->len);
     }
@@ -724,7 +338,7 @@ settle (TrainerServer *s, GError *failure, GError **error)
   t->place.loss_sum = outcome.loss_sum;
   t->place.sample_sum = outcome.sample_sum;
   trainer_metrics_load (t->place.metrics, (const double *)(gconstpointer)bytes);
-  if (!set_slots (s, s->pulled, 0, s->pulled->len, bytes + s->metric_bytes, error))
+  if (!trainer_server_set (s, s->pulled, 0, s->pulled->len, bytes + s->metric_bytes, error))
     return FALSE;
   if (outcome.code < 0)
     return TRUE;
@@ -747,7 +361,7 @@ trainer_server_round (LoomTrainer *t, gint64 steps, GError **error)
     return FALSE;
   if (t->comm->rank > 0)
     return train (s, end, error) && settle (s, NULL, error);
-  if (!serve (s, end, &failure, error))
+  if (!trainer_server_serve (s, end, &failure, error))
     {
       g_clear_error (&failure);
       return FALSE;
