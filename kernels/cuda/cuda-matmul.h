@@ -1,4 +1,5 @@
-/* A product by cuBLASLt, as its files share it: cuda-matmul.c, and cuda-matmul-sum.c for those that sum an operand. */
+/* A product by cuBLASLt, as its files share it: cuda-matmul.c makes and runs it, cuda-matmul-ask.c asks for
+ * configurations, cuda-matmul-batch.c has its batches, cuda-matmul-sum.c the products that sum an operand. */
 #ifndef LOOM_CUDA_MATMUL_H
 #define LOOM_CUDA_MATMUL_H
 
@@ -7,7 +8,8 @@
 #include "kernels/cuda/cuda-blas.h"
 #include "kernels/cuda/cuda-internal.h"
 
-#define PROPOSALS 4 /* configurations, of which the table of costs chooses; equal costs leave the first */
+#define BUFFER_ALIGNMENT 64 /* bytes, of what the arena gives */
+#define PROPOSALS        4  /* configurations, of which the table of costs chooses; equal costs leave the first */
 
 /* Batch axes after merging; strides are in elements and 0 where an operand broadcasts. */
 typedef struct

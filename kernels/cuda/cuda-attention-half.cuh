@@ -1,0 +1,232 @@
+/* What the kernels of attention on tensor cores do with tiles: bring them to shared memory, multiply them, and put rows
+ * of sums back. */
+/* clang-format off */
+#ifndef LOOM_CUDA_ATTENTION_HALF_CUH
+#define LOOM_CUDA_ATTENTION_HALF_CUH
+
+#include "kernels/cuda/cuda-attention.cuh"
+
+/* Code for older GPUs has no tensor cores for these products, is not run (see has_bodies()) and would be long. */
+#if !defined __CUDA_ARCH__ || defined LOOM_TENSOR_CORES
+#define HAVE_BODIES
+#endif
+
+/* Sizes that follow from the features of a head, padded to WIDTH with zeros. A row of shared memory is 16 bytes longer,
+ * so that eight rows lie in different banks. */
+template <int WIDTH>
+struct Plan
+{
+  enum
+  {
+    STRIDE = WIDTH + 8,
+    STREAM = WIDTH <= 64 ? 64 : WIDTH <= 128 ? 32 : 16, /* rows of a tile that passes by */
+    OUT = WIDTH < 128 ? WIDTH : 128,                    /* columns of a gradient that one block works out */
+    OWN = ATTENTION_ROWS * STRIDE,                      /* elements of a block's own rows */
+    TILE = STREAM * STRIDE,                             /* of a tile that passes by; there are two of each */
+    FORWARD_BYTES = 2 * (OWN + 4 * TILE),
+    QUERIES_BYTES = 2 * (2 * OWN + 4 * TILE),
+    KEYS_BYTES = 2 * (2 * OWN + 4 * TILE) + 4 * 4 * STREAM
+  };
+};
+
+/* The block's threads bring rows first … first+ROWS-1 of a matrix of `count` rows; zeros behind its ends. */
+template <int WIDTH, int ROWS>
+__device__ static inline void
+bring (unsigned short *to, const void *matrix, int first, int count, int length, bool aligned)
+{
+  const unsigned short *from = (const unsigned short *)matrix;
+  const int pieces = WIDTH / 8;
+
+  if (!aligned)
+    {
+      for (int i = threadIdx.x; i < ROWS * WIDTH; i += ATTENTION_THREADS)
+        {
+          const int row = i / WIDTH, column = i % WIDTH;
+          const bool there = first + row < count && column < length;
+
+          to[row * Plan<WIDTH>::STRIDE + column] = there ? from[(long long)(first + row) * length + column] : 0;
+        }
+      return;
+    }
+  UNROLL
+  for (int i = 0; i < ROWS * pieces / ATTENTION_THREADS; i++)
+    {
+      const int at = i * ATTENTION_THREADS + threadIdx.x, row = at / pieces, column = at % pieces * 8;
+      const bool there = first + row < count && column < length;
+
+      copy_16 (to + row * Plan<WIDTH>::STRIDE + column, there ? from + (long long)(first + row) * length + column : from,
+               there);
+    }
+}
+
+/* A block without steps has not waited yet for its own rows, at whose place results go out. */
+[[maybe_unused]] __device__ static inline void
+finish (int steps)
+{
+  copies_wait<0> ();
+  if (steps == 0)
+    __syncthreads ();
+}
+
+/* 16 rows of shared memory as the left side of products, in registers where these have room for them. */
+template <int WIDTH, bool KEPT>
+struct Rows
+{
+  const unsigned short *at;
+  unsigned kept[KEPT ? WIDTH / 16 : 1][4];
+
+  __device__ inline void
+  begin (const unsigned short *rows)
+  {
+    at = rows;
+    if (KEPT)
+      {
+        UNROLL
+        for (int i = 0; i < WIDTH / 16; i++)
+          take_rows (kept[KEPT ? i : 0], at + i * 16, Plan<WIDTH>::STRIDE);
+      }
+  }
+
+  __device__ inline void
+  part (unsigned words[4], int i) const
+  {
+    if (!KEPT)
+      take_rows (words, at + i * 16, Plan<WIDTH>::STRIDE);
+    else
+      {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+          words[k] = kept[KEPT ? i : 0][k];
+      }
+  }
+};
+
+/* sums [16×COLUMNS] = rows·othersᵀ, others [COLUMNS×WIDTH]. */
+template <typename T, int WIDTH, int COLUMNS, bool KEPT>
+__device__ static inline void
+multiply_rows (float sums[][4], const Rows<WIDTH, KEPT> &rows, const unsigned short *others)
+{
+  const int stride = Plan<WIDTH>::STRIDE;
+
+  UNROLL
+  for (int n = 0; n < COLUMNS / 8; n++)
+    {
+      UNROLL
+      for (int i = 0; i < 4; i++)
+        sums[n][i] = 0;
+    }
+  UNROLL
+  for (int i = 0; i < WIDTH / 16; i++)
+    {
+      unsigned a[4], b[4];
+
+      rows.part (a, i);
+      UNROLL
+      for (int n = 0; n < COLUMNS / 16; n++)
+        {
+          take_columns (b, others + n * 16 * stride + i * 16, stride);
+          multiply_two<T> (sums + 2 * n, a, b);
+        }
+    }
+}
+
+/* sums [16×OUT] += shares [16×STREAM]·matrix [STREAM×OUT]. */
+template <typename T, int WIDTH, int OUT>
+__device__ static inline void
+add_shares (float sums[][4], const float shares[][4], const unsigned short *matrix)
+{
+  const int stride = Plan<WIDTH>::STRIDE;
+
+  UNROLL
+  for (int i = 0; i < Plan<WIDTH>::STREAM / 16; i++)
+    {
+      const float *left = shares[2 * i], *right = shares[2 * i + 1];
+      const unsigned a[4] = { pack (T (), left[0], left[1]), pack (T (), left[2], left[3]),
+                              pack (T (), right[0], right[1]), pack (T (), right[2], right[3]) };
+      unsigned b[4];
+
+      UNROLL
+      for (int n = 0; n < OUT / 16; n++)
+        {
+          take_as_it_is (b, matrix + i * 16 * stride + n * 16, stride);
+          multiply_two<T> (sums + 2 * n, a, b);
+        }
+    }
+}
+
+/* Columns from … from+OUT-1 of the warp's 16 rows, through shared memory that no other warp reads, so that they leave in
+ * whole pieces. `to` is the first row, of which `rows` are there; low and high are factors of rows below 8 and from 8
+ * on. */
+template <typename T, int WIDTH, int OUT>
+__device__ static inline void
+put_rows (T *to, unsigned short *through, const float sums[][4], float low, float high, int rows, int length, int from,
+          bool aligned)
+{
+  const int lane = threadIdx.x % 32, stride = Plan<WIDTH>::STRIDE, pieces = OUT / 8;
+  unsigned short *mine = through + lane / 4 * stride + lane % 4 * 2;
+
+  __syncwarp ();
+  UNROLL
+  for (int n = 0; n < OUT / 8; n++)
+    {
+      *(unsigned *)(mine + n * 8) = pack (T (), sums[n][0] * low, sums[n][1] * low);
+      *(unsigned *)(mine + 8 * stride + n * 8) = pack (T (), sums[n][2] * high, sums[n][3] * high);
+    }
+  __syncwarp ();
+  if (aligned)
+    {
+      for (int i = lane; i < 16 * pieces; i += 32)
+        {
+          const int row = i / pieces, column = i % pieces * 8;
+
+          if (row < rows && from + column < length)
+            *(uint4 *)(to + (long long)row * length + from + column) = *(const uint4 *)(through + row * stride + column);
+        }
+      return;
+    }
+  for (int i = lane; i < 16 * OUT; i += 32)
+    {
+      const int row = i / OUT, column = i % OUT;
+
+      if (row < rows && from + column < length)
+        to[(long long)row * length + from + column].bits = through[row * stride + column];
+    }
+}
+
+/* Makes scores in powers of two of products. The mask of row 0 and this lane's first column lies at `at`; its rows and
+ * columns are so many elements apart. So many rows, counted from 0, and columns, from this lane's first, are there. */
+template <typename T, int COLUMNS>
+__device__ static inline void
+add_mask (float products[][4], const AttentionSizes &s, const void *mask, long long at, int row, int rows, long long down,
+          long long across, int columns)
+{
+  UNROLL
+  for (int half = 0; half < 2; half++)
+    {
+      const long long from = at + (row + half * 8) * down;
+
+      UNROLL
+      for (int n = 0; n < COLUMNS / 8; n++)
+        {
+          UNROLL
+          for (int i = 0; i < 2; i++)
+            {
+              const bool there = row + half * 8 < rows && n * 8 + i < columns;
+
+              products[n][half * 2 + i] *= s.scale_2;
+              products[n][half * 2 + i] += there ? mask_adds<T> (s, mask, from + (n * 8 + i) * across) : 0.0f;
+            }
+        }
+    }
+}
+
+/* The sum and the largest of a row, which four lanes have. */
+template <typename Op>
+__device__ static inline float
+join_row (float x)
+{
+  x = Op::join (x, __shfl_xor_sync (0xffffffffu, x, 1));
+  return Op::join (x, __shfl_xor_sync (0xffffffffu, x, 2));
+}
+
+#endif
