@@ -220,13 +220,15 @@ typedef struct
 /* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a
  * are […,k,m], with trans_b those of b are […,n,k]. Both operands have rank ≥ 2
  * and batch axes broadcast. act is LOOM_SCALAR_ID when there is none, else a
- * unary scalar operation; slope is LOOM_SCALAR_ID, which is 0, but in products of a planner's making. */
+ * unary scalar operation; slope is LOOM_SCALAR_ID, which is 0, and sum_b false but in products of a planner's making.
+ */
 typedef struct
 {
   bool trans_a, trans_b;
   bool has_bias;
   LoomScalarOp act;
   LoomScalarOp slope;
+  bool sum_b;
 } LoomMatmulAttrs;
 
 /* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation.

@@ -2,7 +2,8 @@
  *
  * With a sum: they sum an operand on the way, as the gradient of a bias is such a sum beside its weights' gradient: a,
  * b → y, s. s has m elements in any shape, of y's type: Σ over the inner axis of a, which is [m,k], or [k,m] where it
- * is transposed. y is a matrix, and neither a bias nor an activation is behind it.
+ * is transposed; with the attribute `sum_b` n elements, Σ over the inner axis of b, which is [k,n], or [n,k]. y is a
+ * matrix, and neither a bias nor an activation is behind it.
  *
  * With a slope: the cotangent of an activation's result becomes that of its argument on the way: a, b, z → y = d (a·b,
  * z), element by element, where d is the `slope` of LoomMatmulAttrs: relu_grad, of which z may be the activation's
@@ -42,8 +43,8 @@ loom_product_joined_fits (const LoomKernelSpec *spec)
   if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID)
     return false;
   if (loom_product_has_sum (spec))
-    return !loom_product_has_slope (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[0].rank == 2
-           && spec->out[1].dtype == y->dtype && loom_desc_count (&spec->out[1]) == y->dim[0];
+    return !loom_product_has_slope (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[attrs->sum_b].rank == 2
+           && spec->out[1].dtype == y->dtype && loom_desc_count (&spec->out[1]) == y->dim[attrs->sum_b];
   if ((attrs->slope != LOOM_SCALAR_RELU_GRAD && attrs->slope != LOOM_SCALAR_GELU_TANH_GRAD) || spec->n_in != 3
       || spec->in[2].dtype != y->dtype || spec->in[2].rank != y->rank)
     return false;

@@ -39,22 +39,42 @@ find_sum (Work *w, guint v, guint a, gint64 k, gint64 m, const WorkInstr *produc
   return found;
 }
 
+/* The sum of operand k, if that is [inner, …] as the product reads it: the cotangent of y = x·Wᵀ, of whose weights the
+ * product Gᵀ·x is the gradient, or that of y = x·W and xᵀ·G. */
+static WorkInstr *
+sum_of_operand (Work *w, const WorkInstr *product, guint k)
+{
+  const LoomMatmulAttrs *attrs = product->attrs;
+  const guint v = work_in (product, k);
+  const LoomTensorDesc *d = &work_value (w, v)->desc;
+
+  if ((k == 0 ? !attrs->trans_a : attrs->trans_b) || d->rank != 2)
+    return NULL;
+  return find_sum (w, work_root (w, v), v, d->dim[0], d->dim[1], product);
+}
+
 static void
 join_sum (Work *w, WorkInstr *product)
 {
-  const LoomMatmulAttrs *attrs = product->attrs;
-  guint a = work_in (product, 0), in[2] = { a, work_in (product, 1) }, out[2] = { work_out (product, 0) };
-  const LoomTensorDesc *d = &work_value (w, a)->desc;
-  WorkInstr *sum;
+  LoomMatmulAttrs *attrs = product->attrs;
+  guint in[2] = { work_in (product, 0), work_in (product, 1) }, out[2] = { work_out (product, 0) };
+  WorkInstr *sum = NULL;
 
-  if (!attrs->trans_a || attrs->has_bias || attrs->act != LOOM_SCALAR_ID || d->rank != 2 || product->out->len != 1)
+  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || product->out->len != 1)
     return;
-  sum = find_sum (w, work_root (w, a), a, d->dim[0], d->dim[1], product);
+  for (guint k = 0; k < 2 && sum == NULL; k++)
+    {
+      sum = sum_of_operand (w, product, k);
+      attrs->sum_b = sum != NULL && k == 1;
+    }
   if (sum == NULL)
     return;
   out[1] = work_out (sum, 0);
   if (!work_has_kernel (w, product, 2, in, 2, out))
-    return;
+    {
+      attrs->sum_b = false;
+      return;
+    }
   g_string_append_printf (product->label, "+%s", sum->label->str);
   work_erase (w, sum);
   work_add_out (w, product, out[1]);

@@ -6,12 +6,13 @@
 
 #include "kernels/cuda/cuda-matmul.h"
 
-/* Our a is their B, along whose inner axis BGRADB sums. */
+/* Our a is their B, along whose inner axis BGRADB sums, and our b their A; by sum_b. */
 static const struct
 {
   const char *name;
-  cublasLtEpilogue_t epilogue;
-} sum_families[] = { { "cublaslt-bgrad", CUBLASLT_EPILOGUE_BGRADB }, { "cublaslt-sum", CUBLASLT_EPILOGUE_DEFAULT } };
+  cublasLtEpilogue_t epilogue[2];
+} sum_families[] = { { "cublaslt-bgrad", { CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_BGRADA } },
+                     { "cublaslt-sum", { CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_DEFAULT } } };
 
 /* A configuration's name in a family, "cublaslt:a21" being "cublaslt-sum:a21" there; and back, where NULL means that it
  * is of another family. */
@@ -32,17 +33,18 @@ own_name (int family, const char *name, char to[CUDA_BLAS_NAME])
   return to;
 }
 
-/* What sums our a where no epilogue does: over the axis that it shares with b. */
+/* What sums our a or b where no epilogue does: over the axis that they share. */
 static LoomStatus
 sum_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  const bool trans = ((const LoomMatmulAttrs *)spec->attrs)->trans_a;
-  const LoomReduceAttrs attrs = { .op = LOOM_REDUCE_SUM, .axes = trans ? 1u << 0 : 1u << 1 };
-  const LoomTensorDesc s = { .dtype = spec->out[1].dtype,
-                             .rank = 2,
-                             .dim = { trans ? 1 : spec->out[0].dim[0], trans ? spec->out[0].dim[0] : 1 } };
-  const LoomKernelSpec sum
-      = { .primitive = "reduce", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = &spec->in[0], .out = &s };
+  const LoomMatmulAttrs *product = spec->attrs;
+  const LoomTensorDesc *from = &spec->in[product->sum_b];
+  const int inner = product->sum_b ? product->trans_b : !product->trans_a;
+  const LoomReduceAttrs attrs = { .op = LOOM_REDUCE_SUM, .axes = 1u << inner };
+  LoomTensorDesc s = { .dtype = spec->out[1].dtype, .rank = 2, .dim = { from->dim[0], from->dim[1] } };
+  const LoomKernelSpec sum = { .primitive = "reduce", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = from, .out = &s };
+
+  s.dim[inner] = 1;
 
   return cuda_kernel_new (device, &sum, kernel, message);
 }
@@ -57,7 +59,7 @@ cuda_matmul_sum_algorithms (Matmul *self, const LoomKernelSpec *spec, CudaAlgori
       cublasLtMatmulHeuristicResult_t found[PROPOSALS];
       char name[CUDA_BLAS_NAME], full[CUDA_BLAS_NAME + 16];
       size_t scratch = 0;
-      int n = cuda_matmul_propose (self, sum_families[family].epilogue, found);
+      int n = cuda_matmul_propose (self, sum_families[family].epilogue[self->sum_b], found);
 
       if (family == 1 && n > 0)
         {
@@ -99,7 +101,7 @@ cuda_matmul_configure_sum (Matmul *self, const LoomKernelSpec *spec, LoomMessage
 
       if (spec->algorithm != NULL && wanted == NULL)
         continue;
-      n = cuda_matmul_propose (self, sum_families[family].epilogue, found);
+      n = cuda_matmul_propose (self, sum_families[family].epilogue[self->sum_b], found);
       if ((n == 0 && wanted == NULL) || !cuda_matmul_find (self, wanted, found, n, &chosen))
         continue;
       self->algorithm = chosen.algo;

@@ -170,7 +170,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   /* Behind the product on the same stream, so both may have the same scratch. */
   if (status == LOOM_STATUS_OK && self->sum != NULL)
     {
-      void *const sum[] = { buffers[0], buffers[3], self->sum->scratch_bytes != 0 ? buffers[scratch] : NULL };
+      void *const sum[] = { buffers[self->sum_b], buffers[3], self->sum->scratch_bytes != 0 ? buffers[scratch] : NULL };
 
       status = self->sum->run (self->sum, stream, sum, message);
     }
@@ -394,6 +394,7 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
     .slope = attrs->slope,
     .slope_type = y->dtype,
     .has_sum = loom_product_has_sum (spec),
+    .sum_b = attrs->sum_b,
     .rounds = attrs->has_bias && spec->in[2].dtype != y->dtype,
     .to = to->data,
     .element = loom_dtype_size (a->dtype),

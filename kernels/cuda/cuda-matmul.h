@@ -51,7 +51,7 @@ typedef struct
   Batches batches;  /* the innermost is one strided batch, the others are walked */
   int64_t outer;    /* how many calls the walk makes */
   LoomKernel *tail; /* what no epilogue does */
-  bool has_sum, epilogue_sum;
+  bool has_sum, sum_b, epilogue_sum;
   LoomKernel *sum; /* where no epilogue makes it */
   char name[CUDA_BLAS_NAME + 16];
 } Matmul;

@@ -41,13 +41,19 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
           }
     }
   if (k->n_out == 2) /* likewise */
-    for (int64_t i = 0; i < m; i++)
-      {
-        double sum = 0;
+    {
+      const T *from = b[at->sum_b];
+      const int64_t length = at->sum_b ? n : m;
+      const bool apart = at->sum_b ? !at->trans_b : at->trans_a; /* whose inner axis is the first */
 
-        for (int64_t d = 0; d < depth; d++)
-          sum += (double)((const T *)b[0])[at->trans_a ? d * m + i : i * depth + d];
-        ((T *)b[k->n_in + 1])[i] = (T)sum;
-      }
+      for (int64_t i = 0; i < length; i++)
+        {
+          double sum = 0;
+
+          for (int64_t d = 0; d < depth; d++)
+            sum += (double)from[apart ? d * length + i : i * depth + d];
+          ((T *)b[k->n_in + 1])[i] = (T)sum;
+        }
+    }
   return LOOM_STATUS_OK;
 }

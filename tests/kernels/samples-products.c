@@ -1,21 +1,21 @@
 /* The samples of matrix products, convolutions and pooling. */
 #include "tests/kernels/kernel-harness.h"
 
-/* Products that sum their first operand over the inner axis. */
+/* Products that sum one of their operands over the inner axis. */
 static void
 summing_samples (GPtrArray *all)
 {
   static const int sizes[][3] = { { 1, 1, 1 }, { 10, 128, 32 }, { 37, 7, 19 }, { 130, 33, 70 }, { 64, 48, 250 } };
 
-  for (int v = 0; v < 4 * (int)G_N_ELEMENTS (sizes); v++)
+  for (int v = 0; v < 16 * (int)G_N_ELEMENTS (sizes); v++)
     {
-      const int *size = sizes[v / 4]; /* m, n, k */
-      gboolean trans = v % 2 == 0, wide = v / 2 % 2 == 0;
-      LoomTensorDesc a = { F, 0, 2, { trans ? size[2] : size[0], trans ? size[0] : size[2] } };
-      LoomTensorDesc b = { F, 0, 2, { size[2], size[1] } }, y = { F, 0, 2, { size[0], size[1] } };
-      LoomTensorDesc s = { F, 0, 2, { 1, size[0] } };
-      Sample *to = sample_add (all, "matmul", 5e-5, "%d x %d x %d%s, sum%s", size[0], size[2], size[1],
-                               trans ? " transposed" : "", wide ? ", f32 result" : "");
+      const int *size = sizes[v / 16]; /* m, n, k */
+      gboolean ta = v % 2 == 0, wide = v / 2 % 2 == 0, tb = v / 4 % 2 == 1, of_b = v / 8 % 2 == 1;
+      LoomTensorDesc a = { F, 0, 2, { ta ? size[2] : size[0], ta ? size[0] : size[2] } };
+      LoomTensorDesc b = { F, 0, 2, { tb ? size[1] : size[2], tb ? size[2] : size[1] } };
+      LoomTensorDesc y = { F, 0, 2, { size[0], size[1] } }, s = { F, 0, 2, { 1, size[of_b] } };
+      Sample *to = sample_add (all, "matmul", 5e-5, "%d x %d x %d%s%s, sum of %s%s", size[0], size[2], size[1],
+                               ta ? " Ta" : "", tb ? " Tb" : "", of_b ? "b" : "a", wide ? ", f32 result" : "");
 
       sample_in (to, a, FILL_NORMAL, 0);
       sample_in (to, b, FILL_NORMAL, 0);
@@ -23,7 +23,7 @@ summing_samples (GPtrArray *all)
       sample_out (to, s);
       to->joined = TRUE;
       to->wide = wide ? 1 << 2 | 1 << 3 : 0;
-      to->attrs.matmul = (LoomMatmulAttrs){ .trans_a = trans, .act = LOOM_SCALAR_ID };
+      to->attrs.matmul = (LoomMatmulAttrs){ .trans_a = ta, .trans_b = tb, .sum_b = of_b };
     }
 }
 

@@ -436,19 +436,19 @@ packed_test (void)
   g_assert_cmpuint (read, ==, 3);
 }
 
-/* A linear layer with a bias, by the gradient of its parameters. */
+/* A linear layer with a bias, by the gradient of its parameters; its weights [out, in], or [in, out]. */
 static LoomProgram *
-linear (void)
+linear (gboolean transposed)
 {
+  const gint64 shape[] = { transposed ? 40 : 16, transposed ? 16 : 40 };
   LoomProgram *p = loom_program_new ();
   LoomInit init = { .kind = LOOM_INIT_UNIFORM, .a = -1, .b = 1 };
   LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 24, 40 }), wrt[2], grads[2], y;
 
-  wrt[0] = loom_program_read (
-      p, loom_program_slot (p, "w", LOOM_SLOT_PARAMETER, LOOM_F32, 2, (gint64[]){ 16, 40 }, &init, TRUE));
+  wrt[0] = loom_program_read (p, loom_program_slot (p, "w", LOOM_SLOT_PARAMETER, LOOM_F32, 2, shape, &init, TRUE));
   wrt[1] = loom_program_read (
       p, loom_program_slot (p, "b", LOOM_SLOT_PARAMETER, LOOM_F32, 1, (gint64[]){ 16 }, &init, TRUE));
-  y = loom_binary (p, LOOM_SCALAR_ADD, loom_matmul (p, x, wrt[0], FALSE, TRUE), wrt[1]);
+  y = loom_binary (p, LOOM_SCALAR_ADD, loom_matmul (p, x, wrt[0], FALSE, !transposed), wrt[1]);
   y = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, y));
   g_assert_true (loom_differentiate (p, y, 0, 2, wrt, grads, NULL));
   loom_program_output (p, "db", grads[1]);
@@ -490,10 +490,10 @@ bias_gradient (LoomProgram *p, const char *device, LoomCostTable *table, char **
 
 /* The gradient of a bias comes with that of the weights, as an epilogue or by a kernel behind it, as costs say. */
 static void
-bias_gradient_test (void)
+check_bias_gradient (gboolean transposed)
 {
   static const char *const words[] = { "cublaslt-bgrad:a21t15s4 plain", "cublaslt-sum:a21t15s4 plain" };
-  g_autoptr (LoomProgram) p = linear ();
+  g_autoptr (LoomProgram) p = linear (transposed);
   g_autoptr (LoomCostTable) fresh = loom_cost_table_new ();
   g_autofree char *first = NULL, *none = NULL;
   g_autoptr (LoomTensor) want = bias_gradient (p, "ref", fresh, &none);
@@ -513,6 +513,13 @@ bias_gradient_test (void)
       for (gint64 k = 0; k < want->count; k++)
         g_assert_cmpfloat (fabs (loom_tensor_get (got, k) - loom_tensor_get (want, k)), <, 1e-5);
     }
+}
+
+static void
+bias_gradient_test (void)
+{
+  check_bias_gradient (FALSE);
+  check_bias_gradient (TRUE);
 }
 
 int

@@ -342,7 +342,7 @@ test_sharing_of_attributes (void)
   for (guint i = 0; i < 2; i++)
     {
       product[i].trans_a = TRUE;
-      product[i].trans_b = product[i].has_bias = FALSE;
+      product[i].trans_b = product[i].has_bias = product[i].sum_b = FALSE;
       product[i].act = product[i].slope = LOOM_SCALAR_ID;
       soft[i].axis = 1;
       soft[i].log = FALSE;

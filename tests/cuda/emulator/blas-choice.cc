@@ -180,7 +180,7 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
   /* Epilogues are for f32 sums, those with a sum for one product, and slopes for sums of two terms and more. */
-  if ((d.epilogue == CUBLASLT_EPILOGUE_BGRADB || reads_aux (d.epilogue)) && of_y.batches != 1)
+  if ((d.epilogue == CUBLASLT_EPILOGUE_BGRADA || d.epilogue == CUBLASLT_EPILOGUE_BGRADB || reads_aux (d.epilogue)) && of_y.batches != 1)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (reads_aux (d.epilogue) && sum_of (d, *(const Layout *)a) < 2)
     return CUBLAS_STATUS_NOT_SUPPORTED;

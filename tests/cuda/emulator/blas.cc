@@ -38,11 +38,18 @@ add_bias (uint32_t e)
   return e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_RELU_BIAS || e == CUBLASLT_EPILOGUE_GELU_BIAS;
 }
 
-/* Whether the vector at the bias is a result: the sums of B along the inner axis, one for each column of D. */
+/* Whether the vector at the bias is a result: the sums of B along the inner axis, one for each column of D, or those of
+ * A, one for each row. */
 bool
 sums_b (uint32_t e)
 {
   return e == CUBLASLT_EPILOGUE_BGRADB;
+}
+
+bool
+sums_a (uint32_t e)
+{
+  return e == CUBLASLT_EPILOGUE_BGRADA;
 }
 
 /* The slope of the tanh form of GELU. */
@@ -133,16 +140,18 @@ multiply (const Desc &desc, const Layout &a, const char *at_a, const Layout &b, 
       std::vector<A> of_a = runs<A> (a, from_a, desc.trans[0] == CUBLAS_OP_T);
       std::vector<A> of_b = runs<A> (b, from_b, desc.trans[1] == CUBLAS_OP_N);
 
-      if (sums_b (desc.epilogue))
+      if (sums_b (desc.epilogue) || sums_a (desc.epilogue))
         with_type (y.type, [&] (auto element) {
+          const std::vector<A> &from = sums_b (desc.epilogue) ? of_b : of_a;
+          const int64_t n = sums_b (desc.epilogue) ? y.columns : y.rows;
           decltype (element) *to_sums = (decltype (element) *)desc.bias;
 
-          for (int64_t j = 0; j < y.columns; j++)
+          for (int64_t j = 0; j < n; j++)
             {
               A sum = 0;
 
               for (int64_t l = 0; l < k; l++)
-                sum += of_b[(size_t)(l * y.columns + j)];
+                sum += from[(size_t)(l * n + j)];
               to_sums[j] = sum;
             }
         });
@@ -213,7 +222,7 @@ namespace emulated
 bool
 known_epilogue (uint32_t e)
 {
-  return add_bias (e) || sums_b (e) || reads_aux (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU
+  return add_bias (e) || sums_a (e) || sums_b (e) || reads_aux (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU
          || e == CUBLASLT_EPILOGUE_GELU;
 }
 
@@ -451,7 +460,9 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
   check_operand ('D', D, of_y, choice.align[3]);
   if (overlap (D, extent (of_y), A, extent (of_a)) || overlap (D, extent (of_y), B, extent (of_b)))
     emulated::found ("cublasLtMatmul writes its result over an operand");
-  if (add_bias (d.epilogue) || sums_b (d.epilogue))
+  const bool has_bias = add_bias (d.epilogue) || sums_a (d.epilogue) || sums_b (d.epilogue);
+
+  if (has_bias)
     {
       const long long n = sums_b (d.epilogue) ? of_y.columns : of_y.rows;
 
@@ -487,7 +498,7 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
           else
             multiply<float> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
         },
-        { A, B, D, add_bias (d.epilogue) || sums_b (d.epilogue) ? d.bias : NULL,
+        { A, B, D, has_bias ? d.bias : NULL,
           reads_aux (d.epilogue) ? d.aux : NULL, bytes != 0 ? workspace : NULL } });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -243,22 +243,32 @@ product_behind_test (void)
       "*cublasLtMatmul's C has 32 bytes, which are not in one piece of memory*");
 }
 
-/* An operand's sums are a result, one for each column of D. */
+static void
+multiply_with_sums (cublasLtEpilogue_t epilogue, size_t floats)
+{
+  float *memory = test_memory (48), *sums = test_memory (floats);
+  Product p = good;
+  Asked asked;
+
+  p.epilogue = epilogue;
+  ask (p, &asked);
+  cublasLtMatmulDescSetAttribute (asked.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &sums, sizeof sums);
+  multiply (&asked, memory, memory + 16, memory + 32);
+}
+
+/* The sums of B are a result, one for each column of D; those of A, one for each row. */
 static void
 product_sums_test (void)
 {
-  test_found (
-      [] {
-        float *memory = test_memory (48), *sums = test_memory (1);
-        Product p = good;
-        Asked asked;
+  test_found ([] { multiply_with_sums (CUBLASLT_EPILOGUE_BGRADB, 1); },
+              "*cublasLtMatmul's bias at * has not the 2 elements of a row in one piece of memory*");
+}
 
-        p.epilogue = CUBLASLT_EPILOGUE_BGRADB;
-        ask (p, &asked);
-        cublasLtMatmulDescSetAttribute (asked.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &sums, sizeof sums);
-        multiply (&asked, memory, memory + 16, memory + 32);
-      },
-      "*cublasLtMatmul's bias at * has not the 2 elements of a row in one piece of memory*");
+static void
+product_sums_of_a_test (void)
+{
+  test_found ([] { multiply_with_sums (CUBLASLT_EPILOGUE_BGRADA, 3); },
+              "*cublasLtMatmul's bias at * has not the 4 elements of a column in one piece of memory*");
 }
 
 static void
@@ -580,6 +590,7 @@ add_library_tests (void)
   g_test_add_func ("/emulator/product/behind", product_behind_test);
   g_test_add_func ("/emulator/product/overlap", product_overlap_test);
   g_test_add_func ("/emulator/product/sums", product_sums_test);
+  g_test_add_func ("/emulator/product/sums-of-a", product_sums_of_a_test);
   g_test_add_func ("/emulator/product/other-algorithm", product_other_algorithm_test);
   g_test_add_func ("/emulator/product/configuration", product_configuration_test);
   g_test_add_func ("/emulator/product/lacks", product_lacks_test);
