@@ -3,8 +3,8 @@
  * An element-wise kernel converts as it loads, so a widened copy that only such kernels read is removed: each
  * reads the narrow value (bf16, a mask of one byte), and that is what stays in memory until the backward pass. A
  * product accumulates in f32 anyway, so one whose result is only wanted in f32 (the gradient of a weight) writes it so.
- * Sums, layer norms and gradients of scores whose kernels take both types read narrow operands, or write narrow
- * results. */
+ * Sums and layer norms whose kernels take both types read narrow operands, or write narrow results, and so do losses of
+ * scores and their gradients. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -191,6 +191,87 @@ work_join_casts (Work *w)
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "reduce"))
       read_narrow (w, instr);
-    else if (work_is (instr, "layer_norm") || work_is (instr, "cross_entropy_grad"))
+    else if (work_is (instr, "layer_norm"))
       write_narrow (w, instr);
+}
+
+/* ---- scores ----------------------------------------------------------------------------------- */
+
+/* Everybody who reads v or a view of it; FALSE where that is more than instructions. */
+static gboolean
+add_readers (Work *w, guint v, GPtrArray *readers)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return FALSE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL)
+      g_ptr_array_add (readers, use->instr);
+    else if (!add_readers (w, use->at, readers))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether the reader, of a loss's scores that were widened, has a kernel for them as they were. */
+static gboolean
+takes_narrow_scores (Work *w, const WorkInstr *reader, const WorkInstr *cast)
+{
+  const guint wide = work_out (cast, 0), v = work_in (reader, 0);
+  g_autofree guint *in = g_new (guint, reader->in->len + 1);
+
+  if (reader->device_name != cast->device_name
+      || (!work_is (reader, "cross_entropy") && !work_is (reader, "cross_entropy_grad")
+          && !work_is (reader, "argreduce")))
+    return FALSE;
+  for (guint k = 0; k < reader->in->len; k++)
+    {
+      in[k] = work_in (reader, k);
+      if ((in[k] != 0 && work_root (w, in[k]) == wide) != (k == 0))
+        return FALSE;
+    }
+  in[0] = value_in_type (w, v, work_value (w, work_in (cast, 0))->desc.dtype);
+  return work_has_small_kernel (w, reader, reader->in->len, in, reader->out->len,
+                                (const guint *)(const void *)reader->out->data,
+                                loom_desc_bytes (&work_value (w, wide)->desc));
+}
+
+/* What a loss reads, where nobody wants it in f32: the product then writes 2 bytes a score instead of 4, and each
+ * reader reads 2. They are the numbers that a plan without fusion has, though take_wide_result() would have more of
+ * their digits. */
+static void
+read_narrow_scores (Work *w, const WorkInstr *loss)
+{
+  const guint wide = work_root (w, work_in (loss, 0));
+  const WorkInstr *cast = widening (w, wide);
+  g_autoptr (GPtrArray) readers = g_ptr_array_new ();
+  LoomDType from;
+
+  if (cast == NULL || !add_readers (w, wide, readers))
+    return;
+  from = work_value (w, work_in (cast, 0))->desc.dtype;
+  if ((from != LOOM_BF16 && from != LOOM_F16) || work_value (w, wide)->desc.dtype != LOOM_F32)
+    return;
+  for (guint i = 0; i < readers->len; i++)
+    if (!takes_narrow_scores (w, readers->pdata[i], cast))
+      return;
+  for (guint i = 0; i < readers->len; i++)
+    {
+      WorkInstr *reader = readers->pdata[i];
+      const guint narrow = value_in_type (w, work_in (reader, 0), from);
+
+      work_set_alias (w, narrow, work_in (cast, 0));
+      work_set_in (w, reader, 0, narrow);
+    }
+}
+
+void
+work_narrow_scores (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "cross_entropy_grad"))
+      write_narrow (w, instr);
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "cross_entropy"))
+      read_narrow_scores (w, instr);
 }

@@ -25,6 +25,8 @@ const WorkPass work_passes[] = {
     work_keep_classes_last, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "rows of scores", "Scores get rows of a length that a GPU's tensor cores take, longer than there are classes.",
     work_pad_scores, WORK_IS_FUSION, WORK_HAS_VIEWS },
+  { "narrow scores", "Losses read scores of 16 bits, and write their gradients so, where their kernels do.",
+    work_narrow_scores, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "heads", "Products whose scores only a loss reads, and their gradients, go through many rows a chunk at a time.",
     work_cut_heads, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "moves", "What is cut out, permuted or concatenated behind another such move becomes one with it.", work_join_moves,

@@ -332,6 +332,7 @@ void work_join_parts (Work *w);
 void work_find_views (Work *w);
 void work_keep_classes_last (Work *w);
 void work_pad_scores (Work *w);
+void work_narrow_scores (Work *w);
 void work_cut_heads (Work *w);
 void work_join_moves (Work *w);
 void work_copy_state (Work *w);

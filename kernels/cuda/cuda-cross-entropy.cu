@@ -2,12 +2,14 @@
  *
  * Logits are seen as (outer, C, inner). Where classes lie side by side, a row of C is read once, 16 bytes at a time, by
  * a warp when C is at most 1,024 and by a block otherwise, with the largest element and the sum of exponentials kept
- * together (cuda-rows.cuh): 4 bytes an element where two passes move 8. The gradient moves 8, which is the least, and has no division for each element. Else a thread has a
+ * together (cuda-rows.cuh): once an element where two passes read it twice. The gradient reads and writes it once, which is
+ * the least, and has no division for each element. Else a thread has a
  * place of (outer, inner) and walks over its classes, so that neighbours read side by side.
  *
  * A row may be longer than there are classes (LoomCrossEntropyAttrs.classes): in kernels `length` is how long it is, and
- * `dim` the number of classes. The gradient may be of 16 bits, for products that read it so: it then has the bits of a
- * conversion behind it, which would read and write it once more. */
+ * `dim` the number of classes. Logits may be of 16 bits, as a product writes them, and are computed with as f32; the
+ * gradient of f32 may be of 16 bits, too, for products that read it so. Both have the bits of conversions in front and
+ * behind, which would read and write all of it once more. Losses and their sums are f32. */
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
@@ -21,14 +23,15 @@ typedef struct
   LoomDevice *device;
   long long rows, dim, length, inner;
   LongDivisor by_inner;
-  LoomDType to; /* the gradient's */
+  LoomDType from, to; /* the logits' and the gradient's */
   long long ignore_index;
 } Entropy;
 
 /* Says of one row, whose logits are `apart` from one another, what its target makes of it. A row of -∞ alone has no
  * softmax, as PyTorch has it. */
+template <typename T>
 __device__ static inline void
-conclude (float *loss, float *lse, const float *x, Share all, long long wanted, long long dim, long long apart,
+conclude (float *loss, float *lse, const T *x, Share all, long long wanted, long long dim, long long apart,
           long long ignore_index, CudaRaise raise)
 {
   const float log_sum = all.most == -INFINITY ? NAN : logf (all.sum);
@@ -42,30 +45,31 @@ conclude (float *loss, float *lse, const float *x, Share all, long long wanted, 
       raise_fault (raise, CUDA_FAULT_CLASS, wanted, dim);
     }
   else
-    *loss = log_sum - (x[wanted * apart] - all.most);
+    *loss = log_sum - (load (x[wanted * apart]) - all.most);
 }
 
 /* x is (rows, length); THREADS threads, a warp or a whole block, share a row. */
-template <int THREADS>
+template <int THREADS, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    rows_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
+    rows_kernel (float *loss, float *lse, const T *x, const long long *target, long long rows, long long dim,
                  long long length, long long ignore_index, CudaRaise raise)
 {
   const long long row = row_of<THREADS> ();
 
   if (row >= rows)
     return;
-  const float *from = x + row * length;
-  const Share share = share_of_row<THREADS, PACK<float>> (from, row * length, dim, 1);
+  const T *from = x + row * length;
+  const Share share = share_of_row<THREADS, PACK<T>> (from, row * length, dim, 1);
   if (first_of<THREADS> () == 0)
     conclude (loss + row, lse + row, from, share, target[row], dim, 1, ignore_index, raise);
 }
 
 /* x is (outer, length, inner), inner above 1; a thread a place of (outer, inner), counted by `row`. */
+template <typename T>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    places_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows, long long dim,
+    places_kernel (float *loss, float *lse, const T *x, const long long *target, long long rows, long long dim,
                    long long length, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
@@ -75,9 +79,13 @@ __launch_bounds__ (CUDA_THREADS)
     return;
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
-  const float *from = x + outer * length * inner + place;
+  const T *from = x + outer * length * inner + place;
   for (long long c = 0; c < dim; c++)
-    share.take<1> (from + c * inner);
+    {
+      const float part[1] = { load (from[c * inner]) };
+
+      share.take<1> (part);
+    }
   conclude (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
 }
 
@@ -104,10 +112,10 @@ slope_at (const Slope &s, float x, long long c)
 }
 
 /* x and dx are (rows, length); THREADS threads have `piece` elements of a row, in `pieces` of which a row is cut. */
-template <int THREADS, typename To>
+template <int THREADS, typename To, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
-    rows_grad_kernel (To *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
+    rows_grad_kernel (To *dx, const T *x, const long long *target, const float *lse, const float *g, long long rows,
                       long long dim, long long length, unsigned int pieces, long long piece, long long ignore_index,
                       CudaRaise raise)
 {
@@ -118,7 +126,7 @@ __launch_bounds__ (CUDA_THREADS)
   if (row >= rows)
     return;
   const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
-  const float *from = x + row * length;
+  const T *from = x + row * length;
   To *to = dx + row * length;
   if (slope.faulty && part == 0 && first == 0)
     raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
@@ -136,10 +144,10 @@ __launch_bounds__ (CUDA_THREADS)
 }
 
 /* x and dx are (outer, length, inner); a thread a place of (outer, inner). */
-template <typename To>
+template <typename To, typename T>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    places_grad_kernel (To *dx, const float *x, const long long *target, const float *lse, const float *g, long long rows,
+    places_grad_kernel (To *dx, const T *x, const long long *target, const float *lse, const float *g, long long rows,
                         long long dim, long long length, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
@@ -153,12 +161,31 @@ __launch_bounds__ (CUDA_THREADS)
   if (slope.faulty)
     raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
   for (long long c = 0; c < dim; c++)
-    store (dx + first + c * inner, slope_at (slope, x[first + c * inner], c));
+    store (dx + first + c * inner, slope_at (slope, load (x[first + c * inner]), c));
   for (long long c = dim; c < length; c++)
     store (dx + first + c * inner, 0.0f);
 }
 
 /* ---- host --------------------------------------------------------------------------- */
+
+template <typename T>
+static void
+launch (const Entropy *self, cudaStream_t stream, void *const *buffers, CudaRaise raise)
+{
+  const T *x = (const T *)buffers[0];
+  const long long *target = (const long long *)buffers[1];
+  float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
+
+  if (self->inner > 1)
+    places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+        loss, lse, x, target, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
+  else if (self->dim <= WARP_LIMIT)
+    rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
+        loss, lse, x, target, self->rows, self->dim, self->length, self->ignore_index, raise);
+  else
+    rows_kernel<CUDA_THREADS><<<(unsigned int)self->rows, CUDA_THREADS, 0, stream>>> (
+        loss, lse, x, target, self->rows, self->dim, self->length, self->ignore_index, raise);
+}
 
 static LoomStatus
 cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
@@ -166,42 +193,32 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   Entropy *self = (Entropy *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
   const CudaRaise raise = cuda_raise (self->device, stream, base, NULL);
-  const float *x = (const float *)buffers[0];
-  const long long *target = (const long long *)buffers[1];
-  float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
 
   if (self->rows == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->inner > 1)
-    places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
-  else if (self->dim <= WARP_LIMIT)
-    rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->length, self->ignore_index, raise);
-  else
-    rows_kernel<CUDA_THREADS><<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->length, self->ignore_index, raise);
+  with_float (self->from, [&] (auto logit) { launch<decltype (logit)> (self, handle, buffers, raise); });
   return cuda_launched ("cross_entropy", message);
 }
 
-template <typename To>
+template <typename To, typename T>
 static void
 launch_grad (const Entropy *self, cudaStream_t stream, void *const *buffers, CudaRaise raise)
 {
-  const float *x = (const float *)buffers[0], *lse = (const float *)buffers[2], *g = (const float *)buffers[3];
+  const T *x = (const T *)buffers[0];
+  const float *lse = (const float *)buffers[2], *g = (const float *)buffers[3];
   const long long *target = (const long long *)buffers[1];
   To *dx = (To *)buffers[4];
   const unsigned int pieces = blocks_for (self->dim, CHUNK);
 
   if (self->inner > 1)
-    places_grad_kernel<To><<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+    places_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
         dx, x, target, lse, g, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
-    rows_grad_kernel<32, To><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
+    rows_grad_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
         dx, x, target, lse, g, self->rows, self->dim, self->length, 1, WARP_LIMIT, self->ignore_index, raise);
   else
-    rows_grad_kernel<CUDA_THREADS, To><<<(unsigned int)self->rows * pieces, CUDA_THREADS, 0, stream>>> (
+    rows_grad_kernel<CUDA_THREADS><<<(unsigned int)self->rows * pieces, CUDA_THREADS, 0, stream>>> (
         dx, x, target, lse, g, self->rows, self->dim, self->length, pieces, CHUNK, self->ignore_index, raise);
 }
 
@@ -215,15 +232,24 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   if (self->rows * self->dim == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  if (self->to == LOOM_BF16)
-    launch_grad<Bf16> (self, handle, buffers, raise);
-  else if (self->to == LOOM_F16)
-    launch_grad<F16> (self, handle, buffers, raise);
-  else
-    launch_grad<float> (self, handle, buffers, raise);
+  with_float (self->to, [&] (auto slope) {
+    using To = decltype (slope);
+
+    if (self->from == self->to)
+      launch_grad<To, To> (self, handle, buffers, raise);
+    else
+      launch_grad<To, float> (self, handle, buffers, raise);
+  });
   return cuda_launched ("cross_entropy_grad", message);
 }
 
+static bool
+is_float (LoomDType dtype)
+{
+  return dtype == LOOM_F32 || dtype == LOOM_BF16 || dtype == LOOM_F16;
+}
+
+/* Logits of any float, whose gradient is of their type, or of any where they are f32. */
 static LoomStatus
 entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
              LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), bool grad,
@@ -234,9 +260,9 @@ entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
   const LoomDType to = spec->out[0].dtype;
   Entropy *self;
 
-  if (!cuda_all_plain (spec) || x->dtype != LOOM_F32 || spec->in[1].dtype != LOOM_I64
+  if (!cuda_all_plain (spec) || !is_float (x->dtype) || spec->in[1].dtype != LOOM_I64
       || !all_of_dtype (spec->in + 2, spec->n_in - 2, LOOM_F32)
-      || (grad ? to != LOOM_F32 && to != LOOM_BF16 && to != LOOM_F16 : !all_of_dtype (spec->out, spec->n_out, LOOM_F32)))
+      || (grad ? !is_float (to) || (x->dtype != LOOM_F32 && x->dtype != to) : !all_of_dtype (spec->out, spec->n_out, LOOM_F32)))
     return LOOM_STATUS_UNSUPPORTED;
   if (x->rank < 2)
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s names an axis that its operand lacks", spec->primitive);
@@ -245,13 +271,14 @@ entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->length = x->dim[1];
   self->dim = attrs->classes != 0 ? attrs->classes : self->length;
+  self->from = x->dtype;
   self->to = to;
   self->inner = cuda_extent (x, 2, x->rank);
   self->by_inner = long_divisor_of ((unsigned long long)self->inner);
   self->rows = x->dim[0] * self->inner;
   self->ignore_index = attrs->ignore_index;
   /* dlogits may lie over the logits: each element depends on its own alone. */
-  self->base.inplace[0] = grad && to == LOOM_F32 ? 1 : 0;
+  self->base.inplace[0] = grad && to == x->dtype ? 1 : 0;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

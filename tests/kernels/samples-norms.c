@@ -28,6 +28,7 @@ cross_entropy_samples (GPtrArray *all)
           sample_out (s, loss);
           sample_out (s, loss);
           s->attrs.entropy.ignore_index = ignore ? 1 : -100;
+          s->wide = 1 << 2 | 1 << 3;
           s = sample_add (all, "cross_entropy_grad", 1e-5, "%s%s", shape[v], ignore ? " ignore" : "");
           sample_in (s, x, FILL_NORMAL, 0);
           sample_in (s, target, FILL_CLASS, (double)x.dim[1]);
@@ -35,11 +36,12 @@ cross_entropy_samples (GPtrArray *all)
           sample_in (s, loss, FILL_NORMAL, 0);
           sample_out (s, x);
           s->attrs.entropy.ignore_index = ignore ? 1 : -100;
+          s->wide = 1 << 2 | 1 << 3;
         }
     }
 }
 
-/* Rows that are longer than there are classes, and gradients in 16 bits of logits in f32. */
+/* Rows that are longer than there are classes, and gradients in 16 bits of logits in 16 bits or in f32. */
 static void
 padded_entropy_samples (GPtrArray *all)
 {
@@ -70,6 +72,7 @@ padded_entropy_samples (GPtrArray *all)
             sample_out (s, loss);
             sample_out (s, loss);
             s->attrs.entropy = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
+            s->wide = 1 << 2 | 1 << 3;
             s->joined = TRUE;
           }
         s = sample_add (all, "cross_entropy_grad", 1e-5, "%s, %d classes%s", padded[v].shape, (int)padded[v].classes,
@@ -80,7 +83,7 @@ padded_entropy_samples (GPtrArray *all)
         sample_in (s, loss, FILL_NORMAL, 0);
         sample_out (s, x);
         s->attrs.entropy = (LoomCrossEntropyAttrs){ 1, whole ? 0 : padded[v].classes };
-        s->wide = narrow ? 1 << 0 | 1 << 2 | 1 << 3 : 0;
+        s->wide = (narrow ? 1 << 0 : 0) | 1 << 2 | 1 << 3;
         s->joined = TRUE;
       }
 }
