@@ -110,6 +110,24 @@ take_pack (A to[V], const T *from)
     to[v] = take<A> (pack.at[v]);
 }
 
+/* Where a pass puts its sums: into chunks, for another pass, or into the result. Asked for each result, not by another
+ * kernel for each, of which there would be twice as many to compile. */
+template <typename A, typename O>
+struct Target
+{
+  void *at;
+  bool is_chunks;
+
+  __device__ inline void
+  put (long long i, A value) const
+  {
+    if (is_chunks)
+      ((A *)at)[i] = value;
+    else
+      ((O *)at)[i] = (O)value;
+  }
+};
+
 /* Where a chunk of n pieces begins. */
 __device__ static long long
 chunk_begin (const Shape &shape, long long n, int chunk)
@@ -121,7 +139,7 @@ chunk_begin (const Shape &shape, long long n, int chunk)
  * share a result and chunk; each takes V reads at a time, and what is left of the reads is the last chunk's. */
 template <typename Op, typename T, typename A, typename O, int THREADS, int V>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
+__launch_bounds__ (CUDA_THREADS) rows_kernel (Target<A, O> out, const T *__restrict__ x, Shape shape, A neutral)
 {
   const long long result = row_of<THREADS> (), packs = shape.reads / V, end = chunk_begin (shape, packs, blockIdx.y + 1);
   A value = neutral;
@@ -143,13 +161,13 @@ __launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *__restrict__ x, S
       value = Op::join (value, take<A> (x[base + place (shape.reduced, r)]));
   value = block_join<Op, THREADS> (value);
   if (first_of<THREADS> () == 0)
-    out[blockIdx.y * shape.outputs + result] = (O)value;
+    out.put (blockIdx.y * shape.outputs + result, value);
 }
 
 /* x and out as above. A block takes COLUMNS·V neighbouring results of one chunk; LANES threads share each walk. */
 template <typename Op, typename T, typename A, typename O, int V>
 __global__ void
-__launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *__restrict__ x, Shape shape, A neutral)
+__launch_bounds__ (COLUMNS *LANES) columns_kernel (Target<A, O> out, const T *__restrict__ x, Shape shape, A neutral)
 {
   __shared__ A shares[LANES][COLUMNS * V];
   const int column = threadIdx.x % COLUMNS * V, lane = threadIdx.x / COLUMNS;
@@ -182,7 +200,7 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *__restrict__
     {
       for (int i = 1; i < LANES; i++)
         value[v] = Op::join (value[v], shares[i][column + v]);
-      out[blockIdx.y * shape.outputs + result + v] = (O)value[v];
+      out.put (blockIdx.y * shape.outputs + result + v, value[v]);
     }
 }
 
@@ -225,12 +243,13 @@ __launch_bounds__ (COLUMNS *LANES) join_kernel (O *y, const A *__restrict__ chun
   y[i] = (O)value;
 }
 
-/* One pass, into chunks or into the result. */
 template <typename Op, typename T, typename A, typename O, int V>
 static void
-launch_pass (const Reduce *self, cudaStream_t stream, O *out, const T *x, A neutral)
+launch_passes (const Reduce *self, cudaStream_t stream, void *const *buffers, A neutral)
 {
   const Shape &shape = self->shape;
+  const T *x = (const T *)buffers[0];
+  const Target<A, O> out = { buffers[shape.chunks > 1 ? 2 : 1], shape.chunks > 1 };
   const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS * V)
                                  : blocks_for (shape.outputs, self->warps ? CUDA_THREADS / 32 : 1),
                    shape.chunks);
@@ -241,24 +260,9 @@ launch_pass (const Reduce *self, cudaStream_t stream, O *out, const T *x, A neut
     rows_kernel<Op, T, A, O, 32, V><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
   else
     rows_kernel<Op, T, A, O, CUDA_THREADS, V><<<grid, CUDA_THREADS, 0, stream>>> (out, x, shape, neutral);
-}
-
-template <typename Op, typename T, typename A, typename O, int V>
-static void
-launch_passes (const Reduce *self, cudaStream_t stream, void *const *buffers, A neutral)
-{
-  const Shape &shape = self->shape;
-  const T *x = (const T *)buffers[0];
-  A *chunks = (A *)buffers[2];
-
-  if (shape.chunks == 1)
-    {
-      launch_pass<Op, T, A, O, V> (self, stream, (O *)buffers[1], x, neutral);
-      return;
-    }
-  launch_pass<Op, T, A, A, V> (self, stream, chunks, x, neutral);
-  join_kernel<Op, A, O><<<blocks_for (shape.outputs, COLUMNS), COLUMNS * LANES, 0, stream>>> (
-      (O *)buffers[1], chunks, shape.outputs, shape.chunks, neutral);
+  if (shape.chunks > 1)
+    join_kernel<Op, A, O><<<blocks_for (shape.outputs, COLUMNS), COLUMNS * LANES, 0, stream>>> (
+        (O *)buffers[1], (const A *)buffers[2], shape.outputs, shape.chunks, neutral);
 }
 
 template <typename Op, typename T, typename A, typename O>
