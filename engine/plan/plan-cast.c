@@ -88,22 +88,31 @@ work_absorb_casts (Work *w)
     }
 }
 
+WorkInstr *
+work_only_widening (Work *w, guint v, const char *device_name)
+{
+  const LoomTensorDesc *d = &work_value (w, v)->desc, *wide;
+  WorkInstr *reader;
+
+  if (d->dtype != LOOM_BF16 && d->dtype != LOOM_F16)
+    return NULL;
+  reader = work_only_reader (w, v, TRUE);
+  if (reader == NULL || !is_cast (reader) || reader->device_name != device_name)
+    return NULL;
+  wide = &work_value (w, work_out (reader, 0))->desc;
+  return wide->dtype == LOOM_F32 && work_same_dims (wide, d) ? reader : NULL;
+}
+
 /* Result o of a product, when all that happens to it is a conversion to f32: the product makes that. It has the sum in
  * f32 before it rounds; elsewhere rounding is part of the result. */
 static void
 take_wide_result (Work *w, WorkInstr *instr, guint o)
 {
-  guint v = work_out (instr, o);
-  const WorkValue *value = v != 0 ? work_value (w, v) : NULL;
+  const guint v = work_out (instr, o);
+  WorkInstr *reader = v != 0 ? work_only_widening (w, v, instr->device_name) : NULL;
   g_autofree guint *in = g_new (guint, instr->in->len + 1), *out = g_new (guint, instr->out->len + 1);
-  WorkInstr *reader;
 
-  if (value == NULL || (value->desc.dtype != LOOM_BF16 && value->desc.dtype != LOOM_F16))
-    return;
-  reader = work_only_reader (w, v, TRUE);
-  if (reader == NULL || !is_cast (reader) || work_value (w, work_out (reader, 0))->desc.dtype != LOOM_F32
-      || !work_same_dims (&work_value (w, work_out (reader, 0))->desc, &value->desc)
-      || reader->device_name != instr->device_name)
+  if (reader == NULL)
     return;
   for (guint k = 0; k < instr->in->len; k++)
     in[k] = work_in (instr, k);

@@ -425,14 +425,18 @@ join_result (Cut *c, WorkInstr *instr, guint o)
     return;
   if (part == PART_SUM)
     {
-      const guint sum = g_array_index (parts, guint, 0);
-      const LoomDType dtype = work_value (w, v)->desc.dtype;
+      /* The sum is f32, so it is not rounded where that is wanted. */
+      WorkInstr *cast = work_only_widening (w, v, instr->device_name);
+      const guint sum = g_array_index (parts, guint, 0), to = cast != NULL ? work_out (cast, 0) : v;
+      const LoomDType dtype = work_value (w, to)->desc.dtype;
       const guint last
           = work_value (w, sum)->desc.dtype == dtype ? sum : insert_step (c, instr, LOOM_SCALAR_ID, dtype, sum, 0);
 
       made = work_value (w, last)->producer;
-      work_step (made, made->steps->len - 1)->result = v;
-      work_set_out (w, made, 0, v);
+      work_step (made, made->steps->len - 1)->result = to;
+      work_set_out (w, made, 0, to);
+      if (cast != NULL)
+        work_erase (w, cast);
       return;
     }
   made = insert_for (c, instr, loom_prim ("concat"), &(LoomConcatAttrs){ .axis = 0 }, "concat");

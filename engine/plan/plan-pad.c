@@ -334,3 +334,39 @@ work_pad_scores (Work *w)
   for (guint i = 0; i < losses->len; i++)
     pad_scores (w, losses->pdata[i]);
 }
+
+/* ---- what was cut ----------------------------------------------------------------------------- */
+
+/* All rows of a matrix but the last few, which lie where the matrix begins. Of a value that is made here, that nothing
+ * writes to later, and that is little larger, as it has to live as long. */
+static gboolean
+is_leading (Work *w, const WorkInstr *instr, GHashTable *updaters)
+{
+  const LoomSliceTo *slice = instr->attrs;
+  const guint root = work_root (w, work_in (instr, 0)), y = work_out (instr, 0);
+  const WorkValue *whole = work_value (w, root), *part = work_value (w, y);
+  const LoomTensorDesc *a = &work_value (w, work_in (instr, 0))->desc, *b = &part->desc;
+
+  if (a->rank != 2 || a->dim[1] != b->dim[1] || b->dim[0] < a->dim[0] / 8 * 7 || whole->producer == NULL
+      || whole->is_output || whole->commit >= 0 || part->is_output || part->commit >= 0
+      || instr->device_name != whole->device_name || g_hash_table_contains (updaters, GUINT_TO_POINTER (root))
+      || g_hash_table_contains (updaters, GUINT_TO_POINTER (y)))
+    return FALSE;
+  for (int i = 0; i < a->rank; i++)
+    if (slice->kernel.start[i] != 0 || slice->kernel.step[i] != 1)
+      return FALSE;
+  return TRUE;
+}
+
+void
+work_view_slices (Work *w)
+{
+  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "slice") && is_leading (w, instr, updaters))
+      {
+        work_set_alias (w, work_out (instr, 0), work_in (instr, 0));
+        work_erase (w, instr);
+      }
+}

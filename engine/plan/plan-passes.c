@@ -54,6 +54,8 @@ const WorkPass work_passes[] = {
     work_rematerialise, WORK_IS_FUSION },
   { "bundles", "Small element-wise work that stands together becomes one kernel with several results.", work_bundle,
     WORK_IS_FUSION },
+  { "leading rows", "All rows of a matrix but the last few are a view of it.", work_view_slices, WORK_IS_FUSION,
+    WORK_HAS_VIEWS },
   { "placement", "Each instruction gets its device; copies go where a value crosses from one to another.", work_place,
     0, WORK_HAS_VIEWS, WORK_HAS_DEVICES },
   { "layouts", "Algorithms and layouts, chosen for the whole graph by their costs; reorders between them.",

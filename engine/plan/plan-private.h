@@ -344,12 +344,15 @@ void work_fuse_norms (Work *w);
 guint work_norm_residual (const WorkInstr *norm);
 void work_absorb_casts (Work *w);
 void work_widen_results (Work *w);
+/* The conversion of v to f32 that is all that happens to it; NULL: none, or v is no float of 16 bits. */
+WorkInstr *work_only_widening (Work *w, guint v, const char *device_name);
 void work_join_casts (Work *w);
 void work_join_bias_gradients (Work *w);
 void work_fuse_chains (Work *w);
 void work_join_slopes (Work *w);
 void work_rematerialise (Work *w);
 void work_bundle (Work *w);
+void work_view_slices (Work *w);
 
 /* plan-place.c: devices and the copies between them. Where something cannot be done, here and in the two passes behind
  * it, the fault is noted and the rest goes on, so that all faults are found at once. */

@@ -34,6 +34,7 @@ typedef struct
   gboolean capped;  /* they go through a tanh */
   gboolean rooted;  /* they go through a square root, of which zeros make infinite slopes */
   gboolean squared; /* the scores' gradient has a factor that follows from the loss */
+  gboolean summed;  /* the weight's gradient is read by another instruction */
   gboolean whole;   /* the head must stay so */
 } Case;
 
@@ -41,6 +42,7 @@ static const Case cases[] = {
   { "metric", .bias = TRUE, .largest = TRUE },
   { "swapped", .swapped = TRUE },
   { "narrow", .narrow = TRUE, .bias = TRUE },
+  { "summed", .narrow = TRUE, .summed = TRUE },
   { "forward", .forward = TRUE, .bias = TRUE },
   { "capped", .narrow = TRUE, .bias = TRUE, .capped = TRUE },
   { "within", .bias = TRUE, .within = TRUE },
@@ -102,6 +104,8 @@ program_of (const Case *c, LoomDType real)
     return p;
   g_assert_true (loom_differentiate (p, loss, 0, c->bias ? 3 : 2, wrt, gradient, &error));
   loom_program_output (p, "dx", gradient[0]);
+  if (c->summed)
+    gradient[1] = loom_mean_all (p, loom_binary (p, LOOM_SCALAR_MUL, gradient[1], gradient[1]));
   loom_program_output (p, "dw", gradient[1]);
   if (c->bias)
     loom_program_output (p, "db", gradient[2]);
@@ -232,19 +236,20 @@ test_case (gconstpointer data)
     check (c, devices, "ref", LOOM_F64);
 }
 
-/* A weight's gradient of 16-bit operands is made in f32 where that is wanted, also where it is cut to its length. */
+/* A weight's gradient of 16-bit operands is made in f32 where that is wanted, or summed so, also where it is cut to its
+ * length; and its rows are read where they lie. */
 static void
-test_precise (void)
+test_precise (gconstpointer rows)
 {
-  static const Case c = { "precise", .narrow = TRUE };
+  static const Case c = { "precise", .narrow = TRUE, .summed = TRUE };
   const char *named = g_getenv ("GRADLOOM_TEST_DEVICE");
   g_autoptr (LoomDevices) devices = loom_devices_new (2);
-  guint n = 0;
+  guint wide = 0, narrow = 0;
 
   if (named == NULL)
     return; /* processors keep rows as long as there are classes */
-  size = by_gpu;
-  size.rows = 2048; /* of one chunk */
+  size = by_gpu_narrow;
+  size.rows = GPOINTER_TO_INT (rows);
   g_autoptr (LoomProgram) p = program_of (&c, LOOM_F32);
   g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = named }, NULL);
   for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
@@ -252,13 +257,12 @@ test_precise (void)
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
       const LoomTensorDesc *y = &loom_plan_value (plan, instr->value[instr->n_in])->desc;
 
-      if (g_str_equal (instr->primitive, "matmul") && y->rank == 2 && y->dim[0] == size.padded)
-        {
-          g_assert_cmpint (y->dtype, ==, LOOM_F32);
-          n++;
-        }
+      if (y->rank == 2 && y->dim[0] == size.padded && y->dim[1] == D && !g_str_equal (instr->primitive, "pad"))
+        *(y->dtype == LOOM_F32 ? &wide : &narrow) += 1;
+      g_assert_false (g_str_equal (instr->primitive, "slice") && y->dim[0] == size.classes);
     }
-  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpuint (wide, ==, 1);
+  g_assert_cmpuint (narrow, ==, size.rows == by_gpu_narrow.rows ? size.chunks : 0);
 }
 
 int
@@ -271,6 +275,7 @@ main (int argc, char *argv[])
 
       g_test_add_data_func (path, &cases[i], test_case);
     }
-  g_test_add_func ("/head/precise", test_precise);
+  g_test_add_data_func ("/head/precise/whole", GINT_TO_POINTER (2048), test_precise);
+  g_test_add_data_func ("/head/precise/chunks", GINT_TO_POINTER (by_gpu_narrow.rows), test_precise);
   return g_test_run ();
 }
