@@ -187,6 +187,7 @@ void studio_canvas_preview_fix (StudioCanvas *self, guint64 serial);
 /* Does what that button says. */
 void studio_canvas_fix (StudioCanvas *self, guint64 serial);
 void studio_canvas_init_input (StudioCanvas *self);
+void studio_canvas_init_keys (StudioCanvas *self);
 void studio_canvas_init_menu (StudioCanvas *self);
 void studio_canvas_class_init_menu (GtkWidgetClass *klass);
 /* The context menu of what has the focus. */

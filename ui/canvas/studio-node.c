@@ -13,7 +13,6 @@
 #include "ui/drawing/draw-cost.h"
 #include "ui/drawing/draw-far.h"
 #include "ui/drawing/draw-fault.h"
-#include "ui/scene/studio-parts.h"
 
 struct _StudioNode
 {
@@ -466,57 +465,6 @@ studio_node_refresh (StudioNode *self, gboolean texts)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-/* More names than this say nothing to anybody who hears them. */
-#define MAX_NAMES 12
-
-static guint
-next_link (const StudioScene *scene, guint link, gboolean outgoing)
-{
-  return outgoing ? scene->link[link].next_out : scene->link[link].next_in;
-}
-
-static void
-add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
-{
-  g_autoptr (GString) names = g_string_new (NULL);
-  guint n = 0, all = 0;
-
-  for (guint p = 0; p < (outgoing ? scene->item[item].n_outputs : scene->item[item].n_inputs); p++)
-    {
-      const StudioPort *port = outgoing ? &scene->item[item].output[p] : &scene->item[item].input[p];
-
-      all += port->n_links;
-      for (guint i = port->link; i != STUDIO_NO_ITEM && n < MAX_NAMES; i = next_link (scene, i, outgoing))
-        g_string_append_printf (names, "%s%s", n++ == 0 ? "" : ", ",
-                                scene->item[outgoing ? scene->link[i].to : scene->link[i].from].id);
-    }
-  if (n == 0)
-    return;
-  g_string_append (s, "; ");
-  if (all > n)
-    g_string_append_printf (s,
-                            outgoing ? ngettext ("to %s and %u more", "to %s and %u more", all - n)
-                                     : ngettext ("from %s and %u more", "from %s and %u more", all - n),
-                            names->str, all - n);
-  else
-    g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
-}
-
-/* "; muted": one thing more that is so. */
-G_GNUC_PRINTF (3, 4)
-static void
-add_words (GString *s, gboolean so, const char *format, ...)
-{
-  va_list words;
-
-  if (!so)
-    return;
-  g_string_append (s, "; ");
-  va_start (words, format);
-  g_string_append_vprintf (s, format, words);
-  va_end (words);
-}
-
 void
 studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected)
 {
@@ -527,43 +475,13 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
       = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
                        : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
                                           titled ? ")" : "", studio_item_title (item));
-  g_autoptr (GString) description = g_string_new (NULL);
-  g_autofree char *mark = studio_canvas_dup_mark (self->canvas, item->id);
-  g_autofree char *stage = studio_item_stage_words (item), *split = studio_item_split_words (item);
-  StudioTone tone = studio_item_tone (item);
-  gboolean fault = tone == STUDIO_TONE_ERROR;
+  g_autofree char *description = studio_node_words (self->canvas, scene, self->item);
+  gboolean fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
   g_autoptr (GHashTable) known = NULL;
   GList *targets = NULL;
   guint digest;
 
-  for (guint p = 0; p < item->n_outputs; p++)
-    if (item->output[p].typed)
-      {
-        g_autofree char *shape = loom_shape_to_string (&item->output[p].type.shape);
-
-        g_string_append_printf (description, "%s%s", description->len > 0 ? ", " : "", shape);
-      }
-  if (description->len == 0)
-    g_string_append (description, _ ("shape not known"));
-  add_words (description, mark != NULL, "%s", mark);
-  add_words (description, item->badge != NULL, item->is_away ? _ ("on %s, which is not on this machine") : _ ("on %s"),
-             item->badge);
-  add_words (description, stage != NULL, "%s", stage);
-  add_words (description, split != NULL, "%s", split);
-  add_words (description, item->muted, "%s", _ ("muted"));
-  add_words (description, item->is_frame, "%s", item->summary);
-  add_words (description, item->folded || item->is_frame, "%s", _ ("collapsed"));
-  add_words (description, item->frozen, "%s", _ ("frozen"));
-  add_words (description, item->fault != NULL,
-             fault                      ? _ ("fault: %s")
-             : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
-                                        : _ ("warning: %s"),
-             item->fault);
-  add_words (description, item->waits_for != NULL, _ ("waits for %s"), item->waits_for);
-  add_neighbours (description, scene, self->item, FALSE);
-  add_neighbours (description, scene, self->item, TRUE);
-
-  digest = mix (mix (selected + 2 * fault, label), description->str);
+  digest = mix (mix (selected + 2 * fault, label), description);
   known = g_hash_table_new (NULL, NULL);
   for (guint p = 0; p < item->n_outputs; p++)
     for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
@@ -582,7 +500,7 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
     }
   self->flow_digest = digest;
   gtk_accessible_update_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL, label, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                  description->str, -1);
+                                  description, -1);
   gtk_accessible_update_state (accessible, GTK_ACCESSIBLE_STATE_SELECTED, selected, GTK_ACCESSIBLE_STATE_INVALID,
                                fault ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
   if (targets != NULL)

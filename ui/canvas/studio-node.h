@@ -24,5 +24,7 @@ void studio_node_hide (StudioNode *self);
 void studio_node_refresh (StudioNode *self, gboolean texts);
 /* Name, description, state and the cards that it flows to. */
 void studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected);
+/* Its shapes, what is so of it, and its neighbours, for a screen reader (transfer full). */
+char *studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint item);
 
 G_END_DECLS

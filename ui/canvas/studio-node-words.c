@@ -1,0 +1,95 @@
+/* What a screen reader says of a card behind its name. */
+#include <glib/gi18n.h>
+
+#include "ui/canvas/studio-canvas-private.h"
+#include "ui/canvas/studio-node.h"
+#include "ui/scene/studio-parts.h"
+
+/* More names than this say nothing to anybody who hears them. */
+#define MAX_NAMES 12
+
+static guint
+next_link (const StudioScene *scene, guint link, gboolean outgoing)
+{
+  return outgoing ? scene->link[link].next_out : scene->link[link].next_in;
+}
+
+static void
+add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  guint n = 0, all = 0;
+
+  for (guint p = 0; p < (outgoing ? scene->item[item].n_outputs : scene->item[item].n_inputs); p++)
+    {
+      const StudioPort *port = outgoing ? &scene->item[item].output[p] : &scene->item[item].input[p];
+
+      all += port->n_links;
+      for (guint i = port->link; i != STUDIO_NO_ITEM && n < MAX_NAMES; i = next_link (scene, i, outgoing))
+        g_string_append_printf (names, "%s%s", n++ == 0 ? "" : ", ",
+                                scene->item[outgoing ? scene->link[i].to : scene->link[i].from].id);
+    }
+  if (n == 0)
+    return;
+  g_string_append (s, "; ");
+  if (all > n)
+    g_string_append_printf (s,
+                            outgoing ? ngettext ("to %s and %u more", "to %s and %u more", all - n)
+                                     : ngettext ("from %s and %u more", "from %s and %u more", all - n),
+                            names->str, all - n);
+  else
+    g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
+}
+
+/* "; muted": one thing more that is so. */
+G_GNUC_PRINTF (3, 4)
+static void
+add_words (GString *s, gboolean so, const char *format, ...)
+{
+  va_list words;
+
+  if (!so)
+    return;
+  g_string_append (s, "; ");
+  va_start (words, format);
+  g_string_append_vprintf (s, format, words);
+  va_end (words);
+}
+
+char *
+studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint at)
+{
+  const StudioItem *item = &scene->item[at];
+  GString *description = g_string_new (NULL);
+  g_autofree char *mark = studio_canvas_dup_mark (canvas, item->id);
+  g_autofree char *stage = studio_item_stage_words (item), *split = studio_item_split_words (item);
+  StudioTone tone = studio_item_tone (item);
+
+  for (guint p = 0; p < item->n_outputs; p++)
+    if (item->output[p].typed)
+      {
+        g_autofree char *shape = loom_shape_to_string (&item->output[p].type.shape);
+
+        g_string_append_printf (description, "%s%s", description->len > 0 ? ", " : "", shape);
+      }
+  if (description->len == 0)
+    g_string_append (description, _ ("shape not known"));
+  add_words (description, mark != NULL, "%s", mark);
+  add_words (description, item->badge != NULL, item->is_away ? _ ("on %s, which is not on this machine") : _ ("on %s"),
+             item->badge);
+  add_words (description, stage != NULL, "%s", stage);
+  add_words (description, split != NULL, "%s", split);
+  add_words (description, item->muted, "%s", _ ("muted"));
+  add_words (description, item->is_frame, "%s", item->summary);
+  add_words (description, item->folded || item->is_frame, "%s", _ ("collapsed"));
+  add_words (description, item->frozen, "%s", _ ("frozen"));
+  add_words (description, item->fault != NULL,
+             tone == STUDIO_TONE_ERROR  ? _ ("fault: %s")
+             : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
+                                        : _ ("warning: %s"),
+             item->fault);
+  add_words (description, item->waits_for != NULL, _ ("waits for %s"), item->waits_for);
+  add_neighbours (description, scene, at, FALSE);
+  add_neighbours (description, scene, at, TRUE);
+  return g_string_free (description, FALSE);
+}
