@@ -271,8 +271,10 @@ run_train (const Command *command, int argc, char **argv)
     return error != NULL ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
   if (trainer == NULL)
     return command_fail (command, g_steal_pointer (&error));
+  /* All ranks have the same words and stand at the same place: none begins a run that another one does not begin. */
+  const gboolean is_over = resume != NULL && !view.json && loom_trainer_is_over (trainer);
   if (comm != NULL && comm->rank > 0)
-    return follow (command, comm, trainer, &signals);
+    return is_over ? 0 : follow (command, comm, trainer, &signals);
 
   train_view_begin (&view, command, trainer);
   if (loom_trainer_notes (trainer) != NULL)
@@ -280,7 +282,7 @@ run_train (const Command *command, int argc, char **argv)
   train_view_say_transfer (&view, trainer);
   if (!view.json)
     say_plan (trainer, &options);
-  if (resume != NULL && !view.json && loom_trainer_is_over (trainer))
+  if (is_over)
     {
       gboolean early = loom_trainer_steps (trainer) < loom_trainer_total_steps (trainer);
       printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT

@@ -99,8 +99,8 @@ void loom_dataset_free (LoomDataset *self);
 const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n ≥ 0 */
 gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
 /* A number that is the same where all samples are the same, and almost surely another one where one of them is not.
- * Data that do not fit into memory are compared by a part of them, pictures that are files by their names and sizes and
- * the content of some. For one run on machines of one kind: it may change from version to version. */
+ * Data that do not fit into memory are compared by a part of them, pictures that are files by their names and the
+ * content of some. For one run on machines of one kind: it may change from version to version. */
 guint64 loom_dataset_digest (const LoomDataset *self);
 /* Leaves n of the training samples, drawn by seed: the others are never read again, and as many are counted as before,
  * so that an epoch is as long and goes over those n again and again. n of at least all of them changes nothing. */

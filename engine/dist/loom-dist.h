@@ -18,7 +18,7 @@ LoomComm *loom_dist_join (GError **error);
 /* What ranks send to one another from their first step on: which calls they make, in which order, of how many bytes
  * with which meaning, here, in engine/train, engine/plan, engine/run and app/worker. Another number where one of them
  * changes, since two builds of a version would otherwise wait for each other, or read what was not meant. */
-#define LOOM_DIST_PROTOCOL 1
+#define LOOM_DIST_PROTOCOL 2
 
 /* First of all, before this rank reads anything: whether all ranks are the same version, follow the same protocol and
  * wait equally long for one another, `timeout` seconds, 0: for ever. From then on comm waits so long; the call itself

@@ -11,6 +11,7 @@
 #define MOST_BYTES (1 << 20) /* of a command */
 #define GREETING   10        /* seconds in which one that has connected must say who it is */
 #define BETWEEN    (G_USEC_PER_SEC / 5)
+#define ADDRESS_SECONDS 5 /* for each address of a name */
 
 typedef struct
 {
@@ -369,13 +370,18 @@ reach (const char *address, guint16 port, double seconds, GError **error)
   const gint64 end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
 
   g_socket_client_set_enable_proxy (client, FALSE);
+  /* A name may have several addresses, of which one answers nothing at all: the others are tried in turn. */
+  g_socket_client_set_timeout (client, ADDRESS_SECONDS);
   for (;;)
     {
       g_autoptr (GError) local = NULL;
       GSocketConnection *connection = g_socket_client_connect_to_host (client, address, port, NULL, &local);
 
       if (connection != NULL)
-        return connection;
+        {
+          g_socket_set_timeout (g_socket_connection_get_socket (connection), 0);
+          return connection;
+        }
       if (g_get_monotonic_time () > end)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,

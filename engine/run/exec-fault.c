@@ -64,17 +64,20 @@ clear_faults (LoomExec *exec)
   return status;
 }
 
-/* The fault of the earliest step before this one that the plan's devices have reported by now, and of several in one
- * step that of the first device; a status of OK where there is none. Its words are left in exec->message. */
+/* The fault of the earliest step before this one that the plan's devices have reported by now, or, with all, those of
+ * the run, and of several in one step that of the plan's first device; a status of OK where there is none. Its words
+ * are left in exec->message. */
 static LoomDeviceFault
-first_fault (LoomExec *exec, gint64 before)
+first_fault (LoomExec *exec, gint64 before, gboolean all)
 {
+  const GPtrArray *arenas = loom_state_shared (exec->state)->arenas;
+  const guint own = loom_plan_n_devices (exec->plan), n = own + (all ? arenas->len : 0);
   LoomDeviceFault first = { .status = LOOM_STATUS_OK };
   LoomMessage words = { "" };
 
-  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+  for (guint d = 0; d < n; d++)
     {
-      const LoomArena *arena = exec->devices[d].arena;
+      const LoomArena *arena = d < own ? exec->devices[d].arena : arenas->pdata[d - own];
       LoomDeviceFault fault;
 
       if (arena->stream == NULL)
@@ -92,12 +95,13 @@ first_fault (LoomExec *exec, gint64 before)
 
 /* Reads the fault flags of the plan's devices. Where one is raised, all devices are synchronised, so that the flags can
  * be cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The flags are read once
- * more then: a device that is ahead may have been heard before the one that found the cause. The fault may be of
+ * more then, with those of the run's other devices, which are cleared, too: a device that is ahead may have been heard
+ * before the one that found the cause. The fault may be of
  * another executor's step. TRUE: none was raised by a step before this one. */
 gboolean
 loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error)
 {
-  LoomDeviceFault fault = first_fault (exec, before);
+  LoomDeviceFault fault = first_fault (exec, before, FALSE);
   LoomMessage words;
   LoomStatus status;
   const LoomPlanInstr *instr;
@@ -109,7 +113,7 @@ loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error)
   status = idle_all (exec);
   if (status == LOOM_STATUS_OK)
     {
-      fault = first_fault (exec, before);
+      fault = first_fault (exec, before, TRUE);
       words = exec->message;
       exec->message.text[0] = '\0';
       status = clear_faults (exec);

@@ -239,9 +239,21 @@ loom_exec_scatter (LoomExec *exec, guint device)
 LoomStatus
 loom_exec_meet (LoomExec *exec)
 {
-  LoomStatus status = exec->all_hear ? loom_exec_gather (exec, 0) : LOOM_STATUS_OK;
+  const guint n = loom_plan_n_devices (exec->plan);
+  guint first = n;
+  LoomStatus status;
 
-  return exec->all_hear && status == LOOM_STATUS_OK ? loom_exec_scatter (exec, 0) : status;
+  for (guint d = 0; d < n; d++)
+    if (exec->devices[d].arena->stream != NULL)
+      {
+        if (n > 1 && !exec->devices[d].hears_all)
+          return LOOM_STATUS_OK;
+        first = MIN (first, d);
+      }
+  if (first == n)
+    return LOOM_STATUS_OK;
+  status = loom_exec_gather (exec, first);
+  return status == LOOM_STATUS_OK ? loom_exec_scatter (exec, first) : status;
 }
 
 LoomStatus

@@ -221,7 +221,8 @@ LoomStatus loom_exec_send (LoomExec *exec, const LoomExecRow *row);
 /* The device's stream waits for those of all others, and theirs for its own; nothing where it is the only one. */
 LoomStatus loom_exec_gather (LoomExec *exec, guint device);
 LoomStatus loom_exec_scatter (LoomExec *exec, guint device);
-/* The streams of all devices wait for each other; nothing where one has none, and the host waits at gates instead. */
+/* The streams of all devices wait for each other; nothing where one hears not of all faults, and the host waits at
+ * gates instead. */
 LoomStatus loom_exec_meet (LoomExec *exec);
 /* The streams of devices wait for all copies of the step, so that whoever waits for one of them waits for its copies.
  */

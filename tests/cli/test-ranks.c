@@ -99,6 +99,8 @@ test_resume (void)
   cli_expect (0, NULL, "train", path, F64, "--epochs", "2", "--batch-size", "50", "--ranks", "2", "--steps", "3",
               "--out", "parts");
   cli_expect (0, NULL, "train", "--resume", "parts");
+  /* It is complete, and no rank waits for another one that has nothing to do. */
+  cli_expect (0, NULL, "train", "--resume", "parts", "--ranks", "2", "--timeout", "20");
   compare_weights ("whole/weights.safetensors", "parts/weights.safetensors");
 }
 
@@ -115,6 +117,7 @@ test_divided (void)
               "--steps", "2", "--out", "divided");
   cli_expect (0, NULL, "train", "--resume", "divided", "--ranks", "2", "--strategy", "zero1", "--steps", "6");
   cli_expect (0, NULL, "train", "--resume", "divided");
+  cli_expect (0, NULL, "train", "--resume", "divided", "--ranks", "3", "--strategy", "zero3", "--timeout", "20");
   compare_weights ("undivided/weights.safetensors", "divided/weights.safetensors");
 }
 

@@ -7,7 +7,9 @@
 #include "ui/run/studio-worker.h"
 #include "ui/window/studio-question.h"
 
-#define ASK_SECONDS 5 /* a step and its checkpoint seldom last longer */
+#define ASK_SECONDS  5   /* a step and its checkpoint seldom last longer */
+#define MOST_SECONDS 140 /* behind which workers have been ended by force, unless nothing ends them */
+#define KILL_SECONDS 15  /* in which one is gone that is ended by force */
 
 static struct
 {
@@ -17,11 +19,9 @@ static struct
 } leaving;
 
 static void
-left_cb (void)
+leave (void)
 {
   g_autoptr (GtkApplication) application = NULL;
-  if (leaving.application == NULL || studio_worker_n_leaving () > 0)
-    return;
   application = g_steal_pointer (&leaving.application);
   g_clear_handle_id (&leaving.ask, g_source_remove);
   if (leaving.question != NULL)
@@ -30,17 +30,36 @@ left_cb (void)
 }
 
 static void
+left_cb (void)
+{
+  if (leaving.application != NULL && studio_worker_n_leaving () == 0)
+    leave ();
+}
+
+/* A worker that is deep in a driver does not end even so, and there is nothing more to ask. */
+static gboolean
+give_up_cb (gpointer data)
+{
+  leaving.ask = 0;
+  leave ();
+  return G_SOURCE_REMOVE;
+}
+
+static void
 response_cb (AdwMessageDialog *dialog, const char *response)
 {
-  if (g_str_equal (response, "force"))
-    studio_worker_force_leaving ();
+  if (!g_str_equal (response, "force") || leaving.application == NULL)
+    return;
+  g_clear_handle_id (&leaving.ask, g_source_remove);
+  leaving.ask = g_timeout_add_seconds (KILL_SECONDS, give_up_cb, NULL);
+  studio_worker_force_leaving ();
 }
 
 static gboolean
 ask_cb (gpointer data)
 {
   const guint n = studio_worker_n_leaving ();
-  leaving.ask = 0;
+  leaving.ask = g_timeout_add_seconds (MOST_SECONDS, give_up_cb, NULL);
   AdwMessageDialog *dialog = studio_question_new (
       NULL, ngettext ("The run has not ended yet", "The runs have not ended yet", n),
       ngettext ("It finishes its step and writes a checkpoint. A run that hangs does not get there: ended by force, it "
