@@ -117,7 +117,7 @@ print_json (const char *path, const BenchRow *row)
   loom_json_fixed (json, "arena_bytes", row->arena, 0);
   loom_json_fixed (json, "peak_resident_bytes", (double)loom_bytes_of_process (TRUE), 0);
   loom_json_number (json, "ready_ms", row->ready_ms);
-  loom_json_number (json, "loss", row->loss);
+  loom_json_exact (json, "loss", row->loss);
   command_event_print (json);
 }
 

@@ -78,7 +78,7 @@ print_row (const char *path, const BenchOptions *o, const ReplicaRow *row, doubl
       loom_json_number (json, "speedup", alone / row->seconds);
       loom_json_int (json, "copies", row->copies);
       loom_json_fixed (json, "copied_bytes", row->bytes, 0);
-      loom_json_number (json, "loss", row->loss);
+      loom_json_exact (json, "loss", row->loss);
       command_event_print (json);
       return;
     }

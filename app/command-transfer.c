@@ -166,7 +166,7 @@ print_json (const char *path, const TransferOptions *o, gint64 samples, Way way,
   if (figure->name != NULL)
     {
       loom_json_string (json, "metric", figure->name);
-      loom_json_number (json, "value", figure->metric);
+      loom_json_exact (json, "value", figure->metric);
     }
   command_event_print (json);
 }

@@ -166,11 +166,11 @@ sweep_print_json (const Sweep *sweep, SweepBy by)
       loom_json_number (json, "steps", sweep_figure (sweep, p, by, steps_of).mean);
       loom_json_number (json, "parameters", sweep_figure (sweep, p, by, sweep_parameters).mean);
       loom_json_int (json, "failed", count_failures (sweep, p, by, &why));
-      loom_json_number (json, "loss", loss.mean);
-      loom_json_number (json, "loss_spread", loss.spread);
+      loom_json_exact (json, "loss", loss.mean);
+      loom_json_exact (json, "loss_spread", loss.spread);
       loom_json_string (json, "metric", sweep->metric_found);
-      loom_json_number (json, "value", metric.mean);
-      loom_json_number (json, "value_spread", metric.spread);
+      loom_json_exact (json, "value", metric.mean);
+      loom_json_exact (json, "value_spread", metric.spread);
       command_event_print (json);
     }
 }
@@ -186,9 +186,9 @@ sweep_tell_json (const Sweep *sweep, const SweepRun *run, gpointer data)
   if (run->fold > 0)
     loom_json_int (json, "fold", run->fold);
   loom_json_int (json, "step", run->step);
-  loom_json_number (json, "train_loss", run->train_loss);
-  loom_json_number (json, "loss", sweep_loss (run));
-  loom_json_number (json, "value", run->metric);
+  loom_json_exact (json, "train_loss", run->train_loss);
+  loom_json_exact (json, "loss", sweep_loss (run));
+  loom_json_exact (json, "value", run->metric);
   loom_json_string (json, "failure", run->failure);
   command_event_print (json);
 }

@@ -65,12 +65,12 @@ join_sum (Work *w, WorkInstr *product)
   for (guint k = 0; k < 2 && sum == NULL; k++)
     {
       sum = sum_of_operand (w, product, k);
-      attrs->sum_b = sum != NULL && k == 1;
+      out[1] = sum != NULL ? work_out (sum, 0) : 0;
+      attrs->sum_b = k == 1;
+      if (sum != NULL && !work_has_kernel (w, product, 2, in, 2, out))
+        sum = NULL;
     }
   if (sum == NULL)
-    return;
-  out[1] = work_out (sum, 0);
-  if (!work_has_kernel (w, product, 2, in, 2, out))
     {
       attrs->sum_b = false;
       return;

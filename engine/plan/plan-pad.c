@@ -347,7 +347,7 @@ is_leading (Work *w, const WorkInstr *instr, GHashTable *updaters)
   const WorkValue *whole = work_value (w, root), *part = work_value (w, y);
   const LoomTensorDesc *a = &work_value (w, work_in (instr, 0))->desc, *b = &part->desc;
 
-  if (a->rank != 2 || a->dim[1] != b->dim[1] || b->dim[0] < a->dim[0] / 8 * 7 || whole->producer == NULL
+  if (a->rank != 2 || a->dim[1] != b->dim[1] || b->dim[0] * 8 < a->dim[0] * 7 || whole->producer == NULL
       || whole->is_output || whole->commit >= 0 || part->is_output || part->commit >= 0
       || instr->device_name != whole->device_name || g_hash_table_contains (updaters, GUINT_TO_POINTER (root))
       || g_hash_table_contains (updaters, GUINT_TO_POINTER (y)))

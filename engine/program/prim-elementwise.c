@@ -415,9 +415,11 @@ RULE (grad_tanh_grad)
   return TRUE;
 }
 
-/* With u = k(x + c·x³) and t = tanh u the slope of gelu is ½(1 + t) + ½·x·(1 - t²)·u', and that of the slope (1 -
- * t²)·(2u'
- * - k - x·t·u'²), as u'' is 6kc·x. */
+/* With u = k(x + c·x³) and t = tanh u the slope of gelu is
+ *   ½(1 + t) + ½·x·(1 - t²)·u',
+ * and that of the slope
+ *   (1 - t²)·(2u' - k - x·t·u'²),
+ * as u'' is 6kc·x. */
 RULE (grad_gelu_tanh_grad)
 {
   const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;

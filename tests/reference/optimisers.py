@@ -161,7 +161,7 @@ def apart(a, b):
 
 
 def written(ours, theirs):
-    """Events have nine digits, so a unit in the ninth is no difference."""
+    """Events have nine digits of a number in f32, so a unit in the ninth is no difference."""
     difference = apart(ours, theirs)
     return 0.0 if difference <= 5e-9 else difference
 
