@@ -109,7 +109,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  batch_norm_grad    g, x, mean, var, [weight], [bias] → dx, [dweight, dbias]
  *  batch_norm_apply   x, mean, var, [weight, bias] → y      LoomNormAttrs
  *  layer_norm         x, [weight, bias] → y, mean, rstd     LoomNormAttrs
- *  layer_norm_grad    g, x, mean, rstd, [weight] → dx, [dweight, dbias]
+ *  layer_norm_grad    g, x, mean, rstd, [weight] → dx, [dweight, dbias]; with r around the norm: norm.h
  *  gather_rows        table, index → y          none
  *  scatter_add_rows   index, g → table          none
  *  gather             x, index → y              LoomGatherAttrs

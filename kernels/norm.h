@@ -9,7 +9,12 @@
  * round results alone. The gradient is that of act RELU: what of g,
  * or of g + h (in 16 bits rounded), passes where y is above 0 is its last result dr, the gradient of r and of what the
  * normalisation made. An operand, or of the gradient a result, more than the call has without a sum says that there is
- * one. */
+ * one.
+ *
+ *  layer_norm_grad  g, x, mean, rstd, [weight], r → dx, [dweight, dbias]
+ *
+ * is the gradient where r, of dx's shape and type, goes around the norm: dx is the norm's gradient and r. A back end
+ * may take that in f32 alone. */
 #ifndef LOOM_NORM_H
 #define LOOM_NORM_H
 
@@ -17,11 +22,11 @@
 
 #include "kernels/backend.h"
 
-/* Operands of a batch norm with nothing joined to it. */
+/* Operands of a norm with nothing joined to it. */
 static inline int
 loom_norm_operands (const char *primitive, bool affine)
 {
-  if (strcmp (primitive, "batch_norm_grad") == 0)
+  if (strcmp (primitive, "batch_norm_grad") == 0 || strcmp (primitive, "layer_norm_grad") == 0)
     return affine ? 5 : 4;
   return (strcmp (primitive, "batch_norm_apply") == 0 ? 3 : 1) + (affine ? 2 : 0);
 }
@@ -41,6 +46,15 @@ loom_norm_has_residual (const char *primitive, bool affine, int n_in, int n_out)
   if (strcmp (primitive, "batch_norm_grad") == 0)
     return n_out > loom_norm_results (primitive, affine);
   return n_in > loom_norm_operands (primitive, affine);
+}
+
+/* Of layer_norm_grad: where r is among n_in operands; 0: there is none. */
+static inline int
+loom_layer_norm_around (bool affine, int n_in)
+{
+  const int own = loom_norm_operands ("layer_norm_grad", affine);
+
+  return n_in > own ? own : 0;
 }
 
 #endif

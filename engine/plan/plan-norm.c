@@ -8,7 +8,10 @@
  *
  * Behind a sum the next block keeps y, from which the gradient reads where the ReLU was active. y's cotangent is most
  * often a sum itself, of what comes through the next block and around it; what of it passes the ReLU is r's gradient,
- * so the normalisation's gradient, which has to read it twice, makes it and writes it on its first pass. */
+ * so the normalisation's gradient, which has to read it twice, makes it and writes it on its first pass.
+ *
+ * The gradient of a layer norm is added to what goes around the norm, as a block of a transformer has it: it takes that
+ * up as well, in f32, and so writes the sum of both at once. */
 #include "engine/plan/plan-private.h"
 #include "kernels/norm.h"
 
@@ -261,11 +264,37 @@ fuse_relu (Work *w, WorkInstr *norm)
     }
 }
 
+/* What goes around the norm must be there when its gradient is made. */
+static void
+fuse_around (Work *w, WorkInstr *grad)
+{
+  const guint v = work_out (grad, 0);
+  WorkInstr *sum = work_only_reader (w, v, FALSE);
+  g_autoptr (GArray) in = NULL, out = NULL;
+  const WorkStep *step;
+  guint r, y;
+
+  if (work_value (w, v)->desc.dtype != LOOM_F32 || grad->in->len > n_own (grad) || sum == NULL
+      || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != grad->device_name)
+    return;
+  step = work_step (sum, 0);
+  r = step->arg[0] == v ? step->arg[1] : step->arg[0];
+  y = work_out (sum, 0);
+  if (r == v || !is_alike (w, r, v) || !is_alike (w, y, v) || !work_is_ready (w, r, grad))
+    return;
+  in = operands (grad, n_own (grad));
+  out = results (grad, y);
+  g_array_append_val (in, r);
+  join (w, grad, *(const LoomNormAttrs *)grad->attrs, in, out, sum, "+add");
+}
+
 void
 work_fuse_norms (Work *w)
 {
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    if (is_norm (instr))
+    if (work_is (instr, "layer_norm_grad"))
+      fuse_around (w, instr);
+    else if (is_norm (instr))
       {
         fuse_sum (w, instr);
         fuse_relu (w, instr);

@@ -38,7 +38,7 @@ const WorkPass work_passes[] = {
   { "pooling", "A ReLU in front of a maximum over windows moves behind it.", work_move_relus, WORK_IS_FUSION },
   { "epilogue fusion", "Products and convolutions take up the bias and the activation behind them.",
     work_fuse_epilogues, WORK_IS_FUSION },
-  { "normalisation", "Batch normalisation takes up the ReLU or the residual sum behind it, and its gradient theirs.",
+  { "normalisation", "Normalisation takes up the ReLU or the residual sum behind it, and its gradient theirs.",
     work_fuse_norms, WORK_IS_FUSION },
   { "narrow operands", "Element-wise work converts 16-bit types as it reads.", work_absorb_casts, WORK_IS_FUSION },
   { "wide results", "Products of 16-bit floats write f32 where only that is wanted.", work_widen_results,

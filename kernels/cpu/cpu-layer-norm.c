@@ -36,7 +36,15 @@ part_layer (void *context, int64_t from, int64_t to)
     }
 }
 
-/* dx [N, C] by row r. */
+/* dx of a row with h, and with what is added to it; h and more are expressions of i. */
+#define WRITE_ROW(h, more)                                                                                             \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      _Pragma ("GCC ivdep") for (int64_t i = 0; i < C; i++) y[i] = rstd * ((h)-shift - (x[i] - mean) * slope) more;    \
+    }                                                                                                                  \
+  while (0)
+
+/* dx [N, C] by row r. What goes around the norm is added while the row is in the cache. */
 static void
 part_layer_grad (void *context, int64_t from, int64_t to)
 {
@@ -48,6 +56,7 @@ part_layer_grad (void *context, int64_t from, int64_t to)
   for (int64_t r = from; r < to; r++)
     {
       const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *weight = call->weight;
+      const float *added = call->added != NULL ? call->added + r * C : NULL;
       float *y = self->bf16 ? x_buffer : call->y + r * C, mean = call->mean_in[r], rstd = call->var_in[r], shift, slope;
       double sum, dot;
 
@@ -63,14 +72,14 @@ part_layer_grad (void *context, int64_t from, int64_t to)
         }
       shift = (float)(sum / (double)C);
       slope = (float)(dot * rstd * rstd / (double)C);
-      if (self->affine)
-#pragma GCC ivdep
-        for (int64_t i = 0; i < C; i++)
-          y[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
+      if (self->affine && added != NULL)
+        WRITE_ROW (g[i] * weight[i], +added[i]);
+      else if (self->affine)
+        WRITE_ROW (g[i] * weight[i], );
+      else if (added != NULL)
+        WRITE_ROW (g[i], +added[i]);
       else
-#pragma GCC ivdep
-        for (int64_t i = 0; i < C; i++)
-          y[i] = rstd * (g[i] - shift - (x[i] - mean) * slope);
+        WRITE_ROW (g[i], );
       put_row (call, r, y);
     }
 }
@@ -126,7 +135,10 @@ work_layer_grad (CpuKernel *k, void *const *b, LoomMessage *message)
   Norm *self = (Norm *)k;
   void *const *out = b + k->n_in;
   Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
+  const int around = loom_layer_norm_around (self->affine, k->n_in);
 
+  if (around > 0)
+    call.added = b[around];
   if (self->affine)
     {
       call.weight = b[4];
@@ -155,7 +167,8 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
   Norm *self;
   LoomStatus status;
 
-  if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank)
+  if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank
+      || (grad && x->dtype != LOOM_F32 && loom_layer_norm_around (a->affine, spec->n_in) > 0))
     return LOOM_STATUS_UNSUPPORTED;
   status = norm_create (device, spec, attrs_size, grad ? work_layer_grad : work_layer,
                         norm_is_bf16 (spec, grad, loom_dim_product (x, x->rank - a->axes, x->rank)), &self, message);
@@ -168,6 +181,9 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
       self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
       self->k.base.scratch_bytes = (size_t)(self->chunks * 2 * self->C) * sizeof (float);
     }
+  /* An element of it is read as dx's is written. */
+  if (grad && loom_layer_norm_around (a->affine, spec->n_in) > 0)
+    self->k.base.inplace[0] = 1u << loom_layer_norm_around (a->affine, spec->n_in);
   self->ns = 0.3 * (double)loom_desc_count (x);
   *kernel = &self->k;
   return LOOM_STATUS_OK;

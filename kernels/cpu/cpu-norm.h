@@ -28,7 +28,8 @@ typedef struct
   const Norm *self;
   const float *x, *g;                            /* [N, C, area] or [N, C]; bf16 where self says so */
   const float *mean_in, *var_in, *weight, *bias; /* [C]; of layer norm mean and 1/deviation are [N] */
-  const float *added, *open, *other;             /* with a residual, as x: r; of a gradient y, and h or NULL */
+  const float *added, *open, *other;             /* with a residual, as x: r; of a gradient y, and h or NULL; of layer
+                                                    norm's what goes around it, or NULL */
   float *dr;                                     /* as x */
   float *y;                                      /* as x; dx of a gradient */
   float *mean, *var, *dweight, *dbias;           /* [C]; of layer norm mean and var (1/deviation) are [N] */

@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-rows.cuh"
+#include "kernels/norm.h"
 
 #define COLUMNS 32
 #define LANES   8
@@ -25,6 +26,7 @@ typedef struct
   LongDivisor by_chunks;
   LoomDType from, to; /* of x, and of y */
   bool affine;
+  int around; /* the operand that goes around the norm; 0: none */
   double eps;
 } Norm;
 
@@ -80,13 +82,13 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* g, x and dx are (rows, columns), mean and rstd (rows), weight (columns) or NULL.
- * dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) with h = g·weight (Ba, Kiros and Hinton 2016). */
+/* g, x, dx and around, or NULL, are (rows, columns), mean and rstd (rows), weight (columns) or NULL.
+ * dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) + around with h = g·weight (Ba, Kiros and Hinton 2016). */
 template <typename T, int THREADS, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     layer_norm_grad_kernel (T *dx, const T *g, const T *x, const float *mean, const float *rstd, const float *weight,
-                            long long rows, int columns)
+                            const T *around, long long rows, int columns)
 {
   const long long at = row_of<THREADS> ();
   const int lane = first_of<THREADS> ();
@@ -123,6 +125,12 @@ __launch_bounds__ (CUDA_THREADS)
           const float h = weight != NULL ? of_g[k] * w[k] : of_g[k];
 
           of_g[k] = scale * (h - sum - (of_x[k] - centre) * scale * product);
+        }
+      if (around != NULL)
+        {
+          load_pack<V> (of_x, around + base + i);
+          for (int k = 0; k < V; k++)
+            of_g[k] += of_x[k];
         }
       store_pack<V> (dx + base + i, of_g);
     }
@@ -279,7 +287,8 @@ template <typename T, int MANY = PACK<T>>
 static void
 launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buffers)
 {
-  const int out = self->affine ? 5 : 4;
+  const int out = (self->affine ? 5 : 4) + (self->around > 0);
+  const T *around = self->around > 0 ? (const T *)buffers[self->around] : NULL;
   const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
   const float *mean = (const float *)buffers[2], *rstd = (const float *)buffers[3];
   const float *weight = self->affine ? (const float *)buffers[4] : NULL;
@@ -304,7 +313,7 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
       constexpr int THREADS = decltype (threads)::value;
 
       layer_norm_grad_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (
-          (T *)buffers[out], g, x, mean, rstd, weight, self->rows, (int)self->columns);
+          (T *)buffers[out], g, x, mean, rstd, weight, around, self->rows, (int)self->columns);
     });
 }
 
@@ -383,13 +392,21 @@ LoomStatus
 cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const bool affine = ((const LoomNormAttrs *)spec->attrs)->affine;
+  const int around = loom_layer_norm_around (affine, spec->n_in);
   Norm *self = NULL;
-  LoomStatus status = norm_new (device, spec, 1, affine ? 5 : 4, affine ? 3 : 1, "own layer_norm_grad",
-                                layer_norm_grad_run, &self, message);
+  LoomStatus status;
   int64_t chunks, most;
 
+  /* In 16 bits the sum of two would have the gradient rounded first: that is for element-wise work. */
+  if (around > 0 && spec->in[1].dtype != LOOM_F32)
+    return LOOM_STATUS_UNSUPPORTED;
+  status = norm_new (device, spec, 1, (affine ? 5 : 4) + (around > 0), affine ? 3 : 1, "own layer_norm_grad",
+                     layer_norm_grad_run, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
+  self->around = around;
+  if (around > 0)
+    self->base.inplace[0] |= 1u << around;
   /* Enough blocks to fill a large GPU, and no more: what they leave one block a column joins. */
   most = self->columns > 0 ? 1024 / blocks_for (self->columns, COLUMNS * columns_at_once (self)) : 1;
   chunks = self->rows / 64;

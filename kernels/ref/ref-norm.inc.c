@@ -164,7 +164,7 @@ FN (layer_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* With h = g·weight: dx = rstd·(h - mean(h) - x̂·mean(h·x̂)); sums over rows for
+/* With h = g·weight: dx = rstd·(h - mean(h) - x̂·mean(h·x̂)), and what goes around the norm; sums over rows for
  * dweight = Σ g·x̂ and dbias = Σ g. */
 static LoomStatus
 FN (layer_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
@@ -173,6 +173,8 @@ FN (layer_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   const LoomTensorDesc *x = &k->in[1];
   int64_t rows = loom_dim_product (x, 0, x->rank - a->axes), n = loom_dim_product (x, x->rank - a->axes, x->rank);
   const T *g = b[0], *px = b[1], *mean = b[2], *rstd = b[3], *weight = a->affine ? b[4] : NULL;
+  const int around = loom_layer_norm_around (a->affine, k->n_in);
+  const T *other = around > 0 ? b[around] : NULL;
   T *dx = b[k->n_in];
 
   for (int64_t r = 0; r < rows; r++)
@@ -192,6 +194,8 @@ FN (layer_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
           double xhat = (px[r * n + i] - mean[r]) * rstd[r];
 
           dx[r * n + i] = (T)(rstd[r] * (h - sum / (double)n - xhat * dot / (double)n));
+          if (other != NULL)
+            dx[r * n + i] += other[r * n + i];
         }
     }
   for (int64_t i = 0; a->affine && i < n; i++)

@@ -201,18 +201,24 @@ norm_samples (GPtrArray *all)
               s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
               s->mixed = TRUE;
               s->wide = axes % 2; /* a result in 16 bits of rows in f32 */
-              s = sample_add (all, "layer_norm_grad", 1e-4, "%s last %d%s", layer[v], axes, affine ? " affine" : "");
-              sample_in (s, x, FILL_NORMAL, 0);
-              sample_in (s, x, FILL_NORMAL, 0);
-              sample_in (s, rows, FILL_NORMAL, 0);
-              sample_in (s, rows, FILL_POSITIVE, 0);
-              if (affine)
-                sample_in (s, row, FILL_NORMAL, 0);
-              sample_out (s, x);
-              for (int i = 0; i < 2 * affine; i++)
-                sample_out (s, row);
-              s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
-              s->mixed = TRUE;
+              for (int around = 0; around < 2; around++)
+                {
+                  s = sample_add (all, "layer_norm_grad", 1e-4, "%s last %d%s%s", layer[v], axes,
+                                  affine ? " affine" : "", around ? " and what goes around it" : "");
+                  sample_in (s, x, FILL_NORMAL, 0);
+                  sample_in (s, x, FILL_NORMAL, 0);
+                  sample_in (s, rows, FILL_NORMAL, 0);
+                  sample_in (s, rows, FILL_POSITIVE, 0);
+                  if (affine)
+                    sample_in (s, row, FILL_NORMAL, 0);
+                  if (around)
+                    sample_in (s, x, FILL_NORMAL, 0);
+                  sample_out (s, x);
+                  for (int i = 0; i < 2 * affine; i++)
+                    sample_out (s, row);
+                  s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+                  s->mixed = TRUE;
+                }
             }
         }
     }

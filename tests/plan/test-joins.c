@@ -95,6 +95,58 @@ test_nothing_joined (gconstpointer type)
       }
 }
 
+/* x + m·norm(x) with its gradients, as a transformer has it: what goes around the layer norm is added by its gradient.
+ */
+static void
+test_around (gconstpointer is_affine)
+{
+  const gboolean affine = GPOINTER_TO_INT (is_affine);
+  LoomProgram *p = loom_program_new ();
+  LoomNormAttrs norm = { .eps = 1e-5, .axes = 1, .affine = affine };
+  LoomInit init = { .kind = LOOM_INIT_UNIFORM, .a = -0.3, .b = 0.3 };
+  gint64 row[] = { 32 }, matrix[] = { 32, 32 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 4, 4, 32, 32 }), wrt[5], grads[5], in[3] = { 0 },
+            out[3], y;
+  g_autofree char *ref = NULL, *cpu = NULL, *lean = NULL;
+  const guint n = affine ? 5 : 3;
+
+#define PARAMETER(name, rank, dims)                                                                                    \
+  loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, TRUE))
+  wrt[0] = PARAMETER ("before", 1, row);
+  wrt[1] = PARAMETER ("m", 2, matrix);
+  wrt[2] = PARAMETER ("last", 1, row);
+  wrt[3] = PARAMETER ("scale", 1, row);
+  wrt[4] = PARAMETER ("shift", 1, row);
+#undef PARAMETER
+  in[0] = loom_reshape (p, loom_binary (p, LOOM_SCALAR_MUL, x, wrt[0]), 2, (gint64[]){ 512, 32 });
+  if (affine)
+    memcpy (in + 1, wrt + 3, 2 * sizeof in[0]);
+  loom_emit (p, loom_prim ("layer_norm"), &norm, 3, in, out);
+  y = loom_binary (p, LOOM_SCALAR_ADD, in[0], loom_matmul (p, out[0], wrt[1], FALSE, FALSE));
+  y = loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_TANH, y), wrt[2]);
+  y = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, y));
+  g_assert_true (loom_differentiate (p, y, 0, n, wrt, grads, NULL));
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("grad%u", i);
+
+      loom_program_output (p, name, grads[i]);
+    }
+  g_autoptr (GPtrArray) a = run (p, "ref", &ref), b = run (p, "cpu", &cpu), c = run (p, "cuda:0", &lean);
+  g_assert_nonnull (strstr (ref, "layer_norm_grad+add"));
+  g_assert_nonnull (strstr (cpu, "layer_norm_grad+add"));
+  g_assert_null (strstr (lean, "layer_norm_grad+add"));
+  for (guint o = 0; o < n; o++)
+    for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
+      {
+        const double value = loom_tensor_get (c->pdata[o], i), within = 1e-6 + 1e-5 * fabs (value);
+
+        g_assert_cmpfloat (fabs (loom_tensor_get (a->pdata[o], i) - value), <=, within);
+        g_assert_cmpfloat (fabs (loom_tensor_get (b->pdata[o], i) - value), <=, within);
+      }
+  loom_program_unref (p);
+}
+
 /* A device that fails while it is asked is no device that lacks the kernel: neither another plan nor “cannot compute”
  * is the answer. */
 static void
@@ -145,6 +197,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/plan/joins/f32", GINT_TO_POINTER (LOOM_F32), test_nothing_joined);
   g_test_add_data_func ("/plan/joins/bf16", GINT_TO_POINTER (LOOM_BF16), test_nothing_joined);
+  g_test_add_data_func ("/plan/joins/around", GINT_TO_POINTER (FALSE), test_around);
+  g_test_add_data_func ("/plan/joins/around-affine", GINT_TO_POINTER (TRUE), test_around);
   g_test_add_func ("/plan/joins/transposes", test_transposes);
   g_test_add_data_func ("/plan/joins/no-memory", "joined memory", test_failing_device);
   g_test_add_data_func ("/plan/joins/lost", "joined lost", test_failing_device);

@@ -36,6 +36,12 @@ has (const LoomKernelSpec *spec)
     return spec->out[0].dtype == first;
   if (strcmp (spec->primitive, "batch_norm_apply") == 0 || strcmp (spec->primitive, "move") == 0)
     return false;
+  if (strcmp (spec->primitive, "layer_norm_grad") == 0)
+    {
+      const LoomNormAttrs *a = spec->attrs;
+
+      return loom_layer_norm_around (a->affine, spec->n_in) == 0;
+    }
   if (strncmp (spec->primitive, "batch_norm", 10) == 0)
     {
       const LoomNormAttrs *a = spec->attrs;
