@@ -209,27 +209,28 @@ open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate
 
 /* ---- forward ----------------------------------------------------------- */
 
-/* r must be there when the normalisation is made. */
+/* What is added to the first result, behind the residual block or around a layer norm; it must be there when the call
+ * is made. */
 static void
-fuse_sum (Work *w, WorkInstr *norm)
+fuse_sum (Work *w, WorkInstr *call)
 {
-  guint v = work_out (norm, 0), r, y;
+  const guint v = work_out (call, 0);
   WorkInstr *sum = work_only_reader (w, v, FALSE);
   g_autoptr (GArray) in = NULL, out = NULL;
-  LoomNormAttrs with = *(const LoomNormAttrs *)norm->attrs;
   const WorkStep *step;
+  guint r, y;
 
-  if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != norm->device_name)
+  if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != call->device_name)
     return;
   step = work_step (sum, 0);
   r = step->arg[0] == v ? step->arg[1] : step->arg[0];
   y = work_out (sum, 0);
-  if (r == v || !is_alike (w, r, v) || !is_alike (w, y, v) || !work_is_ready (w, r, norm))
+  if (r == v || !is_alike (w, r, v) || !is_alike (w, y, v) || !work_is_ready (w, r, call))
     return;
-  in = operands (norm, n_own (norm));
-  out = results (norm, y);
+  in = operands (call, n_own (call));
+  out = results (call, y);
   g_array_append_val (in, r);
-  join (w, norm, with, in, out, sum, "+add");
+  join (w, call, *(const LoomNormAttrs *)call->attrs, in, out, sum, "+add");
 }
 
 static void
@@ -264,39 +265,15 @@ fuse_relu (Work *w, WorkInstr *norm)
     }
 }
 
-/* What goes around the norm must be there when its gradient is made. */
-static void
-fuse_around (Work *w, WorkInstr *grad)
-{
-  const guint v = work_out (grad, 0);
-  WorkInstr *sum = work_only_reader (w, v, FALSE);
-  g_autoptr (GArray) in = NULL, out = NULL;
-  const WorkStep *step;
-  guint r, y;
-
-  if (work_value (w, v)->desc.dtype != LOOM_F32 || grad->in->len > n_own (grad) || sum == NULL
-      || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != grad->device_name)
-    return;
-  step = work_step (sum, 0);
-  r = step->arg[0] == v ? step->arg[1] : step->arg[0];
-  y = work_out (sum, 0);
-  if (r == v || !is_alike (w, r, v) || !is_alike (w, y, v) || !work_is_ready (w, r, grad))
-    return;
-  in = operands (grad, n_own (grad));
-  out = results (grad, y);
-  g_array_append_val (in, r);
-  join (w, grad, *(const LoomNormAttrs *)grad->attrs, in, out, sum, "+add");
-}
-
 void
 work_fuse_norms (Work *w)
 {
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "layer_norm_grad"))
-      fuse_around (w, instr);
-    else if (is_norm (instr))
+    if (is_norm (instr))
       {
         fuse_sum (w, instr);
         fuse_relu (w, instr);
       }
+    else if (work_is (instr, "layer_norm_grad") && work_value (w, work_out (instr, 0))->desc.dtype == LOOM_F32)
+      fuse_sum (w, instr);
 }
