@@ -37,8 +37,8 @@ new_title (const char *text)
   return label;
 }
 
-static GtkWidget *
-add_group (StudioInspector *self, const char *title)
+GtkWidget *
+inspector_add_group (StudioInspector *self, const char *title)
 {
   GtkWidget *group = adw_preferences_group_new ();
 
@@ -285,7 +285,7 @@ ways_to_split (StudioInspector *self)
 static void
 add_reserved (StudioInspector *self, const LoomOp *op)
 {
-  GtkWidget *group = add_group (self, _ ("Node"));
+  GtkWidget *group = inspector_add_group (self, _ ("Node"));
 
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
@@ -401,7 +401,7 @@ inspector_build_node (StudioInspector *self, const StudioItem *item)
       gtk_label_set_selectable (GTK_LABEL (label), TRUE);
       gtk_widget_set_can_focus (label, FALSE);
     }
-  group = add_group (self, _ ("Parameters"));
+  group = inspector_add_group (self, _ ("Parameters"));
   add_name (self, group, item);
   if (item->op != NULL)
     add_operator_params (self, group, item->op);
@@ -409,15 +409,15 @@ inspector_build_node (StudioInspector *self, const StudioItem *item)
     add_module_params (self, group, item->kind);
   if (item->op != NULL && item->op->variants != NULL)
     {
-      self->options = add_group (self, _ ("Options"));
+      self->options = inspector_add_group (self, _ ("Options"));
       gtk_widget_set_visible (self->options, FALSE);
     }
   self->fault = inspector_add_label (self, "", "error");
   /* Below the fields, so that none moves away under the pointer. */
   self->preview = inspector_add_label (self, "", "numeric");
   gtk_widget_set_visible (self->preview, FALSE);
-  self->output_group = add_group (self, _ ("Output"));
-  self->cost_group = add_group (self, _ ("Cost"));
+  self->output_group = inspector_add_group (self, _ ("Output"));
+  self->cost_group = inspector_add_group (self, _ ("Cost"));
   add_reserved (self, item->op);
   if (item->op != NULL)
     add_documentation (self, item->op);
@@ -442,7 +442,7 @@ inspector_build_annotation (StudioInspector *self, const StudioAnnotation *annot
       return;
     }
   self->serial = annotation->serial;
-  group = add_group (self, "");
+  group = inspector_add_group (self, "");
   self->updating = TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     inspector_refresh_row (inspector_add_param (self, group, &specs[i]));
@@ -459,7 +459,7 @@ inspector_build_link (StudioInspector *self, const StudioScene *scene, const Stu
   GtkWidget *group;
 
   inspector_add_label (self, _ ("Wire"), "title-4");
-  group = add_group (self, "");
+  group = inspector_add_group (self, "");
   add_fact (group, self->output_rows, _ ("From"), from, NULL);
   add_fact (group, self->output_rows, _ ("To"), to, NULL);
   add_fact (group, self->output_rows, _ ("Type"),

@@ -67,6 +67,8 @@ void inspector_build_link (StudioInspector *self, const StudioScene *scene, cons
 void inspector_refresh_node (StudioInspector *self);
 /* Appends a line of text to the page. css: a class, or NULL. */
 GtkWidget *inspector_add_label (StudioInspector *self, const char *text, const char *css);
+/* Appends a group of rows. title may be "". */
+GtkWidget *inspector_add_group (StudioInspector *self, const char *title);
 
 /* Several nodes are selected: rows for what they have in common; FALSE where some are no nodes. */
 gboolean inspector_build_several (StudioInspector *self);

@@ -22,16 +22,6 @@ common_operator (const StudioInspector *self, const StudioScene *scene)
   return op;
 }
 
-static GtkWidget *
-add_group (StudioInspector *self, const char *title)
-{
-  GtkWidget *group = adw_preferences_group_new ();
-
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), title);
-  gtk_box_append (GTK_BOX (self->box), group);
-  return group;
-}
-
 gboolean
 inspector_shows_several (const StudioInspector *self)
 {
@@ -79,11 +69,11 @@ inspector_build_several (StudioInspector *self)
   op = common_operator (self, scene);
   if (op != NULL && op->dynamic_inputs == NULL)
     {
-      group = add_group (self, _ ("Parameters of all"));
+      group = inspector_add_group (self, _ ("Parameters of all"));
       for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
         inspector_add_param (self, group, spec);
     }
-  group = add_group (self, op != NULL ? _ ("Nodes") : _ ("What all have"));
+  group = inspector_add_group (self, op != NULL ? _ ("Nodes") : _ ("What all have"));
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
       LoomParamSpec spec = r->spec;
