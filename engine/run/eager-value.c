@@ -20,7 +20,6 @@ eager_device_named (LoomEager *eager, const char *name, GError **error)
   return name != NULL ? loom_devices_get (eager->devices, name, error) : eager->device;
 }
 
-/* How an error calls an instruction. (transfer full) */
 char *
 eager_place_of (const LoomEager *eager, const LoomInstr *instr)
 {
@@ -113,7 +112,6 @@ eager_clear_values (LoomEager *eager)
     eager_clear_value (&eager->values[v]);
 }
 
-/* Room for v on a device. */
 gboolean
 eager_make_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GError **error)
 {
@@ -135,7 +133,6 @@ eager_address_of (const EagerValue *value)
   return value->device->info.host_memory ? value->tensor->data : value->memory;
 }
 
-/* v in the host's memory; borrowed. */
 LoomTensor *
 eager_host_value (LoomEager *eager, LoomValue v, GError **error)
 {
@@ -151,7 +148,6 @@ eager_host_value (LoomEager *eager, LoomValue v, GError **error)
   return value->tensor;
 }
 
-/* v's bytes into memory of a device. */
 gboolean
 eager_copy_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, void *to, GError **error)
 {
@@ -165,7 +161,6 @@ eager_copy_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, void *t
   return host != NULL && copy (eager, device, to, host->data, bytes, LOOM_COPY_HOST_TO_DEVICE, error);
 }
 
-/* v where a device can read it; what was copied for that goes to `borrowed`, to be freed behind the instruction. */
 gboolean
 eager_operand (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GPtrArray *borrowed, void **address,
                GError **error)
@@ -208,7 +203,6 @@ source (LoomEager *eager, const LoomValueInfo *info, GError **error)
   return t;
 }
 
-/* Slots and inputs, each where its node wants it. */
 gboolean
 eager_load_source (LoomEager *eager, LoomValue v, GError **error)
 {

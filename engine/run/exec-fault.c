@@ -96,8 +96,8 @@ first_fault (LoomExec *exec, gint64 before, gboolean all)
 /* Reads the fault flags of the plan's devices. Where one is raised, all devices are synchronised, so that the flags can
  * be cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The flags are read once
  * more then, with those of the run's other devices, which are cleared, too: a device that is ahead may have been heard
- * before the one that found the cause. The fault may be of
- * another executor's step. TRUE: none was raised by a step before this one. */
+ * before the one that found the cause. The fault may be of another executor's step. TRUE: none was raised by a step
+ * before this one. */
 gboolean
 loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error)
 {

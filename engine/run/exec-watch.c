@@ -78,7 +78,7 @@ lane_of (const LoomExec *exec, const LoomExecRow *row, LoomStream **stream)
 
 /* Timers in front of each row, behind each, and behind all of each device. */
 static guint
-timer_before (const LoomExecRow *row, const LoomExec *exec)
+timer_before (const LoomExec *exec, const LoomExecRow *row)
 {
   return 2 * (guint)(row - exec->rows);
 }
@@ -169,7 +169,7 @@ mark_row (LoomExec *exec, const LoomExecRow *row, guint which)
 
   if (exec->spans == NULL || !has_timers (exec))
     return LOOM_STATUS_OK;
-  return mark (exec, timer_before (row, exec) + which, d, stream);
+  return mark (exec, timer_before (exec, row) + which, d, stream);
 }
 
 LoomStatus
@@ -267,7 +267,7 @@ static LoomStatus
 place_span (LoomExec *exec, LoomExecRow *row, gint64 end, LoomExecSpan *span)
 {
   LoomStream *stream;
-  const guint d = lane_of (exec, row, &stream), before = timer_before (row, exec);
+  const guint d = lane_of (exec, row, &stream), before = timer_before (exec, row);
   double begin = 0, over = 0;
   LoomStatus status = seconds_left (exec, d, exec->timers->pdata[before], &begin);
 

@@ -15,15 +15,14 @@ static struct
 {
   GtkApplication *application; /* that stays; NULL: it does not */
   AdwMessageDialog *question;
-  guint ask;
+  guint timer; /* until it asks, and then until it gives up */
 } leaving;
 
 static void
 leave (void)
 {
-  g_autoptr (GtkApplication) application = NULL;
-  application = g_steal_pointer (&leaving.application);
-  g_clear_handle_id (&leaving.ask, g_source_remove);
+  g_autoptr (GtkApplication) application = g_steal_pointer (&leaving.application);
+  g_clear_handle_id (&leaving.timer, g_source_remove);
   if (leaving.question != NULL)
     gtk_window_destroy (GTK_WINDOW (leaving.question));
   g_application_release (G_APPLICATION (application));
@@ -40,7 +39,7 @@ left_cb (void)
 static gboolean
 give_up_cb (gpointer data)
 {
-  leaving.ask = 0;
+  leaving.timer = 0;
   leave ();
   return G_SOURCE_REMOVE;
 }
@@ -50,8 +49,8 @@ response_cb (AdwMessageDialog *dialog, const char *response)
 {
   if (!g_str_equal (response, "force") || leaving.application == NULL)
     return;
-  g_clear_handle_id (&leaving.ask, g_source_remove);
-  leaving.ask = g_timeout_add_seconds (KILL_SECONDS, give_up_cb, NULL);
+  g_clear_handle_id (&leaving.timer, g_source_remove);
+  leaving.timer = g_timeout_add_seconds (KILL_SECONDS, give_up_cb, NULL);
   studio_worker_force_leaving ();
 }
 
@@ -59,7 +58,7 @@ static gboolean
 ask_cb (gpointer data)
 {
   const guint n = studio_worker_n_leaving ();
-  leaving.ask = g_timeout_add_seconds (MOST_SECONDS, give_up_cb, NULL);
+  leaving.timer = g_timeout_add_seconds (MOST_SECONDS, give_up_cb, NULL);
   AdwMessageDialog *dialog = studio_question_new (
       NULL, ngettext ("The run has not ended yet", "The runs have not ended yet", n),
       ngettext ("It finishes its step and writes a checkpoint. A run that hangs does not get there: ended by force, it "
@@ -87,5 +86,5 @@ studio_leaving_begin (GtkApplication *application)
   leaving.application = g_object_ref (application);
   g_application_hold (G_APPLICATION (application));
   studio_worker_set_left_func (left_cb);
-  leaving.ask = g_timeout_add_seconds (ASK_SECONDS, ask_cb, NULL);
+  leaving.timer = g_timeout_add_seconds (ASK_SECONDS, ask_cb, NULL);
 }
