@@ -166,9 +166,9 @@ note_differences (LoomTrainer *t, const TrainerJson *json)
   if (!g_str_equal (device, t->device))
     trainer_note (t, "the run goes on on %s, not on %s as before: its last bits may differ.", t->device, device);
   else if (threads != t->threads)
-    trainer_note (t,
-                  "the run goes on with %d threads, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
-                  t->threads, threads);
+    trainer_note (
+        t, "the run goes on with %d thread%s, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
+        t->threads, t->threads == 1 ? "" : "s", threads);
   else
     note_devices (t, json);
 }
