@@ -40,6 +40,10 @@ def over_the_edge(t, s):
         t.ok(inside(during.cards[card], g.canvas), "a card that is dragged over the %s stays in sight" % name)
         t.ok(any(during.cards[c] != r for c, r in others.items()), "while the canvas moves on below it")
         g = s.look()
+        if not inside(g.cards[card], g.canvas):
+            print("# %s: %s during the drag, then %s, on %s" % (card, during.cards[card], g.cards[card], g.canvas))
+            time.sleep(1)
+            print("# a second later: %s" % (s.look().cards[card],))
         t.ok(inside(g.cards[card], g.canvas), "and ends where one sees it")
         s.key("ctrl+z")
 

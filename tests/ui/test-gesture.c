@@ -350,6 +350,19 @@ test_edge (Fixture *f, gconstpointer data)
         g_assert_cmpfloat (item->y + c.dy, >=, seen.y);
         g_assert_cmpfloat (item->y + c.dy + item->height, <=, seen.y + seen.height);
       }
+  /* Small on the screen, lines reach further than the grid: each place that a card may take is in sight. */
+  for (guint k = 0; k < 60; k++)
+    {
+      StudioRect seen;
+      StudioCommand c;
+
+      f->view = (StudioView){ 0.3, 40.0 - 3 * k, -300, 1000, 600 };
+      seen = studio_view_visible (&f->view);
+      press (f, (380 - f->view.x) * 0.3, (20 - f->view.y) * 0.3, 0);
+      drag (f, -5000, (20 - f->view.y) * 0.3, NULL);
+      c = release (f);
+      g_assert_cmpfloat (item->x + c.dx, >=, seen.x);
+    }
   /* A card that is half out of sight already stays where it is until it is drawn in. */
   f->view = (StudioView){ 1, 400, 0, 1000, 600 };
   press (f, 50, 20, 0);

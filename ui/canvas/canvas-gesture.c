@@ -148,18 +148,18 @@ begin_drag (StudioGesture *self, const StudioScene *scene)
     }
 }
 
-/* Where a card of this size may come to lie along one axis: within what is seen, so that it ends where one sees it. was
- * is where it began, which may be half out of sight already; what is larger than the view goes where the pointer does.
- */
+#define REACH 7.0 /* screen pixels from a line that a card jumps onto */
+
+/* Where a card of this size may come to lie along one axis: within what is seen, so that it ends where one sees it.
+ * jump is how far it may be moved yet, onto the grid or a line. was is where it began, which may be half out of sight
+ * already; what is larger than the view goes where the pointer does. */
 static double
-keep_in_sight (double at, double size, double low, double high, double was)
+keep_in_sight (double at, double size, double low, double high, double was, double jump)
 {
-  low += STUDIO_SNAP;
-  high -= size + STUDIO_SNAP;
+  low += jump;
+  high -= size + jump;
   return low < high ? CLAMP (at, MIN (low, was), MAX (high, was)) : at;
 }
-
-#define REACH 7.0 /* screen pixels from a line that a card jumps onto */
 
 /* The card that was taken goes with the pointer, but not out of the view, which moves on when the pointer is at its
  * edge. It comes to lie on the lines of others or on the grid, and takes the others along as they stand. */
@@ -170,17 +170,18 @@ move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *vie
   StudioRect seen = studio_view_visible (view);
   double width = is_annotation ? scene->annotation[self->pressed.item].width : scene->item[self->pressed.item].width;
   double height = is_annotation ? scene->annotation[self->pressed.item].height : scene->item[self->pressed.item].height;
-  double x
-      = keep_in_sight (self->anchor_x + self->x - self->start_x, width, seen.x, seen.x + seen.width, self->anchor_x);
-  double y
-      = keep_in_sight (self->anchor_y + self->y - self->start_y, height, seen.y, seen.y + seen.height, self->anchor_y);
+  double reach = REACH / view->zoom, jump = MAX (reach, STUDIO_GRID / 2);
+  double x = keep_in_sight (self->anchor_x + self->x - self->start_x, width, seen.x, seen.x + seen.width,
+                            self->anchor_x, jump);
+  double y = keep_in_sight (self->anchor_y + self->y - self->start_y, height, seen.y, seen.y + seen.height,
+                            self->anchor_y, jump);
 
   if (self->free)
     self->snapped = (StudioSnapped){ .x = floor (x + 0.5), .y = floor (y + 0.5) };
   else
-    self->snapped = studio_align_snap (scene, is_annotation ? STUDIO_NO_ITEM : self->pressed.item, self->moving,
-                                       &(StudioRect){ x, y, width, height }, self->anchor_x, self->anchor_y,
-                                       REACH / view->zoom, &seen);
+    self->snapped
+        = studio_align_snap (scene, is_annotation ? STUDIO_NO_ITEM : self->pressed.item, self->moving,
+                             &(StudioRect){ x, y, width, height }, self->anchor_x, self->anchor_y, reach, &seen);
   self->dx = self->snapped.x - self->anchor_x;
   self->dy = self->snapped.y - self->anchor_y;
 }
