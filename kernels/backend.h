@@ -100,8 +100,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  avg_pool2d_grad    g → dx                    LoomPool2dAttrs
  *  softmax            x → y                     LoomSoftmaxAttrs
  *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
- *  attention          q, k, v, [mask], [seed, step, place] → y, lse  LoomAttentionAttrs
- *  attention_grad     g, q, k, v, lse, delta, [mask], [y], [seed, step, place] → dq, dk, dv
+ *  attention          q, k, v, [mask], [seed, step, place] → y, lse  LoomAttentionAttrs; in place: attention.h
+ *  attention_grad     g, q, k, v, lse, [delta], [mask], [y], [seed, step, place] → dq, dk, dv
  *  attention_cached   q, k, v, keys, values, place → keys', values', y  LoomAttentionCachedAttrs
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
@@ -276,16 +276,43 @@ typedef struct
  * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
  * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
  * that keeps no key gives 0, and its lse is -∞.
- * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse; y says that there is none.
+ * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. Where that has none y stands in
+ * delta's stead, one of the two always.
  * dropout: the probability that a key's share counts as 0; those that are left are times 1/(1 - dropout), and lse knows
  * nothing of it. Where it is not 0, place i64 [N,H] is a head's number among all, and key j of its query t is kept
  * where element (place·T + t)·S + j of `random` by seed, stream and step is not below dropout. */
+typedef struct
+{
+  int64_t start, sample, head, row;
+} LoomAttentionRows;
+
+typedef struct
+{
+  int64_t n, heads, groups, queries, keys, width, depth; /* N, H, K, T, S, E, D */
+} LoomAttentionSizes;
+
+typedef enum
+{
+  LOOM_ATTENTION_Q,
+  LOOM_ATTENTION_K,
+  LOOM_ATTENTION_V,
+  LOOM_ATTENTION_Y,
+  LOOM_ATTENTION_G,
+  LOOM_ATTENTION_DQ,
+  LOOM_ATTENTION_DK,
+  LOOM_ATTENTION_DV,
+  LOOM_ATTENTION_N_PARTS
+} LoomAttentionPart;
+
 typedef struct
 {
   double scale;
   bool causal, has_mask;
   double dropout; /* less than 1 */
   uint64_t stream;
+  bool in_place; /* what follows counts: in calls of a planner's making */
+  LoomAttentionSizes sizes;
+  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
 } LoomAttentionAttrs;
 
 /* Causal attention of a growing sequence whose keys and values are kept: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] are

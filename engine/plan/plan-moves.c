@@ -9,18 +9,8 @@
 #include "kernels/move.h"
 #include "kernels/shape.h"
 
-/* Elements as they are read: in an order of their own, at strides, from an operand. */
-typedef struct
-{
-  guint from;
-  int rank;
-  gint64 dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK], start;
-} Reading;
-
-/* The strides of the same elements in the same order under another shape. FALSE where one of its axes runs over several
- * old ones that no single stride leads along. */
-static gboolean
-restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride)
+gboolean
+work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride)
 {
   gint64 n = 1, to_n = 1; /* of old and new axes that one stride leads along, from the last one on */
   int to = to_rank - 1;
@@ -46,7 +36,7 @@ restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const 
 
 /* How a single move reads its operand, whose elements lie at these strides from `start` on. */
 static void
-read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 start, Reading *reading)
+read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 start, WorkReading *reading)
 {
   const LoomTensorDesc *y = &work_value (w, work_out (instr, 0))->desc;
 
@@ -67,9 +57,8 @@ read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 star
     }
 }
 
-/* How what an instruction makes is read; FALSE where it does not only move elements of one operand. */
-static gboolean
-reading_of (Work *w, const WorkInstr *instr, Reading *reading)
+gboolean
+work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading)
 {
   gint64 stride[LOOM_MAX_RANK] = { 0 };
 
@@ -77,7 +66,7 @@ reading_of (Work *w, const WorkInstr *instr, Reading *reading)
     {
       const LoomMovePart *part = &((const LoomMoveAttrs *)instr->attrs)->part[0];
 
-      *reading = (Reading){ .rank = part->rank, .start = part->from_start };
+      *reading = (WorkReading){ .rank = part->rank, .start = part->from_start };
       for (int i = 0; i < part->rank; i++)
         {
           reading->dim[i] = part->dim[i];
@@ -99,14 +88,14 @@ reading_of (Work *w, const WorkInstr *instr, Reading *reading)
  * together: neither is computed again without the other, and both belong to one micro-batch and to one chunk of a head.
  */
 static WorkInstr *
-find_front (Work *w, const WorkInstr *instr, guint k, Reading *reading)
+find_front (Work *w, const WorkInstr *instr, guint k, WorkReading *reading)
 {
   guint v = work_root (w, work_in (instr, k));
   WorkInstr *front = work_value (w, v)->producer;
 
   if (front == NULL || front->device_name != instr->device_name || work_value (w, v)->device_name != instr->device_name
       || front->region != instr->region || front->recomputation != instr->recomputation || front->pass != instr->pass
-      || front->chunk != instr->chunk || work_only_reader (w, v, TRUE) != instr || !reading_of (w, front, reading)
+      || front->chunk != instr->chunk || work_only_reader (w, v, TRUE) != instr || !work_reading_of (w, front, reading)
       || work_value (w, reading->from)->device_name != instr->device_name
       || loom_desc_count (&work_value (w, v)->desc) == 0)
     return NULL;
@@ -115,7 +104,7 @@ find_front (Work *w, const WorkInstr *instr, guint k, Reading *reading)
 
 /* From what is read to where it is written. */
 static LoomMovePart
-part_of (const Reading *reading, gint64 to_start, const gint64 *to)
+part_of (const WorkReading *reading, gint64 to_start, const gint64 *to)
 {
   LoomMovePart part = { .rank = reading->rank, .from_start = reading->start, .to_start = to_start };
 
@@ -126,6 +115,15 @@ part_of (const Reading *reading, gint64 to_start, const gint64 *to)
       part.to[i] = to[i];
     }
   return part;
+}
+
+LoomMovePart
+work_move_of (Work *w, const WorkInstr *instr, const WorkReading *reading)
+{
+  gint64 to[LOOM_MAX_RANK] = { 0 };
+
+  loom_desc_strides (&work_value (w, work_out (instr, 0))->desc, to);
+  return part_of (reading, 0, to);
 }
 
 /* Where the parts of a concatenation come from. */
@@ -180,10 +178,10 @@ join_one (Work *w, WorkInstr *instr)
 {
   const LoomTensorDesc *x = &work_value (w, work_in (instr, 0))->desc;
   gint64 stride[LOOM_MAX_RANK] = { 0 }, to[LOOM_MAX_RANK] = { 0 };
-  Reading front, joined;
+  WorkReading front, joined;
   Source source = { .front = find_front (w, instr, 0, &front) };
 
-  if (source.front == NULL || !restride (front.rank, front.dim, front.stride, x->rank, x->dim, stride))
+  if (source.front == NULL || !work_restride (front.rank, front.dim, front.stride, x->rank, x->dim, stride))
     return;
   read_through (w, instr, stride, front.start, &joined);
   loom_desc_strides (&work_value (w, work_out (instr, 0))->desc, to);
@@ -209,7 +207,7 @@ static Source
 source_of (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, gint64 to_start, const gint64 *to)
 {
   const LoomTensorDesc *x = &work_value (w, work_in (concat, k))->desc;
-  Reading plain = { .from = work_in (concat, k), .rank = x->rank }, front;
+  WorkReading plain = { .from = work_in (concat, k), .rank = x->rank }, front;
   gint64 stride[LOOM_MAX_RANK] = { 0 };
   Source source = { .front = find_front (w, concat, k, &front) };
 
@@ -218,13 +216,13 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, gint
   if (source.front != NULL && may_wait (w, updaters, concat, k, front.from))
     {
       source.from = front.from;
-      if (restride (x->rank, x->dim, to, front.rank, front.dim, stride))
+      if (work_restride (x->rank, x->dim, to, front.rank, front.dim, stride))
         {
           source.part = part_of (&front, to_start, stride);
           return source;
         }
       plain.start = front.start;
-      if (restride (front.rank, front.dim, front.stride, x->rank, x->dim, plain.stride))
+      if (work_restride (front.rank, front.dim, front.stride, x->rank, x->dim, plain.stride))
         {
           source.part = part_of (&plain, to_start, to);
           return source;

@@ -31,6 +31,8 @@ const WorkPass work_passes[] = {
     work_cut_heads, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "moves", "What is cut out, permuted or concatenated behind another such move becomes one with it.", work_join_moves,
     WORK_IS_FUSION, WORK_HAS_VIEWS },
+  { "attention in place", "Attention reads and writes rows where they lie, and moves around it are left out.",
+    work_attend_in_place, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "state", "State that is asked for, or is a gradient, is copied before the step changes it.", work_copy_state, 0 },
   { "undo log",
     "SGD writes at once, and keeps the old weights where the gradients were until all are known to be finite.",

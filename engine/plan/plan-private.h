@@ -9,6 +9,7 @@
 #pragma once
 
 #include "engine/plan/loom-plan.h"
+#include "kernels/move.h"
 
 G_BEGIN_DECLS
 
@@ -320,6 +321,25 @@ gsize work_bytes (Work *w);
 LoomKernel *work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
                                  const LoomKernelSpec *spec, LoomMessage *message);
 
+/* ---- plan-moves.c: what only moves elements ----------------------------------- */
+
+/* Elements as they are read: in an order of their own, at strides, from an operand. */
+typedef struct
+{
+  guint from;
+  int rank;
+  gint64 dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK], start;
+} WorkReading;
+
+/* The strides of the same elements in the same order under another shape. FALSE where one of its axes runs over several
+ * old ones that no single stride leads along. */
+gboolean
+work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride);
+/* How what an instruction makes is read; FALSE where it does not only move elements of one operand. */
+gboolean work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading);
+/* The same with where it is written, for an instruction whose reading this is. */
+LoomMovePart work_move_of (Work *w, const WorkInstr *instr, const WorkReading *reading);
+
 /* plan-check.c: whether the form agrees with itself (uses with operands, producers with results, the order with both);
  * FALSE with a sentence, to be freed, where it does not. For tests. */
 gboolean work_check (Work *w, char **why);
@@ -335,6 +355,7 @@ void work_pad_scores (Work *w);
 void work_narrow_scores (Work *w);
 void work_cut_heads (Work *w);
 void work_join_moves (Work *w);
+void work_attend_in_place (Work *w);
 void work_copy_state (Work *w);
 void work_log_steps (Work *w);
 void work_move_relus (Work *w);

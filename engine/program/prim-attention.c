@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "kernels/attention.h"
+
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
@@ -89,7 +91,7 @@ infer_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   return TRUE;
 }
 
-/* g, q, k, v, lse, delta, [mask], [y], [seed, step, place] → dq, dk, dv */
+/* g, q, k, v, lse, [delta], [mask], [y], [seed, step, place] → dq, dk, dv */
 static gboolean
 infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                       char **why)
@@ -101,9 +103,13 @@ infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, L
     return FALSE;
   y = in[1];
   y.dim[3] = in[3].dim[3];
-  if (!loom_desc_same_shape (&in[0], &y) || in[4].rank != 3 || !loom_desc_same_shape (&in[4], &in[5])
+  if (!loom_desc_same_shape (&in[0], &y) || in[4].rank != 3
       || loom_desc_count (&in[4]) != in[1].dim[0] * in[1].dim[1] * in[1].dim[2])
-    return loom_prim_refuse (why, "g, lse and delta do not fit");
+    return loom_prim_refuse (why, "g and lse do not fit");
+  if (desc_is_absent (&in[5]) == desc_is_absent (&in[7]))
+    return loom_prim_refuse (why, "either delta or y has to be there");
+  if (!desc_is_absent (&in[5]) && !loom_desc_same_shape (&in[4], &in[5]))
+    return loom_prim_refuse (why, "delta does not fit");
   if (!desc_is_absent (&in[7]) && (in[7].dtype != in[1].dtype || !loom_desc_same_shape (&in[7], &y)))
     return loom_prim_refuse (why, "y does not fit");
   for (int i = 0; i < 3; i++)
@@ -231,17 +237,18 @@ score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, con
 {
   LoomValue score = scores (p, a, s, in[1], in[2], a->has_mask ? in[6] : 0);
   LoomValue dp = loom_matmul (p, wide_queries (p, s, in[0], s->depth), wide_keys (p, s, in[3], s->depth), FALSE, TRUE);
+  LoomValue delta = in[5] != 0 ? in[5] : loom_reduce (p, LOOM_REDUCE_SUM, MUL (in[0], in[7]), 1u << 3, FALSE);
 
   *shares = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, finite_or_zero (p, s, wide_queries (p, s, in[4], 1))));
   if (a->dropout > 0)
     {
       LoomValue keeps = kept (p, a, s, in + NUMBERS_G), ds;
 
-      ds = MUL (*shares, SUB (MUL (dp, keeps), wide_queries (p, s, in[5], 1)));
+      ds = MUL (*shares, SUB (MUL (dp, keeps), wide_queries (p, s, delta, 1)));
       *shares = MUL (*shares, keeps);
       return ds;
     }
-  return MUL (*shares, SUB (dp, wide_queries (p, s, in[5], 1)));
+  return MUL (*shares, SUB (dp, wide_queries (p, s, delta, 1)));
 }
 
 /* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads that share keys. */
@@ -292,19 +299,25 @@ gradient_attention (const LoomGradCall *call)
   const LoomAttentionAttrs *a = instr->attrs;
   LoomProgram *p = call->p;
   LoomTensorDesc y = *value_desc (p, instr->out[0]), rows = *value_desc (p, instr->out[1]);
-  LoomValue g = call->grad[0], delta, out[3];
+  LoomValue g = call->grad[0], delta = 0, out[3];
 
   if (g == 0)
     g = loom_fill (p, y.dtype, 4, y.dim, 0);
-  delta = loom_reduce (p, LOOM_REDUCE_SUM, MUL (loom_cast (p, g, rows.dtype), loom_cast (p, instr->out[0], rows.dtype)),
-                       1u << 3, FALSE);
+  /* What an lse's gradient makes of delta no kernel sums by itself. */
   if (call->grad[1] != 0)
-    delta = SUB (delta, call->grad[1]);
+    delta = SUB (loom_reduce (p, LOOM_REDUCE_SUM,
+                              MUL (loom_cast (p, g, rows.dtype), loom_cast (p, instr->out[0], rows.dtype)), 1u << 3,
+                              FALSE),
+                 call->grad[1]);
   {
-    /* A library that knows 16-bit floats works delta out by itself. */
-    LoomValue whole = dtype_wide (y.dtype) != y.dtype && call->grad[1] == 0 ? instr->out[0] : 0;
-    LoomValue in[MAX_IN]
-        = { g, instr->in[0], instr->in[1], instr->in[2], instr->out[1], delta, a->has_mask ? instr->in[3] : 0, whole };
+    LoomValue in[MAX_IN] = { g,
+                             instr->in[0],
+                             instr->in[1],
+                             instr->in[2],
+                             instr->out[1],
+                             delta,
+                             a->has_mask ? instr->in[3] : 0,
+                             delta == 0 ? instr->out[0] : 0 };
     guint n_in = NUMBERS_G;
 
     for (int i = 0; i < 3 && a->dropout > 0; i++)
@@ -332,30 +345,31 @@ describe_attention (const void *attrs)
       = a->dropout > 0 ? g_strdup_printf (" dropout=%g stream=%016" G_GINT64_MODIFIER "x", a->dropout, a->stream)
                        : NULL;
 
-  return g_strdup_printf ("scale=%g%s%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "",
-                          drops != NULL ? drops : "");
+  return g_strdup_printf ("scale=%g%s%s%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "",
+                          drops != NULL ? drops : "", a->in_place ? " in-place" : "");
 }
 
-/* Two products of all queries with all keys, or five, and five operations a score. */
+/* Two products of all queries with all keys, or five, and five operations a score. q is operand number `first`. */
 static double
-flops_of (const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc *v, double products_q,
-          double products_v, gboolean causal)
+flops_of (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first, double products_q, double products_v)
 {
-  double pairs = (double)(q->dim[0] * q->dim[1] * q->dim[2]) * (double)k->dim[2] * (causal ? 0.5 : 1.0);
+  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  const LoomAttentionSizes s = loom_attention_places (a, in, first, rows);
+  const double pairs = (double)(s.n * s.heads * s.queries) * (double)s.keys * (a->causal ? 0.5 : 1.0);
 
-  return pairs * (2.0 * products_q * (double)q->dim[3] + 2.0 * products_v * (double)v->dim[3] + 5.0);
+  return pairs * (2.0 * products_q * (double)s.width + 2.0 * products_v * (double)s.depth + 5.0);
 }
 
 static double
 flops_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
-  return flops_of (&in[0], &in[1], &in[2], 1, 1, ((const LoomAttentionAttrs *)attrs)->causal);
+  return flops_of (attrs, in, 0, 1, 1);
 }
 
 static double
 flops_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
-  return flops_of (&in[1], &in[2], &in[3], 3, 2, ((const LoomAttentionAttrs *)attrs)->causal);
+  return flops_of (attrs, in, 1, 3, 2);
 }
 
 static gboolean
@@ -364,7 +378,10 @@ equal_attention (const void *a, const void *b)
   const LoomAttentionAttrs *x = a, *y = b;
 
   return loom_same_number (x->scale, y->scale) && x->causal == y->causal && x->has_mask == y->has_mask
-         && loom_same_number (x->dropout, y->dropout) && x->stream == y->stream;
+         && loom_same_number (x->dropout, y->dropout) && x->stream == y->stream && x->in_place == y->in_place
+         && (!x->in_place
+             || (memcmp (&x->sizes, &y->sizes, sizeof x->sizes) == 0
+                 && memcmp (x->rows, y->rows, sizeof x->rows) == 0));
 }
 
 static gboolean

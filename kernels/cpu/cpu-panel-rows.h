@@ -4,15 +4,15 @@
 
 #include "kernels/cpu/cpu-panels.h"
 
-/* from [rows, columns] times `scale` to panels of its columns, `stride` floats apart: to [columns /
- * PANEL][rows][PANEL]. */
+/* from [rows, columns], whose rows are `down` floats apart, times `scale` to panels of its columns, `stride` floats
+ * apart: to [columns / PANEL][rows][PANEL]. */
 static inline void
-put_columns (float *to, int64_t stride, const float *from, int64_t rows, int64_t columns, float scale)
+put_columns (float *to, int64_t stride, const float *from, int64_t down, int64_t rows, int64_t columns, float scale)
 {
   for (int64_t at = 0; at < columns; at += PANEL, to += stride)
     for (int64_t r = 0; r < rows; r++)
       {
-        const float *row = from + r * columns + at;
+        const float *row = from + r * down + at;
         int64_t n = columns - at;
         V right = { 0 };
 
@@ -23,9 +23,10 @@ put_columns (float *to, int64_t stride, const float *from, int64_t rows, int64_t
       }
 }
 
-/* from [rows, columns] turned: to [rows / PANEL][columns][PANEL], the last panel filled up with zeros. */
+/* from [rows, columns], whose rows are `down` floats apart, turned: to [rows / PANEL][columns][PANEL], the last panel
+ * filled up with zeros. */
 static inline void
-put_rows (float *to, const float *from, int64_t rows, int64_t columns)
+put_rows (float *to, const float *from, int64_t down, int64_t rows, int64_t columns)
 {
   for (int64_t at = 0; at < rows; at += PANEL, to += columns * PANEL)
     {
@@ -34,7 +35,7 @@ put_rows (float *to, const float *from, int64_t rows, int64_t columns)
       for (int64_t c = 0; c < columns; c++)
         {
           for (int64_t r = 0; r < n; r++)
-            to[c * PANEL + r] = from[(at + r) * columns + c];
+            to[c * PANEL + r] = from[(at + r) * down + c];
           for (int64_t r = n; r < PANEL; r++)
             to[c * PANEL + r] = 0;
         }
@@ -42,14 +43,15 @@ put_rows (float *to, const float *from, int64_t rows, int64_t columns)
 }
 
 /* The first `columns` columns of panels [columns / PANEL][…][PANEL], `stride` floats apart, times a factor for each
- * row: to [rows, columns]. */
+ * row: to [rows, columns], whose rows are `down` floats apart. */
 static inline void
-take_columns (float *to, const float *from, int64_t stride, int64_t rows, int64_t columns, const float *factor)
+take_columns (float *to, int64_t down, const float *from, int64_t stride, int64_t rows, int64_t columns,
+              const float *factor)
 {
   for (int64_t at = 0; at < columns; at += PANEL, from += stride)
     for (int64_t r = 0; r < rows; r++)
       {
-        float *row = to + r * columns + at;
+        float *row = to + r * down + at;
         int64_t n = columns - at;
 
         store (row, *(const V *)(from + r * PANEL) * factor[r], n);

@@ -96,7 +96,7 @@ __launch_bounds__ (CUDA_THREADS)
     return;
   long long sample = row;
   const long long query = take_index (&sample, queries), head = take_index (&sample, heads);
-  const long long first = attention_head (s, sample, head).keys;
+  const long long first = (sample * s.groups + (unsigned int)head / s.shared_by) * s.keys;
   take_row<PARTS> (mine, q + row * s.width, s.width);
   for (long long j = 0; j <= from + query; j++)
     {

@@ -8,11 +8,12 @@
  * compute capability 9.0 only by way of all scores in 16 bits, so that sequences longer than about 8 times a head's
  * features go to the own kernel, and no memory grows with their square. The gradient's other form, whose sums into dQ
  * are atomic, is not asked for: cuDNN does not mark it as nondeterministic. Engines of the gradient sum g·y by
- * themselves and so need y, which attention_grad has where delta is nothing else. */
+ * themselves and so need y in delta's stead. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/attention.h"
 #include "kernels/cuda/cuda-dnn.h"
 #include "kernels/options.h"
 
@@ -37,10 +38,11 @@ enum
   IDS
 };
 
-/* What a plan depends on: q [n,heads,queries,width], k [n,groups,keys,width], v [n,groups,keys,depth]. */
+/* What a plan depends on. Rows begin at 0: where they do in their tensor is added to its address. */
 typedef struct
 {
-  int64_t n, heads, groups, queries, keys, width, depth;
+  LoomAttentionSizes of;
+  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
   cudnnDataType_t type;
   bool gradient, causal;
 } Shape;
@@ -65,7 +67,8 @@ typedef struct
   LoomDevice *device;
   const Plan *plan;
   LoomKernel *own; /* for operands that do not begin at multiples of 16 bytes */
-  int operands;    /* and results */
+  int n_in, n_out;
+  int64_t start[LOOM_ATTENTION_N_PARTS]; /* of rows, in elements of two bytes */
   float scale;
   size_t sums; /* where in the scratch they lie */
 } Attention;
@@ -84,6 +87,15 @@ static Matrix
 matrix (int64_t n, int64_t heads, int64_t rows, int64_t columns)
 {
   return (Matrix){ { n, heads, rows, columns }, { heads * rows * columns, rows * columns, columns, 1 } };
+}
+
+/* The same as its rows lie, in an operand or a result. */
+static Matrix
+lying (const Shape *s, LoomAttentionPart part, int64_t heads, int64_t rows, int64_t columns)
+{
+  const LoomAttentionRows *at = &s->rows[part];
+
+  return (Matrix){ { s->of.n, heads, rows, columns }, { at->sample, at->head, at->row, 1 } };
 }
 
 static Matrix
@@ -140,9 +152,13 @@ reduced (CudaDnnGraph *g, cudnnReduceTensorOp_t op, Matrix rows, CudaDnnTensor x
 static void
 describe_forward (CudaDnnGraph *g, const Shape *s)
 {
-  const Matrix scores = matrix (s->n, s->heads, s->queries, s->keys), rows = matrix (s->n, s->heads, s->queries, 1);
-  const Matrix k = matrix (s->n, s->groups, s->keys, s->width), v = matrix (s->n, s->groups, s->keys, s->depth);
-  const Matrix q = matrix (s->n, s->heads, s->queries, s->width), y = matrix (s->n, s->heads, s->queries, s->depth);
+  const LoomAttentionSizes *of = &s->of;
+  const Matrix scores = matrix (of->n, of->heads, of->queries, of->keys);
+  const Matrix rows = matrix (of->n, of->heads, of->queries, 1);
+  const Matrix q = lying (s, LOOM_ATTENTION_Q, of->heads, of->queries, of->width);
+  const Matrix k = lying (s, LOOM_ATTENTION_K, of->groups, of->keys, of->width);
+  const Matrix v = lying (s, LOOM_ATTENTION_V, of->groups, of->keys, of->depth);
+  const Matrix y = lying (s, LOOM_ATTENTION_Y, of->heads, of->queries, of->depth);
   CudaDnnTensor x = inner (g, CUDNN_DATA_FLOAT, scores), top, sum, shares;
 
   cuda_dnn_matmul (g, operand (g, Q, s->type, q), operand (g, K, s->type, turned (k)), x);
@@ -168,24 +184,33 @@ to_keys (CudaDnnGraph *g, const Shape *s, Matrix scores, CudaDnnTensor x, CudaDn
   CudaDnnTensor sides = inner (g, s->type, turned (scores)), all = to;
 
   cuda_dnn_reshape (g, x, sides);
-  if (s->heads != s->groups)
-    all = inner (g, s->type, matrix (s->n, s->heads, s->keys, columns));
+  if (s->of.heads != s->of.groups)
+    all = inner (g, s->type, matrix (s->of.n, s->of.heads, s->of.keys, columns));
   cuda_dnn_matmul (g, sides, b, all);
-  if (s->heads != s->groups)
+  if (s->of.heads != s->of.groups)
     cuda_dnn_reduce (g, CUDNN_REDUCE_TENSOR_ADD, all, to);
 }
 
 static void
 describe_gradient (CudaDnnGraph *g, const Shape *s)
 {
-  const Matrix scores = matrix (s->n, s->heads, s->queries, s->keys), rows = matrix (s->n, s->heads, s->queries, 1);
-  const Matrix k = matrix (s->n, s->groups, s->keys, s->width), v = matrix (s->n, s->groups, s->keys, s->depth);
-  const Matrix q = matrix (s->n, s->heads, s->queries, s->width), y = matrix (s->n, s->heads, s->queries, s->depth);
+  const LoomAttentionSizes *of = &s->of;
+  const Matrix scores = matrix (of->n, of->heads, of->queries, of->keys);
+  const Matrix rows = matrix (of->n, of->heads, of->queries, 1);
+  const Matrix plain_y = matrix (of->n, of->heads, of->queries, of->depth);
+  const Matrix q = lying (s, LOOM_ATTENTION_Q, of->heads, of->queries, of->width);
+  const Matrix k = lying (s, LOOM_ATTENTION_K, of->groups, of->keys, of->width);
+  const Matrix v = lying (s, LOOM_ATTENTION_V, of->groups, of->keys, of->depth);
+  const Matrix y = lying (s, LOOM_ATTENTION_Y, of->heads, of->queries, of->depth);
+  const Matrix of_y = lying (s, LOOM_ATTENTION_G, of->heads, of->queries, of->depth);
+  const Matrix dq = lying (s, LOOM_ATTENTION_DQ, of->heads, of->queries, of->width);
+  const Matrix dk = lying (s, LOOM_ATTENTION_DK, of->groups, of->keys, of->width);
+  const Matrix dv = lying (s, LOOM_ATTENTION_DV, of->groups, of->keys, of->depth);
   CudaDnnTensor of_q = operand (g, Q, s->type, q), of_k = operand (g, K, s->type, turned (k));
-  CudaDnnTensor of_g = operand (g, G, s->type, y), sums = operand (g, SUMS, CUDNN_DATA_FLOAT, rows);
+  CudaDnnTensor of_g = operand (g, G, s->type, of_y), sums = operand (g, SUMS, CUDNN_DATA_FLOAT, rows);
   CudaDnnTensor scale = cuda_dnn_scalar (g, SCALE), shares, x, keys;
 
-  x = apply (g, CUDNN_POINTWISE_MUL, y, of_g, operand (g, Y, s->type, y));
+  x = apply (g, CUDNN_POINTWISE_MUL, plain_y, of_g, operand (g, Y, s->type, y));
   x = reduced (g, CUDNN_REDUCE_TENSOR_ADD, rows, x);
   cuda_dnn_pointwise (g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, x, cuda_dnn_scalar (g, ONE), sums);
 
@@ -196,18 +221,18 @@ describe_gradient (CudaDnnGraph *g, const Shape *s)
   if (s->causal)
     x = keep_causal (g, scores, x);
   shares = apply (g, CUDNN_POINTWISE_EXP, scores, x, NULL);
-  to_keys (g, s, scores, shares, of_g, operand (g, DV, s->type, v), s->depth);
+  to_keys (g, s, scores, shares, of_g, operand (g, DV, s->type, dv), of->depth);
 
   x = inner (g, CUDNN_DATA_FLOAT, scores);
   cuda_dnn_matmul (g, of_g, operand (g, V, s->type, turned (v)), x);
   x = apply (g, CUDNN_POINTWISE_SUB, scores, x, sums);
   x = apply (g, CUDNN_POINTWISE_MUL, scores, x, shares);
   x = apply (g, CUDNN_POINTWISE_MUL, scores, x, scale);
-  to_keys (g, s, scores, x, of_q, operand (g, DK, s->type, k), s->width);
+  to_keys (g, s, scores, x, of_q, operand (g, DK, s->type, dk), of->width);
 
-  keys = inner (g, s->type, k);
+  keys = inner (g, s->type, k); /* the same bytes */
   cuda_dnn_reshape (g, of_k, keys);
-  cuda_dnn_matmul (g, x, keys, operand (g, DQ, s->type, q));
+  cuda_dnn_matmul (g, x, keys, operand (g, DQ, s->type, dq));
 }
 
 /* ---- calls ------------------------------------------------------------------------------------- */
@@ -221,44 +246,62 @@ are (const LoomTensorDesc *desc, int n, LoomDType type)
   return true;
 }
 
-/* The shape of a call; false where cuDNN need not be asked. Of the gradient, y has to be among the operands. */
+/* The shape of a call, and where the rows of its parts begin; false where cuDNN need not be asked. Of the gradient, y
+ * has to be among the operands. */
 static bool
-shape_of (const LoomKernelSpec *spec, Shape *s)
+shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_PARTS])
 {
   const LoomAttentionAttrs *a = spec->attrs;
-  const bool gradient = strcmp (spec->primitive, "attention_grad") == 0;
-  const LoomTensorDesc *q = &spec->in[gradient ? 1 : 0], *k = q + 1, *v = q + 2;
-  const LoomDType type = q->dtype;
+  const bool gradient = loom_attention_is_gradient (spec);
+  const int first = gradient ? 1 : 0;
+  const LoomDType type = spec->in[first].dtype;
+  const LoomAttentionSizes *of = &s->of;
 
   if (a->has_mask || spec->n_in != (gradient ? 8 : 3) || (type != LOOM_BF16 && type != LOOM_F16))
     return false;
   for (int i = 0; i < spec->n_in + spec->n_out; i++)
     if (loom_spec_operand (spec, i)->layout != LOOM_LAYOUT_PLAIN)
       return false;
-  if (!are (spec->in, gradient ? 4 : 3, type) || !are (spec->out, gradient ? 3 : 1, type)
-      || (gradient ? !are (spec->in + 4, 2, LOOM_F32) || !are (spec->in + 7, 1, type)
-                   : !are (spec->out + 1, 1, LOOM_F32)))
+  if (!are (spec->in, gradient ? 4 : 3, type) || !are (spec->out, gradient ? spec->n_out : 1, type)
+      || (gradient
+              ? loom_attention_has_delta (spec->in) || !are (spec->in + 4, 1, LOOM_F32) || !are (spec->in + 7, 1, type)
+              : !are (spec->out + 1, 1, LOOM_F32)))
     return false;
-  *s = (Shape){ .n = q->dim[0],
-                .heads = q->dim[1],
-                .groups = k->dim[1],
-                .queries = q->dim[2],
-                .keys = k->dim[2],
-                .width = q->dim[3],
-                .depth = v->dim[3],
-                .type = type == LOOM_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF,
-                .gradient = gradient,
-                .causal = a->causal };
-  return s->width <= FEATURES && s->depth <= FEATURES && loom_desc_count (q) > 0 && loom_desc_count (k) > 0
-         && loom_desc_count (v) > 0;
+  memset (s, 0, sizeof *s);
+  s->of = loom_attention_places (a, spec->in, first, s->rows);
+  s->type = type == LOOM_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
+  s->gradient = gradient;
+  s->causal = a->causal;
+  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+    {
+      start[i] = s->rows[i].start;
+      s->rows[i].start = 0;
+      /* Each row begins at a multiple of 16 bytes. */
+      if (((start[i] | s->rows[i].sample | s->rows[i].head | s->rows[i].row) & 7) != 0)
+        return false;
+    }
+  return of->width <= FEATURES && of->depth <= FEATURES && of->n * of->heads * of->queries * of->width > 0
+         && of->groups * of->keys * of->depth > 0;
 }
 
+/* Parts that a call does not have are all zeros. */
 static bool
 same_shape (const Shape *a, const Shape *b)
 {
-  return a->n == b->n && a->heads == b->heads && a->groups == b->groups && a->queries == b->queries
-         && a->keys == b->keys && a->width == b->width && a->depth == b->depth && a->type == b->type
-         && a->gradient == b->gradient && a->causal == b->causal;
+  return memcmp (&a->of, &b->of, sizeof a->of) == 0 && memcmp (a->rows, b->rows, sizeof a->rows) == 0
+         && a->type == b->type && a->gradient == b->gradient && a->causal == b->causal;
+}
+
+/* The bytes of all parts, of which several may lie in one tensor. */
+static double
+room_of (const Shape *s)
+{
+  const LoomAttentionSizes *of = &s->of;
+  const double queries = (double)of->n * (double)of->heads * (double)of->queries;
+  const double keys = (double)of->n * (double)of->groups * (double)of->keys;
+  const double parts = (queries + keys) * (double)(of->width + of->depth);
+
+  return 2 * parts * (s->gradient ? 2 : 1) + 4 * queries;
 }
 
 /* A workspace begins at a multiple of 256 bytes, as those do that cudaMalloc() gives; scratch at one of 64. Behind it
@@ -269,7 +312,7 @@ scratch_of (const Shape *s, size_t workspace, size_t *sums)
   const size_t room = workspace != 0 ? workspace + 192 : 0;
 
   *sums = (room + 63) & ~(size_t)63;
-  return s->gradient ? *sums + (size_t)(s->n * s->heads * s->queries) * sizeof (float) : room;
+  return s->gradient ? *sums + (size_t)(s->of.n * s->of.heads * s->of.queries) * sizeof (float) : room;
 }
 
 static void *
@@ -280,8 +323,8 @@ workspace_in (const Plan *plan, void *scratch)
 
 /* Asks cuDNN for an engine, and with `plan` makes it ready. */
 static LoomStatus
-choose (LoomDevice *device, const Shape *shape, double room, CudaDnnGraph *graph, size_t *workspace,
-        cudnnBackendDescriptor_t *plan, LoomMessage *message)
+choose (LoomDevice *device, const Shape *shape, CudaDnnGraph *graph, size_t *workspace, cudnnBackendDescriptor_t *plan,
+        LoomMessage *message)
 {
   *graph = (CudaDnnGraph){ .status = CUDNN_STATUS_SUCCESS };
   cuda_use (device);
@@ -289,7 +332,7 @@ choose (LoomDevice *device, const Shape *shape, double room, CudaDnnGraph *graph
     describe_gradient (graph, shape);
   else
     describe_forward (graph, shape);
-  return cuda_dnn_choose (device, graph, (size_t)room, workspace, plan, message);
+  return cuda_dnn_choose (device, graph, (size_t)room_of (shape), workspace, plan, message);
 }
 
 static Plan *
@@ -342,11 +385,11 @@ plan_keep (LoomDevice *device, Plan *made)
   return answer;
 }
 
-/* Whether cuDNN takes a call, and with which workspace; `ready`: its plan as well. `room` follows from the shape. Only
+/* Whether cuDNN takes a call, and with which workspace; `ready`: its plan as well. Only
  * what the library answered is kept: no failure of it or of the device, and not that an engine which it proposed gave
  * no plan, which may be for want of memory. */
 static LoomStatus
-plan_get (LoomDevice *device, const Shape *shape, double room, bool ready, Answer *answer, LoomMessage *message)
+plan_get (LoomDevice *device, const Shape *shape, bool ready, Answer *answer, LoomMessage *message)
 {
   LoomStatus status;
   bool is_known;
@@ -364,7 +407,7 @@ plan_get (LoomDevice *device, const Shape *shape, double room, bool ready, Answe
   if (plan == NULL)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
   plan->shape = *shape;
-  status = choose (device, shape, room, &plan->graph, &plan->workspace, ready ? &plan->plan : NULL, message);
+  status = choose (device, shape, &plan->graph, &plan->workspace, ready ? &plan->plan : NULL, message);
   if (plan->plan == NULL)
     cuda_dnn_graph_clear (&plan->graph);
   if (status != LOOM_STATUS_OK && (ready || (status != LOOM_STATUS_UNSUPPORTED && status != LOOM_STATUS_INVALID)))
@@ -395,7 +438,7 @@ cuda_attention_close (LoomDevice *device)
 static CudaConstructor
 own_of (const LoomKernelSpec *spec)
 {
-  return strcmp (spec->primitive, "attention_grad") == 0 ? cuda_attention_grad_new : cuda_attention_new;
+  return loom_attention_is_gradient (spec) ? cuda_attention_grad_new : cuda_attention_new;
 }
 
 LoomStatus
@@ -405,11 +448,12 @@ cuda_attention_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaA
   LoomKernel *own = NULL;
   Answer answer;
   Shape shape;
+  int64_t start[LOOM_ATTENTION_N_PARTS];
 
   *n = 0;
-  if (max > 0 && shape_of (spec, &shape))
+  if (max > 0 && shape_of (spec, &shape, start))
     {
-      const LoomStatus status = plan_get (device, &shape, loom_spec_bytes (spec), false, &answer, message);
+      const LoomStatus status = plan_get (device, &shape, false, &answer, message);
       size_t sums;
 
       if (status != LOOM_STATUS_OK)
@@ -435,17 +479,38 @@ attention_free (LoomKernel *base)
   free (self);
 }
 
+static void *
+part_at (const Attention *self, LoomAttentionPart part, void *tensor)
+{
+  return (char *)tensor + 2 * self->start[part];
+}
+
+/* cuDNN wants tensors that begin at multiples of 16 bytes. */
+static bool
+all_aligned (const Attention *self, void *const *b)
+{
+  for (int i = 0; i < self->n_in + self->n_out; i++)
+    if ((uintptr_t)b[i] % 16 != 0)
+      return false;
+  return true;
+}
+
 static LoomStatus
 forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
 {
   static const int64_t id[] = { Q, K, V, Y, LSE, SCALE, NOTHING };
   Attention *self = (Attention *)base;
-  void *const at[] = { b[0], b[1], b[2], b[3], b[4], &self->scale, &nothing };
+  void *const at[] = { part_at (self, LOOM_ATTENTION_Q, b[0]),
+                       part_at (self, LOOM_ATTENTION_K, b[1]),
+                       part_at (self, LOOM_ATTENTION_V, b[2]),
+                       part_at (self, LOOM_ATTENTION_Y, b[3]),
+                       b[4],
+                       &self->scale,
+                       &nothing };
   const int n = self->plan->shape.causal ? 7 : 6;
 
-  for (int i = 0; i < self->operands; i++)
-    if ((uintptr_t)b[i] % 16 != 0)
-      return self->own->run (self->own, stream, b, message);
+  if (!all_aligned (self, b))
+    return self->own->run (self->own, stream, b, message);
   return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, workspace_in (self->plan, b[5]), base->name,
                        message);
 }
@@ -455,15 +520,26 @@ gradient_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage 
 {
   static const int64_t id[] = { G, Q, K, V, LSE, Y, DQ, DK, DV, SUMS, SCALE, ONE, NOTHING };
   Attention *self = (Attention *)base;
-  void *const at[] = { b[0],         b[1], b[2],    b[3], b[4], b[7], b[8], b[9], b[10], (char *)b[11] + self->sums,
-                       &self->scale, &one, &nothing };
+  void *const *out = b + self->n_in, *scratch = out[self->n_out];
+  void *const at[] = { part_at (self, LOOM_ATTENTION_G, b[0]),
+                       part_at (self, LOOM_ATTENTION_Q, b[1]),
+                       part_at (self, LOOM_ATTENTION_K, b[2]),
+                       part_at (self, LOOM_ATTENTION_V, b[3]),
+                       b[4],
+                       part_at (self, LOOM_ATTENTION_Y, b[7]),
+                       part_at (self, LOOM_ATTENTION_DQ, out[0]),
+                       part_at (self, LOOM_ATTENTION_DK, out[loom_attention_result (self->n_out, 1)]),
+                       part_at (self, LOOM_ATTENTION_DV, out[loom_attention_result (self->n_out, 2)]),
+                       (char *)scratch + self->sums,
+                       &self->scale,
+                       &one,
+                       &nothing };
   const int n = self->plan->shape.causal ? 13 : 12;
 
-  for (int i = 0; i < self->operands; i++)
-    if ((uintptr_t)b[i] % 16 != 0)
-      return self->own->run (self->own, stream, b, message);
-  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, workspace_in (self->plan, b[11]), base->name,
-                       message);
+  if (!all_aligned (self, b))
+    return self->own->run (self->own, stream, b, message);
+  return cuda_dnn_run (self->device, stream, self->plan->plan, n, id, at, workspace_in (self->plan, scratch),
+                       base->name, message);
 }
 
 LoomStatus
@@ -475,14 +551,15 @@ cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
   LoomStatus status;
   Attention *self;
   Shape shape;
+  int64_t start[LOOM_ATTENTION_N_PARTS];
 
   if (strcmp (spec->algorithm, "cudnn") != 0)
     return own_of (spec) (device, spec, kernel, message);
-  if (!shape_of (spec, &shape))
+  if (!shape_of (spec, &shape, start))
     return LOOM_STATUS_UNSUPPORTED;
   status = own_of (spec) (device, spec, &own, message);
   if (status == LOOM_STATUS_OK)
-    status = plan_get (device, &shape, loom_spec_bytes (spec), true, &answer, message);
+    status = plan_get (device, &shape, true, &answer, message);
   if (status == LOOM_STATUS_OK && !answer.takes)
     status = LOOM_STATUS_UNSUPPORTED;
   self = status == LOOM_STATUS_OK ? calloc (1, sizeof *self) : NULL;
@@ -499,8 +576,10 @@ cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
                        .device = device,
                        .plan = answer.of,
                        .own = own,
-                       .operands = spec->n_in + spec->n_out,
+                       .n_in = spec->n_in,
+                       .n_out = spec->n_out,
                        .scale = (float)a->scale };
+  memcpy (self->start, start, sizeof start);
   self->base.scratch_bytes = scratch_of (&shape, answer.workspace, &self->sums);
   *kernel = &self->base;
   return LOOM_STATUS_OK;

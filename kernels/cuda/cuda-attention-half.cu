@@ -40,11 +40,11 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
   UNROLL
   for (int half = 0; half < 2; half++)
     kept[half] = keys_kept (s, row + half * 8) - lane % 4 * 2;
-  bring<WIDTH, ATTENTION_ROWS> (own, q + head.queries * s.width, first, s.queries, s.width, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own, q + attention_rows (s.q, head), s.q.row, first, s.queries, s.width, s.aligned);
   if (steps > 0)
     {
-      bring<WIDTH, P::STREAM> (passing, k + head.keys * s.width, 0, s.keys, s.width, s.aligned);
-      bring<WIDTH, P::STREAM> (passing + P::TILE, v + head.keys * s.depth, 0, s.keys, s.depth, s.aligned);
+      bring<WIDTH, P::STREAM> (passing, k + attention_keys (s.k, head), s.k.row, 0, s.keys, s.width, s.aligned);
+      bring<WIDTH, P::STREAM> (passing + P::TILE, v + attention_keys (s.v, head), s.v.row, 0, s.keys, s.depth, s.aligned);
     }
   copies_end ();
   for (int step = 0; step < steps; step++)
@@ -58,8 +58,8 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
         {
           unsigned short *next = passing + (step + 1) % 2 * 2 * P::TILE;
 
-          bring<WIDTH, P::STREAM> (next, k + head.keys * s.width, key + P::STREAM, s.keys, s.width, s.aligned);
-          bring<WIDTH, P::STREAM> (next + P::TILE, v + head.keys * s.depth, key + P::STREAM, s.keys, s.depth, s.aligned);
+          bring<WIDTH, P::STREAM> (next, k + attention_keys (s.k, head), s.k.row, key + P::STREAM, s.keys, s.width, s.aligned);
+          bring<WIDTH, P::STREAM> (next + P::TILE, v + attention_keys (s.v, head), s.v.row, key + P::STREAM, s.keys, s.depth, s.aligned);
           copies_end ();
         }
       if (step == 0)
@@ -120,7 +120,7 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
         lse[head.queries + row + half * 8] = (top[half] == -INFINITY ? 0.0f : top[half] * LN_2) + logf (total[half]);
       total[half] = total[half] == 0 ? 0.0f : 1.0f / total[half];
     }
-  put_rows<T, WIDTH, WIDTH> (y + (head.queries + row - lane / 4) * s.depth, mine, sums, total[0], total[1],
+  put_rows<T, WIDTH, WIDTH> (y + attention_rows (s.y, head) + (row - lane / 4) * s.y.row, s.y.row, mine, sums, total[0], total[1],
                              s.queries - (row - lane / 4), s.depth, 0, s.aligned);
 #endif
 }
@@ -158,12 +158,12 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   UNROLL
   for (int half = 0; half < 2; half++)
     kept[half] = keys_kept (s, row + half * 8) - lane % 4 * 2;
-  bring<WIDTH, ATTENTION_ROWS> (own, q + head.queries * s.width, first, s.queries, s.width, s.aligned);
-  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, g + head.queries * s.depth, first, s.queries, s.depth, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own, q + attention_rows (s.q, head), s.q.row, first, s.queries, s.width, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, g + attention_rows (s.g, head), s.g.row, first, s.queries, s.depth, s.aligned);
   if (steps > 0)
     {
-      bring<WIDTH, P::STREAM> (passing, k + head.keys * s.width, 0, s.keys, s.width, s.aligned);
-      bring<WIDTH, P::STREAM> (passing + P::TILE, v + head.keys * s.depth, 0, s.keys, s.depth, s.aligned);
+      bring<WIDTH, P::STREAM> (passing, k + attention_keys (s.k, head), s.k.row, 0, s.keys, s.width, s.aligned);
+      bring<WIDTH, P::STREAM> (passing + P::TILE, v + attention_keys (s.v, head), s.v.row, 0, s.keys, s.depth, s.aligned);
     }
   copies_end ();
   UNROLL
@@ -185,8 +185,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         {
           unsigned short *next = passing + (step + 1) % 2 * 2 * P::TILE;
 
-          bring<WIDTH, P::STREAM> (next, k + head.keys * s.width, key + P::STREAM, s.keys, s.width, s.aligned);
-          bring<WIDTH, P::STREAM> (next + P::TILE, v + head.keys * s.depth, key + P::STREAM, s.keys, s.depth, s.aligned);
+          bring<WIDTH, P::STREAM> (next, k + attention_keys (s.k, head), s.k.row, key + P::STREAM, s.keys, s.width, s.aligned);
+          bring<WIDTH, P::STREAM> (next + P::TILE, v + attention_keys (s.v, head), s.v.row, key + P::STREAM, s.keys, s.depth, s.aligned);
           copies_end ();
         }
       if (step == 0)
@@ -220,7 +220,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       add_shares<T, WIDTH, P::OUT> (sums, slope, tile + from);
     }
   finish (steps);
-  put_rows<T, WIDTH, P::OUT> (dq + (head.queries + row - lane / 4) * s.width, mine, sums, s.scale, s.scale,
+  put_rows<T, WIDTH, P::OUT> (dq + attention_rows (s.dq, head) + (row - lane / 4) * s.dq.row, s.dq.row, mine, sums, s.scale, s.scale,
                               s.queries - (row - lane / 4), s.width, from, s.aligned);
 #endif
 }
@@ -242,7 +242,6 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   /* Tiles of queries that look at these keys, in each head. */
   const int begin = s.causal ? first / P::STREAM : 0, end = (s.queries + P::STREAM - 1) / P::STREAM;
   const int each = end > begin ? end - begin : 0, steps = each * shared_by;
-  const long long keys = (sample * s.groups + group) * s.keys;
   extern __shared__ uint4 room[];
   unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
@@ -253,13 +252,14 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   /* Queries that do not keep the key of either row, as this lane's columns count them. */
   const int skipped[2] = { (s.causal ? row : 0) - lane % 4 * 2, (s.causal ? row + 8 : 0) - lane % 4 * 2 };
 
+  auto keys_begin = [&] (const LoomAttentionRows &rows) { return rows.start + sample * rows.sample + group * rows.head; };
   auto bring_step = [&] (int step) {
     const AttentionHead head = attention_head (s, sample, group * shared_by + step / each);
     const int query = (begin + step % each) * P::STREAM;
     unsigned short *tile = passing + step % 2 * 2 * P::TILE;
 
-    bring<WIDTH, P::STREAM> (tile, q + head.queries * s.width, query, s.queries, s.width, s.aligned);
-    bring<WIDTH, P::STREAM> (tile + P::TILE, g + head.queries * s.depth, query, s.queries, s.depth, s.aligned);
+    bring<WIDTH, P::STREAM> (tile, q + attention_rows (s.q, head), s.q.row, query, s.queries, s.width, s.aligned);
+    bring<WIDTH, P::STREAM> (tile + P::TILE, g + attention_rows (s.g, head), s.g.row, query, s.queries, s.depth, s.aligned);
     if (threadIdx.x < 2 * P::STREAM)
       {
         const int at = query + (int)threadIdx.x % P::STREAM;
@@ -276,8 +276,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       for (int i = 0; i < 4; i++)
         key_sums[n][i] = value_sums[n][i] = 0;
     }
-  bring<WIDTH, ATTENTION_ROWS> (own, k + keys * s.width, first, s.keys, s.width, s.aligned);
-  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, v + keys * s.depth, first, s.keys, s.depth, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own, k + keys_begin (s.k), s.k.row, first, s.keys, s.width, s.aligned);
+  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, v + keys_begin (s.v), s.v.row, first, s.keys, s.depth, s.aligned);
   if (steps > 0)
     bring_step (0);
   copies_end ();
@@ -328,58 +328,51 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       add_shares<T, WIDTH, P::OUT> (key_sums, slope, tile + from);
     }
   finish (steps);
-  put_rows<T, WIDTH, P::OUT> (dk + (keys + row - lane / 4) * s.width, mine, key_sums, s.scale, s.scale,
+  put_rows<T, WIDTH, P::OUT> (dk + keys_begin (s.dk) + (row - lane / 4) * s.dk.row, s.dk.row, mine, key_sums, s.scale, s.scale,
                               s.keys - (row - lane / 4), s.width, from, s.aligned);
-  put_rows<T, WIDTH, P::OUT> (dv + (keys + row - lane / 4) * s.depth, mine + P::OWN, value_sums, 1, 1,
+  put_rows<T, WIDTH, P::OUT> (dv + keys_begin (s.dv) + (row - lane / 4) * s.dv.row, s.dv.row, mine + P::OWN, value_sums, 1, 1,
                               s.keys - (row - lane / 4), s.depth, from, s.aligned);
 #endif
 }
 
 /* ---- host --------------------------------------------------------------------------- */
 
-typedef void (*Launch) (const AttentionSizes *sizes, cudaStream_t stream, void *const *buffers);
-
 template <typename T, int WIDTH>
 static void
-launch_forward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
+launch_forward (const AttentionSizes *sizes, cudaStream_t stream, const AttentionBuffers *b)
 {
   const AttentionSizes &s = *sizes;
   const unsigned int blocks = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ATTENTION_ROWS);
-  const T *q = (const T *)b[0], *k = (const T *)b[1], *v = (const T *)b[2];
-  void *const *out = b + (s.has_mask ? 4 : 3);
-  const void *mask = s.has_mask ? b[3] : NULL;
+  const T *q = (const T *)b->q, *k = (const T *)b->k, *v = (const T *)b->v;
 
   if (blocks > 0)
     half_forward_kernel<T, WIDTH><<<blocks, ATTENTION_THREADS, Plan<WIDTH>::FORWARD_BYTES, stream>>> (
-        (T *)out[0], (float *)out[1], q, k, v, mask, s);
+        (T *)b->y, b->lse, q, k, v, b->mask, s);
 }
 
 template <typename T, int WIDTH>
 static void
-launch_backward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
+launch_backward (const AttentionSizes *sizes, cudaStream_t stream, const AttentionBuffers *b)
 {
   const AttentionSizes &s = *sizes;
   const unsigned int queries = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ATTENTION_ROWS);
   const unsigned int keys = (unsigned int)(s.n * s.groups) * blocks_for (s.keys, ATTENTION_ROWS);
   const unsigned int width = blocks_for (s.width, Plan<WIDTH>::OUT), depth = blocks_for (s.depth, Plan<WIDTH>::OUT);
-  const T *g = (const T *)b[0], *q = (const T *)b[1], *k = (const T *)b[2], *v = (const T *)b[3];
-  const float *lse = (const float *)b[4], *delta = (const float *)b[5];
-  const void *mask = s.has_mask ? b[6] : NULL;
-  void *const *out = b + (s.has_mask ? 7 : 6);
+  const T *g = (const T *)b->g, *q = (const T *)b->q, *k = (const T *)b->k, *v = (const T *)b->v;
 
   if (queries > 0 && width > 0)
     half_queries_kernel<T, WIDTH>
-        <<<dim3 (queries, width), ATTENTION_THREADS, Plan<WIDTH>::QUERIES_BYTES, stream>>> ((T *)out[0], g, q, k, v, lse,
-                                                                                           delta, mask, s);
+        <<<dim3 (queries, width), ATTENTION_THREADS, Plan<WIDTH>::QUERIES_BYTES, stream>>> ((T *)b->dq, g, q, k, v, b->lse,
+                                                                                           b->delta, b->mask, s);
   if (keys > 0 && (width > 0 || depth > 0))
     half_keys_kernel<T, WIDTH>
         <<<dim3 (keys, width > depth ? width : depth), ATTENTION_THREADS, Plan<WIDTH>::KEYS_BYTES, stream>>> (
-            (T *)out[1], (T *)out[2], g, q, k, v, lse, delta, mask, s);
+            (T *)b->dk, (T *)b->dv, g, q, k, v, b->lse, b->delta, b->mask, s);
 }
 
 /* NULL where the device has too little shared memory. */
 template <typename T, int WIDTH>
-static Launch
+static AttentionLaunch
 prepare (bool gradient)
 {
   const cudaFuncAttribute what = cudaFuncAttributeMaxDynamicSharedMemorySize;
@@ -400,7 +393,7 @@ prepare (bool gradient)
 }
 
 template <typename T>
-static Launch
+static AttentionLaunch
 prepare_type (int features, bool gradient)
 {
   return features <= 64 ? prepare<T, 64> (gradient) : features <= 128 ? prepare<T, 128> (gradient) : prepare<T, 256> (gradient);
@@ -425,7 +418,7 @@ has_bodies (void)
   return false;
 }
 
-Launch
+AttentionLaunch
 cuda_attention_half (LoomDevice *device, LoomDType dtype, int features, bool gradient)
 {
   if (device->architecture < 80 || !has_bodies ())

@@ -29,10 +29,11 @@ struct Plan
   };
 };
 
-/* The block's threads bring rows first … first+ROWS-1 of a matrix of `count` rows; zeros behind its ends. */
+/* The block's threads bring rows first … first+ROWS-1 of a matrix of `count` rows that are `down` elements apart; zeros
+ * behind its ends. */
 template <int WIDTH, int ROWS>
 __device__ static inline void
-bring (unsigned short *to, const void *matrix, int first, int count, int length, bool aligned)
+bring (unsigned short *to, const void *matrix, long long down, int first, int count, int length, bool aligned)
 {
   const unsigned short *from = (const unsigned short *)matrix;
   const int pieces = WIDTH / 8;
@@ -44,7 +45,7 @@ bring (unsigned short *to, const void *matrix, int first, int count, int length,
           const int row = i / WIDTH, column = i % WIDTH;
           const bool there = first + row < count && column < length;
 
-          to[row * Plan<WIDTH>::STRIDE + column] = there ? from[(long long)(first + row) * length + column] : 0;
+          to[row * Plan<WIDTH>::STRIDE + column] = there ? from[(first + row) * down + column] : 0;
         }
       return;
     }
@@ -54,7 +55,7 @@ bring (unsigned short *to, const void *matrix, int first, int count, int length,
       const int at = i * ATTENTION_THREADS + threadIdx.x, row = at / pieces, column = at % pieces * 8;
       const bool there = first + row < count && column < length;
 
-      copy_16 (to + row * Plan<WIDTH>::STRIDE + column, there ? from + (long long)(first + row) * length + column : from,
+      copy_16 (to + row * Plan<WIDTH>::STRIDE + column, there ? from + (first + row) * down + column : from,
                there);
     }
 }
@@ -155,12 +156,12 @@ add_shares (float sums[][4], const float shares[][4], const unsigned short *matr
 }
 
 /* Columns from … from+OUT-1 of the warp's 16 rows, through shared memory that no other warp reads, so that they leave in
- * whole pieces. `to` is the first row, of which `rows` are there; low and high are factors of rows below 8 and from 8
- * on. */
+ * whole pieces. `to` is the first row, of which `rows` are there, `down` elements apart; low and high are factors of rows
+ * below 8 and from 8 on. */
 template <typename T, int WIDTH, int OUT>
 __device__ static inline void
-put_rows (T *to, unsigned short *through, const float sums[][4], float low, float high, int rows, int length, int from,
-          bool aligned)
+put_rows (T *to, long long down, unsigned short *through, const float sums[][4], float low, float high, int rows,
+          int length, int from, bool aligned)
 {
   const int lane = threadIdx.x % 32, stride = Plan<WIDTH>::STRIDE, pieces = OUT / 8;
   unsigned short *mine = through + lane / 4 * stride + lane % 4 * 2;
@@ -180,7 +181,7 @@ put_rows (T *to, unsigned short *through, const float sums[][4], float low, floa
           const int row = i / pieces, column = i % pieces * 8;
 
           if (row < rows && from + column < length)
-            *(uint4 *)(to + (long long)row * length + from + column) = *(const uint4 *)(through + row * stride + column);
+            *(uint4 *)(to + row * down + from + column) = *(const uint4 *)(through + row * stride + column);
         }
       return;
     }
@@ -189,7 +190,7 @@ put_rows (T *to, unsigned short *through, const float sums[][4], float low, floa
       const int row = i / OUT, column = i % OUT;
 
       if (row < rows && from + column < length)
-        to[(long long)row * length + from + column].bits = through[row * stride + column];
+        to[row * down + from + column].bits = through[row * stride + column];
     }
 }
 

@@ -1,508 +1,209 @@
-/* Attention and its gradient of f32, by 128 threads of which each has 8 rows and 4 columns of a tile of 64×64 scores;
- * and the constructors, which take the kernels of cuda-attention-half.cu for 16-bit floats.
- *
- * Features pass through shared memory a piece at a time, so that heads of all sizes have the same kernels. Columns of
- * results beyond those of one block are another block's, which works the scores out again. */
+/* Attention and its gradient: the constructors, which take the kernels of cuda-attention-single.cu and, for 16-bit floats,
+ * of cuda-attention-half.cu, and what a gradient sums before. */
 /* clang-format takes the brackets of launches apart. */
 /* clang-format off */
 #include <limits.h>
 
 #include "kernels/cuda/cuda-attention.cuh"
 
-#define ROWS   ATTENTION_ROWS
-#define PIECE  32         /* features */
-#define STRIDE (ROWS + 4) /* of rows of shared memory */
+#define ROWS ATTENTION_ROWS
 
-/* One's place in a tile: 8 rows from `down` on, 4 columns from `across` on. Sixteen lanes beside each other have the same
- * rows. */
-struct Place
-{
-  int down, across;
-  __device__ inline Place () : down (threadIdx.x / 16 * 8), across (threadIdx.x % 16 * 4)
-  {
-  }
-};
-
-/* Memory of a block: two pieces of 64 rows by feature, or 64 rows of 64 columns. */
-typedef float4 Room[2 * PIECE * STRIDE / 4];
-/* What goes from a product to the next one: by column and row. */
-typedef float4 Shares[ROWS * STRIDE / 4];
-
-/* sums [8][4] += the products of what stands at `left` and `right`. */
-__device__ static inline void
-add_product (float sums[8][4], const float *left, const float *right)
-{
-  const float4 low = *(const float4 *)left, high = *(const float4 *)(left + 4), other = *(const float4 *)right;
-  const float a[8] = { low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w };
-  const float b[4] = { other.x, other.y, other.z, other.w };
-
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      UNROLL
-      for (int j = 0; j < 4; j++)
-        sums[i][j] += a[i] * b[j];
-    }
-}
-
-__device__ static inline void
-clear (float sums[8][4])
-{
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      UNROLL
-      for (int j = 0; j < 4; j++)
-        sums[i][j] = 0;
-    }
-}
-
-/* sums = rows·columnsᵀ; of each of the two matrices so many rows are there, and what lies behind counts as zeros. */
-__device__ static void
-multiply_rows (float sums[8][4], const float *rows, int n_rows, const float *columns, int n_columns, int width, float *room)
-{
-  const Place place;
-  const int feature = threadIdx.x % 8, from = threadIdx.x / 8;
-  float *other = room + PIECE * STRIDE;
-
-  clear (sums);
-  for (int begin = 0; begin < width; begin += PIECE)
-    {
-      __syncthreads ();
-      UNROLL_BY (2)
-      for (int i = 0; i < ROWS / 16; i++)
-        {
-          UNROLL
-          for (int k = 0; k < PIECE / 8; k++)
-            {
-              const int row = from + 16 * i, at = feature + 8 * k;
-              const bool there = begin + at < width;
-              const long long of = (long long)row * width + begin + at;
-
-              room[at * STRIDE + row] = there && row < n_rows ? rows[of] : 0.0f;
-              other[at * STRIDE + row] = there && row < n_columns ? columns[of] : 0.0f;
-            }
-        }
-      __syncthreads ();
-      UNROLL_BY (8)
-      for (int k = 0; k < PIECE; k++)
-        add_product (sums, room + k * STRIDE + place.down, other + k * STRIDE + place.across);
-    }
-}
-
-/* Makes scores in powers of two of products. The mask of the tile's first row and column lies at `at`; its rows and
- * columns are so many elements apart, and so many are there. */
-__device__ static inline void
-add_mask (float products[8][4], const AttentionSizes &s, const void *mask, long long at, int rows, long long down,
-          int columns, long long across)
-{
-  const Place place;
-
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      UNROLL
-      for (int j = 0; j < 4; j++)
-        {
-          const int row = place.down + i, column = place.across + j;
-          const bool there = row < rows && column < columns;
-
-          products[i][j] *= s.scale_2;
-          products[i][j] += there ? mask_adds<float> (s, mask, at + row * down + column * across) : 0.0f;
-        }
-    }
-}
-
-__device__ static void
-put_shares (float *shares, const float tile[8][4])
-{
-  const Place place;
-
-  __syncthreads ();
-  UNROLL
-  for (int j = 0; j < 4; j++)
-    {
-      float *to = shares + (place.across + j) * STRIDE + place.down;
-
-      *(float4 *)to = float4{ tile[0][j], tile[1][j], tile[2][j], tile[3][j] };
-      *(float4 *)(to + 4) = float4{ tile[4][j], tile[5][j], tile[6][j], tile[7][j] };
-    }
-}
-
-/* sums += shares·matrix, of which 64·OUTS columns from `from` on count, and `rows` of 64 rows are there. */
-template <int OUTS>
-__device__ static void
-add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, int rows, int length, int from, float *room)
-{
-  const Place place;
-
-  UNROLL
-  for (int o = 0; o < OUTS; o++)
-    {
-      const int begin = from + o * ROWS;
-
-      __syncthreads ();
-      UNROLL_BY (8)
-      for (int i = 0; i < ROWS * ROWS / ATTENTION_THREADS; i++)
-        {
-          const int at = i * ATTENTION_THREADS + threadIdx.x, row = at / ROWS, column = at % ROWS;
-          const bool there = row < rows && begin + column < length;
-
-          room[row * STRIDE + column] = there ? matrix[(long long)row * length + begin + column] : 0.0f;
-        }
-      __syncthreads ();
-      UNROLL_BY (8)
-      for (int k = 0; k < ROWS; k++)
-        add_product (sums[o], shares + k * STRIDE + place.down, room + k * STRIDE + place.across);
-    }
-}
-
-/* 64 columns from `from` on of a block's rows, of which `rows` are there. */
-__device__ static inline void
-put_rows (float *to, const float sums[8][4], const float factor[8], int rows, int length, int from)
-{
-  const Place place;
-
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      UNROLL
-      for (int j = 0; j < 4; j++)
-        if (place.down + i < rows && from + place.across + j < length)
-          to[(long long)(place.down + i) * length + from + place.across + j] = sums[i][j] * factor[i];
-    }
-}
-
-/* The sum or the largest of a row, which sixteen lanes have. */
-template <typename Op>
-__device__ static inline float
-join_row (float x)
-{
-  UNROLL
-  for (int offset = 8; offset > 0; offset /= 2)
-    x = Op::join (x, __shfl_xor_sync (0xffffffffu, x, offset));
-  return x;
-}
-
-/* y [N,H,T,D] and lse [N,H,T]; a block 64 queries of a head, the last ones of it, which have most to do, first, and
- * 64·OUTS columns. */
-template <int OUTS>
+/* sums [N,H,T] = Σ g·y of each query, in f32: eight lanes a query, a block 64 queries of a head. */
+template <typename T>
 __global__ void
-__launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, const float *q, const float *k,
-                                                      const float *v, const void *mask, AttentionSizes s)
+__launch_bounds__ (ATTENTION_THREADS) sums_kernel (float *sums, const T *g, const T *y, AttentionSizes s)
 {
-  __shared__ Room room4;
-  __shared__ Shares shares4;
-  float *room = (float *)room4, *shares = (float *)shares4;
-  const Place place;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
-  const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
+  const int tiles = (s.queries + ROWS - 1) / ROWS, first = (int)(blockIdx.x % tiles) * ROWS, lane = threadIdx.x % 8;
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
-  const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
-  float sums[OUTS][8][4], share[8][4], top[8], total[8];
-  AttentionKept shares_kept (s);
-  const unsigned long long number = AttentionKept::first (s, head);
+  const T *gradients = g + attention_rows (s.g, head), *results = y + attention_rows (s.y, head);
 
-  UNROLL
-  for (int o = 0; o < OUTS; o++)
-    clear (sums[o]);
-  UNROLL
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < ROWS * 8 / ATTENTION_THREADS; i++)
     {
-      top[i] = -INFINITY;
-      total[i] = 0;
-    }
-  for (int key = 0; key < limit; key += ROWS)
-    {
-      multiply_rows (share, q + (head.queries + first) * s.width, s.queries - first, k + (head.keys + key) * s.width,
-                     s.keys - key, s.width, room);
-      if (s.has_mask)
-        add_mask (share, s, mask, head.mask + first * s.mask_stride[2] + key, s.queries - first, s.mask_stride[2],
-                  s.keys - key, 1);
-      UNROLL
-      for (int i = 0; i < 8; i++)
-        {
-          const int kept = keys_kept (s, first + place.down + i) - place.across;
-          float most = top[i], fade, base;
+      const int row = first + i * ATTENTION_THREADS / 8 + threadIdx.x / 8;
+      const T *a = gradients + row * s.g.row, *b = results + row * s.y.row;
+      const int length = row < s.queries ? s.depth : 0;
+      float sum = 0;
 
-          UNROLL
-          for (int j = 0; j < 4; j++)
-            {
-              share[i][j] = j < kept - key ? share[i][j] * factor : -INFINITY;
-              most = fmaxf (most, share[i][j]);
-            }
-          most = join_row<Largest> (most);
-          base = most == -INFINITY ? 0.0f : most;
-          fade = exp2f (top[i] - base);
-          top[i] = most;
-          total[i] *= fade;
-          UNROLL
-          for (int j = 0; j < 4; j++)
-            {
-              share[i][j] = exp2f (share[i][j] - base);
-              total[i] += share[i][j];
-              share[i][j] *= shares_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
-              UNROLL
-              for (int o = 0; o < OUTS; o++)
-                sums[o][i][j] *= fade;
-            }
-        }
-      put_shares (shares, share);
-      add_shares<OUTS> (sums, shares, v + (head.keys + key) * s.depth, s.keys - key, s.depth, from, room);
-    }
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      total[i] = join_row<Sum> (total[i]);
-      if (place.across == 0 && blockIdx.y == 0 && first + place.down + i < s.queries)
-        lse[head.queries + first + place.down + i] = (top[i] == -INFINITY ? 0.0f : top[i] * LN_2) + logf (total[i]);
-      total[i] = total[i] == 0 ? 0.0f : 1.0f / total[i];
-    }
-  UNROLL
-  for (int o = 0; o < OUTS; o++)
-    put_rows (y + (head.queries + first) * s.depth, sums[o], total, s.queries - first, s.depth, from + o * ROWS);
-}
-
-/* dq [N,H,T,E] = scale·Σ dS·k; a block 64 queries of a head and 64·OUTS columns. g [N,H,T,D], lse and delta [N,H,T]. */
-template <int OUTS>
-__global__ void
-__launch_bounds__ (ATTENTION_THREADS, 2)
-    queries_kernel (float *dq, const float *g, const float *q, const float *k, const float *v, const float *lse,
-                    const float *delta, const void *mask, AttentionSizes s)
-{
-  __shared__ Room room4;
-  __shared__ Shares shares4;
-  float *room = (float *)room4, *shares = (float *)shares4;
-  const Place place;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
-  const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
-  const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
-  const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
-  float sums[OUTS][8][4], share[8][4], slope[8][4], base[8], away[8], scale[8];
-  AttentionKept shares_kept (s);
-  const unsigned long long number = AttentionKept::first (s, head);
-
-  UNROLL
-  for (int o = 0; o < OUTS; o++)
-    clear (sums[o]);
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      const bool there = first + place.down + i < s.queries;
-
-      base[i] = there ? score_base (lse[head.queries + first + place.down + i]) : 0.0f;
-      away[i] = there ? delta[head.queries + first + place.down + i] : 0.0f;
-      scale[i] = s.scale;
-    }
-  for (int key = 0; key < limit; key += ROWS)
-    {
-      multiply_rows (share, q + (head.queries + first) * s.width, s.queries - first, k + (head.keys + key) * s.width,
-                     s.keys - key, s.width, room);
-      multiply_rows (slope, g + (head.queries + first) * s.depth, s.queries - first, v + (head.keys + key) * s.depth,
-                     s.keys - key, s.depth, room);
-      if (s.has_mask)
-        add_mask (share, s, mask, head.mask + first * s.mask_stride[2] + key, s.queries - first, s.mask_stride[2],
-                  s.keys - key, 1);
-      UNROLL
-      for (int i = 0; i < 8; i++)
-        {
-          const int kept = keys_kept (s, first + place.down + i) - place.across;
-
-          UNROLL
-          for (int j = 0; j < 4; j++)
-            {
-              const float score = j < kept - key ? share[i][j] * factor : -INFINITY;
-
-              slope[i][j] *= shares_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
-              slope[i][j] = exp2f (score - base[i]) * (slope[i][j] - away[i]);
-            }
-        }
-      put_shares (shares, slope);
-      add_shares<OUTS> (sums, shares, k + (head.keys + key) * s.width, s.keys - key, s.width, from, room);
-    }
-  UNROLL
-  for (int o = 0; o < OUTS; o++)
-    put_rows (dq + (head.queries + first) * s.width, sums[o], scale, s.queries - first, s.width, from + o * ROWS);
-}
-
-/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; a block 64
- * keys, the rows of its tiles, and 64 columns of both. */
-static __global__ void
-__launch_bounds__ (ATTENTION_THREADS, 2)
-    keys_kernel (float *dk, float *dv, const float *g, const float *q, const float *k, const float *v, const float *lse,
-                 const float *delta, const void *mask, AttentionSizes s)
-{
-  __shared__ Room room4;
-  __shared__ Shares shares4;
-  float *room = (float *)room4, *shares = (float *)shares4;
-  const Place place;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
-  const int tiles = (s.keys + ROWS - 1) / ROWS, first = (int)(blockIdx.x % tiles) * ROWS, from = blockIdx.y * ROWS;
-  const long long sample = blockIdx.x / tiles / (unsigned int)s.groups, group = blockIdx.x / tiles % (unsigned int)s.groups;
-  const long long key = (sample * s.groups + group) * s.keys + first, shared_by = s.shared_by;
-  float key_sums[1][8][4], value_sums[1][8][4], share[8][4], slope[8][4], scale[8], one[8];
-  AttentionKept shares_kept (s);
-
-  clear (key_sums[0]);
-  clear (value_sums[0]);
-  UNROLL
-  for (int i = 0; i < 8; i++)
-    {
-      scale[i] = s.scale;
-      one[i] = 1;
-    }
-  for (long long h = group * shared_by; h < (group + 1) * shared_by; h++)
-    for (int query = s.causal ? first : 0; query < s.queries; query += ROWS)
-      {
-        const AttentionHead head = attention_head (s, sample, h);
-        const float *queries = q + (head.queries + query) * s.width, *gradients = g + (head.queries + query) * s.depth;
-        const int left = s.queries - query;
-        const unsigned long long number = AttentionKept::first (s, head);
-
-        multiply_rows (share, k + key * s.width, s.keys - first, queries, left, s.width, room);
-        multiply_rows (slope, v + key * s.depth, s.keys - first, gradients, left, s.depth, room);
-        if (s.has_mask)
-          add_mask (share, s, mask, head.mask + query * s.mask_stride[2] + first, s.keys - first, 1, left,
-                    s.mask_stride[2]);
-        UNROLL
-        for (int j = 0; j < 4; j++)
+      if (s.aligned)
+        for (int at = lane * 8; at < length; at += 64)
           {
-            const bool there = place.across + j < left;
-            const float base = there ? score_base (lse[head.queries + query + place.across + j]) : 0.0f;
-            const float away = there ? delta[head.queries + query + place.across + j] : 0.0f;
+            float x[8], z[8];
 
+            load_pack<8> (x, a + at);
+            load_pack<8> (z, b + at);
             UNROLL
-            for (int i = 0; i < 8; i++)
-              {
-                const bool keeps = !s.causal || query + place.across + j >= first + place.down + i;
-                const float score = keeps ? share[i][j] * factor : -INFINITY;
-
-                const float keep = shares_kept.factor (number + (unsigned long long)(query + place.across + j) * s.keys + first + place.down + i);
-
-                share[i][j] = exp2f (score - base);
-                slope[i][j] = share[i][j] * (slope[i][j] * keep - away);
-                share[i][j] *= keep;
-              }
+            for (int k = 0; k < 8; k++)
+              sum += x[k] * z[k];
           }
-        put_shares (shares, share);
-        add_shares<1> (value_sums, shares, gradients, left, s.depth, from, room);
-        put_shares (shares, slope);
-        add_shares<1> (key_sums, shares, queries, left, s.width, from, room);
-      }
-  put_rows (dk + key * s.width, key_sums[0], scale, s.keys - first, s.width, from);
-  put_rows (dv + key * s.depth, value_sums[0], one, s.keys - first, s.depth, from);
+      else
+        for (int at = lane; at < length; at += 8)
+          sum += load (a[at]) * load (b[at]);
+      for (int offset = 4; offset > 0; offset /= 2)
+        sum += __shfl_xor_sync (0xffffffffu, sum, offset);
+      if (lane == 0 && row < s.queries)
+        sums[head.queries + row] = sum;
+    }
 }
 
 /* ---- host --------------------------------------------------------------------------- */
 
+template <typename T>
 static void
-launch_forward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
+launch_sums (const AttentionSizes *sizes, cudaStream_t stream, float *sums, const void *g, const void *y)
 {
-  const AttentionSizes &s = *sizes;
-  const unsigned int blocks = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ROWS);
-  const float *q = (const float *)b[0], *k = (const float *)b[1], *v = (const float *)b[2];
-  const void *mask = s.has_mask ? b[3] : NULL;
-  float *y = (float *)b[s.has_mask ? 4 : 3], *lse = (float *)b[s.has_mask ? 5 : 4];
+  const unsigned int blocks = (unsigned int)(sizes->n * sizes->heads) * blocks_for (sizes->queries, ROWS);
 
-  if (blocks == 0) /* no queries, of which keys alone say nothing: CUDA refuses an empty grid */
-    return;
-  if (s.depth <= ROWS)
-    forward_kernel<1><<<blocks, ATTENTION_THREADS, 0, stream>>> (y, lse, q, k, v, mask, s);
-  else
-    forward_kernel<2><<<dim3 (blocks, blocks_for (s.depth, 2 * ROWS)), ATTENTION_THREADS, 0, stream>>> (y, lse, q, k, v,
-                                                                                                        mask, s);
+  if (blocks > 0)
+    sums_kernel<T><<<blocks, ATTENTION_THREADS, 0, stream>>> (sums, (const T *)g, (const T *)y, *sizes);
 }
 
-static void
-launch_backward (const AttentionSizes *sizes, cudaStream_t stream, void *const *b)
+typedef struct
 {
-  const AttentionSizes &s = *sizes;
-  const unsigned int queries = (unsigned int)(s.n * s.heads) * blocks_for (s.queries, ROWS);
-  const unsigned int keys = (unsigned int)(s.n * s.groups) * blocks_for (s.keys, ROWS);
-  const unsigned int columns = blocks_for (s.width > s.depth ? s.width : s.depth, ROWS);
-  const float *g = (const float *)b[0], *q = (const float *)b[1], *k = (const float *)b[2], *v = (const float *)b[3];
-  const float *lse = (const float *)b[4], *delta = (const float *)b[5];
-  const void *mask = s.has_mask ? b[6] : NULL;
-  float *const *out = (float *const *)b + (s.has_mask ? 7 : 6);
+  LoomKernel base;
+  LoomDevice *device;
+  AttentionSizes sizes; /* aligned: as far as it follows from them */
+  int n_in, n_out;
+  int numbers; /* where seed, step and place stand */
+  bool has_delta;
+  AttentionLaunch launch;
+  void (*launch_sums) (const AttentionSizes *sizes, cudaStream_t stream, float *sums, const void *g, const void *y);
+} AttentionKernel;
 
-  if (queries > 0 && s.width > 0 && s.width <= ROWS)
-    queries_kernel<1><<<queries, ATTENTION_THREADS, 0, stream>>> (out[0], g, q, k, v, lse, delta, mask, s);
-  else if (queries > 0 && s.width > 0)
-    queries_kernel<2><<<dim3 (queries, blocks_for (s.width, 2 * ROWS)), ATTENTION_THREADS, 0, stream>>> (
-        out[0], g, q, k, v, lse, delta, mask, s);
-  if (keys > 0 && columns > 0)
-    keys_kernel<<<dim3 (keys, columns), ATTENTION_THREADS, 0, stream>>> (out[1], out[2], g, q, k, v, lse, delta, mask, s);
+static bool
+is_aligned (const void *a, const void *b, const void *c, const void *d)
+{
+  return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d) & 15) == 0;
+}
+
+/* The sizes of this very call. */
+static AttentionSizes
+sizes_now (const AttentionKernel *self, void *const *b)
+{
+  AttentionSizes sizes = self->sizes;
+
+  if (self->numbers > 0)
+    {
+      sizes.seed = (const long long *)b[self->numbers];
+      sizes.step = (const long long *)b[self->numbers + 1];
+      sizes.place = (const long long *)b[self->numbers + 2];
+    }
+  return sizes;
+}
+
+static bool
+is_nothing (const AttentionSizes &s)
+{
+  return s.n * s.heads * s.queries == 0 && s.n * s.groups * s.keys == 0;
 }
 
 static LoomStatus
-attention_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
 {
   const AttentionKernel *self = (const AttentionKernel *)base;
-  const AttentionSizes &s = self->sizes;
-  AttentionSizes sizes = s;
-  void *at[10];
+  AttentionSizes sizes = sizes_now (self, b);
+  AttentionBuffers at = { .q = b[0], .k = b[1], .v = b[2] };
 
-  if (s.n * s.heads * s.queries == 0 && s.n * s.groups * s.keys == 0)
+  if (is_nothing (sizes))
     return LOOM_STATUS_OK;
-  for (int i = 0; i < self->operands + self->results; i++)
-    {
-      at[i] = buffers[i < self->operands ? i : i + self->skipped];
-      sizes.aligned = sizes.aligned && (uintptr_t)at[i] % 16 == 0;
-    }
-  if (self->numbers > 0)
-    {
-      sizes.seed = (const long long *)buffers[self->numbers];
-      sizes.step = (const long long *)buffers[self->numbers + 1];
-      sizes.place = (const long long *)buffers[self->numbers + 2];
-    }
+  at.mask = sizes.has_mask ? b[3] : NULL;
+  at.y = b[self->n_in];
+  at.lse = (float *)b[self->n_in + 1];
+  sizes.aligned = sizes.aligned && is_aligned (at.q, at.k, at.v, at.y);
   cuda_use (self->device);
-  self->launch (&sizes, cuda_stream (self->device, stream), at);
+  self->launch (&sizes, cuda_stream (self->device, stream), &at);
   return cuda_launched (base->name, message);
+}
+
+static LoomStatus
+backward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
+{
+  const AttentionKernel *self = (const AttentionKernel *)base;
+  AttentionSizes sizes = sizes_now (self, b);
+  AttentionBuffers at = { .q = b[1], .k = b[2], .v = b[3], .g = b[0] };
+  void *const *out = b + self->n_in;
+
+  if (is_nothing (sizes))
+    return LOOM_STATUS_OK;
+  at.mask = sizes.has_mask ? b[6] : NULL;
+  at.lse = (float *)b[4];
+  at.delta = (const float *)(self->has_delta ? b[5] : out[self->n_out]);
+  at.dq = out[0];
+  at.dk = out[loom_attention_result (self->n_out, 1)];
+  at.dv = out[loom_attention_result (self->n_out, 2)];
+  sizes.aligned = sizes.aligned && is_aligned (at.q, at.k, at.v, at.g) && is_aligned (at.dq, at.dk, at.dv, self->has_delta ? NULL : b[7]);
+  cuda_use (self->device);
+  if (!self->has_delta)
+    self->launch_sums (&sizes, cuda_stream (self->device, stream), (float *)out[self->n_out], at.g, b[7]);
+  self->launch (&sizes, cuda_stream (self->device, stream), &at);
+  return cuda_launched (base->name, message);
+}
+
+/* Rows of eight elements from a multiple of them on, as all of an aligned tensor's lie. */
+static bool
+rows_are_aligned (const LoomAttentionRows *rows)
+{
+  return ((rows->start | rows->sample | rows->head | rows->row) & 7) == 0;
 }
 
 /* q, k and v stand at `at`, the mask at `mask_at` where there is one. */
 static LoomStatus
-attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_at, bool gradient, LoomKernel **kernel,
-               LoomMessage *message)
+attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_at, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomAttentionAttrs *a = (const LoomAttentionAttrs *)spec->attrs;
-  const LoomTensorDesc *q = &spec->in[at], *k = &spec->in[at + 1], *v = &spec->in[at + 2];
+  const bool gradient = at == 1, has_delta = gradient && loom_attention_has_delta (spec->in);
   const LoomTensorDesc *mask = a->has_mask ? &spec->in[mask_at] : NULL;
-  const LoomDType type = q->dtype;
-  const int64_t features = q->dim[3] > v->dim[3] ? q->dim[3] : v->dim[3];
+  const LoomDType type = spec->in[at].dtype;
+  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  const LoomAttentionSizes of = loom_attention_places (a, spec->in, at, rows);
+  const int64_t features = of.width > of.depth ? of.width : of.depth;
   AttentionKernel *self;
 
-  if (!cuda_all_plain (spec) || features > ATTENTION_WIDTH || q->dim[2] > INT_MAX / 2 || k->dim[2] > INT_MAX / 2)
+  if (!cuda_all_plain (spec) || features > ATTENTION_WIDTH || of.queries > INT_MAX / 2 || of.keys > INT_MAX / 2)
     return LOOM_STATUS_UNSUPPORTED;
   /* Sums over keys are f32; all else is of the queries' type. */
-  if (!all_of_dtype (spec->in, at + 3, type) || !all_of_dtype (spec->in + at + 3, mask_at - at - 3, LOOM_F32)
-      || !all_of_dtype (spec->out, gradient ? 3 : 1, type) || (!gradient && spec->out[1].dtype != LOOM_F32))
+  if (!all_of_dtype (spec->in, at + 3, type) || !all_of_dtype (spec->out, gradient ? spec->n_out : 1, type)
+      || (gradient ? spec->in[4].dtype : spec->out[1].dtype) != LOOM_F32
+      || (gradient && (has_delta ? spec->in[5].dtype != LOOM_F32 : spec->in[7].dtype != type)))
     return LOOM_STATUS_UNSUPPORTED;
   if (mask != NULL && mask->dtype != type && mask->dtype != LOOM_BOOL)
     return LOOM_STATUS_UNSUPPORTED;
-  void (*launch) (const AttentionSizes *, cudaStream_t, void *const *) = gradient ? launch_backward : launch_forward;
+  AttentionLaunch launch = cuda_attention_single (gradient);
   if (type == LOOM_BF16 || type == LOOM_F16)
     launch = cuda_attention_half (device, type, (int)features, gradient);
   else if (type != LOOM_F32)
     launch = NULL;
   if (launch == NULL)
     return LOOM_STATUS_UNSUPPORTED;
-  self = kernel_struct<AttentionKernel> (device, gradient ? "own attention_grad" : "own attention", attention_run, message);
+  self = kernel_struct<AttentionKernel> (device, gradient ? "own attention_grad" : "own attention",
+                                         gradient ? backward_run : forward_run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->launch = launch;
-  self->operands = mask_at + (a->has_mask ? 1 : 0);
-  self->results = spec->n_out;
-  self->skipped = spec->n_in - self->operands;
-  self->sizes.n = q->dim[0];
-  self->sizes.heads = q->dim[1];
-  self->sizes.groups = k->dim[1];
-  self->sizes.shared_by = attention_shared_by (q->dim[1], k->dim[1]);
-  self->sizes.queries = (int)q->dim[2];
-  self->sizes.keys = (int)k->dim[2];
-  self->sizes.width = (int)q->dim[3];
-  self->sizes.depth = (int)v->dim[3];
-  self->sizes.aligned = q->dim[3] % 8 == 0 && v->dim[3] % 8 == 0;
+  self->launch_sums = type == LOOM_F32 ? launch_sums<float> : type == LOOM_BF16 ? launch_sums<Bf16> : launch_sums<F16>;
+  self->n_in = spec->n_in;
+  self->n_out = spec->n_out;
+  self->has_delta = has_delta;
+  if (gradient && !has_delta)
+    self->base.scratch_bytes = (size_t)(of.n * of.heads * of.queries) * sizeof (float);
+  self->sizes.q = rows[LOOM_ATTENTION_Q];
+  self->sizes.k = rows[LOOM_ATTENTION_K];
+  self->sizes.v = rows[LOOM_ATTENTION_V];
+  self->sizes.y = rows[LOOM_ATTENTION_Y];
+  self->sizes.g = rows[LOOM_ATTENTION_G];
+  self->sizes.dq = rows[LOOM_ATTENTION_DQ];
+  self->sizes.dk = rows[LOOM_ATTENTION_DK];
+  self->sizes.dv = rows[LOOM_ATTENTION_DV];
+  self->sizes.n = of.n;
+  self->sizes.heads = of.heads;
+  self->sizes.groups = of.groups;
+  self->sizes.shared_by = attention_shared_by (of.heads, of.groups);
+  self->sizes.queries = (int)of.queries;
+  self->sizes.keys = (int)of.keys;
+  self->sizes.width = (int)of.width;
+  self->sizes.depth = (int)of.depth;
+  self->sizes.aligned = of.width % 8 == 0 && of.depth % 8 == 0;
+  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+    self->sizes.aligned = self->sizes.aligned && rows_are_aligned (&rows[i]);
   self->sizes.scale = (float)a->scale;
   self->sizes.scale_2 = (float)(a->scale * M_LOG2E);
   self->numbers = a->dropout > 0 ? mask_at + (gradient ? 2 : 1) : 0;
@@ -513,7 +214,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   self->sizes.has_mask = a->has_mask;
   if (mask != NULL)
     {
-      long long stride = k->dim[2];
+      long long stride = of.keys;
 
       self->sizes.mask_is_bool = mask->dtype == LOOM_BOOL;
       for (int i = 2; i >= 0; i--)
@@ -529,11 +230,11 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
 LoomStatus
 cuda_attention_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return attention_new (device, spec, 0, 3, false, kernel, message);
+  return attention_new (device, spec, 0, 3, kernel, message);
 }
 
 LoomStatus
 cuda_attention_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  return attention_new (device, spec, 1, 6, true, kernel, message);
+  return attention_new (device, spec, 1, 6, kernel, message);
 }

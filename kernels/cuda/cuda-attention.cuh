@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "kernels/attention.h"
 #include "kernels/cuda/cuda-mma.cuh"
 #include "kernels/philox.h"
 
@@ -15,9 +16,10 @@
 #define LOG2_E            1.4426950408889634f
 #define LN_2              0.6931471805599453f
 
-/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], mask [N or 1, H or 1, T or 1, S]. */
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], mask [N or 1, H or 1, T or 1, S]; rows as they lie. */
 typedef struct
 {
+  LoomAttentionRows q, k, v, y, g, dq, dk, dv;
   long long n, heads, groups; /* N, H, K */
   unsigned int shared_by;     /* heads of queries that have the same head of keys */
   int queries, keys;          /* T, S */
@@ -34,12 +36,13 @@ typedef struct
   const long long *seed, *step, *place;
 } AttentionSizes;
 
-/* A head of queries among all, and the first rows that belong to it. */
+/* A head of queries. */
 typedef struct
 {
-  long long queries, keys; /* of q, y, lse and their gradients; of k and v */
-  long long mask;          /* its first element */
-  long long place;         /* among all heads of all samples here */
+  long long sample, head, group;
+  long long place;   /* among all heads of all samples here */
+  long long queries; /* its first row of lse */
+  long long mask;    /* its first element */
 } AttentionHead;
 
 __device__ static inline AttentionHead
@@ -47,9 +50,11 @@ attention_head (const AttentionSizes &s, long long sample, long long head)
 {
   AttentionHead at;
 
+  at.sample = sample;
+  at.head = head;
+  at.group = (unsigned int)head / s.shared_by;
   at.place = sample * s.heads + head;
   at.queries = at.place * s.queries;
-  at.keys = (sample * s.groups + (unsigned int)head / s.shared_by) * s.keys;
   at.mask = sample * s.mask_stride[0] + head * s.mask_stride[1];
   return at;
 }
@@ -59,6 +64,19 @@ __device__ static inline AttentionHead
 attention_head_of (const AttentionSizes &s, unsigned int i)
 {
   return attention_head (s, i / (unsigned int)s.heads, i % (unsigned int)s.heads);
+}
+
+/* Where the first row of a head lies, and of the head of keys that it reads. */
+__device__ static inline long long
+attention_rows (const LoomAttentionRows &rows, const AttentionHead &at)
+{
+  return rows.start + at.sample * rows.sample + at.head * rows.head;
+}
+
+__device__ static inline long long
+attention_keys (const LoomAttentionRows &rows, const AttentionHead &at)
+{
+  return rows.start + at.sample * rows.sample + at.group * rows.head;
 }
 
 /* Where there are no keys' heads there is nothing to divide. */
@@ -159,20 +177,20 @@ keep_shares (float shares[][4], const AttentionSizes &s, unsigned long long low,
     }
 }
 
-typedef struct AttentionKernel AttentionKernel;
-struct AttentionKernel
+/* What a call reads and writes: q, k, v and [mask] always; y and lse forward, else g, lse, delta, dq, dk and dv. */
+typedef struct
 {
-  LoomKernel base;
-  LoomDevice *device;
-  AttentionSizes sizes; /* aligned: as far as it follows from them */
-  int operands, results; /* that are used: not the y of a gradient, which stands behind them */
-  int skipped;           /* operands between both */
-  int numbers;           /* where seed, step and place stand */
-  void (*launch) (const AttentionSizes *sizes, cudaStream_t stream, void *const *buffers);
-};
+  const void *q, *k, *v, *mask, *g;
+  const float *delta;
+  float *lse;
+  void *y, *dq, *dk, *dv;
+} AttentionBuffers;
 
-/* Launches for 16-bit floats of this type and so many features; NULL where the device does not have them. */
-void (*cuda_attention_half (LoomDevice *device, LoomDType dtype, int features,
-                            bool gradient)) (const AttentionSizes *, cudaStream_t, void *const *);
+typedef void (*AttentionLaunch) (const AttentionSizes *sizes, cudaStream_t stream, const AttentionBuffers *buffers);
+
+/* For f32. */
+AttentionLaunch cuda_attention_single (bool gradient);
+/* For 16-bit floats of this type and so many features; NULL where the device does not have them. */
+AttentionLaunch cuda_attention_half (LoomDevice *device, LoomDType dtype, int features, bool gradient);
 
 #endif

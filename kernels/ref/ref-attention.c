@@ -1,38 +1,47 @@
 /* Scaled dot-product attention and its gradient, a query at a time. */
+#include "kernels/attention.h"
 #include "kernels/philox.h"
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 
-/* One query's place: its row among all queries, and the first of the keys and values that it reads. */
+/* One query's place: its number among all queries, and where its rows and those of its keys begin. */
 typedef struct
 {
-  int64_t queries, keys, width, depth; /* T, S, E, D */
-  int64_t query, row, first;           /* t, (n·H + h)·T + t, (n·K + h / (H/K))·S */
-  const void *mask;                    /* of this query, [S] */
-  uint64_t seed, step, number;         /* of the numbers that drop keys, and which is that of the first key */
+  LoomAttentionSizes of;
+  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  int64_t query, row;                    /* t, (n·H + h)·T + t */
+  int64_t start[LOOM_ATTENTION_N_PARTS]; /* of the query's row, or of the first key's */
+  const void *mask;                      /* of this query, [S] */
+  uint64_t seed, step, number;           /* of the numbers that drop keys, and which is that of the first key */
 } Place;
 
 /* The place of query `row`, counted through all samples and heads. */
-static Place
-place_of (const LoomAttentionAttrs *a, const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc *v,
-          const LoomTensorDesc *mask, const void *mask_data, int64_t row)
+static void
+place_move (const LoomAttentionAttrs *a, Place *at, const LoomTensorDesc *mask, const void *mask_data, int64_t row)
 {
-  int64_t heads = q->dim[1], queries = q->dim[2], n = row / queries / heads, h = row / queries % heads;
-  Place at = { .queries = queries, .keys = k->dim[2], .width = q->dim[3], .depth = v->dim[3] };
+  const LoomAttentionSizes *s = &at->of;
+  const int64_t n = row / s->queries / s->heads, h = row / s->queries % s->heads;
 
-  at.query = row % queries;
-  at.row = row;
-  at.first = (n * k->dim[1] + h / (heads / k->dim[1])) * at.keys;
+  at->query = row % s->queries;
+  at->row = row;
+  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+    {
+      const bool of_keys
+          = i == LOOM_ATTENTION_K || i == LOOM_ATTENTION_V || i == LOOM_ATTENTION_DK || i == LOOM_ATTENTION_DV;
+      const LoomAttentionRows *rows = &at->rows[i];
+
+      at->start[i] = rows->start + n * rows->sample
+                     + (of_keys ? h / (s->heads / s->groups) * rows->head : h * rows->head + at->query * rows->row);
+    }
   if (a->has_mask)
     {
       int64_t m = mask->dim[0] > 1 ? n : 0;
 
       m = m * mask->dim[1] + (mask->dim[1] > 1 ? h : 0);
-      m = m * mask->dim[2] + (mask->dim[2] > 1 ? at.query : 0);
-      at.mask = (const char *)mask_data + (size_t)(m * at.keys) * loom_dtype_size (mask->dtype);
+      m = m * mask->dim[2] + (mask->dim[2] > 1 ? at->query : 0);
+      at->mask = (const char *)mask_data + (size_t)(m * s->keys) * loom_dtype_size (mask->dtype);
     }
-  return at;
 }
 
 /* Where keys are dropped, b is seed, step and place. */
@@ -43,7 +52,8 @@ place_numbers (const LoomAttentionAttrs *a, Place *at, void *const *b)
     return;
   at->seed = (uint64_t) * (const int64_t *)b[0];
   at->step = (uint64_t) * (const int64_t *)b[1];
-  at->number = (uint64_t)((((const int64_t *)b[2])[at->row / at->queries] * at->queries + at->query) * at->keys);
+  at->number
+      = (uint64_t)((((const int64_t *)b[2])[at->row / at->of.queries] * at->of.queries + at->query) * at->of.keys);
 }
 
 /* What the share of key j is times: 0 where it is dropped. dropout: the attribute in the type that is computed in. */

@@ -1,22 +1,24 @@
 /* The loops of attention for type T. */
 
-/* The score of key j for the query at `at`; -∞ where it is not kept. q [N,H,T,E], k [N,K,S,E]. */
+/* The score of key j for the query at `at`; -∞ where it is not kept. */
 static double
 FN (score) (const LoomAttentionAttrs *a, const Place *at, LoomDType mask_type, const T *q, const T *k, int64_t j)
 {
+  const T *query = q + at->start[LOOM_ATTENTION_Q];
+  const T *key = k + at->start[LOOM_ATTENTION_K] + j * at->rows[LOOM_ATTENTION_K].row;
   double sum = 0;
 
   if (a->causal && j > at->query)
     return -INFINITY;
   if (a->has_mask && mask_type == LOOM_BOOL && !((const uint8_t *)at->mask)[j])
     return -INFINITY;
-  for (int64_t e = 0; e < at->width; e++)
-    sum += (double)q[at->row * at->width + e] * k[(at->first + j) * at->width + e];
+  for (int64_t e = 0; e < at->of.width; e++)
+    sum += (double)query[e] * key[e];
   sum *= a->scale;
   return a->has_mask && mask_type != LOOM_BOOL ? sum + ((const T *)at->mask)[j] : sum;
 }
 
-/* y [N,H,T,D] and lse [N,H,T]. */
+/* y and lse [N,H,T]. */
 static LoomStatus
 FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -24,77 +26,93 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
   const T *q = b[0], *key = b[1], *v = b[2];
   T *y = b[k->n_in], *lse = b[k->n_in + 1];
   LoomDType mask_type = a->has_mask ? k->in[3].dtype : LOOM_BOOL;
+  Place at = { .query = 0 };
 
-  for (int64_t row = 0; row < loom_dim_product (&k->in[0], 0, 3); row++)
+  at.of = loom_attention_places (a, k->in, 0, at.rows);
+  for (int64_t row = 0; row < at.of.n * at.of.heads * at.of.queries; row++)
     {
-      Place at = place_of (a, &k->in[0], &k->in[1], &k->in[2], &k->in[3], a->has_mask ? b[3] : NULL, row);
       double top = -INFINITY, sum = 0;
 
+      place_move (a, &at, &k->in[3], a->has_mask ? b[3] : NULL, row);
       place_numbers (a, &at, b + 4);
-      for (int64_t j = 0; j < at.keys; j++)
+      for (int64_t j = 0; j < at.of.keys; j++)
         {
           double s = FN (score) (a, &at, mask_type, q, key, j);
 
           top = s > top || s != s ? s : top;
         }
       top = top == -INFINITY ? 0 : top;
-      for (int64_t j = 0; j < at.keys; j++)
+      for (int64_t j = 0; j < at.of.keys; j++)
         sum += exp (FN (score) (a, &at, mask_type, q, key, j) - top);
       lse[row] = (T)(top + log (sum));
-      for (int64_t d = 0; d < at.depth; d++)
+      for (int64_t d = 0; d < at.of.depth; d++)
         {
           double mean = 0;
 
-          for (int64_t j = 0; j < at.keys; j++)
+          for (int64_t j = 0; j < at.of.keys; j++)
             {
               double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top);
 
               share *= share != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
               if (share != 0)
-                mean += share * v[(at.first + j) * at.depth + d];
+                mean += share * v[at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d];
             }
-          y[row * at.depth + d] = sum == 0 ? 0 : (T)(mean / sum);
+          y[at.start[LOOM_ATTENTION_Y] + d] = sum == 0 ? 0 : (T)(mean / sum);
         }
     }
   return LOOM_STATUS_OK;
 }
 
 /* With shares P, of which a key keeps K, and dS = P·(K·g·vᵀ - delta): dq = scale·dS·k, dk = scale·dSᵀ·q, dv = (K·P)ᵀ·g.
- * dq [N,H,T,E], dk [N,K,S,E], dv [N,K,S,D]. */
+ */
 static LoomStatus
 FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomAttentionAttrs *a = k->attrs;
-  const T *g = b[0], *q = b[1], *key = b[2], *v = b[3], *lse = b[4], *delta = b[5];
-  T *dq = b[k->n_in], *dk = b[k->n_in + 1], *dv = b[k->n_in + 2];
+  const T *q = b[1], *key = b[2], *v = b[3], *lse = b[4];
+  const T *delta = loom_attention_has_delta (k->in) ? b[5] : NULL;
+  T *dq = b[k->n_in], *dk = b[k->n_in + loom_attention_result (k->n_out, 1)];
+  T *dv = b[k->n_in + loom_attention_result (k->n_out, 2)];
   LoomDType mask_type = a->has_mask ? k->in[6].dtype : LOOM_BOOL;
+  Place at = { .query = 0 };
 
-  memset (dq, 0, loom_desc_bytes (&k->out[0]));
-  memset (dk, 0, loom_desc_bytes (&k->out[1]));
-  memset (dv, 0, loom_desc_bytes (&k->out[2]));
-  for (int64_t row = 0; row < loom_dim_product (&k->in[1], 0, 3); row++)
+  at.of = loom_attention_places (a, k->in, 1, at.rows);
+  for (int o = 0; o < k->n_out; o++)
+    memset (b[k->n_in + o], 0, loom_desc_bytes (&k->out[o]));
+  for (int64_t row = 0; row < at.of.n * at.of.heads * at.of.queries; row++)
     {
-      Place at = place_of (a, &k->in[1], &k->in[2], &k->in[3], &k->in[6], a->has_mask ? b[6] : NULL, row);
-      double top = lse[row] == -INFINITY ? 0 : lse[row];
+      const double top = lse[row] == -INFINITY ? 0 : lse[row];
+      const T *g = b[0];
+      double away = 0;
 
+      place_move (a, &at, &k->in[6], a->has_mask ? b[6] : NULL, row);
       place_numbers (a, &at, b + 8);
-      for (int64_t j = 0; j < at.keys; j++)
+      g += at.start[LOOM_ATTENTION_G];
+      if (delta != NULL)
+        away = delta[row];
+      for (int64_t d = 0; d < at.of.depth && delta == NULL; d++)
+        away += (double)g[d] * ((const T *)b[7])[at.start[LOOM_ATTENTION_Y] + d];
+      for (int64_t j = 0; j < at.of.keys; j++)
         {
           double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top), dp = 0, ds, keeps;
+          const int64_t of_v = at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row;
+          const int64_t of_k = at.start[LOOM_ATTENTION_K] + j * at.rows[LOOM_ATTENTION_K].row;
+          const int64_t to_v = at.start[LOOM_ATTENTION_DV] + j * at.rows[LOOM_ATTENTION_DV].row;
+          const int64_t to_k = at.start[LOOM_ATTENTION_DK] + j * at.rows[LOOM_ATTENTION_DK].row;
 
           if (share == 0)
             continue;
           keeps = kept (a, (T)a->dropout, &at, j);
-          for (int64_t d = 0; d < at.depth; d++)
+          for (int64_t d = 0; d < at.of.depth; d++)
             {
-              dp += (double)g[row * at.depth + d] * v[(at.first + j) * at.depth + d];
-              dv[(at.first + j) * at.depth + d] += (T)(keeps * share * g[row * at.depth + d]);
+              dp += (double)g[d] * v[of_v + d];
+              dv[to_v + d] += (T)(keeps * share * g[d]);
             }
-          ds = a->scale * share * (keeps * dp - delta[row]);
-          for (int64_t e = 0; e < at.width; e++)
+          ds = a->scale * share * (keeps * dp - away);
+          for (int64_t e = 0; e < at.of.width; e++)
             {
-              dq[row * at.width + e] += (T)(ds * key[(at.first + j) * at.width + e]);
-              dk[(at.first + j) * at.width + e] += (T)(ds * q[row * at.width + e]);
+              dq[at.start[LOOM_ATTENTION_DQ] + e] += (T)(ds * key[of_k + e]);
+              dk[to_k + e] += (T)(ds * q[at.start[LOOM_ATTENTION_Q] + e]);
             }
         }
     }

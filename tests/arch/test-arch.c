@@ -37,7 +37,8 @@ static const Rule rules[] = {
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/graph", { "engine/core/" }, { NO_GUI_HEADERS, "json-glib/", "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
   { "engine/program",
-    { "engine/core/", "kernels/backend.h", "kernels/comm.h", "kernels/move.h", "kernels/optim.h" },
+    { "engine/core/", "kernels/attention.h", "kernels/backend.h", "kernels/comm.h", "kernels/move.h",
+      "kernels/optim.h" },
     { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/ops",
@@ -67,8 +68,8 @@ static const Rule rules[] = {
     { NO_GUI_HEADERS, "libxml/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/plan",
-    { "engine/core/", "engine/program/", "kernels/backend.h", "kernels/comm.h", "kernels/move.h", "kernels/norm.h",
-      "kernels/options.h", "kernels/product.h", "kernels/shape.h", "kernels/tools.h" },
+    { "engine/core/", "engine/program/", "kernels/attention.h", "kernels/backend.h", "kernels/comm.h", "kernels/move.h",
+      "kernels/norm.h", "kernels/options.h", "kernels/product.h", "kernels/shape.h", "kernels/tools.h" },
     { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/run",
@@ -716,25 +717,11 @@ test_primitives_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/train" };
-  static const char *const pattern_passes[] = { "plan-transpose.c",
-                                                "plan-classes.c",
-                                                "plan-concat.c",
-                                                "plan-epilogue.c",
-                                                "plan-norm.c",
-                                                "plan-pool.c",
-                                                "plan-cast.c",
-                                                "plan-rematerialise.c",
-                                                "plan-undo.c",
-                                                "plan-work.c",
-                                                "plan-private.h",
-                                                "plan-bias.c",
-                                                "plan-head.c",
-                                                "plan-pad.c",
-                                                "plan-bundle.c",
-                                                "plan-moves.c",
-                                                "plan-scores.c",
-                                                "plan-slope.c",
-                                                NULL };
+  static const char *const pattern_passes[]
+      = { "plan-transpose.c", "plan-classes.c", "plan-concat.c",        "plan-epilogue.c", "plan-norm.c",
+          "plan-pool.c",      "plan-cast.c",    "plan-rematerialise.c", "plan-undo.c",     "plan-work.c",
+          "plan-private.h",   "plan-bias.c",    "plan-head.c",          "plan-pad.c",      "plan-bundle.c",
+          "plan-attend.c",    "plan-moves.c",   "plan-scores.c",        "plan-slope.c",    NULL };
   static const char *const by_name
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|work_kernel)";
   static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";

@@ -2,6 +2,7 @@
  * once: test-attention MODULE.so. What they compute is tested by tests/kernels/test-kernels-module. */
 #include <string.h>
 
+#include "kernels/attention.h"
 #include "tests/cuda/module-device.h"
 
 static const LoomBackend *backend;
@@ -14,6 +15,7 @@ typedef struct
   gint64 heads, groups, queries, keys, width, depth;
   gboolean causal, has_mask, gradient, with_y; /* y among the gradient's operands */
   const char *algorithms;
+  gint64 gap; /* elements between rows of places, which queries, keys and values then share; 0: each lies alone */
 } Case;
 
 static const Case cases[] = {
@@ -30,10 +32,33 @@ static const Case cases[] = {
   /* Its scores would be longer than all operands. */
   { "gradient-long", LOOM_BF16, 4, 4, 1024, 1024, 64, 64, TRUE, FALSE, TRUE, TRUE, "own" },
   { "gradient-without-y", LOOM_BF16, 4, 4, 128, 128, 64, 64, TRUE, FALSE, TRUE, FALSE, "own" },
+  { "in-place", LOOM_BF16, 4, 2, 256, 256, 64, 64, TRUE, FALSE, FALSE, FALSE, "cudnn own", 8 },
+  { "in-place-odd", LOOM_BF16, 4, 2, 256, 256, 64, 64, TRUE, FALSE, FALSE, FALSE, "own", 4 },
+  { "gradient-in-place", LOOM_BF16, 4, 4, 128, 128, 64, 64, TRUE, FALSE, TRUE, TRUE, "cudnn own", 16 },
+  /* Room for its scores would be there if a tensor counted once for each of its parts. */
+  { "gradient-in-place-long", LOOM_BF16, 4, 4, 1024, 1024, 64, 64, TRUE, FALSE, TRUE, TRUE, "own", 8 },
   { "no-keys", LOOM_BF16, 4, 4, 16, 0, 64, 64, FALSE, FALSE, FALSE, FALSE, "own" },
 };
 
-/* q, k, v, [mask] → y, lse, or g, q, k, v, lse, delta, [mask], [y] → dq, dk, dv. */
+/* Queries, keys and values of a place side by side, and a gap behind them; y, g and their like by places as well. */
+static LoomTensorDesc
+put_in_place (const Case *c, LoomAttentionAttrs *a)
+{
+  const gint64 of_q = c->heads * c->width, of_k = c->groups * c->width, of_y = c->heads * c->depth;
+  const gint64 length = of_q + of_k + c->groups * c->depth + c->gap;
+  const LoomAttentionRows side = { 0, c->queries * length, c->width, length };
+
+  a->in_place = true;
+  a->sizes = (LoomAttentionSizes){ 2, c->heads, c->groups, c->queries, c->keys, c->width, c->depth };
+  for (int i = 0; i < 3; i++)
+    a->rows[LOOM_ATTENTION_Q + i] = a->rows[LOOM_ATTENTION_DQ + i] = side;
+  a->rows[LOOM_ATTENTION_K].start = a->rows[LOOM_ATTENTION_DK].start = of_q;
+  a->rows[LOOM_ATTENTION_V].start = a->rows[LOOM_ATTENTION_DV].start = of_q + of_k;
+  a->rows[LOOM_ATTENTION_Y] = a->rows[LOOM_ATTENTION_G] = (LoomAttentionRows){ 0, c->queries * of_y, c->depth, of_y };
+  return (LoomTensorDesc){ .dtype = c->type, .rank = 3, .dim = { 2, c->queries, length } };
+}
+
+/* q, k, v, [mask] → y, lse, or g, q, k, v, lse, [delta], [mask], [y] → dq, dk, dv. */
 static LoomKernelSpec
 spec_of (const Case *c, LoomAttentionAttrs *attrs, LoomTensorDesc in[8], LoomTensorDesc out[3])
 {
@@ -44,18 +69,25 @@ spec_of (const Case *c, LoomAttentionAttrs *attrs, LoomTensorDesc in[8], LoomTen
   const LoomTensorDesc rows = { .dtype = LOOM_F32, .rank = 3, .dim = { 2, c->heads, c->queries } };
   const LoomTensorDesc mask = { .dtype = LOOM_BOOL, .rank = 4, .dim = { 1, 1, c->queries, c->keys } };
   const LoomTensorDesc forward[] = { q, k, v, mask }, absent = { .dtype = LOOM_N_DTYPES };
-  const LoomTensorDesc backward[] = { y, q, k, v, rows, rows, absent, y };
+  const LoomTensorDesc backward[] = { y, q, k, v, rows, c->with_y ? absent : rows, absent, y };
 
   *attrs = (LoomAttentionAttrs){ .scale = 0.125, .causal = c->causal, .has_mask = c->has_mask };
   if (c->gradient)
     {
       memcpy (in, backward, sizeof backward);
       memcpy (out, backward + 1, 3 * sizeof *out);
-      return (LoomKernelSpec){
-        .primitive = "attention_grad", .attrs = attrs, .n_in = c->with_y ? 8 : 6, .n_out = 3, .in = in, .out = out
-      };
+      if (c->gap > 0)
+        out[0] = in[1] = in[2] = in[3] = put_in_place (c, attrs);
+      return (LoomKernelSpec){ .primitive = "attention_grad",
+                               .attrs = attrs,
+                               .n_in = c->with_y ? 8 : 6,
+                               .n_out = c->gap > 0 ? 1 : 3,
+                               .in = in,
+                               .out = out };
     }
   memcpy (in, forward, sizeof forward);
+  if (c->gap > 0)
+    in[0] = in[1] = in[2] = put_in_place (c, attrs);
   out[0] = y;
   out[1] = rows;
   return (LoomKernelSpec){

@@ -1,13 +1,15 @@
-/* Asks the real cuDNN, without a GPU, which engines it has for convolutions with a bias on compute capability 9.0: the
- * library answers for a device that is described to it in JSON. It has to have what the emulated GPU has (of
- * emulator/dnn-convolution.cc), and each engine has to make a plan by its name. Where the library cannot be asked so,
- * the test is skipped.
+/* Asks the real cuDNN, without a GPU, which engines it has for convolutions with a bias and for attention on compute
+ * capability 9.0: the library answers for a device that is described to it in JSON. It has to have what the emulated
+ * GPU has (of emulator/dnn-convolution.cc and dnn-attention.cc), and each engine has to make a plan by its name. Where
+ * the library cannot be asked so, the test is skipped.
  *
  * The graphs are those of the back end itself, linked in; the linker hands their calls to the functions below, which
  * give the description where they give a handle. */
+#include <dlfcn.h>
 #include <glib.h>
 #include <stdlib.h>
 
+#include "kernels/attention.h"
 #include "kernels/cuda/cuda-dnn.h"
 
 /* An H100. */
@@ -85,13 +87,33 @@ nothing_free (LoomKernel *kernel)
   free (kernel);
 }
 
-LoomStatus
-cuda_copy_new (G_GNUC_UNUSED LoomDevice *device, G_GNUC_UNUSED const LoomKernelSpec *spec, LoomKernel **kernel,
-               G_GNUC_UNUSED LoomMessage *message)
+static LoomStatus
+own_new (LoomKernel **kernel)
 {
   *kernel = calloc (1, sizeof **kernel);
   (*kernel)->free = nothing_free;
   return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_copy_new (G_GNUC_UNUSED LoomDevice *device, G_GNUC_UNUSED const LoomKernelSpec *spec, LoomKernel **kernel,
+               G_GNUC_UNUSED LoomMessage *message)
+{
+  return own_new (kernel);
+}
+
+LoomStatus
+cuda_attention_new (G_GNUC_UNUSED LoomDevice *device, G_GNUC_UNUSED const LoomKernelSpec *spec, LoomKernel **kernel,
+                    G_GNUC_UNUSED LoomMessage *message)
+{
+  return own_new (kernel);
+}
+
+LoomStatus
+cuda_attention_grad_new (G_GNUC_UNUSED LoomDevice *device, G_GNUC_UNUSED const LoomKernelSpec *spec,
+                         LoomKernel **kernel, G_GNUC_UNUSED LoomMessage *message)
+{
+  return own_new (kernel);
 }
 
 /* ---- questions --------------------------------------------------------------------------------- */
@@ -198,10 +220,92 @@ engines_test (void)
   pthread_mutex_destroy (&device.lock);
 }
 
+/* Of attention cuDNN says nothing before it has found a driver. The toolkit's, which is there to be linked with, will
+ * do as long as nothing is loaded, and loaded here it is found by its name. */
+static gboolean
+has_driver (void)
+{
+  return dlopen ("libcuda.so.1", RTLD_NOW) != NULL || dlopen (DRIVER_STUB, RTLD_NOW) != NULL;
+}
+
+/* Attention of 12 heads of 64 features, each operand alone, or queries, keys and values side by side in each place. */
+static const struct
+{
+  const char *what;
+  gint64 places;
+  gboolean gradient, in_place, causal;
+  const char *algorithms;
+} attentions[] = {
+  { "forward", 1024, FALSE, FALSE, TRUE, "cudnn own" },
+  { "forward in place", 1024, FALSE, TRUE, TRUE, "cudnn own" },
+  { "gradient", 256, TRUE, FALSE, TRUE, "cudnn own" },
+  { "gradient in place", 256, TRUE, TRUE, TRUE, "cudnn own" },
+  { "gradient in place, all keys", 256, TRUE, TRUE, FALSE, "cudnn own" },
+  { "long gradient in place", 1024, TRUE, TRUE, TRUE, "own" },
+};
+
+static void
+attention_test (void)
+{
+  LoomDevice device = { .cudnn = &device };
+
+  if (!has_driver ())
+    {
+      g_test_skip ("neither a driver of CUDA nor the toolkit's stub of one is installed");
+      return;
+    }
+  if (!has_gpu ())
+    {
+      g_test_skip ("this cuDNN takes no description of a GPU");
+      return;
+    }
+  pthread_mutex_init (&device.lock, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (attentions); i++)
+    {
+      const gint64 t = attentions[i].places, length = 3 * 768;
+      const LoomTensorDesc apart = { .dtype = LOOM_BF16, .rank = 4, .dim = { 2, 12, t, 64 } };
+      const LoomTensorDesc together = { .dtype = LOOM_BF16, .rank = 3, .dim = { 2, t, length } };
+      const LoomTensorDesc y = { .dtype = LOOM_BF16, .rank = 3, .dim = { 2, t, 768 } }, absent = { LOOM_N_DTYPES };
+      const LoomTensorDesc lse = { .dtype = LOOM_F32, .rank = 3, .dim = { 2, 12, t } };
+      const LoomTensorDesc q = attentions[i].in_place ? together : apart, g = attentions[i].in_place ? y : apart;
+      const LoomTensorDesc backward[] = { g, q, q, q, lse, absent, absent, g }, forward[] = { q, q, q };
+      const LoomTensorDesc to_backward[] = { q, q, q }, to_forward[] = { g, lse };
+      LoomAttentionAttrs attrs = { .scale = 0.125, .causal = attentions[i].causal, .in_place = attentions[i].in_place };
+      LoomKernelSpec spec = { .primitive = attentions[i].gradient ? "attention_grad" : "attention",
+                              .attrs = &attrs,
+                              .n_in = attentions[i].gradient ? 8 : 3,
+                              .n_out = !attentions[i].gradient  ? 2
+                                       : attentions[i].in_place ? 1
+                                                                : 3,
+                              .in = attentions[i].gradient ? backward : forward,
+                              .out = attentions[i].gradient ? to_backward : to_forward };
+      g_autoptr (GString) names = g_string_new (NULL);
+      CudaAlgorithm found[LOOM_MAX_OPTIONS];
+      LoomMessage message = { "" };
+      int n = 0;
+
+      attrs.sizes = (LoomAttentionSizes){ 2, 12, 12, t, t, 64, 64 };
+      for (int k = 0; k < 3; k++)
+        attrs.rows[LOOM_ATTENTION_Q + k] = attrs.rows[LOOM_ATTENTION_DQ + k]
+            = (LoomAttentionRows){ k * 768, t * length, 64, length };
+      attrs.rows[LOOM_ATTENTION_Y] = attrs.rows[LOOM_ATTENTION_G] = (LoomAttentionRows){ 0, t * 768, 64, 768 };
+      g_assert_cmpint (cuda_attention_algorithms (&device, &spec, found, LOOM_MAX_OPTIONS, &n, &message), ==,
+                       LOOM_STATUS_OK);
+      for (int k = 0; k < n; k++)
+        g_string_append_printf (names, "%s%s", k > 0 ? " " : "", found[k].name);
+      g_test_message ("%s: %s, %zu bytes", attentions[i].what, names->str, n > 0 ? found[0].scratch : 0);
+      g_assert_cmpstr (names->str, ==, attentions[i].algorithms);
+    }
+  cuda_attention_close (&device);
+  cudnnBackendDestroyDescriptor (gpu);
+  pthread_mutex_destroy (&device.lock);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/cuda/graphs-asked", engines_test);
+  g_test_add_func ("/cuda/graphs-asked/convolution", engines_test);
+  g_test_add_func ("/cuda/graphs-asked/attention", attention_test);
   return g_test_run ();
 }

@@ -156,16 +156,6 @@ inputs_round (const Sample *sample, float **inputs, LoomDType real)
         loom_store_double (&rounded, 0, real, inputs[t][i]);
         inputs[t][i] = (float)loom_load_double (&rounded, 0, real);
       }
-  /* The gradient of attention that is given y, too: g, q, k, v, lse, delta, [mask], y. */
-  if (g_str_equal (sample->primitive, "attention_grad") && sample->n_in == 8)
-    for (gint64 i = 0, depth = sample->in[7].dim[3]; i < loom_desc_count (&sample->in[5]); i++)
-      {
-        double sum = 0;
-
-        for (gint64 d = 0; d < depth; d++)
-          sum += (double)inputs[0][i * depth + d] * inputs[7][i * depth + d];
-        inputs[5][i] = (float)sum;
-      }
 }
 
 void

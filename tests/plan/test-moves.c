@@ -1,4 +1,5 @@
-/* Moves that follow on one another: which become one, and that every element still comes from where it came from. */
+/* Moves that follow on one another: which become one, which attention does itself, and that every element still comes
+ * from where it came from. */
 #include <string.h>
 
 #include "tests/plan/check-passes.h"
@@ -143,6 +144,96 @@ nothing (LoomProgram *p, LoomValue x)
   loom_program_output (p, "y", loom_permute (p, y, AXES (1, 0)));
 }
 
+/* Four heads of four features at each place, as [samples, heads, places, features]: part i of a product. */
+static LoomValue
+part_by_heads (LoomProgram *p, LoomValue x, int i)
+{
+  LoomValue part = loom_slice (p, x, DIMS (0, 0, 16 * i), NULL, DIMS (2, 6, 16));
+
+  return loom_permute (p, loom_reshape (p, part, 4, DIMS (2, 6, 4, 4)), AXES (0, 2, 1, 3));
+}
+
+static LoomValue
+by_places (LoomProgram *p, LoomValue y)
+{
+  return loom_reshape (p, loom_permute (p, y, AXES (0, 2, 1, 3)), 3, DIMS (2, 6, 16));
+}
+
+/* Attention of a product's parts; in: q, k, v. */
+static void
+attend (LoomProgram *p, LoomValue x, LoomValue in[3], LoomValue out[2])
+{
+  const LoomAttentionAttrs attrs = { .scale = 0.01, .causal = TRUE };
+
+  for (int i = 0; i < 3; i++)
+    in[i] = part_by_heads (p, x, i);
+  loom_emit (p, loom_prim ("attention"), &attrs, 4, (LoomValue[]){ in[0], in[1], in[2], 0 }, out);
+}
+
+static void
+attention (LoomProgram *p, LoomValue x)
+{
+  LoomValue in[3], out[2];
+
+  attend (p, x, in, out);
+  loom_program_output (p, "y", by_places (p, out[0]));
+}
+
+/* It and its gradient, whose three results are joined as the product's; what stands behind attention reads y twice. */
+static void
+attention_and_gradient (LoomProgram *p, LoomValue x)
+{
+  const LoomAttentionAttrs attrs = { .scale = 0.01, .causal = TRUE };
+  LoomValue in[3], out[2], grad[3], g;
+
+  attend (p, x, in, out);
+  loom_program_output (p, "y", by_places (p, out[0]));
+  loom_program_output (p, "z", loom_unary (p, LOOM_SCALAR_EXP, by_places (p, out[0])));
+  g = loom_unary (p, LOOM_SCALAR_SIN, loom_slice (p, x, DIMS (0, 0, 7), NULL, DIMS (2, 6, 16)));
+  g = loom_permute (p, loom_reshape (p, g, 4, DIMS (2, 6, 4, 4)), AXES (0, 2, 1, 3));
+  loom_emit (p, loom_prim ("attention_grad"), &attrs, 8, (LoomValue[]){ g, in[0], in[1], in[2], out[1], 0, 0, out[0] },
+             grad);
+  for (int i = 0; i < 3; i++)
+    grad[i] = by_places (p, grad[i]);
+  loom_program_output (p, "dx", loom_concat (p, 3, grad, 2));
+}
+
+/* The three gradients go three ways. */
+static void
+gradients_apart (LoomProgram *p, LoomValue x)
+{
+  const LoomAttentionAttrs attrs = { .scale = 0.01 };
+  LoomValue in[3], out[2], grad[3];
+
+  attend (p, x, in, out);
+  loom_emit (p, loom_prim ("attention_grad"), &attrs, 8,
+             (LoomValue[]){ in[0], in[0], in[1], in[2], out[1], 0, 0, out[0] }, grad);
+  loom_program_output (p, "dq", by_places (p, grad[0]));
+  loom_program_output (p, "dk", by_places (p, grad[1]));
+  loom_program_output (p, "dv", grad[2]);
+}
+
+/* Somebody else reads the queries, so keys and values are not all that would be kept. */
+static void
+queries_shown (LoomProgram *p, LoomValue x)
+{
+  LoomValue in[3], out[2];
+
+  attend (p, x, in, out);
+  loom_program_output (p, "q", in[0]);
+  loom_program_output (p, "y", by_places (p, out[0]));
+}
+
+static void
+result_shown (LoomProgram *p, LoomValue x)
+{
+  LoomValue in[3], out[2];
+
+  attend (p, x, in, out);
+  loom_program_output (p, "h", out[0]);
+  loom_program_output (p, "y", by_places (p, out[0]));
+}
+
 /* moves, others: calls that are joined, and slices, permutes, concatenations and pads that are left. */
 static const struct Case
 {
@@ -165,6 +256,12 @@ static const struct Case
   { "read-twice", read_twice, 2, { 8, 9 }, 0, 2 },
   { "view-read-twice", view_read_twice, 2, { 8, 9 }, 0, 2 },
   { "nothing", nothing, 2, { 5, 6 }, 0, 2 },
+  { "attention", attention, 3, { 2, 6, 48 }, 0, 0 },
+  { "attention-of-a-part", attention, 3, { 2, 6, 64 }, 3, 0 },
+  { "attention-and-gradient", attention_and_gradient, 3, { 2, 6, 48 }, 0, 1 },
+  { "attention-gradients-apart", gradients_apart, 3, { 2, 6, 48 }, 0, 0 },
+  { "attention-queries-shown", queries_shown, 3, { 2, 6, 48 }, 3, 0 },
+  { "attention-result-shown", result_shown, 3, { 2, 6, 48 }, 0, 1 },
 };
 
 static guint

@@ -112,6 +112,7 @@ test_equality (void)
       DIFFERS (attentions[i], LoomAttentionAttrs, has_mask, TRUE);
       DIFFERS (attentions[i], LoomAttentionAttrs, dropout, 0.5);
       DIFFERS (attentions[i], LoomAttentionAttrs, stream, 1);
+      DIFFERS (attentions[i], LoomAttentionAttrs, in_place, TRUE);
     }
   DIFFERS ("cross_entropy", LoomCrossEntropyAttrs, ignore_index, 1);
   DIFFERS ("cross_entropy_grad", LoomCrossEntropyAttrs, ignore_index, 1);

@@ -258,7 +258,7 @@ BUILD (attention_mask)
   return 1;
 }
 
-/* The fourth is the gradient of y; delta follows from it. */
+/* The fourth is the gradient of y. */
 BUILD (attention_grad)
 {
   LoomAttentionAttrs attrs = { .scale = 0.7, .causal = true };
@@ -266,7 +266,6 @@ BUILD (attention_grad)
 
   loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
   grad[4] = out[1];
-  grad[5] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, x[3], out[0]), 1u << 3, FALSE);
   grad[7] = out[0];
   loom_emit (p, loom_prim ("attention_grad"), &attrs, 8, grad, y);
   return 3;

@@ -220,14 +220,21 @@ is_in_memory (const std::string &name)
   return false;
 }
 
+/* Operands and results may lie apart, in rows that begin at multiples of 16 bytes and whose features lie side by side,
+ * and keys then do as an inner tensor, too; what has f32 in memory, and other inner tensors, lie as they stand. */
 bool
-has_form (const Tensor &t, const Form &f, int64_t n)
+has_form (const Tensor &t, const Form &f, int64_t n, bool may_lie_apart)
 {
   const int64_t dim[4] = { n, f.heads, f.rows, f.columns };
   const int64_t stride[4]
       = { f.heads * f.rows * f.columns, f.rows * f.columns, f.turned ? 1 : f.columns, f.turned ? f.rows : 1 };
 
-  return t.type == f.type && memcmp (t.dim, dim, sizeof dim) == 0 && memcmp (t.stride, stride, sizeof stride) == 0;
+  if (t.type != f.type || memcmp (t.dim, dim, sizeof dim) != 0)
+    return false;
+  if (may_lie_apart)
+    return t.stride[f.turned ? 2 : 3] == 1 && t.stride[f.turned ? 3 : 2] % 8 == 0 && t.stride[0] % 8 == 0
+           && t.stride[1] % 8 == 0;
+  return memcmp (t.stride, stride, sizeof stride) == 0;
 }
 
 /* The shares of the forward graph have the operands' type, those of the gradient are f32. */
@@ -244,7 +251,7 @@ forms_hold (const Graph &graph, const Roles &roles, const Sizes &s, bool gradien
         return false;
       if (role.first == "shares" && !gradient)
         form.type = s.type;
-      if (t.is_value ? t.type != CUDNN_DATA_FLOAT || t.count () != 1 : !has_form (t, form, s.n))
+      if (t.is_value ? t.type != CUDNN_DATA_FLOAT || t.count () != 1 : !has_form (t, form, s.n, form.type == s.type && (!t.is_virtual || role.first == "keys")))
         return false;
       if (!t.is_value && !t.is_virtual && t.alignment < 16 && form.type == s.type)
         return false;
@@ -405,8 +412,10 @@ reduce (bool largest, const Tensor &x, const Values &from, const Tensor &y, Valu
 void
 reshape (const Tensor &x, const Values &from, const Tensor &y, Values *to)
 {
-  Values memory (from.size ());
+  int64_t last = 0;
 
+  each (x, [&] (int64_t, const int64_t *, int64_t place) { last = place; });
+  Values memory (last + 1);
   each (x, [&] (int64_t i, const int64_t *, int64_t place) { memory[place] = from[i]; });
   each (y, [&] (int64_t i, const int64_t *, int64_t place) { (*to)[i] = memory[place]; });
 }

@@ -357,6 +357,46 @@ is_whole (const Node *of)
   if (!(x))                                                                                                            \
   return CUDNN_STATUS_BAD_PARAM
 
+namespace
+{
+/* Where the elements lie, as bytes from the first one on. */
+std::vector<bool>
+footprint (const Tensor &t)
+{
+  const int64_t size = t.type == CUDNN_DATA_FLOAT ? 4 : 2;
+  std::vector<bool> taken (t.bytes ());
+
+  for (int64_t i = 0; i < t.count (); i++)
+    {
+      int64_t rest = i, place = 0;
+
+      for (int k = 3; k >= 0; k--)
+        {
+          place += rest % t.dim[k] * t.stride[k];
+          rest /= t.dim[k];
+        }
+      for (int64_t k = 0; k < size; k++)
+        taken[place * size + k] = true;
+    }
+  return taken;
+}
+
+/* Whether two tensors share a byte: rows of one may lie between those of the other. */
+bool
+meet (const Tensor &t, const char *at, const Tensor &other, const char *there)
+{
+  if (t.count () == 0 || other.count () == 0 || there >= at + t.bytes () || at >= there + other.bytes ())
+    return false;
+
+  const std::vector<bool> one = footprint (t), two = footprint (other);
+
+  for (size_t i = 0; i < one.size (); i++)
+    if (one[i] && at + i >= there && at + i < there + two.size () && two[at + i - there])
+      return true;
+  return false;
+}
+}
+
 extern "C"
 {
   cudnnStatus_t
@@ -502,7 +542,7 @@ extern "C"
     for (size_t i = 0; i < graph.tensors.size (); i++)
       {
         const Tensor &t = graph.tensors[i];
-        const size_t size = (size_t)t.count () * (t.type == CUDNN_DATA_FLOAT ? 4 : 2);
+        const size_t size = t.bytes ();
 
         if (t.is_virtual)
           continue;
@@ -526,10 +566,9 @@ extern "C"
         for (size_t k = 0; k < i; k++)
           {
             const Tensor &other = graph.tensors[k];
-            const size_t its = (size_t)other.count () * (other.type == CUDNN_DATA_FLOAT ? 4 : 2);
 
-            if (!other.is_virtual && !other.is_value && (written[i] || written[k])
-                && (char *)at[k] < (char *)at[i] + size && (char *)at[i] < (char *)at[k] + its && other.id != t.id)
+            if (!other.is_virtual && !other.is_value && (written[i] || written[k]) && other.id != t.id
+                && meet (t, (const char *)at[i], other, (const char *)at[k]))
               emulated::found ("%s has tensors %lld and %lld over each other, one of them a result", name,
                                (long long)other.id, (long long)t.id);
           }

@@ -67,6 +67,16 @@ struct Tensor
   {
     return dim[0] * dim[1] * dim[2] * dim[3];
   }
+  /* From its first element to its last one, which may lie apart. */
+  size_t
+  bytes () const
+  {
+    int64_t last = 0;
+
+    for (int i = 0; i < 4; i++)
+      last += (dim[i] - 1) * stride[i];
+    return (size_t)(last + 1) * (type == CUDNN_DATA_FLOAT ? 4 : 2);
+  }
 };
 
 /* An operation: "convolve", "matmul", "reshape", "max", "sum", "row", "column", "ge", "select" or the name of a scalar

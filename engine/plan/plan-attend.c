@@ -1,0 +1,345 @@
+/* Attention reads queries, keys and values where they lie, and writes its results where they are wanted.
+ *
+ * Between a product and attention stand moves: the product's rows are cut in three, and each part's heads are put in
+ * front of its places; behind it the heads go back into the rows, and backward everything once more. Attention reads
+ * whole rows of a head, so it can find them at strides in the product itself, and none of that has to be made.
+ *
+ * What is read in place is kept instead of what was moved out of it, so it may be no larger than all that attention
+ * reads of it; and nobody else may read what was moved, for whom it would be made all the same. Where 16-bit floats are
+ * widened first, as host devices do, moves stay: a product that is read three times would be widened three times. */
+#include "engine/plan/plan-private.h"
+#include "kernels/attention.h"
+#include "kernels/shape.h"
+
+#define MAX_IN  11
+#define MAX_OUT 3
+
+/* The call as it would be. */
+typedef struct
+{
+  WorkInstr *instr;
+  int first; /* operand of the queries */
+  LoomAttentionAttrs attrs;
+  guint in[MAX_IN], out[MAX_OUT], n_out;
+  WorkInstr *gone[MAX_OUT]; /* moves behind it whose work it would do; NULL: none */
+} Call;
+
+static gboolean
+is_attention (const WorkInstr *instr)
+{
+  return work_is (instr, "attention") || work_is (instr, "attention_grad");
+}
+
+static gboolean
+is_gradient (const WorkInstr *instr)
+{
+  return work_is (instr, "attention_grad");
+}
+
+/* Strides of [N,heads,rows,features] as a place of rows; FALSE where features do not lie side by side. */
+static gboolean
+rows_of (const LoomTensorDesc *desc, gint64 start, const gint64 *stride, LoomAttentionRows *rows)
+{
+  if (desc->rank != 4 || (stride[3] != 1 && desc->dim[3] > 1))
+    return FALSE;
+  *rows = (LoomAttentionRows){ start, stride[0], stride[1], stride[2] };
+  return TRUE;
+}
+
+/* Where a move writes what it takes from strides in a whole plain operand: strides of the operand's axes in the result.
+ */
+static gboolean
+writing_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint64 *stride)
+{
+  gint64 dim[LOOM_MAX_RANK], to[LOOM_MAX_RANK], n = 1;
+  gboolean used[LOOM_MAX_RANK] = { FALSE };
+
+  /* The part's axes in the order in which the operand has them, from the last one on. */
+  for (int i = part->rank - 1; i >= 0; i--)
+    {
+      int next = -1;
+
+      for (int k = 0; k < part->rank && next < 0; k++)
+        if (!used[k] && (part->dim[k] == 1 || part->from[k] == n))
+          next = k;
+      if (next < 0)
+        return FALSE;
+      used[next] = TRUE;
+      dim[i] = part->dim[next];
+      to[i] = part->to[next];
+      n *= dim[i];
+    }
+  return part->from_start == 0 && n == loom_desc_count (operand)
+         && work_restride (part->rank, dim, to, operand->rank, operand->dim, stride);
+}
+
+/* ---- operands ------------------------------------------------------------ */
+
+/* TRUE if v, whatever views there are of it, is read by attention alone. */
+static gboolean
+only_attends (Work *w, guint v)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return FALSE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL ? !only_attends (w, use->at) : !is_attention (use->instr))
+      return FALSE;
+  return TRUE;
+}
+
+/* TRUE if v's bytes are still what they were when the instruction runs. */
+static gboolean
+is_there (Work *w, GHashTable *updaters, guint v, const WorkInstr *instr)
+{
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, v)));
+
+  return (updater == NULL || !work_is_before (updater, instr)) && work_is_ready (w, v, instr)
+         && work_value (w, v)->device_name == instr->device_name;
+}
+
+static gboolean
+belong_together (const WorkInstr *move, const WorkInstr *instr)
+{
+  return move->device_name == instr->device_name && move->pass == instr->pass && move->chunk == instr->chunk;
+}
+
+/* What operand k was moved out of, and how its rows lie there; 0: it stays. */
+static guint
+source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomAttentionRows *rows)
+{
+  const guint v = work_in (instr, k), root = work_root (w, v);
+  const LoomTensorDesc *desc = &work_value (w, v)->desc;
+  const WorkInstr *front = work_value (w, root)->producer;
+  gint64 stride[LOOM_MAX_RANK] = { 0 };
+  WorkReading reading;
+
+  if (front == NULL || !belong_together (front, instr) || !only_attends (w, root)
+      || !work_reading_of (w, front, &reading)
+      || !work_restride (reading.rank, reading.dim, reading.stride, desc->rank, desc->dim, stride)
+      || !rows_of (desc, reading.start, stride, rows) || !is_there (w, updaters, reading.from, instr))
+    return 0;
+  return reading.from;
+}
+
+static gboolean
+is_same_move (const LoomMovePart *a, const LoomMovePart *b)
+{
+  return a->rank == b->rank && a->from_start == b->from_start && a->to_start == b->to_start
+         && memcmp (a->dim, b->dim, sizeof a->dim) == 0 && memcmp (a->from, b->from, sizeof a->from) == 0
+         && memcmp (a->to, b->to, sizeof a->to) == 0;
+}
+
+/* Where a move writes all of y, if that is done with it alone, or done alike by all but attention's gradient: the first
+ * such move. */
+static WorkInstr *
+find_mover (Work *w, guint y, gint64 *stride)
+{
+  const LoomTensorDesc *desc = &work_value (w, y)->desc;
+  WorkInstr *mover = NULL;
+  LoomMovePart one;
+
+  if (work_value (w, y)->is_output || work_value (w, y)->commit >= 0)
+    return NULL;
+  for (const WorkUse *use = work_value (w, y)->first_use; use != NULL; use = use->next)
+    {
+      WorkReading reading;
+      LoomMovePart part;
+
+      if (use->instr != NULL && is_gradient (use->instr))
+        continue;
+      if (use->instr == NULL || !work_reading_of (w, use->instr, &reading))
+        return NULL;
+      part = work_move_of (w, use->instr, &reading);
+      if (mover == NULL ? !writing_of (&part, desc, stride) : !is_same_move (&part, &one))
+        return NULL;
+      if (mover == NULL || work_is_before (use->instr, mover))
+        mover = use->instr;
+      one = part;
+    }
+  return mover;
+}
+
+/* Operands that are read together from one tensor have to make up for it: it is kept in their place. */
+static void
+place_operands (Work *w, GHashTable *updaters, Call *call)
+{
+  const WorkInstr *instr = call->instr;
+  LoomAttentionRows rows[MAX_IN];
+  guint source[MAX_IN] = { 0 };
+
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) != 0 && loom_attention_operand (call->first, (int)k) != LOOM_ATTENTION_N_PARTS)
+      source[k] = source_of (w, updaters, instr, k, &rows[k]);
+  for (guint k = 0; k < instr->in->len; k++)
+    {
+      gint64 n = 0;
+
+      for (guint i = 0; i < instr->in->len && source[k] != 0; i++)
+        if (source[i] != 0 && work_root (w, source[i]) == work_root (w, source[k]))
+          n += loom_desc_count (&work_value (w, work_in (instr, i))->desc);
+      if (source[k] == 0 || n < loom_desc_count (&work_value (w, work_root (w, source[k]))->desc))
+        continue;
+      call->in[k] = source[k];
+      call->attrs.rows[loom_attention_operand (call->first, (int)k)] = rows[k];
+    }
+}
+
+/* The gradient reads what attention made where a move has put it, so that this alone has to be kept. */
+static void
+place_result_read (Work *w, GHashTable *updaters, Call *call)
+{
+  const WorkInstr *instr = call->instr;
+  const guint y = instr->in->len > 7 ? work_in (instr, 7) : 0;
+  gint64 stride[LOOM_MAX_RANK] = { 0 };
+  WorkInstr *mover;
+
+  if (y == 0 || work_value (w, y)->producer == NULL || !work_is (work_value (w, y)->producer, "attention"))
+    return;
+  mover = find_mover (w, y, stride);
+  if (mover != NULL && belong_together (mover, instr) && is_there (w, updaters, work_out (mover, 0), instr)
+      && rows_of (&work_value (w, y)->desc, 0, stride, &call->attrs.rows[LOOM_ATTENTION_Y]))
+    call->in[7] = work_out (mover, 0);
+}
+
+/* ---- results ------------------------------------------------------------- */
+
+/* Result o, part `part` of the call, goes where the only thing that happens to it puts it. */
+static void
+place_result (Work *w, Call *call, guint o, LoomAttentionPart part)
+{
+  const guint v = call->out[o];
+  const LoomTensorDesc *desc = &work_value (w, v)->desc;
+  gint64 stride[LOOM_MAX_RANK] = { 0 };
+  WorkInstr *mover = work_only_reader (w, v, TRUE);
+  LoomAttentionRows rows;
+  WorkReading reading;
+  LoomMovePart how;
+
+  if (mover == NULL || !belong_together (mover, call->instr) || mover->region != call->instr->region
+      || mover->recomputation != call->instr->recomputation || !work_reading_of (w, mover, &reading))
+    return;
+  how = work_move_of (w, mover, &reading);
+  if (!writing_of (&how, desc, stride) || !rows_of (desc, how.to_start, stride, &rows))
+    return;
+  call->attrs.rows[part] = rows;
+  call->out[o] = work_out (mover, 0);
+  call->gone[o] = mover;
+}
+
+/* The three gradients become parts of what they are joined to, where that has no other part. */
+static gboolean
+place_together (Work *w, Call *call)
+{
+  WorkInstr *join = work_only_reader (w, call->out[0], TRUE);
+  LoomAttentionRows rows[MAX_OUT];
+  const LoomMoveAttrs *attrs;
+
+  if (join == NULL || !work_is (join, "move") || join->in->len != MAX_OUT || !belong_together (join, call->instr)
+      || join->region != call->instr->region || join->recomputation != call->instr->recomputation)
+    return FALSE;
+  attrs = join->attrs;
+  for (guint o = 0; o < MAX_OUT; o++)
+    {
+      const LoomTensorDesc *desc = &work_value (w, call->out[o])->desc;
+      gint64 stride[LOOM_MAX_RANK] = { 0 };
+      guint k = 0;
+
+      while (k < MAX_OUT && work_root (w, work_in (join, k)) != call->out[o])
+        k++;
+      if (k == MAX_OUT || work_only_reader (w, call->out[o], TRUE) != join
+          || !writing_of (&attrs->part[k], desc, stride) || !rows_of (desc, attrs->part[k].to_start, stride, &rows[o]))
+        return FALSE;
+    }
+  for (guint o = 0; o < MAX_OUT; o++)
+    call->attrs.rows[LOOM_ATTENTION_DQ + o] = rows[o];
+  call->out[0] = work_out (join, 0);
+  call->n_out = 1;
+  call->gone[0] = join;
+  return TRUE;
+}
+
+/* ---- the call ------------------------------------------------------------ */
+
+static gboolean
+has_kernel (Work *w, const Call *call)
+{
+  WorkInstr *instr = call->instr;
+  LoomAttentionAttrs *attrs = instr->attrs, before = *attrs;
+  gboolean has;
+
+  *attrs = call->attrs;
+  has = work_has_kernel (w, instr, instr->in->len, call->in, call->n_out, call->out);
+  *attrs = before;
+  return has;
+}
+
+static void
+apply (Work *w, const Call *call)
+{
+  WorkInstr *instr = call->instr;
+
+  *(LoomAttentionAttrs *)instr->attrs = call->attrs;
+  for (guint k = 0; k < instr->in->len; k++)
+    if (call->in[k] != work_in (instr, k))
+      work_set_in (w, instr, k, call->in[k]);
+  for (guint o = 0; o < MAX_OUT; o++)
+    if (call->gone[o] != NULL)
+      work_erase (w, call->gone[o]);
+  for (guint o = 0; o < call->n_out; o++)
+    if (call->out[o] != work_out (instr, o))
+      work_set_out (w, instr, o, call->out[o]);
+  g_array_set_size (instr->out, call->n_out);
+  g_string_append (instr->label, " in place");
+}
+
+static void
+attend_in_place (Work *w, GHashTable *updaters, WorkInstr *instr)
+{
+  const gboolean gradient = is_gradient (instr);
+  Call call = { .instr = instr, .first = gradient ? 1 : 0, .n_out = instr->out->len };
+  const LoomTensorDesc in[4] = { work_value (w, work_in (instr, 0))->desc, work_value (w, work_in (instr, 1))->desc,
+                                 work_value (w, work_in (instr, 2))->desc,
+                                 gradient ? work_value (w, work_in (instr, 3))->desc : (LoomTensorDesc){ 0 } };
+  LoomAttentionRows plain[LOOM_ATTENTION_N_PARTS];
+  gboolean changes;
+
+  if (loom_dtype_size (in[0].dtype) < 4 && !work_is_on_gpu (w, instr->device_name))
+    return;
+  call.attrs = *(const LoomAttentionAttrs *)instr->attrs;
+  call.attrs.sizes = loom_attention_places (&call.attrs, in, call.first, plain);
+  memcpy (call.attrs.rows, plain, sizeof plain);
+  call.attrs.in_place = true;
+  for (guint k = 0; k < instr->in->len; k++)
+    call.in[k] = work_in (instr, k);
+  for (guint o = 0; o < instr->out->len; o++)
+    call.out[o] = work_out (instr, o);
+  place_operands (w, updaters, &call);
+  if (gradient)
+    place_result_read (w, updaters, &call);
+  if (gradient && !place_together (w, &call))
+    for (guint o = 0; o < MAX_OUT; o++)
+      place_result (w, &call, o, LOOM_ATTENTION_DQ + o);
+  if (!gradient)
+    place_result (w, &call, 0, LOOM_ATTENTION_Y);
+  changes = call.gone[0] != NULL || call.gone[1] != NULL || call.gone[2] != NULL;
+  for (guint k = 0; k < instr->in->len; k++)
+    changes = changes || call.in[k] != work_in (instr, k);
+  if (changes && has_kernel (w, &call))
+    apply (w, &call);
+}
+
+/* Gradients first: what attention makes then has one reader, the move behind it. */
+void
+work_attend_in_place (Work *w)
+{
+  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (is_gradient (instr))
+      attend_in_place (w, updaters, instr);
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "attention"))
+      attend_in_place (w, updaters, instr);
+}

@@ -1,0 +1,83 @@
+/* Attention that reads and writes rows where they lie, which a planner makes of a call and of the moves around it.
+ * Plain C, all static inline.
+ *
+ * With the attribute `in_place`, an operand or a result is some tensor in which the rows of q [N,H,T,E] and of the
+ * others lie as LoomAttentionRows says, in elements: feature e of row t of head h of sample n at start + n·sample +
+ * h·head + t·row + e. So queries, keys and values of one product [N,T,3·H·E] are that product three times, and the
+ * gradient has one result instead of three, dq, dk and dv being parts of it. lse, delta and the mask stay what they
+ * are. Results together are written once in each element. */
+#ifndef LOOM_ATTENTION_H
+#define LOOM_ATTENTION_H
+
+#include <string.h>
+
+#include "kernels/backend.h"
+
+static inline bool
+loom_attention_is_gradient (const LoomKernelSpec *spec)
+{
+  return strcmp (spec->primitive, "attention_grad") == 0;
+}
+
+/* The rows of a plain tensor [N,heads,rows,features]. */
+static inline LoomAttentionRows
+loom_attention_plain (int64_t heads, int64_t rows, int64_t features)
+{
+  const LoomAttentionRows plain = { 0, heads * rows * features, rows * features, features };
+
+  return plain;
+}
+
+/* The sizes of a call, q being its operand number `first`, and where the rows of each part lie. */
+static inline LoomAttentionSizes
+loom_attention_places (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first,
+                       LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS])
+{
+  const LoomTensorDesc *q = &in[first], *k = q + 1, *v = q + 2;
+  LoomAttentionSizes s = a->sizes;
+
+  if (a->in_place)
+    {
+      memcpy (rows, a->rows, sizeof a->rows);
+      return s;
+    }
+  s.n = q->dim[0];
+  s.heads = q->dim[1];
+  s.groups = k->dim[1];
+  s.queries = q->dim[2];
+  s.keys = k->dim[2];
+  s.width = q->dim[3];
+  s.depth = v->dim[3];
+  rows[LOOM_ATTENTION_Q] = rows[LOOM_ATTENTION_DQ] = loom_attention_plain (s.heads, s.queries, s.width);
+  rows[LOOM_ATTENTION_K] = rows[LOOM_ATTENTION_DK] = loom_attention_plain (s.groups, s.keys, s.width);
+  rows[LOOM_ATTENTION_V] = rows[LOOM_ATTENTION_DV] = loom_attention_plain (s.groups, s.keys, s.depth);
+  rows[LOOM_ATTENTION_Y] = rows[LOOM_ATTENTION_G] = loom_attention_plain (s.heads, s.queries, s.depth);
+  return s;
+}
+
+/* Which part operand k is, q being number `first`; LOOM_ATTENTION_N_PARTS: none. */
+static inline LoomAttentionPart
+loom_attention_operand (int first, int k)
+{
+  if (first == 1 && k == 0)
+    return LOOM_ATTENTION_G;
+  if (first == 1 && k == 7)
+    return LOOM_ATTENTION_Y;
+  return k >= first && k < first + 3 ? (LoomAttentionPart)(LOOM_ATTENTION_Q + k - first) : LOOM_ATTENTION_N_PARTS;
+}
+
+/* FALSE where y stands in its stead; in: the operands of a gradient. */
+static inline bool
+loom_attention_has_delta (const LoomTensorDesc *in)
+{
+  return in[5].dtype != LOOM_N_DTYPES;
+}
+
+/* Where the three results of the gradient are written: one may be parts of another. */
+static inline int
+loom_attention_result (int n_out, int k)
+{
+  return k < n_out ? k : n_out - 1;
+}
+
+#endif
