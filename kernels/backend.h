@@ -452,18 +452,21 @@ typedef struct
  * step, i) alone, so it is the same on every device and for any thread count.
  * seed and step are i64 scalars. Floats are uniform in [0,1), standard normal, or
  * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. With place, i64, whose axes a y of floats begins
- * with, what y has behind each of its elements is the row of that number of a longer tensor. */
+ * with, what y has behind each of its elements is the row of that number of a longer tensor. A y of bools is of the
+ * kind MASK, which a planner makes: true where the uniform number of f32 is not below `least`. */
 typedef enum
 {
   LOOM_RANDOM_UNIFORM,
   LOOM_RANDOM_NORMAL,
-  LOOM_RANDOM_EXPONENTIAL
+  LOOM_RANDOM_EXPONENTIAL,
+  LOOM_RANDOM_MASK
 } LoomRandomKind;
 
 typedef struct
 {
-  LoomRandomKind kind; /* of floats */
+  LoomRandomKind kind; /* of floats and bools */
   uint64_t stream;     /* hash of the node's path */
+  float least;         /* of a mask */
 } LoomRandomAttrs;
 
 /* require: y is x, where every element of ok (bool, of any shape) is true. Else it is a

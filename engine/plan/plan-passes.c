@@ -17,6 +17,8 @@ const WorkPass work_passes[] = {
     WORK_IS_FUSION },
   { "constant folding", "A value that is one number everywhere becomes that number.", work_fold_constants,
     WORK_IS_FUSION },
+  { "masks", "Random numbers that are compared with a number become a mask as they are drawn.", work_draw_masks,
+    WORK_IS_FUSION },
   { "parts", "A sum of padded parts that lie side by side becomes one concatenation.", work_join_parts,
     WORK_IS_FUSION },
   { "views", "An instruction that moves no byte becomes a view of its operand.", work_find_views, 0, 0,

@@ -348,6 +348,7 @@ gboolean work_check (Work *w, char **why);
 void work_share_common (Work *w);
 void work_fold_transposes (Work *w);
 void work_fold_constants (Work *w);
+void work_draw_masks (Work *w);
 void work_join_parts (Work *w);
 void work_find_views (Work *w);
 void work_keep_classes_last (Work *w);

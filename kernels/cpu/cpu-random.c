@@ -1,4 +1,4 @@
-/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h, kernels/draw.h). */
+/* random: Philox numbers, uniform, normal, exponential, masks or integers (kernels/philox.h, kernels/draw.h). */
 #include "kernels/cpu/cpu-philox.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/draw.h"
@@ -11,6 +11,7 @@ typedef struct
   int64_t count, row; /* row: what lies behind each place; 0 where there are none */
   LoomRandomKind kind;
   bool integers;
+  int32_t below; /* of a mask: 24 bits of a number below this are false */
   uint64_t stream;
   double ns;
 } Random;
@@ -72,6 +73,27 @@ part_random (void *context, int64_t from, int64_t to)
     }
 }
 
+/* y [count] of bytes in pieces of NUMBERS. */
+static void
+part_mask (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const int32_t below = call->self->below;
+  uint8_t *y = call->y;
+
+  for (int64_t piece = from; piece < to; piece++)
+    {
+      const int64_t first = piece * NUMBERS, left = call->self->count - first;
+      uint32_t word[NUMBERS];
+      uint8_t mask[NUMBERS];
+
+      next_words (call, piece * CPU_PHILOX_BLOCKS, word);
+      for (int i = 0; i < NUMBERS; i++)
+        mask[i] = (int32_t)(word[i] >> 8) >= below;
+      memcpy (y + first, mask, (size_t)(left < NUMBERS ? left : NUMBERS));
+    }
+}
+
 /* Two words a number: y [count] in pieces of NUMBERS / 2. */
 static void
 part_ints (void *context, int64_t from, int64_t to)
@@ -97,6 +119,7 @@ part_placed (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Random *self = call->self;
   float *y = call->y;
+  uint8_t *mask = call->y;
 
   for (int64_t at = from; at < to; at++)
     {
@@ -105,7 +128,9 @@ part_placed (void *context, int64_t from, int64_t to)
       float pair[2];
 
       loom_philox (call->seed, self->stream, call->step, (uint64_t)i / 4, word);
-      if (self->kind == LOOM_RANDOM_NORMAL)
+      if (self->kind == LOOM_RANDOM_MASK)
+        mask[at] = (int32_t)(word[i & 3] >> 8) >= self->below;
+      else if (self->kind == LOOM_RANDOM_NORMAL)
         {
           loom_draw_normals (word[i & 2], word[(i & 2) + 1], &pair[0], &pair[1]);
           y[at] = pair[i & 1];
@@ -129,7 +154,8 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   else if (self->integers)
     cpu_share (k, self->ns, (self->count + NUMBERS / 2 - 1) / (NUMBERS / 2), part_ints, &call);
   else
-    cpu_share (k, self->ns, (self->count + NUMBERS - 1) / NUMBERS, part_random, &call);
+    cpu_share (k, self->ns, (self->count + NUMBERS - 1) / NUMBERS,
+               self->kind == LOOM_RANDOM_MASK ? part_mask : part_random, &call);
   return LOOM_STATUS_OK;
 }
 
@@ -137,13 +163,13 @@ static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
   const LoomRandomAttrs *a = spec->attrs;
+  const LoomDType floats = a->kind == LOOM_RANDOM_MASK ? LOOM_BOOL : LOOM_F32;
   Random *self;
 
   /* An element's number is its place in the logical order. */
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64
-      || (spec->n_in > 2 && (spec->in[2].dtype != LOOM_I64 || spec->out[0].dtype != LOOM_F32))
-      || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_I64)
-      || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
+      || (spec->n_in > 2 && (spec->in[2].dtype != LOOM_I64 || spec->out[0].dtype != floats))
+      || (spec->out[0].dtype != floats && spec->out[0].dtype != LOOM_I64) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
@@ -152,6 +178,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   self->row = spec->n_in > 2 ? loom_dim_product (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->kind = a->kind;
   self->integers = spec->out[0].dtype == LOOM_I64;
+  self->below = (int32_t)loom_philox_below (a->least);
   self->stream = a->stream;
   self->ns = (double)self->count * (a->kind == LOOM_RANDOM_UNIFORM ? 3 : 5);
   *kernel = &self->k;

@@ -13,11 +13,12 @@ typedef struct
   long long count, row; /* row: what lies behind each place; 0 where there are none */
   unsigned long long stream;
   LoomRandomKind kind;
+  unsigned int below; /* of a mask: 24 bits of a number below this are false */
 } Random;
 
 /* The four numbers of a block of Philox. */
 __device__ static inline void
-four (float y[4], const uint32_t word[4], LoomRandomKind kind)
+four (float y[4], const uint32_t word[4], LoomRandomKind kind, unsigned int)
 {
   for (int i = 0; i < 4; i += 2)
     if (kind == LOOM_RANDOM_NORMAL)
@@ -29,7 +30,7 @@ four (float y[4], const uint32_t word[4], LoomRandomKind kind)
 
 /* In f64 by the device's own functions, as near to the reference as they are. */
 __device__ static inline void
-four (double y[4], const uint32_t word[4], LoomRandomKind kind)
+four (double y[4], const uint32_t word[4], LoomRandomKind kind, unsigned int)
 {
   for (int i = 0; i < 4; i++)
     {
@@ -42,11 +43,18 @@ four (double y[4], const uint32_t word[4], LoomRandomKind kind)
     }
 }
 
+__device__ static inline void
+four (unsigned char y[4], const uint32_t word[4], LoomRandomKind, unsigned int below)
+{
+  for (int i = 0; i < 4; i++)
+    y[i] = word[i] >> 8 >= below;
+}
+
 /* y is (count), seed and step scalars; a thread four numbers, which one block of Philox gives. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, const long long *step, long long count,
-                                                unsigned long long stream, LoomRandomKind kind)
+                                                unsigned long long stream, LoomRandomKind kind, unsigned int below)
 {
   const long long block = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   uint32_t word[4];
@@ -55,7 +63,16 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
   if (block * 4 >= count)
     return;
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)block, word);
-  four (value, word, kind);
+  four (value, word, kind, below);
+  if (block * 4 + 4 <= count)
+    {
+      Pack<T, 4> pack;
+
+      for (int i = 0; i < 4; i++)
+        pack.at[i] = value[i];
+      pack.write (y + block * 4);
+      return;
+    }
   for (int i = 0; i < 4 && block * 4 + i < count; i++)
     y[block * 4 + i] = value[i];
 }
@@ -65,7 +82,7 @@ template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, const long long *step,
                                                 const long long *place, long long count, long long row, LongDivisor by_row,
-                                                unsigned long long stream, LoomRandomKind kind)
+                                                unsigned long long stream, LoomRandomKind kind, unsigned int below)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   uint32_t word[4];
@@ -76,7 +93,7 @@ __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, con
   const long long of = (long long)divide ((unsigned long long)at, by_row);
   const long long i = place[of] * row + (at - of * row);
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)i >> 2, word);
-  four (value, word, kind);
+  four (value, word, kind, below);
   y[at] = (i & 2) != 0 ? ((i & 1) != 0 ? value[3] : value[2]) : ((i & 1) != 0 ? value[1] : value[0]);
 }
 
@@ -96,6 +113,21 @@ __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *se
     y[block * 2 + 1] = loom_philox_int (word[2], word[3]);
 }
 
+template <typename T>
+static void
+launch (const Random *self, cudaStream_t stream, T *y, const long long *seed, const long long *step, const long long *place)
+{
+  const unsigned int blocks = blocks_for (self->count, place != NULL ? CUDA_THREADS : CUDA_THREADS * 4);
+  const LongDivisor by_row = long_divisor_of ((unsigned long long)self->row);
+
+  if (place != NULL)
+    placed_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, place, self->count, self->row, by_row,
+                                                           self->stream, self->kind, self->below);
+  else
+    random_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, self->count, self->stream, self->kind,
+                                                           self->below);
+}
+
 static LoomStatus
 random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
@@ -104,8 +136,6 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   const long long *seed = (const long long *)buffers[0], *step = (const long long *)buffers[1];
   const long long *place = self->row > 0 ? (const long long *)buffers[2] : NULL;
   void *const y = buffers[place != NULL ? 3 : 2];
-  const unsigned int blocks = blocks_for (self->count, place != NULL ? CUDA_THREADS : CUDA_THREADS * 4);
-  const LongDivisor by_row = long_divisor_of ((unsigned long long)self->row);
 
   if (self->count == 0)
     return LOOM_STATUS_OK;
@@ -113,18 +143,12 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   if (self->dtype == LOOM_I64)
     whole_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
         (long long *)y, seed, step, self->count, self->stream);
-  else if (place != NULL && self->dtype == LOOM_F32)
-    placed_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)y, seed, step, place, self->count, self->row,
-                                                                 by_row, self->stream, self->kind);
-  else if (place != NULL)
-    placed_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)y, seed, step, place, self->count, self->row,
-                                                                  by_row, self->stream, self->kind);
   else if (self->dtype == LOOM_F32)
-    random_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)y, seed, step, self->count, self->stream,
-                                                                 self->kind);
+    launch (self, handle, (float *)y, seed, step, place);
+  else if (self->dtype == LOOM_BOOL)
+    launch (self, handle, (unsigned char *)y, seed, step, place);
   else
-    random_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)y, seed, step, self->count, self->stream,
-                                                                  self->kind);
+    launch (self, handle, (double *)y, seed, step, place);
   return cuda_launched ("random", message);
 }
 
@@ -132,19 +156,21 @@ LoomStatus
 cuda_random_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomRandomAttrs *attrs = (const LoomRandomAttrs *)spec->attrs;
+  const LoomDType type = spec->out[0].dtype;
+  const bool has_type = attrs->kind == LOOM_RANDOM_MASK ? type == LOOM_BOOL : type == LOOM_F32 || type == LOOM_F64 || type == LOOM_I64;
   Random *self;
 
-  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_I64)
-      || (spec->n_in > 2 && spec->out[0].dtype == LOOM_I64) || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_F64 && spec->out[0].dtype != LOOM_I64))
+  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_I64) || (spec->n_in > 2 && type == LOOM_I64) || !has_type)
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Random> (device, "own philox", random_run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  self->dtype = spec->out[0].dtype;
+  self->dtype = type;
   self->count = loom_desc_count (&spec->out[0]);
   self->row = spec->n_in > 2 ? cuda_extent (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->stream = attrs->stream;
   self->kind = attrs->kind;
+  self->below = loom_philox_below (attrs->least);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

@@ -1,5 +1,5 @@
-/* random: Philox numbers, uniform, normal, exponential or integers (kernels/philox.h). Normal and exponential ones are
- * those of kernels/draw.h in f32, and in f64 libm's, which those are tested against. */
+/* random: Philox numbers, uniform, normal, exponential, masks or integers (kernels/philox.h). Normal and exponential
+ * ones are those of kernels/draw.h in f32, and in f64 libm's, which those are tested against. */
 #include "kernels/ref/ref.h"
 #include "kernels/draw.h"
 
@@ -42,7 +42,9 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
       double value;
 
       loom_philox (seed, a->stream, step, (uint64_t)i / 4, word);
-      if (k->out[0].dtype == LOOM_F32)
+      if (k->out[0].dtype == LOOM_BOOL)
+        value = loom_philox_uniform (word[i & 3]) >= a->least;
+      else if (k->out[0].dtype == LOOM_F32)
         value = draw (a->kind, word, i);
       else if (a->kind == LOOM_RANDOM_NORMAL)
         {
@@ -80,11 +82,15 @@ random_ints (const RefKernel *k, void *const *b, LoomMessage *message)
 static RefWork
 choose (const LoomKernelSpec *spec)
 {
+  const LoomRandomAttrs *a = spec->attrs;
+
   for (int i = 0; i < spec->n_in; i++)
     if (spec->in[i].dtype != LOOM_I64)
       return NULL;
   if (spec->out[0].dtype == LOOM_I64)
     return spec->n_in == 2 ? random_ints : NULL;
+  if (a->kind == LOOM_RANDOM_MASK)
+    return spec->out[0].dtype == LOOM_BOOL ? random_numbers : NULL;
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
 }
 

@@ -717,11 +717,13 @@ test_primitives_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/train" };
-  static const char *const pattern_passes[]
-      = { "plan-transpose.c", "plan-classes.c", "plan-concat.c",        "plan-epilogue.c", "plan-norm.c",
-          "plan-pool.c",      "plan-cast.c",    "plan-rematerialise.c", "plan-undo.c",     "plan-work.c",
-          "plan-private.h",   "plan-bias.c",    "plan-head.c",          "plan-pad.c",      "plan-bundle.c",
-          "plan-attend.c",    "plan-moves.c",   "plan-scores.c",        "plan-slope.c",    NULL };
+  static const char *const pattern_passes[] = { "plan-transpose.c", "plan-classes.c",       "plan-concat.c",
+                                                "plan-epilogue.c",  "plan-norm.c",          "plan-pool.c",
+                                                "plan-cast.c",      "plan-rematerialise.c", "plan-undo.c",
+                                                "plan-work.c",      "plan-private.h",       "plan-bias.c",
+                                                "plan-head.c",      "plan-pad.c",           "plan-bundle.c",
+                                                "plan-mask.c",      "plan-attend.c",        "plan-moves.c",
+                                                "plan-scores.c",    "plan-slope.c",         NULL };
   static const char *const by_name
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|work_kernel)";
   static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";

@@ -268,26 +268,28 @@ random_samples (GPtrArray *all)
   static const char *const shape[] = { "", "5", "1001", "0", "100,300" };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
-    for (int kind = 0; kind < 4; kind++)
+    for (int kind = 0; kind < 5; kind++)
       {
-        static const char *const name[] = { "uniform", "normal", "exponential", "whole" };
+        static const char *const name[] = { "uniform", "normal", "exponential", "whole", "mask" };
+        static const LoomRandomKind kinds[] = { LOOM_RANDOM_UNIFORM, LOOM_RANDOM_NORMAL, LOOM_RANDOM_EXPONENTIAL,
+                                                LOOM_RANDOM_UNIFORM, LOOM_RANDOM_MASK };
         Sample *s = sample_add (all, "random", kind == 1 || kind == 2 ? 1e-6 : 0, "%s %s", name[kind], shape[v]);
 
         sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, v == 2 ? 12345678901.0 : 42);
         sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
-        sample_out (s, desc (kind == 3 ? LOOM_I64 : F, shape[v]));
-        s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)(kind % 3), G_GUINT64_CONSTANT (0x123456789abcdef0) };
+        sample_out (s, desc (kind == 3 ? LOOM_I64 : kind == 4 ? LOOM_BOOL : F, shape[v]));
+        s->attrs.random = (LoomRandomAttrs){ kinds[kind], G_GUINT64_CONSTANT (0x123456789abcdef0), 0.3f };
       }
   /* Rows of a longer tensor, which begin anywhere in a block of Philox. */
-  for (int kind = 0; kind < 3; kind++)
+  for (int kind = LOOM_RANDOM_UNIFORM; kind <= LOOM_RANDOM_MASK; kind++)
     {
       Sample *s = sample_add (all, "random", kind > 0 ? 1e-6 : 0, "rows %d", kind);
 
       sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 42);
       sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
       sample_in (s, desc (LOOM_I64, "3,2"), FILL_CLASS, 1000000);
-      sample_out (s, desc (F, "3,2,5,7"));
-      s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
+      sample_out (s, desc (kind == LOOM_RANDOM_MASK ? LOOM_BOOL : F, "3,2,5,7"));
+      s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0), 0.3f };
     }
 }
 
