@@ -52,6 +52,30 @@ block (LoomDType type)
   return p;
 }
 
+/* Attention of one product's parts, whose result goes back into rows, of which some are dropped. */
+static LoomProgram *
+attention (void)
+{
+  const LoomAttentionAttrs attrs = { .scale = 0.5 };
+  const LoomRandomTo draw
+      = { .kernel = { .kind = LOOM_RANDOM_UNIFORM, .stream = 1 }, .dtype = LOOM_F32, .to = { 3, { 4, 16, 64 } } };
+  LoomProgram *p = loom_program_new ();
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 3, (gint64[]){ 4, 16, 192 }), in[4] = { 0 }, out[2], u;
+
+  for (int i = 0; i < 3; i++)
+    {
+      in[i] = loom_slice (p, x, (gint64[]){ 0, 0, i * 64 }, NULL, (gint64[]){ 4, 16, 64 });
+      in[i] = loom_permute (p, loom_reshape (p, in[i], 4, (gint64[]){ 4, 16, 4, 16 }), (int[]){ 0, 2, 1, 3 });
+    }
+  loom_emit (p, loom_prim ("attention"), &attrs, 4, in, out);
+  out[0] = loom_reshape (p, loom_permute (p, out[0], (int[]){ 0, 2, 1, 3 }), 3, (gint64[]){ 4, 16, 64 });
+  u = loom_emit (p, loom_prim ("random"), &draw, 2,
+                 (LoomValue[]){ loom_const (p, LOOM_I64, 5), loom_const (p, LOOM_I64, 3) }, NULL);
+  u = loom_cast (p, loom_binary (p, LOOM_SCALAR_GE, u, loom_const (p, LOOM_F32, 0.3)), LOOM_F32);
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_MUL, out[0], u));
+  return p;
+}
+
 static GPtrArray *
 run (LoomProgram *p, const char *device, char **listing)
 {
@@ -191,6 +215,23 @@ test_transposes (void)
       g_assert_cmpfloat (fabs (loom_tensor_get (a->pdata[o], i) - loom_tensor_get (b->pdata[o], i)), <=, 1e-4);
 }
 
+static void
+test_attention (void)
+{
+  g_autoptr (LoomProgram) p = attention ();
+  g_autofree char *lean = NULL, *ref = NULL;
+  g_autoptr (GPtrArray) a = run (p, "ref", &ref), b = run (p, "cuda:0", &lean);
+  static const char *const joined[] = { "attention in place", "random+ge" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (joined); i++)
+    {
+      g_assert_null (strstr (lean, joined[i]));
+      g_assert_nonnull (strstr (ref, joined[i]));
+    }
+  for (gint64 i = 0; i < ((LoomTensor *)a->pdata[0])->count; i++)
+    g_assert_cmpfloat (loom_tensor_get (a->pdata[0], i), ==, loom_tensor_get (b->pdata[0], i));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -200,6 +241,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/plan/joins/around", GINT_TO_POINTER (FALSE), test_around);
   g_test_add_data_func ("/plan/joins/around-affine", GINT_TO_POINTER (TRUE), test_around);
   g_test_add_func ("/plan/joins/transposes", test_transposes);
+  g_test_add_func ("/plan/joins/attention", test_attention);
   g_test_add_data_func ("/plan/joins/no-memory", "joined memory", test_failing_device);
   g_test_add_data_func ("/plan/joins/lost", "joined lost", test_failing_device);
   g_test_add_data_func ("/plan/kernel/no-memory", "permute memory", test_failing_device);

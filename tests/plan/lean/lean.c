@@ -36,6 +36,10 @@ has (const LoomKernelSpec *spec)
     return spec->out[0].dtype == first;
   if (strcmp (spec->primitive, "batch_norm_apply") == 0 || strcmp (spec->primitive, "move") == 0)
     return false;
+  if (strncmp (spec->primitive, "attention", 9) == 0 && strcmp (spec->primitive, "attention_cached") != 0)
+    return !((const LoomAttentionAttrs *)spec->attrs)->in_place;
+  if (strcmp (spec->primitive, "random") == 0)
+    return ((const LoomRandomAttrs *)spec->attrs)->kind != LOOM_RANDOM_MASK;
   if (strcmp (spec->primitive, "layer_norm_grad") == 0)
     {
       const LoomNormAttrs *a = spec->attrs;
