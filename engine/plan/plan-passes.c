@@ -33,7 +33,7 @@ const WorkPass work_passes[] = {
     work_cut_heads, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "moves", "What is cut out, permuted or concatenated behind another such move becomes one with it.", work_join_moves,
     WORK_IS_FUSION, WORK_HAS_VIEWS },
-  { "attention in place", "Attention reads and writes rows where they lie, and moves around it are left out.",
+  { "attention in place", "Attention reads and writes rows where they lie, without moves around it.",
     work_attend_in_place, WORK_IS_FUSION, WORK_HAS_VIEWS },
   { "state", "State that is asked for, or is a gradient, is copied before the step changes it.", work_copy_state, 0 },
   { "undo log",
