@@ -126,7 +126,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  concat             in… → y                   LoomConcatAttrs; joined with what is in front of it: move.h
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
- *  random             seed, step, [place] → y   LoomRandomAttrs
+ *  random             seed, step, [place], [least] → y   LoomRandomAttrs
  *  require            x, ok → y                 LoomRequireAttrs
  *  cholesky           a → l                     none
  *  triangular_solve   a, b → x                  LoomTriangularSolveAttrs
@@ -453,7 +453,8 @@ typedef struct
  * seed and step are i64 scalars. Floats are uniform in [0,1), standard normal, or
  * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. With place, i64, whose axes a y of floats begins
  * with, what y has behind each of its elements is the row of that number of a longer tensor. A y of bools is of the
- * kind MASK, which a planner makes: true where the uniform number of f32 is not below `least`. */
+ * kind MASK, which a planner makes, and only there is least, an f32 scalar: true where the uniform number of f32 is not
+ * below it. */
 typedef enum
 {
   LOOM_RANDOM_UNIFORM,
@@ -466,8 +467,14 @@ typedef struct
 {
   LoomRandomKind kind; /* of floats and bools */
   uint64_t stream;     /* hash of the node's path */
-  float least;         /* of a mask */
 } LoomRandomAttrs;
+
+/* TRUE if a call of random has places; in: its operands. */
+static inline bool
+loom_random_is_placed (const LoomTensorDesc *in, int n_in)
+{
+  return n_in > 2 && in[2].dtype != LOOM_N_DTYPES;
+}
 
 /* require: y is x, where every element of ok (bool, of any shape) is true. Else it is a
  * fault, LOOM_STATUS_NO_RESULT, and the message is `what` and an element's place (on the host the first). */

@@ -1,39 +1,76 @@
 /* Random numbers that are only compared with a number become a mask as they are drawn: that is a quarter of what would
- * be written, and read again. So dropout decides what it keeps. */
+ * be written, and read again. So dropout decides what it keeps, by a probability that may change while a run goes on.
+ */
 #include "engine/plan/plan-private.h"
+
+/* What u is compared with in u >= least: an f32 scalar, whose value this is; 0 for another comparison. A number that is
+ * known stands in front as a step of its own, and needs a value again: *number. */
+static guint
+least_of (Work *w, const WorkInstr *compare, const WorkStep **number)
+{
+  const WorkStep *last;
+
+  if (compare->steps == NULL || compare->steps->len > 2 || compare->compute != LOOM_F32)
+    return 0;
+  last = work_step (compare, compare->steps->len - 1);
+  *number = compare->steps->len == 2 ? work_step (compare, 0) : NULL;
+  if (last->op != LOOM_SCALAR_GE
+      || (*number != NULL && ((*number)->op != LOOM_SCALAR_CONST || (*number)->result != last->arg[1])))
+    return 0;
+  return loom_desc_count (&work_value (w, last->arg[1])->desc) == 1
+                 && work_value (w, last->arg[1])->desc.dtype == LOOM_F32
+             ? last->arg[1]
+             : 0;
+}
 
 /* u >= least as one call, where u are uniform numbers of f32 that nothing else reads. */
 static void
 draw_mask (Work *w, WorkInstr *compare)
 {
-  const guint u = work_step (compare, 0)->arg[0], least = work_step (compare, 0)->arg[1];
-  guint mask = work_out (compare, 0), in[3];
-  WorkInstr *draw = work_value (w, u)->producer, *call;
+  const WorkStep *number = NULL;
+  const guint least = least_of (w, compare, &number);
+  guint mask, u, in[4] = { 0 };
+  WorkInstr *draw, *call, *fill = NULL;
   LoomRandomTo attrs;
 
+  if (least == 0)
+    return;
+  mask = work_out (compare, 0);
+  u = work_step (compare, compare->steps->len - 1)->arg[0];
+  draw = work_value (w, u)->producer;
   if (draw == NULL || !work_is (draw, "random") || work_only_reader (w, u, FALSE) != compare
-      || !work_value (w, least)->is_uniform || work_value (w, least)->desc.dtype != LOOM_F32
       || work_value (w, u)->desc.dtype != LOOM_F32 || work_value (w, mask)->desc.dtype != LOOM_BOOL
       || !work_same_dims (&work_value (w, u)->desc, &work_value (w, mask)->desc)
-      || draw->device_name != compare->device_name || draw->in->len > G_N_ELEMENTS (in))
+      || draw->device_name != compare->device_name || work_value (w, least)->device_name != compare->device_name)
     return;
   attrs = *(const LoomRandomTo *)draw->attrs;
   if (attrs.kernel.kind != LOOM_RANDOM_UNIFORM)
     return;
   attrs.kernel.kind = LOOM_RANDOM_MASK;
-  attrs.kernel.least = (float)work_value (w, least)->uniform;
   attrs.dtype = LOOM_BOOL;
-  call = work_insert_like (w, compare, compare, draw->prim, &attrs, "");
   for (guint k = 0; k < draw->in->len; k++)
     in[k] = work_in (draw, k);
-  if (!work_has_kernel (w, call, draw->in->len, in, 1, &mask))
+  in[3] = least;
+  if (number != NULL)
+    {
+      const LoomFillTo to = { .kernel.value = number->imm, .dtype = LOOM_F32 };
+      const LoomTensorDesc scalar = { .dtype = LOOM_F32 };
+
+      fill = work_insert_like (w, compare, compare, loom_prim ("fill"), &to, "fill");
+      in[3] = work_new_value (w, &scalar, work_value (w, least));
+      work_add_out (w, fill, in[3]);
+    }
+  call = work_insert_like (w, compare, compare, draw->prim, &attrs, "");
+  if (!work_has_kernel (w, call, G_N_ELEMENTS (in), in, 1, &mask))
     {
       work_erase (w, call);
+      if (fill != NULL)
+        work_erase (w, fill);
       return;
     }
-  for (guint k = 0; k < draw->in->len; k++)
+  for (guint k = 0; k < G_N_ELEMENTS (in); k++)
     work_add_in (w, call, in[k]);
-  g_string_printf (call->label, "%s+%s", draw->label->str, compare->label->str);
+  g_string_printf (call->label, "%s+ge", draw->label->str);
   work_erase (w, compare);
   work_add_out (w, call, mask);
   work_erase (w, draw);
@@ -43,6 +80,5 @@ void
 work_draw_masks (Work *w)
 {
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    if (work_is_step (instr, LOOM_SCALAR_GE))
-      draw_mask (w, instr);
+    draw_mask (w, instr);
 }

@@ -11,7 +11,6 @@ typedef struct
   int64_t count, row; /* row: what lies behind each place; 0 where there are none */
   LoomRandomKind kind;
   bool integers;
-  int32_t below; /* of a mask: 24 bits of a number below this are false */
   uint64_t stream;
   double ns;
 } Random;
@@ -21,6 +20,7 @@ typedef struct
   const Random *self;
   uint64_t seed, step;
   const int64_t *place; /* [count / row] */
+  float least;          /* of a mask */
   void *y;              /* [count] */
 } Call;
 
@@ -78,7 +78,7 @@ static void
 part_mask (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
-  const int32_t below = call->self->below;
+  const float least = call->least;
   uint8_t *y = call->y;
 
   for (int64_t piece = from; piece < to; piece++)
@@ -89,7 +89,7 @@ part_mask (void *context, int64_t from, int64_t to)
 
       next_words (call, piece * CPU_PHILOX_BLOCKS, word);
       for (int i = 0; i < NUMBERS; i++)
-        mask[i] = (int32_t)(word[i] >> 8) >= below;
+        mask[i] = loom_philox_uniform (word[i]) >= least;
       memcpy (y + first, mask, (size_t)(left < NUMBERS ? left : NUMBERS));
     }
 }
@@ -129,7 +129,7 @@ part_placed (void *context, int64_t from, int64_t to)
 
       loom_philox (call->seed, self->stream, call->step, (uint64_t)i / 4, word);
       if (self->kind == LOOM_RANDOM_MASK)
-        mask[at] = (int32_t)(word[i & 3] >> 8) >= self->below;
+        mask[at] = loom_philox_uniform (word[i & 3]) >= call->least;
       else if (self->kind == LOOM_RANDOM_NORMAL)
         {
           loom_draw_normals (word[i & 2], word[(i & 2) + 1], &pair[0], &pair[1]);
@@ -148,6 +148,8 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1] };
 
   call.place = self->row > 0 ? b[2] : NULL;
+  if (self->kind == LOOM_RANDOM_MASK)
+    call.least = *(const float *)b[3];
   call.y = b[k->n_in];
   if (self->row > 0)
     cpu_share (k, self->ns * 4, self->count, part_placed, &call);
@@ -163,22 +165,24 @@ static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
   const LoomRandomAttrs *a = spec->attrs;
-  const LoomDType floats = a->kind == LOOM_RANDOM_MASK ? LOOM_BOOL : LOOM_F32;
+  const bool is_mask = a->kind == LOOM_RANDOM_MASK, is_placed = loom_random_is_placed (spec->in, spec->n_in);
+  const LoomDType type = spec->out[0].dtype;
   Random *self;
 
   /* An element's number is its place in the logical order. */
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64
-      || (spec->n_in > 2 && (spec->in[2].dtype != LOOM_I64 || spec->out[0].dtype != floats))
-      || (spec->out[0].dtype != floats && spec->out[0].dtype != LOOM_I64) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
+      || (is_placed && (spec->in[2].dtype != LOOM_I64 || type == LOOM_I64))
+      || (is_mask && (spec->n_in != 4 || spec->in[3].dtype != LOOM_F32))
+      || (type != (is_mask ? LOOM_BOOL : LOOM_F32) && (is_mask || type != LOOM_I64))
+      || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->count = loom_desc_count (&spec->out[0]);
-  self->row = spec->n_in > 2 ? loom_dim_product (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
+  self->row = is_placed ? loom_dim_product (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->kind = a->kind;
-  self->integers = spec->out[0].dtype == LOOM_I64;
-  self->below = (int32_t)loom_philox_below (a->least);
+  self->integers = type == LOOM_I64;
   self->stream = a->stream;
   self->ns = (double)self->count * (a->kind == LOOM_RANDOM_UNIFORM ? 3 : 5);
   *kernel = &self->k;

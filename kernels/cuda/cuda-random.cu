@@ -13,12 +13,13 @@ typedef struct
   long long count, row; /* row: what lies behind each place; 0 where there are none */
   unsigned long long stream;
   LoomRandomKind kind;
-  unsigned int below; /* of a mask: 24 bits of a number below this are false */
+  bool is_placed;
+  int n_in;
 } Random;
 
 /* The four numbers of a block of Philox. */
 __device__ static inline void
-four (float y[4], const uint32_t word[4], LoomRandomKind kind, unsigned int)
+four (float y[4], const uint32_t word[4], LoomRandomKind kind, const float *)
 {
   for (int i = 0; i < 4; i += 2)
     if (kind == LOOM_RANDOM_NORMAL)
@@ -30,7 +31,7 @@ four (float y[4], const uint32_t word[4], LoomRandomKind kind, unsigned int)
 
 /* In f64 by the device's own functions, as near to the reference as they are. */
 __device__ static inline void
-four (double y[4], const uint32_t word[4], LoomRandomKind kind, unsigned int)
+four (double y[4], const uint32_t word[4], LoomRandomKind kind, const float *)
 {
   for (int i = 0; i < 4; i++)
     {
@@ -44,17 +45,17 @@ four (double y[4], const uint32_t word[4], LoomRandomKind kind, unsigned int)
 }
 
 __device__ static inline void
-four (unsigned char y[4], const uint32_t word[4], LoomRandomKind, unsigned int below)
+four (unsigned char y[4], const uint32_t word[4], LoomRandomKind, const float *least)
 {
   for (int i = 0; i < 4; i++)
-    y[i] = word[i] >> 8 >= below;
+    y[i] = loom_philox_uniform (word[i]) >= *least;
 }
 
 /* y is (count), seed and step scalars; a thread four numbers, which one block of Philox gives. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, const long long *step, long long count,
-                                                unsigned long long stream, LoomRandomKind kind, unsigned int below)
+                                                unsigned long long stream, LoomRandomKind kind, const float *least)
 {
   const long long block = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   uint32_t word[4];
@@ -63,7 +64,7 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
   if (block * 4 >= count)
     return;
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)block, word);
-  four (value, word, kind, below);
+  four (value, word, kind, least);
   if (block * 4 + 4 <= count)
     {
       Pack<T, 4> pack;
@@ -82,7 +83,7 @@ template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, const long long *step,
                                                 const long long *place, long long count, long long row, LongDivisor by_row,
-                                                unsigned long long stream, LoomRandomKind kind, unsigned int below)
+                                                unsigned long long stream, LoomRandomKind kind, const float *least)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   uint32_t word[4];
@@ -93,7 +94,7 @@ __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, con
   const long long of = (long long)divide ((unsigned long long)at, by_row);
   const long long i = place[of] * row + (at - of * row);
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)i >> 2, word);
-  four (value, word, kind, below);
+  four (value, word, kind, least);
   y[at] = (i & 2) != 0 ? ((i & 1) != 0 ? value[3] : value[2]) : ((i & 1) != 0 ? value[1] : value[0]);
 }
 
@@ -115,17 +116,18 @@ __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *se
 
 template <typename T>
 static void
-launch (const Random *self, cudaStream_t stream, T *y, const long long *seed, const long long *step, const long long *place)
+launch (const Random *self, cudaStream_t stream, T *y, const long long *seed, const long long *step, const long long *place,
+        const float *least)
 {
   const unsigned int blocks = blocks_for (self->count, place != NULL ? CUDA_THREADS : CUDA_THREADS * 4);
   const LongDivisor by_row = long_divisor_of ((unsigned long long)self->row);
 
   if (place != NULL)
     placed_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, place, self->count, self->row, by_row,
-                                                           self->stream, self->kind, self->below);
+                                                           self->stream, self->kind, least);
   else
     random_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, self->count, self->stream, self->kind,
-                                                           self->below);
+                                                           least);
 }
 
 static LoomStatus
@@ -134,8 +136,9 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   Random *self = (Random *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
   const long long *seed = (const long long *)buffers[0], *step = (const long long *)buffers[1];
-  const long long *place = self->row > 0 ? (const long long *)buffers[2] : NULL;
-  void *const y = buffers[place != NULL ? 3 : 2];
+  const long long *place = self->is_placed ? (const long long *)buffers[2] : NULL;
+  const float *least = self->kind == LOOM_RANDOM_MASK ? (const float *)buffers[3] : NULL;
+  void *const y = buffers[self->n_in];
 
   if (self->count == 0)
     return LOOM_STATUS_OK;
@@ -144,11 +147,11 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
     whole_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
         (long long *)y, seed, step, self->count, self->stream);
   else if (self->dtype == LOOM_F32)
-    launch (self, handle, (float *)y, seed, step, place);
+    launch (self, handle, (float *)y, seed, step, place, least);
   else if (self->dtype == LOOM_BOOL)
-    launch (self, handle, (unsigned char *)y, seed, step, place);
+    launch (self, handle, (unsigned char *)y, seed, step, place, least);
   else
-    launch (self, handle, (double *)y, seed, step, place);
+    launch (self, handle, (double *)y, seed, step, place, least);
   return cuda_launched ("random", message);
 }
 
@@ -157,20 +160,23 @@ cuda_random_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
 {
   const LoomRandomAttrs *attrs = (const LoomRandomAttrs *)spec->attrs;
   const LoomDType type = spec->out[0].dtype;
+  const bool is_placed = loom_random_is_placed (spec->in, spec->n_in);
   const bool has_type = attrs->kind == LOOM_RANDOM_MASK ? type == LOOM_BOOL : type == LOOM_F32 || type == LOOM_F64 || type == LOOM_I64;
   Random *self;
 
-  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_I64) || (spec->n_in > 2 && type == LOOM_I64) || !has_type)
+  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, is_placed ? 3 : 2, LOOM_I64) || (is_placed && type == LOOM_I64)
+      || (attrs->kind == LOOM_RANDOM_MASK && (spec->n_in != 4 || spec->in[3].dtype != LOOM_F32)) || !has_type)
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Random> (device, "own philox", random_run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->dtype = type;
   self->count = loom_desc_count (&spec->out[0]);
-  self->row = spec->n_in > 2 ? cuda_extent (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
+  self->n_in = spec->n_in;
+  self->is_placed = is_placed;
+  self->row = is_placed ? cuda_extent (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->stream = attrs->stream;
   self->kind = attrs->kind;
-  self->below = loom_philox_below (attrs->least);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

@@ -23,12 +23,13 @@ draw (LoomRandomKind kind, const uint32_t word[4], int64_t i)
 static int64_t
 number_of (const RefKernel *k, void *const *b, int64_t at)
 {
-  int64_t row = k->n_in > 2 ? loom_dim_product (&k->out[0], k->in[2].rank, k->out[0].rank) : 1;
+  const bool is_placed = loom_random_is_placed (k->in, k->n_in);
+  int64_t row = is_placed ? loom_dim_product (&k->out[0], k->in[2].rank, k->out[0].rank) : 1;
 
-  return k->n_in > 2 ? ((const int64_t *)b[2])[at / row] * row + at % row : at;
+  return is_placed ? ((const int64_t *)b[2])[at / row] * row + at % row : at;
 }
 
-/* b: seed and step, scalars, [place]; y [count]. */
+/* b: seed and step, scalars, [place], [least]; y [count]. */
 static LoomStatus
 random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -43,7 +44,7 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 
       loom_philox (seed, a->stream, step, (uint64_t)i / 4, word);
       if (k->out[0].dtype == LOOM_BOOL)
-        value = loom_philox_uniform (word[i & 3]) >= a->least;
+        value = loom_philox_uniform (word[i & 3]) >= *(const float *)b[3];
       else if (k->out[0].dtype == LOOM_F32)
         value = draw (a->kind, word, i);
       else if (a->kind == LOOM_RANDOM_NORMAL)
@@ -83,14 +84,15 @@ static RefWork
 choose (const LoomKernelSpec *spec)
 {
   const LoomRandomAttrs *a = spec->attrs;
+  const bool is_placed = loom_random_is_placed (spec->in, spec->n_in);
 
-  for (int i = 0; i < spec->n_in; i++)
+  for (int i = 0; i < (is_placed ? 3 : 2); i++)
     if (spec->in[i].dtype != LOOM_I64)
       return NULL;
+  if (a->kind == LOOM_RANDOM_MASK)
+    return spec->n_in == 4 && spec->in[3].dtype == LOOM_F32 && spec->out[0].dtype == LOOM_BOOL ? random_numbers : NULL;
   if (spec->out[0].dtype == LOOM_I64)
     return spec->n_in == 2 ? random_ints : NULL;
-  if (a->kind == LOOM_RANDOM_MASK)
-    return spec->out[0].dtype == LOOM_BOOL ? random_numbers : NULL;
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
 }
 

@@ -265,6 +265,7 @@ move_samples (GPtrArray *all)
 static void
 random_samples (GPtrArray *all)
 {
+  const LoomTensorDesc absent = { .dtype = LOOM_N_DTYPES, .rank = 1 };
   static const char *const shape[] = { "", "5", "1001", "0", "100,300" };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
@@ -277,8 +278,14 @@ random_samples (GPtrArray *all)
 
         sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, v == 2 ? 12345678901.0 : 42);
         sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
+        if (kind == 4)
+          {
+            sample_in (s, absent, FILL_VALUE, 0);
+            sample_in (s, desc (F, ""), FILL_VALUE, 0.3);
+            s->wide = 1u << 3;
+          }
         sample_out (s, desc (kind == 3 ? LOOM_I64 : kind == 4 ? LOOM_BOOL : F, shape[v]));
-        s->attrs.random = (LoomRandomAttrs){ kinds[kind], G_GUINT64_CONSTANT (0x123456789abcdef0), 0.3f };
+        s->attrs.random = (LoomRandomAttrs){ kinds[kind], G_GUINT64_CONSTANT (0x123456789abcdef0) };
       }
   /* Rows of a longer tensor, which begin anywhere in a block of Philox. */
   for (int kind = LOOM_RANDOM_UNIFORM; kind <= LOOM_RANDOM_MASK; kind++)
@@ -288,8 +295,13 @@ random_samples (GPtrArray *all)
       sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 42);
       sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
       sample_in (s, desc (LOOM_I64, "3,2"), FILL_CLASS, 1000000);
+      if (kind == LOOM_RANDOM_MASK)
+        {
+          sample_in (s, desc (F, ""), FILL_VALUE, 0.3);
+          s->wide = 1u << 3;
+        }
       sample_out (s, desc (kind == LOOM_RANDOM_MASK ? LOOM_BOOL : F, "3,2,5,7"));
-      s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0), 0.3f };
+      s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)kind, G_GUINT64_CONSTANT (0x123456789abcdef0) };
     }
 }
 
