@@ -6,8 +6,8 @@
  *   a [16×16]  the words a[r][c…], a[r+8][c…], a[r][c+8…], a[r+8][c+8…],
  *   b [16×8]   the words of b[c…][r] and b[c+8…][r],
  *   sums [16×8] the elements [r][c], [r][c+1], [r+8][c], [r+8][c+1].
- * Code that is not compiled for a GPU of capability 8.0 or later says the same by shuffles and plain loads: the
- * emulated GPU runs it, so that it holds the layout to its words. */
+ * Code that is not compiled for a GPU of capability 8.0 or later says the same by shuffles and plain loads. The emulated
+ * GPU runs the loads, and has products of its own, which its tests hold to the shuffles bit by bit. */
 #ifndef LOOM_CUDA_MMA_CUH
 #define LOOM_CUDA_MMA_CUH
 
@@ -89,7 +89,7 @@ half_of (unsigned word, int which)
 
 template <typename T>
 __device__ static inline void
-multiply (T, float sums[4], const unsigned a[4], const unsigned b[2])
+multiply_by_shuffles (float sums[4], const unsigned a[4], const unsigned b[2])
 {
   const int lane = threadIdx.x % 32, row = lane / 4 * 4, column = lane % 4 * 2 * 4; /* the first lanes of each */
   const unsigned long long first = a[0] | (unsigned long long)a[1] << 32,
@@ -109,6 +109,23 @@ multiply (T, float sums[4], const unsigned a[4], const unsigned b[2])
             sums[at] += half_of<T> ((unsigned)(side[half] >> 32 * (at / 2)), k)
                         * half_of<T> ((unsigned)(columns[at % 2] >> 32 * half), k);
     }
+}
+
+template <typename T>
+__device__ static inline void
+multiply (T, float sums[4], const unsigned a[4], const unsigned b[2])
+{
+#ifdef EMULATED_TENSOR_CORES
+  float left[8], right[4];
+
+  for (int i = 0; i < 8; i++)
+    left[i] = half_of<T> (a[i / 2], i % 2);
+  for (int i = 0; i < 4; i++)
+    right[i] = half_of<T> (b[i / 2], i % 2);
+  EMULATED_TENSOR_CORES (sums, left, right);
+#else
+  multiply_by_shuffles<T> (sums, a, b);
+#endif
 }
 #endif
 

@@ -16,6 +16,8 @@ struct Warp
   uint32_t epoch;                  /* warp barriers passed */
   unsigned char from[32];
   unsigned long long sent[32], came[32];
+  float *sums[32]; /* and the operands that lanes bring to a product */
+  const float *a[32], *b[32];
 };
 
 struct Block

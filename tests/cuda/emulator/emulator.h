@@ -29,6 +29,8 @@
   emulated::shuffle (mask, value, emulated::lane () ^ (offset), offset, __LINE__)
 #define __ballot_sync(mask, predicate) emulated::ballot (mask, predicate, __LINE__)
 #define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
+/* The product of kernels/cuda/cuda-mma.cuh, of operands that are f32 already. */
+#define EMULATED_TENSOR_CORES(sums, a, b) emulated::multiply (sums, a, b, __LINE__)
 
 /* As the device library has them: exact at multiples of one half. Newer C libraries bring such functions along. */
 #if !__GLIBC_PREREQ(2, 41)
@@ -143,6 +145,11 @@ ballot (unsigned mask, int predicate, int line)
     bits |= shuffle (mask, bits, lane () ^ offset, offset, line);
   return bits;
 }
+
+/* Adds a·b to the sums, of which this lane has its fragments of m16n8k16: once for the warp, by the last lane that
+ * comes, since each stop of each lane costs as much as tens of products. The order of the sums is that of
+ * multiply_by_shuffles(). */
+void multiply (float sums[4], const float a[8], const float b[4], int line);
 
 /* The function of one thread, and its copied arguments. */
 struct Kernel

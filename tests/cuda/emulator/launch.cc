@@ -316,6 +316,62 @@ exchange (unsigned mask, unsigned long long value, int from, int place, int line
   return warp->came[lane];
 }
 
+namespace
+{
+/* With l = 4·i + 2·half + k, the element k of word `half` of lane i of a row or column: the order in which
+ * multiply_by_shuffles() sums. */
+void
+multiply_all (const Warp &warp)
+{
+  typedef float Row __attribute__ ((vector_size (16)));
+  float a[16][16]; /* [row][l] */
+  Row b[16][2];    /* [l][column] */
+
+  for (int lane = 0; lane < 32; lane++)
+    {
+      const int r = lane / 4, l = lane % 4 * 4;
+
+      for (int half = 0; half < 2; half++)
+        for (int k = 0; k < 2; k++)
+          {
+            a[r][l + 2 * half + k] = warp.a[lane][4 * half + k];
+            a[r + 8][l + 2 * half + k] = warp.a[lane][4 * half + 2 + k];
+            b[l + 2 * half + k][r / 4][r % 4] = warp.b[lane][2 * half + k];
+          }
+    }
+  for (int r = 0; r < 16; r++)
+    {
+      float *const *to = &warp.sums[r % 8 * 4];
+      const int at = r / 8 * 2;
+      Row sums[2];
+
+      for (int c = 0; c < 8; c++)
+        sums[c / 4][c % 4] = to[c / 2][at + c % 2];
+      for (int l = 0; l < 16; l++)
+        {
+          sums[0] += a[r][l] * b[l][0];
+          sums[1] += a[r][l] * b[l][1];
+        }
+      for (int c = 0; c < 8; c++)
+        to[c / 2][at + c % 2] = sums[c / 4][c % 4];
+    }
+}
+}
+
+void
+multiply (float sums[4], const float a[8], const float b[4], int line)
+{
+  const int thread = thread_of (current), lane = thread % 32;
+  Warp *warp = &now.warp[thread / 32];
+
+  warp->sums[lane] = sums;
+  warp->a[lane] = a;
+  warp->b[lane] = b;
+  if (meet (warp, lane, thread / 32, false, -2, line))
+    multiply_all (*warp);
+  wait ();
+}
+
 void
 run_blocks (const Kernel &kernel, const Shape &shape)
 {

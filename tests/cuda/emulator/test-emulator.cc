@@ -128,6 +128,47 @@ some_test (void)
   test_found ([] { test_some (test_memory (32)); }, "*some_kernel: 16 threads of block 0,0 wait at line*");
 }
 
+/* The emulated tensor cores have the bits of the shuffles that say what they do. */
+static void
+product_test (void)
+{
+  const size_t threads = 64;
+
+  for (int bf16 = 0; bf16 < 2; bf16++)
+    {
+      std::vector<unsigned> words (threads * 6);
+      std::vector<float> y (threads * 8);
+      float *sums = test_memory (y.size ());
+      unsigned *given = (unsigned *)test_memory (words.size ());
+      float size = 0;
+
+      /* Between 1/4 and 4 in size, so that no sum loses what one product brings. */
+      for (unsigned &word : words)
+        for (int half = 0; half < 2; half++)
+          {
+            const unsigned random = g_random_int (), exponent = (bf16 ? 125 : 13) + random % 4;
+
+            word |= ((random & 0x8000) | exponent << (bf16 ? 7 : 10) | ((random >> 16) & (bf16 ? 0x7f : 0x3ff))) << 16 * half;
+          }
+      for (float &sum : y)
+        sum = (float)g_random_double_range (-1, 1);
+      OK (cudaMemcpyAsync (given, words.data (), words.size () * sizeof (unsigned), cudaMemcpyHostToDevice, NULL));
+      OK (cudaMemcpyAsync (sums, y.data (), y.size () * sizeof (float), cudaMemcpyHostToDevice, NULL));
+      test_product (bf16 != 0, sums, given);
+      OK (cudaMemcpyAsync (y.data (), sums, y.size () * sizeof (float), cudaMemcpyDeviceToHost, NULL));
+      OK (cudaDeviceSynchronize ());
+      for (size_t thread = 0; thread < threads; thread++)
+        {
+          g_assert_cmpmem (&y[thread * 8], 4 * sizeof (float), &y[thread * 8 + 4], 4 * sizeof (float));
+          for (int i = 0; i < 4; i++)
+            size = MAX (size, fabsf (y[thread * 8 + i]));
+        }
+      g_assert_cmpfloat (size, >, 4);
+      OK (cudaFree (sums));
+      OK (cudaFree (given));
+    }
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static void
@@ -663,6 +704,7 @@ main (int argc, char **argv)
   g_test_add_func ("/emulator/launch/opt-in", opt_in_test);
   g_test_add_func ("/emulator/launch/large", large_test);
   g_test_add_func ("/emulator/launch/some", some_test);
+  g_test_add_func ("/emulator/launch/product", product_test);
   g_test_add_func ("/emulator/memory/host-pointer", host_pointer_test);
 #if !defined(__SANITIZE_ADDRESS__)
   g_test_add_func ("/emulator/memory/given-back", given_back_test);

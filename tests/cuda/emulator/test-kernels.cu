@@ -1,6 +1,8 @@
 /* Kernels with and without defects, for the tests of the emulator. */
 #include "tests/cuda/emulator/test-kernels.h"
 
+#include "kernels/cuda/cuda-mma.cuh"
+
 __global__ static void
 add_kernel (float *x, long long n, float what)
 {
@@ -77,6 +79,34 @@ void
 test_large (float *y)
 {
   large_kernel<<<1, 1>>> (y);
+}
+
+/* Each lane has six words of its own, and its four sums of both products one behind the other. */
+template <typename T>
+__global__ static void
+product_kernel (float *y, const unsigned *words)
+{
+  const unsigned *a = words + threadIdx.x * 6;
+  float sums[4], shuffled[4];
+
+  for (int i = 0; i < 4; i++)
+    sums[i] = shuffled[i] = y[threadIdx.x * 8 + i];
+  multiply (T (), sums, a, a + 4);
+  multiply_by_shuffles<T> (shuffled, a, a + 4);
+  for (int i = 0; i < 4; i++)
+    {
+      y[threadIdx.x * 8 + i] = sums[i];
+      y[threadIdx.x * 8 + 4 + i] = shuffled[i];
+    }
+}
+
+void
+test_product (bool bf16, float *y, const unsigned *words)
+{
+  if (bf16)
+    product_kernel<Bf16><<<1, 64>>> (y, words);
+  else
+    product_kernel<F16><<<1, 64>>> (y, words);
 }
 
 /* ---- defects found by checked loads and stores ----------------------------------------------- */
