@@ -87,8 +87,18 @@ fill_matrices (const LoomTensorDesc *d, Fill kind, float *to)
     }
 }
 
-float **
-sample_inputs (const Sample *sample)
+gboolean
+sample_is_same (const Sample *a, const Sample *b)
+{
+  return g_str_equal (a->name, b->name) && g_strcmp0 (a->primitive, b->primitive) == 0 && a->n_in == b->n_in
+         && a->n_out == b->n_out && memcmp (&a->attrs, &b->attrs, sizeof a->attrs) == 0
+         && memcmp (a->in, b->in, sizeof a->in) == 0 && memcmp (a->out, b->out, sizeof a->out) == 0
+         && memcmp (a->fill, b->fill, sizeof a->fill) == 0 && a->in_place == b->in_place
+         && memcmp (a->alias, b->alias, sizeof a->alias) == 0;
+}
+
+static float **
+draw_inputs (const Sample *sample)
 {
   float **inputs = g_new0 (float *, SAMPLE_MAX_IN);
   g_autoptr (GRand) rand = g_rand_new_with_seed (g_str_hash (sample->name));
@@ -142,6 +152,30 @@ sample_inputs (const Sample *sample)
       if (rule->kind == FILL_DEFINITE || rule->kind == FILL_DOMINANT)
         fill_matrices (&sample->in[t], rule->kind, inputs[t]);
     }
+  return inputs;
+}
+
+/* Those of the last sample are kept, since a sample is asked for its inputs several times one behind the other, and
+ * drawing takes longer than most kernels. */
+float **
+sample_inputs (const Sample *sample)
+{
+  static Sample last;
+  static float **drawn;
+  float **inputs = g_new0 (float *, SAMPLE_MAX_IN);
+
+  if (drawn == NULL || !sample_is_same (sample, &last))
+    {
+      /* Drawing may ask for another sample's. */
+      float **fresh = draw_inputs (sample);
+
+      if (drawn != NULL)
+        inputs_free (&last, drawn);
+      drawn = fresh;
+      last = *sample;
+    }
+  for (int t = 0; t < sample->n_in; t++)
+    inputs[t] = g_memdup2 (drawn[t], (gsize)(loom_desc_count (&sample->in[t]) + 1) * sizeof (float));
   return inputs;
 }
 
@@ -201,17 +235,46 @@ buffer_poisoned (const Machine *machine, size_t bytes)
   return buffer_new (machine, memset (g_malloc (bytes + 1), POISON, bytes), bytes);
 }
 
+/* Where the elements of a tensor lie, in plain order. */
+typedef struct
+{
+  const LoomTensorDesc *d;
+  gint64 index[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
+} Walk;
+
+static Walk
+walk_begin (const LoomTensorDesc *d)
+{
+  Walk walk = { d };
+
+  loom_desc_strides (d, walk.stride);
+  return walk;
+}
+
+static inline gint64
+walk_next (Walk *walk, gint64 e)
+{
+  gint64 at = e;
+
+  if (walk->d->layout != LOOM_LAYOUT_PLAIN)
+    {
+      at = loom_index_offset (walk->d->rank, walk->index, walk->stride);
+      loom_index_next (walk->d->rank, walk->d->dim, walk->index);
+    }
+  return at;
+}
+
 /* The input's values as its bytes lie. */
 static guint8 *
 input_image (const Sample *sample, const LoomTensorDesc *d, int i, const float *values)
 {
-  gint64 index[LOOM_MAX_RANK] = { 0 }, stride[LOOM_MAX_RANK] = { 0 }, n = loom_desc_count (d);
+  Walk walk = walk_begin (d);
+  gint64 n = loom_desc_count (d);
   guint8 *image = g_malloc0 (loom_desc_bytes (d) + 1);
 
-  loom_desc_strides (d, stride);
-  for (gint64 e = 0; e < n; e++, loom_index_next (d->rank, d->dim, index))
+  for (gint64 e = 0; e < n; e++)
     {
-      gint64 at = loom_index_offset (d->rank, index, stride);
+      gint64 at = walk_next (&walk, e);
 
       /* More digits than a float has: a seed. Another number has been put there by who spoils operands. */
       if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64 && values[e] == (float)sample->fill[i].value)
@@ -239,13 +302,13 @@ buffer_read (const Machine *machine, const Buffer *buffer)
 static double *
 output_values (const Machine *machine, const Buffer *buffer, const LoomTensorDesc *d)
 {
-  gint64 index[LOOM_MAX_RANK] = { 0 }, stride[LOOM_MAX_RANK] = { 0 }, n = loom_desc_count (d);
+  Walk walk = walk_begin (d);
+  gint64 n = loom_desc_count (d);
   g_autofree guint8 *bytes = buffer_read (machine, buffer);
   double *values = g_new0 (double, n + 1);
 
-  loom_desc_strides (d, stride);
-  for (gint64 e = 0; e < n; e++, loom_index_next (d->rank, d->dim, index))
-    values[e] = loom_load_double (bytes, loom_index_offset (d->rank, index, stride), d->dtype);
+  for (gint64 e = 0; e < n; e++)
+    values[e] = loom_load_double (bytes, walk_next (&walk, e), d->dtype);
   return values;
 }
 

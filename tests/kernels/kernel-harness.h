@@ -136,6 +136,9 @@ void samples_linalg (GPtrArray *all);
 /* All samples of all primitives (kernel-samples.c). */
 GPtrArray *samples_new (void);
 
+/* Whether both ask for the same of the same inputs; types, layouts and tolerances are not looked at. */
+gboolean sample_is_same (const Sample *a, const Sample *b);
+
 /* Values of the inputs, each a plain f32 array (integers hold exactly). */
 float **sample_inputs (const Sample *sample);
 void inputs_free (const Sample *sample, float **inputs);
@@ -183,7 +186,8 @@ void report_same_bits (Report *report, const Sample *s, const Result *a, const R
 #define SAMPLE_JOINED " as one call"
 
 /* Runs the sample on the machine with floats of type `real`, in each layout, and compares with the reference in f64.
- * thorough: a second run and runs in place, where the kernel offers that, give the same bits. */
+ * thorough: a second run and runs in place, where the kernel offers that, give the same bits. What the reference has
+ * for the last sample and type is kept, for other machines that are held to it next. */
 void sample_check (Report *report, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
                    gboolean thorough);
 
