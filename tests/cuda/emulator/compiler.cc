@@ -7,6 +7,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <nvrtc.h>
+#include <algorithm>
 #include <string>
 
 #include "tests/cuda/emulator/block.h"
@@ -71,27 +72,38 @@ OWN void __ubsan_handle_out_of_bounds (void *what, void *index) { emulated_outsi
 }
 )";
 
-/* Arguments are copied at the launch, 8 bytes each; the kernels have no barriers, so threads
- * run one behind the other. */
-const char *const after = R"(
-template <int... I> struct Indices {};
-template <typename P> struct Is { static const bool pointer = false; };
-template <typename P> struct Is<P *> { static const bool pointer = true; };
-template <typename... P, int... I>
-static bool copy (void (*) (P...), Indices<I...>, void **from, unsigned long long *to, bool (*sees) (const void *))
+/* What is called from outside. Arguments are copied at the launch, 8 bytes each; the kernels have no barriers, so threads
+ * run one behind the other. Written out for the kernel's parameters: templates took a third of the compiler's time. */
+std::string
+ways_in (const std::string &source)
 {
-  bool good = true;
-  ((*(P *) &to[I] = *(P *) from[I],
-    good = good && (!Is<P>::pointer || *(void **) &to[I] == nullptr || sees (*(void **) &to[I]))), ...);
-  return good;
-}
-template <typename... P, int... I>
-static void call (void (*kernel) (P...), Indices<I...>, unsigned long long *a) { kernel (*(P *) &a[I]...); }
-template <typename... P> static int count (void (*) (P...)) { return sizeof... (P); }
-template <typename... P> static Indices<__integer_pack (sizeof... (P))...> all (void (*) (P...)) { return {}; }
-extern "C" int emulated_count (void) { return count (loom_elementwise); }
+  const std::string entry = "loom_elementwise (";
+  const size_t name = source.rfind (entry), from = name + entry.size ();
+  const size_t to = name != std::string::npos ? source.find (')', from) : name;
+  std::string copied, sees, given;
+  int n = 0;
+
+  /* The compiler says that there is no kernel. */
+  if (to == std::string::npos)
+    return "void *emulated_entry = (void *) loom_elementwise;\n";
+  for (size_t at = from; at < to; n++)
+    {
+      const size_t end = std::min (source.find (',', at), to);
+      const std::string parameter = source.substr (at, end - at), i = std::to_string (n);
+      const std::string type = parameter.substr (0, parameter.find_last_of (" *") + 1), slot = "(" + type + "*) &to[" + i + "]";
+
+      copied += "  *" + slot + " = *(" + type + "*) from[" + i + "];\n";
+      if (type.find ('*') != std::string::npos)
+        sees += " && (to[" + i + "] == 0 || sees ((const void *) to[" + i + "]))";
+      given += (n > 0 ? ", *(" : "*(") + type + "*) &a[" + i + "]";
+      at = end + 1;
+    }
+  return "extern \"C\" int emulated_count (void) { return " + std::to_string (n) + R"(; }
 extern "C" bool emulated_copy (void **from, unsigned long long *to, bool (*sees) (const void *))
-{ return copy (loom_elementwise, all (loom_elementwise), from, to, sees); }
+{
+)" + copied + "  return true"
+         + sees + R"(;
+}
 extern "C" __attribute__ ((no_sanitize ("thread"))) void emulated_run (unsigned blocks, unsigned threads, bool backward, unsigned long long *a)
 {
   for (unsigned long long i = 0, n = (unsigned long long) blocks * threads; i < n; i++)
@@ -99,10 +111,11 @@ extern "C" __attribute__ ((no_sanitize ("thread"))) void emulated_run (unsigned 
       unsigned long long at = backward ? n - 1 - i : i;
       blockIdx.x = at / threads;
       threadIdx.x = at % threads;
-      call (loom_elementwise, all (loom_elementwise), a);
+      loom_elementwise ()" + given + R"();
     }
 }
 )";
+}
 
 /* For a module whose kernels are checked, without the sanitizers' runtimes. Under the address sanitizer texts are
  * compiled as elsewhere, and kept with the others: it is there for the host's code. Optimised, since without it variables
@@ -131,7 +144,7 @@ cache_folder (void)
 std::string
 compiled (const std::string &source, std::string *log)
 {
-  std::string text = std::string (emulated::checked ? touching : "") + before + source + after;
+  std::string text = std::string (emulated::checked ? touching : "") + before + source + ways_in (source);
   std::string of = EMULATOR_CXX " " EMULATOR_CXX_VERSION;
   GPtrArray *argv = g_ptr_array_new (), *chosen = g_ptr_array_new ();
   GError *error = NULL;
