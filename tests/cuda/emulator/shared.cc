@@ -80,13 +80,13 @@ race (const Touch &before, bool wrote, const Touch &touch, bool writes, size_t a
          place_of (touch.thread).c_str (), writes ? "writes" : "reads", line_of (touch.code).c_str ());
 }
 
-/* From now on every byte of it has a record. */
+/* From now on every `unit` bytes of it have a record, which are a share of what had one. */
 void
-split (Variable *variable)
+split (Variable *variable, unsigned unit)
 {
-  for (size_t i = 0; i < variable->bytes; i++)
+  for (size_t i = 0; i < variable->bytes; i += unit)
     records ()[variable->at + i] = records ()[variable->at + i / variable->unit * variable->unit];
-  variable->unit = 1;
+  variable->unit = unit;
 }
 
 void
@@ -118,7 +118,7 @@ shared_begin (size_t bytes)
     return;
   dynamic = counted = used = bytes;
   memset (memory, 0xff, bytes);
-  variables.push_back ({ memory, 0, bytes, "dynamic", 1 });
+  variables.push_back ({ memory, 0, bytes, "dynamic", 16 });
 }
 
 void *
@@ -188,8 +188,15 @@ touch_shared (uintptr_t address, unsigned bytes, bool write, const void *code)
   if (variable == NULL)
     found ("%s: %s %s %u bytes of shared memory that are not part of one variable, at %s", now.name,
            place_of (thread).c_str (), write ? "writes" : "reads", bytes, line_of (code).c_str ());
-  if (variable->unit != 1 && ((at - variable->at) % variable->unit != 0 || bytes % variable->unit != 0))
-    split (variable);
+  if ((at - variable->at) % variable->unit != 0 || bytes % variable->unit != 0)
+    {
+      unsigned unit = variable->unit & -variable->unit;
+
+      /* As a kernel has 16 bytes brought at once and reads numbers of two. */
+      while ((at - variable->at) % unit != 0 || bytes % unit != 0)
+        unit /= 2;
+      split (variable, unit);
+    }
   for (size_t i = at; i < at + bytes; i += variable->unit)
     {
       Record *record = &records ()[i];

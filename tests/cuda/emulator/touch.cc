@@ -30,8 +30,9 @@ struct Range
 /* Objects whose code is kernels: their constants may be read, as may threadIdx and its kin. */
 std::vector<Range> objects;
 
-/* The memory found last. */
-Range last;
+/* Memory found last, of which a kernel has several operands in turn. */
+Range lasts[4];
+unsigned next_last;
 
 bool
 find_object (const void *code, Range *range)
@@ -98,8 +99,10 @@ touch_slowly (uintptr_t at, unsigned bytes, bool write, const void *code)
   if (!piece->host && piece->gpu != running_gpu ())
     found ("%s: %s on GPU %d %s %u bytes at %p, which is memory of GPU %d, at %s", running.name, who ().c_str (),
            running_gpu (), write ? "writes" : "reads", bytes, (void *)at, piece->gpu, line_of (code).c_str ());
-  last = { piece->at, piece->at + piece->bytes };
-  if (!within (at, bytes, last))
+  const Range found_there = { piece->at, piece->at + piece->bytes };
+
+  lasts[next_last++ % 4] = found_there;
+  if (!within (at, bytes, found_there))
     found ("%s: %s %s %u bytes that begin at byte %zu of memory of %zu bytes, at %s", running.name, who ().c_str (),
            write ? "writes" : "reads", bytes, (size_t)(at - piece->at), piece->bytes, line_of (code).c_str ());
 }
@@ -111,7 +114,8 @@ touch_begin (const char *name, const void *also, size_t bytes, const void *stack
   static const bool own = (touch_code ((const void *)touch_begin), true);
 
   (void)own;
-  last = { 0, 0 };
+  for (Range &last : lasts)
+    last = { 0, 0 };
   running = { name, (uintptr_t)also, (uintptr_t)also + bytes, 0, 0 };
   if (stack != NULL)
     {
@@ -173,8 +177,9 @@ touch (const void *address, unsigned bytes, bool write, const void *code)
 
   if (running.name == NULL)
     return;
-  if (within (at, bytes, last))
-    return;
+  for (const Range &last : lasts)
+    if (within (at, bytes, last))
+      return;
   if (in_shared (at))
     touch_shared (at, bytes, write, code);
   else
