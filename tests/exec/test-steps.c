@@ -254,7 +254,7 @@ output_of (const Side *side, const char *name)
 
 typedef struct
 {
-  LoomDataset *dataset; /* NULL: numbers of our own */
+  LoomDataset *dataset; /* NULL: numbers of our own; belongs to `kept` */
   LoomLoader *loader;
   gint64 epoch;
   guint32 drawn; /* batches */
@@ -264,9 +264,45 @@ static void
 source_clear (Source *source)
 {
   loom_loader_free (source->loader);
-  loom_dataset_free (source->dataset);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Source, source_clear)
+
+/* The data set that was opened last, and its description: each example reads its own six times, and unpacking one takes
+ * longer than a step. */
+static struct
+{
+  char *what;
+  LoomDataset *dataset;
+} kept;
+
+static void
+kept_clear (void)
+{
+  g_clear_pointer (&kept.dataset, loom_dataset_free);
+  g_clear_pointer (&kept.what, g_free);
+}
+
+static LoomDataset *
+open_dataset (const LoomGraph *graph, const LoomNet *net, int node, GError **error)
+{
+  const LoomElement *element = loom_net_node (net, (guint)node)->element;
+  g_autoptr (GString) what = g_string_new (loom_graph_get_folder (graph));
+
+  for (guint i = 0; i < loom_element_n_attributes (element); i++)
+    {
+      const char *name, *value;
+
+      loom_element_attribute (element, i, &name, &value);
+      g_string_append_printf (what, "\n%s=%s", name, value);
+    }
+  if (g_strcmp0 (kept.what, what->str) != 0)
+    {
+      kept_clear ();
+      kept.dataset = loom_net_open_dataset (net, node, loom_graph_get_folder (graph), error);
+      kept.what = kept.dataset != NULL ? g_strdup (what->str) : NULL;
+    }
+  return kept.dataset;
+}
 
 static void
 source_open (Source *source, const LoomGraph *graph, const char *name)
@@ -278,7 +314,7 @@ source_open (Source *source, const LoomGraph *graph, const char *name)
 
   if (spec == NULL || spec->dataset_node < 0)
     return;
-  source->dataset = loom_net_open_dataset (net, spec->dataset_node, loom_graph_get_folder (graph), &error);
+  source->dataset = open_dataset (graph, net, spec->dataset_node, &error);
   if (source->dataset != NULL)
     source->loader
         = loom_loader_new_with_mode (source->dataset, LOOM_SPLIT_TRAIN, BATCH, TRUE, 1, LOOM_LOADER_DIRECT, &error);
@@ -772,6 +808,7 @@ main (int argc, char *argv[])
   add_folder (folder);
   if (test_device_is_there (devices, device))
     status = g_test_run ();
+  kept_clear ();
   loom_devices_unref (devices);
   return status;
 }
