@@ -6,20 +6,32 @@
 
 #include <math.h>
 
+/* The four numbers that one step of the generator gives to elements one behind the other. */
+typedef struct
+{
+  gint64 block; /* element / 4; -1: none yet */
+  double element[4];
+} Drawn;
+
 static double
-random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
+random_element (Drawn *drawn, guint64 seed, guint64 stream, gint64 i, gboolean normal)
 {
   guint32 word[4];
 
+  if (drawn->block == i / 4)
+    return drawn->element[i % 4];
+  drawn->block = i / 4;
   loom_philox (seed, stream, 0, (guint64)i / 4, word);
-  if (!normal)
-    return loom_philox_uniform (word[i % 4]);
-  {
-    double u = loom_philox_uniform (word[i % 4 / 2 * 2]), v = loom_philox_uniform (word[i % 4 / 2 * 2 + 1]);
-    double r = sqrt (-2.0 * log (1.0 - u));
+  for (int k = 0; k < 4; k++)
+    drawn->element[k] = loom_philox_uniform (word[k]);
+  for (int k = 0; k < 4 && normal; k += 2)
+    {
+      const double angle = 2 * G_PI * drawn->element[k + 1], r = sqrt (-2.0 * log (1.0 - drawn->element[k]));
 
-    return i % 2 == 0 ? r * cos (2 * G_PI * v) : r * sin (2 * G_PI * v);
-  }
+      drawn->element[k] = r * cos (angle);
+      drawn->element[k + 1] = r * sin (angle);
+    }
+  return drawn->element[i % 4];
 }
 
 void
@@ -27,6 +39,7 @@ loom_state_fill_initial (LoomTensor *t, const StatePart *part, gint64 first, con
                          const char *name)
 {
   guint64 stream = loom_hash_name (name);
+  Drawn drawn = { .block = -1 };
 
   for (gint64 i = 0; i < t->count; i++)
     {
@@ -38,10 +51,10 @@ loom_state_fill_initial (LoomTensor *t, const StatePart *part, gint64 first, con
           loom_tensor_set (t, i, init->a);
           break;
         case LOOM_INIT_UNIFORM:
-          loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, place, FALSE));
+          loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (&drawn, seed, stream, place, FALSE));
           break;
         case LOOM_INIT_NORMAL:
-          loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, place, TRUE));
+          loom_tensor_set (t, i, init->a + init->b * random_element (&drawn, seed, stream, place, TRUE));
           break;
         case LOOM_INIT_DATA:
           loom_tensor_set (t, i, init->data[place]);
