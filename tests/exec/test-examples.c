@@ -273,7 +273,8 @@ check_program (const char *name, LoomProgram *p, LoomDevices *devices, gboolean 
   g_autoptr (GPtrArray) walk = run_eager (&e, device);
   g_autoptr (GPtrArray) one_by_one = run_plan (&e, &plain, FALSE);
   g_autoptr (GPtrArray) plan = run_plan (&e, &fused, FALSE);
-  g_autoptr (GPtrArray) again = run_plan (&e, &fused, FALSE);
+  /* Plain loops of one thread have nothing that could differ a second time. */
+  g_autoptr (GPtrArray) again = exact ? NULL : run_plan (&e, &fused, FALSE);
   g_autoptr (GPtrArray) no_reuse = run_plan (&e, &apart, FALSE);
   g_autoptr (GPtrArray) poisoned = run_plan (&e, &fused, TRUE);
 
@@ -281,7 +282,8 @@ check_program (const char *name, LoomProgram *p, LoomDevices *devices, gboolean 
     assert_equal (&e, "a kernel for each primitive", walk, one_by_one);
   assert_near (&e, "a kernel for each primitive", walk, one_by_one, exact ? 0 : 1e-3);
   assert_near (&e, "fused", walk, plan, exact ? 1e-9 : 1e-3);
-  assert_equal (&e, "run twice", plan, again);
+  if (again != NULL)
+    assert_equal (&e, "run twice", plan, again);
   assert_equal (&e, "every value with bytes of its own", plan, no_reuse);
   assert_equal (&e, "poisoned memory", plan, poisoned);
 }
