@@ -306,6 +306,20 @@ test_slow (void)
   cli_expect (0, NULL, "train", "--resume", "slow", "--epochs", "1", "--ranks", "2", "--timeout", "20");
 }
 
+/* Until errors.txt has these words, or half a minute. */
+static void
+wait_until_it_says (const char *words)
+{
+  for (int i = 0; i < 300; i++)
+    {
+      g_autofree char *said = NULL;
+
+      if (g_file_get_contents ("errors.txt", &said, NULL, NULL) && strstr (said, words) != NULL)
+        return;
+      g_usleep (100000);
+    }
+}
+
 /* Without a time-out a rank that is stopped holds up the others, which is said once they were asked to end; a second
  * signal ends them at once. It is one sentence, of the process that was asked, and says what is left. */
 static void
@@ -324,7 +338,7 @@ test_stopped (void)
       wait_until_it_trains (folder);
       kill (find_process (marks[i]), SIGSTOP);
       kill (pid, SIGINT);
-      g_usleep (12 * G_USEC_PER_SEC);
+      wait_until_it_says (slow);
       kill (pid, SIGINT);
       g_assert_cmpint (wait_for (pid), ==, 130);
       g_assert_cmpint (find_process (marks[i]), ==, 0);
