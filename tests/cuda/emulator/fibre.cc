@@ -31,11 +31,11 @@ struct Fibre
 };
 
 Fibre *current, *const outside = new Fibre ();
+Stacks stacks;
 
 namespace
 {
 Fibre all[MAX_THREADS + 1];
-char *stacks; /* of all of them, one behind the other */
 size_t made;
 #if defined(__SANITIZE_ADDRESS__)
 Fibre *left; /* from which the last switch came */
@@ -104,12 +104,6 @@ thread_of (Fibre *fibre)
   return fibre->thread;
 }
 
-bool
-on_a_stack (uintptr_t at)
-{
-  return at - (uintptr_t)stacks < made * STACK_BYTES;
-}
-
 Fibre *
 fibre_new (void (*loop) (void))
 {
@@ -117,16 +111,16 @@ fibre_new (void (*loop) (void))
   Fibre *fibre;
   char *stack;
 
-  if (stacks == NULL)
+  if (stacks.at == 0)
     {
       void *memory = mmap (NULL, (MAX_THREADS + 1) * STACK_BYTES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
       if (memory == MAP_FAILED)
         return NULL;
-      stacks = (char *)memory;
+      stacks.at = (uintptr_t)memory;
     }
-  stack = stacks + made * STACK_BYTES;
+  stack = (char *)stacks.at + stacks.bytes;
   if (made == MAX_THREADS + 1 || mprotect (stack, page, PROT_NONE) != 0)
     return NULL;
   fibre = &all[made];
@@ -148,6 +142,7 @@ fibre_new (void (*loop) (void))
   makecontext (&fibre->context, begin, 0);
 #endif
   made++;
+  stacks.bytes += STACK_BYTES;
   return fibre;
 }
 }

@@ -21,8 +21,20 @@ void go (Fibre *to);
 /* Which thread of the block it runs. */
 int &thread_of (Fibre *fibre);
 
-/* true if the address lies on a fibre's stack. */
-bool on_a_stack (uintptr_t at);
+/* The stacks of all fibres, one behind the other. */
+struct Stacks
+{
+  uintptr_t at;
+  size_t bytes;
+};
+extern Stacks stacks;
+
+/* true if the address lies on a fibre's stack; asked at each load and store of a checked kernel. */
+inline bool
+on_a_stack (uintptr_t at)
+{
+  return at - stacks.at < stacks.bytes;
+}
 }
 
 #endif

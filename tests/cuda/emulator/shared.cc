@@ -21,7 +21,7 @@ struct Variable
   const void *key;
   size_t at, bytes;
   const char *name;
-  unsigned unit; /* bytes that have always been touched together; only the first of them has a record */
+  unsigned unit; /* bytes that have always been touched together, and have one record */
 };
 
 /* One thread's touch; epoch 0 is none. */
@@ -80,12 +80,22 @@ race (const Touch &before, bool wrote, const Touch &touch, bool writes, size_t a
          place_of (touch.thread).c_str (), writes ? "writes" : "reads", line_of (touch.code).c_str ());
 }
 
+/* Those of a variable lie one behind the other, so that what is touched together is near. */
+Record *
+records_of (const Variable *variable)
+{
+  return records () + variable->at;
+}
+
 /* From now on every `unit` bytes of it have a record, which are a share of what had one. */
 void
 split (Variable *variable, unsigned unit)
 {
-  for (size_t i = 0; i < variable->bytes; i += unit)
-    records ()[variable->at + i] = records ()[variable->at + i / variable->unit * variable->unit];
+  Record *all = records_of (variable);
+  const size_t share = variable->unit / unit;
+
+  for (size_t i = variable->bytes / unit; i-- > 0;)
+    all[i] = all[i / share];
   variable->unit = unit;
 }
 
@@ -197,10 +207,10 @@ touch_shared (uintptr_t address, unsigned bytes, bool write, const void *code)
         unit /= 2;
       split (variable, unit);
     }
-  for (size_t i = at; i < at + bytes; i += variable->unit)
-    {
-      Record *record = &records ()[i];
+  Record *record = records_of (variable) + (uint32_t)(at - variable->at) / variable->unit;
 
+  for (size_t i = at; i < at + bytes; i += variable->unit, record++)
+    {
       if (unordered (record->written, touch))
         race (record->written, true, touch, write, i);
       if (!write)

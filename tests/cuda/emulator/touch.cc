@@ -84,7 +84,7 @@ touch_slowly (uintptr_t at, unsigned bytes, bool write, const void *code)
 {
   const Piece *piece;
 
-  if (running.stack_end == 0 ? on_a_stack (at) : within (at, bytes, { running.stack, running.stack_end }))
+  if (within (at, bytes, { running.stack, running.stack_end }))
     return;
   if (!write && within (at, bytes, { running.also, running.also_end }))
     return;
@@ -176,6 +176,8 @@ touch (const void *address, unsigned bytes, bool write, const void *code)
   const uintptr_t at = (uintptr_t)address;
 
   if (running.name == NULL)
+    return;
+  if (running.stack_end == 0 && on_a_stack (at))
     return;
   for (const Range &last : lasts)
     if (within (at, bytes, last))
