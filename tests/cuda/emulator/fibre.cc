@@ -16,14 +16,13 @@
 
 namespace emulated
 {
-struct Fibre
+struct Fibre : Beginning
 {
 #if defined(__x86_64__)
   void *stack;
 #else
   ucontext_t context;
 #endif
-  int thread;
   const void *bottom; /* of its stack, for the address sanitizer */
   size_t bytes;
   void *fake;
@@ -96,12 +95,6 @@ go (Fibre *to)
 #if defined(__SANITIZE_ADDRESS__)
   arrived (from->fake);
 #endif
-}
-
-int &
-thread_of (Fibre *fibre)
-{
-  return fibre->thread;
 }
 
 Fibre *

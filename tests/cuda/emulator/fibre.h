@@ -9,6 +9,12 @@ namespace emulated
 {
 struct Fibre;
 
+/* What every fibre begins with; asked at each shuffle. */
+struct Beginning
+{
+  int thread; /* of the block, which it runs */
+};
+
 /* The fibre that runs; `outside` is the stack of whoever called. */
 extern Fibre *current, *const outside;
 
@@ -19,7 +25,11 @@ Fibre *fibre_new (void (*loop) (void));
 void go (Fibre *to);
 
 /* Which thread of the block it runs. */
-int &thread_of (Fibre *fibre);
+inline int &
+thread_of (Fibre *fibre)
+{
+  return ((Beginning *)fibre)->thread;
+}
 
 /* The stacks of all fibres, one behind the other. */
 struct Stacks

@@ -69,7 +69,6 @@ pick (int after)
       next = first_at ((int)(roll () % (unsigned)now.threads), 1);
       break;
     case Order::DEPTH:
-      /* The same warp nearly always has another lane. */
       for (int i = 0, w = after < 0 ? 0 : after / 32; i < now.warps; i++, w = w + 1 < now.warps ? w + 1 : 0)
         if (now.warp[w].ready != 0)
           {
@@ -149,8 +148,18 @@ void
 wait (void)
 {
   Fibre *self = current;
-  int thread = thread_of (self), next = pick (thread);
+  const int thread = thread_of (self);
+  Warp *warp = &now.warp[thread / 32];
+  int next;
 
+  /* As pick() would: the same warp nearly always has another lane. */
+  if (now.order == Order::DEPTH && warp->ready != 0)
+    {
+      next = thread / 32 * 32 + __builtin_ctz (warp->ready);
+      warp->ready &= warp->ready - 1;
+    }
+  else
+    next = pick (thread);
   if (next < 0)
     found ("%s: threads of block %u,%u wait at line %d, which the others never reach", now.name, blockIdx.x, blockIdx.y,
            now.line);
