@@ -44,7 +44,7 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 
       loom_philox (seed, a->stream, step, (uint64_t)i / 4, word);
       if (k->out[0].dtype == LOOM_BOOL)
-        value = loom_philox_uniform (word[i & 3]) >= *(const float *)b[3];
+        value = loom_philox_uniform (word[i & 3]) >= loom_load_double (b[3], 0, k->in[3].dtype);
       else if (k->out[0].dtype == LOOM_F32)
         value = draw (a->kind, word, i);
       else if (a->kind == LOOM_RANDOM_NORMAL)
@@ -90,7 +90,9 @@ choose (const LoomKernelSpec *spec)
     if (spec->in[i].dtype != LOOM_I64)
       return NULL;
   if (a->kind == LOOM_RANDOM_MASK)
-    return spec->n_in == 4 && spec->in[3].dtype == LOOM_F32 && spec->out[0].dtype == LOOM_BOOL ? random_numbers : NULL;
+    return spec->n_in == 4 && loom_dtype_is_float (spec->in[3].dtype) && spec->out[0].dtype == LOOM_BOOL
+               ? random_numbers
+               : NULL;
   if (spec->out[0].dtype == LOOM_I64)
     return spec->n_in == 2 ? random_ints : NULL;
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
