@@ -1,6 +1,8 @@
 /* Random numbers that are only compared with a number become a mask as they are drawn: that is a quarter of what would
  * be written, and read again. So dropout decides what it keeps, by a probability that may change while a run goes on.
- */
+ *
+ * What has four axes stays: it may be an image, in one layout or the other, and while a comparison is made in either,
+ * numbers are drawn in the logical order alone. */
 #include "engine/plan/plan-private.h"
 
 /* What u is compared with in u >= least: an f32 scalar, whose value this is; 0 for another comparison. A number that is
@@ -39,7 +41,8 @@ draw_mask (Work *w, WorkInstr *compare)
   u = work_step (compare, compare->steps->len - 1)->arg[0];
   draw = work_value (w, u)->producer;
   if (draw == NULL || !work_is (draw, "random") || work_only_reader (w, u, FALSE) != compare
-      || work_value (w, u)->desc.dtype != LOOM_F32 || work_value (w, mask)->desc.dtype != LOOM_BOOL
+      || work_value (w, u)->desc.rank == 4 || work_value (w, u)->desc.dtype != LOOM_F32
+      || work_value (w, mask)->desc.dtype != LOOM_BOOL
       || !work_same_dims (&work_value (w, u)->desc, &work_value (w, mask)->desc)
       || draw->device_name != compare->device_name || work_value (w, least)->device_name != compare->device_name)
     return;
