@@ -55,6 +55,25 @@ loom_attention_places (const LoomAttentionAttrs *a, const LoomTensorDesc *in, in
   return s;
 }
 
+/* TRUE if a call is of attention or its gradient, in place. */
+static inline bool
+loom_attention_is_in_place (const LoomKernelSpec *spec)
+{
+  return (strcmp (spec->primitive, "attention") == 0 || loom_attention_is_gradient (spec))
+         && ((const LoomAttentionAttrs *)spec->attrs)->in_place;
+}
+
+/* The bytes of all rows that a call or its gradient reads and writes, of which several may lie in one tensor; `size`
+ * bytes an element. */
+static inline double
+loom_attention_row_bytes (const LoomAttentionSizes *s, bool gradient, size_t size)
+{
+  const double queries = (double)s->n * (double)s->heads * (double)s->queries;
+  const double keys = (double)s->n * (double)s->groups * (double)s->keys;
+
+  return (queries + keys) * (double)(s->width + s->depth) * (gradient ? 2 : 1) * (double)size;
+}
+
 /* Which part operand k is, q being number `first`; LOOM_ATTENTION_N_PARTS: none. */
 static inline LoomAttentionPart
 loom_attention_operand (int first, int k)

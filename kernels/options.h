@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kernels/attention.h"
 #include "kernels/backend.h"
 
 #define LOOM_MAX_MASKS 5
@@ -157,11 +158,22 @@ loom_spec_in_layouts (const LoomKernelSpec *spec, uint64_t nhwc, LoomTensorDesc 
 static inline double
 loom_spec_bytes (const LoomKernelSpec *spec)
 {
+  const bool in_place = loom_attention_is_in_place (spec);
+  const int first = in_place && loom_attention_is_gradient (spec);
   double bytes = 0;
 
+  if (in_place)
+    bytes = loom_attention_row_bytes (&((const LoomAttentionAttrs *)spec->attrs)->sizes, first == 1,
+                                      loom_dtype_size (spec->in[first].dtype));
   for (int i = 0; i < spec->n_in + spec->n_out; i++)
-    if (loom_spec_operand (spec, i)->dtype != LOOM_N_DTYPES)
-      bytes += (double)loom_desc_bytes (loom_spec_operand (spec, i));
+    {
+      const bool has_rows = in_place
+                            && (i < spec->n_in ? loom_attention_operand (first, i) != LOOM_ATTENTION_N_PARTS
+                                               : first == 1 || i == spec->n_in);
+
+      if (loom_spec_operand (spec, i)->dtype != LOOM_N_DTYPES && !has_rows)
+        bytes += (double)loom_desc_bytes (loom_spec_operand (spec, i));
+    }
   return bytes;
 }
 

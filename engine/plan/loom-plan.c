@@ -16,13 +16,23 @@ clear_instr (LoomPlanInstr *instr)
   g_free ((guint *)instr->value);
 }
 
+/* An operand that is named several times is in memory once. */
+static gboolean
+is_named_before (const WorkInstr *instr, guint k)
+{
+  for (guint i = 0; i < k; i++)
+    if (work_in (instr, i) == work_in (instr, k))
+      return TRUE;
+  return FALSE;
+}
+
 static double
 bytes_of (Work *w, const WorkInstr *instr)
 {
   double sum = 0;
 
   for (guint k = 0; k < instr->in->len; k++)
-    if (work_in (instr, k) != 0)
+    if (work_in (instr, k) != 0 && !is_named_before (instr, k))
       sum += (double)loom_desc_bytes (&work_value (w, work_in (instr, k))->desc);
   for (guint k = 0; k < instr->out->len; k++)
     if (work_out (instr, k) != 0)

@@ -6,7 +6,8 @@
  *
  * What is read in place is kept instead of what was moved out of it, so it may be no larger than all that attention
  * reads of it; and nobody else may read what was moved, for whom it would be made all the same. Where 16-bit floats are
- * widened first, as host devices do, moves stay: a product that is read three times would be widened three times. */
+ * widened first, as host devices and old GPUs do, moves stay: a product that is read three times would be widened three
+ * times. */
 #include "engine/plan/plan-private.h"
 #include "kernels/attention.h"
 #include "kernels/shape.h"
@@ -123,42 +124,27 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomA
   return reading.from;
 }
 
-static gboolean
-is_same_move (const LoomMovePart *a, const LoomMovePart *b)
-{
-  return a->rank == b->rank && a->from_start == b->from_start && a->to_start == b->to_start
-         && memcmp (a->dim, b->dim, sizeof a->dim) == 0 && memcmp (a->from, b->from, sizeof a->from) == 0
-         && memcmp (a->to, b->to, sizeof a->to) == 0;
-}
-
-/* Where a move writes all of y, if that is done with it alone, or done alike by all but attention's gradient: the first
- * such move. */
+/* The move that is all that happens to y besides attention's gradient, and where it writes y. It is no repetition, nor
+ * is there one of it: who computes the move again does so in order not to keep its result. */
 static WorkInstr *
 find_mover (Work *w, guint y, gint64 *stride)
 {
-  const LoomTensorDesc *desc = &work_value (w, y)->desc;
+  const WorkValue *value = work_value (w, y);
   WorkInstr *mover = NULL;
-  LoomMovePart one;
+  WorkReading reading;
+  LoomMovePart part;
 
-  if (work_value (w, y)->is_output || work_value (w, y)->commit >= 0)
+  if (value->is_output || value->commit >= 0)
     return NULL;
-  for (const WorkUse *use = work_value (w, y)->first_use; use != NULL; use = use->next)
-    {
-      WorkReading reading;
-      LoomMovePart part;
-
-      if (use->instr != NULL && is_gradient (use->instr))
-        continue;
-      if (use->instr == NULL || !work_reading_of (w, use->instr, &reading))
-        return NULL;
-      part = work_move_of (w, use->instr, &reading);
-      if (mover == NULL ? !writing_of (&part, desc, stride) : !is_same_move (&part, &one))
-        return NULL;
-      if (mover == NULL || work_is_before (use->instr, mover))
-        mover = use->instr;
-      one = part;
-    }
-  return mover;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL || (!is_gradient (use->instr) && mover != NULL))
+      return NULL;
+    else if (!is_gradient (use->instr))
+      mover = use->instr;
+  if (mover == NULL || mover->recomputation != value->producer->recomputation || !work_reading_of (w, mover, &reading))
+    return NULL;
+  part = work_move_of (w, mover, &reading);
+  return writing_of (&part, &value->desc, stride) ? mover : NULL;
 }
 
 /* Operands that are read together from one tensor have to make up for it: it is kept in their place. */
@@ -262,15 +248,30 @@ place_together (Work *w, Call *call)
 
 /* ---- the call ------------------------------------------------------------ */
 
+/* What 16-bit floats among these take as f32. */
+static gsize
+widened_bytes (Work *w, guint n, const guint *v)
+{
+  gsize bytes = 0;
+
+  for (guint k = 0; k < n; k++)
+    if (v[k] != 0 && loom_dtype_is_float (work_value (w, v[k])->desc.dtype)
+        && loom_dtype_size (work_value (w, v[k])->desc.dtype) < 4)
+      bytes += (gsize)loom_desc_count (&work_value (w, v[k])->desc) * sizeof (float);
+  return bytes;
+}
+
 static gboolean
 has_kernel (Work *w, const Call *call)
 {
   WorkInstr *instr = call->instr;
   LoomAttentionAttrs *attrs = instr->attrs, before = *attrs;
+  const gsize widened = widened_bytes (w, instr->in->len, call->in) + widened_bytes (w, call->n_out, call->out);
   gboolean has;
 
   *attrs = call->attrs;
-  has = work_has_kernel (w, instr, instr->in->len, call->in, call->n_out, call->out);
+  has = widened == 0 ? work_has_kernel (w, instr, instr->in->len, call->in, call->n_out, call->out)
+                     : work_has_small_kernel (w, instr, instr->in->len, call->in, call->n_out, call->out, widened);
   *attrs = before;
   return has;
 }
@@ -290,6 +291,8 @@ apply (Work *w, const Call *call)
   for (guint o = 0; o < call->n_out; o++)
     if (call->out[o] != work_out (instr, o))
       work_set_out (w, instr, o, call->out[o]);
+  for (guint o = call->n_out; o < instr->out->len; o++)
+    work_set_out (w, instr, o, 0);
   g_array_set_size (instr->out, call->n_out);
   g_string_append (instr->label, " in place");
 }
@@ -305,8 +308,6 @@ attend_in_place (Work *w, GHashTable *updaters, WorkInstr *instr)
   LoomAttentionRows plain[LOOM_ATTENTION_N_PARTS];
   gboolean changes;
 
-  if (loom_dtype_size (in[0].dtype) < 4 && !work_is_on_gpu (w, instr->device_name))
-    return;
   call.attrs = *(const LoomAttentionAttrs *)instr->attrs;
   call.attrs.sizes = loom_attention_places (&call.attrs, in, call.first, plain);
   memcpy (call.attrs.rows, plain, sizeof plain);

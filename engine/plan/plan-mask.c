@@ -40,7 +40,7 @@ draw_mask (Work *w, WorkInstr *compare)
   mask = work_out (compare, 0);
   u = work_step (compare, compare->steps->len - 1)->arg[0];
   draw = work_value (w, u)->producer;
-  if (draw == NULL || !work_is (draw, "random") || work_only_reader (w, u, FALSE) != compare
+  if (u == least || draw == NULL || !work_is (draw, "random") || work_only_reader (w, u, FALSE) != compare
       || work_value (w, u)->desc.rank == 4 || work_value (w, u)->desc.dtype != LOOM_F32
       || work_value (w, mask)->desc.dtype != LOOM_BOOL
       || !work_same_dims (&work_value (w, u)->desc, &work_value (w, mask)->desc)

@@ -336,6 +336,23 @@ gradient_attention (const LoomGradCall *call)
 
 /* ---- listings --------------------------------------------------------- */
 
+/* " in-place" with the sizes, and of each part that lies somewhere where its rows do: measurements are kept by it. */
+static char *
+describe_places (const LoomAttentionAttrs *a)
+{
+  const LoomAttentionSizes *s = &a->sizes;
+  GString *text = g_string_new (NULL);
+
+  g_string_printf (text,
+                   " in-place %" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT
+                   "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT,
+                   s->n, s->heads, s->groups, s->queries, s->keys, s->width, s->depth);
+  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+    g_string_append_printf (text, " %" G_GINT64_FORMAT "+%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT,
+                            a->rows[i].start, a->rows[i].sample, a->rows[i].head, a->rows[i].row);
+  return g_string_free (text, FALSE);
+}
+
 static char *
 describe_attention (const void *attrs)
 {
@@ -345,8 +362,10 @@ describe_attention (const void *attrs)
       = a->dropout > 0 ? g_strdup_printf (" dropout=%g stream=%016" G_GINT64_MODIFIER "x", a->dropout, a->stream)
                        : NULL;
 
+  g_autofree char *lies = a->in_place ? describe_places (a) : NULL;
+
   return g_strdup_printf ("scale=%g%s%s%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "",
-                          drops != NULL ? drops : "", a->in_place ? " in-place" : "");
+                          drops != NULL ? drops : "", lies != NULL ? lies : "");
 }
 
 /* Two products of all queries with all keys, or five, and five operations a score. q is operand number `first`. */

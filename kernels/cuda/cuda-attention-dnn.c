@@ -276,8 +276,9 @@ shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_P
     {
       start[i] = s->rows[i].start;
       s->rows[i].start = 0;
-      /* Each row begins at a multiple of 16 bytes. */
-      if (((start[i] | s->rows[i].sample | s->rows[i].head | s->rows[i].row) & 7) != 0)
+      /* Each row begins at a multiple of 16 bytes, and lies behind the one before. */
+      if (s->rows[i].sample < 0 || s->rows[i].head < 0 || s->rows[i].row < 0
+          || ((start[i] | s->rows[i].sample | s->rows[i].head | s->rows[i].row) & 7) != 0)
         return false;
     }
   return of->width <= FEATURES && of->depth <= FEATURES && of->n * of->heads * of->queries * of->width > 0
@@ -296,12 +297,8 @@ same_shape (const Shape *a, const Shape *b)
 static double
 room_of (const Shape *s)
 {
-  const LoomAttentionSizes *of = &s->of;
-  const double queries = (double)of->n * (double)of->heads * (double)of->queries;
-  const double keys = (double)of->n * (double)of->groups * (double)of->keys;
-  const double parts = (queries + keys) * (double)(of->width + of->depth);
-
-  return 2 * parts * (s->gradient ? 2 : 1) + 4 * queries;
+  return loom_attention_row_bytes (&s->of, s->gradient, 2)
+         + 4 * (double)s->of.n * (double)s->of.heads * (double)s->of.queries;
 }
 
 /* A workspace begins at a multiple of 256 bytes, as those do that cudaMalloc() gives; scratch at one of 64. Behind it

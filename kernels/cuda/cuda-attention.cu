@@ -35,9 +35,10 @@ __launch_bounds__ (ATTENTION_THREADS) sums_kernel (float *sums, const T *g, cons
             for (int k = 0; k < 8; k++)
               sum += x[k] * z[k];
           }
-      else
-        for (int at = lane; at < length; at += 8)
-          sum += load (a[at]) * load (b[at]);
+      else /* the same elements in the same order */
+        for (int at = lane * 8; at < length; at += 64)
+          for (int k = 0; k < 8 && at + k < length; k++)
+            sum += load (a[at + k]) * load (b[at + k]);
       for (int offset = 4; offset > 0; offset /= 2)
         sum += __shfl_xor_sync (0xffffffffu, sum, offset);
       if (lane == 0 && row < s.queries)
