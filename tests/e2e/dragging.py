@@ -42,8 +42,8 @@ def over_the_edge(t, s):
         g = s.look()
         if not inside(g.cards[card], g.canvas):
             print("# %s: %s during the drag, then %s, on %s" % (card, during.cards[card], g.cards[card], g.canvas))
-            time.sleep(1)
-            print("# a second later: %s" % (s.look().cards[card],))
+            g = s.still("dropped", lambda g: card in g.cards)
+            print("# at last: %s" % (g.cards[card],))
         t.ok(inside(g.cards[card], g.canvas), "and ends where one sees it")
         s.key("ctrl+z")
 
