@@ -74,6 +74,17 @@ writing_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint64 *str
          && work_restride (part->rank, dim, to, operand->rank, operand->dim, stride);
 }
 
+/* Where a move puts the rows of v, which it takes whole. */
+static gboolean
+lands (Work *w, const WorkInstr *move, guint v, LoomAttentionRows *rows)
+{
+  const LoomTensorDesc *desc = &work_value (w, v)->desc;
+  gint64 stride[LOOM_MAX_RANK] = { 0 };
+  LoomMovePart part;
+
+  return work_move_of (w, move, &part) && writing_of (&part, desc, stride) && rows_of (desc, 0, stride, rows);
+}
+
 /* ---- operands ------------------------------------------------------------ */
 
 /* TRUE if v, whatever views there are of it, is read by attention alone. */
@@ -124,15 +135,13 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomA
   return reading.from;
 }
 
-/* The move that is all that happens to y besides attention's gradient, and where it writes y. It is no repetition, nor
- * is there one of it: who computes the move again does so in order not to keep its result. */
+/* The move that is all that happens to y besides attention's gradient. It is no repetition, nor is there one of it: who
+ * computes the move again does so in order not to keep its result. */
 static WorkInstr *
-find_mover (Work *w, guint y, gint64 *stride)
+find_mover (Work *w, guint y)
 {
   const WorkValue *value = work_value (w, y);
   WorkInstr *mover = NULL;
-  WorkReading reading;
-  LoomMovePart part;
 
   if (value->is_output || value->commit >= 0)
     return NULL;
@@ -141,10 +150,7 @@ find_mover (Work *w, guint y, gint64 *stride)
       return NULL;
     else if (!is_gradient (use->instr))
       mover = use->instr;
-  if (mover == NULL || mover->recomputation != value->producer->recomputation || !work_reading_of (w, mover, &reading))
-    return NULL;
-  part = work_move_of (w, mover, &reading);
-  return writing_of (&part, &value->desc, stride) ? mover : NULL;
+  return mover != NULL && mover->recomputation == value->producer->recomputation ? mover : NULL;
 }
 
 /* Operands that are read together from one tensor have to make up for it: it is kept in their place. */
@@ -178,38 +184,34 @@ place_result_read (Work *w, GHashTable *updaters, Call *call)
 {
   const WorkInstr *instr = call->instr;
   const guint y = instr->in->len > 7 ? work_in (instr, 7) : 0;
-  gint64 stride[LOOM_MAX_RANK] = { 0 };
   WorkInstr *mover;
 
   if (y == 0 || work_value (w, y)->producer == NULL || !work_is (work_value (w, y)->producer, "attention"))
     return;
-  mover = find_mover (w, y, stride);
+  mover = find_mover (w, y);
   if (mover != NULL && belong_together (mover, instr) && is_there (w, updaters, work_out (mover, 0), instr)
-      && rows_of (&work_value (w, y)->desc, 0, stride, &call->attrs.rows[LOOM_ATTENTION_Y]))
+      && lands (w, mover, y, &call->attrs.rows[LOOM_ATTENTION_Y]))
     call->in[7] = work_out (mover, 0);
 }
 
 /* ---- results ------------------------------------------------------------- */
 
+/* TRUE if a move stands behind the instruction in the same part of the step, so that both may be one. */
+static gboolean
+stands_behind (const WorkInstr *move, const WorkInstr *instr)
+{
+  return move != NULL && belong_together (move, instr) && move->region == instr->region
+         && move->recomputation == instr->recomputation;
+}
+
 /* Result o, part `part` of the call, goes where the only thing that happens to it puts it. */
 static void
 place_result (Work *w, Call *call, guint o, LoomAttentionPart part)
 {
-  const guint v = call->out[o];
-  const LoomTensorDesc *desc = &work_value (w, v)->desc;
-  gint64 stride[LOOM_MAX_RANK] = { 0 };
-  WorkInstr *mover = work_only_reader (w, v, TRUE);
-  LoomAttentionRows rows;
-  WorkReading reading;
-  LoomMovePart how;
+  WorkInstr *mover = work_only_reader (w, call->out[o], TRUE);
 
-  if (mover == NULL || !belong_together (mover, call->instr) || mover->region != call->instr->region
-      || mover->recomputation != call->instr->recomputation || !work_reading_of (w, mover, &reading))
+  if (!stands_behind (mover, call->instr) || !lands (w, mover, call->out[o], &call->attrs.rows[part]))
     return;
-  how = work_move_of (w, mover, &reading);
-  if (!writing_of (&how, desc, stride) || !rows_of (desc, how.to_start, stride, &rows))
-    return;
-  call->attrs.rows[part] = rows;
   call->out[o] = work_out (mover, 0);
   call->gone[o] = mover;
 }
@@ -222,8 +224,7 @@ place_together (Work *w, Call *call)
   LoomAttentionRows rows[MAX_OUT];
   const LoomMoveAttrs *attrs;
 
-  if (join == NULL || !work_is (join, "move") || join->in->len != MAX_OUT || !belong_together (join, call->instr)
-      || join->region != call->instr->region || join->recomputation != call->instr->recomputation)
+  if (!stands_behind (join, call->instr) || !work_is (join, "move") || join->in->len != MAX_OUT)
     return FALSE;
   attrs = join->attrs;
   for (guint o = 0; o < MAX_OUT; o++)

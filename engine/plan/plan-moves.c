@@ -117,13 +117,17 @@ part_of (const WorkReading *reading, gint64 to_start, const gint64 *to)
   return part;
 }
 
-LoomMovePart
-work_move_of (Work *w, const WorkInstr *instr, const WorkReading *reading)
+gboolean
+work_move_of (Work *w, const WorkInstr *instr, LoomMovePart *part)
 {
   gint64 to[LOOM_MAX_RANK] = { 0 };
+  WorkReading reading;
 
+  if (!work_reading_of (w, instr, &reading))
+    return FALSE;
   loom_desc_strides (&work_value (w, work_out (instr, 0))->desc, to);
-  return part_of (reading, 0, to);
+  *part = part_of (&reading, 0, to);
+  return TRUE;
 }
 
 /* Where the parts of a concatenation come from. */

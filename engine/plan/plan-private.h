@@ -337,8 +337,8 @@ gboolean
 work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride);
 /* How what an instruction makes is read; FALSE where it does not only move elements of one operand. */
 gboolean work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading);
-/* The same with where it is written, for an instruction whose reading this is. */
-LoomMovePart work_move_of (Work *w, const WorkInstr *instr, const WorkReading *reading);
+/* Likewise, with where it is written. */
+gboolean work_move_of (Work *w, const WorkInstr *instr, LoomMovePart *part);
 
 /* plan-check.c: whether the form agrees with itself (uses with operands, producers with results, the order with both);
  * FALSE with a sentence, to be freed, where it does not. For tests. */
