@@ -271,16 +271,7 @@ typedef struct
   bool log; /* log_softmax */
 } LoomSoftmaxAttrs;
 
-/* Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) without a matrix of all scores in memory (Dao et
- * al. 2022): q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] → y [N,H,T,D] and lse [N,H,T], log Σ exp of each query's scores. y =
- * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
- * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
- * that keeps no key gives 0, and its lse is -∞.
- * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. Where that has none y stands in
- * delta's stead, one of the two always.
- * dropout: the probability that a key's share counts as 0; those that are left are times 1/(1 - dropout), and lse knows
- * nothing of it. Where it is not 0, place i64 [N,H] is a head's number among all, and key j of its query t is kept
- * where element (place·T + t)·S + j of `random` by seed, stream and step is not below dropout. */
+/* Where rows of attention's operands and results lie in a tensor, and which operand or result: kernels/attention.h. */
 typedef struct
 {
   int64_t start, sample, head, row;
@@ -304,6 +295,16 @@ typedef enum
   LOOM_ATTENTION_N_PARTS
 } LoomAttentionPart;
 
+/* Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) without a matrix of all scores in memory (Dao et
+ * al. 2022): q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] → y [N,H,T,D] and lse [N,H,T], log Σ exp of each query's scores. y =
+ * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
+ * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
+ * that keeps no key gives 0, and its lse is -∞.
+ * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. Where that has none y stands in
+ * delta's stead, one of the two always.
+ * dropout: the probability that a key's share counts as 0; those that are left are times 1/(1 - dropout), and lse knows
+ * nothing of it. Where it is not 0, place i64 [N,H] is a head's number among all, and key j of its query t is kept
+ * where element (place·T + t)·S + j of `random` by seed, stream and step is not below dropout. */
 typedef struct
 {
   double scale;
