@@ -7,6 +7,7 @@
 #include "engine/core/loom-env.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/core/loom-folder.h"
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-tensor.h"

@@ -15,6 +15,7 @@
 
 struct _LoomAtomicFile
 {
+  int folder;      /* the descriptor that path and temporary are relative to; AT_FDCWD: none */
   char *shown;     /* what the caller called it: for sentences */
   char *path;      /* the file to replace, links resolved */
   char *temporary; /* its neighbour while writing; NULL when written in place */
@@ -47,7 +48,7 @@ open_neighbour (LoomAtomicFile *file)
 
       g_free (file->temporary);
       file->temporary = g_strdup_printf ("%s.%08x.tmp", file->path, g_random_int ());
-      fd = open (file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      fd = openat (file->folder, file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd >= 0 || errno != EEXIST)
         return fd;
     }
@@ -85,7 +86,7 @@ loom_file_target (const char *path)
 }
 
 LoomAtomicFile *
-loom_atomic_file_new (const char *path, GError **error)
+loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error)
 {
   g_autoptr (LoomAtomicFile) file = NULL;
   struct stat info;
@@ -95,22 +96,24 @@ loom_atomic_file_new (const char *path, GError **error)
   g_return_val_if_fail (path != NULL, NULL);
 
   file = g_new0 (LoomAtomicFile, 1);
-  file->shown = g_strdup (path);
-  exists = stat (path, &info) == 0;
-  file->path = loom_file_target (path);
+  file->shown = loom_folder_path_of (folder, path);
+  file->folder = folder != NULL ? loom_folder_fd (folder) : AT_FDCWD;
+  exists = fstatat (file->folder, path, &info, folder != NULL ? AT_SYMLINK_NOFOLLOW : 0) == 0;
+  file->path = folder != NULL ? g_strdup (path) : loom_file_target (path);
 
   if (exists && S_ISDIR (info.st_mode))
     {
-      set_io_error (error, path, EISDIR);
+      set_io_error (error, file->shown, EISDIR);
       return NULL;
     }
+  exists = exists && (folder == NULL || S_ISREG (info.st_mode));
   if (exists && !S_ISREG (info.st_mode))
     fd = open (path, O_WRONLY | O_CLOEXEC);
   else
     fd = open_neighbour (file);
   if (fd < 0)
     {
-      set_io_error (error, path, errno);
+      set_io_error (error, file->shown, errno);
       /* Nothing was made under that name, so nothing is to be removed. */
       g_clear_pointer (&file->temporary, g_free);
       return NULL;
@@ -119,12 +122,12 @@ loom_atomic_file_new (const char *path, GError **error)
     {
       /* A file system without permissions may refuse; the content matters more. */
       if (fchmod (fd, info.st_mode & 07777) != 0)
-        g_debug ("permissions of %s were not kept: %s", path, g_strerror (errno));
+        g_debug ("permissions of %s were not kept: %s", file->shown, g_strerror (errno));
     }
   file->stream = fdopen (fd, "wb");
   if (file->stream == NULL)
     {
-      set_io_error (error, path, errno);
+      set_io_error (error, file->shown, errno);
       close (fd);
       return NULL;
     }
@@ -142,9 +145,27 @@ loom_atomic_file_write (LoomAtomicFile *file, const void *data, gsize length, GE
 }
 
 gboolean
+loom_descriptor_sync (int fd, const char *path, GError **error)
+{
+  /* Some file systems cannot synchronise a folder and say EINVAL. */
+  return fsync (fd) == 0 || errno == EINVAL || set_io_error (error, path, errno);
+}
+
+static gboolean
+sync_folder_of (LoomAtomicFile *file, GError **error)
+{
+  g_autofree char *name = g_path_get_dirname (file->path);
+  int fd = openat (file->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  gboolean done = fd >= 0 ? loom_descriptor_sync (fd, name, error) : set_io_error (error, name, errno);
+
+  if (fd >= 0)
+    close (fd);
+  return done;
+}
+
+gboolean
 loom_atomic_file_commit (LoomAtomicFile *file, GError **error)
 {
-  g_autofree char *folder = NULL;
   FILE *stream;
 
   g_return_val_if_fail (file != NULL && file->stream != NULL, FALSE);
@@ -159,11 +180,10 @@ loom_atomic_file_commit (LoomAtomicFile *file, GError **error)
     return set_io_error (error, file->shown, errno);
   if (file->temporary == NULL)
     return TRUE;
-  if (rename (file->temporary, file->path) != 0)
+  if (renameat (file->folder, file->temporary, file->folder, file->path) != 0)
     return set_io_error (error, file->shown, errno);
   g_clear_pointer (&file->temporary, g_free);
-  folder = g_path_get_dirname (file->path);
-  return loom_folder_sync (folder, error);
+  return sync_folder_of (file, error);
 }
 
 void
@@ -174,7 +194,7 @@ loom_atomic_file_free (LoomAtomicFile *file)
   if (file->stream != NULL)
     fclose (file->stream);
   if (file->temporary != NULL)
-    unlink (file->temporary);
+    unlinkat (file->folder, file->temporary, 0);
   g_free (file->temporary);
   g_free (file->path);
   g_free (file->shown);
@@ -184,22 +204,7 @@ loom_atomic_file_free (LoomAtomicFile *file)
 gboolean
 loom_file_replace (const char *path, const void *data, gsize length, GError **error)
 {
-  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (path, error);
+  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (NULL, path, error);
 
   return file != NULL && loom_atomic_file_write (file, data, length, error) && loom_atomic_file_commit (file, error);
-}
-
-gboolean
-loom_folder_sync (const char *path, GError **error)
-{
-  int fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  int failure = 0;
-
-  if (fd < 0)
-    return set_io_error (error, path, errno);
-  /* Some file systems cannot synchronise a folder and say EINVAL. */
-  if (fsync (fd) != 0 && errno != EINVAL)
-    failure = errno;
-  close (fd);
-  return failure == 0 || set_io_error (error, path, failure);
 }

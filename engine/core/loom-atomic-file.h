@@ -6,10 +6,10 @@
  * stands in core because the graph writer needs it as much as weights and arrays.
  *
  * A target that exists and is no regular file (/dev/stdout, a pipe) cannot be
- * replaced and is written in place. A symbolic link is followed. */
+ * replaced and is written in place. A symbolic link is followed, except in a LoomFolder. */
 #pragma once
 
-#include <glib.h>
+#include "engine/core/loom-folder.h"
 
 G_BEGIN_DECLS
 
@@ -24,13 +24,15 @@ gboolean loom_file_replace (const char *path, const void *data, gsize length, GE
  * written and leaves the old file as it was. */
 typedef struct _LoomAtomicFile LoomAtomicFile;
 
-LoomAtomicFile *loom_atomic_file_new (const char *path, GError **error);
+/* folder: NULL, or the folder that path is a name in, which must outlive the file; there a link, a pipe or a device of
+ * that name is replaced by the file. */
+LoomAtomicFile *loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error);
 gboolean loom_atomic_file_write (LoomAtomicFile *file, const void *data, gsize length, GError **error);
 gboolean loom_atomic_file_commit (LoomAtomicFile *file, GError **error);
 void loom_atomic_file_free (LoomAtomicFile *file);
 
-/* Forces what a folder lists to the disk: after files in it were made or renamed. */
-gboolean loom_folder_sync (const char *path, GError **error);
+/* Forces what was written to a descriptor, or what a folder's lists, to the disk. Error IO, with a sentence naming path. */
+gboolean loom_descriptor_sync (int fd, const char *path, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAtomicFile, loom_atomic_file_free)
 

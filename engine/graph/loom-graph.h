@@ -12,6 +12,7 @@
 #pragma once
 
 #include "engine/core/loom-fault.h"
+#include "engine/core/loom-folder.h"
 
 G_BEGIN_DECLS
 
@@ -82,6 +83,8 @@ gboolean loom_graph_is_frozen (const LoomGraph *graph);
  * against the file's folder, which loom_graph_get_folder returns.
  * Limits: 64 MB, depth 64, 1,000,000 elements, 1 MB an attribute. */
 LoomGraph *loom_graph_read_file (const char *path, LoomFaults *faults, GError **error);
+/* The same by a name in a folder. */
+LoomGraph *loom_graph_read_in (LoomFolder *folder, const char *name, LoomFaults *faults, GError **error);
 LoomGraph *
 loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error);
 /* Ids, names and wires' ends, in every scope: what can be wrong without knowing an operator. loom_net_new() begins with

@@ -520,13 +520,38 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
   return graph;
 }
 
+static LoomGraph *
+read_named (const char *data, gsize length, const char *path, LoomFaults *faults, GError **error)
+{
+  g_autofree char *absolute = NULL, *folder = NULL;
+  LoomGraph *graph = loom_graph_read_data (data, length, path, faults, error);
+
+  if (graph == NULL)
+    return NULL;
+  absolute = g_canonicalize_filename (path, NULL);
+  folder = g_path_get_dirname (absolute);
+  loom_graph_set_folder (graph, folder);
+  graph->file = g_strdup (path);
+  return graph;
+}
+
+LoomGraph *
+loom_graph_read_in (LoomFolder *folder, const char *name, LoomFaults *faults, GError **error)
+{
+  g_autofree char *data = NULL, *path = loom_folder_path_of (folder, name);
+  gsize length;
+
+  if (!loom_folder_read (folder, name, MAX_BYTES, &data, &length, error))
+    return NULL;
+  return read_named (data, length, path, faults, error);
+}
+
 LoomGraph *
 loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
 {
-  g_autofree char *data = NULL, *absolute = NULL, *folder = NULL;
+  g_autofree char *data = NULL;
   g_autoptr (GError) cause = NULL;
   gsize length;
-  LoomGraph *graph;
 
   g_return_val_if_fail (path != NULL && faults != NULL, NULL);
 
@@ -540,12 +565,5 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", path);
       return NULL;
     }
-  graph = loom_graph_read_data (data, length, path, faults, error);
-  if (graph == NULL)
-    return NULL;
-  absolute = g_canonicalize_filename (path, NULL);
-  folder = g_path_get_dirname (absolute);
-  loom_graph_set_folder (graph, folder);
-  graph->file = g_strdup (path);
-  return graph;
+  return read_named (data, length, path, faults, error);
 }

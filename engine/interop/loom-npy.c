@@ -434,7 +434,7 @@ loom_npy_save (const char *path, const LoomTensor *t, GError **error)
         return FALSE;
       t = widened;
     }
-  file = loom_atomic_file_new (path, error);
+  file = loom_atomic_file_new (NULL, path, error);
   return file != NULL && loom_atomic_file_write (file, prefix, sizeof prefix, error)
          && loom_atomic_file_write (file, header->str, header->len, error)
          && loom_atomic_file_write (file, t->data, t->bytes, error) && loom_atomic_file_commit (file, error);

@@ -148,8 +148,8 @@ order (const char *path, guint n, const LoomTensorEntry *entries, GError **error
 }
 
 gboolean
-loom_safetensors_stream (const char *path, guint n, const LoomTensorEntry *entries, GHashTable *metadata,
-                         LoomTensorGet get, gpointer data, GError **error)
+loom_safetensors_stream (LoomFolder *folder, const char *path, guint n, const LoomTensorEntry *entries,
+                         GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error)
 {
   g_autoptr (GPtrArray) ordered = order (path, n, entries, error);
   g_autoptr (LoomAtomicFile) file = NULL;
@@ -157,7 +157,7 @@ loom_safetensors_stream (const char *path, guint n, const LoomTensorEntry *entri
 
   if (ordered == NULL)
     return FALSE;
-  file = path != NULL ? loom_atomic_file_new (path, &failure) : NULL;
+  file = path != NULL ? loom_atomic_file_new (folder, path, &failure) : NULL;
   if (file != NULL)
     begin (file, ordered, metadata, &failure);
   for (guint i = 0; i < ordered->len; i++)
@@ -201,5 +201,5 @@ loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadat
         entries[i].dim[d] = named->tensor->dim[d];
       g_hash_table_insert (by_name, named->name, named->tensor);
     }
-  return loom_safetensors_stream (path, tensors->len, entries, metadata, get_named, by_name, error);
+  return loom_safetensors_stream (NULL, path, tensors->len, entries, metadata, get_named, by_name, error);
 }

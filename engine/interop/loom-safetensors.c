@@ -317,18 +317,25 @@ loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error)
 }
 
 LoomSafetensors *
-loom_safetensors_open (const char *path, GError **error)
+loom_safetensors_open_in (LoomFolder *folder, const char *path, GError **error)
 {
+  g_autofree char *shown = loom_folder_path_of (folder, path);
   g_autoptr (GMappedFile) mapped = NULL;
   g_autoptr (GBytes) bytes = NULL;
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  mapped = loom_file_map (path, error);
+  mapped = folder != NULL ? loom_folder_map (folder, path, error) : loom_file_map (path, error);
   if (mapped == NULL)
     return NULL;
   bytes = g_mapped_file_get_bytes (mapped);
-  return loom_safetensors_open_bytes (bytes, path, error);
+  return loom_safetensors_open_bytes (bytes, shown, error);
+}
+
+LoomSafetensors *
+loom_safetensors_open (const char *path, GError **error)
+{
+  return loom_safetensors_open_in (NULL, path, error);
 }
 
 guint

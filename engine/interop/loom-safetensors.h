@@ -5,6 +5,7 @@
  * the file and checks the whole header first; tensors are then views of the map. */
 #pragma once
 
+#include "engine/core/loom-folder.h"
 #include "engine/core/loom-tensor.h"
 
 G_BEGIN_DECLS
@@ -13,6 +14,8 @@ typedef struct _LoomSafetensors LoomSafetensors;
 
 /* Errors: IO when it cannot be read, DATA when the header is wrong. */
 LoomSafetensors *loom_safetensors_open (const char *path, GError **error);
+/* The same by a name in a folder; NULL: path is the user's. */
+LoomSafetensors *loom_safetensors_open_in (LoomFolder *folder, const char *path, GError **error);
 /* The same from memory; name is what sentences call it. */
 LoomSafetensors *loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error);
 void loom_safetensors_free (LoomSafetensors *self);
@@ -55,10 +58,11 @@ typedef struct
 } LoomTensorEntry;
 typedef LoomTensor *(*LoomTensorGet) (const char *name, gpointer data, GError **error); /* (transfer full) */
 
-/* The same for tensors that are made on the way. path may be NULL: then all are made, and none is written. Also where
+/* The same for tensors that are made on the way, as a name in a folder or, without one, a path, which may be NULL: then all are made, and none is written. Also where
  * writing fails the others are made, for ranks make them together. */
-gboolean loom_safetensors_stream (const char *path, guint n, const LoomTensorEntry *entries, GHashTable *metadata,
-                                  LoomTensorGet get, gpointer data, GError **error);
+gboolean
+loom_safetensors_stream (LoomFolder *folder, const char *path, guint n, const LoomTensorEntry *entries,
+                         GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSafetensors, loom_safetensors_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNamedTensor, loom_named_tensor_free)

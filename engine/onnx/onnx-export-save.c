@@ -58,7 +58,7 @@ static gboolean
 save_data (LoomOnnxWriter *self, const char *path, GError **error)
 {
   static const guint8 zeros[4096];
-  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (path, error);
+  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (NULL, path, error);
   guint64 at = 0;
 
   for (guint i = 0; file && i < self->all.vars->len; i++)

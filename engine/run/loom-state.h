@@ -5,6 +5,7 @@
  * Layout is PyTorch's. */
 #pragma once
 
+#include "engine/core/loom-folder.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/plan/loom-plan.h"
 #include "kernels/comm.h"
@@ -51,17 +52,20 @@ double loom_state_get_scalar (LoomState *state, const char *name);
 void loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS]);
 
 /* Weights as safetensors with PyTorch names: parameters and buffers, a tensor at a time, so that no rank has all of
- * them. A rank that takes part in saving and does not write gives NULL as the path. load: every name and shape must
- * match unless partial; `report`, if not NULL, receives what was missing, unused, mismatched, each behind a line break.
- */
-gboolean loom_state_save_weights (LoomState *state, const char *path, GError **error);
+ * them. path is a name in the folder, if there is one; a rank that takes part in saving and does not write gives NULL for
+ * both. load: every name and shape must match unless partial; `report`, if not NULL, receives what was missing, unused,
+ * mismatched, each behind a line break. */
+gboolean loom_state_save_weights (LoomState *state, LoomFolder *folder, const char *path, GError **error);
 /* The same names with other values: each from the slot prefix + name where there is one, else its own. */
-gboolean loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error);
+gboolean
+loom_state_save_weights_of (LoomState *state, const char *prefix, LoomFolder *folder, const char *path, GError **error);
 gboolean loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error);
+/* All of them, by a name in a folder. */
+gboolean loom_state_load_weights_in (LoomState *state, LoomFolder *folder, const char *name, GError **error);
 /* After how many steps the weights of a file were so; -1 where it does not say. */
 gint64 loom_weights_step (const char *path);
-gboolean
-loom_state_save_optimizer (LoomState *state, const char *path, GError **error); /* optimizer and scalar slots */
-gboolean loom_state_load_optimizer (LoomState *state, const char *path, GError **error);
+/* Optimizer and scalar slots. */
+gboolean loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *path, GError **error);
+gboolean loom_state_load_optimizer (LoomState *state, LoomFolder *folder, const char *name, GError **error);
 
 G_END_DECLS

@@ -44,7 +44,7 @@ get_slot (const char *name, gpointer data, GError **error)
 }
 
 static gboolean
-save (LoomState *state, const char *path, gboolean weights, const char *prefix, GError **error)
+save (LoomState *state, LoomFolder *folder, const char *path, gboolean weights, const char *prefix, GError **error)
 {
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (LoomTensorEntry));
   g_autoptr (GHashTable) metadata = NULL;
@@ -72,8 +72,8 @@ save (LoomState *state, const char *path, gboolean weights, const char *prefix, 
       metadata = g_hash_table_new (g_str_hash, g_str_equal);
       g_hash_table_insert (metadata, (gpointer)STEP, step);
     }
-  return loom_safetensors_stream (path, entries->len, (const LoomTensorEntry *)entries->data, metadata, get_slot,
-                                  &saving, error);
+  return loom_safetensors_stream (folder, path, entries->len, (const LoomTensorEntry *)entries->data, metadata,
+                                  get_slot, &saving, error);
 }
 
 gint64
@@ -87,21 +87,21 @@ loom_weights_step (const char *path)
 }
 
 gboolean
-loom_state_save_weights (LoomState *state, const char *path, GError **error)
+loom_state_save_weights (LoomState *state, LoomFolder *folder, const char *path, GError **error)
 {
-  return save (state, path, TRUE, "", error);
+  return save (state, folder, path, TRUE, "", error);
 }
 
 gboolean
-loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error)
+loom_state_save_weights_of (LoomState *state, const char *prefix, LoomFolder *folder, const char *path, GError **error)
 {
-  return save (state, path, TRUE, prefix, error);
+  return save (state, folder, path, TRUE, prefix, error);
 }
 
 gboolean
-loom_state_save_optimizer (LoomState *state, const char *path, GError **error)
+loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *path, GError **error)
 {
-  return save (state, path, FALSE, "", error);
+  return save (state, folder, path, FALSE, "", error);
 }
 
 /* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of
@@ -148,10 +148,10 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
     }
 }
 
-gboolean
-loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error)
+static gboolean
+load_weights (LoomState *state, LoomFolder *folder, const char *path, gboolean partial, char **report, GError **error)
 {
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open_in (folder, path, error);
   g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
 
   if (file == NULL)
@@ -161,14 +161,27 @@ loom_state_load_weights (LoomState *state, const char *path, gboolean partial, c
     *report = g_strconcat (wrong->str, unused->str, NULL);
   if (partial || wrong->len == 0)
     return TRUE;
-  loom_weights_set_error (error, path, wrong->str, TRUE);
+  g_autofree char *shown = loom_folder_path_of (folder, path);
+  loom_weights_set_error (error, shown, wrong->str, TRUE);
   return FALSE;
 }
 
 gboolean
-loom_state_load_optimizer (LoomState *state, const char *path, GError **error)
+loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error)
 {
-  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
+  return load_weights (state, NULL, path, partial, report, error);
+}
+
+gboolean
+loom_state_load_weights_in (LoomState *state, LoomFolder *folder, const char *name, GError **error)
+{
+  return load_weights (state, folder, name, FALSE, NULL, error);
+}
+
+gboolean
+loom_state_load_optimizer (LoomState *state, LoomFolder *folder, const char *name, GError **error)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open_in (folder, name, error);
   g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
 
   if (file == NULL)
@@ -176,7 +189,8 @@ loom_state_load_optimizer (LoomState *state, const char *path, GError **error)
   load_into (state, file, FALSE, wrong, unused);
   if (wrong->len == 0)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", path,
+  g_autofree char *shown = loom_folder_path_of (folder, name);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", shown,
                wrong->str);
   return FALSE;
 }

@@ -37,14 +37,19 @@ loom_predictor_free (LoomPredictor *self)
 
 /* ---- reading ------------------------------------------------------------ */
 
+#define MAX_SAVED 256000000 /* bytes of a data.ini */
+
 /* The data set's vocabulary and normalisation become those that the run learnt with. */
 static gboolean
 take_saved (LoomPredictor *self, const char *run, GError **error)
 {
-  g_autofree char *path = run != NULL ? g_build_filename (run, LOOM_RUN_DATA, NULL) : NULL, *saved = NULL;
+  g_autoptr (LoomFolder) folder = run != NULL ? loom_folder_open (run, NULL) : NULL;
+  g_autofree char *path = folder != NULL ? loom_folder_path_of (folder, LOOM_RUN_DATA) : NULL, *saved = NULL;
 
-  if (path == NULL || self->dataset == NULL || !g_file_get_contents (path, &saved, NULL, NULL))
+  if (folder == NULL || self->dataset == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
     return TRUE;
+  if (!loom_folder_read (folder, LOOM_RUN_DATA, MAX_SAVED, &saved, NULL, error))
+    return FALSE;
   return loom_dataset_restore (self->dataset, saved, path, error);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-folder.h"
 #include "engine/core/loom-json.h"
 
 static const char *const kind_names[LOOM_N_TRACE_KINDS] = { "compute", "exchange", "wait" };
@@ -339,6 +340,20 @@ loom_trace_parse (const char *data, gsize length, char **title, GError **error)
     *title = g_strdup (text (object_of (whole, "otherData"), "title"));
   loom_trace_sort (spans);
   return g_steal_pointer (&spans);
+}
+
+#define MAX_BYTES 1000000000
+
+GArray *
+loom_trace_read_run (const char *run, char **title, GError **error)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, error);
+  g_autofree char *data = NULL;
+  gsize length;
+
+  return folder != NULL && loom_folder_read (folder, LOOM_TRACE_FILE, MAX_BYTES, &data, &length, error)
+             ? loom_trace_parse (data, length, title, error)
+             : NULL;
 }
 
 GArray *

@@ -52,5 +52,7 @@ char *loom_trace_to_text (const GArray *spans, const char *title);
 /* The spans of a text or file that loom_trace_to_text() made; DATA where it is none. title may be NULL. */
 GArray *loom_trace_parse (const char *text, gsize length, char **title, GError **error);
 GArray *loom_trace_read (const char *path, char **title, GError **error);
+/* The one in a run's folder. */
+GArray *loom_trace_read_run (const char *run, char **title, GError **error);
 
 G_END_DECLS

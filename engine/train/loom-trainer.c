@@ -386,6 +386,7 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);
+  loom_folder_free (t->files);
   g_clear_pointer (&t->set_since, g_array_unref);
   g_free (t->failed_node);
   g_free (t->failed_port);

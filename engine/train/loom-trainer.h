@@ -129,6 +129,7 @@ typedef struct
  * their domain says; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
 
+#define LOOM_RUN_EVENTS "events.jsonl" /* in a run's folder: a line for each event, locked while it trains */
 #define LOOM_RUN_DATA "data.ini" /* in a run's folder: what loom_dataset_save() says */
 
 /* The folder that data paths of this graph file are relative to: its own, but for a run's graph.xml the folder of the

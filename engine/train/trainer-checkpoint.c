@@ -6,11 +6,8 @@
  * cut away and written again with the same numbers. */
 #include "engine/train/trainer-private.h"
 
-#include "engine/core/loom-atomic-file.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,19 +23,37 @@ io_error (GError **error, const char *what, const char *path)
   return FALSE;
 }
 
-/* A checkpoint holds files only. */
-static void
-remove_folder (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
+#define WEIGHTS "weights.safetensors"
+#define OPTIMIZER "optimizer.safetensors"
+#define STATE "state.json"
+/* The table that the run's kernels are chosen by, and what was chosen: a resumed run takes both. */
+#define COSTS "costs.ini"
 
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (path, name, NULL);
-      g_unlink (file);
-    }
-  g_rmdir (path);
+/* A file of a checkpoint, or what an interrupted write of one left. */
+static gboolean
+is_part (const char *name)
+{
+  static const char *const parts[] = { WEIGHTS, OPTIMIZER, STATE, COSTS };
+
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    if (g_str_has_prefix (name, parts[i])
+        && (name[strlen (parts[i])] == '\0' || g_str_has_suffix (name, ".tmp")))
+      return TRUE;
+  return FALSE;
+}
+
+/* Removes what a checkpoint consists of, and its folder if nothing else is in it. */
+static void
+remove_checkpoint (LoomFolder *checkpoints, const char *name)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_enter (checkpoints, name, FALSE, NULL);
+  g_auto (GStrv) names = folder != NULL ? loom_folder_names (folder) : NULL;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (is_part (names[i]))
+      loom_folder_remove (folder, names[i]);
+  if (folder != NULL)
+    unlinkat (loom_folder_fd (checkpoints), name, AT_REMOVEDIR);
 }
 
 static int
@@ -48,46 +63,34 @@ compare_steps (gconstpointer a, gconstpointer b)
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Newest first; leftovers of interrupted writes are removed when asked. */
+/* Leftovers of interrupted writes are removed if `clean`. */
 static GArray *
-list_steps (const char *checkpoints, gboolean clean)
+list_steps (LoomFolder *checkpoints, gboolean clean)
 {
   GArray *steps = g_array_new (FALSE, FALSE, sizeof (gint64));
-  g_autoptr (GDir) dir = g_dir_open (checkpoints, 0, NULL);
-  const char *name;
+  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
 
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
       char *end;
-      gint64 step = g_ascii_strtoll (name, &end, 10);
-      if (g_ascii_isdigit (name[0]) && *end == 0)
+      gint64 step = g_ascii_strtoll (names[i], &end, 10);
+      if (g_ascii_isdigit (names[i][0]) && *end == 0)
         g_array_append_val (steps, step);
-      else if (clean && g_str_has_prefix (name, ".new-"))
-        {
-          g_autofree char *path = g_build_filename (checkpoints, name, NULL);
-          remove_folder (path);
-        }
+      else if (clean && g_str_has_prefix (names[i], ".new-"))
+        remove_checkpoint (checkpoints, names[i]);
     }
   g_array_sort (steps, compare_steps);
   return steps;
 }
 
 GArray *
-trainer_checkpoint_steps (const char *folder)
+trainer_checkpoint_steps (LoomFolder *checkpoints)
 {
-  g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
-
   return list_steps (checkpoints, FALSE);
 }
 
-char *
-trainer_checkpoint_path (const char *folder, gint64 step)
-{
-  return g_strdup_printf ("%s" G_DIR_SEPARATOR_S "checkpoints" G_DIR_SEPARATOR_S "%" G_GINT64_FORMAT, folder, step);
-}
-
 static void
-prune (LoomTrainer *t, const char *checkpoints)
+prune (LoomTrainer *t, LoomFolder *checkpoints)
 {
   g_autoptr (GArray) steps = list_steps (checkpoints, TRUE);
   guint epochs = 0;
@@ -101,8 +104,8 @@ prune (LoomTrainer *t, const char *checkpoints)
           epochs += at_epoch;
           continue;
         }
-      g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT, checkpoints, step);
-      remove_folder (path);
+      g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step);
+      remove_checkpoint (checkpoints, name);
     }
 }
 
@@ -110,82 +113,87 @@ prune (LoomTrainer *t, const char *checkpoints)
 
 /* A checkpoint of this step may be there already, with other hyper-parameters: then the two are exchanged in one go. */
 static gboolean
-put_in_place (const char *fresh, const char *path, GError **error)
+put_in_place (LoomFolder *checkpoints, const char *fresh, const char *name, GError **error)
 {
-  if (rename (fresh, path) == 0)
+  g_autofree char *path = loom_folder_path_of (checkpoints, name);
+  int at = loom_folder_fd (checkpoints);
+
+  if (renameat (at, fresh, at, name) == 0)
     return TRUE;
   if (errno != ENOTEMPTY && errno != EEXIST)
     return io_error (error, "Cannot rename a checkpoint to", path);
-  if (renameat2 (AT_FDCWD, fresh, AT_FDCWD, path, RENAME_EXCHANGE) != 0)
+  if (renameat2 (at, fresh, at, name, RENAME_EXCHANGE) != 0)
     {
       /* Not every file system can exchange. */
-      remove_folder (path);
-      if (rename (fresh, path) != 0)
+      remove_checkpoint (checkpoints, name);
+      if (renameat (at, fresh, at, name) != 0)
         return io_error (error, "Cannot rename a checkpoint to", path);
     }
   else
-    remove_folder (fresh);
+    remove_checkpoint (checkpoints, fresh);
   return TRUE;
 }
 
 static gboolean
-copy_weights (LoomTrainer *t, const char *path, GError **error)
+copy_weights (LoomTrainer *t, LoomFolder *checkpoint, GError **error)
 {
-  g_autofree char *from = g_build_filename (path, "weights.safetensors", NULL);
-  g_autofree char *to = g_build_filename (t->folder, "weights.safetensors", NULL);
-  g_autofree char *fresh = g_build_filename (t->folder, ".weights.new", NULL);
-  g_autofree char *data = NULL;
-  gsize length;
+  static const char fresh[] = ".weights.new";
+  int from = loom_folder_fd (checkpoint), to = loom_folder_fd (t->files);
+  g_autoptr (GMappedFile) file = NULL;
 
   /* A second name for the same bytes is the cheapest copy; files here are only ever replaced, never written into. */
-  g_unlink (fresh);
-  if (link (from, fresh) == 0)
+  loom_folder_remove (t->files, fresh);
+  if (linkat (from, WEIGHTS, to, fresh, 0) == 0)
     {
-      if (rename (fresh, to) != 0)
-        return io_error (error, "Cannot rename to", to);
-      g_unlink (fresh); /* rename() leaves both when they were one file already */
+      if (renameat (to, fresh, to, WEIGHTS) != 0)
+        return io_error (error, "Cannot rename weights in", t->folder);
+      loom_folder_remove (t->files, fresh); /* rename() leaves both when they were one file already */
       return TRUE;
     }
-  return g_file_get_contents (from, &data, &length, error) && loom_file_replace (to, data, length, error);
+  file = loom_folder_map (checkpoint, WEIGHTS, error);
+  return file != NULL
+         && loom_folder_replace (t->files, WEIGHTS, g_mapped_file_get_contents (file), g_mapped_file_get_length (file),
+                                 error);
 }
 
 gboolean
 trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error)
 {
-  g_autofree char *path = t->folder != NULL ? g_build_filename (t->folder, name, NULL) : NULL;
-
   return !trainer_takes_part (t)
-         || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
+         || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", t->files,
+                                        t->files != NULL ? name : NULL, error);
 }
-
-/* The table that the run's kernels are chosen by, and what was chosen: a resumed run takes both. */
-#define COSTS "costs.ini"
 
 static gboolean
-write_costs (LoomTrainer *t, const char *folder, GError **error)
+write_costs (LoomTrainer *t, LoomFolder *folder, GError **error)
 {
-  g_autofree char *path = g_build_filename (folder, COSTS, NULL);
   g_autofree char *text = loom_cost_table_to_text (loom_devices_costs (t->devices), TRUE);
 
-  return loom_file_replace (path, text, strlen (text), error);
+  return loom_folder_replace (folder, COSTS, text, strlen (text), error);
 }
 
+#define MAX_COSTS 64000000
+
 LoomCostTable *
-loom_run_costs (const char *folder, char **note)
+loom_run_costs (const char *run, char **note)
 {
-  g_autoptr (GArray) steps = trainer_checkpoint_steps (folder);
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, NULL);
+  g_autoptr (LoomFolder) checkpoints
+      = folder != NULL ? loom_folder_enter (folder, TRAINER_CHECKPOINTS, FALSE, NULL) : NULL;
+  g_autoptr (GArray) steps = trainer_checkpoint_steps (checkpoints);
 
   *note = NULL;
   for (guint i = 0; i < steps->len; i++)
     {
-      g_autofree char *checkpoint = trainer_checkpoint_path (folder, g_array_index (steps, gint64, i));
-      g_autofree char *path = g_build_filename (checkpoint, COSTS, NULL);
+      g_autoptr (LoomFolder) checkpoint
+          = trainer_checkpoint_enter (checkpoints, g_array_index (steps, gint64, i), NULL);
+      g_autofree char *path = checkpoint != NULL ? loom_folder_path_of (checkpoint, COSTS) : NULL;
       g_autofree char *text = NULL;
       g_autoptr (GError) local = NULL;
       LoomCostTable *table;
 
       /* An older version of Gradloom kept none. */
-      if (!g_file_get_contents (path, &text, NULL, NULL))
+      if (checkpoint == NULL || !loom_folder_read (checkpoint, COSTS, MAX_COSTS, &text, NULL, NULL))
         continue;
       table = loom_cost_table_new_from_text (text, path, &local);
       if (table != NULL)
@@ -196,32 +204,55 @@ loom_run_costs (const char *folder, char **note)
   return NULL;
 }
 
+LoomFolder *
+trainer_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step);
+
+  return loom_folder_enter (checkpoints, name, FALSE, error);
+}
+
+/* Writes the files of a checkpoint into a folder of another name, which is returned. */
+static LoomFolder *
+write_parts (LoomTrainer *t, LoomFolder *checkpoints, const char *fresh, GError **error)
+{
+  g_autoptr (LoomFolder) folder = NULL;
+
+  remove_checkpoint (checkpoints, fresh);
+  folder = loom_folder_enter (checkpoints, fresh, TRUE, error);
+  if (folder == NULL)
+    return NULL;
+  if (!loom_state_save_weights (t->state, folder, WEIGHTS, error)
+      || !loom_state_save_optimizer (t->state, folder, OPTIMIZER, error)
+      || !trainer_state_write (t, folder, STATE, error) || !write_costs (t, folder, error)
+      || !loom_folder_sync (folder, error))
+    return NULL;
+  return g_steal_pointer (&folder);
+}
+
 static gboolean
 write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
 {
-  g_autofree char *checkpoints = g_build_filename (t->folder, "checkpoints", NULL);
-  g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT, checkpoints, t->place.step);
-  g_autofree char *fresh = g_strdup_printf ("%s/.new-%" G_GINT64_FORMAT, checkpoints, t->place.step);
-  g_autofree char *weights = g_build_filename (fresh, "weights.safetensors", NULL);
-  g_autofree char *optimizer = g_build_filename (fresh, "optimizer.safetensors", NULL);
-  g_autofree char *state = g_build_filename (fresh, "state.json", NULL);
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, t->place.step);
+  g_autofree char *fresh = g_strconcat (".new-", name, NULL), *path = NULL;
+  g_autoptr (LoomFolder) checkpoints = NULL, folder = NULL;
   gint64 start = g_get_monotonic_time ();
 
   if (!trainer_events_flush (t, error))
     return FALSE;
   if (t->events.fd >= 0 && fdatasync (t->events.fd) != 0)
     return io_error (error, "Cannot write events.jsonl in", t->folder);
-  remove_folder (fresh);
-  if (g_mkdir_with_parents (fresh, 0777) != 0)
-    return io_error (error, "Cannot create the folder", fresh);
-  if (!loom_state_save_weights (t->state, weights, error) || !loom_state_save_optimizer (t->state, optimizer, error)
-      || !trainer_state_write (t, state, error) || !write_costs (t, fresh, error) || !loom_folder_sync (fresh, error)
-      || !put_in_place (fresh, path, error))
+  checkpoints = loom_folder_enter (t->files, TRAINER_CHECKPOINTS, TRUE, error);
+  if (checkpoints == NULL)
+    return FALSE;
+  path = loom_folder_path_of (checkpoints, name);
+  folder = write_parts (t, checkpoints, fresh, error);
+  if (folder == NULL || !put_in_place (checkpoints, fresh, name, error))
     {
-      remove_folder (fresh);
+      remove_checkpoint (checkpoints, fresh);
       return FALSE;
     }
-  if (!loom_folder_sync (checkpoints, error) || !copy_weights (t, path, error)
+  if (!loom_folder_sync (checkpoints, error) || !copy_weights (t, folder, error)
       || (trainer_has_averages (t) && !trainer_checkpoint_weights (t, "weights-ema.safetensors", error)))
     return FALSE;
   prune (t, checkpoints);
@@ -241,7 +272,8 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
 static gboolean
 give_parts (LoomTrainer *t, GError **error)
 {
-  if (!loom_state_save_weights (t->state, NULL, error) || !loom_state_save_optimizer (t->state, NULL, error)
+  if (!loom_state_save_weights (t->state, NULL, NULL, error)
+      || !loom_state_save_optimizer (t->state, NULL, NULL, error)
       || (trainer_has_averages (t) && !trainer_checkpoint_weights (t, "weights-ema.safetensors", error)))
     return FALSE;
   t->clock.saved_step = t->place.step;

@@ -6,11 +6,8 @@
  * of steps gather in memory and are formatted when there are many, at epochs' ends and at checkpoints. */
 #include "engine/train/trainer-private.h"
 
-#include "engine/core/loom-atomic-file.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
@@ -31,11 +28,10 @@ io_error (GError **error, const char *what, const char *path)
 static gboolean
 events_open (LoomTrainer *t, GError **error)
 {
-  g_autofree char *path = g_build_filename (t->folder, "events.jsonl", NULL);
-  int fd = g_open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int fd = loom_folder_open_file (t->files, LOOM_RUN_EVENTS, O_RDWR | O_CREAT, error);
 
   if (fd < 0)
-    return io_error (error, "Cannot open", path);
+    return FALSE;
   if (flock (fd, LOCK_EX | LOCK_NB) != 0)
     {
       close (fd);
@@ -48,7 +44,7 @@ events_open (LoomTrainer *t, GError **error)
   gint64 length = MIN (t->place.events_length, MAX (end, 0));
   if (ftruncate (fd, length) != 0 || lseek (fd, length, SEEK_SET) < 0)
     {
-      io_error (error, "Cannot cut", path);
+      io_error (error, "Cannot cut events.jsonl in", t->folder);
       close (fd);
       return FALSE;
     }
@@ -148,10 +144,13 @@ trainer_events_close (TrainerEvents *events)
 
 /* ---- the folder ------------------------------------------------------- */
 
+#define GRAPH "graph.xml"
+#define SETTINGS "run.json"
+
 static gboolean
 holds_run (const char *folder)
 {
-  static const char *const marks[] = { "graph.xml", "run.json" };
+  static const char *const marks[] = { GRAPH, SETTINGS };
 
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     {
@@ -167,7 +166,8 @@ holds_run (const char *folder)
 static gboolean
 is_own (const char *name)
 {
-  static const char *const names[] = { "checkpoints", "events.jsonl", "run.json", "studio-unfinished", NULL };
+  static const char *const names[]
+      = { TRAINER_CHECKPOINTS, LOOM_RUN_EVENTS, SETTINGS, "studio-unfinished", NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }
@@ -200,7 +200,6 @@ check_free (const char *folder, GError **error)
 static gboolean
 write_settings (LoomTrainer *t, GError **error)
 {
-  g_autofree char *path = g_build_filename (t->folder, "run.json", NULL);
   g_autoptr (JsonBuilder) b = json_builder_new ();
 
   json_builder_begin_object (b);
@@ -225,61 +224,71 @@ write_settings (LoomTrainer *t, GError **error)
 
   g_autoptr (JsonNode) root = json_builder_get_root (b);
   g_autofree char *text = json_to_string (root, TRUE);
-  return loom_file_replace (path, text, strlen (text), error);
+  return loom_folder_replace (t->files, SETTINGS, text, strlen (text), error);
 }
 
 /* What other samples need to be read as these were, where there is something. */
 static gboolean
 write_data (LoomTrainer *t, GError **error)
 {
-  g_autofree char *path = g_build_filename (t->folder, LOOM_RUN_DATA, NULL);
   g_autofree char *text = loom_dataset_save (t->dataset);
 
-  return text == NULL || loom_file_replace (path, text, strlen (text), error);
+  return text == NULL || loom_folder_replace (t->files, LOOM_RUN_DATA, text, strlen (text), error);
+}
+
+static gboolean
+write_graph (LoomTrainer *t, GError **error)
+{
+  gsize length;
+  g_autofree char *text = loom_graph_write (t->graph, &length);
+
+  return loom_folder_replace (t->files, GRAPH, text, length, error) && loom_folder_sync (t->files, error);
+}
+
+static gboolean
+take_folder (LoomTrainer *t, const char *folder, GError **error)
+{
+  g_free (t->folder);
+  t->folder = g_strdup (folder);
+  g_clear_pointer (&t->files, loom_folder_free);
+  t->files = loom_folder_open (folder, error);
+  return t->files != NULL && events_open (t, error);
 }
 
 gboolean
 trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
 {
+  g_autoptr (LoomFolder) checkpoints = NULL;
+
   if (!check_free (folder, error))
     return FALSE;
-  g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
-  if (g_mkdir_with_parents (checkpoints, 0777) != 0)
+  if (g_mkdir_with_parents (folder, 0777) != 0)
     return io_error (error, "Cannot create the folder", folder);
-  t->folder = g_strdup (folder);
-
+  if (!take_folder (t, folder, error))
+    return FALSE;
+  checkpoints = loom_folder_enter (t->files, TRAINER_CHECKPOINTS, TRUE, error);
   /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
-  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
-  return events_open (t, error) && write_settings (t, error) && write_data (t, error)
-         && loom_graph_write_file (t->graph, graph, error) && loom_folder_sync (folder, error);
+  return checkpoints != NULL && write_settings (t, error) && write_data (t, error) && write_graph (t, error);
 }
 
 gboolean
 trainer_folder_open (LoomTrainer *t, const char *folder, gboolean changed, GError **error)
 {
-  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
-
-  g_free (t->folder);
-  t->folder = g_strdup (folder);
-  if (!events_open (t, error))
-    return FALSE;
-  return !changed
-         || (write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)
-             && loom_folder_sync (folder, error));
+  return take_folder (t, folder, error) && (!changed || (write_settings (t, error) && write_graph (t, error)));
 }
 
 char *
 loom_run_data_folder (const char *graph_path)
 {
   g_autofree char *base = g_path_get_basename (graph_path), *folder = g_path_get_dirname (graph_path);
-  g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
+  g_autofree char *settings_path = NULL;
+  g_autoptr (LoomFolder) files = g_str_equal (base, GRAPH) ? loom_folder_open (folder, NULL) : NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
   TrainerJson json;
   const char *data_folder;
 
   /* A file of this name that happens to lie beside a graph, and is no run's, says nothing of it. */
-  if (g_str_equal (base, "graph.xml") && g_file_test (settings_path, G_FILE_TEST_IS_REGULAR)
-      && trainer_json_root (parser, settings_path, &json, NULL) && json_object_has_member (json.object, "data_folder")
+  if (files != NULL && trainer_json_root (parser, files, SETTINGS, &settings_path, &json, NULL) && json_object_has_member (json.object, "data_folder")
       && trainer_json_string (&json, "data_folder", &data_folder, NULL))
     return g_strdup (data_folder);
   return g_steal_pointer (&folder);
@@ -289,15 +298,19 @@ LoomGraph *
 loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
 {
   gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
-  g_autofree char *graph_path = is_folder ? g_build_filename (path, "graph.xml", NULL) : g_strdup (path);
+  g_autofree char *graph_path = is_folder ? g_build_filename (path, GRAPH, NULL) : g_strdup (path);
   g_autofree char *folder = NULL;
+  g_autoptr (LoomFolder) files = is_folder ? loom_folder_open (path, error) : NULL;
 
+  if (is_folder && files == NULL)
+    return NULL;
   if (is_folder && !g_file_test (graph_path, G_FILE_TEST_EXISTS))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
       return NULL;
     }
-  LoomGraph *graph = loom_graph_read_file (graph_path, faults, error);
+  LoomGraph *graph
+      = is_folder ? loom_graph_read_in (files, GRAPH, faults, error) : loom_graph_read_file (graph_path, faults, error);
   if (graph == NULL)
     return NULL;
   folder = loom_run_data_folder (graph_path);
@@ -308,13 +321,25 @@ loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
 char *
 loom_run_newest_weights (const char *folder, GError **error)
 {
-  g_autofree char *averages = g_build_filename (folder, "weights-ema.safetensors", NULL);
-  g_autofree char *weights = g_build_filename (folder, "weights.safetensors", NULL);
+  static const char *const names[] = { "weights-ema.safetensors", "weights.safetensors" };
+  g_autofree char *weights = NULL;
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, error);
 
-  if (g_file_test (averages, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&averages);
-  if (g_file_test (weights, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&weights);
+  if (files == NULL)
+    return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_free (weights);
+      weights = loom_folder_path_of (files, names[i]);
+      if (!g_file_test (weights, G_FILE_TEST_EXISTS))
+        continue;
+      /* The path is opened like one that the user typed, so what it leads to is checked here. */
+      int fd = loom_folder_open_file (files, names[i], O_RDONLY, error);
+      if (fd < 0)
+        return NULL;
+      close (fd);
+      return g_steal_pointer (&weights);
+    }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                "There is no “%s”: this run has no checkpoint yet. Train on with: gradloom train --resume %s", weights,
                folder);
@@ -324,8 +349,9 @@ loom_run_newest_weights (const char *folder, GError **error)
 LoomGraph *
 trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error)
 {
-  g_autofree char *graph_path = g_build_filename (folder, "graph.xml", NULL);
-  g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
+  g_autofree char *graph_path = g_build_filename (folder, GRAPH, NULL);
+  g_autofree char *settings_path = NULL;
+  g_autoptr (LoomFolder) files = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (JsonParser) parser = json_parser_new ();
   TrainerJson json;
@@ -340,7 +366,8 @@ trainer_read_run (const char *folder, char **device, int *threads, int *ranks, G
   g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
   if (graph == NULL || !loom_faults_to_error (faults, graph_path, error))
     return NULL;
-  if (!trainer_json_root (parser, settings_path, &json, error)
+  files = loom_folder_open (folder, error);
+  if (files == NULL || !trainer_json_root (parser, files, SETTINGS, &settings_path, &json, error)
       || !trainer_json_string (&json, "device", &device_name, error)
       || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error)
       || (json_object_has_member (json.object, "ranks")

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#define MAX_BYTES 64000000
+
 static gboolean
 wrong (const TrainerJson *json, const char *name, const char *what, GError **error)
 {
@@ -127,22 +129,27 @@ trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonAr
 }
 
 gboolean
-trainer_json_root (JsonParser *parser, const char *path, TrainerJson *value, GError **error)
+trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, char **path, TrainerJson *value,
+                   GError **error)
 {
   g_autoptr (GError) local = NULL;
+  g_autofree char *text = NULL;
+  gsize length;
 
-  if (!json_parser_load_from_file (parser, path, &local))
+  *path = loom_folder_path_of (folder, name);
+  if (!loom_folder_read (folder, name, MAX_BYTES, &text, &length, error))
+    return FALSE;
+  if (!json_parser_load_from_data (parser, text, (gssize)length, &local))
     {
-      g_set_error (error, LOOM_ERROR, local->domain == JSON_PARSER_ERROR ? LOOM_ERROR_DATA : LOOM_ERROR_IO,
-                   "Cannot read %s: %s", path, local->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Cannot read %s: %s", *path, local->message);
       return FALSE;
     }
   JsonNode *root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is no object.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is no object.", *path);
       return FALSE;
     }
-  *value = (TrainerJson){ path, json_node_get_object (root) };
+  *value = (TrainerJson){ *path, json_node_get_object (root) };
   return TRUE;
 }

@@ -364,12 +364,14 @@ void trainer_events_close (TrainerEvents *events);
 /* An object of a file; every reader below fails with DATA, naming the file and the member. */
 typedef struct
 {
-  const char *path;
+  const char *path; /* for sentences */
   JsonObject *object;
 } TrainerJson;
 
-/* Also IO, where the file cannot be read. The parser owns what is read; path must live as long. */
-gboolean trainer_json_root (JsonParser *parser, const char *path, TrainerJson *value, GError **error);
+/* Also IO, where the file cannot be read. The parser owns what is read; path, which receives the file's path, is freed
+ * after the last use of value. */
+gboolean trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, char **path, TrainerJson *value,
+                            GError **error);
 gboolean
 trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error);
 /* Finite, or where it may be null, NaN for that. */
@@ -385,15 +387,16 @@ gboolean trainer_json_objects (const TrainerJson *json, const char *name, guint 
 /* ---- checkpoints ---- */
 
 /* Writes state.json. */
-gboolean trainer_state_write (LoomTrainer *t, const char *path, GError **error);
+gboolean trainer_state_write (LoomTrainer *t, LoomFolder *folder, const char *name, GError **error);
 /* Writes one for the place between two steps; path (transfer full) may be NULL. */
 gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
 /* The weights, or their moving averages where there are some, as a file of the run's folder, if it has one. */
 gboolean trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error);
-/* The steps of a run's checkpoints, gint64, the newest first. (transfer full) */
-GArray *trainer_checkpoint_steps (const char *folder);
+#define TRAINER_CHECKPOINTS "checkpoints" /* in a run's folder */
+/* The steps of the checkpoints in that folder, gint64, the newest first; of NULL none. (transfer full) */
+GArray *trainer_checkpoint_steps (LoomFolder *checkpoints);
 /* The folder of one of them. (transfer full) */
-char *trainer_checkpoint_path (const char *folder, gint64 step);
+LoomFolder *trainer_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error);
 /* Restores the newest whole one; where there is none, the run begins anew and t->place stays as it is. */
 gboolean trainer_restore (LoomTrainer *t, const char *folder, GError **error);
 
@@ -543,6 +546,7 @@ struct _LoomTrainer
   int threads;
   char *data_folder;
   char *folder; /* the run's; NULL: nothing is written */
+  LoomFolder *files; /* the same, through which its files are reached */
   LoomComm *comm;    /* NULL: it is the only rank */
   LoomMesh mesh;     /* of its ranks */
   gboolean keeps;    /* the run is written, by this rank or another */

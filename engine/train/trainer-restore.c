@@ -212,17 +212,16 @@ take_place (LoomTrainer *t, TrainerPlace *place)
 }
 
 static gboolean
-restore_from (LoomTrainer *t, const char *path, GError **error)
+restore_from (LoomTrainer *t, LoomFolder *checkpoints, gint64 step, GError **error)
 {
-  g_autofree char *weights = g_build_filename (path, "weights.safetensors", NULL);
-  g_autofree char *optimizer = g_build_filename (path, "optimizer.safetensors", NULL);
-  g_autofree char *state = g_build_filename (path, "state.json", NULL);
+  g_autoptr (LoomFolder) folder = trainer_checkpoint_enter (checkpoints, step, error);
+  g_autofree char *state = NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_auto (TrainerPlace) place = { .plateau = LOOM_PLATEAU_INIT };
   TrainerJson json;
   gint64 version;
 
-  if (!trainer_json_root (parser, state, &json, error)
+  if (folder == NULL || !trainer_json_root (parser, folder, "state.json", &state, &json, error)
       || !trainer_json_int (&json, "version", 0, G_MAXINT64, &version, error))
     return FALSE;
   if (version != 1)
@@ -232,8 +231,8 @@ restore_from (LoomTrainer *t, const char *path, GError **error)
     }
   if (!check_same_run (t, &json, error) || !read_progress (t, &json, &place, error)
       || !read_metrics (t, &json, &place, error) || !read_watch (t, &json, &place.watch, error)
-      || !read_rates (t, &json, &place, error) || !loom_state_load_weights (t->state, weights, FALSE, NULL, error)
-      || !loom_state_load_optimizer (t->state, optimizer, error))
+      || !read_rates (t, &json, &place, error) || !loom_state_load_weights_in (t->state, folder, "weights.safetensors", error)
+      || !loom_state_load_optimizer (t->state, folder, "optimizer.safetensors", error))
     return FALSE;
   take_place (t, &place);
   note_differences (t, &json);
@@ -241,16 +240,24 @@ restore_from (LoomTrainer *t, const char *path, GError **error)
 }
 
 gboolean
-trainer_restore (LoomTrainer *t, const char *folder, GError **error)
+trainer_restore (LoomTrainer *t, const char *run, GError **error)
 {
-  g_autoptr (GArray) steps = trainer_checkpoint_steps (folder);
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, error);
+  g_autoptr (LoomFolder) checkpoints = NULL;
+  g_autoptr (GArray) steps = NULL;
   g_autoptr (GError) first = NULL;
+
+  if (folder == NULL)
+    return FALSE;
+  checkpoints = loom_folder_enter (folder, TRAINER_CHECKPOINTS, TRUE, error);
+  if (checkpoints == NULL)
+    return FALSE;
+  steps = trainer_checkpoint_steps (checkpoints);
 
   for (guint i = 0; i < steps->len; i++)
     {
-      g_autofree char *path = trainer_checkpoint_path (folder, g_array_index (steps, gint64, i));
       g_autoptr (GError) local = NULL;
-      if (restore_from (t, path, &local))
+      if (restore_from (t, checkpoints, g_array_index (steps, gint64, i), &local))
         return TRUE;
       if (i + 1 < steps->len)
         trainer_note (t, "%s The checkpoint before it is taken.", local->message);
@@ -259,7 +266,7 @@ trainer_restore (LoomTrainer *t, const char *folder, GError **error)
     }
   if (first == NULL)
     return TRUE; /* stopped before the first checkpoint: it begins anew, with the same numbers */
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s%scheckpoints can be used: %s", folder,
-               G_DIR_SEPARATOR_S, first->message);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s can be used: %s",
+               loom_folder_path (checkpoints), first->message);
   return FALSE;
 }

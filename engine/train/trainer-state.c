@@ -159,7 +159,7 @@ add_devices (JsonBuilder *b, LoomTrainer *t)
 }
 
 gboolean
-trainer_state_write (LoomTrainer *t, const char *path, GError **error)
+trainer_state_write (LoomTrainer *t, LoomFolder *folder, const char *name, GError **error)
 {
   g_autoptr (JsonBuilder) b = json_builder_new ();
 
@@ -194,5 +194,5 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
   /* json-glib writes 1e-08 as 1e-08.0, which no parser accepts, its own included. */
   g_autoptr (GRegex) wrong = g_regex_new ("(: -?[0-9]+e[-+]?[0-9]+)\\.0(?=[,\n])", 0, 0, NULL);
   g_autofree char *text = g_regex_replace (wrong, written, -1, 0, "\\1", 0, NULL);
-  return loom_file_replace (path, text, strlen (text), error);
+  return loom_folder_replace (folder, name, text, strlen (text), error);
 }

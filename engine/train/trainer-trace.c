@@ -424,6 +424,17 @@ title_of (const LoomTrainer *t)
                           100 * (stages - 1.0) / (micros + stages - 1));
 }
 
+/* The run's own trace is in its folder; another is where the user wants it. */
+static gboolean
+write_file (LoomTrainer *t, GError **error)
+{
+  const char *text = t->trace.text;
+
+  return t->trace.is_optional && t->files != NULL
+             ? loom_folder_replace (t->files, LOOM_TRACE_FILE, text, strlen (text), error)
+             : loom_file_replace (t->trace.path, text, strlen (text), error);
+}
+
 gboolean
 trainer_trace_end (LoomTrainer *t, GError **error)
 {
@@ -448,7 +459,7 @@ trainer_trace_end (LoomTrainer *t, GError **error)
   title = title_of (t);
   g_free (trace->text);
   trace->text = loom_trace_to_text (trace->lanes, title);
-  trace->is_written = to_file && loom_file_replace (trace->path, trace->text, strlen (trace->text), error);
+  trace->is_written = to_file && write_file (t, error);
   return !to_file || trace->is_written;
 }
 

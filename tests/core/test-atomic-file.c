@@ -61,7 +61,7 @@ test_give_up (Fixture *f, gconstpointer data)
   LoomAtomicFile *file;
 
   g_assert_true (loom_file_replace (f->path, "old", 3, &error));
-  file = loom_atomic_file_new (f->path, &error);
+  file = loom_atomic_file_new (NULL, f->path, &error);
   g_assert_true (loom_atomic_file_write (file, "half of the new", 15, &error));
   assert_content (f->path, "old");
   loom_atomic_file_free (file);

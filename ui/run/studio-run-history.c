@@ -57,13 +57,26 @@ studio_run_new_folder (const char *name)
 
 /* ---- the note -------------------------------------------------------------------- */
 
+#define MAX_NOTE 4096
+#define MAX_FILE 64000000
+#define MAX_EVENTS 1000000000
+
+/* A file of the run, up to max bytes; NULL if it is not there or is a link. */
+static char *
+read_file (const char *run, const char *name, gsize max, gsize *length)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, NULL);
+  char *text = NULL;
+
+  return folder != NULL && loom_folder_read (folder, name, max, &text, length, NULL) ? text : NULL;
+}
+
 /* The hash of the graph that the run in this folder trains; NULL without a note. */
 static char *
 read_note (const char *folder, gboolean *wanted)
 {
-  g_autofree char *note = g_build_filename (folder, NOTE, NULL);
-  char *text = NULL;
-  if (!g_file_get_contents (note, &text, NULL, NULL))
+  char *text = read_file (folder, NOTE, MAX_NOTE, NULL);
+  if (text == NULL)
     return NULL;
   char *line = strchr (text, '\n');
   if (wanted != NULL)
@@ -76,9 +89,18 @@ read_note (const char *folder, gboolean *wanted)
 static void
 write_note (const char *folder, const char *hash, gboolean wanted)
 {
-  g_autofree char *note = g_build_filename (folder, NOTE, NULL);
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   g_autofree char *text = wanted ? g_strdup_printf ("%s\n" WANTED "\n", hash) : g_strdup (hash);
-  g_file_set_contents (note, text, -1, NULL);
+  if (files != NULL)
+    loom_folder_replace (files, NOTE, text, strlen (text), NULL);
+}
+
+static void
+remove_note (const char *folder)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  if (files != NULL)
+    loom_folder_remove (files, NOTE);
 }
 
 void
@@ -99,20 +121,17 @@ void
 studio_run_move_note (StudioRun *self, const char *from)
 {
   g_autofree char *hash = read_note (from, NULL);
-  g_autofree char *note = g_build_filename (from, NOTE, NULL);
   if (hash == NULL)
     return;
-  g_unlink (note);
+  remove_note (from);
   studio_run_remember (self, hash);
 }
 
 void
 studio_run_forget_note (StudioRun *self)
 {
-  if (self->folder == NULL)
-    return;
-  g_autofree char *note = g_build_filename (self->folder, NOTE, NULL);
-  g_unlink (note);
+  if (self->folder != NULL)
+    remove_note (self->folder);
 }
 
 /* ---- contents of a folder ---------------------------------------------------------- */
@@ -121,15 +140,15 @@ studio_run_forget_note (StudioRun *self)
 static gint64
 newest_checkpoint (const char *folder)
 {
-  g_autofree char *path = g_build_filename (folder, "checkpoints", NULL);
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
+  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
   gint64 newest = -1;
-  const char *name;
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
       char *end;
-      gint64 step = g_ascii_strtoll (name, &end, 10);
-      if (end != name && *end == '\0')
+      gint64 step = g_ascii_strtoll (names[i], &end, 10);
+      if (end != names[i] && *end == '\0')
         newest = MAX (newest, step);
     }
   return newest;
@@ -138,8 +157,8 @@ newest_checkpoint (const char *folder)
 static gboolean
 is_live (const char *folder)
 {
-  g_autofree char *path = g_build_filename (folder, "events.jsonl", NULL);
-  int fd = g_open (path, O_RDONLY | O_CLOEXEC, 0);
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDONLY, NULL) : -1;
   if (fd < 0)
     return FALSE;
   /* A trainer keeps its events locked for as long as it lives. */
@@ -212,10 +231,9 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
 static void
 read_events (StudioRun *self, gint64 until)
 {
-  g_autofree char *path = g_build_filename (self->folder, "events.jsonl", NULL);
-  g_autofree char *text = NULL;
   gsize length;
-  if (!g_file_get_contents (path, &text, &length, NULL))
+  g_autofree char *text = read_file (self->folder, LOOM_RUN_EVENTS, MAX_EVENTS, &length);
+  if (text == NULL)
     return;
   g_autoptr (JsonParser) parser = json_parser_new ();
   for (char *line = text, *end; line < text + length && (end = strchr (line, '\n')) != NULL; line = end + 1)
@@ -228,9 +246,15 @@ read_events (StudioRun *self, gint64 until)
 static void
 read_rate (StudioRun *self, gint64 step)
 {
-  g_autofree char *path = g_strdup_printf ("%s/checkpoints/%" G_GINT64_FORMAT "/state.json", self->folder, step);
+  g_autoptr (LoomFolder) files = loom_folder_open (self->folder, NULL);
+  g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step), *text = NULL;
+  g_autoptr (LoomFolder) checkpoint
+      = checkpoints != NULL ? loom_folder_enter (checkpoints, name, FALSE, NULL) : NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
-  if (!json_parser_load_from_file (parser, path, NULL) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+  gsize length;
+  if (checkpoint == NULL || !loom_folder_read (checkpoint, "state.json", MAX_FILE, &text, &length, NULL)
+      || !json_parser_load_from_data (parser, text, (gssize)length, NULL) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return;
   JsonNode *hyper = json_object_get_member (json_node_get_object (json_parser_get_root (parser)), "hyper");
   if (hyper == NULL || !JSON_NODE_HOLDS_OBJECT (hyper))
@@ -300,9 +324,8 @@ studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *gr
   /* An older run would be gone on with beside the one that trains. */
   if (live)
     return FALSE;
-  g_autofree char *file = found != NULL ? g_build_filename (found, "graph.xml", NULL) : NULL;
-  g_autofree char *xml = NULL;
-  if (file == NULL || !g_file_get_contents (file, &xml, NULL, NULL))
+  g_autofree char *xml = found != NULL ? read_file (found, "graph.xml", MAX_FILE, NULL) : NULL;
+  if (xml == NULL)
     return FALSE;
   gint64 step = newest_checkpoint (found);
   g_free (self->folder);

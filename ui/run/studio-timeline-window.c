@@ -108,6 +108,7 @@ say_why_not (View *self, const char *path, const GError *error)
 typedef struct
 {
   char *path;       /* or */
+  gboolean is_run;  /* path is the folder of a run */
   GVariant *values; /* its bytes */
   char *title;
 } Reading;
@@ -137,6 +138,8 @@ reading_cb (GTask *task, gpointer source, gpointer data, GCancellable *cancellab
 
       spans = loom_trace_parse (text, n, &reading->title, NULL);
     }
+  else if (reading->is_run)
+    spans = loom_trace_read_run (reading->path, &reading->title, &error);
   else
     spans = loom_trace_read (reading->path, &reading->title, &error);
   if (error != NULL)
@@ -172,6 +175,7 @@ begin_reading (View *self, char *path, GVariant *values)
 
   reading->path = path;
   reading->values = values;
+  reading->is_run = self->run != NULL;
   self->in_flight = TRUE;
   g_task_set_task_data (task, reading, reading_free);
   g_task_run_in_thread (task, reading_cb);
@@ -204,7 +208,7 @@ refresh (gpointer data)
   const char *folder = studio_run_get_folder (self->run);
 
   if (proxy == NULL && !self->has_spans && !self->in_flight && folder != NULL)
-    begin_reading (self, g_build_filename (folder, LOOM_TRACE_FILE, NULL), NULL);
+    begin_reading (self, g_strdup (folder), NULL);
   if (proxy == NULL || self->in_flight || (state != STUDIO_RUN_RUNNING && self->has_spans))
     return G_SOURCE_CONTINUE;
   self->in_flight = TRUE;
