@@ -265,41 +265,16 @@ command_strategy_help (void)
   return g_intern_string (text);
 }
 
-static char *
-without_control (const char *text, gboolean one_line, guint most)
-{
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  GString *s = g_string_new (NULL);
-  guint n = 0;
-
-  for (const char *p = valid; *p; p = g_utf8_next_char (p), n++)
-    {
-      gunichar c = g_utf8_get_char (p);
-      if (n == most)
-        {
-          g_string_append (s, "…");
-          break;
-        }
-      if (c == '\n' && one_line)
-        g_string_append (s, "\\n");
-      else if (g_unichar_iscntrl (c) && c != '\n' && c != '\t')
-        g_string_append_printf (s, "\\u%04x", c);
-      else
-        g_string_append_unichar (s, c);
-    }
-  return g_string_free (s, FALSE);
-}
-
 char *
 command_printable (const char *text)
 {
-  return without_control (text, TRUE, 200);
+  return loom_text_printable (text, TRUE, 200);
 }
 
 char *
 command_sentence (const char *text)
 {
-  return without_control (text, FALSE, G_MAXUINT);
+  return loom_text_printable (text, FALSE, G_MAXLONG);
 }
 
 int

@@ -11,6 +11,7 @@
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-tensor.h"
+#include "engine/core/loom-text.h"
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/core/loom-text.h"
+
 static void
 fault_free (gpointer data)
 {
@@ -101,15 +103,17 @@ put_words (GString *to, const char *begin, const char *end)
 char *
 loom_shorten_quotes (const char *sentence)
 {
-  g_autofree char *valid = g_utf8_make_valid (sentence, -1);
+  g_autofree char *printable = loom_text_printable (sentence, FALSE, G_MAXLONG);
   g_autoptr (GString) text = g_string_new (NULL);
   GString *whole = g_string_new (NULL);
-  const char *s = valid, *begin = NULL, *end = NULL;
+  const char *s = printable, *begin = NULL, *end = NULL;
 
   while (find_quotation (s, &begin, &end))
     {
+      g_autofree char *quoted = g_strndup (begin, (gsize)(end - begin));
+      g_autofree char *line = loom_text_printable (quoted, TRUE, G_MAXLONG);
       put_words (text, s, begin);
-      put_shortened (text, begin, end, *begin == '/' ? MAX_PATH : MAX_QUOTE);
+      put_shortened (text, line, line + strlen (line), *begin == '/' ? MAX_PATH : MAX_QUOTE);
       s = end;
       /* A mark that closes one quotation opens none. */
       g_string_append_unichar (text, g_utf8_get_char (s));
@@ -228,14 +232,14 @@ loom_faults_get (const LoomFaults *faults, guint i)
 static void
 append_place (GString *text, const char *before, const char *name)
 {
-  g_autofree char *valid = g_utf8_make_valid (name, -1);
-  glong n = g_utf8_strlen (valid, -1);
+  g_autofree char *shown = loom_text_printable (name, TRUE, G_MAXLONG);
+  glong n = g_utf8_strlen (shown, -1);
 
   /* A path through modules ends with what distinguishes it from its neighbours. */
   if (n > MAX_QUOTE)
-    g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (valid, n - MAX_QUOTE + 1));
+    g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (shown, n - MAX_QUOTE + 1));
   else
-    g_string_append_printf (text, "%s%s", before, valid);
+    g_string_append_printf (text, "%s%s", before, shown);
 }
 
 char *

@@ -34,8 +34,8 @@ typedef struct
 } LoomFaults;
 
 /* A copy in which what stands in “quotes”, in ="quotes" or in <brackets> is cut at 60 characters (absolute paths at
- * 400), with an ellipsis, and bytes that are no UTF-8 are replaced. Faults are worded through it, so that their formats
- * have plain %s. (transfer full) */
+ * 400), with an ellipsis, and which is printable (loom-text.h); a quotation stays within its line. Faults are worded
+ * through it, so that their formats have plain %s. (transfer full) */
 char *loom_shorten_quotes (const char *sentence);
 /* g_set_error() of LOOM_ERROR through the same, where a sentence quotes what a file says. */
 void loom_error_set_quoting (GError **error, LoomErrorCode code, const char *format, ...) G_GNUC_PRINTF (3, 4);

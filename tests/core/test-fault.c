@@ -72,6 +72,24 @@ test_characters (void)
   g_assert_cmpint (g_utf8_strlen (error->message, -1), ==, 60 + 2 + 10);
 }
 
+/* A terminal would obey what a file's names order it to do, or take the second line of one for a sentence of ours. */
+static void
+test_control (void)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  LoomFault *fault = loom_faults_add (faults, LOOM_ERROR_SCHEMA, 0, "a\x1b[2J\nb", "p\r", "“%s” is %s.", "x\ny",
+                                      "\x1b]0;t\a or \xc2\x9b");
+  g_autofree char *said = NULL;
+
+  loom_fault_set_fix (fault, NULL, NULL, "Did you mean “\x1b”?");
+  said = loom_fault_to_string (fault);
+  g_assert_cmpstr (said, ==,
+                   "node a\\u001b[2J\\nb, p\\u000d: “x\\ny” is \\u001b]0;t\\u0007 or \\u009b. Did you mean “\\u001b”?");
+  loom_error_set_quoting (&error, LOOM_ERROR_PARSE, "“%s” is\nwrong.", "\x7f\n");
+  g_assert_cmpstr (error->message, ==, "“\\u007f\\n” is\nwrong.");
+}
+
 static void
 test_nearest (void)
 {
@@ -105,6 +123,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fault/nearest", test_nearest);
   g_test_add_func ("/fault/quotes", test_quotes);
   g_test_add_func ("/fault/characters", test_characters);
+  g_test_add_func ("/fault/control", test_control);
   g_test_add_func ("/fault/error-codes", test_error_codes);
   return g_test_run ();
 }

@@ -1,0 +1,27 @@
+/* Names and sentences of files that anybody may have made, for a terminal or a label. */
+#include "engine/core/loom-text.h"
+
+char *
+loom_text_printable (const char *text, gboolean one_line, glong most)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *s = g_string_new (NULL);
+  glong n = 0;
+
+  for (const char *p = valid; *p; p = g_utf8_next_char (p), n++)
+    {
+      gunichar c = g_utf8_get_char (p);
+      if (n == most)
+        {
+          g_string_append (s, "…");
+          break;
+        }
+      if (c == '\n' && one_line)
+        g_string_append (s, "\\n");
+      else if (g_unichar_iscntrl (c) && c != '\n' && c != '\t')
+        g_string_append_printf (s, "\\u%04x", c);
+      else
+        g_string_append_unichar (s, c);
+    }
+  return g_string_free (s, FALSE);
+}

@@ -1,0 +1,13 @@
+/* Text from elsewhere, made safe to show. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* text as valid UTF-8 with control characters written out ("\u001b"), because a terminal obeys them. Tabs stay; line
+ * ends are written out ("\n") if it is for a place within a line. What is longer than most characters is cut, with an
+ * ellipsis. (transfer full) */
+char *loom_text_printable (const char *text, gboolean one_line, glong most);
+
+G_END_DECLS
