@@ -9,6 +9,8 @@ packages_use="openmpi-bin dataset-fashion-mnist adwaita-icon-theme librsvg2-comm
 packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev
  python3-gi gir1.2-atspi-2.0 libonnx-testdata git patchelf lld"
 
+may_ask=yes # no: --no-install, which installs nothing
+
 say () { printf '%s\n' "$*" >&2; }
 
 as_root () {
@@ -16,6 +18,20 @@ as_root () {
   elif command -v sudo > /dev/null; then sudo "$@"
   else return 1
   fi
+}
+
+# Asks before anything is installed as root. Without a terminal nobody can answer: then root itself (a container) and CI
+# mean it, and others are told what to do.
+may_install () {
+  if [ "$may_ask" = no ]; then return 1; fi
+  if [ -n "${CI:-}" ]; then return 0; fi
+  if [ -t 0 ] && [ -t 2 ]; then
+    printf 'Install these packages as root with apt-get? [y/N] ' >&2
+    read -r answer || answer=
+    case $answer in [yY] | [yY][eE][sS]) return 0 ;; esac
+    return 1
+  fi
+  [ "$(id -u)" = 0 ]
 }
 
 # Debian: installs those of the packages that are not there yet. 2: apt does not know some; the others are installed.
@@ -27,9 +43,9 @@ install_packages () {
     fi
   done
   [ -z "$missing" ] && return 0
-  say "Installing:$missing"
-  if ! as_root true 2> /dev/null; then
-    say "These packages are missing, and neither root nor sudo is at hand to install them. As root:"
+  say "These packages are missing:$missing"
+  if ! may_install || ! as_root true; then
+    say "Nothing was installed. As root:"
     say "  apt-get install --no-install-recommends$missing"
     return 1
   fi

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""app/run and tests/run install packages only where they may: a machine of stand-ins records what is called."""
+import os
+import pathlib
+import pty
+import shutil
+import subprocess
+import sys
+import tempfile
+
+source = pathlib.Path(sys.argv[1])
+TOOLS = ['sh', 'dirname', 'cat', 'env']
+failed = False
+number = 0
+
+
+def stand_in(folder, name, text):
+    path = folder / name
+    path.write_text(f'#!/bin/sh\n{text}\n')
+    path.chmod(0o755)
+
+
+def run(words, uid, ci=None, answer=None, built=False, script='app/run'):
+    """Returns (status, output, what apt-get and sudo were called with)."""
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        for part in ('app/run', 'app/setup.sh', 'tests/run'):
+            (root / part).parent.mkdir(exist_ok=True)
+            shutil.copy(source / part, root / part)
+        programs = root / 'programs'
+        programs.mkdir()
+        for tool in TOOLS:
+            (programs / tool).symlink_to(shutil.which(tool))
+        stand_in(programs, 'id', f'echo {uid}')
+        stand_in(programs, 'dpkg-query', 'exit 1')
+        stand_in(programs, 'apt-cache', 'echo found')
+        for called in ('sudo', 'apt-get'):
+            stand_in(programs, called, f'echo {called} "$@" >> {root}/calls')
+        if built:
+            (root / 'build/app').mkdir(parents=True)
+            stand_in(root / 'build/app', 'gradloom', 'echo the program: "$@"')
+        environment = {'PATH': str(programs)}
+        if ci is not None:
+            environment['CI'] = ci
+        command = [str(root / script), *words]
+        if answer is None:
+            done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, check=False)
+            status, output = done.returncode, done.stdout
+        else:
+            near, far = pty.openpty()
+            process = subprocess.Popen(command, env=environment, stdin=far, stdout=far, stderr=far)
+            os.close(far)
+            os.write(near, (answer + '\n').encode())
+            output = ''
+            try:
+                while piece := os.read(near, 4096):
+                    output += piece.decode()
+            except OSError:
+                pass
+            status = process.wait()
+            os.close(near)
+        calls = root / 'calls'
+        return status, output, calls.read_text() if calls.exists() else ''
+
+
+def check(what, good, *about):
+    global failed, number
+    number += 1
+    print(f'{"ok" if good else "not ok"} {number} - {what}')
+    if not good:
+        failed = True
+        print('#', *about)
+
+
+for script in ('app/run', 'tests/run'):
+    r = run(['--no-install'], 0, script=script)
+    check(f'{script} --no-install lists', r[0] == 1 and 'meson' in r[1] and not r[2], r)
+    r = run([], 1000, script=script)
+    check(f'{script} without a terminal does not become root', r[0] == 1 and 'apt-get install' in r[1] and not r[2], r)
+    r = run([], 0, script=script)
+    check(f'{script} by root installs', 'apt-get install -q -y' in r[2], r)
+    r = run([], 1000, ci='true', script=script)
+    check(f'{script} in CI installs', 'sudo env' in r[2], r)
+for answer, installs in (('y', True), ('', False), ('n', False)):
+    r = run([], 1000, answer=answer)
+    check(f'app/run on a terminal, answer “{answer}”', ('sudo env' in r[2]) == installs and '[y/N]' in r[1], r)
+r = run(['--help'], 0)
+check('app/run --help installs nothing', r[0] == 0 and 'Usage: app/run' in r[1] and not r[2], r)
+r = run(['--help'], 0, built=True)
+check('app/run --help asks the program', 'the program: --help' in r[1] and not r[2], r)
+print(f'1..{number}')
+sys.exit(failed)
