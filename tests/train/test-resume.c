@@ -6,6 +6,8 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const GRAPH = TRAIN_TEST_SPIRALS (
     "", "16") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\">"
@@ -223,6 +225,133 @@ test_damaged (Fixture *f, gconstpointer data)
   g_autofree char *events_after = read_text (f, "events.jsonl");
   g_assert_cmpstr (whole, ==, after);
   g_assert_nonnull (strstr (events_after, "\"step\":22"));
+}
+
+/* ---- runs from elsewhere ---------------------------------------------- */
+
+static char *
+path_in (Fixture *f, const char *name)
+{
+  return g_build_filename (f->folder, name, NULL);
+}
+
+static void
+put_link (Fixture *f, const char *to, const char *name)
+{
+  g_autofree char *target = path_in (f, to), *link = g_build_filename (f->run, name, NULL);
+
+  g_assert_cmpint (symlink (target, link), ==, 0);
+}
+
+static void
+assert_precious (Fixture *f)
+{
+  static const char *const names[] = { "outside/precious.txt", "outside/weights.safetensors" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = path_in (f, names[i]), *text = NULL;
+
+      g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+      g_assert_cmpstr (text, ==, "precious");
+    }
+}
+
+static void
+make_precious (Fixture *f)
+{
+  g_autofree char *outside = path_in (f, "outside"), *text = path_in (f, "outside/precious.txt"),
+                  *weights = path_in (f, "outside/weights.safetensors");
+
+  g_assert_cmpint (g_mkdir (outside, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (text, "precious", -1, NULL));
+  g_assert_true (g_file_set_contents (weights, "precious", -1, NULL));
+}
+
+/* A run that somebody else made removes and writes nothing outside its folder, and of a checkpoint only its files. */
+static void
+test_links_of_checkpoints (Fixture *f, gconstpointer data)
+{
+  static const char *const links[] = { "checkpoints/.new-9", "checkpoints/3", "checkpoints/4/weights.safetensors" };
+  g_autofree char *left = g_build_filename (f->run, "checkpoints/4", NULL), *checkpoints = path_in (f, "moved"),
+                  *own = g_build_filename (f->run, "checkpoints", NULL);
+  LoomTrainerOptions o = again (f);
+
+  make_precious (f);
+  g_assert_cmpint (g_mkdir (left, 0700), ==, 0);
+  write_text (f, "checkpoints/4/notes.txt", "mine");
+  put_link (f, "outside", links[0]);
+  put_link (f, "outside", links[1]);
+  put_link (f, "outside/precious.txt", links[2]);
+  g_autofree char *weights = g_build_filename (f->run, "weights.safetensors", NULL);
+  g_assert_cmpint (g_remove (weights), ==, 0);
+  put_link (f, "outside/precious.txt", "weights.safetensors");
+  o.epochs = 4;
+  g_autoptr (LoomTrainer) trainer = resume (&o);
+  train_test_run (trainer);
+  g_clear_pointer (&trainer, loom_trainer_free);
+  assert_precious (f);
+  g_assert_false (g_file_test (weights, G_FILE_TEST_IS_SYMLINK));
+  g_autofree char *notes = read_text (f, "checkpoints/4/notes.txt");
+  g_assert_cmpstr (notes, ==, "mine");
+
+  g_assert_cmpint (g_rename (own, checkpoints), ==, 0);
+  put_link (f, "moved", "checkpoints");
+  o = again (f);
+  refuse (&o, 5, "checkpoints” cannot be opened: it is a symbolic link");
+  g_assert_cmpint (g_remove (own), ==, 0);
+  g_assert_cmpint (g_rename (checkpoints, own), ==, 0);
+  /* The test's own removal follows links. */
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *link = g_build_filename (f->run, links[i], NULL);
+      g_assert_cmpint (g_remove (link), ==, 0);
+    }
+}
+
+/* Neither is a file read nor written through a link, nor written where it has a second name. */
+static void
+test_links_of_files (Fixture *f, gconstpointer data)
+{
+  static const char *const names[] = { "events.jsonl", "run.json", "graph.xml" };
+  g_autofree char *precious = path_in (f, "outside/precious.txt");
+  LoomTrainerOptions o = again (f);
+
+  make_precious (f);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = g_build_filename (f->run, names[i], NULL), *aside = path_in (f, "aside");
+
+      g_assert_cmpint (g_rename (path, aside), ==, 0);
+      put_link (f, "aside", names[i]);
+      refuse (&o, 5, "it is a symbolic link");
+      g_assert_cmpint (g_remove (path), ==, 0);
+      if (i == 0)
+        {
+          g_assert_cmpint (link (precious, path), ==, 0);
+          refuse (&o, 5, "a second name (a hard link)");
+          g_assert_cmpint (g_remove (path), ==, 0);
+        }
+      g_assert_cmpint (mkfifo (path, 0600), ==, 0);
+      refuse (&o, 5, "no ordinary file");
+      g_assert_cmpint (g_remove (path), ==, 0);
+      g_assert_cmpint (g_rename (aside, path), ==, 0);
+      assert_precious (f);
+    }
+  g_autofree char *averages = g_build_filename (f->run, "weights-ema.safetensors", NULL);
+  g_autoptr (GError) error = NULL;
+  put_link (f, "outside/weights.safetensors", "weights-ema.safetensors");
+  g_assert_null (loom_run_newest_weights (f->run, &error));
+  g_assert_nonnull (strstr (error->message, "it is a symbolic link"));
+  g_assert_cmpint (g_remove (averages), ==, 0);
+
+  /* The path of the run may be one. */
+  g_autofree char *alias = path_in (f, "alias");
+  g_assert_cmpint (symlink (f->run, alias), ==, 0);
+  o.resume = alias;
+  g_autoptr (LoomTrainer) trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 22);
+  g_assert_cmpint (g_remove (alias), ==, 0);
 }
 
 /* A checkpoint of a version for which accuracy was one sum. */
@@ -512,6 +641,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(path, function) g_test_add (path, Fixture, NULL, set_up, function, tear_down)
+  ADD ("/resume/links/checkpoints", test_links_of_checkpoints);
+  ADD ("/resume/links/files", test_links_of_files);
   ADD ("/resume/refused", test_refused);
   ADD ("/resume/allowed", test_allowed);
   ADD ("/resume/damaged", test_damaged);
