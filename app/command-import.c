@@ -57,9 +57,13 @@ print_summary (const LoomOnnx *model, const char *path, const char *output, cons
       g_autofree char *count = command_count (numbers);
       printf (" and %s (%u tensors, %s numbers)", weights, model->weights->len, count);
     }
-  printf ("\nTo run it:\n  gradloom run %s", output);
+  g_autofree char *word = loom_text_shell_word (output);
+  printf ("\nTo run it:\n  gradloom run %s", word);
   if (model->weights->len > 0)
-    printf (" --weights %s", weights);
+    {
+      g_autofree char *file = loom_text_shell_word (weights);
+      printf (" --weights %s", file);
+    }
   for (guint i = 0; i < model->inputs->len; i++)
     {
       const LoomOnnxPort *port = model->inputs->pdata[i];

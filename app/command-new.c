@@ -196,7 +196,8 @@ write_graph (const Command *command, const Options *options, char **words, int n
       &error);
   if (graph == NULL)
     return command_fail (command, error);
-  rest = g_strdup_printf ("\nTo train it:\n  gradloom train %s\n", output);
+  g_autofree char *word = loom_text_shell_word (output);
+  rest = g_strdup_printf ("\nTo train it:\n  gradloom train %s\n", word);
   return put_graph (command, graph, output, rest);
 }
 

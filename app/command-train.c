@@ -31,12 +31,14 @@ refuse_folder (const Command *command, const char *folder)
   g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
   g_autofree char *settings = g_build_filename (folder, "run.json", NULL);
 
+  g_autofree char *run = loom_text_shell_word (folder), *file = loom_text_shell_word (graph);
+
   if (!g_file_test (graph, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” is a folder without a run. Name a graph file.", folder);
   if (!g_file_test (settings, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” is a folder. Name the graph in it: %s.", folder, graph);
   return command_usage (command, "“%s” is a folder. Go on with a run by --resume %s, or begin anew from its graph: %s.",
-                        folder, folder, graph);
+                        folder, run, file);
 }
 
 /* MPI's processes end together: one that leaves alone ends the others by its status. */
@@ -218,11 +220,12 @@ run_train (const Command *command, int argc, char **argv)
   if (resume != NULL && (argc != 1 || out != NULL))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
+  g_autofree char *word = resume != NULL ? loom_text_shell_word (resume) : NULL;
   if (resume != NULL && epochs == 0)
     return command_usage (command,
                           "--epochs 0 begins a run, so it does not go with --resume. To see what a run is worth: "
                           "gradloom eval %s.",
-                          resume);
+                          word);
   if (resume != NULL
       && (batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL))
     return command_usage (command,

@@ -78,7 +78,9 @@ has_checkpoint (const char *folder)
 static char *
 say_remedy (const char *folder, const char *hosts, int ranks)
 {
-  g_autofree char *with = hosts != NULL ? g_strdup_printf ("--hosts %s", hosts) : g_strdup_printf ("--ranks %d", ranks);
+  g_autofree char *run = folder != NULL ? loom_text_shell_word (folder) : NULL;
+  g_autofree char *list = hosts != NULL ? loom_text_shell_word (hosts) : NULL;
+  g_autofree char *with = hosts != NULL ? g_strdup_printf ("--hosts %s", list) : g_strdup_printf ("--ranks %d", ranks);
   g_autofree char *begun = folder != NULL ? g_build_filename (folder, "run.json", NULL) : NULL;
 
   if (folder == NULL)
@@ -86,11 +88,11 @@ say_remedy (const char *folder, const char *hosts, int ranks)
   if (hosts != NULL || has_checkpoint (folder))
     return g_strdup_printf ("What was trained since the newest checkpoint is lost. "
                             "Continue with: gradloom train --resume %s %s",
-                            folder, with);
+                            run, with);
   if (g_file_test (begun, G_FILE_TEST_EXISTS))
     return g_strdup_printf ("There is no checkpoint yet, so all that was trained is lost. "
                             "Begin again with: gradloom train --resume %s %s",
-                            folder, with);
+                            run, with);
   return g_strdup ("Nothing was kept yet: begin again with the same command.");
 }
 

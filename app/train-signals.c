@@ -36,6 +36,8 @@ end_at_once (TrainSignals *signals, int number)
   g_autofree char *weights
       = signals->folder != NULL ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;
 
+  g_autofree char *word = signals->folder != NULL ? loom_text_shell_word (signals->folder) : NULL;
+
   if (!signals->speaks)
     _exit (128 + number);
   if (weights == NULL)
@@ -46,12 +48,12 @@ end_at_once (TrainSignals *signals, int number)
     dprintf (STDERR_FILENO,
              "%sgradloom train: Ended at once by a second %s: what was trained since the newest checkpoint is lost. "
              "Continue with: gradloom train --resume %s\n",
-             bar_end, name, signals->folder);
+             bar_end, name, word);
   else
     dprintf (STDERR_FILENO,
              "%sgradloom train: Ended at once by a second %s: there is no checkpoint yet, so all that was trained is "
              "lost. Begin again with: gradloom train --resume %s\n",
-             bar_end, name, signals->folder);
+             bar_end, name, word);
   _exit (128 + number);
 }
 

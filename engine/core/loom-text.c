@@ -1,6 +1,8 @@
 /* Names and sentences of files that anybody may have made, for a terminal or a label. */
 #include "engine/core/loom-text.h"
 
+#include <string.h>
+
 char *
 loom_text_printable (const char *text, gboolean one_line, glong most)
 {
@@ -24,4 +26,13 @@ loom_text_printable (const char *text, gboolean one_line, glong most)
         g_string_append_unichar (s, c);
     }
   return g_string_free (s, FALSE);
+}
+
+char *
+loom_text_shell_word (const char *word)
+{
+  for (const char *p = word; *p != '\0'; p++)
+    if (!g_ascii_isalnum (*p) && strchr ("/._-+:,=@%", *p) == NULL)
+      return g_shell_quote (word);
+  return *word != '\0' ? g_strdup (word) : g_strdup ("''");
 }

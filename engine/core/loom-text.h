@@ -10,4 +10,7 @@ G_BEGIN_DECLS
  * ellipsis. (transfer full) */
 char *loom_text_printable (const char *text, gboolean one_line, glong most);
 
+/* A word of a command that is shown, as a POSIX shell takes it: quoted only if it must be. (transfer full) */
+char *loom_text_shell_word (const char *word);
+
 G_END_DECLS

@@ -181,10 +181,11 @@ check_free (const char *folder, GError **error)
 
   if (holds_run (folder))
     {
+      g_autofree char *word = loom_text_shell_word (folder);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "The folder %s already holds a run. Continue that run with: gradloom train --resume %s, or choose "
                    "another folder.",
-                   folder, folder);
+                   folder, word);
       return FALSE;
     }
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
@@ -340,9 +341,10 @@ loom_run_newest_weights (const char *folder, GError **error)
       close (fd);
       return g_steal_pointer (&weights);
     }
+  g_autofree char *word = loom_text_shell_word (folder);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                "There is no “%s”: this run has no checkpoint yet. Train on with: gradloom train --resume %s", weights,
-               folder);
+               word);
   return NULL;
 }
 

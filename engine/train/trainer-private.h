@@ -8,6 +8,7 @@
  * there before. */
 #pragma once
 
+#include "engine/core/loom-text.h"
 #include "engine/data/loom-loader.h"
 #include "engine/train/loom-driver.h"
 #include "engine/train/loom-step.h"

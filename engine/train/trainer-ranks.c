@@ -60,10 +60,12 @@ trainer_try_stages (LoomTrainer *t, GError **error)
 char *
 loom_trainer_resume_words (const LoomTrainer *t)
 {
+  g_autofree char *folder = loom_text_shell_word (t->folder);
+
   /* Which hosts they were on is known to whoever started them. */
   if (t->comm == NULL || t->comm->size == 1 || t->comm->local_size != t->comm->size)
-    return g_strdup_printf ("gradloom train --resume %s", t->folder);
-  return g_strdup_printf ("gradloom train --resume %s --ranks %d", t->folder, t->comm->size);
+    return g_strdup_printf ("gradloom train --resume %s", folder);
+  return g_strdup_printf ("gradloom train --resume %s --ranks %d", folder, t->comm->size);
 }
 
 void

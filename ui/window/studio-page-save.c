@@ -6,16 +6,6 @@
 #include "ui/window/studio-page-private.h"
 #include "ui/window/studio-toasts.h"
 
-/* A word of the toast's line as a shell takes it: quoted only where it must be. */
-static char *
-shell_word (const char *word)
-{
-  for (const char *p = word; *p != '\0'; p++)
-    if (!g_ascii_isalnum (*p) && strchr ("/._-+:@%", *p) == NULL)
-      return g_shell_quote (word);
-  return g_strdup (word);
-}
-
 static void
 copy_cb (AdwToast *toast, StudioPage *self)
 {
@@ -25,7 +15,7 @@ copy_cb (AdwToast *toast, StudioPage *self)
 static void
 say_saved (StudioPage *self)
 {
-  g_autofree char *word = shell_word (studio_document_get_path (self->document));
+  g_autofree char *word = loom_text_shell_word (studio_document_get_path (self->document));
   char *line = g_strdup_printf ("gradloom train %s", word);
   g_autofree char *text = g_markup_printf_escaped (_ ("Saved · %s"), line);
   AdwToast *toast = adw_toast_new (text);
