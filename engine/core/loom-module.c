@@ -1,39 +1,74 @@
-/* Finding and opening modules. */
+/* Finding and opening modules.
+ *
+ * A module's code runs with the user's rights, so it is taken only from a folder that nobody else can write: that of the
+ * build that this program belongs to, or the installed one. A folder found from the program's own place alone would not
+ * do: for a build in /tmp/build, /tmp/kernels is anybody's. */
 #include "engine/core/loom-module.h"
 
+#include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-env.h"
 
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Distributions give each user a group of the same number, whose write permission lets nobody else in. */
+static gboolean
+is_own (const char *path)
+{
+  struct stat info;
+
+  return stat (path, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid ()) && (info.st_mode & S_IWOTH) == 0
+         && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid);
+}
+
+/* Whether this program is part of the build, and not a copy of it elsewhere. */
+static gboolean
+is_of_build (void)
+{
+  g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL), *build = loom_file_target (LOOM_BUILD_DIR);
+
+  return exe != NULL && g_str_has_prefix (exe, build) && exe[strlen (build)] == G_DIR_SEPARATOR;
+}
+
 char *
-loom_module_find (const char *program, const char *name, const char *folder)
+loom_module_find (const char *name, const char *folder, char **why)
 {
   g_autofree char *file = g_strdup_printf ("loom-%s.so", name);
-  g_autofree char *exe = program != NULL ? g_strdup (program) : g_file_read_link ("/proc/self/exe", NULL);
-  g_autofree char *exe_dir = exe != NULL ? g_path_get_dirname (exe) : g_strdup (".");
   g_autoptr (GPtrArray) tried = g_ptr_array_new_with_free_func (g_free);
   const char *modules = loom_env ("GRADLOOM_MODULES");
 
   if (modules != NULL)
-    g_ptr_array_add (tried, g_build_filename (modules, file, NULL));
-  g_ptr_array_add (tried, g_build_filename (exe_dir, "..", "kernels", folder, file, NULL));
-  g_ptr_array_add (tried, g_build_filename (exe_dir, "..", "..", "kernels", folder, file, NULL));
-  g_ptr_array_add (tried, g_build_filename (LOOM_MODULE_DIR, file, NULL));
+    g_ptr_array_add (tried, g_canonicalize_filename (modules, NULL));
+  if (is_of_build ())
+    g_ptr_array_add (tried, g_build_filename (LOOM_BUILD_DIR, "kernels", folder, NULL));
+  g_ptr_array_add (tried, g_strdup (LOOM_MODULE_DIR));
   for (guint i = 0; i < tried->len; i++)
-    if (g_file_test (tried->pdata[i], G_FILE_TEST_EXISTS))
-      return g_strdup (tried->pdata[i]);
+    {
+      g_autofree char *path = g_build_filename (tried->pdata[i], file, NULL);
+
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        continue;
+      if (is_own (tried->pdata[i]) && is_own (path))
+        return g_steal_pointer (&path);
+      *why = g_strdup_printf ("the %s module at %s is not opened, because others than you and the system's administrator "
+                              "may change it or its folder (see chown and chmod go-w)",
+                              name, path);
+      return NULL;
+    }
+  *why = g_strdup_printf ("this build has no %s module", name);
   return NULL;
 }
 
 GModule *
 loom_module_open (const char *name, const char *folder, char **why)
 {
-  g_autofree char *path = loom_module_find (NULL, name, folder);
+  g_autofree char *path = loom_module_find (name, folder, why);
   GModule *module = path != NULL ? g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL) : NULL;
 
   if (module != NULL)
     g_module_make_resident (module);
   else if (path != NULL)
     *why = g_strdup_printf ("the %s module could not be loaded: %s", name, g_module_error ());
-  else
-    *why = g_strdup_printf ("this build has no %s module", name);
   return module;
 }

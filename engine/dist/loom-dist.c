@@ -197,9 +197,10 @@ loom_dist_is_here (const char *hosts)
 }
 
 char *
-loom_dist_find_launcher (const char *program)
+loom_dist_find_launcher (void)
 {
-  g_autofree char *module = loom_module_find (program, "mpi", "comm");
+  g_autofree char *why = NULL;
+  g_autofree char *module = loom_module_find ("mpi", "comm", &why);
 
   return module != NULL ? g_find_program_in_path ("mpirun") : NULL;
 }

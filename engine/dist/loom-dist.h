@@ -89,7 +89,7 @@ int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistE
 
 /* The program that starts ranks of this one, mpirun; NULL where it is missing, or MPI's module is, as that program
  * finds it. (transfer full) */
-char *loom_dist_find_launcher (const char *program);
+char *loom_dist_find_launcher (void);
 
 /* How many ranks "a,b:2" are; 0 where it is no list of hosts. */
 int loom_dist_count_hosts (const char *hosts);

@@ -476,7 +476,7 @@ listen_for_ranks (StudioWorker *self)
 static void
 spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GError **error)
 {
-  g_autofree char *found = ranks > 1 ? loom_dist_find_launcher (program) : NULL;
+  g_autofree char *found = ranks > 1 ? loom_dist_find_launcher () : NULL;
   const char *mpirun = found != NULL && listen_for_ranks (self) ? found : NULL;
   g_autofree char *devices = g_strdup_printf ("%d", cpu_devices), *number = g_strdup_printf ("%d", ranks);
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
