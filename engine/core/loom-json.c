@@ -200,3 +200,33 @@ loom_json_clear (LoomJson *self)
 {
   g_string_truncate (self->text, 0);
 }
+
+gboolean
+loom_json_is_within (const char *json, gsize length, int levels)
+{
+  gboolean in_string = FALSE;
+  int depth = 0;
+
+  for (gsize i = 0; i < length; i++)
+    {
+      char c = json[i];
+
+      if (in_string)
+        {
+          if (c == '\\')
+            i++;
+          else if (c == '"')
+            in_string = FALSE;
+        }
+      else if (c == '"')
+        in_string = TRUE;
+      else if (c == '{' || c == '[')
+        {
+          if (++depth > levels)
+            return FALSE;
+        }
+      else if (c == '}' || c == ']')
+        depth--;
+    }
+  return TRUE;
+}

@@ -39,6 +39,11 @@ char *loom_json_take (LoomJson *self);
 /* Forgets what was written, for the next line. */
 void loom_json_clear (LoomJson *self);
 
+/* Whether a text from elsewhere is nested at most that many levels. JSON-GLib's parser recurses for each, so a text of
+ * 100,000 brackets would overflow the stack: the question comes before it. */
+gboolean loom_json_is_within (const char *json, gsize length, int levels);
+#define LOOM_JSON_LEVELS 32 /* more than any file of Gradloom has */
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomJson, loom_json_free)
 
 G_END_DECLS

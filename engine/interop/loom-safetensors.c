@@ -14,10 +14,11 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
+#include "engine/core/loom-json.h"
 
 /* The reference implementation's own limit. */
 #define MAX_HEADER 100000000
-/* {"name": {"shape": [...]}} is three deep; the JSON parser recurses, so deeper is refused first. */
+/* {"name": {"shape": [...]}} is three deep. */
 #define MAX_DEPTH 3
 
 typedef struct
@@ -74,36 +75,6 @@ static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *file, GError **error, c
   va_end (args);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", file, reason);
   return FALSE;
-}
-
-static gboolean
-shallow (const char *json, gsize length)
-{
-  gboolean in_string = FALSE;
-  int depth = 0;
-
-  for (gsize i = 0; i < length; i++)
-    {
-      char c = json[i];
-
-      if (in_string)
-        {
-          if (c == '\\')
-            i++;
-          else if (c == '"')
-            in_string = FALSE;
-        }
-      else if (c == '"')
-        in_string = TRUE;
-      else if (c == '{' || c == '[')
-        {
-          if (++depth > MAX_DEPTH)
-            return FALSE;
-        }
-      else if (c == '}' || c == ']')
-        depth--;
-    }
-  return TRUE;
 }
 
 /* A list of n non-negative integers (any number up to max, counted in *n). */
@@ -265,7 +236,7 @@ read_header (LoomSafetensors *self, const char *json, gsize json_length, gsize d
   const char *name;
   JsonNode *node;
 
-  if (!shallow (json, json_length) || !g_utf8_validate (json, json_length, NULL)
+  if (!loom_json_is_within (json, json_length, MAX_DEPTH) || !g_utf8_validate (json, json_length, NULL)
       || !json_parser_load_from_data (parser, json, json_length, &cause))
     return refuse (file, error, "is no safetensors file, or a damaged one: its header is no JSON of the expected form");
   root = json_parser_get_root (parser);

@@ -314,6 +314,11 @@ loom_trace_parse (const char *data, gsize length, char **title, GError **error)
   JsonObject *whole = NULL;
   JsonNode *events = NULL;
 
+  if (!loom_json_is_within (data, length, LOOM_JSON_LEVELS))
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is nested too deeply.");
+      return NULL;
+    }
   if (!json_parser_load_from_data (parser, data, (gssize)length, &local))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is no JSON: %s.", local->message);

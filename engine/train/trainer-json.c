@@ -139,6 +139,11 @@ trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, cha
   *path = loom_folder_path_of (folder, name);
   if (!loom_folder_read (folder, name, MAX_BYTES, &text, &length, error))
     return FALSE;
+  if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is nested too deeply.", *path);
+      return FALSE;
+    }
   if (!json_parser_load_from_data (parser, text, (gssize)length, &local))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Cannot read %s: %s", *path, local->message);

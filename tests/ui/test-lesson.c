@@ -188,6 +188,42 @@ test_markdown (void)
     }
 }
 
+static guint
+count_labels (GtkWidget *widget, const char *text)
+{
+  guint n = GTK_IS_LABEL (widget) && strstr (gtk_label_get_text (GTK_LABEL (widget)), text) != NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL; child = gtk_widget_get_next_sibling (child))
+    n += count_labels (child, text);
+  return n;
+}
+
+/* Of texts that are nested thousands of levels deep the first levels are shown, and that there are more. */
+static void
+test_nested (void)
+{
+  static const char *const opening[] = { "> ", "- " };
+
+  for (guint i = 0; i < G_N_ELEMENTS (opening); i++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      int height;
+
+      for (guint level = 0; level < 4000; level++)
+        g_string_append (text, opening[i]);
+      g_string_append (text, "deep");
+      GtkWidget *shown = g_object_ref_sink (studio_markdown_new (text->str, NULL, NULL, NULL));
+      gtk_widget_measure (shown, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
+      g_assert_cmpuint (count_labels (shown, "nested deeper"), ==, 1);
+      g_assert_cmpuint (count_labels (shown, "deep"), ==, 1);
+      g_object_unref (shown);
+    }
+  g_autofree char *stars = g_strnfill (100000, '*'), *emphasis = g_strconcat (stars, "a", stars, NULL);
+  g_autofree char *markup = studio_markdown_to_markup (emphasis, NULL, NULL);
+  g_assert_nonnull (strchr (markup, '<'));
+  g_assert_true (pango_parse_markup (markup, -1, 0, NULL, NULL, NULL, NULL));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -197,5 +233,6 @@ main (int argc, char **argv)
   g_test_add_func ("/lesson/pane", test_pane);
   g_test_add_func ("/lesson/editor", test_editor);
   g_test_add_func ("/lesson/markdown", test_markdown);
+  g_test_add_func ("/lesson/nested", test_nested);
   return g_test_run ();
 }

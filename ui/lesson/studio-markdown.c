@@ -3,7 +3,13 @@
 #include "ui/lesson/studio-markdown.h"
 
 #include <cmark.h>
+#include <glib/gi18n.h>
 #include <string.h>
+
+/* Quotes and lists within each other, and emphasis within emphasis. Each level is a call and a widget or a span, and a
+ * file may have thousands; no text that is written to be read has as many as these. */
+#define MAX_BLOCKS 12
+#define MAX_INLINE 32
 
 typedef struct
 {
@@ -39,8 +45,13 @@ append_code (GString *to, const char *text, const Context *c)
 }
 
 static void
-append_inline (GString *to, cmark_node *parent, const Context *c)
+append_inline (GString *to, cmark_node *parent, const Context *c, guint level)
 {
+  if (level > MAX_INLINE)
+    {
+      g_string_append (to, "…");
+      return;
+    }
   for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))
     switch (cmark_node_get_type (n))
       {
@@ -59,23 +70,23 @@ append_inline (GString *to, cmark_node *parent, const Context *c)
         break;
       case CMARK_NODE_EMPH:
         g_string_append (to, "<i>");
-        append_inline (to, n, c);
+        append_inline (to, n, c, level + 1);
         g_string_append (to, "</i>");
         break;
       case CMARK_NODE_STRONG:
         g_string_append (to, "<b>");
-        append_inline (to, n, c);
+        append_inline (to, n, c, level + 1);
         g_string_append (to, "</b>");
         break;
       case CMARK_NODE_LINK:
         g_string_append (to, "<a href=\"");
         append_escaped (to, cmark_node_get_url (n));
         g_string_append (to, "\">");
-        append_inline (to, n, c);
+        append_inline (to, n, c, level + 1);
         g_string_append (to, "</a>");
         break;
       default:
-        append_inline (to, n, c);
+        append_inline (to, n, c, level + 1);
       }
 }
 
@@ -114,23 +125,23 @@ inline_label (cmark_node *n, const char *css_class, Context *c)
 {
   g_autoptr (GString) markup = g_string_new (NULL);
 
-  append_inline (markup, n, c);
+  append_inline (markup, n, c, 0);
   return label_new (markup->str, css_class, c);
 }
 
-static void append_blocks (GtkBox *box, cmark_node *parent, Context *c);
+static void append_blocks (GtkBox *box, cmark_node *parent, Context *c, guint level);
 
 static GtkWidget *
-box_of (cmark_node *n, Context *c)
+box_of (cmark_node *n, Context *c, guint level)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
 
-  append_blocks (GTK_BOX (box), n, c);
+  append_blocks (GTK_BOX (box), n, c, level);
   return box;
 }
 
 static void
-append_list (GtkBox *box, cmark_node *list, Context *c)
+append_list (GtkBox *box, cmark_node *list, Context *c, guint level)
 {
   int number = cmark_node_get_list_start (list);
 
@@ -144,7 +155,7 @@ append_list (GtkBox *box, cmark_node *list, Context *c)
       gtk_widget_set_direction (row, c->direction);
       gtk_widget_set_valign (label, GTK_ALIGN_START);
       gtk_box_append (GTK_BOX (row), label);
-      gtk_box_append (GTK_BOX (row), box_of (item, c));
+      gtk_box_append (GTK_BOX (row), box_of (item, c, level + 1));
       gtk_box_append (box, row);
     }
 }
@@ -161,8 +172,13 @@ append_code_block (GtkBox *box, cmark_node *n, Context *c)
 }
 
 static void
-append_blocks (GtkBox *box, cmark_node *parent, Context *c)
+append_blocks (GtkBox *box, cmark_node *parent, Context *c, guint level)
 {
+  if (level > MAX_BLOCKS)
+    {
+      gtk_box_append (box, label_new (_ ("What is nested deeper is not shown."), "dim-label", c));
+      return;
+    }
   for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))
     switch (cmark_node_get_type (n))
       {
@@ -173,7 +189,7 @@ append_blocks (GtkBox *box, cmark_node *parent, Context *c)
         gtk_box_append (box, inline_label (n, NULL, c));
         break;
       case CMARK_NODE_LIST:
-        append_list (box, n, c);
+        append_list (box, n, c, level);
         break;
       case CMARK_NODE_CODE_BLOCK:
       case CMARK_NODE_HTML_BLOCK:
@@ -181,7 +197,7 @@ append_blocks (GtkBox *box, cmark_node *parent, Context *c)
         break;
       case CMARK_NODE_BLOCK_QUOTE:
         {
-          GtkWidget *quote = box_of (n, c);
+          GtkWidget *quote = box_of (n, c, level + 1);
 
           gtk_widget_add_css_class (quote, "quote");
           gtk_box_append (box, quote);
@@ -219,7 +235,7 @@ studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkd
   *context = (Context){ is_node, follow, data, direction_of (text, box) };
   g_object_set_data_full (G_OBJECT (box), "context", context, g_free);
   gtk_widget_add_css_class (box, "markdown");
-  append_blocks (GTK_BOX (box), document, context);
+  append_blocks (GTK_BOX (box), document, context, 0);
   cmark_node_free (document);
   return box;
 }
@@ -235,7 +251,7 @@ studio_markdown_to_markup (const char *text, StudioMarkdownIsNode is_node, gpoin
     {
       if (markup->len > 0)
         g_string_append_c (markup, '\n');
-      append_inline (markup, n, &context);
+      append_inline (markup, n, &context, 0);
     }
   cmark_node_free (document);
   return g_string_free (markup, FALSE);

@@ -237,7 +237,8 @@ read_events (StudioRun *self, gint64 until)
     return;
   g_autoptr (JsonParser) parser = json_parser_new ();
   for (char *line = text, *end; line < text + length && (end = strchr (line, '\n')) != NULL; line = end + 1)
-    if (json_parser_load_from_data (parser, line, end - line, NULL)
+    if (loom_json_is_within (line, (gsize)(end - line), LOOM_JSON_LEVELS)
+        && json_parser_load_from_data (parser, line, end - line, NULL)
         && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
       add_event (self, json_node_get_object (json_parser_get_root (parser)), until);
 }
@@ -254,7 +255,9 @@ read_rate (StudioRun *self, gint64 step)
   g_autoptr (JsonParser) parser = json_parser_new ();
   gsize length;
   if (checkpoint == NULL || !loom_folder_read (checkpoint, "state.json", MAX_FILE, &text, &length, NULL)
-      || !json_parser_load_from_data (parser, text, (gssize)length, NULL) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+      || !loom_json_is_within (text, length, LOOM_JSON_LEVELS)
+      || !json_parser_load_from_data (parser, text, (gssize)length, NULL)
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return;
   JsonNode *hyper = json_object_get_member (json_node_get_object (json_parser_get_root (parser)), "hyper");
   if (hyper == NULL || !JSON_NODE_HOLDS_OBJECT (hyper))
