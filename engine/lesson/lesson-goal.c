@@ -222,36 +222,45 @@ read_chain (Clause *clause, char **word, guint n, GError **error)
   return TRUE;
 }
 
-/* TRUE if the operators word[0 … i] lead to this node, the last of them being its own; "*" stands for any number of
- * nodes, none among them. visited keeps the search linear in nodes for each word. */
-static gboolean
-chain_reaches (const LoomNet *net, char **word, guint i, guint node, GHashTable *visited)
+/* A node that is to be the last of the operators word[0 … i]. */
+typedef struct
 {
-  const LoomNetNode *n = loom_net_node (net, node);
-  const gboolean any = g_str_equal (word[i], "*");
+  guint i, node;
+} Reached;
 
-  if (!g_hash_table_add (visited, GUINT_TO_POINTER (i * loom_net_n_nodes (net) + node + 1)))
-    return FALSE;
-  /* A muted node is left out of what is computed. */
-  if (n->muted || (!any && (n->op == NULL || !g_str_equal (n->op->name, word[i]))))
-    return FALSE;
-  if (i == 0 || (any && chain_reaches (net, word, i - 1, node, visited)))
-    return TRUE;
-  for (guint k = 0; k < n->n_inputs; k++)
-    if (n->input[k].node != G_MAXUINT && chain_reaches (net, word, any ? i : i - 1, n->input[k].node, visited))
-      return TRUE;
-  return FALSE;
-}
-
+/* TRUE if the operators word[0 … i] lead to some node, the last of them being its own; "*" stands for any number of nodes,
+ * none among them. `visited` keeps the search linear in nodes for each word, and `open` is a stack in memory, because a
+ * graph may be a chain of 100,000 nodes. */
 static gboolean
 chain_holds (const Clause *clause, const Judged *judged)
 {
   g_autoptr (GHashTable) visited = g_hash_table_new (NULL, NULL);
-  const guint n = g_strv_length (clause->word) - 1;
+  g_autoptr (GArray) open = g_array_new (FALSE, FALSE, sizeof (Reached));
+  const LoomNet *net = judged->net;
+  char **word = clause->word + 1;
+  const guint n_nodes = loom_net_n_nodes (net), n_words = g_strv_length (word);
 
-  for (guint i = 0; i < loom_net_n_nodes (judged->net); i++)
-    if (chain_reaches (judged->net, clause->word + 1, n - 1, i, visited))
-      return TRUE;
+  for (guint node = n_nodes; node-- > 0;)
+    g_array_append_val (open, ((Reached){ n_words - 1, node }));
+  while (open->len > 0)
+    {
+      const Reached at = g_array_index (open, Reached, open->len - 1);
+      const LoomNetNode *n = loom_net_node (net, at.node);
+      const gboolean any = g_str_equal (word[at.i], "*");
+
+      g_array_set_size (open, open->len - 1);
+      /* A muted node is left out of what is computed. */
+      if (!g_hash_table_add (visited, GUINT_TO_POINTER (at.i * n_nodes + at.node + 1)) || n->muted
+          || (!any && (n->op == NULL || !g_str_equal (n->op->name, word[at.i]))))
+        continue;
+      if (at.i == 0)
+        return TRUE;
+      for (guint k = 0; k < n->n_inputs; k++)
+        if (n->input[k].node != G_MAXUINT)
+          g_array_append_val (open, ((Reached){ any ? at.i : at.i - 1, n->input[k].node }));
+      if (any)
+        g_array_append_val (open, ((Reached){ at.i - 1, at.node }));
+    }
   return FALSE;
 }
 

@@ -428,6 +428,9 @@ compile (LoomNet *net, NetScope *scope, const NetEnvironment *arguments, const c
       check_inputs (net, scope->locals + i);
 }
 
+/* Of modules within modules, each of which is a call of the compiler and of everything that walks through them. */
+#define MAX_MODULES 60
+
 static void
 report_recursion (LoomNet *net, const NetScope *scope, const char *path)
 {
@@ -441,6 +444,13 @@ report_recursion (LoomNet *net, const NetScope *scope, const char *path)
       inside |= strcmp (each->name, scope->name) == 0;
       if (inside)
         g_string_append_printf (chain, "“%s” holds ", each->name);
+    }
+  if (!inside)
+    {
+      loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",
+                      "Modules stand within each other more than %d deep here, down to “%s”. Use fewer levels.", MAX_MODULES,
+                      scope->name);
+      return;
     }
   loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",
                   "A module cannot hold itself, for it would never end: %s“%s”.", chain->str, scope->name);
@@ -459,7 +469,7 @@ loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnvironment *
   scope = g_hash_table_lookup (net->scopes, key->str);
   if (scope != NULL && !scope->compiling)
     return scope;
-  if (scope != NULL || net->compiling_modules->len > 60)
+  if (scope != NULL || net->compiling_modules->len > MAX_MODULES)
     {
       NetScope self = { .name = name, .element = element };
 

@@ -61,6 +61,20 @@ find_part (GHashTable *parts, SkeletonPart *root, char **word, guint n)
   return part;
 }
 
+/* Each part of a name but the last is a module within the one before, and a net takes 60 of them. */
+#define MAX_PARTS 60
+
+static void G_GNUC_PRINTF (2, 3) leave_out (GPtrArray *left_out, const char *format, ...)
+{
+  g_autofree char *sentence = NULL;
+  va_list args;
+
+  va_start (args, format);
+  sentence = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_ptr_array_add (left_out, loom_shorten_quotes (sentence));
+}
+
 static gboolean
 is_path (char **word)
 {
@@ -77,14 +91,19 @@ add_tensor (GHashTable *parts, SkeletonPart *root, const char *name, LoomType ty
   const guint n = g_strv_length (word);
   SkeletonTensor *tensor;
 
+  if (n > MAX_PARTS)
+    {
+      leave_out (left_out, "“%s” has %u parts, and modules stand within each other at most %d deep.", name, n, MAX_PARTS);
+      return;
+    }
   if (!is_path (word))
     {
-      g_ptr_array_add (left_out, g_strdup_printf ("“%s” is no name that a weight of a graph can have.", name));
+      leave_out (left_out, "“%s” is no name that a weight of a graph can have.", name);
       return;
     }
   if (n == 1)
     {
-      g_ptr_array_add (left_out, g_strdup_printf ("“%s” belongs to no layer.", name));
+      leave_out (left_out, "“%s” belongs to no layer.", name);
       return;
     }
   tensor = g_new0 (SkeletonTensor, 1);
@@ -144,7 +163,7 @@ guess_layers (SkeletonPart *part, int around, GPtrArray *left_out)
       else
         why = g_strdup ("has tensors of its own beside layers");
       if (child->layer == NULL)
-        g_ptr_array_add (left_out, g_strdup_printf ("“%s” %s.", child->path, why));
+        leave_out (left_out, "“%s” %s.", child->path, why);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "engine/lesson/loom-lesson.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #define GRAPH(lesson)                                                                                                  \
@@ -204,6 +205,41 @@ test_faults (void)
   free_graph (&f);
 }
 
+static void *
+meet_goal (void *data)
+{
+  Fixture *f = data;
+  g_autoptr (LoomGoal) goal = loom_goal_new ("chain tanh * relu", NULL);
+  const LoomLessonState nothing = { NULL };
+
+  return GINT_TO_POINTER (loom_goal_is_met (goal, f->graph, f->net, &nothing) ? 1 : 2);
+}
+
+/* A goal is looked for along thousands of nodes, on the little stack that a thread may have. */
+static void
+test_long_chain (void)
+{
+  g_autoptr (GString) xml
+      = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"long\">"
+                      "<node id=\"n0\" op=\"input\" shape=\"B,2\"/>");
+  pthread_attr_t attributes;
+  pthread_t thread;
+  void *result;
+  Fixture f;
+
+  for (guint i = 1; i < 4000; i++)
+    g_string_append_printf (xml, "<node id=\"n%u\" op=\"relu\"/><wire from=\"n%u\" to=\"n%u\"/>", i, i - 1, i);
+  g_string_append (xml, "</graph>");
+  read_graph (&f, xml->str);
+  g_assert_cmpint (pthread_attr_init (&attributes), ==, 0);
+  g_assert_cmpint (pthread_attr_setstacksize (&attributes, 128 * 1024), ==, 0);
+  g_assert_cmpint (pthread_create (&thread, &attributes, meet_goal, &f), ==, 0);
+  g_assert_cmpint (pthread_join (thread, &result), ==, 0);
+  g_assert_cmpint (GPOINTER_TO_INT (result), ==, 2);
+  pthread_attr_destroy (&attributes);
+  free_graph (&f);
+}
+
 /* An answer in words is compared without regard to case. */
 static void
 test_answer (void)
@@ -267,6 +303,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/lesson/long-chain", test_long_chain);
   g_test_add_func ("/lesson/pages", test_pages);
   g_test_add_func ("/lesson/clauses", test_clauses);
   g_test_add_func ("/lesson/attributes", test_attributes);

@@ -206,6 +206,23 @@ is_told (const LoomSkeleton *skeleton, const char *words)
   return FALSE;
 }
 
+/* Names may be anybody's: thousands of parts would be thousands of calls, and a terminal would obey an escape. */
+static void
+test_odd_names (void)
+{
+  g_autoptr (GString) deep = g_string_new (NULL);
+
+  for (guint i = 0; i < 100000; i++)
+    g_string_append (deep, "a.");
+  g_string_append (deep, "weight:3,3");
+  g_autoptr (LoomSkeleton) s = guess (TENSORS ("fc.weight:3,4", deep->str, "\033[31m.weight:3,3"), 2, 1, 1);
+
+  g_assert_true (is_told (s, "has 100001 parts"));
+  g_assert_true (is_told (s, "“\\u001b[31m.weight” is no name"));
+  for (guint i = 0; i < s->left_out->len; i++)
+    g_assert_cmpuint (strlen (s->left_out->pdata[i]), <, 300);
+}
+
 static void
 test_left_out (void)
 {
@@ -267,6 +284,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   folder = g_dir_make_tmp ("skeleton-XXXXXX", NULL);
+  g_test_add_func ("/skeleton/odd-names", test_odd_names);
   g_test_add_func ("/skeleton/lenet", test_lenet);
   g_test_add_func ("/skeleton/residual", test_residual);
   g_test_add_func ("/skeleton/numbers", test_numbers);

@@ -215,6 +215,12 @@ test_damaged (Fixture *f, gconstpointer data)
       g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
       g_assert_nonnull (strstr (loom_trainer_notes (trainer), newest));
     }
+  /* The parser calls itself for each level. */
+  g_autofree char *deep = g_strnfill (200000, '[');
+  write_text (f, newest, deep);
+  g_autoptr (LoomTrainer) before = resume (&o);
+  g_assert_nonnull (strstr (loom_trainer_notes (before), "it is nested too deeply"));
+  g_clear_pointer (&before, loom_trainer_free);
 
   /* From the older one it ends where it ended before. */
   g_autofree char *events = read_text (f, "events.jsonl");
