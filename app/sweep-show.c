@@ -193,21 +193,6 @@ sweep_tell_json (const Sweep *sweep, const SweepRun *run, gpointer data)
   command_event_print (json);
 }
 
-/* A text of CSV: in quotes where it needs them. */
-static void
-append_field (GString *s, const char *text)
-{
-  if (strpbrk (text, ",\"\n") == NULL)
-    {
-      g_string_append (s, text);
-      return;
-    }
-  g_string_append_c (s, '"');
-  for (const char *c = text; *c != '\0'; c++)
-    g_string_append_printf (s, "%s%c", *c == '"' ? "\"" : "", *c);
-  g_string_append_c (s, '"');
-}
-
 /* A row a run, a column a setting. */
 gboolean
 sweep_write_csv (const Sweep *sweep, const char *path, GError **error)
@@ -223,12 +208,13 @@ sweep_write_csv (const Sweep *sweep, const char *path, GError **error)
     {
       g_auto (GStrv) part = g_strsplit (first->set->pdata[i], "=", 2);
 
-      append_field (s, part[0]);
+      loom_text_append_csv (s, part[0]);
       g_string_append_c (s, ',');
     }
-  g_string_append_printf (s, "%sseed,%sstep,parameters,train_loss,loss,%s,failure\n", by ? "by," : "",
-                          sweep->folds > 0 ? "fold," : "",
-                          sweep->metric_found != NULL ? sweep->metric_found : "metric");
+  g_string_append_printf (s, "%sseed,%sstep,parameters,train_loss,loss,", by ? "by," : "",
+                          sweep->folds > 0 ? "fold," : "");
+  loom_text_append_csv (s, sweep->metric_found != NULL ? sweep->metric_found : "metric");
+  g_string_append (s, ",failure\n");
   for (guint r = 0; r < sweep->runs->len; r++)
     {
       const SweepRun *run = &g_array_index (sweep->runs, SweepRun, r);
@@ -237,12 +223,12 @@ sweep_write_csv (const Sweep *sweep, const char *path, GError **error)
 
       if (point->name != NULL)
         {
-          append_field (s, point->name);
+          loom_text_append_csv (s, point->name);
           g_string_append_c (s, ',');
         }
       for (guint i = point->n_case; i < point->set->len; i++)
         {
-          append_field (s, strchr (point->set->pdata[i], '=') + 1);
+          loom_text_append_csv (s, strchr (point->set->pdata[i], '=') + 1);
           g_string_append_c (s, ',');
         }
       if (by)
@@ -260,7 +246,7 @@ sweep_write_csv (const Sweep *sweep, const char *path, GError **error)
           g_string_append (s, isnan (value[i]) ? "" : g_ascii_formatd (digits, sizeof digits, "%.9g", value[i]));
           g_string_append_c (s, ',');
         }
-      append_field (s, run->failure != NULL ? run->failure : "");
+      loom_text_append_csv (s, run->failure != NULL ? run->failure : "");
       g_string_append_c (s, '\n');
     }
   return loom_file_replace (path, s->str, s->len, error);

@@ -36,3 +36,30 @@ loom_text_shell_word (const char *word)
       return g_shell_quote (word);
   return *word != '\0' ? g_strdup (word) : g_strdup ("''");
 }
+
+static gboolean
+is_like_formula (const char *text)
+{
+  char *end;
+
+  if (*text == '\0' || strchr ("=+-@\t\r", *text) == NULL)
+    return FALSE;
+  g_ascii_strtod (text, &end);
+  return end == text || *end != '\0';
+}
+
+void
+loom_text_append_csv (GString *to, const char *text)
+{
+  gboolean guarded = is_like_formula (text);
+
+  if (!guarded && strpbrk (text, ",\"\r\n") == NULL)
+    {
+      g_string_append (to, text);
+      return;
+    }
+  g_string_append (to, guarded ? "\"'" : "\"");
+  for (const char *c = text; *c != '\0'; c++)
+    g_string_append_printf (to, "%s%c", *c == '"' ? "\"" : "", *c);
+  g_string_append_c (to, '"');
+}

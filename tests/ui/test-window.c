@@ -69,7 +69,13 @@ test_heat_map (void)
   studio_heat_map_set_words (map, (const char *const[]){ "1", "\"", NULL }, (const char *const[]){ "one", " ", NULL });
   g_assert_true (studio_heat_map_export (map, path, NULL));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_cmpstr (text, ==, ",\"one\",\"␣\"\n\"1\",0,0.25\n\"\"\"\",0.5,1\n");
+  g_assert_cmpstr (text, ==, ",one,␣\n1,0,0.25\n\"\"\"\",0.5,1\n");
+  g_clear_pointer (&text, g_free);
+  /* A spreadsheet computes none of them. */
+  studio_heat_map_set_words (map, (const char *const[]){ "=1+2", "-3", NULL }, (const char *const[]){ "+", "@", NULL });
+  g_assert_true (studio_heat_map_export (map, path, NULL));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, ",\"'+\",\"'@\"\n\"'=1+2\",0,0.25\n-3,0.5,1\n");
   g_clear_pointer (&text, g_free);
   studio_heat_map_set_words (map, (const char *const[]){ "1", NULL }, NULL);
   g_assert_true (studio_heat_map_export (map, path, NULL));

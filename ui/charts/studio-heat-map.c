@@ -460,15 +460,6 @@ studio_heat_map_set_text_scale (StudioHeatMap *self, double scale)
   gtk_widget_queue_resize (GTK_WIDGET (self));
 }
 
-static void
-append_field (GString *text, const char *word)
-{
-  g_autoptr (GString) field = g_string_new (word);
-
-  g_string_replace (field, "\"", "\"\"", 0);
-  g_string_append_printf (text, "\"%s\"", field->str);
-}
-
 /* One row a line. Words of the columns are a header, those of the rows a first field. */
 static GString *
 csv_of (const StudioHeatMap *self)
@@ -481,14 +472,14 @@ csv_of (const StudioHeatMap *self)
     for (guint c = 0; c < self->columns; c++)
       {
         g_string_append (text, c > 0 || named ? "," : "");
-        append_field (text, self->words.columns[c]);
+        loom_text_append_csv (text, self->words.columns[c]);
       }
   g_string_append (text, text->len > 0 ? "\n" : "");
   for (gsize i = 0; i < (gsize)self->rows * self->columns; i++)
     {
       if (named && i % self->columns == 0)
         {
-          append_field (text, self->words.rows[i / self->columns]);
+          loom_text_append_csv (text, self->words.rows[i / self->columns]);
           g_string_append_c (text, ',');
         }
       g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", self->values[i]));

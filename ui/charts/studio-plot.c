@@ -224,7 +224,12 @@ studio_plot_to_csv (const StudioPlot *p)
   g_autofree gsize *next = g_new0 (gsize, n + 1);
   GString *s = g_string_new ("step");
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (s, ",%s %s", p->title, ((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label);
+    {
+      g_autofree char *name
+          = g_strdup_printf ("%s %s", p->title, ((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label);
+      g_string_append_c (s, ',');
+      loom_text_append_csv (s, name);
+    }
   g_string_append_c (s, '\n');
   for (;;)
     {
