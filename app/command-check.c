@@ -27,8 +27,8 @@ print_faults (const LoomFaults *faults, const char *path, gboolean json)
           command_event_print (line);
           continue;
         }
-      g_autofree char *text = loom_fault_to_string (f);
-      fprintf (stderr, "%s: %s\n", path, text);
+      g_autofree char *text = loom_fault_to_string (f), *shown = command_printable (path);
+      fprintf (stderr, "%s: %s\n", shown, text);
     }
 }
 
@@ -238,7 +238,7 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (LoomGraph) graph = command_load_graph (argv[1], faults, &error);
   if (graph == NULL)
     {
-      fprintf (stderr, "gradloom check: %s\n", error->message);
+      command_fail (command, g_steal_pointer (&error));
       return 1;
     }
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
@@ -247,6 +247,7 @@ run_check (const Command *command, int argc, char **argv)
     spec = loom_train_spec_new (graph, net, faults);
   if (spec != NULL && loom_faults_count (faults) == 0)
     check_data (graph, net, spec, faults);
+  loom_net_warn_of_outside_paths (net, graph, faults);
   g_ptr_array_unref (loom_lessons_new (graph, faults));
   g_ptr_array_unref (loom_slides_new (graph, faults));
   print_faults (faults, argv[1], json);
@@ -260,7 +261,7 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (GPtrArray) points = gradcheck ? check_points_read (net, in, &binding, &error) : NULL;
   if (error != NULL)
     {
-      fprintf (stderr, "gradloom check: %s\n", error->message);
+      command_fail (command, g_steal_pointer (&error));
       return 1;
     }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
@@ -305,7 +306,8 @@ const Command command_check = {
   .summary = "validate; table of nodes with device, shape, parameters, FLOPs; memory by kind",
   .details
   = "All faults are printed, each with line, node, port and fix; the status is then 1. What `train` or `run` would\n"
-    "refuse is a fault, devices that this machine does not have among it. Memory is what a training step needs\n"
+    "refuse is a fault, devices that this machine does not have among it; data that are read outside the graph's folder\n"
+    "are a warning. Memory is what a training step needs\n"
     "(without <train>: an evaluation) on each device, by kind; the column output is what a node's results take.\n"
     "Where nodes name other devices, the tensors that are copied between them follow, also of devices that are not "
     "here.",

@@ -1,6 +1,11 @@
 /* Which nodes lead to a port, and which port a loss compares with its target. Predicting and exporting begin here. */
 #include "engine/net/loom-net.h"
 
+#include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-env.h"
+
+#include <string.h>
+
 int
 loom_net_find_input (const LoomNetNode *node, const char *name)
 {
@@ -198,4 +203,95 @@ loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int datas
       if (n > 0 && n < (gint64)n_classes)
         complain_of_classes (net, node, n, n_classes, names, faults);
     }
+}
+
+/* ---- files outside the graph's folder ---------------------------------------- */
+
+static gboolean
+is_within (const char *path, const char *folder)
+{
+  g_autofree char *target = folder != NULL ? loom_file_target (folder) : NULL;
+  gsize n = target != NULL ? strlen (target) : 0;
+
+  return target != NULL && strncmp (path, target, n) == 0
+         && (path[n] == '\0' || path[n] == G_DIR_SEPARATOR || (n > 0 && target[n - 1] == G_DIR_SEPARATOR));
+}
+
+/* Where the path leads, links followed; NULL if that is in the graph's folder, where its data are expected, in the folder
+ * of data sets, or among the system's own files, which hold nothing of the user. */
+static char *
+outside_of (const char *folder, const char *text)
+{
+  g_autofree char *path = g_canonicalize_filename (text, folder);
+  g_autofree char *target = loom_file_target (path), *here = g_get_current_dir ();
+
+  return is_within (target, folder != NULL ? folder : here) || is_within (target, "/usr/share")
+                 || is_within (target, loom_env ("GRADLOOM_DATA"))
+             ? NULL
+             : g_steal_pointer (&target);
+}
+
+typedef void (*OutsideCall) (int line, const char *node, const char *name, const char *path, gpointer data);
+
+static void
+each_outside (const LoomNet *net, const LoomGraph *graph, OutsideCall call, gpointer data)
+{
+  const char *folder = loom_graph_get_folder (graph);
+  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  const char *weights = train != NULL ? loom_element_get (train, "weights") : NULL;
+  g_autofree char *begun = weights != NULL && *weights != '\0' ? outside_of (folder, weights) : NULL;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      const char *source = loom_net_is_dataset (net, i) ? loom_infer_attribute (loom_net_infer (net, i), "source") : NULL;
+      const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
+
+      for (const LoomDatasetParam *p = klass != NULL ? loom_dataset_class_params (klass) : NULL;
+           p != NULL && p->name != NULL; p++)
+        {
+          const char *text
+              = p->type == LOOM_DATASET_PATH ? loom_infer_attribute (loom_net_infer (net, i), p->name) : NULL;
+          g_autofree char *path = text != NULL && *text != '\0' ? outside_of (folder, text) : NULL;
+
+          if (path != NULL)
+            call (node->line, node->path, p->name, path, data);
+        }
+    }
+  if (begun != NULL)
+    call (loom_element_line (train), NULL, "weights", begun, data);
+}
+
+static void
+add_path (int line, const char *node, const char *name, const char *path, gpointer paths)
+{
+  if (!g_ptr_array_find_with_equal_func (paths, path, g_str_equal, NULL))
+    g_ptr_array_add (paths, g_strdup (path));
+}
+
+char **
+loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph)
+{
+  GPtrArray *paths = g_ptr_array_new ();
+
+  each_outside (net, graph, add_path, paths);
+  g_ptr_array_add (paths, NULL);
+  return (char **)g_ptr_array_free (paths, FALSE);
+}
+
+static void
+add_warning (int line, const char *node, const char *name, const char *path, gpointer faults)
+{
+  loom_faults_add (faults, LOOM_ERROR_DATA, line, node, name,
+                   "“%s” is read, which is outside the graph's folder. Make sure that this is meant if somebody else made "
+                   "the graph.",
+                   path)
+      ->is_warning
+      = TRUE;
+}
+
+void
+loom_net_warn_of_outside_paths (const LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
+{
+  each_outside (net, graph, add_warning, faults);
 }

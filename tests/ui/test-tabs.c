@@ -1,6 +1,7 @@
 /* Documents in tabs: what each keeps for itself, what follows the one that is seen, and that a page that is closed is
  * gone with all that belonged to it. */
 #include <adwaita.h>
+#include <glib/gstdio.h>
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
@@ -362,6 +363,49 @@ is_written (const char *path)
   return strstr (text, "<layout>") != NULL || strchr (text, '\n') != NULL;
 }
 
+/* A graph from a file is asked about once before it reads what is outside its folder. */
+static void
+test_outside (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-outside-XXXXXX", NULL);
+  g_autofree char *apart = g_build_filename (folder, "apart", NULL), *path = g_build_filename (apart, "g.xml", NULL),
+                  *table = g_build_filename (folder, "t.csv", NULL);
+  g_assert_cmpint (g_mkdir (apart, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (table, "a,y\n1,2\n2,3\n3,4\n4,5\n", -1, NULL));
+  g_assert_true (g_file_set_contents (
+      path,
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"g\"><node id=\"data\" op=\"dataset\" source=\"csv\" "
+      "path=\"../t.csv\" target=\"y\" target_type=\"float\"/><node id=\"fc\" op=\"linear\" out_features=\"1\"/>"
+      "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"loss.input\"/>"
+      "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"1\" "
+      "batch_size=\"2\"/></graph>",
+      -1, NULL));
+  StudioWindow *window = new_window ();
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  studio_window_open_file (window, file);
+  settle (200);
+  StudioPage *page = window->page;
+  studio_page_train (page);
+  g_assert_true (studio_page_is_asking (page));
+  g_assert_nonnull (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (page->question)), table));
+  g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
+  answer (page->question, "cancel");
+  g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
+  studio_page_train (page);
+  g_assert_true (studio_page_is_asking (page));
+  answer (page->question, "read");
+  settle (200);
+  g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_FAILED); /* there is no worker in this test */
+  studio_page_train (page);
+  g_assert_false (studio_page_is_asking (page));
+  settle (200);
+  drop_window (window);
+  g_remove (path);
+  g_remove (table);
+  g_rmdir (apart);
+  g_rmdir (folder);
+}
+
 /* All tabs but one are closed by one question, and what is ticked in it is saved. */
 static void
 test_close_others (void)
@@ -499,6 +543,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tabs/move", test_move);
   g_test_add_func ("/tabs/close", test_close);
   g_test_add_func ("/tabs/typed", test_typed);
+  g_test_add_func ("/tabs/outside", test_outside);
   g_test_add_func ("/tabs/ask-once", test_ask_once);
   g_test_add_func ("/tabs/close-others", test_close_others);
   application = GTK_APPLICATION (studio_application_new ());

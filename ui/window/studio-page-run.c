@@ -9,6 +9,7 @@
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-dump.h"
 #include "ui/window/studio-page-private.h"
+#include "ui/window/studio-settings.h"
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
@@ -32,6 +33,78 @@ is_sound (StudioPage *self)
   return FALSE;
 }
 
+/* ---- data outside the graph's folder --------------------------------------------------------- */
+
+/* The paths that were agreed to, lines of a text, the newest last. */
+#define AGREED "outside-data"
+#define MAX_AGREED 100
+
+static void start (StudioPage *self, gboolean paused);
+
+/* Those of the graph's outside paths that were not agreed to. */
+static char **
+not_agreed (StudioPage *self)
+{
+  LoomNet *net = studio_document_peek_net (self->document);
+  g_auto (GStrv) outside = net != NULL ? loom_net_outside_paths (net, studio_document_get_graph (self->document)) : g_new0 (char *, 1);
+  g_autofree char *text = studio_settings_dup_string (AGREED);
+  g_auto (GStrv) agreed = g_strsplit (text != NULL ? text : "", "\n", -1);
+  g_autoptr (GStrvBuilder) left = g_strv_builder_new ();
+  for (guint i = 0; outside[i] != NULL; i++)
+    if (!g_strv_contains ((const char *const *)agreed, outside[i]))
+      g_strv_builder_add (left, outside[i]);
+  return g_strv_builder_end (left);
+}
+
+static void
+agree (char **paths)
+{
+  g_autofree char *text = studio_settings_dup_string (AGREED), *added = g_strjoinv ("\n", paths);
+  g_autofree char *both = text != NULL ? g_strconcat (text, "\n", added, NULL) : g_strdup (added);
+  g_auto (GStrv) all = g_strsplit (both, "\n", -1);
+  guint n = g_strv_length (all);
+  g_autofree char *newest = g_strjoinv ("\n", all + (n > MAX_AGREED ? n - MAX_AGREED : 0));
+  studio_settings_set_string (AGREED, newest);
+}
+
+static void
+outside_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage *self)
+{
+  if (!g_str_equal (response, "read"))
+    return;
+  agree (g_object_get_data (G_OBJECT (dialog), "paths"));
+  start (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
+}
+
+/* TRUE if the run may read what its graph names. A graph that was opened from a file may be anybody's, so files outside
+ * its folder are asked about, once; the paths of a graph without a file were chosen here. */
+static gboolean
+may_read (StudioPage *self, gboolean paused)
+{
+  g_auto (GStrv) paths = not_agreed (self);
+  if (paths[0] == NULL)
+    return TRUE;
+  if (studio_document_get_path (self->document) == NULL)
+    {
+      agree (paths);
+      return TRUE;
+    }
+  if (studio_page_is_asking (self))
+    return FALSE;
+  g_autofree char *list = g_strjoinv ("\n", paths);
+  g_autofree char *shown = loom_text_printable (list, FALSE, 2000);
+  g_autofree char *body = g_strdup_printf (_ ("This graph reads data that are not in its own folder:\n%s\nIf somebody else "
+                                              "made the graph, make sure that this is meant."),
+                                           shown);
+  AdwMessageDialog *dialog = studio_page_new_question (self, _ ("Read Files Outside the Graph’s Folder?"), body);
+  adw_message_dialog_add_response (dialog, "read", _ ("_Read and Train"));
+  g_object_set_data (G_OBJECT (dialog), "paused", GINT_TO_POINTER (paused));
+  g_object_set_data_full (G_OBJECT (dialog), "paths", g_steal_pointer (&paths), (GDestroyNotify)g_strfreev);
+  g_signal_connect (dialog, "response", G_CALLBACK (outside_response_cb), self);
+  gtk_window_present (GTK_WINDOW (dialog));
+  return FALSE;
+}
+
 static void
 start (StudioPage *self, gboolean paused)
 {
@@ -45,7 +118,7 @@ start (StudioPage *self, gboolean paused)
       studio_page_toast (self, error->message);
       return;
     }
-  if (!is_sound (self))
+  if (!is_sound (self) || !may_read (self, paused))
     return;
   LoomGraph *graph = studio_document_get_graph (self->document);
   g_autofree char *xml = loom_graph_write (graph, NULL);
