@@ -145,7 +145,8 @@ put_graph (const Command *command, const LoomGraph *graph, const char *output, c
     }
   if (!loom_graph_write_file (graph, output, &error))
     return command_fail (command, error);
-  printf ("wrote %s%s", output, rest);
+  g_autofree char *shown = command_printable (output);
+  printf ("wrote %s%s", shown, rest);
   return 0;
 }
 

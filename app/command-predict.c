@@ -115,7 +115,7 @@ print_classes (const Predict *p, const LoomAnswer *a)
       gint64 n = a->n_positions > 1 ? 1 : MIN (p->top, a->n_classes);
       for (gint64 i = 0; i < n; i++)
         {
-          g_autofree char *name = class_name (names, order[i]);
+          g_autofree char *found = class_name (names, order[i]), *name = command_printable (found);
           printf ("%s%s", i > 0 ? ", " : k > 0 ? " " : "", name);
           if (a->n_positions > 1)
             continue;
@@ -154,7 +154,8 @@ print_values (const LoomAnswer *a)
 static void
 print_file (const Predict *p, const Sample *s)
 {
-  g_autofree char *where = s->row ? g_strdup_printf ("%s:%" G_GINT64_FORMAT, s->file, s->row) : g_strdup (s->file);
+  g_autofree char *file = command_printable (s->file);
+  g_autofree char *where = s->row ? g_strdup_printf ("%s:%" G_GINT64_FORMAT, file, s->row) : g_strdup (file);
 
   printf ("%s%*s  ", where, MAX (0, p->width - (int)g_utf8_strlen (where, -1)), "");
 }

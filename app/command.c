@@ -225,9 +225,9 @@ command_usage (const Command *command, const char *format, ...)
 {
   va_list args;
   va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
+  g_autofree char *text = g_strdup_vprintf (format, args), *shown = command_sentence (text);
   va_end (args);
-  fprintf (stderr, "gradloom %s: %s\nSee gradloom %s --help.\n", command->name, text, command->name);
+  fprintf (stderr, "gradloom %s: %s\nSee gradloom %s --help.\n", command->name, shown, command->name);
   return 2;
 }
 

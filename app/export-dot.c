@@ -149,7 +149,8 @@ run (ExportJob *job)
     }
   if (!loom_file_replace (file, s->str, s->len, &error))
     return command_fail (job->command, g_steal_pointer (&error));
-  printf ("wrote %s\n", file);
+  g_autofree char *shown = command_printable (file);
+  printf ("wrote %s\n", shown);
   return 0;
 }
 

@@ -74,7 +74,8 @@ print_ports (const LoomOnnxWriter *writer, gboolean outputs)
       const LoomType *type;
       loom_onnx_writer_port (writer, outputs, i, &name, &type);
       g_autofree char *shape = loom_shape_to_string (&type->shape);
-      printf ("%s %s: %s, %s\n", outputs ? "output" : "input", name, shape, loom_dtype_name (type->dtype));
+      g_autofree char *shown = command_printable (name);
+      printf ("%s %s: %s, %s\n", outputs ? "output" : "input", shown, shape, loom_dtype_name (type->dtype));
     }
 }
 
@@ -101,8 +102,8 @@ run (ExportJob *job)
   g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (job->graph, &options, weights, faults, &error);
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
-      g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
-      fprintf (stderr, "%s: %s\n", job->path, text);
+      g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i)), *path = command_printable (job->path);
+      fprintf (stderr, "%s: %s\n", path, text);
     }
   if (writer == NULL && error == NULL)
     {
@@ -112,10 +113,14 @@ run (ExportJob *job)
   if (writer == NULL || !loom_onnx_writer_save (writer, file, job->external_data, &data, &error))
     return command_fail (job->command, g_steal_pointer (&error));
   for (guint i = 0; i < loom_onnx_writer_mapped (writer)->len; i++)
-    printf ("  %s\n", (const char *)loom_onnx_writer_mapped (writer)->pdata[i]);
+    {
+      g_autofree char *line = command_printable (loom_onnx_writer_mapped (writer)->pdata[i]);
+      printf ("  %s\n", line);
+    }
   print_ports (writer, FALSE);
   print_ports (writer, TRUE);
-  printf ("wrote %s%s%s\n", file, data != NULL ? " and its numbers, " : "", data != NULL ? data : "");
+  g_autofree char *shown = command_printable (file), *numbers = data != NULL ? command_printable (data) : NULL;
+  printf ("wrote %s%s%s\n", shown, data != NULL ? " and its numbers, " : "", data != NULL ? numbers : "");
   return 0;
 }
 

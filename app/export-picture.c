@@ -15,7 +15,8 @@ run (ExportJob *job, const char *suffix)
   g_autoptr (StudioScene) scene = studio_picture_scene (job->graph, job->module, &error);
   if (scene == NULL || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))
     return command_fail (job->command, g_steal_pointer (&error));
-  printf ("wrote %s\n", file);
+  g_autofree char *shown = command_printable (file);
+  printf ("wrote %s\n", shown);
   return 0;
 }
 #else

@@ -107,7 +107,8 @@ main (int argc, char **argv)
       for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
         names[i] = commands[i]->name;
       const char *near = loom_nearest (argv[1], names);
-      fprintf (stderr, "gradloom: there is no command “%s”.%s%s%s See gradloom --help.\n", argv[1],
+      g_autofree char *shown = command_printable (argv[1]);
+      fprintf (stderr, "gradloom: there is no command “%s”.%s%s%s See gradloom --help.\n", shown,
                near != NULL ? " Did you mean “" : "", near != NULL ? near : "", near != NULL ? "”?" : "");
       return 2;
     }

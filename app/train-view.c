@@ -238,10 +238,14 @@ print_items (const char *what, const GPtrArray *items)
       if (item->here != NULL && item->there != NULL && strcmp (item->here, item->there) != 0)
         {
           g_autofree char *text = loom_weight_mismatch (item->name, item->here, item->there);
-          fprintf (stderr, "  %s: %s\n", what, text);
+          g_autofree char *shown = command_printable (text);
+          fprintf (stderr, "  %s: %s\n", what, shown);
         }
       else
-        fprintf (stderr, "  %s: %s %s\n", what, item->name, item->here != NULL ? item->here : item->there);
+        {
+          g_autofree char *name = command_printable (item->name);
+          fprintf (stderr, "  %s: %s %s\n", what, name, item->here != NULL ? item->here : item->there);
+        }
     }
 }
 
@@ -260,7 +264,8 @@ train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
       command_event_print (json);
       return;
     }
-  fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", transfer->file,
+  g_autofree char *file = command_printable (transfer->file);
+  fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", file,
            transfer->loaded->len, transfer->missing->len, transfer->unused->len, transfer->mismatched->len);
   print_items ("loaded", transfer->loaded);
   print_items ("missing, begins anew", transfer->missing);

@@ -3,6 +3,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Its data lie beside it, so that another folder's graph.xml alone would not find them. */
 static const char sum_graph[]
@@ -105,6 +106,60 @@ test_taken (void)
   cli_expect (0, NULL, "train", "source/g.xml", "--out", "taken");
 }
 
+/* A graph that names a file outside its folder is checked with a warning; a link out of it is found as well. */
+static void
+test_outside (void)
+{
+  g_auto (GStrv) part = g_strsplit (sum_graph, "path=\"t.csv\"", 2);
+  g_autofree char *up = g_strjoinv ("path=\"../source/t.csv\"", part);
+  g_autofree char *here = g_get_current_dir ();
+  g_autofree char *warning
+      = g_strdup_printf ("warning: line 3: node data, path: “%s/source/t.csv” is read, which is outside the graph's", here);
+
+  g_assert_cmpint (g_mkdir ("apart", 0777), ==, 0);
+  cli_write ("apart/g.xml", up);
+  cli_expect (0, warning, "check", "apart/g.xml");
+  g_auto (GStrv) train = g_strsplit (sum_graph, "<train ", 2);
+  g_autofree char *begun = g_strjoinv ("<train weights=\"../w.st\" ", train);
+  cli_write ("apart/w.xml", begun);
+  cli_expect (0, "/w.st” is read, which is outside", "check", "apart/w.xml");
+  g_auto (CliResult) json = cli ("check", "--json", "apart/g.xml", NULL);
+  g_assert_nonnull (strstr (json.out, "{\"event\":\"warning\",\"code\":\"data\",\"line\":3"));
+  g_assert_cmpint (symlink ("../source/t.csv", "apart/t.csv"), ==, 0);
+  cli_write ("apart/g.xml", sum_graph);
+  cli_expect (0, warning, "check", "apart/g.xml");
+  g_auto (CliResult) inside = cli ("check", "source/g.xml", NULL);
+  g_assert_cmpstr (inside.err, ==, "");
+  /* A run reads the data of the graph that it began with. */
+  g_auto (CliResult) run = cli ("check", "runs/one", NULL);
+  g_assert_cmpstr (run.err, ==, "");
+}
+
+/* What is printed of a name that somebody else gave obeys no escape, and a command is one command. */
+static void
+test_names (void)
+{
+  static const char escape[] = "\033[31mred.xml";
+  static const char odd[] = "runs/a b;c";
+
+  cli_write (escape, "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"none\"/></graph>");
+  g_auto (CliResult) check = cli ("check", escape, NULL);
+  g_assert_nonnull (strstr (check.err, "\\u001b[31mred.xml: line 1"));
+  g_assert_null (strchr (check.err, '\033'));
+  g_auto (CliResult) usage = cli ("check", "x", escape, NULL);
+  g_assert_null (strchr (usage.err, '\033'));
+  g_auto (CliResult) command = cli (escape, NULL);
+  g_assert_null (strchr (command.err, '\033'));
+  g_auto (CliResult) dot = cli ("export", "source/g.xml", "--to", "dot", "-o", "\033[31mred.dot", NULL);
+  g_assert_null (strchr (dot.out, '\033'));
+
+  cli_expect (0, NULL, "train", "source/g.xml", "--out", odd);
+  cli_expect (2, "gradloom train --resume 'runs/a b;c', or", "train", "source/g.xml", "--out", odd);
+  cli_expect (2, "--resume 'runs/a b;c', or begin anew from its graph: 'runs/a b;c/graph.xml'.", "train", odd);
+  g_assert_cmpint (g_remove ("runs/a b;c/weights.safetensors"), ==, 0);
+  cli_expect (1, "Train on with: gradloom train --resume 'runs/a b;c'", "eval", odd);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -115,6 +170,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/folders/weights", test_weights);
   g_test_add_func ("/cli/folders/strangers", test_strangers);
   g_test_add_func ("/cli/folders/taken", test_taken);
+  g_test_add_func ("/cli/folders/outside", test_outside);
+  g_test_add_func ("/cli/folders/names", test_names);
   int status = g_test_run ();
   cli_leave ();
   return status;
