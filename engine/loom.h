@@ -10,6 +10,7 @@
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-json.h"
+#include "engine/core/loom-module.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/core/loom-text.h"
 #include "engine/data/loom-csv-guess.h"

@@ -22,6 +22,14 @@ is_own (const char *path)
          && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid);
 }
 
+gboolean
+loom_module_is_own (const char *file)
+{
+  g_autofree char *folder = g_path_get_dirname (file);
+
+  return is_own (folder) && is_own (file);
+}
+
 /* Whether this program is part of the build, and not a copy of it elsewhere. */
 static gboolean
 is_of_build (void)
@@ -49,7 +57,7 @@ loom_module_find (const char *name, const char *folder, char **why)
 
       if (!g_file_test (path, G_FILE_TEST_EXISTS))
         continue;
-      if (is_own (tried->pdata[i]) && is_own (path))
+      if (loom_module_is_own (path))
         return g_steal_pointer (&path);
       *why = g_strdup_printf ("the %s module at %s is not opened, because others than you and the system's administrator "
                               "may change it or its folder (see chown and chmod go-w)",

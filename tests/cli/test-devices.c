@@ -450,11 +450,34 @@ test_passes (void)
               "f64");
 }
 
+/* ---- modules ---------------------------------------------------------- */
+
+/* A program that was copied elsewhere takes no module from the folders next to it, which may be anybody's. */
+static void
+test_modules_nearby (void)
+{
+  g_autofree char *source = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *here = g_get_current_dir (), *copy = g_build_filename (here, "app", "gradloom", NULL), *out = NULL;
+  g_autoptr (GFile) from = g_file_new_for_path (source), to = g_file_new_for_path (copy);
+  char *words[] = { copy, (char *)"devices", NULL };
+  int status;
+
+  g_assert_cmpint (g_mkdir_with_parents ("app", 0755), ==, 0);
+  g_assert_cmpint (g_mkdir_with_parents ("kernels/cuda", 0755), ==, 0);
+  cli_write ("kernels/cuda/loom-cuda.so", "no module");
+  g_assert_true (g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, NULL));
+  g_assert_true (g_spawn_sync (NULL, words, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, NULL, &status, NULL));
+  if (strstr (out, "could not be loaded") != NULL)
+    g_error ("%s", out);
+  g_assert_nonnull (strstr (out, "cpu"));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
+  g_test_add_func ("/cli/devices/modules-nearby", test_modules_nearby);
   g_test_add_func ("/devices/threads", test_threads);
   g_test_add_func ("/devices/passes", test_passes);
   g_test_add_func ("/devices/refused", test_refused);

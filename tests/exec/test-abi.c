@@ -2,6 +2,9 @@
  */
 #include "engine/plan/loom-plan.h"
 
+#include <glib/gstdio.h>
+#include <string.h>
+
 static void
 test_old (void)
 {
@@ -22,11 +25,43 @@ test_old (void)
   g_assert_nonnull (loom_devices_get (devices, "cpu", NULL));
 }
 
+/* Nor is one opened that anybody may have put there. */
+static void
+test_of_others (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-modules-XXXXXX", NULL);
+  g_autofree char *file = g_build_filename (folder, "loom-cuda.so", NULL);
+  static const struct
+  {
+    int folder, file;
+    gboolean opened;
+  } cases[] = { { 0777, 0644, FALSE }, { 0755, 0666, FALSE }, { 0755, 0644, TRUE } };
+
+  g_assert_true (g_file_set_contents (file, "no module", -1, NULL));
+  g_setenv ("GRADLOOM_MODULES", folder, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomDevices) devices = loom_devices_new (1);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_cmpint (g_chmod (folder, cases[i].folder), ==, 0);
+      g_assert_cmpint (g_chmod (file, cases[i].file), ==, 0);
+      g_assert_null (loom_devices_get (devices, "cuda:0", &error));
+      if ((strstr (error->message, "is not opened, because others than you") == NULL) != cases[i].opened
+          || (strstr (error->message, "could not be loaded") != NULL) != cases[i].opened)
+        g_error ("case %u: %s", i, error->message);
+    }
+  g_remove (file);
+  g_rmdir (folder);
+  g_setenv ("GRADLOOM_MODULES", OLD_MODULES, TRUE);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_setenv ("GRADLOOM_MODULES", OLD_MODULES, TRUE);
   g_test_add_func ("/abi/old", test_old);
+  g_test_add_func ("/abi/of-others", test_of_others);
   return g_test_run ();
 }

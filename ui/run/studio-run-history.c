@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "engine/loom.h"
 #include "ui/charts/studio-plot.h"
 
 #define NOTE   "studio-unfinished"

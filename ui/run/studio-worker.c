@@ -159,7 +159,8 @@ studio_worker_find_program (GError **error)
       for (guint i = 0; i < G_N_ELEMENTS (places); i++)
         {
           g_autofree char *path = g_build_filename (folder, places[i], NULL);
-          if (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) && !g_file_test (path, G_FILE_TEST_IS_DIR))
+          if (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) && !g_file_test (path, G_FILE_TEST_IS_DIR)
+              && loom_module_is_own (path))
             return g_steal_pointer (&path);
         }
     }
@@ -427,6 +428,16 @@ read_magic (GTask *task)
                              g_task_get_cancellable (task), magic_byte_cb, task);
 }
 
+/* The socket's folder is the user's, but its permissions are those of the umask. */
+static gboolean
+is_same_user (GSocketConnection *stream)
+{
+  g_autoptr (GCredentials) peer = g_socket_get_credentials (g_socket_connection_get_socket (stream), NULL),
+                           own = g_credentials_new ();
+
+  return peer != NULL && g_credentials_is_same_user (peer, own, NULL);
+}
+
 /* The first of several ranks has come. */
 static void
 accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
@@ -436,7 +447,12 @@ accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GSocketConnection) stream
       = g_socket_listener_accept_finish (G_SOCKET_LISTENER (source), result, NULL, NULL);
 
-  if (stream != NULL)
+  if (stream != NULL && !is_same_user (stream))
+    {
+      GCancellable *cancellable = g_task_get_cancellable (task);
+      g_socket_listener_accept_async (G_SOCKET_LISTENER (source), cancellable, accepted_cb, g_steal_pointer (&task));
+    }
+  else if (stream != NULL)
     {
       stop_listening (self);
       self->stream = G_IO_STREAM (g_steal_pointer (&stream));
