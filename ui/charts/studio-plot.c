@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/loom.h"
+
 static void
 curve_free (gpointer data)
 {
