@@ -125,9 +125,9 @@ static void
 print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
 {
   g_autofree char *planned = loom_bytes_to_string (row->planned),
-                  *resident = loom_bytes_to_string ((double)loom_bytes_of_process (TRUE));
+                  *resident = loom_bytes_to_string ((double)loom_bytes_of_process (TRUE)), *shown = command_printable (path);
 
-  printf ("%s, batch %.0f, %s\n", path, row->batch, row->executor);
+  printf ("%s, batch %.0f, %s\n", shown, row->batch, row->executor);
   printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", row->steps.median, row->steps.min,
           row->steps.max, o->windows, o->seconds);
   printf ("items/s   %.0f\n", row->steps.median * row->batch);
@@ -139,11 +139,11 @@ print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
 static void
 print_row (const char *path, const BenchOptions *o, const BenchRow *row, gboolean is_first)
 {
-  g_autofree char *planned = loom_bytes_to_string (row->planned);
+  g_autofree char *planned = loom_bytes_to_string (row->planned), *shown = command_printable (path);
 
   if (is_first)
     {
-      printf ("%s, medians of %d windows of %.1f s\n", path, o->windows, o->seconds);
+      printf ("%s, medians of %d windows of %.1f s\n", shown, o->windows, o->seconds);
       printf ("%-8s  %-8s  %6s  %10s  %10s  %10s  %10s  %10s\n", "device", "executor", "batch", "steps/s", "min", "max",
               "items/s", "memory");
     }

@@ -109,9 +109,9 @@ print_row (const char *path, const BenchOptions *o, const StrategyRow *row)
 static void
 print_head (const char *path, const BenchOptions *o, const StrategyRow *row)
 {
-  g_autofree char *limit = loom_bytes_to_string (row->limit);
+  g_autofree char *limit = loom_bytes_to_string (row->limit), *shown = command_printable (path);
 
-  printf ("%s, %d ranks with a batch of %.0f each, threads of one process; memory is that of a rank\n", path, o->ranks,
+  printf ("%s, %d ranks with a batch of %.0f each, threads of one process; memory is that of a rank\n", shown, o->ranks,
           row->samples);
   printf ("%-8s %10s %12s %12s %12s %12s\n", "", "steps/s", "items/s", "forecast", "held", "largest batch");
   printf ("%-8s %10s %12s %12s %12s   in %s\n", "", "", "", "", "", limit);

@@ -151,7 +151,7 @@ read_version (const Printer *p, const char *mark, const char *name, const char *
   LoomGraph *graph = read_side (file, &error);
 
   if (graph == NULL)
-    *failure = g_strdup (error->message);
+    *failure = command_sentence (error->message);
   if (!p->json)
     printf ("%s%s %s%s\n", style (p, HEAD), mark, shown, style (p, PLAIN));
   return graph;
@@ -206,7 +206,8 @@ run_diff (const Command *command, int argc, char **argv)
     return run_for_git (&p, argv, argc == 10, all);
   if (argc == 2 && g_getenv ("GIT_DIFF_PATH_TOTAL") != NULL)
     {
-      printf ("* “%s” is not merged yet\n", argv[1]);
+      g_autofree char *shown = command_printable (argv[1]);
+      printf ("* “%s” is not merged yet\n", shown);
       return 0;
     }
   if (argc != 3)

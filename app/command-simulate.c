@@ -107,9 +107,9 @@ print_head (const char *path, const SimulateWork *work, const SimulateSetup *set
 
   for (guint i = 0; i < work->layers->len; i++)
     bytes += g_array_index (work->layers, SimulateLayer, i).parameters;
-  g_autofree char *gradients = loom_bytes_to_string (bytes);
+  g_autofree char *gradients = loom_bytes_to_string (bytes), *shown = command_printable (path);
 
-  printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; ", path, work->samples, gradients,
+  printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; ", shown, work->samples, gradients,
           card != NULL ? "by the peaks of " : "measured here", card != NULL ? card->title : "");
   if (o->link == NULL)
     printf ("ranks of this machine, which share its processors%s\n",

@@ -20,8 +20,9 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
   for (guint i = 0; i < LOOM_N_OWNERS; i++)
     total += bytes[i];
   g_autofree char *count = command_count (train_view_parameters (trainer)), *memory = loom_bytes_to_string (total);
+  g_autofree char *out = options->out != NULL ? command_printable (options->out) : g_strdup ("");
   fprintf (stderr, "%s parameters, peak of %s planned%s%s%s\n", count, memory,
-           options->out != NULL ? ", writing to " : "", options->out != NULL ? options->out : "",
+           options->out != NULL ? ", writing to " : "", out,
            options->out != NULL || options->resume != NULL ? "" : ", nothing is kept (no --out)");
 }
 
