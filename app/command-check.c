@@ -247,7 +247,7 @@ run_check (const Command *command, int argc, char **argv)
     spec = loom_train_spec_new (graph, net, faults);
   if (spec != NULL && loom_faults_count (faults) == 0)
     check_data (graph, net, spec, faults);
-  loom_net_warn_of_outside_paths (net, graph, faults);
+  loom_net_warn_of_outside_paths (net, graph, loom_graph_get_file (graph), faults);
   g_ptr_array_unref (loom_lessons_new (graph, faults));
   g_ptr_array_unref (loom_slides_new (graph, faults));
   print_faults (faults, argv[1], json);

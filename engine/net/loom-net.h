@@ -96,11 +96,12 @@ gboolean loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss
  * itself: their numbers stand in no file, so a kernel's sentence about one would lead nowhere. */
 void loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node,
                              const LoomDataset *dataset, LoomFaults *faults);
-/* The files and folders that a graph's nodes and its <train> read outside the graph's folder, the folder of data sets (GRADLOOM_DATA) and
+/* The files and folders that a graph's nodes and its <train> read outside the folder of the graph's file (NULL: it has
+ * none; then the folder in which relative paths begin), the folder of data sets (GRADLOOM_DATA) and
  * /usr/share, each once, absolute, links followed. (transfer full) */
-char **loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph);
+char **loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *file);
 /* A warning for each, with its element. */
-void loom_net_warn_of_outside_paths (const LoomNet *net, const LoomGraph *graph, LoomFaults *faults);
+void loom_net_warn_of_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *file, LoomFaults *faults);
 /* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
 const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
 /* TRUE if a node delivers batches of a data set; and the data set that it names, opened with its options as the net

@@ -217,15 +217,21 @@ is_within (const char *path, const char *folder)
          && (path[n] == '\0' || path[n] == G_DIR_SEPARATOR || (n > 0 && target[n - 1] == G_DIR_SEPARATOR));
 }
 
-/* Where the path leads, links followed; NULL if that is in the graph's folder, where its data are expected, in the folder
- * of data sets, or among the system's own files, which hold nothing of the user. */
-static char *
-outside_of (const char *folder, const char *text)
+typedef struct
 {
-  g_autofree char *path = g_canonicalize_filename (text, folder);
-  g_autofree char *target = loom_file_target (path), *here = g_get_current_dir ();
+  char *from; /* where relative paths begin */
+  char *own;  /* the folder of the graph's file: of a run these differ, and its run.json, which may be anybody's, says from */
+} Folders;
 
-  return is_within (target, folder != NULL ? folder : here) || is_within (target, "/usr/share")
+/* Where the path leads, links followed; NULL if that is in the graph's own folder, where its data are expected, in the
+ * folder of data sets, or among the system's files, which hold nothing of the user. */
+static char *
+outside_of (const Folders *folders, const char *text)
+{
+  g_autofree char *path = g_canonicalize_filename (text, folders->from);
+  g_autofree char *target = loom_file_target (path);
+
+  return is_within (target, folders->own) || is_within (target, "/usr/share")
                  || is_within (target, loom_env ("GRADLOOM_DATA"))
              ? NULL
              : g_steal_pointer (&target);
@@ -234,12 +240,15 @@ outside_of (const char *folder, const char *text)
 typedef void (*OutsideCall) (int line, const char *node, const char *name, const char *path, gpointer data);
 
 static void
-each_outside (const LoomNet *net, const LoomGraph *graph, OutsideCall call, gpointer data)
+each_outside (const LoomNet *net, const LoomGraph *graph, const char *file, OutsideCall call, gpointer data)
 {
   const char *folder = loom_graph_get_folder (graph);
+  g_autofree char *from = g_canonicalize_filename (folder != NULL ? folder : ".", NULL);
+  g_autofree char *own = file != NULL ? g_path_get_dirname (file) : g_strdup (from);
+  const Folders folders = { from, own };
   const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   const char *weights = train != NULL ? loom_element_get (train, "weights") : NULL;
-  g_autofree char *begun = weights != NULL && *weights != '\0' ? outside_of (folder, weights) : NULL;
+  g_autofree char *begun = weights != NULL && *weights != '\0' ? outside_of (&folders, weights) : NULL;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
@@ -252,7 +261,7 @@ each_outside (const LoomNet *net, const LoomGraph *graph, OutsideCall call, gpoi
         {
           const char *text
               = p->type == LOOM_DATASET_PATH ? loom_infer_attribute (loom_net_infer (net, i), p->name) : NULL;
-          g_autofree char *path = text != NULL && *text != '\0' ? outside_of (folder, text) : NULL;
+          g_autofree char *path = text != NULL && *text != '\0' ? outside_of (&folders, text) : NULL;
 
           if (path != NULL)
             call (node->line, node->path, p->name, path, data);
@@ -270,11 +279,11 @@ add_path (int line, const char *node, const char *name, const char *path, gpoint
 }
 
 char **
-loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph)
+loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *file)
 {
   GPtrArray *paths = g_ptr_array_new ();
 
-  each_outside (net, graph, add_path, paths);
+  each_outside (net, graph, file, add_path, paths);
   g_ptr_array_add (paths, NULL);
   return (char **)g_ptr_array_free (paths, FALSE);
 }
@@ -291,7 +300,7 @@ add_warning (int line, const char *node, const char *name, const char *path, gpo
 }
 
 void
-loom_net_warn_of_outside_paths (const LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
+loom_net_warn_of_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *file, LoomFaults *faults)
 {
-  each_outside (net, graph, add_warning, faults);
+  each_outside (net, graph, file, add_warning, faults);
 }

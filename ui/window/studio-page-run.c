@@ -46,7 +46,9 @@ static char **
 not_agreed (StudioPage *self)
 {
   LoomNet *net = studio_document_peek_net (self->document);
-  g_auto (GStrv) outside = net != NULL ? loom_net_outside_paths (net, studio_document_get_graph (self->document)) : g_new0 (char *, 1);
+  g_auto (GStrv) outside = net != NULL ? loom_net_outside_paths (net, studio_document_get_graph (self->document),
+                                                                 studio_document_get_path (self->document))
+                                       : g_new0 (char *, 1);
   g_autofree char *text = studio_settings_dup_string (AGREED);
   g_auto (GStrv) agreed = g_strsplit (text != NULL ? text : "", "\n", -1);
   g_autoptr (GStrvBuilder) left = g_strv_builder_new ();
