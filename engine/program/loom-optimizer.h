@@ -103,11 +103,26 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
 /* Prefix of the scalars of a batch that is only a part of a step. */
 #define LOOM_SCALAR_ACCUMULATE "accumulate_"
 
-/* The update of a batch that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share
- * of the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar
- * "accumulate_first" is not 0. "grad_norm" and "finite" of this batch are declared, and what the forward pass remembers
- * is guarded as above. The update is a program of its own, whose gradients are these slots. */
-void loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, const LoomValue *grad);
+/* Gradients of one term of the loss. */
+typedef struct
+{
+  guint n;
+  const int *slot;
+  const LoomValue *grad;
+  LoomValue count; /* what the term is divided by once all batches are there; 0: the gradients are of a mean over samples
+                    */
+} LoomAccumulate;
+
+/* The update of a batch that is only a part of a step. Gradients of term t are added to the slots that
+ * loom_accumulate_slot() names: those of a mean over samples times the scalar "accumulate_weight" (the batch's share of
+ * the step's samples), those of a sum as they are, with the count added to a scalar slot. All are taken for 0 where the
+ * scalar "accumulate_first" is not 0. "grad_norm" and "finite" of this batch are declared, and what the forward pass
+ * remembers is guarded as above. The update is a program of its own, whose gradients are
+ * loom_accumulated_gradients(). */
+void loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomAccumulate *terms);
+/* The gradients that the slots of `from`, a program that accumulates, have after the last batch of a step, as values of
+ * p: arrays of int (slots of p) and of LoomValue. */
+void loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slots, GArray *grads);
 
 /* After loom_emit_update: the moving average of every parameter that the program changes, torch.optim.swa_utils.
  * get_ema_multi_avg_fn: the first step copies, each further one moves it by (1 - decay) of the way. A step that is not

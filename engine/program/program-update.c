@@ -3,6 +3,8 @@
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"
 
+#include <string.h>
+
 /* 1 when x - x is 0, which neither infinity nor NaN gives. */
 static LoomValue
 is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
@@ -303,14 +305,68 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   return TRUE;
 }
 
-void
-loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, const LoomValue *grad)
+/* Of a parameter and term t: the first term has the parameter's own name. */
+static char *
+accumulate_slot (guint t, const char *parameter)
 {
-  g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
+  return t == 0 ? g_strconcat (LOOM_SLOT_ACCUMULATE, parameter, NULL)
+                : g_strdup_printf (LOOM_SLOT_ACCUMULATE "#%u.%s", t, parameter);
+}
+
+static char *
+count_slot (guint t)
+{
+  return g_strdup_printf (LOOM_SCALAR_ACCUMULATE "count_%u", t);
+}
+
+static void
+accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue first, LoomValue weight)
+{
+  for (guint i = 0; i < term->n; i++)
+    {
+      const LoomSlot *parameter = loom_program_get_slot (p, (guint)term->slot[i]);
+      g_autofree char *name = accumulate_slot (t, parameter->name);
+      LoomDType dtype = parameter->dtype;
+      LoomValue sum, before;
+      int k;
+
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, term->slot[i]))->device);
+      k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
+      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), loom_program_read (p, k));
+      sum = loom_cast (p, term->grad[i], dtype);
+      if (term->count == 0)
+        sum = loom_binary (p, LOOM_SCALAR_MUL, sum, loom_cast (p, weight, dtype));
+      loom_program_commit (p, k, loom_binary (p, LOOM_SCALAR_ADD, before, sum));
+    }
+  loom_program_set_origin (p, NULL, NULL);
+  if (term->count != 0)
+    {
+      const LoomDType dtype = loom_program_get_float (p);
+      g_autofree char *name = count_slot (t);
+      LoomValue before = loom_program_scalar (p, name, 0);
+
+      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), before);
+      loom_program_commit (p, loom_program_find_slot (p, name),
+                           loom_binary (p, LOOM_SCALAR_ADD, before, loom_cast (p, term->count, dtype)));
+    }
+}
+
+void
+loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomAccumulate *terms)
+{
+  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   LoomRegion region = loom_program_get_region (p);
   const char *origin, *device;
   LoomValue weight, first, norm, go;
 
+  for (guint t = 0; t < n_terms; t++)
+    {
+      g_array_append_vals (slots, terms[t].slot, terms[t].n);
+      g_array_append_vals (grads, terms[t].grad, terms[t].n);
+    }
+  g_autoptr (GArray) shares
+      = share_out (p, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, NULL);
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
@@ -318,22 +374,60 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, 
   weight = loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "weight", 1);
   first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "first", 1),
                        loom_const (p, loom_program_get_float (p), 0));
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomSlot *parameter = loom_program_get_slot (p, (guint)slot[i]);
-      g_autofree char *name = g_strconcat (LOOM_SLOT_ACCUMULATE, parameter->name, NULL);
-      LoomDType dtype = parameter->dtype;
-      LoomValue sum, before;
-      int k;
-
-      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, slot[i]))->device);
-      k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
-      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), loom_program_read (p, k));
-      sum = loom_binary (p, LOOM_SCALAR_MUL, loom_cast (p, grad[i], dtype), loom_cast (p, weight, dtype));
-      loom_program_commit (p, k, loom_binary (p, LOOM_SCALAR_ADD, before, sum));
-    }
+  for (guint t = 0; t < n_terms; t++)
+    accumulate_term (p, t, &terms[t], first, weight);
   loom_program_set_region (p, region);
   loom_program_set_origin (p, origin, device);
+}
+
+/* The term that a slot is of, and its parameter; NULL: the slot is another one. */
+static const char *
+accumulated_parameter (const LoomSlot *slot, guint *t)
+{
+  char *end;
+
+  *t = 0;
+  if (slot->kind != LOOM_SLOT_OPTIMIZER || !g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
+    return NULL;
+  const char *name = slot->name + strlen (LOOM_SLOT_ACCUMULATE);
+  if (*name != '#')
+    return name;
+  *t = (guint)g_ascii_strtoull (name + 1, &end, 10);
+  return end + 1;
+}
+
+void
+loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slots, GArray *grads)
+{
+  for (guint i = 0; i < loom_program_n_slots (from); i++)
+    {
+      const LoomSlot *sum = loom_program_get_slot (from, i), *of;
+      guint t, k = 0;
+      const char *parameter = accumulated_parameter (sum, &t);
+
+      if (parameter == NULL)
+        continue;
+      of = loom_program_get_slot (from, (guint)loom_program_find_slot (from, parameter));
+      loom_program_set_origin (p, NULL, loom_value_info (from, of->read)->device);
+      int slot = loom_program_slot (p, of->name, of->kind, of->dtype, of->rank, of->dim, &of->init, of->trainable);
+      loom_program_read (p, slot);
+      LoomValue grad = loom_program_read (
+          p, loom_program_slot (p, sum->name, sum->kind, sum->dtype, sum->rank, sum->dim, NULL, FALSE));
+      g_autofree char *count = count_slot (t);
+      if (loom_program_find_slot (from, count) >= 0)
+        grad = loom_binary (p, LOOM_SCALAR_DIV, grad, loom_cast (p, loom_program_scalar (p, count, 0), sum->dtype));
+      while (k < slots->len && g_array_index (slots, int, k) != slot)
+        k++;
+      if (k < slots->len)
+        {
+          LoomValue *before = &g_array_index (grads, LoomValue, k);
+          *before = loom_binary (p, LOOM_SCALAR_ADD, *before, grad);
+          continue;
+        }
+      g_array_append_val (slots, slot);
+      g_array_append_val (grads, grad);
+    }
+  loom_program_set_origin (p, NULL, NULL);
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "engine/program/loom-optimizer.h"
 #include "engine/train/loom-driver.h"
+#include "engine/train/step-terms.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@ loom_step_free (LoomStep *step)
   g_clear_pointer (&step->program, loom_program_unref); /* none where lowering failed */
   g_clear_pointer (&step->update, loom_program_unref);
   loom_net_free (step->net);
+  g_free (step->is_counted);
   g_free (step->metric_count);
   g_free (step->metric_size);
   g_free (step);
@@ -101,22 +103,18 @@ emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n,
   return TRUE;
 }
 
+/* A term's gradients of what the optimiser updates: none that is 0. */
 static gboolean
-append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
+trained_gradients (LoomProgram *p, const LoomTrainSpec *spec, LoomValue of, GArray *slots, GArray *grads,
+                   GError **error)
 {
   gboolean scaled = spec->precision == LOOM_F16;
   g_autoptr (GArray) all_slots = NULL, all_grads = NULL;
-  if (spec->optimizer->takes_no_gradients)
-    {
-      all_slots = g_array_new (FALSE, FALSE, sizeof (int));
-      all_grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-    }
-  else if (!loom_step_parameter_gradients (p, loss, scaled ? loom_loss_scale (p) : 0, spec, &all_slots, &all_grads,
-                                           error))
-    return FALSE;
 
-  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
-  g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  if (spec->optimizer->takes_no_gradients)
+    return TRUE;
+  if (!loom_step_parameter_gradients (p, of, scaled ? loom_loss_scale (p) : 0, spec, &all_slots, &all_grads, error))
+    return FALSE;
   for (guint i = 0; i < all_grads->len; i++)
     /* A parameter that the graph assigns to is not the optimiser's. */
     if (g_array_index (all_grads, LoomValue, i) != 0
@@ -129,28 +127,69 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
           grad = loom_loss_unscale (p, grad);
         g_array_append_val (grads, grad);
       }
-  if (slots->len == 0 && !spec->optimizer->takes_no_gradients)
+  return TRUE;
+}
+
+static gboolean
+depends_on_nothing (GError **error)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+               "The loss depends on no trainable weight, so there is nothing to train. Wire a layer with weights "
+               "between the data and the loss.");
+  return FALSE;
+}
+
+/* Each term that is divided by a count of its own has a backward pass and sums of its own: the counts of the step's
+ * other batches are not known yet. */
+static gboolean
+append_accumulate (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, const GArray *terms, GError **error)
+{
+  const StepTerm whole = { .sum = loss };
+  const guint n = terms != NULL ? terms->len : 1;
+  g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
+  g_autofree LoomAccumulate *of = g_new0 (LoomAccumulate, n);
+  guint n_grads = 0;
+  LoomValue all = 0;
+
+  for (guint t = 0; t < n; t++)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The loss depends on no trainable weight, so there is nothing to train. Wire a layer with weights "
-                   "between the data and the loss.");
-      return FALSE;
+      const StepTerm *term = terms != NULL ? &g_array_index (terms, StepTerm, t) : &whole;
+      GArray *slots = g_array_new (FALSE, FALSE, sizeof (int)), *grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+
+      g_ptr_array_add (arrays, slots);
+      g_ptr_array_add (arrays, grads);
+      if (!trained_gradients (p, spec, term->sum, slots, grads, error))
+        return FALSE;
+      of[t] = (LoomAccumulate){ slots->len, (const int *)slots->data, (const LoomValue *)grads->data, term->count };
+      n_grads += slots->len;
+      all = t == 0 ? term->sum : loom_binary (p, LOOM_SCALAR_ADD, all, term->sum);
     }
+  if (n_grads == 0)
+    return depends_on_nothing (error);
+  loom_emit_accumulate (p, all, n, of);
+  return TRUE;
+}
+
+static gboolean
+append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, const GArray *terms, GError **error)
+{
+  const LoomDriver *driver = loom_driver (spec->optimizer->name);
+  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+
+  if (driver == NULL && gathers (spec))
+    return append_accumulate (p, spec, loss, terms, error);
+  if (!trained_gradients (p, spec, loss, slots, grads, error))
+    return FALSE;
+  if (slots->len == 0 && !spec->optimizer->takes_no_gradients)
+    return depends_on_nothing (error);
 
   const int *slot = (const int *)slots->data;
   const LoomValue *grad = (const LoomValue *)grads->data;
-  const LoomDriver *driver = loom_driver (spec->optimizer->name);
-  if (driver != NULL)
-    {
-      loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, slot, grad);
-      return driver->extend (p, spec, slots->len, slot, grad, error);
-    }
-  if (gathers (spec))
-    {
-      loom_emit_accumulate (p, loss, slots->len, slot, grad);
-      return TRUE;
-    }
-  return emit_update (p, spec, loss, slots->len, slot, grad, error);
+  if (driver == NULL)
+    return emit_update (p, spec, loss, slots->len, slot, grad, error);
+  loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, slot, grad);
+  return driver->extend (p, spec, slots->len, slot, grad, error);
 }
 
 /* The other half of a step that accumulates; the size of its batches is nothing to it. */
@@ -164,22 +203,7 @@ update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
 
   loom_program_set_float (p, loom_program_get_float (from));
   loom_program_set_tf32 (p, loom_program_get_tf32 (from));
-  for (guint i = 0; i < loom_program_n_slots (from); i++)
-    {
-      const LoomSlot *sum = loom_program_get_slot (from, i), *of;
-      if (sum->kind != LOOM_SLOT_OPTIMIZER || !g_str_has_prefix (sum->name, LOOM_SLOT_ACCUMULATE))
-        continue;
-      of = loom_program_get_slot (from,
-                                  (guint)loom_program_find_slot (from, sum->name + strlen (LOOM_SLOT_ACCUMULATE)));
-      loom_program_set_origin (p, NULL, loom_value_info (from, of->read)->device);
-      int slot = loom_program_slot (p, of->name, of->kind, of->dtype, of->rank, of->dim, &of->init, of->trainable);
-      loom_program_read (p, slot);
-      LoomValue grad = loom_program_read (
-          p, loom_program_slot (p, sum->name, sum->kind, sum->dtype, sum->rank, sum->dim, NULL, FALSE));
-      g_array_append_val (slots, slot);
-      g_array_append_val (grads, grad);
-    }
-  loom_program_set_origin (p, NULL, NULL);
+  loom_accumulated_gradients (p, from, slots, grads);
   if (!emit_update (p, spec, 0, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
     return NULL;
   return g_steal_pointer (&p);
@@ -223,6 +247,31 @@ append_metrics (LoomStep *step, const LoomTrainSpec *spec, const LoomValue *valu
       loom_program_output (p, name, metric->emit (p, &m->options, value[2 * i], value[2 * i + 1]));
     }
   return TRUE;
+}
+
+/* Batches of a program are put together: those of an evaluation, and of a step that has several. With staleness each
+ * push is a step, whatever the others count. */
+static gboolean
+joins_batches (const LoomTrainSpec *spec, gboolean training)
+{
+  return !training || (gathers (spec) && spec->parallel.staleness == 0);
+}
+
+static void
+output_terms (LoomStep *step, const GArray *terms)
+{
+  step->n_terms = terms != NULL ? terms->len : 0;
+  step->is_counted = g_new0 (gboolean, MAX (1, step->n_terms));
+  for (guint t = 0; t < step->n_terms; t++)
+    {
+      const StepTerm *term = &g_array_index (terms, StepTerm, t);
+      g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", t), *count = g_strdup_printf (LOOM_STEP_COUNT "%u", t);
+
+      loom_program_output (step->program, sum, term->sum);
+      step->is_counted[t] = term->count != 0;
+      if (term->count != 0)
+        loom_program_output (step->program, count, term->count);
+    }
 }
 
 static void
@@ -405,9 +454,11 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     }
   LoomValue loss = desc.rank == 0 ? value[0] : loom_reshape (p, value[0], 0, NULL);
   loom_program_output (p, "loss", loss);
+  g_autoptr (GArray) terms = joins_batches (spec, training) ? step_terms_new (p, loss) : NULL;
+  output_terms (step, terms);
   if (!append_metrics (step, spec, value + 1, error))
     return NULL;
-  if (training && !append_update (p, spec, loss, error))
+  if (training && !append_update (p, spec, loss, terms, error))
     return NULL;
   if (training && !spec->keep_all && g_hash_table_size (loom_net_recomputed (step->net)) > 0)
     replace_program (step, loom_program_recompute (p, loom_net_recomputed (step->net)));

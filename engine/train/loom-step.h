@@ -16,6 +16,8 @@ typedef struct
   LoomProgram *update; /* where the spec accumulates, what ends a step: updates from what was gathered; else NULL */
   gint64 batch;
   gboolean tells; /* loom_step_divide() adds LOOM_PARTITION_TOLD, this rank's own loss, where it has one */
+  guint n_terms;        /* of the loss, where batches are put together by what each of them counts; 0: by samples */
+  gboolean *is_counted; /* of each term: it has a count, else it is a mean over samples */
   guint n_metrics;
   gint64 *metric_count; /* things that one batch sums, for each metric */
   guint *metric_size;   /* statistics that it gives */
@@ -26,6 +28,9 @@ typedef struct
  * rule, running statistics by a selection here. Where the spec accumulates, the program only gathers gradients (see
  * loom_emit_accumulate), and its random numbers differ by the slot LOOM_STEP_RNG. */
 #define LOOM_STEP_RNG "accumulate_batch"
+/* Outputs of term t of the loss (LoomStep.n_terms): LOOM_STEP_SUM "t" and, where it is counted, LOOM_STEP_COUNT "t". */
+#define LOOM_STEP_SUM   "loss.sum."
+#define LOOM_STEP_COUNT "loss.count."
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);

@@ -43,7 +43,8 @@ gboolean
 trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
 {
   guint n_metrics = t->spec->metrics->len;
-  double loss = 0, samples = 0;
+  double samples = 0;
+  g_auto (TrainerLoss) loss = { 0 };
   g_autoptr (TrainerMetrics) metrics = NULL;
   const LoomBatch *batch;
   g_autoptr (GError) local = NULL;
@@ -66,8 +67,9 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
       trainer_feed_batch (plan, batch);
       if (!loom_exec_run (plan->exec, error))
         return evaluation_failed (t, error);
-      loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
+      trainer_loss_add (&loss, plan, (double)batch->n, samples == 0);
       samples += batch->n;
+      t->eval_loss = trainer_loss_value (&loss, plan, samples);
       if (metrics == NULL)
         metrics = trainer_metrics_new (t->spec, plan->step);
       if (!trainer_metrics_take (metrics, plan, error))
@@ -89,12 +91,11 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
   trainer_metrics_values (metrics, t->eval_value);
   for (guint i = 0; i < n_metrics; i++)
     matrix[i] = (LoomTrainerMatrix){ trainer_metrics_matrix (metrics, i), metrics->total + metrics->at[i] };
-  t->eval_loss = loss / samples;
   LoomTrainerEval eval = {
     .split = loom_split_name (split),
     .step = t->place.step,
     .epoch = MIN (t->place.epoch + 1, t->spec->epochs),
-    .loss = loss / samples,
+    .loss = t->eval_loss,
     .n_metrics = n_metrics,
     .metric_name = t->metric_name,
     .metric = t->eval_value,

@@ -23,7 +23,7 @@ keeps_all (const LoomTrainer *t, const TrainerPlan *plan)
 
   if (plan == NULL)
     return loom_exec_keeps (t->update, t->update_norm);
-  all = loom_exec_keeps (plan->exec, plan->loss)
+  all = trainer_loss_keeps (plan)
         && (t->update != NULL || loom_exec_keeps (plan->exec, plan->grad_norm));
   for (guint i = 0; i < t->place.metrics->n; i++)
     all = all && loom_exec_keeps (plan->exec, plan->metric[i]);
@@ -82,8 +82,6 @@ set_numbers (LoomTrainer *t, const TrainerUnread *item, gint64 ahead)
 static gboolean
 read_part (LoomTrainer *t, TrainerUnread *item, GError **error)
 {
-  const double own = loom_exec_scalar (item->exec, item->plan->loss);
-
   if (!t->link_told)
     trainer_tell_link (t, item->plan);
   if (t->rollback != NULL && !t->late.is_saved)
@@ -94,7 +92,8 @@ read_part (LoomTrainer *t, TrainerUnread *item, GError **error)
     }
   if (t->look.on & TRAINER_LOOK_LOSSES)
     trainer_look_batch (t, item->plan, item->part, item->share);
-  t->late.loss = item->part == 0 && item->share == 1 ? own : (item->part == 0 ? 0 : t->late.loss) + own * item->share;
+  trainer_loss_add (&t->late.loss, item->plan, item->share, item->part == 0);
+  t->late.value = trainer_loss_value (&t->late.loss, item->plan, 1);
   if (trainer_metrics_take (t->place.metrics, item->plan, error))
     return TRUE;
   t->mid_step_failure = TRUE; /* the weights may have taken the step, the sums have not */
@@ -112,7 +111,7 @@ read_item (LoomTrainer *t, TrainerUnread *item, GError **error)
     return FALSE;
   if (item->plan != NULL && t->update != NULL)
     return TRUE;
-  item->loss = t->late.loss;
+  item->loss = t->late.value;
   item->grad_norm = loom_exec_scalar (item->exec, item->plan != NULL ? item->plan->grad_norm : t->update_norm);
   t->late.is_saved = FALSE;
   trainer_count_step (t, item->loss, item->samples);
@@ -320,5 +319,6 @@ void
 trainer_late_drop (LoomTrainer *t)
 {
   t->mid_step_failure |= trainer_late_steps (t) > 0; /* the state may be a step ahead of the place */
+  trainer_loss_clear (&t->late.loss);
   t->late = (TrainerLate){ .is_wanted = t->late.is_wanted };
 }

@@ -225,7 +225,8 @@ static gboolean
 try_step (LoomTrainer *t, GError **error)
 {
   double all = trainer_step_samples (t, t->place.batch);
-  double loss = 0, samples = 0, lr, grad_norm = 0;
+  double loss, samples = 0, lr, grad_norm = 0;
+  g_auto (TrainerLoss) sums = { 0 };
   TrainerPlan *plan = NULL;
   gboolean checkpoint_is_due;
   g_autoptr (GError) local = NULL;
@@ -251,9 +252,8 @@ try_step (LoomTrainer *t, GError **error)
       /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
       if (t->driver != NULL && loom_exec_scalar (plan->exec, plan->finite) == 0)
         return trainer_explain_failure (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
-      double own = loom_exec_scalar (plan->exec, plan->loss);
+      trainer_loss_add (&sums, plan, (double)batch->n / all, part == 0);
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
-      loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
       samples += (double)batch->n;
       if (t->look.on & TRAINER_LOOK_LOSSES)
         trainer_look_batch (t, plan, part, (double)batch->n / all);
@@ -271,6 +271,7 @@ try_step (LoomTrainer *t, GError **error)
       trainer_waits_lap (t, &t->waits.compute);
     }
 
+  loss = trainer_loss_value (&sums, plan, 1);
   trainer_count_step (t, loss, all);
   /* Outputs are the driver's from here on. */
   if (t->driver != NULL)

@@ -42,6 +42,8 @@ trainer_plan_free (TrainerPlan *plan)
     g_clear_pointer (&plan->feed[i].wide, loom_tensor_unref);
   loom_exec_free (plan->exec);
   loom_step_free (plan->step);
+  g_free (plan->term_sum);
+  g_free (plan->term_count);
   g_free (plan->metric);
   g_free (plan->feed);
   g_free (plan);
@@ -142,6 +144,14 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
     {
       plan->finite = find_output (plan->exec, "finite");
       plan->grad_norm = find_output (plan->exec, "grad_norm");
+    }
+  plan->term_sum = g_new0 (guint, MAX (1, plan->step->n_terms));
+  plan->term_count = g_new0 (guint, MAX (1, plan->step->n_terms));
+  for (guint i = 0; i < plan->step->n_terms; i++)
+    {
+      g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", i), *count = g_strdup_printf (LOOM_STEP_COUNT "%u", i);
+      plan->term_sum[i] = find_output (plan->exec, sum);
+      plan->term_count[i] = plan->step->is_counted[i] ? find_output (plan->exec, count) : 0;
     }
   plan->metric = g_new0 (guint, MAX (1, plan->step->n_metrics));
   for (guint i = 0; i < plan->step->n_metrics; i++)

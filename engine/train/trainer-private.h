@@ -73,6 +73,7 @@ typedef struct
   guint loss, finite, grad_norm;
   gboolean tells; /* this rank's own loss, too */
   int own;        /* it; -1: there is none */
+  guint *term_sum, *term_count; /* outputs, for each term of the step's loss */
   guint *metric;
   guint n_feeds;
   TrainerFeed *feed;
@@ -97,6 +98,25 @@ gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feed
 LoomLowerOptions trainer_lower_options (const LoomTrainer *t, guint n, const LoomNetSource *wanted);
 /* Seconds of each node of the net, which is bound to the sample's size. */
 LoomTensor *trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *sample, GError **error);
+
+/* ---- the loss of several batches (trainer-loss.c) ---- */
+
+/* Each term's sum over batches, and what it is to be divided by. */
+typedef struct
+{
+  guint n;
+  double *sum, *count;
+} TrainerLoss;
+
+void trainer_loss_clear (TrainerLoss *loss);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainerLoss, trainer_loss_clear)
+/* Adds what the plan's newest run has computed. weight: what a mean over samples weighs; `first` forgets what was
+ * there. */
+void trainer_loss_add (TrainerLoss *loss, const TrainerPlan *plan, double weight, gboolean first);
+/* The loss of all batches, whose weights are `all` together. */
+double trainer_loss_value (const TrainerLoss *loss, const TrainerPlan *plan, double all);
+/* TRUE if the next run leaves what trainer_loss_add() reads (loom_exec_keeps()). */
+gboolean trainer_loss_keeps (const TrainerPlan *plan);
 
 /* ---- where steps wait ---- */
 
@@ -179,7 +199,8 @@ typedef struct
 {
   gboolean is_wanted;
   TrainerUnread unread;
-  double loss;                /* of the batches of a step that were read */
+  TrainerLoss loss;           /* of the batches of a step that were read */
+  double value;               /* its value */
   gboolean is_saved;          /* t->rollback has what the step in flight began from */
   gboolean checkpoint_is_due; /* when the state is that of t->place */
 } TrainerLate;

@@ -77,7 +77,8 @@ count_push (TrainerServer *s, const Member *member)
   const Push *push = head_of (member);
   Unfinished *of = unfinished (s, push->batch);
 
-  of->loss += push->loss * push->share;
+  of->loss += push->weight > 0 ? push->loss * push->weight : 0;
+  of->weight += push->weight;
   s->own[(of - s->unfinished) * s->n + (member - s->member)] = push->loss;
   of->samples = push->samples;
   add_metrics (s, member);
@@ -169,7 +170,7 @@ finish_step (TrainerServer *s, GError **error)
 {
   LoomTrainer *t = s->t;
   Unfinished *done = unfinished (s, t->place.batch);
-  double loss = done->loss, samples = done->samples, lr = t->rates.lr;
+  double loss = done->loss / done->weight, samples = done->samples, lr = t->rates.lr;
   gboolean checkpoint_is_due;
 
   *done = (Unfinished){ 0 };

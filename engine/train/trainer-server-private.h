@@ -17,9 +17,10 @@ typedef struct
 {
   gint64 batch;   /* whose gradients these are, counted in the epoch */
   gint64 version; /* steps that the weights were behind which they are of */
-  double loss;    /* the mean over the rank's samples */
+  double loss;    /* of the rank's samples */
   double samples;
-  double share; /* of the batch */
+  double share;  /* of the batch's samples */
+  double weight; /* of the loss among those of the ranks: what it counts, or the share */
   gint32 wants; /* the round is to end */
   gint32 code;  /* of an error: the rank does not go on. -1: none */
   char why[WHY_BYTES];
@@ -44,7 +45,7 @@ typedef struct
 /* A step that not all ranks have pushed for. */
 typedef struct
 {
-  double loss, samples;
+  double loss, weight, samples;
 } Unfinished;
 
 struct _TrainerServer

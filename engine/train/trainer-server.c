@@ -151,7 +151,9 @@ find_slots (TrainerServer *s, const LoomProgram *p)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
 
-      if (slot->kind == LOOM_SLOT_OPTIMIZER && g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
+      if ((slot->kind == LOOM_SLOT_OPTIMIZER && g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
+          || (slot->kind == LOOM_SLOT_SCALAR && slot->commit != 0
+              && g_str_has_prefix (slot->name, LOOM_SCALAR_ACCUMULATE)))
         g_ptr_array_add (s->pushed, g_strdup (slot->name));
       else if (slot->kind == LOOM_SLOT_PARAMETER)
         g_ptr_array_add (s->pulled, g_strdup (slot->name));
@@ -224,6 +226,7 @@ compute (TrainerServer *s, Push *push, double *metrics, GError **error)
   if (!loom_exec_run (plan->exec, &local))
     return trainer_explain_failure (t, plan, batch, g_steal_pointer (&local), error);
   push->loss = loom_exec_scalar (plan->exec, plan->loss);
+  push->weight = plan->step->n_terms == 1 ? loom_exec_scalar (plan->exec, plan->term_count[0]) : push->share;
   return batch_metrics (t, plan, metrics, error);
 }
 

@@ -1,0 +1,228 @@
+/* Follows a loss back from its value through what is linear (sums, factors that all batches share) to the divisions by
+ * a count; see the header. */
+#include "engine/train/step-terms.h"
+
+#include "engine/program/loom-prim.h"
+
+#define DEEP 64 /* beyond this two counts are taken to differ */
+
+typedef struct
+{
+  LoomProgram *p;
+  gboolean *of_batch;   /* by value: differs from batch to batch */
+  gboolean *of_weights; /* by value: has a gradient to trainable weights */
+} Terms;
+
+typedef enum
+{
+  LEAF,    /* not linear in anything counted */
+  COUNTED, /* operand 0 is a sum, operand 1 a count */
+  LINEAR,  /* in the operands that linear_operands() returns */
+} Kind;
+
+static const LoomInstr *
+maker (const Terms *t, LoomValue v)
+{
+  guint i = loom_value_info (t->p, v)->producer;
+
+  return i != G_MAXUINT ? loom_program_instr (t->p, i) : NULL;
+}
+
+static gboolean
+draws (const LoomInstr *instr)
+{
+  return (instr->prim->flags & LOOM_PRIM_RANDOM) != 0
+         || (instr->prim->draws != NULL && instr->prim->draws (instr->attrs));
+}
+
+static void
+mark (Terms *t)
+{
+  for (guint i = 0; i < loom_program_n_inputs (t->p); i++)
+    t->of_batch[loom_program_get_input (t->p, i)->value] = TRUE;
+  for (guint i = 0; i < loom_program_n_slots (t->p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (t->p, i);
+
+      t->of_weights[slot->read] = slot->kind == LOOM_SLOT_PARAMETER && slot->trainable;
+    }
+  for (guint i = 0; i < loom_program_n_instrs (t->p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (t->p, i);
+      gboolean batch = draws (instr), weights = FALSE;
+
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          batch = batch || (instr->in[k] != 0 && t->of_batch[instr->in[k]]);
+          weights = weights || (instr->in[k] != 0 && t->of_weights[instr->in[k]]);
+        }
+      for (guint o = 0; o < instr->n_out; o++)
+        {
+          t->of_batch[instr->out[o]] = batch;
+          t->of_weights[instr->out[o]] = weights && !instr->prim->gradient_is_zero;
+        }
+    }
+}
+
+static gboolean
+is_number (const Terms *t, LoomValue v)
+{
+  return loom_desc_count (&loom_value_info (t->p, v)->desc) == 1;
+}
+
+static gboolean
+passes (const LoomInstr *instr)
+{
+  return (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 || instr->prim == loom_prim ("reshape");
+}
+
+/* A sum over all of something, under any type and shape of one number. */
+static gboolean
+is_sum (const Terms *t, LoomValue v)
+{
+  const LoomInstr *instr = maker (t, v);
+
+  if (instr == NULL || !is_number (t, v))
+    return FALSE;
+  if (instr->prim == loom_prim ("reduce"))
+    return ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
+  return passes (instr) && is_sum (t, instr->in[0]);
+}
+
+static Kind
+classify (const Terms *t, const LoomInstr *instr)
+{
+  LoomScalarOp op;
+
+  if (instr == NULL || instr->n_out != 1 || !is_number (t, instr->out[0]))
+    return LEAF;
+  if (passes (instr))
+    return LINEAR;
+  if ((instr->prim->flags & LOOM_PRIM_ELEMENTWISE) == 0)
+    return LEAF;
+  op = instr->prim->scalar;
+  if (op == LOOM_SCALAR_DIV && t->of_batch[instr->in[1]])
+    return is_sum (t, instr->in[0]) && is_sum (t, instr->in[1]) && !t->of_weights[instr->in[1]] ? COUNTED : LEAF;
+  return op == LOOM_SCALAR_NEG || op == LOOM_SCALAR_ADD || op == LOOM_SCALAR_SUB || op == LOOM_SCALAR_DIV
+                 || (op == LOOM_SCALAR_MUL && !(t->of_batch[instr->in[0]] && t->of_batch[instr->in[1]]))
+             ? LINEAR
+             : LEAF;
+}
+
+/* Which operands of a LINEAR instruction vary from batch to batch together with it: bits. */
+static guint
+linear_operands (const Terms *t, const LoomInstr *instr)
+{
+  if (instr->n_in == 1 || instr->prim->scalar == LOOM_SCALAR_DIV)
+    return 1;
+  if (instr->prim->scalar == LOOM_SCALAR_MUL)
+    return t->of_batch[instr->in[1]] ? 2 : 1;
+  return 3;
+}
+
+static gboolean
+has_count (const Terms *t, LoomValue v)
+{
+  const LoomInstr *instr = maker (t, v);
+  const Kind kind = classify (t, instr);
+
+  for (guint k = 0; kind == LINEAR && k < instr->n_in; k++)
+    if ((linear_operands (t, instr) >> k & 1) != 0 && has_count (t, instr->in[k]))
+      return TRUE;
+  return kind == COUNTED;
+}
+
+/* TRUE if both are computed alike, as the counts of two losses with the same targets are. */
+static gboolean
+same (const Terms *t, LoomValue a, LoomValue b, int depth)
+{
+  const LoomInstr *x = a != 0 ? maker (t, a) : NULL, *y = b != 0 ? maker (t, b) : NULL;
+
+  if (a == b)
+    return TRUE;
+  if (depth == 0 || x == NULL || y == NULL || x->prim != y->prim || x->n_in != y->n_in || draws (x)
+      || loom_value_info (t->p, a)->result != loom_value_info (t->p, b)->result
+      || !loom_prim_same_attrs (x->prim, x->attrs, y->attrs))
+    return FALSE;
+  for (guint k = 0; k < x->n_in; k++)
+    if (!same (t, x->in[k], y->in[k], depth - 1))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+add (const Terms *t, GArray *terms, StepTerm term)
+{
+  for (guint k = 0; k < terms->len; k++)
+    {
+      StepTerm *other = &g_array_index (terms, StepTerm, k);
+
+      if ((term.count == 0) != (other->count == 0) || !same (t, term.count, other->count, DEEP))
+        continue;
+      other->sum = loom_binary (t->p, LOOM_SCALAR_ADD, other->sum, term.sum);
+      return;
+    }
+  g_array_append_val (terms, term);
+}
+
+/* The terms of v, whose sums have its type and shape. */
+static GArray *
+split (const Terms *t, LoomValue v)
+{
+  /* The program may move its instructions as it grows. */
+  const LoomInstr *found = maker (t, v);
+  const Kind kind = classify (t, found);
+  GArray *terms = g_array_new (FALSE, TRUE, sizeof (StepTerm));
+
+  if (kind == LEAF)
+    add (t, terms, (StepTerm){ .sum = v });
+  if (kind == COUNTED)
+    add (t, terms, (StepTerm){ .sum = found->in[0], .count = found->in[1] });
+  if (kind != LINEAR)
+    return terms;
+  const LoomInstr instr = *found;
+  const guint linear = linear_operands (t, found);
+  for (guint k = 0; k < instr.n_in; k++)
+    {
+      if ((linear >> k & 1) == 0)
+        continue;
+      g_autoptr (GArray) of = split (t, instr.in[k]);
+      for (guint i = 0; i < of->len; i++)
+        {
+          StepTerm term = g_array_index (of, StepTerm, i);
+          LoomValue in[2] = { instr.in[0], instr.n_in > 1 ? instr.in[1] : 0 };
+          const gboolean adds = instr.n_in > 1 && linear == 3;
+
+          in[k] = term.sum;
+          if (!adds)
+            term.sum = loom_emit (t->p, instr.prim, instr.attrs, instr.n_in, in, NULL);
+          else if (k == 1 && instr.prim->scalar == LOOM_SCALAR_SUB)
+            term.sum = loom_unary (t->p, LOOM_SCALAR_NEG, term.sum);
+          add (t, terms, term);
+        }
+    }
+  return terms;
+}
+
+GArray *
+step_terms_new (LoomProgram *p, LoomValue loss)
+{
+  const guint n = loom_program_n_values (p) + 1;
+  g_autofree gboolean *of_batch = g_new0 (gboolean, n), *of_weights = g_new0 (gboolean, n);
+  Terms t = { .p = p, .of_batch = of_batch, .of_weights = of_weights };
+  GArray *terms;
+
+  mark (&t);
+  if (!has_count (&t, loss))
+    return NULL;
+  terms = split (&t, loss);
+  for (guint k = 0; k < terms->len; k++)
+    {
+      StepTerm *term = &g_array_index (terms, StepTerm, k);
+
+      term->sum = loom_reshape (p, term->sum, 0, NULL);
+      if (term->count != 0)
+        term->count = loom_reshape (p, term->count, 0, NULL);
+    }
+  return terms;
+}
