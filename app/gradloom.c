@@ -78,6 +78,8 @@ main (int argc, char **argv)
   /* A limit on the size of files then is an error of the write that meets it, which has a sentence, and no silent end.
    */
   signal (SIGXFSZ, SIG_IGN);
+  g_autoptr (GError) truncated = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_IO, "");
+  loom_truncated_exit_with (loom_error_exit_status (truncated));
 
   /* Messages may be translated, numbers may not: files and JSON are in the C locale. */
   setlocale (LC_ALL, "");

@@ -15,13 +15,13 @@ load_weights (Run *r, GError **error)
   g_autoptr (GError) local = NULL;
   g_autoptr (LoomSafetensors) file = loom_safetensors_open (r->weights, &local);
   g_autoptr (GString) wrong = g_string_new (NULL);
-  g_autoptr (GHashTable) used = g_hash_table_new (g_str_hash, g_str_equal);
 
   if (file == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--weights: %s", local->message);
       return FALSE;
     }
+  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
@@ -31,7 +31,7 @@ load_weights (Run *r, GError **error)
       LoomWeightFit fit = loom_weight_fit (file, weight->name, &want, &index, &here, &there);
 
       if (fit != LOOM_WEIGHT_MISSING)
-        g_hash_table_add (used, weight->name);
+        used[index] = TRUE;
       if (fit != LOOM_WEIGHT_FITS)
         {
           loom_weight_add_mismatch (wrong, weight->name, here, there);
@@ -48,7 +48,7 @@ load_weights (Run *r, GError **error)
   /* A file of another network has as many names as it likes; after the first few only their number is informative. */
   guint n_unknown = 0;
   for (guint i = 0; i < loom_safetensors_count (file); i++)
-    if (!g_hash_table_contains (used, loom_safetensors_name (file, i)) && n_unknown++ < MAX_UNKNOWN)
+    if (!used[i] && n_unknown++ < MAX_UNKNOWN)
       {
         g_autofree char *name = command_printable (loom_safetensors_name (file, i));
         command_warn (r->command, "%s: the graph has no weight “%s”.", r->weights, name);

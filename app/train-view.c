@@ -53,7 +53,7 @@ bar_parts (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
   g_autofree char *left = command_duration (s->eta_seconds), *rate = command_count (s->items_per_second);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  g_ptr_array_add (parts, g_strdup_printf ("loss %s", readable (s->epoch_loss, number)));
+  g_ptr_array_add (parts, g_strdup_printf ("loss %s", readable (s->recent_loss, number)));
   if (s->items_per_second > 0)
     g_ptr_array_add (parts, g_strdup_printf ("%s left", left));
   for (guint i = 0; i < s->n_metrics; i++)
@@ -118,6 +118,13 @@ flush (TrainView *view, LoomTrainer *trainer)
   loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
 }
 
+/* "last 12 steps" */
+static char *
+last_steps (gint64 n)
+{
+  return n == 1 ? g_strdup ("last step") : g_strdup_printf ("last %" G_GINT64_FORMAT " steps", n);
+}
+
 /* An epoch's line: what was trained, to which eval_cb() adds the line of what was evaluated. */
 static void
 print_epoch (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
@@ -129,10 +136,13 @@ print_epoch (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
     return;
   clear_bar (view);
   printf ("%s %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  %s %s", view->by_step ? "step" : "epoch", s->epoch,
-          view->epochs, view->by_step ? "loss" : "train loss", readable (s->epoch_loss, number));
+          view->epochs, view->by_step ? "loss" : "train loss", readable (s->recent_loss, number));
   for (guint i = 0; i < s->n_metrics; i++)
     if (!is_table (trainer, i))
       printf ("  %s %s", s->metric_name[i], readable (s->metric[i], number));
+  g_autofree char *recent = s->recent_steps >= s->steps_per_epoch ? NULL : last_steps (s->recent_steps);
+  if (recent != NULL)
+    printf ("  (%s)", recent);
   printf ("\n");
   flush (view, trainer);
 }
@@ -161,7 +171,8 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   TrainView *view = data;
   gint64 now = g_get_monotonic_time ();
 
-  view->epoch_loss = s->epoch_loss;
+  view->recent_loss = s->recent_loss;
+  view->recent_steps = s->recent_steps;
   if (view->json)
     print_json_step (view, trainer, s, now);
   else if (s->step == s->epoch * s->steps_per_epoch)
@@ -335,7 +346,7 @@ train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer)
   view->by_step = loom_trainer_spec (trainer)->dataset_node < 0;
   view->terminal = isatty (STDERR_FILENO);
   view->silent = view->json && (!view->terminal || isatty (STDOUT_FILENO));
-  view->epoch_loss = NAN;
+  view->recent_loss = NAN;
   view->start = view->last = view->last_flush = view->epoch_start = g_get_monotonic_time ();
   loom_trainer_set_observer (trainer, &observer, view);
 }
@@ -360,8 +371,12 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
   printf ("ended after step %" G_GINT64_FORMAT ", as --steps asked", loom_trainer_steps (trainer));
-  if (!isnan (view->epoch_loss))
-    printf (", train loss %s", readable (view->epoch_loss, number));
+  if (!isnan (view->recent_loss))
+    {
+      g_autofree char *recent = last_steps (view->recent_steps);
+
+      printf (", train loss %s (%s)", readable (view->recent_loss, number), recent);
+    }
   if (folder != NULL)
     {
       g_autofree char *words = loom_trainer_resume_words (trainer);
@@ -454,7 +469,7 @@ say_staleness (const LoomStaleness *s)
   char mean[G_ASCII_DTOSTR_BUF_SIZE];
 
   printf ("%" G_GINT64_FORMAT
-          " pushes; since the weights that they are gradients of came %s updates, at most %" G_GINT64_FORMAT "\n",
+          " pushes; gradients were %s updates old on average, at most %" G_GINT64_FORMAT "\n",
           s->pushes, g_ascii_formatd (mean, sizeof mean, "%.2f", (double)s->sum / (double)s->pushes), s->most);
 }
 

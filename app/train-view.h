@@ -14,7 +14,8 @@ typedef struct
   gboolean by_step; /* a loss without data: an epoch is one step */
   gint64 epochs;
   gint64 last, last_flush, epoch_start, start; /* µs */
-  double epoch_loss;                           /* the mean of the epoch so far; NaN: no step was made */
+  double recent_loss;                          /* of the last recent_steps; NaN: no step was made */
+  gint64 recent_steps;
   gboolean only_eval;                          /* nothing is trained, */
   gint64 weights_step;                         /* with weights of so many steps; -1: nobody knows */
   const Command *command;

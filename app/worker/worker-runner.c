@@ -47,7 +47,6 @@ struct _WorkerRunner
   GArray *early;      /* LoomCommandKind */
   GQueue checkpoints; /* invocations that wait for a path */
   WorkerPace pace;
-  WorkerWindow window;
   gint64 memory_asked; /* when the figure was asked that was sent last */
 };
 
@@ -122,7 +121,6 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   else if (point.items_per_second <= 0)
     point.eta_seconds = NAN;
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
-  worker_window_take (&runner->window, s->step, s->epoch, s->steps_per_epoch, point.metric);
   worker_outbox_point (runner->outbox, &point);
   send_driver_memory (runner, trainer);
   loom_trainer_waits (trainer, &waits);
@@ -270,7 +268,6 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   for (guint i = 0; i < n; i++)
     name[i] = ((LoomMetricSpec *)spec->metrics->pdata[i])->name;
   worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
-  worker_window_begin (&runner->window, n);
   worker_outbox_base_lr (runner->outbox, loom_trainer_base_lr (trainer));
   if (loom_trainer_notes (trainer) != NULL)
     worker_outbox_problem (runner->outbox, "NOTE", "", "", loom_trainer_notes (trainer));

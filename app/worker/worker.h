@@ -51,23 +51,6 @@ void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *pa
 /* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */
 void worker_outbox_send (WorkerOutbox *outbox);
 
-/* ---- window: what the curve of a training metric shows ---- */
-
-#define WORKER_WINDOW 256
-
-typedef struct
-{
-  gint64 epoch, place, steps;
-  guint n_metrics;
-  gboolean has_before, from_start;
-  double sum[WORKER_MAX_METRICS];
-  double now[WORKER_MAX_METRICS][WORKER_WINDOW + 1], before[WORKER_MAX_METRICS][WORKER_WINDOW + 1];
-} WorkerWindow;
-
-void worker_window_begin (WorkerWindow *window, guint n_metrics);
-/* mean: of the epoch (from 1) so far, after this step; becomes the mean over the last steps_per_epoch steps. */
-void worker_window_take (WorkerWindow *window, gint64 step, gint64 epoch, gint64 steps_per_epoch, double *mean);
-
 /* ---- pace: how fast a run may go at most ---- */
 
 #define WORKER_PACE_MAX_SECONDS 86400.0

@@ -10,6 +10,7 @@
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
+#include "engine/interop/loom-file-kind.h"
 
 #define MAGIC        "\x93NUMPY"
 #define MAGIC_LENGTH 6
@@ -208,7 +209,11 @@ parse_header (const guint8 *data, gsize length, const char *name, Header *header
   Parser parser = { .name = name };
   gsize header_length, start;
 
+  g_autofree char *other = loom_file_kind_words (data, length, LOOM_FILE_ARRAY);
+
   memset (header, 0, sizeof *header);
+  if (other != NULL)
+    return refuse (name, error, "%s", other);
   if (length < MAGIC_LENGTH + 2 || memcmp (data, MAGIC, MAGIC_LENGTH) != 0)
     return refuse (name, error, "is no npy file (its first bytes are not \\x93NUMPY); write it with numpy.save");
   if (data[6] < 1 || data[6] > 3)

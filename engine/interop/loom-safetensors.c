@@ -4,6 +4,7 @@
  * byte of the data belongs to exactly one tensor, every size fits its shape), so
  * nothing after opening can reach outside the file. */
 #include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-file-kind.h"
 #include "engine/interop/safetensors-private.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ typedef struct
 {
   char *name;
   LoomDType dtype;
+  char *unread; /* the header's name of a type that tensors here do not have; NULL: dtype is it */
   int rank;
   gint64 dim[LOOM_SHAPE_MAX_RANK];
   gsize begin, end; /* within the data */
@@ -32,6 +34,7 @@ typedef struct
 
 struct _LoomSafetensors
 {
+  char *path;
   GBytes *bytes;
   gsize data_offset;
   GPtrArray *entries;   /* Entry, by offset */
@@ -50,6 +53,7 @@ entry_free (gpointer data)
   Entry *entry = data;
 
   g_free (entry->name);
+  g_free (entry->unread);
   g_free (entry);
 }
 
@@ -62,6 +66,7 @@ loom_safetensors_free (LoomSafetensors *self)
   g_hash_table_unref (self->metadata);
   g_ptr_array_unref (self->entries);
   g_bytes_unref (self->bytes);
+  g_free (self->path);
   g_free (self);
 }
 
@@ -157,8 +162,10 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
         break;
     }
   if (entry->dtype == LOOM_N_DTYPES)
-    return refuse (file, error, "holds tensor “%s” of type %s; F64, F32, F16, BF16, I64, I32, U8 and BOOL can be read",
-                   name, dtype);
+    {
+      entry->dtype = LOOM_U8;
+      entry->unread = g_strdup (dtype);
+    }
   if (!read_integers (object, "shape", entry->dim, LOOM_SHAPE_MAX_RANK, &entry->rank))
     return refuse (file, error, "has a damaged header: the shape of tensor “%s” is no list of at most %d sizes", name,
                    LOOM_SHAPE_MAX_RANK);
@@ -169,6 +176,11 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
                    "is truncated or damaged: tensor “%s” ends at byte %" G_GINT64_FORMAT
                    " of the data, which has %" G_GSIZE_FORMAT,
                    name, offsets[1], data_length);
+  entry->begin = offsets[0];
+  entry->end = offsets[1];
+  /* How much an element of such a type takes only its name says. */
+  if (entry->unread != NULL)
+    return TRUE;
   size = loom_dtype_size (entry->dtype);
   for (int d = 0; d < entry->rank; d++)
     {
@@ -180,8 +192,6 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
                    "has a damaged header: tensor “%s” has %" G_GINT64_FORMAT
                    " bytes, but its shape and type need %" G_GINT64_FORMAT,
                    name, offsets[1] - offsets[0], size);
-  entry->begin = offsets[0];
-  entry->end = offsets[1];
   return TRUE;
 }
 
@@ -263,6 +273,12 @@ loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error)
   g_return_val_if_fail (bytes != NULL && name != NULL, NULL);
 
   data = g_bytes_get_data (bytes, &length);
+  g_autofree char *other = loom_file_kind_words (data, length, LOOM_FILE_WEIGHTS);
+  if (other != NULL)
+    {
+      refuse (name, error, "%s", other);
+      return NULL;
+    }
   if (length < 8)
     {
       refuse (name, error, "is no safetensors file: it is too short");
@@ -277,6 +293,7 @@ loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error)
     }
 
   self = g_new0 (LoomSafetensors, 1);
+  self->path = g_strdup (name);
   self->bytes = g_bytes_ref (bytes);
   self->data_offset = 8 + header_length;
   self->entries = g_ptr_array_new_with_free_func (entry_free);
@@ -296,6 +313,11 @@ loom_safetensors_open_in (LoomFolder *folder, const char *path, GError **error)
 
   g_return_val_if_fail (path != NULL, NULL);
 
+  if (folder == NULL && g_file_test (path, G_FILE_TEST_IS_DIR))
+    {
+      refuse (path, error, "is a folder; name the file of weights in it, such as model.safetensors");
+      return NULL;
+    }
   mapped = folder != NULL ? loom_folder_map (folder, path, error) : loom_file_map (path, error);
   if (mapped == NULL)
     return NULL;
@@ -348,6 +370,13 @@ loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error)
   g_return_val_if_fail (i < self->entries->len, NULL);
 
   entry = get_entry (self, i);
+  if (entry->unread != NULL)
+    {
+      refuse (self->path, error,
+              "holds tensor “%s” as %s, which cannot be read; convert it to F32, F16 or BF16 and save it again",
+              entry->name, entry->unread);
+      return NULL;
+    }
   data = (const guint8 *)g_bytes_get_data (self->bytes, NULL) + self->data_offset + entry->begin;
   if ((guintptr)data % loom_dtype_size (entry->dtype) == 0 || entry->begin == entry->end)
     return loom_tensor_new_from_bytes (entry->dtype, entry->rank, entry->dim, self->bytes,
@@ -358,10 +387,23 @@ loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error)
   return t;
 }
 
+/* safetensors.torch.save_model writes one of several tensors that are the same one, and the others' names in the
+ * metadata: {alias: name}. */
 int
 loom_safetensors_find (const LoomSafetensors *self, const char *name)
 {
-  return (int)GPOINTER_TO_UINT (g_hash_table_lookup (self->by_name, name)) - 1;
+  gpointer at = g_hash_table_lookup (self->by_name, name);
+  const char *other = at == NULL ? loom_safetensors_metadata (self, name) : NULL;
+
+  if (other != NULL)
+    at = g_hash_table_lookup (self->by_name, other);
+  return (int)GPOINTER_TO_UINT (at) - 1;
+}
+
+const char *
+loom_safetensors_unread (const LoomSafetensors *self, guint i)
+{
+  return get_entry (self, i)->unread;
 }
 
 const char *

@@ -24,10 +24,13 @@ void loom_safetensors_free (LoomSafetensors *self);
 guint loom_safetensors_count (const LoomSafetensors *self);
 const char *loom_safetensors_name (const LoomSafetensors *self, guint i);
 LoomType loom_safetensors_type (const LoomSafetensors *self, guint i);
+/* The header's name of a type that cannot be read ("F8_E4M3"), or NULL. Such a tensor is listed, with the type U8;
+ * loom_safetensors_tensor() refuses it (DATA). */
+const char *loom_safetensors_unread (const LoomSafetensors *self, guint i);
 /* (transfer full) It keeps the file mapped, so it may outlive self. Where the file
  * puts elements at addresses that do not suit their type, it is a copy. Read only. */
 LoomTensor *loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error);
-/* By name: -1 when there is none. */
+/* By name, or by the name of a tensor that the file stores under another one (tied weights): -1 when there is none. */
 int loom_safetensors_find (const LoomSafetensors *self, const char *name);
 /* A value of the metadata, or NULL. */
 const char *loom_safetensors_metadata (const LoomSafetensors *self, const char *key);

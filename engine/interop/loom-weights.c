@@ -1,7 +1,12 @@
 /* Weights of a file against what a graph wants; see the header. */
 #include "engine/interop/loom-weights.h"
 
+#include <string.h>
+
 #include "engine/core/loom-error.h"
+#include "engine/interop/loom-file-kind.h"
+
+#define UNREAD "of the unread type " /* and its name, after the shape */
 
 static char *
 describe (const LoomType *type, gboolean with_dtype)
@@ -19,14 +24,25 @@ loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *
   LoomType type = found >= 0 ? loom_safetensors_type (file, (guint)found) : *want;
   gboolean same_kind = loom_dtype_is_float (type.dtype) == loom_dtype_is_float (want->dtype);
 
+  const char *unread = found >= 0 ? loom_safetensors_unread (file, (guint)found) : NULL;
+
   if (here != NULL)
-    *here = describe (want, !same_kind);
+    *here = describe (want, unread == NULL && !same_kind);
   if (there != NULL)
-    *there = found >= 0 ? describe (&type, !same_kind) : NULL;
+    *there = found >= 0 ? describe (&type, unread == NULL && !same_kind) : NULL;
   if (found < 0)
     return LOOM_WEIGHT_MISSING;
   if (at != NULL)
     *at = (guint)found;
+  if (unread != NULL)
+    {
+      if (there != NULL)
+        {
+          g_autofree char *shape = *there;
+          *there = g_strdup_printf ("%s " UNREAD "%s", shape, unread);
+        }
+      return LOOM_WEIGHT_DIFFERS;
+    }
   return same_kind && loom_shape_equal (&type.shape, &want->shape) ? LOOM_WEIGHT_FITS : LOOM_WEIGHT_DIFFERS;
 }
 
@@ -45,7 +61,9 @@ loom_weight_mismatch (const char *name, const char *here, const char *there)
   if (there == NULL)
     return g_strdup_printf ("%s is missing (%s)", name, here);
   return g_strdup_printf ("%s is %s here, %s in the file%s", name, here, there,
-                          is_turned (here, there) ? "; a linear node takes it so by another weight_layout" : "");
+                          is_turned (here, there) ? "; a linear node takes it so by another weight_layout"
+                          : strstr (there, UNREAD) != NULL ? "; convert it to F32, F16 or BF16"
+                                                           : "");
 }
 
 void
@@ -59,6 +77,9 @@ loom_weight_add_mismatch (GString *lines, const char *name, const char *here, co
 void
 loom_weights_set_error (GError **error, const char *path, const char *lines, gboolean partial)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights in %s do not fit this graph:%s%s", path, lines,
+  g_autofree char *shard = loom_file_shard_words (path);
+
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights in %s do not fit this graph:%s%s%s%s", path, lines,
+               shard != NULL ? "\n" : "", shard != NULL ? shard : "",
                partial ? "\nUse --partial to load those that do." : "");
 }

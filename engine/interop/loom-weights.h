@@ -12,7 +12,7 @@ typedef enum
 {
   LOOM_WEIGHT_FITS, /* same shape; floats are converted to floats, anything else must have its type */
   LOOM_WEIGHT_MISSING,
-  LOOM_WEIGHT_DIFFERS /* another shape, or numbers where floats are wanted */
+  LOOM_WEIGHT_DIFFERS /* another shape, numbers where floats are wanted, or a type that cannot be read */
 } LoomWeightFit;
 
 /* (out) at: the tensor's number in the file, where it is there. here, there: "3 × 4", with its type where the type is

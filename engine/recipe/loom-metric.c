@@ -93,6 +93,16 @@ size_accuracy (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return loom_dtype_is_float (target->dtype) || target->dtype == LOOM_BOOL ? 1 : 2;
 }
 
+/* How many class numbers count, [1]. */
+static LoomValue
+count_classes (LoomProgram *p, LoomValue own)
+{
+  const gint64 one = 1;
+  LoomValue counts = loom_binary (p, LOOM_SCALAR_GE, own, loom_const (p, LOOM_I64, 0));
+
+  return loom_reshape (p, loom_sum_all (p, loom_cast (p, counts, loom_program_get_float (p))), 1, &one);
+}
+
 /* How many are right, and of how many. */
 static LoomValue
 emit_accuracy (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
@@ -106,8 +116,7 @@ emit_accuracy (LoomProgram *p, const LoomMetricOptions *options, LoomValue input
   part[0] = loom_sum_all (p, loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, given, own), f));
   if (size_accuracy (&x, &t) == 1)
     return part[0];
-  part[1] = loom_binary (p, LOOM_SCALAR_GE, own, loom_const (p, LOOM_I64, 0));
-  part[1] = loom_reshape (p, loom_sum_all (p, loom_cast (p, part[1], f)), 1, &one);
+  part[1] = count_classes (p, own);
   part[0] = loom_reshape (p, part[0], 1, &one);
   return loom_concat (p, 2, part, 0);
 }
@@ -158,7 +167,10 @@ emit_top_k (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, L
   LoomValue hit = loom_binary (p, LOOM_SCALAR_LT, loom_reduce (p, LOOM_REDUCE_SUM, before, 1u << 1, TRUE),
                                loom_const (p, f, (double)options->k));
   LoomValue there = loom_reduce (p, LOOM_REDUCE_SUM, loom_cast (p, is, f), 1u << 1, TRUE);
-  return loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, loom_cast (p, hit, f), there));
+  LoomValue hits = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, loom_cast (p, hit, f), there));
+  LoomValue part[2] = { loom_reshape (p, hits, 1, (gint64[]){ 1 }), count_classes (p, own) };
+
+  return loom_concat (p, 2, part, 0);
 }
 
 /* ---- perplexity ------------------------------------------------------- */
@@ -191,8 +203,7 @@ emit_perplexity (LoomProgram *p, const LoomMetricOptions *options, LoomValue inp
 
   loom_emit (p, loom_prim ("cross_entropy"), &attrs, 2, in, loss);
   part[0] = loom_reshape (p, loom_cast (p, loom_sum_all (p, loss[0]), f), 1, &one);
-  part[1] = loom_binary (p, LOOM_SCALAR_GE, own, loom_const (p, LOOM_I64, 0));
-  part[1] = loom_reshape (p, loom_sum_all (p, loom_cast (p, part[1], f)), 1, &one);
+  part[1] = count_classes (p, own);
   return loom_concat (p, 2, part, 0);
 }
 
@@ -341,6 +352,8 @@ static const LoomMetric top_k_accuracy = {
   .of_scores = TRUE,
   .takes = LOOM_METRIC_K,
   .check = check_top_k,
+  .size = size_accuracy,
+  .finish = finish_accuracy,
   .emit = emit_top_k,
   .count = loom_metric_count_target,
 };

@@ -109,6 +109,8 @@ loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *pat
 static void
 load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
 {
+  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
+
   for (guint i = 0; i < loom_state_n_slots (state); i++)
     {
       g_autoptr (GError) local = NULL;
@@ -126,7 +128,10 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
         continue;
       if (may_be_missing (kind, name) && loom_safetensors_find (file, name) < 0)
         continue;
-      if (loom_weight_fit (file, name, &want, &at, &here, &there) != LOOM_WEIGHT_FITS)
+      LoomWeightFit fit = loom_weight_fit (file, name, &want, &at, &here, &there);
+      if (fit != LOOM_WEIGHT_MISSING)
+        used[at] = TRUE;
+      if (fit != LOOM_WEIGHT_FITS)
         {
           loom_weight_add_mismatch (wrong, name, here, there);
           continue;
@@ -143,7 +148,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
 
       if (k >= 0)
         loom_state_slot (state, (guint)k, NULL, &kind, NULL);
-      if (k < 0 || is_weight (kind) != weights)
+      if (!used[i] && (k < 0 || is_weight (kind) != weights))
         g_string_append_printf (unused, "\n  %s is in the file alone", name);
     }
 }

@@ -26,7 +26,7 @@ LoomWeightsMatch *
 loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net)
 {
   LoomWeightsMatch *self = g_new0 (LoomWeightsMatch, 1);
-  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
 
   self->differs = g_ptr_array_new_with_free_func (g_free);
   self->missing = g_ptr_array_new_with_free_func (g_free);
@@ -34,10 +34,12 @@ loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net)
   for (guint i = 0; i < loom_net_n_weights (net); i++)
     {
       judge (self, file, loom_net_weight (net, i));
-      g_hash_table_add (names, loom_net_weight (net, i)->name);
+      int at = loom_safetensors_find (file, loom_net_weight (net, i)->name);
+      if (at >= 0)
+        used[at] = TRUE;
     }
   for (guint i = 0; i < loom_safetensors_count (file); i++)
-    if (!g_hash_table_contains (names, loom_safetensors_name (file, i)))
+    if (!used[i])
       g_ptr_array_add (self->unused, g_strdup (loom_safetensors_name (file, i)));
   return self;
 }

@@ -292,7 +292,14 @@ skeleton_tree_new (const LoomSafetensors *file, GPtrArray *left_out)
   g_autoptr (GHashTable) parts = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (guint i = 0; i < loom_safetensors_count (file); i++)
-    add_tensor (parts, root, loom_safetensors_name (file, i), loom_safetensors_type (file, i), left_out);
+    {
+      const char *name = loom_safetensors_name (file, i), *unread = loom_safetensors_unread (file, i);
+
+      if (unread != NULL)
+        g_ptr_array_add (left_out, g_strdup_printf ("“%s” is of the type %s, which cannot be read.", name, unread));
+      else
+        add_tensor (parts, root, name, loom_safetensors_type (file, i), left_out);
+    }
   guess_layers (root, 0, left_out);
   sort_parts (root);
   return root;

@@ -222,6 +222,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   if (plan == NULL || !trainer_try_stages (t, error))
     return FALSE;
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
+  trainer_recent_init (&t->recent, t->spec, plan->step, t->steps_per_epoch);
   t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);
   if (!trainer_plan_update (t, error) || (t->loader != NULL && !trainer_ahead_init (t, plan, error)))
     return FALSE;
@@ -376,6 +377,7 @@ loom_trainer_free (LoomTrainer *t)
   trainer_events_close (&t->events);
   g_free (t->metric_name);
   trainer_place_clear (&t->place);
+  trainer_recent_clear (&t->recent);
   trainer_transfer_free (t->transfer);
   g_free (t->metric_value);
   g_free (t->eval_value);

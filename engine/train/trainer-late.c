@@ -94,7 +94,8 @@ read_part (LoomTrainer *t, TrainerUnread *item, GError **error)
     trainer_look_batch (t, item->plan, item->part, item->share);
   trainer_loss_add (&t->late.loss, item->plan, item->share, item->part == 0);
   t->late.value = trainer_loss_value (&t->late.loss, item->plan, 1);
-  if (trainer_metrics_take (t->place.metrics, item->plan, error))
+  if (trainer_metrics_take (t->place.metrics, item->plan, error)
+      && trainer_metrics_take (trainer_recent_metrics (&t->recent), item->plan, error))
     return TRUE;
   t->mid_step_failure = TRUE; /* the weights may have taken the step, the sums have not */
   return FALSE;

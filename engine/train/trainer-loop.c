@@ -65,7 +65,6 @@ trainer_tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double
 {
   if (t->observer.step == NULL)
     return;
-  trainer_metrics_values (t->place.metrics, t->metric_value);
   LoomTrainerStep step = {
     .step = number,
     .epoch = t->place.epoch + 1,
@@ -81,6 +80,7 @@ trainer_tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double
     .metric_name = t->metric_name,
     .metric = t->metric_value,
   };
+  trainer_recent_values (&t->recent, &step, t->metric_value);
   t->observer.step (t, &step, t->observer_data);
 }
 
@@ -201,6 +201,7 @@ trainer_count_step (LoomTrainer *t, double loss, double samples)
   t->place.batch++;
   t->place.loss_sum += loss * samples;
   t->place.sample_sum += samples;
+  trainer_recent_step (&t->recent, loss, samples, t->steps_per_epoch - t->place.batch);
   t->clock.items_since += samples;
 }
 
@@ -257,7 +258,8 @@ try_step (LoomTrainer *t, GError **error)
       samples += (double)batch->n;
       if (t->look.on & TRAINER_LOOK_LOSSES)
         trainer_look_batch (t, plan, part, (double)batch->n / all);
-      if (!trainer_metrics_take (t->place.metrics, plan, error))
+      if (!trainer_metrics_take (t->place.metrics, plan, error)
+          || !trainer_metrics_take (trainer_recent_metrics (&t->recent), plan, error))
         {
           t->mid_step_failure = t->update == NULL; /* the weights have taken the step, the sums have not */
           return FALSE;

@@ -100,6 +100,14 @@ trainer_metrics_take (TrainerMetrics *m, TrainerPlan *plan, GError **error)
 }
 
 void
+trainer_metrics_merge (TrainerMetrics *m, const TrainerMetrics *other)
+{
+  for (guint i = 0; i < m->n; i++)
+    loom_metric_merge (spec_of (m, i)->metric, m->total + m->at[i], &m->weight[i], other->total + m->at[i],
+                       other->weight[i], m->size[i]);
+}
+
+void
 trainer_metrics_values (const TrainerMetrics *m, double *value)
 {
   for (guint i = 0; i < m->n; i++)

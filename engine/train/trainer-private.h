@@ -318,6 +318,8 @@ void trainer_metrics_free (TrainerMetrics *metrics);
 void trainer_metrics_clear (TrainerMetrics *metrics);
 /* After a step of the plan, which had the same metrics. */
 gboolean trainer_metrics_take (TrainerMetrics *metrics, TrainerPlan *plan, GError **error);
+/* What another one has counted, too. */
+void trainer_metrics_merge (TrainerMetrics *metrics, const TrainerMetrics *other);
 /* How many statistics all metrics have. save and load copy those and then each metric's weight. */
 guint trainer_metrics_count (const TrainerMetrics *metrics);
 void trainer_metrics_save (const TrainerMetrics *metrics, double *sums);
@@ -327,6 +329,34 @@ void trainer_metrics_values (const TrainerMetrics *metrics, double *value);
 /* The rows and columns of the i-th metric, 0 where it is no matrix. */
 guint trainer_metrics_matrix (const TrainerMetrics *metrics, guint i);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrainerMetrics, trainer_metrics_free)
+
+/* ---- figures of the last steps (trainer-recent.c) ---- */
+
+typedef struct
+{
+  gint64 steps;
+  double loss, samples; /* weighed by samples; their sum */
+  TrainerMetrics *metrics;
+} TrainerBlock;
+
+typedef struct
+{
+  int n_blocks;  /* that are shown: 1 or 2 */
+  gint64 length; /* steps of a block */
+  gboolean is_full;
+  TrainerBlock block[2]; /* the newer one first */
+  TrainerMetrics *both;
+} TrainerRecent;
+
+void trainer_recent_init (TrainerRecent *recent, const LoomTrainSpec *spec, const LoomStep *step,
+                          gint64 steps_per_epoch);
+void trainer_recent_clear (TrainerRecent *recent);
+/* Where the step that is being taken is counted. */
+TrainerMetrics *trainer_recent_metrics (TrainerRecent *recent);
+/* The step is over; `left` others follow in the epoch. */
+void trainer_recent_step (TrainerRecent *recent, double loss, double samples, gint64 left);
+/* Sets recent_steps and recent_loss, and the metrics' values. */
+void trainer_recent_values (TrainerRecent *recent, LoomTrainerStep *step, double *metric);
 
 /* ---- rollback of a step of several batches ---- */
 
@@ -582,6 +612,7 @@ struct _LoomTrainer
   LoomLoader *loader;                      /* of the training split */
   LoomLoader *eval_loader[LOOM_N_SPLITS];  /* made when first wanted */
   gint64 steps_per_epoch, total_steps;
+  TrainerRecent recent;
   gint64 max_steps; /* ends there, where total_steps are more; 0: no such end */
   gint64 left_out;  /* samples of each epoch's end: drop_last */
 

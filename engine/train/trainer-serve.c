@@ -55,12 +55,15 @@ add_metrics (TrainerServer *s, const Member *member)
   const double *sums = (const double *)(gconstpointer)(member->push->data + sizeof (Push));
   const double *weights = sums + trainer_metrics_count (metrics);
 
+  TrainerMetrics *recent = trainer_recent_metrics (&s->t->recent);
+
   for (guint i = 0; i < metrics->n; i++)
     {
-      const LoomMetricSpec *spec = s->t->spec->metrics->pdata[i];
+      const LoomMetric *metric = ((const LoomMetricSpec *)s->t->spec->metrics->pdata[i])->metric;
+      const guint at = metrics->at[i], size = metrics->size[i];
 
-      loom_metric_merge (spec->metric, metrics->total + metrics->at[i], &metrics->weight[i], sums + metrics->at[i],
-                         weights[i], metrics->size[i]);
+      loom_metric_merge (metric, metrics->total + at, &metrics->weight[i], sums + at, weights[i], size);
+      loom_metric_merge (metric, recent->total + at, &recent->weight[i], sums + at, weights[i], size);
     }
 }
 

@@ -4,6 +4,7 @@
  * what transfer learning is about; the list says which weights those are. */
 #include "engine/train/trainer-private.h"
 
+#include "engine/interop/loom-file-kind.h"
 #include "engine/interop/loom-weights.h"
 
 static void
@@ -45,10 +46,10 @@ add (GPtrArray *list, const char *name, const char *here, const char *there)
   g_ptr_array_add (list, item);
 }
 
-/* Takes weight i of the state from the file, and says where it went. */
+/* Takes a weight of the state from the file, and lists what became of it. used: by the file's tensor. */
 static gboolean
-take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, const char *name, const LoomTensorDesc *desc,
-      GError **error)
+take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, gboolean *used, const char *name,
+      const LoomTensorDesc *desc, GError **error)
 {
   const LoomType want = { .dtype = desc->dtype, .shape = loom_shape (desc->rank, (const gint64 *)desc->dim) };
   g_autofree char *here = NULL, *there = NULL;
@@ -60,6 +61,8 @@ take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, const char 
       add (transfer->missing, name, here, NULL);
       return TRUE;
     case LOOM_WEIGHT_DIFFERS:
+      if (loom_safetensors_unread (file, at) != NULL)
+        break; /* the reader's refusal: such a weight does not begin at random without a word */
       add (transfer->mismatched, name, here, there);
       return TRUE;
     case LOOM_WEIGHT_FITS:
@@ -68,6 +71,7 @@ take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, const char 
   g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, at, error);
   if (tensor == NULL || !loom_state_set (t->state, name, tensor, error))
     return FALSE;
+  used[at] = TRUE;
   add (transfer->loaded, name, here, here);
   return TRUE;
 }
@@ -107,12 +111,13 @@ trainer_transfer (LoomTrainer *t, GError **error)
   transfer->missing = g_ptr_array_new_with_free_func (item_free);
   transfer->unused = g_ptr_array_new_with_free_func (item_free);
   transfer->mismatched = g_ptr_array_new_with_free_func (item_free);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
   for (guint i = 0; i < loom_state_n_slots (t->state); i++)
     {
       const char *name;
       LoomTensorDesc desc;
       loom_state_slot (t->state, i, &name, NULL, &desc);
-      if (is_weight (t, name) && loom_train_spec_takes (t->spec, name) && !take (t, transfer, file, name, &desc, error))
+      if (is_weight (t, name) && loom_train_spec_takes (t->spec, name) && !take (t, transfer, file, used, name, &desc, error))
         return FALSE;
     }
   for (guint i = 0; i < loom_safetensors_count (file); i++)
@@ -120,9 +125,12 @@ trainer_transfer (LoomTrainer *t, GError **error)
       const char *name = loom_safetensors_name (file, i);
       LoomType type = loom_safetensors_type (file, i);
       g_autofree char *shape = loom_shape_to_string (&type.shape);
-      if (!is_weight (t, name) || !loom_train_spec_takes (t->spec, name))
+      if (!used[i] && (!is_weight (t, name) || !loom_train_spec_takes (t->spec, name)))
         add (transfer->unused, name, NULL, shape);
     }
+  g_autofree char *shard = transfer->missing->len > 0 ? loom_file_shard_words (path) : NULL;
+  if (shard != NULL)
+    trainer_note (t, "%s lacks weights of this graph, which begin at random. %s", path, shard);
   if (transfer->loaded->len > 0)
     return TRUE;
   const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;

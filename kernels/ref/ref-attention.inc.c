@@ -54,10 +54,9 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
               double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top);
 
               share *= share != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
-              if (share != 0)
-                mean += share * v[at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d];
+              mean += share * v[at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d];
             }
-          y[at.start[LOOM_ATTENTION_Y] + d] = sum == 0 ? 0 : (T)(mean / sum);
+          y[at.start[LOOM_ATTENTION_Y] + d] = (T)(sum == 0 ? mean * 0 : mean / sum);
         }
     }
   return LOOM_STATUS_OK;
@@ -100,9 +99,7 @@ FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
           const int64_t to_v = at.start[LOOM_ATTENTION_DV] + j * at.rows[LOOM_ATTENTION_DV].row;
           const int64_t to_k = at.start[LOOM_ATTENTION_DK] + j * at.rows[LOOM_ATTENTION_DK].row;
 
-          if (share == 0)
-            continue;
-          keeps = kept (a, (T)a->dropout, &at, j);
+          keeps = share != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
           for (int64_t d = 0; d < at.of.depth; d++)
             {
               dp += (double)g[d] * v[of_v + d];

@@ -1,4 +1,5 @@
 /* Safetensors: there and back, alignment, and damaged headers with their sentences. */
+#include "engine/interop/loom-file-kind.h"
 #include "engine/interop/loom-safetensors.h"
 
 #include <glib/gstdio.h>
@@ -132,8 +133,6 @@ test_bad (void)
       "“w” has a damaged header: tensor “a” has 8 bytes, but its shape and type need 12." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,8]}}",
       "“w” has a damaged header: tensor “a” is too large." },
-    { "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]}}",
-      "“w” holds tensor “a” of type F8_E4M3; F64, F32, F16, BF16, I64, I32, U8 and BOOL can be read." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}",
       "“w” has a damaged header: the shape of tensor “a” is no list of at most 8 sizes." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}",
@@ -158,6 +157,98 @@ test_bad (void)
     }
 }
 
+/* Tensors of types that cannot be read are listed, and refused where they are wanted; those next to them are read. */
+static void
+test_unread (void)
+{
+  static const char *const dtypes[] = { "F8_E4M3", "F4", "C64", "U16", "I4", "none of today" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (dtypes); i++)
+    {
+      g_autofree char *header = g_strdup_printf ("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+                                                 "\"b\":{\"dtype\":\"%s\",\"shape\":[2,3],\"data_offsets\":[4,8]}}",
+                                                 dtypes[i]);
+      g_autofree char *said
+          = g_strdup_printf ("“w” holds tensor “b” as %s, which cannot be read; convert it to F32, F16 or BF16 and save "
+                             "it again.",
+                             dtypes[i]);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomSafetensors) file = parse (header, 8, &error);
+      g_assert_no_error (error);
+      g_autoptr (LoomTensor) a = loom_safetensors_tensor (file, 0, &error);
+      g_assert_no_error (error);
+      g_assert_null (loom_safetensors_unread (file, 0));
+      g_assert_cmpstr (loom_safetensors_unread (file, 1), ==, dtypes[i]);
+      g_assert_cmpint (loom_safetensors_type (file, 1).shape.rank, ==, 2);
+      g_assert_null (loom_safetensors_tensor (file, 1, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+      g_assert_cmpstr (error->message, ==, said);
+    }
+}
+
+/* A tie that the metadata name. */
+static void
+test_tied (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomSafetensors) file
+      = parse ("{\"__metadata__\":{\"format\":\"pt\",\"wte\":\"head\",\"lost\":\"none\"},"
+               "\"head\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+               4, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpint (loom_safetensors_find (file, "head"), ==, 0);
+  g_assert_cmpint (loom_safetensors_find (file, "wte"), ==, 0);
+  g_assert_cmpint (loom_safetensors_find (file, "lost"), ==, -1);
+  g_assert_cmpint (loom_safetensors_find (file, "format"), ==, -1);
+}
+
+static void
+test_kinds (void)
+{
+  static const struct
+  {
+    const char *bytes;
+    gsize length;
+    const char *weights, *array; /* how the sentences begin; NULL: none */
+  } cases[] = {
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pkl", 46,
+      "is what torch.save writes (pickle)", "is what torch.save writes (pickle)" },
+    { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 15, "is what torch.save writes (pickle)",
+      "is what torch.save writes (pickle)" },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy", 35, "is an npz archive",
+      "is an npz archive" },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.txt", 35, "is a zip archive",
+      "is a zip archive" },
+    { "GGUF\3\0\0\0", 8, "is a GGUF file", "is a GGUF file" },
+    { "\x89HDF\r\n\x1a\n\0", 9, "is an HDF5 file", "is an HDF5 file" },
+    { "\x93NUMPY\1\0", 8, "is an npy file", NULL },
+    { "{\"metadata\":{},\"weight_map\":{\"a\":\"b\"}}", 38, "is the index of shards", "is the index of shards" },
+    { "\100\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 61, NULL,
+      "is a safetensors file" },
+    /* A header of 640 bytes begins as a pickle does. */
+    { "\x80\2\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 61, NULL,
+      "is a safetensors file" },
+    { "x,y\n1,2\n", 8, NULL, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (LoomFileWanted wanted = LOOM_FILE_WEIGHTS; wanted <= LOOM_FILE_ARRAY; wanted++)
+      {
+        const char *want = wanted == LOOM_FILE_WEIGHTS ? cases[i].weights : cases[i].array;
+        g_autofree char *words = loom_file_kind_words ((const guint8 *)cases[i].bytes, cases[i].length, wanted);
+
+        if (want == NULL)
+          g_assert_null (words);
+        else
+          g_assert_true (words != NULL && g_str_has_prefix (words, want));
+      }
+  g_autofree char *shard = loom_file_shard_words ("a/model-00002-of-00003.safetensors");
+  g_assert_true (g_str_has_prefix (shard, "By its name it is shard 2 of 3"));
+  g_assert_null (loom_file_shard_words ("model-00001-of-00001.safetensors"));
+  g_assert_null (loom_file_shard_words ("model.safetensors"));
+}
+
 static void
 test_files (void)
 {
@@ -168,6 +259,10 @@ test_files (void)
 
   g_assert_null (loom_safetensors_open ("/nonexistent/w", &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_clear_error (&error);
+  g_assert_null (loom_safetensors_open ("/", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_nonnull (strstr (error->message, "is a folder; name the file of weights in it"));
   g_clear_error (&error);
   g_assert_null (loom_safetensors_open_bytes (lie, "w", &error));
   g_assert_cmpstr (error->message, ==,
@@ -194,6 +289,9 @@ main (int argc, char **argv)
   g_test_add_func ("/safetensors/round-trip", test_round_trip);
   g_test_add_func ("/safetensors/unaligned", test_unaligned);
   g_test_add_func ("/safetensors/bad", test_bad);
+  g_test_add_func ("/safetensors/unread", test_unread);
+  g_test_add_func ("/safetensors/tied", test_tied);
+  g_test_add_func ("/safetensors/kinds", test_kinds);
   g_test_add_func ("/safetensors/files", test_files);
   return g_test_run ();
 }

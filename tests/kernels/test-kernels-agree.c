@@ -108,6 +108,69 @@ test_way (gconstpointer data)
   report_print (reports[way]);
 }
 
+static guint
+count_nan (const Result *result, const Sample *s, int output)
+{
+  guint n = 0;
+
+  for (gint64 i = 0; i < loom_desc_count (&s->out[output]); i++)
+    n += isnan (result->out[output][i]);
+  return n;
+}
+
+/* Attention with a mask, where the last key (part 1) or its value (part 2) is NaN for all heads: the same results are
+ * NaN on both back ends. */
+static void
+check_nan (const Machine machine[2], const Sample *s, int part)
+{
+  const int at = part + g_str_equal (s->primitive, "attention_grad");
+  const LoomTensorDesc *d = &s->in[at];
+  const gint64 heads = d->dim[0] * d->dim[1], row = d->dim[3];
+  float **inputs = sample_inputs (s);
+  Result result[2];
+
+  for (gint64 h = 0; h < heads; h++)
+    for (gint64 e = 0; e < row; e++)
+      inputs[at][((h + 1) * d->dim[2] - 1) * row + e] = NAN;
+  for (int m = 0; m < 2; m++)
+    {
+      result[m] = sample_run (&machine[m], s, inputs, LOOM_F32, LOOM_LAYOUT_PLAIN, -1);
+      g_assert_cmpint (result[m].status, ==, LOOM_STATUS_OK);
+    }
+  g_assert_cmpuint (count_nan (&result[0], s, 0), >, 0);
+  for (int o = 0; o < s->n_out; o++)
+    {
+      g_assert_cmpuint (count_nan (&result[0], s, o), ==, count_nan (&result[1], s, o));
+      for (gint64 i = 0; i < loom_desc_count (&s->out[o]); i++)
+        g_assert_true (isnan (result[0].out[o][i]) == isnan (result[1].out[o][i]));
+    }
+  for (int m = 0; m < 2; m++)
+    result_clear (&result[m]);
+  inputs_free (s, inputs);
+}
+
+static void
+test_attention_nan (void)
+{
+  Machine machine[2] = { machine_open (loom_backend_ref (), 1), machine_open (loom_backend_cpu (), 2) };
+  guint n = 0;
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+      const gboolean is_attention
+          = g_str_equal (s->primitive, "attention") || g_str_equal (s->primitive, "attention_grad");
+
+      if (!is_attention || !s->attrs.attention.has_mask || s->attrs.attention.causal || s->attrs.attention.in_place)
+        continue;
+      for (int part = 1; part <= 2; part++, n++)
+        check_nan (machine, s, part);
+    }
+  g_assert_cmpuint (n, >, 0);
+  for (int m = 0; m < 2; m++)
+    machine_close (&machine[m]);
+}
+
 /* Data that has no result is refused, by both back ends. */
 static void
 test_refusals (void)
@@ -171,6 +234,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/kernels/refusals", test_refusals);
   g_test_add_func ("/kernels/conv-relu-nan", test_conv_relu_nan);
+  g_test_add_func ("/kernels/attention-nan", test_attention_nan);
   result = g_test_run ();
   for (Way way = 0; way < N_WAYS; way++)
     g_clear_pointer (&reports[way], report_free);

@@ -117,6 +117,136 @@ test_accumulate (void)
     }
 }
 
+/* Losses that are divided by what they count, of which batches have different numbers: some of four samples have none.
+ * A loss whose terms count differently is taken apart. */
+static const char *const counted[] = {
+  "<node id=\"loss\" op=\"cross_entropy\" ignore_index=\"1\"/>",
+  "<node id=\"loss\" op=\"cross_entropy\" weight=\"0.3,1.7\" ignore_index=\"-5\"/>",
+  "<node id=\"logs\" op=\"log_softmax\" dim=\"1\"/><node id=\"loss\" op=\"nll_loss\" ignore_index=\"0\"/>",
+  "<node id=\"one\" op=\"cross_entropy\" ignore_index=\"1\"/><node id=\"other\" op=\"cross_entropy\" "
+  "ignore_index=\"0\"/><node id=\"third\" op=\"constant\" value=\"0.3\"/><node id=\"less\" op=\"mul\"/>"
+  "<node id=\"size\" op=\"mean\"/><node id=\"both\" op=\"add\"/><node id=\"loss\" op=\"sub\"/>"
+  "<wire from=\"scores\" to=\"one.input\"/><wire from=\"data.y\" to=\"one.target\"/>"
+  "<wire from=\"scores\" to=\"other.input\"/><wire from=\"data.y\" to=\"other.target\"/>"
+  "<wire from=\"other\" to=\"less.input\"/><wire from=\"third\" to=\"less.other\"/>"
+  "<wire from=\"one\" to=\"both.input\"/><wire from=\"less\" to=\"both.other\"/><wire from=\"act\" to=\"size\"/>"
+  "<wire from=\"both\" to=\"loss.input\"/><wire from=\"size\" to=\"loss.other\"/>",
+  /* A mask by hand. */
+  "<node id=\"mask\" op=\"cast\" dtype=\"f32\"/><node id=\"all\" op=\"sum\"/>"
+  "<node id=\"each\" op=\"cross_entropy\" reduction=\"none\"/><node id=\"kept\" op=\"mul\"/>"
+  "<node id=\"top\" op=\"sum\"/><node id=\"loss\" op=\"div\"/>"
+  "<wire from=\"data.y\" to=\"mask\"/><wire from=\"mask\" to=\"all\"/>"
+  "<wire from=\"scores\" to=\"each.input\"/><wire from=\"data.y\" to=\"each.target\"/>"
+  "<wire from=\"each\" to=\"kept.input\"/><wire from=\"mask\" to=\"kept.other\"/><wire from=\"kept\" to=\"top\"/>"
+  "<wire from=\"top\" to=\"loss.input\"/><wire from=\"all\" to=\"loss.other\"/>",
+};
+
+static LoomTrainer *
+counted_new (guint k, const char *batch)
+{
+  const gboolean wired = strstr (counted[k], "<wire") != NULL, logs = strstr (counted[k], "logs") != NULL;
+  g_autofree char *xml = g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\" n_test=\"50\"/>"
+      "<node id=\"hidden\" op=\"linear\" out_features=\"12\"/><node id=\"act\" op=\"tanh\"/>"
+      "<node id=\"scores\" op=\"linear\" out_features=\"2\"/>%s<wire from=\"data.x\" to=\"hidden\"/>"
+      "<wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>%s%s"
+      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" device=\"ref\" precision=\"f64\" epochs=\"2\" "
+      "seed=\"2\" %s/></graph>",
+      counted[k],
+      wired  ? ""
+      : logs ? "<wire from=\"scores\" to=\"logs\"/><wire from=\"logs\" to=\"loss.input\"/>"
+             : "<wire from=\"scores\" to=\"loss.input\"/>",
+      wired ? "" : "<wire from=\"data.y\" to=\"loss.target\"/>", batch);
+
+  return train_test_new (xml, (LoomTrainerOptions){ 0 });
+}
+
+static void
+losses_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  g_array_append_val ((GArray *)data, s->loss);
+}
+
+static void
+evaluations_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  g_array_append_val ((GArray *)data, e->loss);
+}
+
+static void
+test_counted (void)
+{
+  static const char *const parts[] = { "batch_size=\"8\" accumulate=\"4\"", "batch_size=\"4\" accumulate=\"8\"" };
+  const LoomTrainerObserver observer = { .step = losses_cb, .eval = evaluations_cb };
+
+  for (guint k = 0; k < G_N_ELEMENTS (counted); k++)
+    {
+      g_autoptr (GArray) losses = g_array_new (FALSE, FALSE, sizeof (double));
+      g_autoptr (LoomTrainer) whole = counted_new (k, "batch_size=\"32\"");
+
+      loom_trainer_set_observer (whole, &observer, losses);
+      train_test_run (whole);
+      g_assert_cmpuint (losses->len, ==, 22);
+      for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+        {
+          g_autoptr (GArray) others = g_array_new (FALSE, FALSE, sizeof (double));
+          g_autoptr (LoomTrainer) trainer = counted_new (k, parts[i]);
+
+          loom_trainer_set_observer (trainer, &observer, others);
+          train_test_run (trainer);
+          g_assert_cmpuint (others->len, ==, losses->len);
+          for (guint s = 0; s < losses->len; s++)
+            g_assert_cmpfloat_with_epsilon (g_array_index (losses, double, s), g_array_index (others, double, s), 1e-10);
+          for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
+            g_assert_cmpfloat (largest_difference (whole, trainer, weight_names[w], weight_names[w]), <, 1e-10);
+        }
+    }
+}
+
+/* Figures of training are of the last steps: of 70 in an epoch 6 at its end, and their mean. */
+static void
+recent_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  GArray *losses = data;
+  double sum = 0, samples = 0;
+
+  g_array_append_val (losses, s->loss);
+  g_assert_cmpint (s->recent_steps, <=, MIN (s->step, 6));
+  g_assert_cmpint (s->recent_steps, >=, MIN (s->step, 3));
+  if (s->step % s->steps_per_epoch == 0)
+    g_assert_cmpint (s->recent_steps, ==, 6);
+  for (gint64 i = 0; i < s->recent_steps; i++)
+    {
+      /* The last batch of an epoch has 24 of 32 samples. */
+      const gint64 step = s->step - i;
+      const double n = step % s->steps_per_epoch == 0 ? 24 : 32;
+
+      sum += n * g_array_index (losses, double, step - 1);
+      samples += n;
+    }
+  g_assert_cmpfloat_with_epsilon (s->recent_loss, sum / samples, 1e-12);
+}
+
+static void
+test_recent (void)
+{
+  static const char xml[] = TRAIN_TEST_SPIRALS (
+      "n=\"2232\"", "4") "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"32\" epochs=\"2\" "
+                         "device=\"ref\"><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>";
+  const LoomTrainerObserver observer = { .step = recent_cb };
+  g_autoptr (GArray) losses = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (LoomTrainer) trainer = train_test_new (xml, (LoomTrainerOptions){ 0 });
+
+  loom_trainer_set_observer (trainer, &observer, losses);
+  train_test_run (trainer);
+  g_assert_cmpuint (losses->len, ==, 140);
+  g_assert_cmpint (loom_trainer_recent_steps (1), ==, 1);
+  g_assert_cmpint (loom_trainer_recent_steps (19), ==, 1);
+  g_assert_cmpint (loom_trainer_recent_steps (39), ==, 2);
+  g_assert_cmpint (loom_trainer_recent_steps (1000000), ==, 50);
+}
+
 /* Random numbers of the batches of one step are not the same. */
 static void
 test_draws (void)
@@ -525,6 +655,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/course/counted", test_counted);
+  g_test_add_func ("/course/recent", test_recent);
   g_test_add_func ("/course/accumulate", test_accumulate);
   g_test_add_data_func ("/course/fault/ref", "ref", test_fault);
   g_test_add_data_func ("/course/fault/cpu", "cpu", test_fault);

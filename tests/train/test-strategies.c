@@ -20,23 +20,26 @@ farthest (const LoomTensor *x, const LoomTensor *y)
 
 static const struct
 {
-  const char *name, *train, *inside;
+  const char *name, *train, *inside, *loss; /* loss: more attributes of its node; NULL: none */
   guint same;       /* so many strategies have the same bits */
   double tolerance; /* beside one rank */
 } cases[] = {
   { "adam", "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\" precision=\"f64\"",
-    "<clip norm=\"0.05\" value=\"0.03\"/><parallel bucket_mb=\"0.0001\"/>", 4, 1e-10 },
+    "<clip norm=\"0.05\" value=\"0.03\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 4, 1e-10 },
   { "accumulate", "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" ema=\"0.9\" precision=\"f64\"",
-    "<clip norm=\"0.05\"/><parallel bucket_mb=\"0.0001\"/>", 2, 1e-10 },
+    "<clip norm=\"0.05\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 2, 1e-10 },
+  /* Batches and ranks differ in how many targets count. */
+  { "counted", "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" precision=\"f64\"",
+    "<parallel bucket_mb=\"0.0001\"/>", "ignore_index=\"1\" weight=\"0.5,2\"", 2, 1e-10 },
   { "sgd", "optimizer=\"sgd\" lr=\"0.1\" precision=\"f64\"",
-    "<group match=\"hidden.*\" lr=\"0.05\"/><parallel bucket_mb=\"0\"/>", 4, 1e-10 },
+    "<group match=\"hidden.*\" lr=\"0.05\"/><parallel bucket_mb=\"0\"/>", NULL, 4, 1e-10 },
   /* The length of a step is that of the tensor's norm. */
-  { "lamb", "optimizer=\"lamb\" lr=\"0.01\" weight_decay=\"0.1\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>",
+  { "lamb", "optimizer=\"lamb\" lr=\"0.01\" weight_decay=\"0.1\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>", NULL,
     4, 1e-10 },
   { "lars", "optimizer=\"lars\" lr=\"0.1\" weight_decay=\"0.1\" momentum=\"0.9\" precision=\"f64\"",
-    "<clip norm=\"0.05\"/>", 4, 1e-10 },
+    "<clip norm=\"0.05\"/>", NULL, 4, 1e-10 },
   /* bf16 has 8 bits of a gradient, of which 20 steps take a tenth each. */
-  { "bf16", "optimizer=\"sgd\" lr=\"0.1\"", "<parallel reduce_dtype=\"bf16\"/>", 4, 2e-3 },
+  { "bf16", "optimizer=\"sgd\" lr=\"0.1\"", "<parallel reduce_dtype=\"bf16\"/>", NULL, 4, 2e-3 },
 };
 
 static void
@@ -48,9 +51,10 @@ test_case (gconstpointer data)
   g_auto (GStrv) train = g_strsplit (cases[c].train, on_card () ? " precision=\"f64\"" : "\n", -1);
   const double tolerance = on_card () ? MAX (cases[c].tolerance, 1e-5) : cases[c].tolerance;
   const int most = on_card () ? 2 : 3;
+  g_auto (GStrv) net = g_strsplit (TRAIN_TEST_SPIRALS ("n=\"300\"", "5"), "op=\"cross_entropy\"", -1);
   g_autofree char *xml = g_strdup_printf (
-      TRAIN_TEST_SPIRALS ("n=\"300\"", "5") "<train loss=\"loss\" %s epochs=\"50\" seed=\"3\">%s</train></graph>",
-      train[0], cases[c].inside);
+      "%sop=\"cross_entropy\" %s%s<train loss=\"loss\" %s epochs=\"50\" seed=\"3\">%s</train></graph>", net[0],
+      cases[c].loss != NULL ? cases[c].loss : "", net[1], train[0], cases[c].inside);
   Rank alone = { 0 };
 
   run_alone (&alone, xml);

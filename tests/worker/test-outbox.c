@@ -198,39 +198,6 @@ test_whole (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->points, ==, 4096);
 }
 
-/* Accuracy rises from 0.1 by 0.001 a step: the mean of the epoch so far falls back at the start of each epoch, the
- * curve must not, and at an epoch's end it is that epoch's mean. */
-static void
-check_window (gint64 steps)
-{
-  g_autofree WorkerWindow *w = g_new0 (WorkerWindow, 1);
-  double last = 0, sum = 0;
-
-  worker_window_begin (w, 1);
-  for (gint64 step = 1; step <= 3 * steps; step++)
-    {
-      gint64 place = (step - 1) % steps + 1;
-      double value = 0.1 + 0.8 * (double)step / (double)(3 * steps);
-      sum = place == 1 ? value : sum + value;
-      double mean = sum / (double)place, shown = mean;
-      worker_window_take (w, step, (step - 1) / steps + 1, steps, &shown);
-      g_assert_cmpfloat (shown, >=, last - 1e-12);
-      if (step > 1)
-        g_assert_cmpfloat (shown - last, <, 1.7 * 0.8 / (double)(3 * steps));
-      if (place == steps || step <= steps)
-        g_assert_cmpfloat_with_epsilon (shown, mean, 1e-12);
-      last = shown;
-    }
-}
-
-static void
-test_window (void)
-{
-  check_window (7);
-  check_window (256);
-  check_window (10007);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -238,6 +205,5 @@ main (int argc, char **argv)
   g_test_add ("/outbox/late", Fixture, NULL, set_up, test_late, tear_down);
   g_test_add ("/outbox/stuck", Fixture, NULL, set_up, test_stuck, tear_down);
   g_test_add ("/outbox/whole", Fixture, NULL, set_up, test_whole, tear_down);
-  g_test_add_func ("/window/rising", test_window);
   return g_test_run ();
 }

@@ -100,7 +100,12 @@ show_figures (StudioRunPanel *self)
       double now = studio_run_get_metric (run, 0);
       g_autofree char *value = begun && !isnan (now) ? studio_format_number (now) : NULL;
       studio_scalar_pin_set_caption (self->metric, studio_plot_words (studio_run_get_metric_name (run, 0)));
-      studio_scalar_pin_set (self->metric, value, NULL);
+      const gint64 recent = studio_run_get_recent_steps (run);
+      /* As many steps as the number covers, so that it is not taken for the epoch's, or for the data set's. */
+      g_autofree char *of_steps = value == NULL || recent == 0 ? NULL
+                                  : recent == 1                ? g_strdup (_ ("last step"))
+                                                               : g_strdup_printf (_ ("last %d steps"), (int)recent);
+      studio_scalar_pin_set (self->metric, value, of_steps);
     }
 }
 

@@ -526,6 +526,14 @@ studio_run_get_metric_name (StudioRun *self, guint i)
   return g_ptr_array_index (self->metric_names, i);
 }
 
+gint64
+studio_run_get_recent_steps (StudioRun *self)
+{
+  if (self->epochs <= 0 || self->total_steps < self->epochs)
+    return 0;
+  return MIN (self->step, loom_trainer_recent_steps (self->total_steps / self->epochs));
+}
+
 double
 studio_run_get_metric (StudioRun *self, guint i)
 {

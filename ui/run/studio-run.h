@@ -133,7 +133,8 @@ gboolean studio_run_is_late (StudioRun *self);
 /* Names of the metrics: "accuracy". */
 guint studio_run_n_metrics (StudioRun *self);
 const char *studio_run_get_metric_name (StudioRun *self, guint i);
-double studio_run_get_metric (StudioRun *self, guint i); /* training, this epoch so far */
+double studio_run_get_metric (StudioRun *self, guint i); /* training, over the last steps */
+gint64 studio_run_get_recent_steps (StudioRun *self);    /* that it is over, up to the newest one; 0: unknown */
 
 /* Curves. metric -1 is the loss. Never NULL. */
 StudioSeries *studio_run_get_train (StudioRun *self, int metric);

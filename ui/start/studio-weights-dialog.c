@@ -39,7 +39,9 @@ shape_of (const StudioWeightsLook *look, guint i)
 static char *
 dtype_of (const StudioWeightsLook *look, guint i)
 {
-  return g_strdup (loom_dtype_name (loom_safetensors_type (look->file, i).dtype));
+  const char *unread = loom_safetensors_unread (look->file, i);
+
+  return g_strdup (unread != NULL ? unread : loom_dtype_name (loom_safetensors_type (look->file, i).dtype));
 }
 
 static char *

@@ -39,13 +39,15 @@ count (StudioWeightsLook *look)
   for (guint i = 0; i < loom_safetensors_count (look->file); i++)
     {
       const LoomType type = loom_safetensors_type (look->file, i);
+      const char *unread = loom_safetensors_unread (look->file, i);
       const double n = (double)loom_dim_value (loom_shape_count (&type.shape), NULL);
 
       look->n_numbers += n;
       look->n_bytes += n * (double)loom_dtype_size (type.dtype);
-      if ((seen & (1u << type.dtype)) == 0)
-        g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", loom_dtype_name (type.dtype));
-      seen |= 1u << type.dtype;
+      if (unread != NULL ? strstr (names->str, unread) == NULL : (seen & (1u << type.dtype)) == 0)
+        g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "",
+                                unread != NULL ? unread : loom_dtype_name (type.dtype));
+      seen |= unread != NULL ? 0 : 1u << type.dtype;
     }
   look->dtypes = g_strdup (names->str);
 }

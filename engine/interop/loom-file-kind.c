@@ -1,0 +1,131 @@
+/* Formats that users take for weights or for data. Each is known by what its writers put at the beginning: magic numbers,
+ * the first name in a zip archive, the keys of a JSON text. */
+#include "engine/interop/loom-file-kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ZIP_HEADER 30 /* bytes before the name of a zip archive's member */
+#define HEAD       65536
+
+typedef struct
+{
+  gboolean (*is) (const guint8 *data, gsize length);
+  const char *words[2]; /* by LoomFileWanted; NULL: it is the wanted format */
+} Kind;
+
+static gboolean
+begins (const guint8 *data, gsize length, const char *magic, gsize n)
+{
+  return length >= n && memcmp (data, magic, n) == 0;
+}
+
+static gboolean
+has (const guint8 *data, gsize length, const char *word)
+{
+  return memmem (data, MIN (length, HEAD), word, strlen (word)) != NULL;
+}
+
+static gboolean
+is_zip (const guint8 *data, gsize length)
+{
+  return begins (data, length, "PK\003\004", 4) && length > ZIP_HEADER;
+}
+
+/* torch.save: a zip archive whose first members are NAME/data.pkl and its like, or (before PyTorch 1.6) a pickle. */
+static gboolean
+is_torch (const guint8 *data, gsize length)
+{
+  return (is_zip (data, length) && has (data, length, "data.pkl"))
+         || (length > 2 && data[0] == 0x80 && data[1] >= 2 && data[1] <= 5 && !(length > 8 && data[8] == '{'));
+}
+
+static gboolean
+is_npz (const guint8 *data, gsize length)
+{
+  return is_zip (data, length) && has (data, length, ".npy");
+}
+
+static gboolean
+is_npy (const guint8 *data, gsize length)
+{
+  return begins (data, length, "\x93NUMPY", 6);
+}
+
+static gboolean
+is_gguf (const guint8 *data, gsize length)
+{
+  return begins (data, length, "GGUF", 4);
+}
+
+static gboolean
+is_hdf5 (const guint8 *data, gsize length)
+{
+  return begins (data, length, "\x89HDF\r\n\x1a\n", 8);
+}
+
+/* The one JSON text that stands where weights do. A safetensors file has its header's length first. */
+static gboolean
+is_index (const guint8 *data, gsize length)
+{
+  return length > 0 && data[0] == '{' && has (data, length, "\"weight_map\"");
+}
+
+static gboolean
+is_safetensors (const guint8 *data, gsize length)
+{
+  return length > 10 && data[8] == '{' && data[9] == '"' && (data[6] | data[7]) == 0
+         && (has (data, length, "\"data_offsets\"") || has (data, length, "\"__metadata__\""));
+}
+
+static const Kind kinds[] = {
+  { is_torch,
+    { "is what torch.save writes (pickle), which can run code and is not read; in Python: "
+      "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"weights.safetensors\")",
+      "is what torch.save writes (pickle), which can run code and is not read; in Python: "
+      "numpy.save(\"x.npy\", torch.load(FILE, weights_only=True).numpy())" } },
+  { is_npz,
+    { "is an npz archive of NumPy; in Python: "
+      "safetensors.numpy.save_file(dict(numpy.load(FILE)), \"weights.safetensors\")",
+      "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save" } },
+  { is_npy, { "is an npy file, a single array without a name; weights are read from safetensors files", NULL } },
+  { is_gguf,
+    { "is a GGUF file, in whose formats for llama.cpp weights are not read; take the model’s safetensors file",
+      "is a GGUF file, which holds weights; data are read from npy files" } },
+  { is_hdf5,
+    { "is an HDF5 file, as Keras writes it; save its arrays with safetensors.numpy.save_file",
+      "is an HDF5 file; save the array in it with numpy.save" } },
+  { is_index,
+    { "is the index of shards, several files that hold the weights; put them together, in Python: "
+      "safetensors.torch.save_file of all that safetensors.torch.load_file reads from the files that it names",
+      "is the index of shards that hold weights; data are read from npy files" } },
+  { is_safetensors,
+    { NULL, "is a safetensors file, which holds weights; give it with --weights, or save the array in it with "
+            "numpy.save" } },
+};
+
+char *
+loom_file_kind_words (const guint8 *data, gsize length, LoomFileWanted wanted)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (kinds[i].is (data, length))
+      return g_strdup (kinds[i].words[wanted]);
+  return is_zip (data, length) ? g_strdup ("is a zip archive; unpack it first") : NULL;
+}
+
+char *
+loom_file_shard_words (const char *path)
+{
+  g_autofree char *name = g_path_get_basename (path);
+  g_autoptr (GRegex) pattern = g_regex_new ("-(\\d{5})-of-(\\d{5})\\.", 0, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+
+  if (!g_regex_match (pattern, name, 0, &match))
+    return NULL;
+  g_autofree char *number = g_match_info_fetch (match, 1), *all = g_match_info_fetch (match, 2);
+  if (atoi (all) < 2)
+    return NULL;
+  return g_strdup_printf ("By its name it is shard %d of %d, which hold the weights together; put them together in one "
+                          "file.",
+                          atoi (number), atoi (all));
+}
