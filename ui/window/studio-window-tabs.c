@@ -197,7 +197,17 @@ attached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self
   update_tab_actions (self);
 }
 
-/* The last page takes the window with it, whether it was closed or went to another one. */
+static gboolean
+close_empty_cb (gpointer data)
+{
+  StudioWindow *self = data;
+  if (!self->closing && studio_window_n_pages (self) == 0)
+    gtk_window_close (GTK_WINDOW (self));
+  return G_SOURCE_REMOVE;
+}
+
+/* The last page takes the window with it, whether it was closed or went to another one. The tab view is still at work
+ * when it says so: the window goes after it has returned. */
 static void
 detached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self)
 {
@@ -206,7 +216,7 @@ detached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self
     return;
   update_tab_actions (self);
   if (adw_tab_view_get_n_pages (view) == 0)
-    gtk_window_close (GTK_WINDOW (self));
+    g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, close_empty_cb, g_object_ref (self), g_object_unref);
 }
 
 static AdwTabView *
